@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The integers every room counts in.
+#pragma once
+
+#include <cstdint>
+
+namespace eindecomp {
+
+/// The size of a dimension, a position in it, a number of elements, a number of words.
+using Extent = std::int64_t;
+
+/// The largest rank a tensor may have: that of a Kokkos::View.
+inline constexpr int max_rank = 8;
+
+}  // namespace eindecomp

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// From a C++ value type to what the graph records of it.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
+namespace eindecomp {
+
+/// What a tensor's elements are. `other` is any other trivially copyable type.
+enum class ElementKind : std::uint8_t {
+  float32,
+  float64,
+  complex64,
+  complex128,
+  int32,
+  int64,
+  other
+};
+
+/// The kind of a tensor's elements and their size in bytes.
+struct ElementType {
+  ElementKind kind = ElementKind::float64;
+  std::int32_t bytes = 8;
+  constexpr bool operator==(const ElementType&) const = default;
+};
+
+/// Specialise `kind` for a complex type of your own; the kernel room does for Kokkos::complex.
+template <class T>
+struct ElementTraits {
+  static constexpr ElementKind kind = ElementKind::other;
+};
+template <>
+struct ElementTraits<float> {
+  static constexpr ElementKind kind = ElementKind::float32;
+};
+template <>
+struct ElementTraits<double> {
+  static constexpr ElementKind kind = ElementKind::float64;
+};
+template <>
+struct ElementTraits<std::complex<float>> {
+  static constexpr ElementKind kind = ElementKind::complex64;
+};
+template <>
+struct ElementTraits<std::complex<double>> {
+  static constexpr ElementKind kind = ElementKind::complex128;
+};
+
+/// A type that may be a tensor's element or a monoid's accumulator: it is moved as bytes.
+template <class T>
+concept Element = std::is_trivially_copyable_v<T> && !std::is_const_v<T> && !std::is_reference_v<T>;
+
+/// The ElementType of T.
+template <Element T>
+[[nodiscard]] constexpr ElementType element_type() {
+  ElementKind kind = ElementTraits<T>::kind;
+  if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 4) {
+    kind = ElementKind::int32;
+  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 8) {
+    kind = ElementKind::int64;  // long and long long alike
+  }
+  return {kind, static_cast<std::int32_t>(sizeof(T))};
+}
+
+/// The type a result is stored as: truth values are 32-bit integers, all else is itself.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, std::int32_t, T>;
+
+}  // namespace eindecomp

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Aggregations ⊕: commutative monoids, ours and the user's.
+///
+/// A monoid M of elements T is a functor with
+///   - `T operator()(T, T) const`, the combination,
+///   - `identity<T>()` or `identity()`, its neutral element,
+///   - `static constexpr bool commutative_monoid = true`, the promise of associativity and
+///     commutativity, which no compiler can check (or specialise promises_commutative_monoid).
+/// One whose accumulator is not an element (argmin, log-sum-exp) has besides
+///   - `State<T>`, the accumulator's type, which identity and operator() then speak of,
+///   - `lift(value, index)`, the state of one element (index: its place along the one aggregated
+///     label, in the whole tensor; 0 unless `uses_index`),
+///   - `finish(state)`, the result.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/expr/element.hpp"
+#include "eindecomp/expr/operator.hpp"
+
+namespace eindecomp {
+
+namespace detail {
+template <class T>
+EINDECOMP_FUNCTION constexpr T greatest() {
+  if constexpr (std::numeric_limits<T>::has_infinity) {
+    return std::numeric_limits<T>::infinity();
+  } else {
+    return std::numeric_limits<T>::max();
+  }
+}
+template <class T>
+EINDECOMP_FUNCTION constexpr T least() {
+  if constexpr (std::numeric_limits<T>::has_infinity) {
+    return -std::numeric_limits<T>::infinity();  // not numeric_limits::min(), the least positive
+  } else {
+    return std::numeric_limits<T>::lowest();
+  }
+}
+}  // namespace detail
+
+/// Σ, whose identity is 0.
+struct Sum {
+  static constexpr std::string_view name = "sum";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+  EINDECOMP_FUNCTION static constexpr T identity() {
+    return T(0);
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr T operator()(const T& a, const T& b) const {
+    return a + b;
+  }
+};
+
+/// Π, whose identity is 1.
+struct Prod {
+  static constexpr std::string_view name = "prod";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+  EINDECOMP_FUNCTION static constexpr T identity() {
+    return T(1);
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr T operator()(const T& a, const T& b) const {
+    return a * b;
+  }
+};
+
+/// The smaller, as a join and as a monoid, whose identity is infinity or the greatest integer.
+struct Min {
+  static constexpr std::string_view name = "min";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+    requires std::totally_ordered<T>
+  EINDECOMP_FUNCTION static constexpr T identity() {
+    return detail::greatest<T>();
+  }
+  template <class A, class B>
+    requires std::totally_ordered_with<A, B>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
+      -> std::common_type_t<A, B> {
+    return b < a ? b : a;  // not fmin: this is one instruction
+  }
+};
+
+/// The larger, as a join and as a monoid, whose identity is -infinity or the least integer.
+struct Max {
+  static constexpr std::string_view name = "max";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+    requires std::totally_ordered<T>
+  EINDECOMP_FUNCTION static constexpr T identity() {
+    return detail::least<T>();
+  }
+  template <class A, class B>
+    requires std::totally_ordered_with<A, B>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
+      -> std::common_type_t<A, B> {
+    return a < b ? b : a;
+  }
+};
+
+/// Whether all are not zero, as a join and as a monoid; the result is 0 or 1.
+struct And {
+  static constexpr std::string_view name = "and";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+  using State = std::int32_t;
+  template <class T>
+  EINDECOMP_FUNCTION static constexpr std::int32_t identity() {
+    return 1;
+  }
+  template <class A, class B>
+  EINDECOMP_FUNCTION constexpr std::int32_t operator()(const A& a, const B& b) const {
+    return (a != A(0)) && (b != B(0)) ? 1 : 0;
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr std::int32_t lift(const T& value, std::int64_t) const {
+    return value != T(0) ? 1 : 0;
+  }
+  EINDECOMP_FUNCTION constexpr std::int32_t finish(std::int32_t state) const { return state; }
+};
+
+/// Whether any is not zero, as a join and as a monoid; the result is 0 or 1.
+struct Or {
+  static constexpr std::string_view name = "or";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+  using State = std::int32_t;
+  template <class T>
+  EINDECOMP_FUNCTION static constexpr std::int32_t identity() {
+    return 0;
+  }
+  template <class A, class B>
+  EINDECOMP_FUNCTION constexpr std::int32_t operator()(const A& a, const B& b) const {
+    return (a != A(0)) || (b != B(0)) ? 1 : 0;
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr std::int32_t lift(const T& value, std::int64_t) const {
+    return value != T(0) ? 1 : 0;
+  }
+  EINDECOMP_FUNCTION constexpr std::int32_t finish(std::int32_t state) const { return state; }
+};
+
+/// An element and where it stands.
+template <class T>
+struct Indexed {
+  T value;
+  std::int64_t index;
+};
+
+namespace detail {
+/// Argmin and argmax: the best value, of equal ones the smallest index.
+template <bool Smallest>
+struct ArgExtremum {
+  static constexpr std::string_view name = Smallest ? "argmin" : "argmax";
+  static constexpr bool commutative_monoid = true;
+  static constexpr bool uses_index = true;
+  template <class T>
+  using State = Indexed<T>;
+  template <class T>
+    requires std::totally_ordered<T>
+  EINDECOMP_FUNCTION static constexpr Indexed<T> identity() {
+    return {Smallest ? greatest<T>() : least<T>(), std::numeric_limits<std::int64_t>::max()};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr Indexed<T> operator()(const Indexed<T>& a,
+                                                     const Indexed<T>& b) const {
+    if (Smallest ? a.value < b.value : b.value < a.value) return a;
+    if (Smallest ? b.value < a.value : a.value < b.value) return b;
+    return a.index < b.index ? a : b;
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr Indexed<T> lift(const T& value, std::int64_t index) const {
+    return {value, index};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr std::int64_t finish(const Indexed<T>& state) const {
+    return state.index;
+  }
+};
+}  // namespace detail
+
+/// The index, in the whole tensor, of the smallest element; of equal ones the smallest index.
+using ArgMin = detail::ArgExtremum<true>;
+/// The index, in the whole tensor, of the largest element; of equal ones the smallest index.
+using ArgMax = detail::ArgExtremum<false>;
+
+/// Σ factor·exp(max) in two numbers that do not overflow.
+template <class T>
+struct ScaledExponential {
+  T max;
+  T factor;
+};
+
+/// log Σ exp(x), without overflow.
+struct LogSumExp {
+  static constexpr std::string_view name = "log_sum_exp";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+  using State = ScaledExponential<T>;
+  template <class T>
+    requires std::floating_point<T>
+  EINDECOMP_FUNCTION static constexpr ScaledExponential<T> identity() {
+    return {detail::least<T>(), T(0)};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr ScaledExponential<T> operator()(
+      const ScaledExponential<T>& a, const ScaledExponential<T>& b) const {
+    // Equal maxima apart: inf - inf is not a number.
+    if (a.max == b.max) return {a.max, a.factor + b.factor};
+    if (b.max < a.max) return {a.max, a.factor + b.factor * detail::call_exp(b.max - a.max)};
+    return {b.max, b.factor + a.factor * detail::call_exp(a.max - b.max)};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr ScaledExponential<T> lift(const T& value, std::int64_t) const {
+    return {value, T(1)};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr T finish(const ScaledExponential<T>& state) const {
+    return state.max + detail::call_log(state.factor);
+  }
+};
+
+/// Stands for ⊕ where nothing is aggregated.
+struct NoAggregation {
+  static constexpr std::string_view name = "";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+  EINDECOMP_FUNCTION static constexpr T identity() {
+    return T{};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr T operator()(const T& a, const T&) const {
+    return a;
+  }
+};
+
+/// True of a monoid whose author promises associativity and commutativity.
+template <class M>
+inline constexpr bool promises_commutative_monoid = requires {
+  requires static_cast<bool>(M::commutative_monoid);
+};
+
+/// Everything the library asks of a monoid M over elements T, whichever way M is written.
+template <class M, class T>
+struct MonoidTraits {
+ private:
+  template <class N>
+  static auto state_of(int) -> std::type_identity<typename N::template State<T>>;
+  template <class N>
+  static auto state_of(long) -> std::type_identity<T>;
+
+ public:
+  static constexpr bool uses_index = requires { requires static_cast<bool>(M::uses_index); };
+
+  using State = typename decltype(state_of<M>(0))::type;
+
+  EINDECOMP_FUNCTION static constexpr State identity(const M& monoid) {
+    if constexpr (requires { monoid.template identity<T>(); }) {
+      return monoid.template identity<T>();
+    } else {
+      return monoid.identity();
+    }
+  }
+  EINDECOMP_FUNCTION static constexpr State lift(const M& monoid, const T& value,
+                                                 std::int64_t index) {
+    if constexpr (requires { monoid.lift(value, index); }) {
+      return monoid.lift(value, index);
+    } else {
+      return value;
+    }
+  }
+  EINDECOMP_FUNCTION static constexpr State combine(const M& monoid, const State& a,
+                                                    const State& b) {
+    return monoid(a, b);
+  }
+  EINDECOMP_FUNCTION static constexpr auto finish(const M& monoid, const State& state) {
+    if constexpr (requires { monoid.finish(state); }) {
+      return static_cast<Stored<decltype(monoid.finish(state))>>(monoid.finish(state));
+    } else {
+      return state;
+    }
+  }
+  using Result = decltype(finish(std::declval<const M&>(), std::declval<const State&>()));
+};
+
+namespace detail {
+template <class M, class T>
+concept HasIdentity = requires(const M& m) { m.template identity<T>(); } ||
+                      requires(const M& m) { m.identity(); };
+template <class M, class T>
+concept Combines = requires(const M& m, const typename MonoidTraits<M, T>::State& s) {
+  { m(s, s) } -> std::convertible_to<typename MonoidTraits<M, T>::State>;
+};
+}  // namespace detail
+
+/// A monoid that can aggregate elements T.
+template <class M, class T>
+concept CommutativeMonoid =
+    promises_commutative_monoid<M> && detail::HasIdentity<M, T> && detail::Combines<M, T>;
+
+// --- Algebra: what rewrites may rely on -------------------------------------------------------
+
+/// ⊗ may take its operands in any order and grouping. Specialise for a functor of your own.
+template <class Join>
+inline constexpr bool is_associative_commutative = false;
+template <>
+inline constexpr bool is_associative_commutative<Mul> = true;
+template <>
+inline constexpr bool is_associative_commutative<Add> = true;
+template <>
+inline constexpr bool is_associative_commutative<Min> = true;
+template <>
+inline constexpr bool is_associative_commutative<Max> = true;
+template <>
+inline constexpr bool is_associative_commutative<And> = true;
+template <>
+inline constexpr bool is_associative_commutative<Or> = true;
+
+/// a ⊗ (b ⊕ c) = (a ⊗ b) ⊕ (a ⊗ c). Specialise for functors of your own.
+template <class Join, class Monoid>
+inline constexpr bool distributes_over = false;
+template <>
+inline constexpr bool distributes_over<Mul, Sum> = true;
+template <>
+inline constexpr bool distributes_over<Add, Min> = true;
+template <>
+inline constexpr bool distributes_over<Add, Max> = true;
+template <>
+inline constexpr bool distributes_over<Min, Max> = true;
+template <>
+inline constexpr bool distributes_over<Max, Min> = true;
+template <>
+inline constexpr bool distributes_over<And, Or> = true;
+template <>
+inline constexpr bool distributes_over<Or, And> = true;
+
+/// ⊗ and ⊕ together, as in `einsum<"ij,jk->ik", MinPlus>`.
+template <class JoinType, class MonoidType>
+struct Algebra {
+  using Join = JoinType;
+  using Monoid = MonoidType;
+  Join join{};
+  Monoid monoid{};
+};
+using PlusTimes = Algebra<Mul, Sum>;
+using MinPlus = Algebra<Add, Min>;
+using MaxPlus = Algebra<Add, Max>;
+using MaxTimes = Algebra<Mul, Max>;
+using MinMax = Algebra<Max, Min>;
+using MaxMin = Algebra<Min, Max>;
+using OrAnd = Algebra<And, Or>;
+using SquaredDistance = Algebra<SqDiff, Sum>;
+using Chebyshev = Algebra<AbsDiff, Max>;
+
+}  // namespace eindecomp

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The scalar functions of the language: joins ⊗ of several operands and maps of one.
+///
+/// A user's own is any functor that the compiler (and, on a GPU, the device) can call with the
+/// operands' elements; it may have state. Ours are constexpr, and call exp and its kin unqualified
+/// so that Kokkos::complex finds its own.
+#pragma once
+
+#include <cmath>
+#include <string_view>
+#include <type_traits>
+
+#include "eindecomp/core/config.hpp"
+
+namespace eindecomp {
+
+// The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
+// clang-format off
+#define EINDECOMP_BINARY(Name, text, expression)                                      \
+  struct Name {                                                                       \
+    static constexpr std::string_view name = text;                                    \
+    template <class A, class B>                                                       \
+    EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const        \
+        -> std::decay_t<decltype(expression)> { return expression; }                  \
+  };
+#define EINDECOMP_UNARY(Name, text, expression)                                       \
+  struct Name {                                                                       \
+    static constexpr std::string_view name = text;                                    \
+    template <class A>                                                                \
+    EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const                    \
+        -> std::decay_t<decltype(expression)> { return expression; }                  \
+  };
+
+EINDECOMP_BINARY(Sub, "sub", a - b)
+EINDECOMP_BINARY(Div, "div", a / b)
+EINDECOMP_BINARY(AbsDiff, "abs_diff", a < b ? b - a : a - b)
+EINDECOMP_BINARY(SqDiff, "sq_diff", (a - b) * (a - b))
+EINDECOMP_BINARY(Less, "less", a < b)
+EINDECOMP_BINARY(LessEqual, "less_equal", a <= b)
+EINDECOMP_BINARY(Greater, "greater", a > b)
+EINDECOMP_BINARY(GreaterEqual, "greater_equal", a >= b)
+EINDECOMP_BINARY(Equal, "equal", a == b)
+EINDECOMP_BINARY(NotEqual, "not_equal", a != b)
+
+EINDECOMP_UNARY(Identity, "identity", a)
+EINDECOMP_UNARY(Negate, "negate", -a)
+EINDECOMP_UNARY(Relu, "relu", a < A(0) ? A(0) : a)
+EINDECOMP_UNARY(Not, "not", !a)
+// clang-format on
+#undef EINDECOMP_BINARY
+#undef EINDECOMP_UNARY
+
+namespace detail {
+// Inside this namespace the names below are functions of <cmath> for arithmetic types and, by
+// argument-dependent lookup, those of the complex types.
+using std::abs;
+using std::exp;
+using std::log;
+using std::sqrt;
+using std::tanh;
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
+  if constexpr (std::is_arithmetic_v<A>) {
+    return a < A(0) ? A(-a) : a;
+  } else {
+    return abs(a);
+  }
+}
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
+  return exp(a);
+}
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_log(const A& a) {
+  return log(a);
+}
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_sqrt(const A& a) {
+  return sqrt(a);
+}
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_tanh(const A& a) {
+  return tanh(a);
+}
+}  // namespace detail
+
+struct Abs {
+  static constexpr std::string_view name = "abs";
+  template <class A>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
+    return detail::call_abs(a);
+  }
+};
+struct Exp {
+  static constexpr std::string_view name = "exp";
+  template <class A>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
+    return detail::call_exp(a);
+  }
+};
+struct Log {
+  static constexpr std::string_view name = "log";
+  template <class A>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
+    return detail::call_log(a);
+  }
+};
+struct Sqrt {
+  static constexpr std::string_view name = "sqrt";
+  template <class A>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
+    return detail::call_sqrt(a);
+  }
+};
+struct Tanh {
+  static constexpr std::string_view name = "tanh";
+  template <class A>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
+    return detail::call_tanh(a);
+  }
+};
+
+/// a·b·…, of any number of operands from the left.
+struct Mul {
+  static constexpr std::string_view name = "mul";
+  template <class A>
+  EINDECOMP_FUNCTION constexpr A operator()(const A& a) const {
+    return a;
+  }
+  template <class A, class B, class... Rest>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b, const Rest&... rest) const
+      -> std::decay_t<decltype(((a * b) * ... * rest))> {
+    return ((a * b) * ... * rest);
+  }
+};
+
+/// a + b + …, of any number of operands from the left.
+struct Add {
+  static constexpr std::string_view name = "add";
+  template <class A>
+  EINDECOMP_FUNCTION constexpr A operator()(const A& a) const {
+    return a;
+  }
+  template <class A, class B, class... Rest>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b, const Rest&... rest) const
+      -> std::decay_t<decltype(((a + b) + ... + rest))> {
+    return ((a + b) + ... + rest);
+  }
+};
+
+/// condition ? a : b
+struct Select {
+  static constexpr std::string_view name = "select";
+  template <class C, class A, class B>
+  EINDECOMP_FUNCTION constexpr auto operator()(const C& condition, const A& a, const B& b) const
+      -> std::common_type_t<A, B> {
+    return condition ? a : b;
+  }
+};
+
+/// factor·(a·b·…): what a product with run-time scalars is gathered into, so that kernels find the
+/// alpha of a BLAS call.
+template <class Factor>
+struct ScaledMul {
+  static constexpr std::string_view name = "scaled_mul";
+  Factor factor{1};
+  template <class... A>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A&... a) const
+      -> std::decay_t<decltype(factor * Mul{}(a...))> {
+    return factor * Mul{}(a...);
+  }
+};
+
+}  // namespace eindecomp

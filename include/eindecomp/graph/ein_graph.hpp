@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The EinGraph: a program as the planner sees it, labels and extents but no operators by type.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/element.hpp"
+
+namespace eindecomp {
+
+/// A label within one graph: an index into EinGraph::labels.
+using LabelId = std::int32_t;
+/// A tensor within one graph, input or result of a statement: an index into EinGraph::vertices.
+using VertexId = std::int32_t;
+
+/// A label of a graph. Labels of equal name in several statements are one label, though each
+/// statement gives it an extent of its own.
+struct LabelInfo {
+  std::string name;
+  std::string role;    ///< what it stands for (batch, sequence, head, …), for strategies by role
+  bool uncut = false;  ///< if true, no strategy may cut it
+  constexpr bool operator==(const LabelInfo&) const = default;
+};
+
+/// What a statement computes, as far as planning and reporting need it.
+struct Operator {
+  std::string join;       ///< ⊗ by name: mul, sq_diff, exp, …
+  std::string aggregate;  ///< ⊕ by name: sum, min, …; empty where nothing is aggregated
+  /// ⊗ and ⊕ are associative and commutative and ⊗ distributes over ⊕: operands may be joined in
+  /// any order, and a label private to one operand may be summed there first.
+  bool distributive = false;
+
+  /// Whether two operators are the same function, for sharing common sub-expressions: equal
+  /// `type` and `state`. A functor whose state cannot be compared has no type and equals nothing.
+  const void* type = nullptr;
+  std::vector<std::uint64_t> state;
+
+  [[nodiscard]] constexpr bool same_function(const Operator& other) const {
+    return type != nullptr && type == other.type && state == other.state;
+  }
+};
+
+/// One operand of a statement. labels[k] is the position, in Vertex::labels, of the label on the
+/// operand's dimension k; a repeated position is a diagonal.
+struct Operand {
+  VertexId vertex = -1;
+  std::vector<int> labels;
+  constexpr bool operator==(const Operand&) const = default;
+};
+
+/// A tensor of the program: an input, or the result of one statement (paper, section 5).
+struct Vertex {
+  std::string name;
+  std::vector<Extent> bound;  ///< the tensor's extents
+  ElementType element;        ///< its final elements
+  std::source_location where;
+
+  // The rest is empty for inputs.
+  std::vector<LabelId> labels;   ///< L: the operands' labels by first appearance, then the output's
+  std::vector<Extent> extents;   ///< of each label of L
+  std::vector<Operand> operands;
+  std::vector<int> output;       ///< position in L of the label on each output dimension
+  std::vector<int> aggregated;   ///< positions in L that the output lacks, in the order of L
+  Operator op;
+  ElementType partial;           ///< an accumulator of ⊕ before it is finished (a pair for argmin)
+  bool kept = false;             ///< a result even if another statement reads it
+
+  [[nodiscard]] constexpr bool is_input() const { return operands.empty(); }
+  [[nodiscard]] constexpr int rank() const { return static_cast<int>(bound.size()); }
+
+  /// The number of elements of the tensor.
+  [[nodiscard]] constexpr Extent size() const {
+    Extent n = 1;
+    for (Extent b : bound) n *= b;
+    return n;
+  }
+};
+
+/// A statement in words, as the lowering, the builder and readers of files hand it to a graph.
+struct StatementSpec {
+  struct OperandSpec {
+    VertexId vertex = -1;
+    std::vector<std::string_view> labels;
+  };
+  struct OutputLabel {
+    std::string_view label;
+    Extent extent = 0;  ///< 0: as the operands have it
+  };
+
+  std::string name;
+  std::vector<OperandSpec> operands;
+  std::vector<OutputLabel> output;
+  Operator op;
+  ElementType element;
+  ElementType partial;
+  std::source_location where = std::source_location::current();
+};
+
+/// A dataflow graph of EinSum statements in the order they were written, which is topological.
+///
+/// A plain value: copy it, compare it, print it (print.hpp), build it in a constant expression.
+/// A copy keeps the identity, so that symbols of the original may be used with it.
+class EinGraph {
+ public:
+  std::vector<Vertex> vertices;
+  std::vector<LabelInfo> labels;
+
+  constexpr EinGraph() : m_identity(fresh_identity()) {}
+
+  /// Tells this graph and its copies from others. 0 in a constant expression.
+  [[nodiscard]] constexpr std::uint64_t identity() const { return m_identity; }
+
+  /// Adds an input tensor.
+  /// \throws Error if an extent is not positive, the rank exceeds max_rank, the element count
+  ///   overflows or the name is taken.
+  constexpr VertexId add_input(std::string name, std::vector<Extent> bound, ElementType element,
+                               std::source_location where = std::source_location::current());
+
+  /// Adds a statement; its operands must be in the graph already. A name that is taken gets a
+  /// number (`H#2`), an empty one is made up, so that layers may be built in a loop.
+  /// \throws Error as the rules of statement.hpp say, naming label, extents, tensors and place; the
+  ///   graph is then as it was.
+  constexpr VertexId add_statement(const StatementSpec& spec);
+
+  /// An earlier statement that computes the same as statement v from the same operands under the
+  /// same labels, or v itself.
+  [[nodiscard]] constexpr VertexId find_same_statement(VertexId v) const;
+
+  /// `wanted`, with a number added if a tensor has that name already.
+  [[nodiscard]] constexpr std::string unused_name(std::string_view wanted) const;
+
+  /// The label of that name, added if the graph has none.
+  constexpr LabelId label(std::string_view name) {
+    const LabelId found = find_label(name);
+    if (found >= 0) return found;
+    labels.push_back({std::string(name), {}, false});
+    return static_cast<LabelId>(labels.size()) - 1;
+  }
+
+  /// The label of that name, or -1.
+  [[nodiscard]] constexpr LabelId find_label(std::string_view name) const {
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      if (labels[i].name == name) return static_cast<LabelId>(i);
+    }
+    return -1;
+  }
+
+  /// The tensor of that name, or -1.
+  [[nodiscard]] constexpr VertexId find(std::string_view name) const {
+    for (std::size_t i = 0; i < vertices.size(); ++i) {
+      if (vertices[i].name == name) return static_cast<VertexId>(i);
+    }
+    return -1;
+  }
+
+  [[nodiscard]] constexpr const Vertex& operator[](VertexId v) const {
+    return vertices[static_cast<std::size_t>(v)];
+  }
+
+  [[nodiscard]] constexpr int size() const { return static_cast<int>(vertices.size()); }
+
+  /// How many operand slots of the whole graph each vertex fills.
+  [[nodiscard]] constexpr std::vector<int> reader_counts() const {
+    std::vector<int> counts(vertices.size(), 0);
+    for (const Vertex& v : vertices) {
+      for (const Operand& o : v.operands) ++counts[static_cast<std::size_t>(o.vertex)];
+    }
+    return counts;
+  }
+
+  /// The tensors that exist when the program has run: statements marked kept, and those that no
+  /// other statement reads.
+  [[nodiscard]] constexpr std::vector<VertexId> results() const {
+    const std::vector<int> readers = reader_counts();
+    std::vector<VertexId> found;
+    for (std::size_t i = 0; i < vertices.size(); ++i) {
+      const Vertex& v = vertices[i];
+      if (!v.is_input() && (v.kept || readers[i] == 0)) found.push_back(static_cast<VertexId>(i));
+    }
+    return found;
+  }
+
+ private:
+  static constexpr std::uint64_t fresh_identity() {
+    if (std::is_constant_evaluated()) return 0;
+    return next_identity();
+  }
+  static std::uint64_t next_identity() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+
+  std::uint64_t m_identity;
+};
+
+}  // namespace eindecomp
+
+#include "eindecomp/graph/statement.hpp"

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// How a statement enters an EinGraph: every check of its labels and extents, at run time or in a
+/// constant expression.
+#pragma once
+
+#include <limits>
+
+#include "eindecomp/expr/label_rules.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// Checks a tensor's extents one by one and their product.
+constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& bound,
+                           const std::source_location& where) {
+  if (bound.size() > static_cast<std::size_t>(max_rank)) {
+    fail("tensor " + std::string(tensor) + " has rank " +
+             to_text(static_cast<long long>(bound.size())) + " (the limit is " +
+             to_text(max_rank) + ", a Kokkos::View's)",
+         where);
+  }
+  Extent n = 1;
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    if (bound[k] <= 0) {
+      fail("dimension " + to_text(static_cast<long long>(k)) + " of tensor " +
+               std::string(tensor) + " has extent " + to_text(bound[k]) +
+               " (extents are positive)",
+           where);
+    }
+    if (n > std::numeric_limits<Extent>::max() / bound[k]) {
+      std::string extents;
+      for (std::size_t l = 0; l < bound.size(); ++l) {
+        extents += (l == 0 ? "" : " x ") + to_text(bound[l]);
+      }
+      fail("tensor " + std::string(tensor) + " of " + extents +
+               " has more elements than a 64-bit integer counts",
+           where);
+    }
+    n *= bound[k];
+  }
+}
+
+/// Labels of one operand of a spec, as text: `X(i,j)`.
+[[nodiscard]] constexpr std::string operand_text(const EinGraph& graph,
+                                                 const StatementSpec::OperandSpec& operand) {
+  return access_text(graph[operand.vertex].name, operand.labels);
+}
+
+/// Enters label positions and extents of all operands into the vertex.
+constexpr void resolve_operands(EinGraph& graph, const StatementSpec& spec, Vertex& v,
+                                LabelNames& names) {
+  std::vector<int> first_seen;  // the operand that gave each label its extent
+  for (std::size_t o = 0; o < spec.operands.size(); ++o) {
+    const StatementSpec::OperandSpec& operand = spec.operands[o];
+    const Vertex& tensor = graph[operand.vertex];
+    Operand resolved{operand.vertex, {}};
+    for (std::size_t k = 0; k < operand.labels.size(); ++k) {
+      int position = find_name(names, operand.labels[k]);
+      if (position < 0) {
+        position = static_cast<int>(names.size());
+        names.push_back(operand.labels[k]);
+        v.labels.push_back(graph.label(operand.labels[k]));
+        v.extents.push_back(tensor.bound[k]);
+        first_seen.push_back(static_cast<int>(o));
+      }
+      const auto at = static_cast<std::size_t>(position);
+      if (v.extents[at] != tensor.bound[k]) {
+        const auto& first = spec.operands[static_cast<std::size_t>(first_seen[at])];
+        fail("label " + quoted(operand.labels[k]) + " is " + to_text(v.extents[at]) + " in " +
+                 operand_text(graph, first) + " and " + to_text(tensor.bound[k]) + " in " +
+                 operand_text(graph, operand) +
+                 " (a label has one extent in a statement; size 1 is not stretched)",
+             spec.where);
+      }
+      resolved.labels.push_back(position);
+    }
+    v.operands.push_back(std::move(resolved));
+  }
+}
+
+/// Enters the output's positions and bound, labels of its own last, and what is aggregated.
+constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex& v,
+                              LabelNames& names) {
+  for (const StatementSpec::OutputLabel& out : spec.output) {
+    int position = find_name(names, out.label);
+    if (position < 0) {
+      if (out.extent <= 0) {
+        fail("label " + quoted(out.label) + " of the output of " + v.name + " has extent " +
+                 to_text(out.extent) + " (extents are positive)",
+             spec.where);
+      }
+      position = static_cast<int>(names.size());
+      names.push_back(out.label);
+      v.labels.push_back(graph.label(out.label));
+      v.extents.push_back(out.extent);
+    }
+    const Extent extent = v.extents[static_cast<std::size_t>(position)];
+    if (out.extent != 0 && out.extent != extent) {
+      fail("label " + quoted(out.label) + " is " + to_text(extent) + " in the operands and " +
+               to_text(out.extent) + " in the output of " + v.name,
+           spec.where);
+    }
+    v.output.push_back(position);
+    v.bound.push_back(extent);
+  }
+  for (int position = 0; position < static_cast<int>(names.size()); ++position) {
+    bool kept = false;
+    for (int out : v.output) kept = kept || out == position;
+    if (!kept) v.aggregated.push_back(position);
+  }
+}
+
+/// The rules on labels, in the words of label_rules.hpp.
+constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
+                            std::string_view name) {
+  if (spec.operands.empty()) fail("statement " + std::string(name) + " has no operand", spec.where);
+  std::vector<LabelNames> operands;
+  for (const StatementSpec::OperandSpec& operand : spec.operands) {
+    if (operand.vertex < 0 || operand.vertex >= graph.size()) {
+      fail("statement " + std::string(name) + " reads tensor number " + to_text(operand.vertex) +
+               ", which is not in the graph",
+           spec.where);
+    }
+    const Vertex& tensor = graph[operand.vertex];
+    if (operand.labels.size() != tensor.bound.size()) {
+      fail("tensor " + tensor.name + " has rank " + to_text(tensor.rank()) + " and " +
+               to_text(static_cast<long long>(operand.labels.size())) + " labels in " +
+               operand_text(graph, operand) + "; give each dimension one label",
+           spec.where);
+    }
+    operands.push_back(operand.labels);
+  }
+  LabelNames output;
+  std::vector<bool> sized;
+  for (const StatementSpec::OutputLabel& out : spec.output) {
+    output.push_back(out.label);
+    sized.push_back(out.extent != 0);
+  }
+  const std::string fault = output_fault(operands, output, sized);
+  if (!fault.empty()) fail(fault, spec.where);
+}
+
+}  // namespace detail
+
+constexpr VertexId EinGraph::add_input(std::string name, std::vector<Extent> bound,
+                                       ElementType element, std::source_location where) {
+  if (find(name) >= 0) {
+    detail::fail("there is a tensor " + name + " already (inputs are bound by name in files and "
+                                               "reports); choose another name",
+                 where);
+  }
+  detail::check_bound(name, bound, where);
+  Vertex v;
+  v.name.assign(name);  // not moved: libstdc++ 12 cannot move-assign strings in constant expressions
+  v.bound = std::move(bound);
+  v.element = element;
+  v.partial = element;
+  v.where = where;
+  vertices.push_back(std::move(v));
+  return size() - 1;
+}
+
+constexpr VertexId EinGraph::add_statement(const StatementSpec& spec) {
+  Vertex v;
+  v.name.assign(unused_name(spec.name));
+  v.element = spec.element;
+  v.partial = spec.partial;
+  v.op = spec.op;
+  v.where = spec.where;
+  detail::check_labels(*this, spec, v.name);
+  // A throw below must leave the graph as it was, its labels too.
+  const std::size_t labels_before = labels.size();
+  try {
+    detail::LabelNames names;
+    detail::resolve_operands(*this, spec, v, names);
+    detail::resolve_output(*this, spec, v, names);
+    detail::check_bound(v.name, v.bound, spec.where);
+  } catch (...) {
+    labels.resize(labels_before);
+    throw;
+  }
+  vertices.push_back(std::move(v));
+  return size() - 1;
+}
+
+constexpr std::string EinGraph::unused_name(std::string_view wanted) const {
+  std::string name(wanted);
+  if (name.empty()) name.assign("t" + detail::to_text(size()));
+  std::string candidate = name;
+  for (int n = 2; find(candidate) >= 0; ++n) candidate.assign(name + "#" + detail::to_text(n));
+  return candidate;
+}
+
+constexpr VertexId EinGraph::find_same_statement(VertexId v) const {
+  const Vertex& wanted = (*this)[v];
+  for (VertexId u = 0; u < v; ++u) {
+    const Vertex& other = (*this)[u];
+    if (other.operands == wanted.operands && other.op.same_function(wanted.op) &&
+        other.labels == wanted.labels && other.output == wanted.output &&
+        other.bound == wanted.bound && !other.is_input()) {
+      return u;
+    }
+  }
+  return v;
+}
+
+}  // namespace eindecomp
