@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// One EinSum over blocks in the memory of one execution space, without types: the arguments of
+/// every kernel, whether called by a user on views or by the executor on blocks.
+#pragma once
+
+#include <cstdint>
+
+#include "eindecomp/core/types.hpp"
+
+namespace eindecomp::kernel {
+
+/// The most labels one kernel call may have, and the most operands.
+inline constexpr int max_labels = 24;
+inline constexpr int max_operands = 8;
+
+/// The geometry of a local EinSum: a loop nest over labels, and for each label the stride of every
+/// operand and of the output (0 where a tensor lacks it, the sum of strides where it is repeated).
+/// Strides are in elements.
+struct LocalEinsum {
+  int labels = 0;
+  int operands = 0;
+  Extent extent[max_labels]{};
+  Extent begin[max_labels]{};      ///< the index in the whole tensor of the first position, for argmin
+  bool aggregated[max_labels]{};
+  Extent operand_stride[max_operands][max_labels]{};
+  Extent output_stride[max_labels]{};
+};
+
+/// What a kernel call leaves in its output.
+enum class Write {
+  partial,     ///< accumulators of ⊕
+  accumulate,  ///< accumulators, combined with those already there
+  finished,    ///< final elements
+};
+
+/// Strided elements of rank <= max_rank, for copies and element-wise passes. Strides in elements.
+struct StridedBox {
+  int rank = 0;
+  Extent extent[max_rank]{};
+  Extent into_stride[max_rank]{};
+  Extent from_stride[max_rank]{};
+};
+
+/// The kernels of one statement on one execution space, its operators erased: the executor knows
+/// the space but no longer the types. One class per operator signature and space implements it.
+/// Every function launches on `space` and does not fence. Pointers are to the first element of
+/// each block, in memory that Space can access.
+template <class Space>
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+
+  /// output[…] = ⊕ ⊗(operands[…]) over the aggregated labels.
+  virtual void join(const Space& space, const LocalEinsum& shape, const void* const* operands,
+                    void* output, Write write) const = 0;
+  /// into = into ⊕ from, both accumulators.
+  virtual void combine(const Space& space, const StridedBox& box, void* into,
+                       const void* from) const = 0;
+  /// into = the final elements of the accumulators `from`.
+  virtual void finish(const Space& space, const StridedBox& box, void* into,
+                      const void* from) const = 0;
+  /// The most scratch bytes one call of join may allocate for itself, whatever its shape.
+  [[nodiscard]] virtual std::int64_t workspace_bytes() const = 0;
+};
+
+}  // namespace eindecomp::kernel

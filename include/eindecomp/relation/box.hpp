@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Half-open boxes of tensor indices: what a block holds, what a kernel call needs.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+
+namespace eindecomp {
+
+/// The indices lo <= i < hi of a tensor, dimension by dimension. Of rank 0: the one element.
+struct Box {
+  std::vector<Extent> lo;
+  std::vector<Extent> hi;
+
+  constexpr bool operator==(const Box&) const = default;
+
+  /// All of a tensor.
+  [[nodiscard]] static constexpr Box whole(const std::vector<Extent>& bound) {
+    return {std::vector<Extent>(bound.size(), 0), bound};
+  }
+
+  [[nodiscard]] constexpr int rank() const { return static_cast<int>(lo.size()); }
+  [[nodiscard]] constexpr Extent extent(int k) const {
+    return hi[static_cast<std::size_t>(k)] - lo[static_cast<std::size_t>(k)];
+  }
+  [[nodiscard]] constexpr bool empty() const {
+    for (std::size_t k = 0; k < lo.size(); ++k) {
+      if (hi[k] <= lo[k]) return true;
+    }
+    return false;
+  }
+  /// The number of elements.
+  [[nodiscard]] constexpr Extent size() const {
+    Extent n = 1;
+    for (std::size_t k = 0; k < lo.size(); ++k) n *= std::max<Extent>(hi[k] - lo[k], 0);
+    return n;
+  }
+  [[nodiscard]] constexpr bool contains(const Box& other) const {
+    for (std::size_t k = 0; k < lo.size(); ++k) {
+      if (other.lo[k] < lo[k] || other.hi[k] > hi[k]) return false;
+    }
+    return true;
+  }
+};
+
+/// The indices in both, possibly empty.
+[[nodiscard]] constexpr Box intersect(const Box& a, const Box& b) {
+  Box both = a;
+  for (std::size_t k = 0; k < a.lo.size(); ++k) {
+    both.lo[k] = std::max(a.lo[k], b.lo[k]);
+    both.hi[k] = std::min(a.hi[k], b.hi[k]);
+  }
+  return both;
+}
+
+/// Appends the indices of `from` that are not in `hole`, as disjoint boxes.
+constexpr void subtract(const Box& from, const Box& hole, std::vector<Box>& rest) {
+  const Box both = intersect(from, hole);
+  if (both.empty()) {
+    if (!from.empty()) rest.push_back(from);
+    return;
+  }
+  Box left = from;
+  for (std::size_t k = 0; k < from.lo.size(); ++k) {
+    if (left.lo[k] < both.lo[k]) {
+      Box below = left;
+      below.hi[k] = both.lo[k];
+      rest.push_back(below);
+      left.lo[k] = both.lo[k];
+    }
+    if (both.hi[k] < left.hi[k]) {
+      Box above = left;
+      above.lo[k] = both.hi[k];
+      rest.push_back(above);
+      left.hi[k] = both.hi[k];
+    }
+  }
+}
+
+/// Part i of a dimension of extent b cut into d parts: [i·b/d, (i+1)·b/d), rounded down, so that
+/// parts nest when one d divides another.
+[[nodiscard]] constexpr Extent part_begin(Extent b, Extent d, Extent i) {
+  return i * (b / d) + i * (b % d) / d;  // as i·b/d, without its overflow
+}
+
+}  // namespace eindecomp

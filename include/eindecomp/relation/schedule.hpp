@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What one rank does to run a plan: plain data, the single source of the words and bytes that are
+/// predicted and of those that the executor moves and allocates.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/box.hpp"
+
+namespace eindecomp {
+
+/// Storage for one box of one tensor on one rank, dense, last dimension fastest.
+struct Buffer {
+  enum class Role : std::uint8_t {
+    input,    ///< a stored block of an input: the user's own memory, or filled for them
+    result,   ///< a stored block of a result: outlives the run
+    scratch,  ///< lives in the rank's arena from step `first` to step `last`
+  };
+  VertexId tensor = -1;
+  Box box;
+  bool partial = false;  ///< holds accumulators of ⊕ (Vertex::partial), not final elements
+  Role role = Role::scratch;
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0;  ///< of scratch, within the arena
+  int first = 0;            ///< step before which it is first written
+  int last = 0;             ///< step after which its memory may be reused
+};
+
+/// A box of a buffer, in the tensor's coordinates.
+struct Region {
+  int buffer = -1;  ///< index into RankSchedule::buffers
+  Box box;
+};
+
+/// Elements copied between two buffers of the rank.
+struct Copy {
+  int from = -1;
+  int to = -1;
+  Box box;
+};
+
+/// Elements exchanged with one other rank: the regions one after another, each dense in row-major
+/// order. Sender and receiver list them in the same order.
+struct Message {
+  int peer = -1;
+  std::vector<Region> regions;
+  Extent words = 0;           ///< elements
+  std::int64_t staging = -1;  ///< offset in the arena of the packed message
+};
+
+/// One kernel call: the domain's box of labels, operands by buffer.
+struct KernelCall {
+  Box domain;                 ///< lo and hi per label of L
+  std::vector<int> operands;  ///< a buffer that contains the box the call reads, per operand
+  int output = -1;            ///< a buffer that contains the box the call writes
+  bool accumulate = false;    ///< combine with what an earlier call left in the output
+  bool finish = false;        ///< write final elements, not accumulators
+};
+
+/// Accumulators that become final elements of a stored block: combined in the order of `parts`,
+/// which is that of the kernel calls' keys, then finished.
+struct Aggregation {
+  Region target;              ///< in a buffer of final elements
+  std::vector<Region> parts;  ///< of buffers of accumulators; the same box each
+};
+
+/// One statement on one rank, in this order.
+struct Step {
+  VertexId statement = -1;
+  std::vector<Message> receives;  ///< operands from other ranks
+  std::vector<Message> sends;     ///< operands to other ranks
+  std::vector<Copy> copies;       ///< local pieces into assembled operands
+  std::vector<KernelCall> calls;
+  std::vector<Message> partial_receives;  ///< accumulators from other ranks
+  std::vector<Message> partial_sends;
+  std::vector<Aggregation> aggregations;
+};
+
+/// Everything one rank holds and does.
+struct RankSchedule {
+  int rank = 0;
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;  ///< one per statement of the graph, in order
+  std::int64_t arena_bytes = 0;   ///< of all scratch buffers and staging
+  std::int64_t result_bytes = 0;  ///< of the stored results
+  std::int64_t input_bytes = 0;   ///< of the stored inputs, which the user may hand over
+
+  /// The most bytes of tensors the rank holds at any time.
+  [[nodiscard]] std::int64_t peak_bytes() const { return arena_bytes + result_bytes + input_bytes; }
+};
+
+}  // namespace eindecomp
