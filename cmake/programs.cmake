@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What our own programs (tests, examples, benchmarks, tools) share; consumers see none of it.
+
+add_library(eindecomp_warnings INTERFACE)
+target_compile_options(eindecomp_warnings INTERFACE
+  -Wall -Wextra -Wpedantic
+  $<$<BOOL:${EINDECOMP_WARNINGS_AS_ERRORS}>:-Werror>)
+
+# eindecomp_find_libraries(OUT package|target...): the targets of those packages, into OUT.
+# Where one is missing, OUT-NOTFOUND, and a message that names what to install.
+function(eindecomp_find_libraries out)
+  set(targets)
+  foreach(pair IN LISTS ARGN)
+    string(REGEX MATCH "^([^|]+)\\|(.+)$" _ "${pair}")
+    set(package ${CMAKE_MATCH_1})
+    set(target ${CMAKE_MATCH_2})
+    find_package(${package} QUIET)
+    if(NOT TARGET ${target})
+      message(STATUS "${CMAKE_CURRENT_SOURCE_DIR}: skipped, there is no ${package}; "
+        "scripts/bootstrap installs it")
+      set(${out} ${out}-NOTFOUND PARENT_SCOPE)
+      return()
+    endif()
+    list(APPEND targets ${target})
+  endforeach()
+  set(${out} ${targets} PARENT_SCOPE)
+endfunction()
+
+# eindecomp_add_programs(KIND target...): every .cpp of this folder is a program of its own, its
+# CMake target being eindecomp_<KIND>_<name>, linked to the library and the targets named.
+function(eindecomp_add_programs kind)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    add_executable(eindecomp_${kind}_${name} ${source})
+    set_target_properties(eindecomp_${kind}_${name} PROPERTIES OUTPUT_NAME ${name})
+    target_link_libraries(eindecomp_${kind}_${name} PRIVATE ${ARGN} eindecomp_warnings)
+  endforeach()
+endfunction()

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# EinDecomp::core, ::kokkos, ::mpi, and ::eindecomp, which is all that is enabled. Consumers get
+# C++20, include paths and two definitions, and no other flag.
+
+# eindecomp_add_component(NAME ROOMS room... [FILES file...] LINK target... [DEFINE definition])
+function(eindecomp_add_component name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DEFINE" "ROOMS;FILES;LINK")
+  set(root ${PROJECT_SOURCE_DIR}/include)
+  set(headers ${arg_FILES})
+  foreach(room IN LISTS arg_ROOMS)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${root}/eindecomp/${room}/*.hpp)
+    list(APPEND headers ${found})
+  endforeach()
+
+  set(target eindecomp_${name})
+  add_library(${target} INTERFACE)
+  add_library(EinDecomp::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${name}
+    VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+  target_sources(${target} INTERFACE
+    FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  target_link_libraries(${target} INTERFACE ${arg_LINK})
+  target_compile_definitions(${target} INTERFACE ${arg_DEFINE})
+endfunction()
+
+set(EINDECOMP_COMPONENTS core)
+file(GLOB _umbrella CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/eindecomp/eindecomp.hpp)
+eindecomp_add_component(core
+  ROOMS core expr graph relation plan models tools
+  FILES ${_umbrella}
+  LINK Boost::headers)
+
+if(EINDECOMP_ENABLE_KOKKOS)
+  list(APPEND EINDECOMP_COMPONENTS kokkos)
+  eindecomp_add_component(kokkos
+    ROOMS kernel run
+    LINK eindecomp_core Kokkos::kokkos Kokkos::kokkoskernels
+    DEFINE EINDECOMP_ENABLE_KOKKOS=1)
+endif()
+
+if(EINDECOMP_ENABLE_MPI)
+  list(APPEND EINDECOMP_COMPONENTS mpi)
+  eindecomp_add_component(mpi
+    ROOMS comm
+    LINK eindecomp_core MPI::MPI_CXX
+    DEFINE EINDECOMP_ENABLE_MPI=1)
+endif()
+
+add_library(eindecomp_eindecomp INTERFACE)
+add_library(EinDecomp::eindecomp ALIAS eindecomp_eindecomp)
+list(TRANSFORM EINDECOMP_COMPONENTS PREPEND eindecomp_ OUTPUT_VARIABLE _all)
+target_link_libraries(eindecomp_eindecomp INTERFACE ${_all})

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# How the tests are declared. LIBS names components (core, kokkos, mpi, or eindecomp for all that is
+# enabled) and further targets; a test whose component is not enabled is left out. Every test
+# carries its folder's name as a label: `ctest -L plan`.
+
+# What Open MPI, Kokkos and OpenBLAS need for many ranks on few cores.
+set(EINDECOMP_TEST_ENVIRONMENT
+  OMP_NUM_THREADS=$<IF:$<BOOL:$ENV{OMP_NUM_THREADS}>,$ENV{OMP_NUM_THREADS},1>
+  OMP_PROC_BIND=false
+  OMPI_ALLOW_RUN_AS_ROOT=1
+  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  OMPI_MCA_rmaps_base_oversubscribe=1
+  OMPI_MCA_mpi_yield_when_idle=1)
+
+# Resolves LIBS into OUT; OUT stays empty where a component is not enabled.
+function(_eindecomp_resolve_libs out)
+  set(targets)
+  foreach(lib IN LISTS ARGN)
+    if(lib STREQUAL "eindecomp" OR lib IN_LIST EINDECOMP_COMPONENTS)
+      list(APPEND targets eindecomp_${lib})
+    elseif(lib MATCHES "^(core|kokkos|mpi)$")
+      set(${out} "" PARENT_SCOPE)
+      return()
+    else()
+      list(APPEND targets ${lib})
+    endif()
+  endforeach()
+  set(${out} ${targets} PARENT_SCOPE)
+endfunction()
+
+function(_eindecomp_add_test_program name main sources libs)
+  add_executable(eindecomp_test_${name} ${sources}
+    ${PROJECT_SOURCE_DIR}/tests/support/${main} $<TARGET_OBJECTS:eindecomp_doctest>)
+  set_target_properties(eindecomp_test_${name} PROPERTIES OUTPUT_NAME ${name})
+  target_include_directories(eindecomp_test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(eindecomp_test_${name} PRIVATE
+    ${libs} doctest::doctest eindecomp_warnings)
+endfunction()
+
+function(_eindecomp_set_test_properties name timeout)
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${room} TIMEOUT ${timeout} ENVIRONMENT "${EINDECOMP_TEST_ENVIRONMENT}")
+endfunction()
+
+# eindecomp_add_test(NAME name SOURCES file... LIBS lib... [TIMEOUT seconds])
+#
+# A doctest program of one process. Kokkos is initialised around the tests where LIBS bring it.
+function(eindecomp_add_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS")
+  _eindecomp_resolve_libs(libs ${arg_LIBS})
+  if(NOT libs)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  _eindecomp_add_test_program(${arg_NAME} doctest_main.cpp "${arg_SOURCES}" "${libs}")
+  add_test(NAME ${arg_NAME} COMMAND eindecomp_test_${arg_NAME})
+  _eindecomp_set_test_properties(${arg_NAME} ${arg_TIMEOUT})
+endfunction()
+
+# eindecomp_add_mpi_test(NAME name SOURCES file... [LIBS lib...] [RANKS n...] [TIMEOUT seconds])
+#
+# A doctest program run by mpirun, once per number of ranks, as name_np1, name_np2, ... Every rank
+# runs every test case. LIBS is `eindecomp` unless told, RANKS 1 2 3 4 8.
+function(eindecomp_add_mpi_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS;RANKS")
+  if(NOT arg_LIBS)
+    set(arg_LIBS eindecomp)
+  endif()
+  if(NOT arg_RANKS)
+    set(arg_RANKS 1 2 3 4 8)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  _eindecomp_resolve_libs(libs ${arg_LIBS})
+  if(NOT libs OR NOT EINDECOMP_ENABLE_MPI)
+    return()
+  endif()
+  _eindecomp_add_test_program(${arg_NAME} mpi_main.cpp "${arg_SOURCES}" "${libs};MPI::MPI_CXX")
+  foreach(ranks IN LISTS arg_RANKS)
+    set(test ${arg_NAME}_np${ranks})
+    add_test(NAME ${test} COMMAND
+      ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS}
+      $<TARGET_FILE:eindecomp_test_${arg_NAME}> ${MPIEXEC_POSTFLAGS})
+    _eindecomp_set_test_properties(${test} ${arg_TIMEOUT})
+    set_tests_properties(${test} PROPERTIES PROCESSORS ${ranks})
+  endforeach()
+endfunction()
+
+# The command line the scripts below compile with is the one CMake records for a source file of a
+# library that links what the test links.
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+function(_eindecomp_command_like out libs)
+  list(JOIN libs "_" key)
+  string(MAKE_C_IDENTIFIER "eindecomp_flags_${key}" target)
+  set(source ${PROJECT_BINARY_DIR}/flags/${target}.cpp)
+  if(NOT TARGET ${target})
+    file(CONFIGURE OUTPUT ${source} CONTENT "")
+    add_library(${target} OBJECT EXCLUDE_FROM_ALL ${source})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${target} PRIVATE ${libs})
+  endif()
+  set(${out} --database ${CMAKE_BINARY_DIR}/compile_commands.json --like ${source} PARENT_SCOPE)
+endfunction()
+
+# eindecomp_add_compile_fail_test(NAME name SOURCE file [CASE n] MESSAGE regex [LIBS lib...])
+#
+# The file is compiled twice, with EINDECOMP_CASE=n both times: without EINDECOMP_EXPECT_REJECTION
+# it must compile (the positive control), with it the compiler must refuse it and say MESSAGE, a
+# Python regular expression. LIBS is `core` unless told.
+function(eindecomp_add_compile_fail_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SOURCE;CASE;MESSAGE;TIMEOUT" "LIBS")
+  if(NOT arg_LIBS)
+    set(arg_LIBS core)
+  endif()
+  if(NOT DEFINED arg_CASE)
+    set(arg_CASE 0)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  _eindecomp_resolve_libs(libs ${arg_LIBS})
+  if(NOT libs)
+    return()
+  endif()
+  _eindecomp_command_like(like "${libs}")
+  cmake_path(ABSOLUTE_PATH arg_SOURCE)
+  add_test(NAME ${arg_NAME} COMMAND
+    ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cmake/compile_fail.py
+    ${like} --case ${arg_CASE} --message ${arg_MESSAGE} ${arg_SOURCE})
+  _eindecomp_set_test_properties(${arg_NAME} ${arg_TIMEOUT})
+endfunction()
