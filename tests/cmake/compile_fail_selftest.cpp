@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One right test of a refusal, and one for each way in which such a test can be wrong.
+
+#if EINDECOMP_CASE == 1 && defined(EINDECOMP_EXPECT_REJECTION)
+static_assert(false, "the label j is bound twice");
+#elif EINDECOMP_CASE == 2
+// Nothing is wrong here, whatever is expected.
+#elif EINDECOMP_CASE == 3
+#include <a_header_that_does_not_exist.hpp>
+#elif EINDECOMP_CASE == 4 && defined(EINDECOMP_EXPECT_REJECTION)
+static_assert(false, "something else");
+#endif
