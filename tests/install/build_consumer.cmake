@@ -22,16 +22,19 @@ function(run)
 endfunction()
 
 file(COPY ${consumer}/ DESTINATION ${work}/source)
+list(JOIN components "," component_list)
 set(options
+  --no-warn-unused-cli
   -DCMAKE_CXX_COMPILER=${compiler}
   -DCMAKE_CXX_FLAGS=${flags}
   -DKokkos_DIR=${Kokkos_DIR}
-  -DKokkosKernels_DIR=${KokkosKernels_DIR})
+  -DKokkosKernels_DIR=${KokkosKernels_DIR}
+  "-DCONSUMER_COMPONENTS=${component_list}")
 if(way STREQUAL "subdirectory")
   list(APPEND options -DCONSUMER_EINDECOMP_SOURCE=${library})
 else()
   run(${CMAKE_COMMAND} --install ${build} --prefix ${work}/stage)
-  list(APPEND options -DCMAKE_PREFIX_PATH=${work}/stage "-DCONSUMER_COMPONENTS=${components}")
+  list(APPEND options -DCMAKE_PREFIX_PATH=${work}/stage)
 endif()
 if(NOT "kokkos" IN_LIST components)
   list(APPEND options -DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON -DEINDECOMP_ENABLE_KOKKOS=OFF)
