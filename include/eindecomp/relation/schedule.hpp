@@ -84,7 +84,7 @@ struct Step {
 struct RankSchedule {
   int rank = 0;
   std::vector<Buffer> buffers;
-  std::vector<Step> steps;  ///< one per statement of the graph, in order
+  std::vector<Step> steps;        ///< one per statement of the graph, in order
   std::int64_t arena_bytes = 0;   ///< of all scratch buffers and staging
   std::int64_t result_bytes = 0;  ///< of the stored results
   std::int64_t input_bytes = 0;   ///< of the stored inputs, which the user may hand over

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// From partition vectors to places: which axes of the mesh cut which label, and where every tensor
+/// is stored.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/tensor_relation.hpp"
+
+namespace eindecomp {
+
+/// How an input is to be stored: so many parts per dimension. Axes of the mesh not needed for it
+/// stay idle: the tensor then lies on fewer workers.
+struct InputLayout {
+  VertexId input = -1;
+  std::vector<Extent> parts;
+};
+
+struct PlaceOptions {
+  std::vector<InputLayout> inputs;  ///< the inputs whose layout the user gives
+};
+
+namespace detail {
+
+/// Hands the axes of a mesh to the labels of one statement, or to the dimensions of one tensor.
+class AxisAssignment {
+ public:
+  constexpr AxisAssignment(const Mesh& mesh, std::vector<Extent> parts)
+      : m_mesh(&mesh), m_parts(std::move(parts)), m_lists(m_parts.size()) {
+    for (int size : mesh.axes) {
+      if (std::find(m_sizes.begin(), m_sizes.end(), size) == m_sizes.end()) m_sizes.push_back(size);
+    }
+    m_wanted.assign(m_parts.size(), std::vector<int>(m_sizes.size(), 0));
+    std::vector<int> left(m_sizes.size(), 0);
+    for (std::size_t s = 0; s < m_sizes.size(); ++s) {
+      left[s] = static_cast<int>(std::count(mesh.axes.begin(), mesh.axes.end(), m_sizes[s]));
+    }
+    m_taken.assign(mesh.axes.size(), false);
+    m_feasible = split(0, 0, m_parts.empty() ? 1 : m_parts[0], left);
+  }
+
+  /// Whether the parts are products of disjoint axes.
+  [[nodiscard]] constexpr bool feasible() const { return m_feasible; }
+
+  /// The first entry for which no axes were left, whatever the entries before it took.
+  [[nodiscard]] constexpr std::size_t stuck_at() const { return m_deepest; }
+
+  /// Gives the axis to entry i, innermost so far, if it is free and the entry still wants one of
+  /// its size.
+  constexpr bool take(std::size_t i, int axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const auto s = static_cast<std::size_t>(
+        std::find(m_sizes.begin(), m_sizes.end(), m_mesh->axes[a]) - m_sizes.begin());
+    if (m_taken[a] || m_wanted[i][s] == 0) return false;
+    m_taken[a] = true;
+    --m_wanted[i][s];
+    m_lists[i].push_back(axis);
+    return true;
+  }
+
+  /// Gives entry i the axes it still wants: the first free ones of the mesh.
+  constexpr void take_rest(std::size_t i) {
+    for (std::size_t a = 0; a < m_taken.size(); ++a) take(i, static_cast<int>(a));
+  }
+
+  [[nodiscard]] constexpr bool taken(std::size_t axis) const { return m_taken[axis]; }
+  [[nodiscard]] constexpr AxisLists& lists() { return m_lists; }
+
+ private:
+  /// How many axes of every size each entry takes. Where all sizes are primes there is one way.
+  constexpr bool split(std::size_t i, std::size_t s, Extent rest, std::vector<int>& left) {
+    if (i == m_parts.size()) return true;
+    if (i > m_deepest) m_deepest = i;
+    if (s == m_sizes.size()) {
+      if (rest != 1) return false;
+      return split(i + 1, 0, i + 1 < m_parts.size() ? m_parts[i + 1] : 1, left);
+    }
+    int most = 0;
+    Extent remaining = rest;
+    while (m_sizes[s] > 1 && most < left[s] && remaining % m_sizes[s] == 0) {
+      remaining /= m_sizes[s];
+      ++most;
+    }
+    for (int n = most; n >= 0; --n) {
+      m_wanted[i][s] = n;
+      left[s] -= n;
+      if (split(i, s + 1, remaining, left)) return true;
+      left[s] += n;
+      remaining *= m_sizes[s];
+    }
+    m_wanted[i][s] = 0;
+    return false;
+  }
+
+  const Mesh* m_mesh;
+  std::vector<Extent> m_parts;
+  AxisLists m_lists;
+  std::vector<int> m_sizes;
+  std::vector<std::vector<int>> m_wanted;
+  std::vector<bool> m_taken;
+  std::size_t m_deepest = 0;
+  bool m_feasible = false;
+};
+
+[[nodiscard]] constexpr std::string axes_text(const Mesh& mesh) {
+  std::string text;
+  for (int a : mesh.axes) text += (text.empty() ? "" : " x ") + to_text(a);
+  return text.empty() ? "one worker" : "the mesh " + text;
+}
+
+/// Lays the axis along a dimension of the tensor, innermost: the one whose blocks are longest,
+/// among equals one that it divides evenly, then the first. Leaves it idle if every block is too
+/// short.
+constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bound,
+                      std::vector<Extent>& parts, AxisLists& lists) {
+  const Extent size = mesh.axes[static_cast<std::size_t>(axis)];
+  std::size_t best = bound.size();
+  const auto longest = [&](std::size_t k) { return (bound[k] + parts[k] - 1) / parts[k]; };
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    if (bound[k] / parts[k] < size) continue;
+    if (best == bound.size() || longest(k) > longest(best) ||
+        (longest(k) == longest(best) && bound[k] % (parts[k] * size) == 0 &&
+         bound[best] % (parts[best] * size) != 0)) {
+      best = k;
+    }
+  }
+  if (best == bound.size()) return;
+  parts[best] *= size;
+  lists[best].push_back(axis);
+}
+
+/// The layout of a tensor whose dimensions carry these labels of a statement: the axes that cut a
+/// label stay with its first dimension; then the others of `calls`, or of the whole mesh, are
+/// spread.
+[[nodiscard]] constexpr AxisLists layout_after(const Mesh& mesh, const std::vector<Extent>& bound,
+                                               const std::vector<int>& labels,
+                                               const AxisLists& calls, bool whole_mesh) {
+  AxisLists lists(bound.size());
+  std::vector<bool> used(mesh.axes.size(), false);
+  std::vector<bool> offered(mesh.axes.size(), whole_mesh);
+  for (const std::vector<int>& list : calls) {
+    for (int axis : list) offered[static_cast<std::size_t>(axis)] = true;
+  }
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    for (int axis : calls[static_cast<std::size_t>(labels[k])]) {
+      if (used[static_cast<std::size_t>(axis)]) continue;  // a diagonal
+      used[static_cast<std::size_t>(axis)] = true;
+      lists[k].push_back(axis);
+    }
+  }
+  std::vector<Extent> parts = parts_of(mesh, lists);
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+    if (offered[a] && !used[a]) spread(mesh, static_cast<int>(a), bound, parts, lists);
+  }
+  return lists;
+}
+
+/// The axes of one statement's labels: first those along which an operand is already cut in the
+/// same way, the largest operand first, so that its blocks stay where they are; then free ones, the
+/// aggregated labels last, so that the workers that combine their results are neighbours.
+[[nodiscard]] constexpr AxisLists choose_axes(const EinGraph& graph, VertexId statement,
+                                              const PartitionVector& d, const Mesh& mesh,
+                                              const std::vector<AxisLists>& stored,
+                                              const std::vector<bool>& decided,
+                                              const std::source_location& where) {
+  const Vertex& v = graph[statement];
+  AxisAssignment assignment(mesh, call_relation(graph, statement, d, where).parts);
+  if (!assignment.feasible()) {
+    const std::size_t l = assignment.stuck_at();
+    const std::string& label = graph.labels[static_cast<std::size_t>(v.labels[l])].name;
+    fail("label '" + label + "' of statement " + v.name + " is cut into " + to_text(d[l]) +
+             " parts (no axes of " + axes_text(mesh) + " that the labels before it leave have " +
+             "that product); give entries that are products of different axes",
+         where);
+  }
+
+  std::vector<const Operand*> order;
+  for (const Operand& o : v.operands) {
+    if (decided[static_cast<std::size_t>(o.vertex)]) order.push_back(&o);
+  }
+  // Stable by insertion: a handful of operands.
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    for (std::size_t j = i; j > 0; --j) {
+      if (graph[order[j]->vertex].size() <= graph[order[j - 1]->vertex].size()) break;
+      std::swap(order[j], order[j - 1]);
+    }
+  }
+  for (const Operand* o : order) {
+    for (std::size_t k = 0; k < o->labels.size(); ++k) {
+      const auto l = static_cast<std::size_t>(o->labels[k]);
+      // Inner axes match only below the outer ones.
+      for (int axis : stored[static_cast<std::size_t>(o->vertex)][k]) {
+        const std::vector<int>& list = assignment.lists()[l];
+        const bool has = std::find(list.begin(), list.end(), axis) != list.end();
+        if (!has && !assignment.take(l, axis)) break;
+      }
+    }
+  }
+  for (int l : v.output) assignment.take_rest(static_cast<std::size_t>(l));
+  for (int l : v.aggregated) assignment.take_rest(static_cast<std::size_t>(l));
+  return std::move(assignment.lists());
+}
+
+}  // namespace detail
+
+/// Places a program whose statements are cut by these partition vectors, one per vertex (empty for
+/// inputs; entries in the order of Vertex::labels), on a mesh. Statements are placed in order.
+/// Workers on an idle axis (where the entries' product is less than the mesh) compute nothing but
+/// may store. Every tensor is stored once: results as the calls leave them, the axes of aggregated
+/// labels scattered over their dimensions; inputs as their first reader wants them, the remaining
+/// axes spread over the longest dimensions.
+///
+/// \throws Error if a vector does not suit its statement or the mesh, or a given layout its input,
+///   naming statement, label and extents.
+[[nodiscard]] constexpr Placement place(
+    const EinGraph& graph, const std::vector<PartitionVector>& partitions, const Mesh& mesh,
+    const PlaceOptions& options = {},
+    const std::source_location& where = std::source_location::current()) {
+  const std::size_t n = graph.vertices.size();
+  if (partitions.size() != n) {
+    detail::fail("a graph of " + detail::to_text(static_cast<Extent>(n)) + " tensors with " +
+                     detail::to_text(static_cast<Extent>(partitions.size())) +
+                     " partition vectors (each tensor has one, empty for inputs); give one for "
+                     "every tensor",
+                 where);
+  }
+  Placement placement{mesh, std::vector<AxisLists>(n), std::vector<AxisLists>(n)};
+  std::vector<bool> decided(n, false);
+
+  for (const InputLayout& given : options.inputs) {
+    if (given.input < 0 || given.input >= graph.size() || !graph[given.input].is_input()) {
+      detail::fail("a layout for tensor " + detail::to_text(given.input) +
+                       " (it is no input of this graph; the plan chooses the layout of results); "
+                       "give layouts of inputs only",
+                   where);
+    }
+    const auto i = static_cast<std::size_t>(given.input);
+    const Vertex& input = graph.vertices[i];
+    const std::string what = "the layout given for input " + input.name;
+    if (decided[i]) {
+      detail::fail(what + " is its second (a tensor is stored once); give one layout per input",
+                   where);
+    }
+    if (given.parts.size() != input.bound.size()) {
+      detail::fail(what + " has " + detail::to_text(static_cast<Extent>(given.parts.size())) +
+                       " entries (the tensor has rank " + detail::to_text(input.rank()) +
+                       "); give the parts of every dimension",
+                   where);
+    }
+    for (std::size_t k = 0; k < input.bound.size(); ++k) {
+      if (given.parts[k] >= 1 && given.parts[k] <= input.bound[k]) continue;
+      detail::fail(what + " cuts dimension " + detail::to_text(static_cast<Extent>(k)) +
+                       " of extent " + detail::to_text(input.bound[k]) + " into " +
+                       detail::to_text(given.parts[k]) +
+                       " parts (every part needs an index); cut it into 1 to " +
+                       detail::to_text(input.bound[k]) + " parts",
+                   where);
+    }
+    detail::AxisAssignment assignment(mesh, given.parts);
+    if (!assignment.feasible()) {
+      detail::fail(what + " cuts dimension " +
+                       detail::to_text(static_cast<Extent>(assignment.stuck_at())) + " into " +
+                       detail::to_text(given.parts[assignment.stuck_at()]) + " parts (no axes of " +
+                       detail::axes_text(mesh) +
+                       " that the dimensions before it leave have that product); give entries "
+                       "that are products of different axes",
+                   where);
+    }
+    for (std::size_t k = 0; k < given.parts.size(); ++k) assignment.take_rest(k);
+    placement.stored[i] = std::move(assignment.lists());
+    decided[i] = true;
+  }
+
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vertex& v = graph.vertices[i];
+    if (v.is_input()) {
+      if (!partitions[i].empty()) {
+        detail::fail("a partition vector for input " + v.name +
+                         " (an input has no kernel calls); give its layout in the options",
+                     where);
+      }
+      continue;
+    }
+    placement.calls[i] = detail::choose_axes(graph, static_cast<VertexId>(i), partitions[i], mesh,
+                                             placement.stored, decided, where);
+    for (const Operand& o : v.operands) {
+      const auto u = static_cast<std::size_t>(o.vertex);
+      if (decided[u]) continue;
+      placement.stored[u] =
+          detail::layout_after(mesh, graph.vertices[u].bound, o.labels, placement.calls[i], true);
+      decided[u] = true;
+    }
+    placement.stored[i] = detail::layout_after(mesh, v.bound, v.output, placement.calls[i], false);
+    decided[i] = true;
+  }
+
+  for (std::size_t i = 0; i < n; ++i) {
+    if (decided[i]) continue;  // else an input that nobody reads
+    AxisLists lists(graph.vertices[i].bound.size());
+    std::vector<Extent> parts(lists.size(), 1);
+    for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+      detail::spread(mesh, static_cast<int>(a), graph.vertices[i].bound, parts, lists);
+    }
+    placement.stored[i] = std::move(lists);
+  }
+  return placement;
+}
+
+/// Checks a placement made elsewhere, so that no schedule is built from a wrong one.
+/// \throws Error if lists are missing, an axis is unknown or stands twice, or a label or dimension
+///   is cut into more parts than it has indices.
+constexpr void check_placement(
+    const EinGraph& graph, const Placement& placement,
+    const std::source_location& where = std::source_location::current()) {
+  const std::size_t n = graph.vertices.size();
+  if (placement.calls.size() != n || placement.stored.size() != n) {
+    detail::fail("a placement of " + detail::to_text(static_cast<Extent>(placement.stored.size())) +
+                     " tensors for a graph of " + detail::to_text(static_cast<Extent>(n)) +
+                     " (it belongs to another graph); place this graph",
+                 where);
+  }
+  const auto check = [&](const std::string& name, const char* what, const AxisLists& lists,
+                         const std::vector<Extent>& extents) {
+    bool good = lists.size() == extents.size();
+    std::vector<bool> seen(placement.mesh.axes.size(), false);
+    for (std::size_t l = 0; good && l < lists.size(); ++l) {
+      Extent parts = 1;
+      for (int axis : lists[l]) {
+        const auto a = static_cast<std::size_t>(axis);
+        good = good && axis >= 0 && a < seen.size() && !seen[a];
+        if (!good) break;
+        seen[a] = true;
+        parts *= placement.mesh.axes[a];
+      }
+      good = good && parts <= extents[l];
+    }
+    if (good) return;
+    detail::fail("the placement of " + name + " has wrong axes for its " + what +
+                     " (one list each, an axis at most once, no more parts than indices); let "
+                     "place() make it",
+                 where);
+  };
+  for (int a : placement.mesh.axes) {
+    if (a < 1) {
+      detail::fail("a mesh with an axis of size " + detail::to_text(a) +
+                       " (there must be a worker); use make_mesh()",
+                   where);
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vertex& v = graph.vertices[i];
+    check(v.name, "labels", placement.calls[i], v.is_input() ? std::vector<Extent>{} : v.extents);
+    check(v.name, "dimensions", placement.stored[i], v.bound);
+  }
+}
+
+}  // namespace eindecomp

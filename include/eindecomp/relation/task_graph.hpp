@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The task graph of a placed program: every kernel call, every repartition and every aggregation,
+/// with the ranks they join and the words they move.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/walk.hpp"
+
+namespace eindecomp {
+
+/// One kernel call: a tuple of a statement's join.
+struct CallTask {
+  BlockKey key;  ///< a part number per label
+  Box domain;    ///< the indices of the labels
+  int worker = 0;
+  int rank = 0;
+};
+
+/// A box of a tensor that one rank sends to another: final elements of an operand, or accumulators
+/// of a result.
+struct Transfer {
+  VertexId tensor = -1;
+  Box box;
+  int from = 0;  ///< rank
+  int to = 0;    ///< rank
+
+  /// The elements moved.
+  [[nodiscard]] constexpr Extent words() const { return box.size(); }
+};
+
+/// A block of a tensor where it is stored for good.
+struct StoredBlock {
+  Box box;
+  int worker = 0;
+  int rank = 0;
+};
+
+/// The tasks of one statement.
+struct StatementTasks {
+  VertexId statement = -1;
+  std::vector<CallTask> calls;         ///< in the order of keys
+  std::vector<Transfer> repartitions;  ///< of operands, before the calls
+  std::vector<Transfer> aggregations;  ///< of accumulators, after them
+  Extent repartition_words = 0;
+  Extent aggregation_words = 0;
+  std::vector<Extent> received;  ///< words per rank
+
+  [[nodiscard]] constexpr Extent words() const { return repartition_words + aggregation_words; }
+};
+
+/// Words that one rank sends to another over the whole program.
+struct PairWords {
+  int from = 0;
+  int to = 0;
+  Extent words = 0;
+  constexpr bool operator==(const PairWords&) const = default;
+};
+
+/// Everything that all ranks together do to run a placed program. Words are elements received from
+/// another rank; an element a rank has received is kept as long as its tensor has readers, so it is
+/// counted once.
+struct TaskGraph {
+  int workers = 0;
+  int ranks = 0;
+  std::vector<StatementTasks> statements;        ///< in the order of the graph
+  std::vector<std::vector<StoredBlock>> stored;  ///< per tensor, in the order of blocks
+  std::vector<Extent> received;                  ///< words per rank
+  std::vector<Extent> sent;                      ///< words per rank
+  std::vector<PairWords> pairs;                  ///< pairs that exchange any, by sender, receiver
+
+  /// Words moved in all.
+  [[nodiscard]] constexpr Extent total_words() const {
+    Extent n = 0;
+    for (Extent w : received) n += w;
+    return n;
+  }
+  /// Words received by the rank that receives most.
+  [[nodiscard]] constexpr Extent busiest_words() const {
+    Extent most = 0;
+    for (Extent w : received) most = std::max(most, w);
+    return most;
+  }
+};
+
+namespace detail {
+
+/// Writes down a walk as a task graph.
+class TaskSink {
+ public:
+  TaskSink(const EinGraph& graph, int workers, int ranks) {
+    m_tasks.workers = workers;
+    m_tasks.ranks = ranks;
+    m_tasks.stored.resize(graph.vertices.size());
+    m_tasks.received.assign(static_cast<std::size_t>(ranks), 0);
+    m_tasks.sent.assign(static_cast<std::size_t>(ranks), 0);
+  }
+
+  [[nodiscard]] static int focus() { return -1; }
+  int stored(VertexId tensor, const Box& box, int worker, int rank) {
+    m_tasks.stored[static_cast<std::size_t>(tensor)].push_back({box, worker, rank});
+    return 0;
+  }
+  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+    StatementTasks tasks;
+    tasks.statement = statement;
+    tasks.calls.reserve(joined.size());
+    for (std::size_t i = 0; i < joined.size(); ++i) {
+      const int worker = calls.worker(static_cast<Extent>(i));
+      tasks.calls.push_back({joined[i].key, calls.relation().block(joined[i].key), worker,
+                             rank_of(worker, m_tasks.workers, m_tasks.ranks)});
+    }
+    tasks.received.assign(static_cast<std::size_t>(m_tasks.ranks), 0);
+    m_tasks.statements.push_back(std::move(tasks));
+  }
+  static int assembled(VertexId, const Box&, int) { return 0; }
+  static void used(int, int) {}
+  static void copied(int, int, int, const Box&) {}
+  void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box) {
+    StatementTasks& tasks = m_tasks.statements.back();
+    tasks.repartitions.push_back({tensor, box, from_rank, to_rank});
+    tasks.repartition_words += box.size();
+    tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
+  }
+  static int partial(VertexId, const Box&, int) { return 0; }
+  static void called(VertexId, const WalkedCall&) {}
+  void moved_partial(VertexId statement, int from_rank, int, int to_rank, int, const Box& box) {
+    StatementTasks& tasks = m_tasks.statements.back();
+    tasks.aggregations.push_back({statement, box, from_rank, to_rank});
+    tasks.aggregation_words += box.size();
+    tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
+  }
+  static void aggregated(VertexId, int, int, const Box&, const std::vector<int>&) {}
+  static void end(VertexId) {}
+
+  [[nodiscard]] TaskGraph finish() {
+    std::vector<PairWords> moved;
+    for (const StatementTasks& tasks : m_tasks.statements) {
+      for (const auto* transfers : {&tasks.repartitions, &tasks.aggregations}) {
+        for (const Transfer& t : *transfers) moved.push_back({t.from, t.to, t.words()});
+      }
+    }
+    std::sort(moved.begin(), moved.end(), [](const PairWords& a, const PairWords& b) {
+      return a.from != b.from ? a.from < b.from : a.to < b.to;
+    });
+    for (const PairWords& m : moved) {
+      m_tasks.sent[static_cast<std::size_t>(m.from)] += m.words;
+      m_tasks.received[static_cast<std::size_t>(m.to)] += m.words;
+      std::vector<PairWords>& pairs = m_tasks.pairs;
+      if (!pairs.empty() && pairs.back().from == m.from && pairs.back().to == m.to) {
+        pairs.back().words += m.words;
+      } else {
+        pairs.push_back(m);
+      }
+    }
+    return std::move(m_tasks);
+  }
+
+ private:
+  TaskGraph m_tasks;
+};
+
+}  // namespace detail
+
+/// The tasks of a placed program on so many ranks, which host its workers as rank_of says. The work
+/// is that of the blocks that meet: no block is compared with one it does not touch.
+/// \throws Error if the placement does not suit the graph, or there is no rank.
+[[nodiscard]] inline TaskGraph make_task_graph(
+    const EinGraph& graph, const Placement& placement, int ranks,
+    const std::source_location& where = std::source_location::current()) {
+  detail::check_ranks(ranks, where);
+  check_placement(graph, placement, where);
+  detail::TaskSink sink(graph, placement.mesh.workers(), ranks);
+  detail::Walk<detail::TaskSink>(graph, placement, ranks, sink).run();
+  return sink.finish();
+}
+
+}  // namespace eindecomp
