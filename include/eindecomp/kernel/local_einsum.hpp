@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/path.hpp"
 
 namespace eindecomp::kernel {
 
@@ -21,7 +22,7 @@ struct LocalEinsum {
   int labels = 0;
   int operands = 0;
   Extent extent[max_labels]{};
-  Extent begin[max_labels]{};      ///< the index in the whole tensor of the first position, for argmin
+  Extent begin[max_labels]{};  ///< the index in the whole tensor of the first position, for argmin
   bool aggregated[max_labels]{};
   Extent operand_stride[max_operands][max_labels]{};
   Extent output_stride[max_labels]{};
@@ -60,6 +61,8 @@ class Launcher {
   /// into = the final elements of the accumulators `from`.
   virtual void finish(const Space& space, const StridedBox& box, void* into,
                       const void* from) const = 0;
+  /// The code that join takes for a shape, for reports and tests.
+  [[nodiscard]] virtual Path path(const LocalEinsum& shape) const = 0;
   /// The most scratch bytes one call of join may allocate for itself, whatever its shape.
   [[nodiscard]] virtual std::int64_t workspace_bytes() const = 0;
 };

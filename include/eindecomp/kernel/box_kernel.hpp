@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Element-wise passes from one strided box to another: copies, combining and finishing
+/// accumulators.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/loop_nest.hpp"
+#include "eindecomp/kernel/signature.hpp"
+
+namespace eindecomp::kernel {
+namespace detail {
+
+/// Tensor 0 is what is written, tensor 1 what is read.
+using BoxNest = LoopNest<2>;
+
+/// The loops of a box, merged, the fastest one that along which most is contiguous.
+[[nodiscard]] inline BoxNest box_nest(const StridedBox& box, Extent words_per_element = 1) {
+  BoxNest nest;
+  if (words_per_element > 1) {
+    nest.stride[0][0] = nest.stride[1][0] = 1;
+    nest.push(words_per_element);
+  }
+  for (int k = 0; k < box.rank; ++k) {
+    if (box.extent[k] == 1) continue;
+    nest.stride[0][nest.loops] = box.into_stride[k] * words_per_element;
+    nest.stride[1][nest.loops] = box.from_stride[k] * words_per_element;
+    nest.push(box.extent[k]);
+  }
+  nest.sort([](const BoxNest& n, int l) { return n.stride[0][l]; });
+  nest.merge();
+  if (nest.loops == 0) nest.push(1);
+  return nest;
+}
+
+/// Item = a piece of the fastest loop, or several of its runs where they are short.
+template <class Operation>
+struct BoxKernel {
+  BoxNest nest;   ///< the slower loops; loop 0 counts pieces of a run
+  Extent length;  ///< of the fastest loop
+  Extent piece;   ///< elements of a run done at once
+  Extent stride[2];
+  Extent runs_per_item;
+  Extent runs;
+  Operation operation;
+
+  EINDECOMP_FUNCTION void operator()(const Extent item) const {
+    Cursor<2> at;
+    const Extent first = item * runs_per_item;
+    Extent count = runs - first;
+    if (count > runs_per_item) count = runs_per_item;
+    at.seek(nest, first);
+    for (; count > 0; --count) {
+      Extent n = length - at.coordinate[0] * piece;
+      if (n > piece) n = piece;
+      operation.run(at.offset[0], stride[0], at.offset[1], stride[1], n);
+      at.advance(nest);
+    }
+  }
+};
+
+/// Runs operation.run(into offset, stride, from offset, stride, n) over a box.
+template <class Space, class Operation>
+void run_box(const Space& space, const std::string& label, BoxNest nest,
+             const Operation& operation) {
+  if (nest.size() == 0) return;
+  constexpr Extent item_elements = compat::is_device<Space> ? 1 : 4096;
+  BoxKernel<Operation> kernel{nest, nest.extent[0], item_elements, {}, 1, 0, operation};
+  for (int t = 0; t < 2; ++t) {
+    kernel.stride[t] = nest.stride[t][0];
+    kernel.nest.stride[t][0] *= kernel.piece;
+  }
+  kernel.nest.extent[0] = (kernel.length + kernel.piece - 1) / kernel.piece;
+  kernel.runs = kernel.nest.size();
+  if (kernel.length < kernel.piece) kernel.runs_per_item = kernel.piece / kernel.length;
+  launch(space, label, (kernel.runs + kernel.runs_per_item - 1) / kernel.runs_per_item, kernel);
+}
+
+/// Bytes moved at once, whatever the type of the object they are part of.
+template <class Integer>
+struct [[gnu::may_alias]] Word {
+  Integer bits;
+};
+
+template <class Word>
+struct CopyRun {
+  Word* into;
+  const Word* from;
+
+  EINDECOMP_FUNCTION void run(Extent into_offset, Extent into_stride, Extent from_offset,
+                              Extent from_stride, Extent n) const {
+    Word* const to = into + into_offset;
+    const Word* const source = from + from_offset;
+    if (into_stride == 1 && from_stride == 1) {
+      for (Extent i = 0; i < n; ++i) to[i] = source[i];
+    } else {
+      for (Extent i = 0; i < n; ++i) to[i * into_stride] = source[i * from_stride];
+    }
+  }
+};
+
+template <class Monoid, class Value>
+struct CombineRun {
+  using Traits = MonoidTraits<Monoid, Value>;
+  using State = typename Traits::State;
+  Monoid monoid;
+  State* into;
+  const State* from;
+
+  EINDECOMP_FUNCTION void run(Extent into_offset, Extent into_stride, Extent from_offset,
+                              Extent from_stride, Extent n) const {
+    for (Extent i = 0; i < n; ++i) {
+      State& state = into[into_offset + i * into_stride];
+      state = Traits::combine(monoid, state, from[from_offset + i * from_stride]);
+    }
+  }
+};
+
+template <class Monoid, class Value>
+struct FinishRun {
+  using Traits = MonoidTraits<Monoid, Value>;
+  using State = typename Traits::State;
+  using Result = std::decay_t<typename Traits::Result>;
+  Monoid monoid;
+  Result* into;
+  const State* from;
+
+  EINDECOMP_FUNCTION void run(Extent into_offset, Extent into_stride, Extent from_offset,
+                              Extent from_stride, Extent n) const {
+    for (Extent i = 0; i < n; ++i) {
+      into[into_offset + i * into_stride] =
+          Traits::finish(monoid, from[from_offset + i * from_stride]);
+    }
+  }
+};
+
+/// The largest power of two, at most 8, that divides the element size and both addresses.
+[[nodiscard]] inline std::int64_t word_bytes(std::int64_t element_bytes, const void* into,
+                                             const void* from) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(into) |
+                    reinterpret_cast<std::uintptr_t>(from) |
+                    static_cast<std::uintptr_t>(element_bytes);
+  for (std::int64_t word = 8; word > 1; word /= 2) {
+    if (bits % static_cast<std::uintptr_t>(word) == 0) return word;
+  }
+  return 1;
+}
+
+}  // namespace detail
+
+/// Copies the elements of a box, whatever they are, between memories that `Space` can access.
+/// Source and target must not overlap. Launches on `space` and does not fence.
+template <compat::ExecutionSpace Space>
+void copy_box(const Space& space, std::int64_t element_bytes, const StridedBox& box, void* into,
+              const void* from) {
+  const auto copy = [&]<class W>(W) {
+    detail::run_box(space, "EinDecomp::copy",
+                    detail::box_nest(box, element_bytes / static_cast<std::int64_t>(sizeof(W))),
+                    detail::CopyRun<W>{static_cast<W*>(into), static_cast<const W*>(from)});
+  };
+  switch (detail::word_bytes(element_bytes, into, from)) {
+    case 8:
+      return copy(detail::Word<std::uint64_t>{});
+    case 4:
+      return copy(detail::Word<std::uint32_t>{});
+    case 2:
+      return copy(detail::Word<std::uint16_t>{});
+    default:
+      return copy(detail::Word<std::uint8_t>{});
+  }
+}
+
+/// into = into ⊕ from, accumulators both. Launches on `space` and does not fence.
+template <class Monoid, class Value, compat::ExecutionSpace Space>
+void combine_box(const Space& space, const Monoid& monoid, const StridedBox& box, void* into,
+                 const void* from) {
+  using State = typename MonoidTraits<Monoid, Value>::State;
+  detail::run_box(space, "EinDecomp::combine", detail::box_nest(box),
+                  detail::CombineRun<Monoid, Value>{monoid, static_cast<State*>(into),
+                                                    static_cast<const State*>(from)});
+}
+
+/// into = the final elements of the accumulators `from`; the same memory where both have one size
+/// and the same strides. Launches on `space` and does not fence.
+template <class Monoid, class Value, compat::ExecutionSpace Space>
+void finish_box(const Space& space, const Monoid& monoid, const StridedBox& box, void* into,
+                const void* from) {
+  using Traits = MonoidTraits<Monoid, Value>;
+  using State = typename Traits::State;
+  using Result = std::decay_t<typename Traits::Result>;
+  if constexpr (std::is_same_v<State, Value> && std::is_same_v<State, Result> &&
+                !requires(const State& state) { monoid.finish(state); }) {
+    if (into != from) {
+      copy_box(space, static_cast<std::int64_t>(sizeof(State)), box, into, from);
+    }
+  } else {
+    detail::run_box(space, "EinDecomp::finish", detail::box_nest(box),
+                    detail::FinishRun<Monoid, Value>{monoid, static_cast<Result*>(into),
+                                                     static_cast<const State*>(from)});
+  }
+}
+
+}  // namespace eindecomp::kernel

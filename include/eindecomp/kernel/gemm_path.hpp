@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Products and sums of BLAS types through the BLAS.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/expr/operator.hpp"
+#include "eindecomp/kernel/gemm_shape.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/signature.hpp"
+
+namespace eindecomp::kernel::detail {
+
+template <class T>
+inline constexpr bool is_blas_type =
+    std::is_same_v<T, float> || std::is_same_v<T, double> ||
+    std::is_same_v<T, Kokkos::complex<float>> || std::is_same_v<T, Kokkos::complex<double>>;
+
+/// The factor of a join that is a product: nothing to call for one that is not.
+template <class T>
+[[nodiscard]] T product_factor(const Mul&) {
+  return T(1);
+}
+template <class T, class Factor>
+[[nodiscard]] T product_factor(const ScaledMul<Factor>& join) {
+  return T(join.factor);
+}
+template <class Join>
+inline constexpr bool is_product = false;
+template <>
+inline constexpr bool is_product<Mul> = true;
+template <class Factor>
+inline constexpr bool is_product<ScaledMul<Factor>> = true;
+
+/// Whether a signature on a space is one the BLAS knows.
+template <class Space, class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool has_gemm() {
+  if constexpr (sizeof...(Ts) == 2 && is_product<Join> && std::is_same_v<Monoid, Sum>) {
+    using Value = typename Signature<Join, Monoid, Ts...>::Value;
+    return compat::has_blas<Space> && is_blas_type<Value> && (std::is_same_v<Ts, Value> && ...);
+  } else {
+    return false;
+  }
+}
+
+/// Multiplications of one BLAS call below which the generic kernel is at least as fast.
+inline constexpr Extent least_gemm = 512;
+
+/// The path a shape takes, if it is one of the BLAS'.
+[[nodiscard]] constexpr Path gemm_path(const GemmShape& shape) {
+  return shape.is_gemv() ? Path::gemv : Path::gemm;
+}
+
+/// The BLAS calls worth making for a shape.
+[[nodiscard]] constexpr std::optional<GemmShape> worthwhile_gemm(const LocalEinsum& shape) {
+  std::optional<GemmShape> found = gemm_shape(shape);
+  if (!found) return std::nullopt;
+  // Outer products and inner products move as much as they compute: the generic kernel streams
+  // them, and cuts long inner products into parts without waiting for a scalar on the host.
+  if (found->k == 1 || (found->m == 1 && found->n == 1)) return std::nullopt;
+  if (found->m * found->n * found->k < least_gemm) return std::nullopt;
+  return found;
+}
+
+/// C = alpha·A·B (+ C) for every position of the outer nest. One instantiation per space and
+/// element type.
+template <class T, class Space>
+void run_gemm(const Space& space, const GemmShape& shape, const T alpha,
+              const void* const* operands, void* output, bool accumulate) {
+  const compat::ScopedRegion region("EinDecomp::gemm");
+  const int first = shape.swapped ? 1 : 0;
+  const T* const a = static_cast<const T*>(operands[first]);
+  const T* const b = static_cast<const T*>(operands[1 - first]);
+  T* const c = static_cast<T*>(output);
+  const Extent outer_size = shape.outer.size();
+  const Extent inner_size = shape.inner.size();
+  Cursor<3> out;
+  out.seek(shape.outer, 0);
+  for (Extent i = 0; i < outer_size; ++i, out.advance(shape.outer)) {
+    Cursor<3> in;
+    in.seek(shape.inner, 0);
+    for (Extent j = 0; j < inner_size; ++j, in.advance(shape.inner)) {
+      const compat::Matrix<const T> left{a + out.offset[first] + in.offset[first],
+                                         shape.transpose_a ? shape.k : shape.m,
+                                         shape.transpose_a ? shape.m : shape.k, shape.lda};
+      const compat::Matrix<const T> right{b + out.offset[1 - first] + in.offset[1 - first],
+                                          shape.transpose_b ? shape.n : shape.k,
+                                          shape.transpose_b ? shape.k : shape.n, shape.ldb};
+      const compat::Matrix<T> product{c + out.offset[2], shape.m, shape.n, shape.ldc};
+      const T beta = accumulate || j > 0 ? T(1) : T(0);
+      if (shape.is_gemv()) {
+        compat::gemv(space, shape.transpose_a, alpha, left, right.data, beta, product.data);
+        continue;
+      }
+      compat::gemm(space, shape.transpose_a, shape.transpose_b, alpha, left, right, beta, product);
+    }
+  }
+}
+
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Whether a local EinSum of two operands is matrix multiplications, and which.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/loop_nest.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// What a label is to a product of two operands.
+enum class LabelClass {
+  batch,    ///< in both operands and the output
+  m,        ///< in the first operand and the output
+  n,        ///< in the second operand and the output
+  k,        ///< in both operands, aggregated
+  foreign,  ///< private to one operand and aggregated, or in the output only
+};
+
+/// A label counts as in a tensor where its stride there is not 0: a diagonal is a label like any
+/// other, and a view of stride 0 lacks it.
+[[nodiscard]] constexpr LabelClass classify(const LocalEinsum& shape, int label) {
+  const bool a = shape.operand_stride[0][label] != 0;
+  const bool b = shape.operand_stride[1][label] != 0;
+  if (shape.aggregated[label]) return a && b ? LabelClass::k : LabelClass::foreign;
+  if (a && b) return LabelClass::batch;
+  if (a) return LabelClass::m;
+  return b ? LabelClass::n : LabelClass::foreign;
+}
+
+/// C(m,n) += A(m,k)·B(k,n), column-major, once per position of `outer` (whose tensors are A, B, C)
+/// and, accumulating, once per position of `inner`.
+struct GemmShape {
+  LoopNest<3> outer;  ///< batch labels, and those of M and N that did not merge
+  LoopNest<3> inner;  ///< those of K that did not merge
+  Extent m = 1;
+  Extent n = 1;
+  Extent k = 1;
+  Extent lda = 1;
+  Extent ldb = 1;
+  Extent ldc = 1;
+  bool transpose_a = false;  ///< A is stored as (k,m), k contiguous
+  bool transpose_b = false;  ///< B is stored as (n,k), n contiguous
+  bool swapped = false;      ///< A is the second operand: C is row-major, so its transpose is made
+
+  /// Matrix times contiguous vector into contiguous vector.
+  [[nodiscard]] constexpr bool is_gemv() const { return n == 1 && !transpose_b; }
+};
+
+namespace gemm_detail {
+
+/// One matrix dimension: an extent and its strides in the tensors; extent 1 if there is none.
+struct Dimension {
+  Extent extent = 1;
+  Extent a = 0;
+  Extent b = 0;
+  Extent c = 0;
+};
+
+/// Whether elements r·row + c·column form a column-major matrix: column r contiguous.
+[[nodiscard]] constexpr bool columns(Extent rows, Extent row, Extent cols, Extent column) {
+  return (rows == 1 || row == 1) && (cols == 1 || column >= rows);
+}
+
+[[nodiscard]] constexpr Extent leading(Extent rows, Extent cols, Extent column) {
+  return cols == 1 ? (rows > 1 ? rows : 1) : column;
+}
+
+[[nodiscard]] constexpr Dimension dimension(const LoopNest<3>& nest, int loop) {
+  if (loop < 0) return {};
+  return {nest.extent[loop], nest.stride[0][loop], nest.stride[1][loop], nest.stride[2][loop]};
+}
+
+/// Sets matrices and flags if the three dimensions suit the BLAS with C column-major.
+[[nodiscard]] constexpr bool fit(const Dimension& m, const Dimension& n, const Dimension& k,
+                                 GemmShape& shape) {
+  if (!columns(m.extent, m.c, n.extent, n.c)) return false;
+  const bool a_plain = columns(m.extent, m.a, k.extent, k.a);
+  const bool b_plain = columns(k.extent, k.b, n.extent, n.b);
+  if (!a_plain && !columns(k.extent, k.a, m.extent, m.a)) return false;
+  if (!b_plain && !columns(n.extent, n.b, k.extent, k.b)) return false;
+  shape.m = m.extent;
+  shape.n = n.extent;
+  shape.k = k.extent;
+  shape.transpose_a = !a_plain;
+  shape.transpose_b = !b_plain;
+  shape.lda = a_plain ? leading(m.extent, k.extent, k.a) : leading(k.extent, m.extent, m.a);
+  shape.ldb = b_plain ? leading(k.extent, n.extent, n.b) : leading(n.extent, k.extent, k.b);
+  shape.ldc = leading(m.extent, n.extent, n.c);
+  return true;
+}
+
+/// The same with the roles of the operands exchanged.
+[[nodiscard]] constexpr Dimension exchanged(const Dimension& d) {
+  return {d.extent, d.b, d.a, d.c};
+}
+
+[[nodiscard]] constexpr bool fits_int(const GemmShape& shape) {
+  // The BLAS' own index type is usually 32 bits wide.
+  constexpr Extent limit = std::numeric_limits<std::int32_t>::max();
+  return shape.m <= limit && shape.n <= limit && shape.k <= limit && shape.lda <= limit &&
+         shape.ldb <= limit && shape.ldc <= limit;
+}
+
+constexpr void append(LoopNest<3>& into, const LoopNest<3>& from, int except) {
+  for (int l = 0; l < from.loops; ++l) {
+    if (l == except) continue;
+    for (int t = 0; t < 3; ++t) into.stride[t][into.loops] = from.stride[t][l];
+    into.push(from.extent[l]);
+  }
+}
+
+}  // namespace gemm_detail
+
+/// The matrix multiplications a product of two operands amounts to, the largest that the strides
+/// allow; nothing if a label is private to one operand, an extent is 0, or no choice of dimensions
+/// gives each matrix a unit stride.
+[[nodiscard]] constexpr std::optional<GemmShape> gemm_shape(const LocalEinsum& shape) {
+  using namespace gemm_detail;
+  LoopNest<3> nests[4];  // by LabelClass
+  for (int l = 0; l < shape.labels; ++l) {
+    if (shape.extent[l] == 0) return std::nullopt;
+    if (shape.extent[l] == 1) continue;
+    const LabelClass label_class = classify(shape, l);
+    if (label_class == LabelClass::foreign) return std::nullopt;
+    LoopNest<3>& nest = nests[static_cast<int>(label_class)];
+    nest.stride[0][nest.loops] = shape.operand_stride[0][l];
+    nest.stride[1][nest.loops] = shape.operand_stride[1][l];
+    nest.stride[2][nest.loops] = shape.aggregated[l] ? 0 : shape.output_stride[l];
+    nest.push(shape.extent[l]);
+  }
+  for (LoopNest<3>& nest : nests) {
+    nest.sort([](const LoopNest<3>& n, int l) {
+      return n.stride[0][l] + n.stride[1][l] + n.stride[2][l];
+    });
+    nest.merge();
+  }
+  const LoopNest<3>& ms = nests[static_cast<int>(LabelClass::m)];
+  const LoopNest<3>& ns = nests[static_cast<int>(LabelClass::n)];
+  const LoopNest<3>& ks = nests[static_cast<int>(LabelClass::k)];
+
+  std::optional<GemmShape> best;
+  int best_loop[3] = {-1, -1, -1};
+  // -1 stands for a matrix dimension of extent 1.
+  for (int i = -1; i < ms.loops; ++i) {
+    for (int j = -1; j < ns.loops; ++j) {
+      for (int l = -1; l < ks.loops; ++l) {
+        const Dimension m = dimension(ms, i);
+        const Dimension n = dimension(ns, j);
+        const Dimension k = dimension(ks, l);
+        GemmShape found;
+        // A vector is best a column of C.
+        const bool row = m.extent == 1 && n.extent > 1;
+        if (row || !fit(m, n, k, found)) {
+          found.swapped = fit(exchanged(n), exchanged(m), exchanged(k), found);
+          if (!found.swapped && !(row && fit(m, n, k, found))) continue;
+        }
+        if (!fits_int(found)) continue;
+        if (best && found.m * found.n * found.k <= best->m * best->n * best->k) continue;
+        best = found;
+        best_loop[0] = i;
+        best_loop[1] = j;
+        best_loop[2] = l;
+      }
+    }
+  }
+  if (!best) return std::nullopt;
+  best->outer = nests[static_cast<int>(LabelClass::batch)];
+  append(best->outer, ms, best_loop[0]);
+  append(best->outer, ns, best_loop[1]);
+  append(best->inner, ks, best_loop[2]);
+  return best;
+}
+
+}  // namespace eindecomp::kernel::detail

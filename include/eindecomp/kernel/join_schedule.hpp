@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// How the generic kernel walks a shape: which loop is vectorised, what one item of parallel work
+/// is, how long reductions are cut. Decided from the shape alone, never from the number of
+/// threads, so that results do not depend on it.
+#pragma once
+
+#include <algorithm>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/loop_nest.hpp"
+#include "eindecomp/kernel/path.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// Numbers of the generic kernel that differ between hosts and devices.
+struct JoinTuning {
+  int tile;              ///< elements of the vectorised loop done at once
+  Extent item_joins;     ///< joins that make an item worth scheduling
+  Extent part_joins;     ///< joins that make a part of a cut reduction worth an item
+  Extent split_outputs;  ///< reductions to more outputs than this are never cut
+  Extent partials;       ///< accumulators of all parts together, at most
+
+  static constexpr JoinTuning host() { return {16, 4096, 8192, 256, 4096}; }
+  // One output element per thread, neighbouring threads on neighbouring elements.
+  static constexpr JoinTuning device() { return {1, 1, 256, 4096, 65536}; }
+};
+
+/// The walk. A row is `tile` neighbouring positions of the vectorised loop at one position of the
+/// others; that loop counts rows, as loop 0 of the nest it belongs to.
+template <int Operands>
+struct JoinSchedule {
+  static constexpr int tensors = Operands + 1;
+
+  LoopNest<tensors> outer;          ///< rows of outputs, or outputs
+  LoopNest<tensors> inner;          ///< aggregated positions, or rows of them
+  bool across_outputs = true;       ///< the vectorised loop is over outputs
+  int last_width = 1;               ///< width of the last row of the vectorised loop
+  int width = 1;                    ///< width of the others
+  Extent vector_stride[tensors]{};  ///< along the vectorised loop
+  Extent first_index = 0;           ///< of the aggregated label
+  Extent rows = 1;                  ///< outer.size()
+  Extent steps = 1;                 ///< inner.size()
+  Extent parts = 1;                 ///< pieces each reduction is cut into
+  Extent rows_per_item = 1;
+
+  JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning) {
+    const SplitNest<Operands> nest(shape);
+    outer = nest.outer;
+    inner = nest.inner;
+    first_index = nest.first_index;
+    vectorise(tuning.tile);
+    rows = outer.size();
+    steps = inner.size();
+    const Extent outputs = rows * (across_outputs ? width : 1);
+    const Extent joins_per_step = width;
+    if (outputs > 0 && outputs <= tuning.split_outputs) {
+      const Extent wanted = steps * joins_per_step / tuning.part_joins;
+      parts = std::max<Extent>(1, std::min({wanted, tuning.partials / outputs, steps}));
+    }
+    const Extent row_joins = std::max<Extent>(1, steps) * joins_per_step;
+    rows_per_item = parts > 1 ? 1 : std::max<Extent>(1, tuning.item_joins / row_joins);
+  }
+
+  [[nodiscard]] Path path() const {
+    if (rows == 0) return Path::none;
+    return parts > 1 ? Path::split : Path::direct;
+  }
+
+  /// Accumulators held between the two stages of a split reduction; the last row of outputs may
+  /// leave some unused.
+  [[nodiscard]] Extent partials() const { return rows * (across_outputs ? width : 1) * parts; }
+
+ private:
+  /// How well a loop lends itself to vectorisation: contiguous tensors, then length.
+  static int worth(const LoopNest<tensors>& nest, int loop, bool output) {
+    if (nest.extent[loop] == 0) return -1;
+    int contiguous = 0;
+    for (int t = 0; t < (output ? tensors : Operands); ++t) {
+      if (nest.stride[t][loop] == 1) contiguous += 2;
+      if (nest.stride[t][loop] == 0) contiguous += 1;
+    }
+    // The output's own contiguity counts at most twice; the offset of 2 is what it is worth.
+    return 4 * contiguous + (output ? 2 : 4) + (nest.extent[loop] >= 8 ? 8 : 0);
+  }
+
+  void vectorise(int tile) {
+    int best = -1;
+    int best_worth = -1;
+    for (int l = 0; l < outer.loops; ++l) {
+      const int w = worth(outer, l, true);
+      if (w > best_worth) {
+        best = l;
+        best_worth = w;
+      }
+    }
+    if (tile > 1) {
+      for (int l = 0; l < inner.loops; ++l) {
+        const int w = worth(inner, l, false);
+        if (w > best_worth) {
+          best = l;
+          best_worth = w;
+          across_outputs = false;
+        }
+      }
+    }
+    if (best < 0) {
+      outer.push(1);  // kernels rely on a loop that counts rows
+      return;
+    }
+    LoopNest<tensors>& nest = across_outputs ? outer : inner;
+    nest.make_fastest(best);
+    const Extent length = nest.extent[0];
+    if (length == 0) return;
+    const Extent count = (length + tile - 1) / tile;
+    width = static_cast<int>(std::min<Extent>(tile, length));
+    last_width = static_cast<int>(length - (count - 1) * tile);
+    nest.extent[0] = count;
+    for (int t = 0; t < tensors; ++t) {
+      vector_stride[t] = nest.stride[t][0];
+      nest.stride[t][0] *= tile;
+    }
+  }
+};
+
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Kokkos from 3.4 to 5.x under one set of names; no other header of the library asks which
+/// version it is compiled with.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#if !defined(EINDECOMP_DISABLE_BLAS) && __has_include(<KokkosBlas3_gemm.hpp>)
+#define EINDECOMP_HAS_KOKKOS_BLAS 1
+#include <KokkosBlas2_gemv.hpp>
+#include <KokkosBlas3_gemm.hpp>
+#endif
+
+namespace eindecomp::compat {
+
+/// Kokkos::is_execution_space_v is not in 3.4.
+template <class Space>
+concept ExecutionSpace = Kokkos::is_execution_space<Space>::value;
+
+/// Kokkos::is_view_v is not in 3.4.
+template <class View>
+inline constexpr bool is_view = Kokkos::is_view<std::remove_cv_t<View>>::value;
+
+/// View::rank was a constant before 4.1 and is a function object since; both convert to a number.
+template <class View>
+inline constexpr int rank_of = static_cast<int>(View::rank);
+
+/// Whether code on `Space` can reach memory of `MemorySpace`.
+template <class Space, class MemorySpace>
+inline constexpr bool accessible = Kokkos::SpaceAccessibility<Space, MemorySpace>::accessible;
+
+namespace detail {
+
+template <class Space>
+[[nodiscard]] constexpr bool runs_on_device() {
+  bool device = false;
+#if defined(KOKKOS_ENABLE_CUDA)
+  device = device || std::is_same_v<Space, Kokkos::Cuda>;
+#endif
+#if defined(KOKKOS_ENABLE_HIP)
+#if KOKKOS_VERSION >= 40000
+  device = device || std::is_same_v<Space, Kokkos::HIP>;
+#else
+  device = device || std::is_same_v<Space, Kokkos::Experimental::HIP>;
+#endif
+#endif
+#if defined(KOKKOS_ENABLE_SYCL)
+#if KOKKOS_VERSION >= 40500
+  device = device || std::is_same_v<Space, Kokkos::SYCL>;
+#else
+  device = device || std::is_same_v<Space, Kokkos::Experimental::SYCL>;
+#endif
+#endif
+  return device;
+}
+
+/// The host spaces whose parallel_for returns when the work is done.
+template <class Space>
+[[nodiscard]] constexpr bool returns_when_done() {
+  bool done = false;
+#if defined(KOKKOS_ENABLE_SERIAL)
+  done = done || std::is_same_v<Space, Kokkos::Serial>;
+#endif
+#if defined(KOKKOS_ENABLE_OPENMP)
+  done = done || std::is_same_v<Space, Kokkos::OpenMP>;
+#endif
+#if defined(KOKKOS_ENABLE_THREADS)
+  done = done || std::is_same_v<Space, Kokkos::Threads>;
+#endif
+  return done;
+}
+
+}  // namespace detail
+
+/// Whether kernels of `Space` run on a GPU.
+template <class Space>
+inline constexpr bool is_device = detail::runs_on_device<Space>();
+
+/// Whether parallel_for on `Space` returns only when its work is done, so that a kernel may refer
+/// to what lives on the caller's stack.
+template <class Space>
+inline constexpr bool is_synchronous = detail::returns_when_done<Space>();
+
+/// Waits for the work of this instance only. The label is dropped where fences have none (3.4).
+template <ExecutionSpace Space>
+void fence(const Space& space, [[maybe_unused]] const std::string& label) {
+  if constexpr (requires { space.fence(label); }) {
+    space.fence(label);
+  } else {
+    space.fence();
+  }
+}
+
+/// A named region of the profile for as long as it lives; Profiling::ScopedRegion is not in 3.4.
+class ScopedRegion {
+ public:
+  explicit ScopedRegion(const std::string& name) { Kokkos::Profiling::pushRegion(name); }
+  ScopedRegion(const ScopedRegion&) = delete;
+  ScopedRegion& operator=(const ScopedRegion&) = delete;
+  ~ScopedRegion() { Kokkos::Profiling::popRegion(); }
+};
+
+/// Bytes that a kernel call holds for itself. Not initialised, freed with the last copy.
+template <class Space>
+using Scratch = Kokkos::View<unsigned char*, typename Space::memory_space>;
+
+/// Allocates scratch; on a device Kokkos may wait for it when it is freed, never before.
+template <ExecutionSpace Space>
+[[nodiscard]] Scratch<Space> allocate_scratch(const Space& space, const std::string& label,
+                                              std::size_t bytes) {
+  return Scratch<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, label), bytes);
+}
+
+/// A column-major matrix in someone else's memory; consecutive columns are `leading` apart.
+template <class T>
+struct Matrix {
+  T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t leading = 0;
+};
+
+#if defined(EINDECOMP_HAS_KOKKOS_BLAS)
+namespace detail {
+
+// Kokkos Kernels reaches the BLAS only where all views have one layout; a subview of whole rows of
+// an unmanaged LayoutLeft view keeps that layout and carries the leading dimension.
+template <class Space, class T>
+[[nodiscard]] auto blas_view(const Matrix<T>& matrix) {
+  using View =
+      Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::Device<Space, typename Space::memory_space>,
+                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  const View padded(matrix.data, static_cast<std::size_t>(matrix.leading),
+                    static_cast<std::size_t>(matrix.columns));
+  return Kokkos::subview(padded, std::pair<std::size_t, std::size_t>(0, matrix.rows),
+                         Kokkos::ALL());
+}
+
+template <class Space, class T>
+[[nodiscard]] auto blas_vector(T* data, std::int64_t size) {
+  return Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::Device<Space, typename Space::memory_space>,
+                      Kokkos::MemoryTraits<Kokkos::Unmanaged>>(data,
+                                                               static_cast<std::size_t>(size));
+}
+
+template <class Space>
+using ProbeView = decltype(blas_view<Space>(Matrix<double>{}));
+
+/// Whether this Kokkos Kernels takes the execution space instance (4.0 and later).
+template <class Space>
+concept BlasTakesInstance = requires(const Space& space, const ProbeView<Space>& view) {
+  KokkosBlas::gemm(space, "N", "N", 1.0, view, view, 0.0, view);
+};
+
+}  // namespace detail
+
+/// Whether the BLAS can be called on `Space`: on the caller's instance, or on a host space that has
+/// finished whatever came before.
+template <class Space>
+inline constexpr bool has_blas = is_synchronous<Space> || detail::BlasTakesInstance<Space>;
+
+/// C = alpha·op(A)·op(B) + beta·C. No dimension may be 0.
+template <ExecutionSpace Space, class T>
+void gemm([[maybe_unused]] const Space& space, bool transpose_a, bool transpose_b, T alpha,
+          const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& c) {
+  const char* const op_a = transpose_a ? "T" : "N";
+  const char* const op_b = transpose_b ? "T" : "N";
+  const auto view_a = detail::blas_view<Space>(a);
+  const auto view_b = detail::blas_view<Space>(b);
+  const auto view_c = detail::blas_view<Space>(c);
+  if constexpr (detail::BlasTakesInstance<Space>) {
+    KokkosBlas::gemm(space, op_a, op_b, alpha, view_a, view_b, beta, view_c);
+  } else {
+    KokkosBlas::gemm(op_a, op_b, alpha, view_a, view_b, beta, view_c);
+  }
+}
+
+/// y = alpha·op(A)·x + beta·y, x and y contiguous. No dimension may be 0.
+template <ExecutionSpace Space, class T>
+void gemv([[maybe_unused]] const Space& space, bool transpose_a, T alpha, const Matrix<const T>& a,
+          const T* x, T beta, T* y) {
+  const char* const op = transpose_a ? "T" : "N";
+  const auto view_a = detail::blas_view<Space>(a);
+  const auto view_x = detail::blas_vector<Space>(x, transpose_a ? a.rows : a.columns);
+  const auto view_y = detail::blas_vector<Space>(y, transpose_a ? a.columns : a.rows);
+  if constexpr (detail::BlasTakesInstance<Space>) {
+    KokkosBlas::gemv(space, op, alpha, view_a, view_x, beta, view_y);
+  } else {
+    KokkosBlas::gemv(op, alpha, view_a, view_x, beta, view_y);
+  }
+}
+#else
+/// Without Kokkos Kernels every product takes the generic path.
+template <class Space>
+inline constexpr bool has_blas = false;
+#endif
+
+}  // namespace eindecomp::compat

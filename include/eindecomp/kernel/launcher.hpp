@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The dispatcher: one operator signature on one execution space, behind the type-erased Launcher.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "eindecomp/kernel/box_kernel.hpp"
+#include "eindecomp/kernel/gemm_path.hpp"
+#include "eindecomp/kernel/join_kernel.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/signature.hpp"
+
+namespace eindecomp::kernel {
+
+/// Computes local EinSums with ⊗ = Join over elements Ts and ⊕ = Monoid.
+///
+/// The functors are copied in, state and all. Any shape of LocalEinsum is accepted: no labels,
+/// extents 0 and 1, any strides that give each output element a place of its own. Results depend
+/// on shape and operands, not on the number of threads, except as far as the BLAS does.
+template <class Space, class Join, class Monoid, class... Ts>
+class JoinAggregateLauncher final : public Launcher<Space> {
+ public:
+  using Sig = Signature<Join, Monoid, Ts...>;
+  using Value = typename Sig::Value;
+  using State = typename Sig::State;
+  using Result = typename Sig::Result;
+
+  explicit JoinAggregateLauncher(Join join = {}, Monoid monoid = {})
+      : m_join(join), m_monoid(monoid) {}
+
+  /// The code that join() takes for a shape.
+  [[nodiscard]] Path path(const LocalEinsum& shape) const override {
+    if constexpr (uses_blas) {
+      if (const auto gemm = detail::worthwhile_gemm(shape)) return detail::gemm_path(*gemm);
+    }
+    return detail::JoinSchedule<Sig::operands>(shape, detail::join_tuning<Space>()).path();
+  }
+
+  void join(const Space& space, const LocalEinsum& shape, const void* const* operands, void* output,
+            Write write) const override {
+    if constexpr (uses_blas) {
+      if (const auto gemm = detail::worthwhile_gemm(shape)) {
+        detail::run_gemm<Value>(space, *gemm, detail::product_factor<Value>(m_join), operands,
+                                output, write == Write::accumulate);
+        return;
+      }
+    }
+    detail::run_generic<Space, Join, Monoid, Ts...>(space, shape, m_join, m_monoid, operands,
+                                                    output, write);
+  }
+
+  void combine(const Space& space, const StridedBox& box, void* into,
+               const void* from) const override {
+    combine_box<Monoid, Value>(space, m_monoid, box, into, from);
+  }
+
+  void finish(const Space& space, const StridedBox& box, void* into,
+              const void* from) const override {
+    finish_box<Monoid, Value>(space, m_monoid, box, into, from);
+  }
+
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    return detail::join_tuning<Space>().partials * static_cast<std::int64_t>(sizeof(State));
+  }
+
+ private:
+  static constexpr bool uses_blas = detail::has_gemm<Space, Join, Monoid, Ts...>();
+
+  Join m_join;
+  Monoid m_monoid;
+};
+
+}  // namespace eindecomp::kernel

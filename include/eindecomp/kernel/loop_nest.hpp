@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Loops over strided tensors, in the form every kernel walks them.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// Nested loops, loop 0 the fastest, with the stride in elements of each of `Tensors` tensors
+/// along each. Plain data that travels into kernels.
+template <int Tensors>
+struct LoopNest {
+  int loops = 0;
+  Extent extent[max_labels]{};
+  Extent stride[Tensors][max_labels]{};
+
+  constexpr void push(Extent loop_extent) { extent[loops++] = loop_extent; }
+
+  [[nodiscard]] EINDECOMP_FUNCTION constexpr Extent size() const {
+    Extent n = 1;
+    for (int l = 0; l < loops; ++l) n *= extent[l];
+    return n;
+  }
+
+  constexpr void swap_loops(int a, int b) {
+    std::swap(extent[a], extent[b]);
+    for (int t = 0; t < Tensors; ++t) std::swap(stride[t][a], stride[t][b]);
+  }
+
+  constexpr void copy_loop(int into, int from) {
+    extent[into] = extent[from];
+    for (int t = 0; t < Tensors; ++t) stride[t][into] = stride[t][from];
+  }
+
+  constexpr void erase(int loop) {
+    for (int l = loop + 1; l < loops; ++l) copy_loop(l - 1, l);
+    --loops;
+  }
+
+  /// Puts a loop in front of all others.
+  constexpr void make_fastest(int loop) {
+    for (int l = loop; l > 0; --l) swap_loops(l, l - 1);
+  }
+
+  /// Orders loops by key(loop), the smallest fastest; equal ones keep their order.
+  template <class Key>
+  constexpr void sort(Key key) {
+    for (int a = 1; a < loops; ++a) {
+      for (int b = a; b > 0 && key(*this, b) < key(*this, b - 1); --b) swap_loops(b, b - 1);
+    }
+  }
+
+  /// Whether loop `slow` continues loop `fast` in every tensor.
+  [[nodiscard]] constexpr bool continues(int fast, int slow) const {
+    for (int t = 0; t < Tensors; ++t) {
+      if (stride[t][slow] != stride[t][fast] * extent[fast]) return false;
+    }
+    return true;
+  }
+
+  /// Joins neighbouring loops that one loop can walk.
+  constexpr void merge() {
+    int kept = 0;
+    for (int l = 1; l < loops; ++l) {
+      if (continues(kept, l)) {
+        extent[kept] *= extent[l];
+      } else {
+        copy_loop(++kept, l);
+      }
+    }
+    if (loops > 0) loops = kept + 1;
+  }
+};
+
+/// A position in a nest: coordinates and the offset of every tensor, moved without divisions.
+template <int Tensors>
+struct Cursor {
+  Extent coordinate[max_labels];
+  Extent offset[Tensors];
+
+  /// Stands at the position of that number, loop 0 counting fastest.
+  EINDECOMP_FUNCTION void seek(const LoopNest<Tensors>& nest, Extent position) {
+    for (int t = 0; t < Tensors; ++t) offset[t] = 0;
+    for (int l = 0; l < nest.loops; ++l) {
+      const Extent c = position % nest.extent[l];
+      position /= nest.extent[l];
+      coordinate[l] = c;
+      for (int t = 0; t < Tensors; ++t) offset[t] += c * nest.stride[t][l];
+    }
+  }
+
+  /// Moves to the next position; after the last one comes the first.
+  EINDECOMP_FUNCTION void advance(const LoopNest<Tensors>& nest) {
+    for (int l = 0; l < nest.loops; ++l) {
+      for (int t = 0; t < Tensors; ++t) offset[t] += nest.stride[t][l];
+      if (++coordinate[l] < nest.extent[l]) return;
+      for (int t = 0; t < Tensors; ++t) offset[t] -= nest.stride[t][l] * nest.extent[l];
+      coordinate[l] = 0;
+    }
+  }
+};
+
+/// A local EinSum as two nests, merged as far as they go: over the output's labels and over the
+/// aggregated ones. The tensors are the operands and, last, the output.
+template <int Operands>
+struct SplitNest {
+  static constexpr int tensors = Operands + 1;
+  LoopNest<tensors> outer;
+  LoopNest<tensors> inner;
+  Extent first_index = 0;  ///< index of the first position of the one aggregated label
+
+  constexpr explicit SplitNest(const LocalEinsum& shape) {
+    int aggregated = 0;
+    for (int l = 0; l < shape.labels; ++l) {
+      if (shape.aggregated[l]) {
+        ++aggregated;
+        first_index = shape.begin[l];
+      }
+      if (shape.extent[l] == 1) continue;
+      LoopNest<tensors>& nest = shape.aggregated[l] ? inner : outer;
+      for (int t = 0; t < Operands; ++t) {
+        nest.stride[t][nest.loops] = shape.operand_stride[t][l];
+      }
+      nest.stride[Operands][nest.loops] = shape.aggregated[l] ? 0 : shape.output_stride[l];
+      nest.push(shape.extent[l]);
+    }
+    // Only an aggregation over one label can ask for the index (argmin); several have no common
+    // index, so that their loops may be reordered and merged.
+    if (aggregated != 1) first_index = 0;
+    outer.sort([](const LoopNest<tensors>& nest, int l) { return nest.stride[Operands][l]; });
+    inner.sort([](const LoopNest<tensors>& nest, int l) {
+      Extent sum = 0;
+      for (int t = 0; t < Operands; ++t) sum += nest.stride[t][l];
+      return sum;
+    });
+    outer.merge();
+    inner.merge();
+  }
+};
+
+}  // namespace eindecomp::kernel::detail

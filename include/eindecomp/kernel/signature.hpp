@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The types of a kernel: those of ⊗, ⊕ and the operands, and what follows from them.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+#include "eindecomp/expr/element.hpp"
+#include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/expr/operator.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+
+namespace eindecomp::kernel {
+
+/// An operator signature: ⊗ = Join over operand elements Ts, ⊕ = Monoid.
+template <class JoinType, class MonoidType, class... Ts>
+struct Signature {
+  static_assert(sizeof...(Ts) >= 1 && sizeof...(Ts) <= max_operands);
+  static_assert(std::is_invocable_v<const JoinType&, const Ts&...>,
+                "EinDecomp: the join cannot be called with these operand types");
+
+  using Join = JoinType;
+  using Monoid = MonoidType;
+  /// What ⊗ gives, as stored: truth values as 32-bit integers.
+  using Value = Stored<std::decay_t<std::invoke_result_t<const Join&, const Ts&...>>>;
+  using Traits = MonoidTraits<Monoid, Value>;
+  /// An accumulator of ⊕.
+  using State = typename Traits::State;
+  /// A final element.
+  using Result = std::decay_t<typename Traits::Result>;
+
+  static_assert(std::is_trivially_copyable_v<State> && std::is_trivially_copyable_v<Result>,
+                "EinDecomp: accumulators and results are moved as bytes");
+
+  static constexpr int operands = static_cast<int>(sizeof...(Ts));
+  /// ⊕ stands for nothing: every output element is one ⊗.
+  static constexpr bool elementwise = std::is_same_v<Monoid, NoAggregation>;
+
+  template <std::size_t I>
+  using OperandType = std::tuple_element_t<I, std::tuple<Ts...>>;
+};
+
+namespace detail {
+
+/// Writes the accumulator of one output element, as `write` says.
+template <class Monoid, class Value>
+struct Store {
+  using Traits = MonoidTraits<Monoid, Value>;
+  using State = typename Traits::State;
+  using Result = std::decay_t<typename Traits::Result>;
+
+  Monoid monoid;
+  void* output;
+  Write write;
+
+  EINDECOMP_FUNCTION void operator()(Extent offset, const State& state) const {
+    switch (write) {
+      case Write::partial:
+        static_cast<State*>(output)[offset] = state;
+        break;
+      case Write::accumulate: {
+        State& into = static_cast<State*>(output)[offset];
+        into = Traits::combine(monoid, into, state);
+        break;
+      }
+      case Write::finished:
+        static_cast<Result*>(output)[offset] = Traits::finish(monoid, state);
+        break;
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace eindecomp::kernel
