@@ -2,7 +2,8 @@
 #
 # How the tests are declared. LIBS names components (core, kokkos, mpi, or eindecomp for all that is
 # enabled) and further targets; a test whose component is not enabled is left out. Every test
-# carries its folder's name as a label: `ctest -L plan`.
+# carries its folder's name as a label: `ctest -L plan`. What only runs the compiler is labelled
+# compile_only too: one build is enough for it.
 
 # What Open MPI, Kokkos and OpenBLAS need for many ranks on few cores.
 set(EINDECOMP_TEST_ENVIRONMENT
@@ -38,10 +39,11 @@ function(_eindecomp_add_test_program name main sources libs)
     ${libs} doctest::doctest eindecomp_warnings)
 endfunction()
 
+# Further arguments are further labels.
 function(_eindecomp_set_test_properties name timeout)
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
   set_tests_properties(${name} PROPERTIES
-    LABELS ${room} TIMEOUT ${timeout} ENVIRONMENT "${EINDECOMP_TEST_ENVIRONMENT}")
+    LABELS "${room};${ARGN}" TIMEOUT ${timeout} ENVIRONMENT "${EINDECOMP_TEST_ENVIRONMENT}")
 endfunction()
 
 # eindecomp_add_test(NAME name SOURCES file... LIBS lib... [TIMEOUT seconds])
@@ -132,5 +134,5 @@ function(eindecomp_add_compile_fail_test)
   add_test(NAME ${arg_NAME} COMMAND
     ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cmake/compile_fail.py
     ${like} --case ${arg_CASE} --message ${arg_MESSAGE} ${arg_SOURCE})
-  _eindecomp_set_test_properties(${arg_NAME} ${arg_TIMEOUT})
+  _eindecomp_set_test_properties(${arg_NAME} ${arg_TIMEOUT} compile_only)
 endfunction()
