@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The strategy `by_hand`: the user gives every partition vector.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/partition.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// The names of a statement's labels: `i, j, k`.
+[[nodiscard]] constexpr std::string label_names(const EinGraph& graph, const Vertex& v) {
+  std::string names;
+  for (LabelId label : v.labels) {
+    names += (names.empty() ? "" : ", ") + graph.labels[static_cast<std::size_t>(label)].name;
+  }
+  return names;
+}
+
+/// The position of a label in a statement, or -1.
+[[nodiscard]] constexpr int label_position(const EinGraph& graph, const Vertex& v,
+                                           std::string_view label) {
+  for (std::size_t l = 0; l < v.labels.size(); ++l) {
+    if (graph.labels[static_cast<std::size_t>(v.labels[l])].name == label) {
+      return static_cast<int>(l);
+    }
+  }
+  return -1;
+}
+
+/// One statement's vector from the user's parts. \throws Error as by_hand.
+[[nodiscard]] constexpr PartitionVector vector_by_hand(const EinGraph& graph, VertexId statement,
+                                                       const StatementParts& given, int p,
+                                                       const std::source_location& where) {
+  const Vertex& v = graph[statement];
+  PartitionVector d(v.labels.size(), 0);
+  for (const LabelParts& part : given.parts) {
+    const std::string cut = "label '" + part.label + "' of statement '" + v.name +
+                            "' is cut into " + to_text(part.parts) + " parts by hand ";
+    const int position = label_position(graph, v, part.label);
+    if (position < 0) {
+      fail(cut + "(the statement has no such label); its labels are " + label_names(graph, v),
+           where);
+    }
+    const auto l = static_cast<std::size_t>(position);
+    if (d[l] != 0) fail(cut + "(it was given before); give each label once", where);
+    if (part.parts < 1 || part.parts > v.extents[l]) {
+      fail(cut + "(its extent is " + to_text(v.extents[l]) + "); give 1 to " +
+               to_text(v.extents[l]) + " parts",
+           where);
+    }
+    if (part.parts > 1 && graph.labels[static_cast<std::size_t>(v.labels[l])].uncut) {
+      fail(cut + "(it is marked uncut); leave it whole", where);
+    }
+    d[l] = part.parts;
+  }
+  Extent left = p;
+  for (std::size_t l = 0; l < d.size(); ++l) {
+    d[l] = std::max<Extent>(d[l], 1);
+    if (left % d[l] != 0) {
+      fail("the partition vector of statement '" + v.name + "' given by hand does not fit " +
+               to_text(p) +
+               " workers (the product of its parts must divide their number); change "
+               "the parts of label '" +
+               graph.labels[static_cast<std::size_t>(v.labels[l])].name + "'",
+           where);
+    }
+    left /= d[l];
+  }
+  return d;
+}
+
+}  // namespace detail
+
+/// The partition vectors the user gives, one for every statement of the graph. Their products may
+/// be less than p, which leaves workers idle, but must divide it.
+///
+/// \throws Error if a statement is missing, unknown or given twice; if a label is unknown to its
+///   statement, given twice, cut though it is marked uncut, or cut into less than one part or more
+///   parts than its extent; or if a vector does not fit p workers.
+[[nodiscard]] constexpr Partitions by_hand(
+    const EinGraph& graph, int p, const std::vector<StatementParts>& given,
+    const std::source_location& where = std::source_location::current()) {
+  Partitions partitions(graph.vertices.size());
+  std::vector<bool> done(graph.vertices.size(), false);
+  for (const StatementParts& statement : given) {
+    const VertexId v = graph.find(statement.statement);
+    if (v < 0 || graph[v].is_input()) {
+      detail::fail("a partition vector is given by hand for '" + statement.statement + "' (" +
+                       (v < 0 ? "there is no such statement" : "it is an input, not a statement") +
+                       "); give one for each statement, by its name",
+                   where);
+    }
+    const auto at = static_cast<std::size_t>(v);
+    if (done[at]) {
+      detail::fail("the partition vector of statement '" + statement.statement +
+                       "' is given by hand twice (a statement has one); remove one of them",
+                   where);
+    }
+    done[at] = true;
+    partitions[at] = detail::vector_by_hand(graph, v, statement, p, where);
+  }
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (graph[v].is_input() || done[static_cast<std::size_t>(v)]) continue;
+    detail::fail("no partition vector is given by hand for statement '" + graph[v].name +
+                     "' (the strategy by_hand takes one for every statement); give the parts of "
+                     "its labels " +
+                     detail::label_names(graph, graph[v]),
+                 where);
+  }
+  return partitions;
+}
+
+}  // namespace eindecomp

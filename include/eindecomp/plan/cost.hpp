@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The paper's cost of a decomposition (its section 7): words moved if nothing were local.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/relation/box.hpp"
+
+namespace eindecomp {
+
+/// The value of a cost too large for 64 bits: such a partition vector is never worth taking.
+inline constexpr Extent unaffordable = std::numeric_limits<Extent>::max();
+
+namespace detail {
+
+/// a + b of non-negative numbers, at most `unaffordable`.
+[[nodiscard]] constexpr Extent add_words(Extent a, Extent b) {
+  return a > unaffordable - b ? unaffordable : a + b;
+}
+
+/// a · b of non-negative numbers, at most `unaffordable`.
+[[nodiscard]] constexpr Extent multiply_words(Extent a, Extent b) {
+  return b != 0 && a > unaffordable / b ? unaffordable : a * b;
+}
+
+[[nodiscard]] constexpr Extent divide_up(Extent a, Extent b) { return a / b + (a % b != 0); }
+
+}  // namespace detail
+
+/// What a statement, or a whole graph, costs in words (elements moved).
+struct Cost {
+  Extent join = 0;         ///< operand blocks sent to the kernel calls
+  Extent aggregate = 0;    ///< partial results sent to be combined
+  Extent repartition = 0;  ///< operands brought from their producers' partition
+
+  [[nodiscard]] constexpr Extent total() const {
+    return detail::add_words(join, detail::add_words(aggregate, repartition));
+  }
+  constexpr Cost& operator+=(const Cost& other) {
+    join = detail::add_words(join, other.join);
+    aggregate = detail::add_words(aggregate, other.aggregate);
+    repartition = detail::add_words(repartition, other.repartition);
+    return *this;
+  }
+  constexpr bool operator==(const Cost&) const = default;
+};
+
+/// Elements of the largest block of a tensor: n_T(d), the product of ⌈b/d⌉.
+[[nodiscard]] constexpr Extent block_words(std::span<const Extent> bound,
+                                           std::span<const Extent> parts) {
+  Extent n = 1;
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    n = detail::multiply_words(n, detail::divide_up(bound[k], parts[k]));
+  }
+  return n;
+}
+
+/// Words sent into the join under partition vector d: N · Σ n_operand(d) (paper, section 7). A
+/// label repeated within an operand counts at every position.
+[[nodiscard]] constexpr Extent join_cost(const Vertex& v, std::span<const Extent> d) {
+  Extent words = 0;
+  for (const Operand& operand : v.operands) {
+    Extent n = 1;
+    for (int position : operand.labels) {
+      const auto l = static_cast<std::size_t>(position);
+      n = detail::multiply_words(n, detail::divide_up(v.extents[l], d[l]));
+    }
+    words = detail::add_words(words, n);
+  }
+  return detail::multiply_words(kernel_calls(d), words);
+}
+
+/// Words sent into the aggregation under partition vector d: (N/n_agg) · (n_agg − 1) · n_Z(d),
+/// n_agg being the parts of the aggregated labels (paper, section 7).
+[[nodiscard]] constexpr Extent aggregate_cost(const Vertex& v, std::span<const Extent> d) {
+  Extent group = 1;
+  for (int position : v.aggregated) group *= d[static_cast<std::size_t>(position)];
+  if (group == 1) return 0;
+  Extent n = 1;
+  for (int position : v.output) {
+    const auto l = static_cast<std::size_t>(position);
+    n = detail::multiply_words(n, detail::divide_up(v.extents[l], d[l]));
+  }
+  return detail::multiply_words(kernel_calls(d) / group * (group - 1), n);
+}
+
+namespace detail {
+
+/// How the parts of one dimension under two numbers of parts meet.
+struct Meeting {
+  Extent pairs = 0;   ///< pairs of a producer's and a consumer's part that share an index
+  Extent inside = 0;  ///< producer's parts that meet exactly one consumer's part
+};
+
+[[nodiscard]] constexpr Meeting meet(Extent bound, Extent produced, Extent consumed) {
+  // Parts nest when one number divides the other; always so for powers of two.
+  if (produced % consumed == 0) return {produced, produced};
+  if (consumed % produced == 0) return {consumed, 0};
+  Meeting met;
+  Extent j = 0;
+  for (Extent i = 0; i < produced; ++i) {
+    const Extent end = part_begin(bound, produced, i + 1);
+    Extent partners = 1;
+    while (part_begin(bound, consumed, j + 1) < end) {
+      ++j;
+      ++partners;
+    }
+    met.pairs += partners;
+    if (partners == 1) ++met.inside;
+    // A consumer's part that ends where this one does is done with.
+    if (part_begin(bound, consumed, j + 1) == end) ++j;
+  }
+  return met;
+}
+
+}  // namespace detail
+
+/// Words to bring a tensor from a producer's partition to a consumer's (paper, section 7).
+///
+/// With I the pairs of producer's and consumer's blocks that intersect and s the producer's blocks
+/// that meet one consumer's block only: (I − ∏d_c) · n(d_c) + (I − s) · n(d_p). Where parts nest,
+/// which powers of two always do, I is ∏ max(d_p, d_c) and s is ∏d_p or 0, and this is the paper's
+/// formula ∏d_c·(m_c − 1)·n(d_c) + [m_p ≠ 1]·∏d_p·m_p·n(d_p). Every entry must be at most its
+/// extent.
+[[nodiscard]] constexpr Extent repartition_cost(std::span<const Extent> bound,
+                                                std::span<const Extent> produced,
+                                                std::span<const Extent> consumed) {
+  if (std::ranges::equal(produced, consumed)) return 0;
+  Extent pairs = 1;
+  Extent inside = 1;
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    const detail::Meeting met = detail::meet(bound[k], produced[k], consumed[k]);
+    pairs = detail::multiply_words(pairs, met.pairs);
+    inside = detail::multiply_words(inside, met.inside);
+  }
+  return detail::add_words(
+      detail::multiply_words(pairs - kernel_calls(consumed), block_words(bound, consumed)),
+      detail::multiply_words(pairs - inside, block_words(bound, produced)));
+}
+
+namespace detail {
+
+/// The entries of d at the given positions: a tensor's partition as a statement sees it.
+constexpr void select(std::span<const Extent> d, std::span<const int> positions,
+                      std::vector<Extent>& selected) {
+  selected.clear();
+  for (int position : positions) selected.push_back(d[static_cast<std::size_t>(position)]);
+}
+
+}  // namespace detail
+
+/// What statement v costs within a partitioned graph: its join, its aggregation, and bringing its
+/// operands from their producers' partition. Inputs cost nothing to bring: they are placed offline.
+[[nodiscard]] constexpr Cost statement_cost(const EinGraph& graph, VertexId v,
+                                            const Partitions& partitions) {
+  const Vertex& vertex = graph[v];
+  if (vertex.is_input()) return {};
+  const PartitionVector& d = partitions[static_cast<std::size_t>(v)];
+  Cost cost{join_cost(vertex, d), aggregate_cost(vertex, d), 0};
+  std::vector<Extent> produced;
+  std::vector<Extent> consumed;
+  for (const Operand& operand : vertex.operands) {
+    const Vertex& producer = graph[operand.vertex];
+    if (producer.is_input()) continue;
+    detail::select(partitions[static_cast<std::size_t>(operand.vertex)], producer.output, produced);
+    detail::select(d, operand.labels, consumed);
+    cost.repartition =
+        detail::add_words(cost.repartition, repartition_cost(producer.bound, produced, consumed));
+  }
+  return cost;
+}
+
+/// The cost of a partitioned graph: the sum of its statements' costs.
+[[nodiscard]] constexpr Cost graph_cost(const EinGraph& graph, const Partitions& partitions) {
+  Cost sum;
+  for (VertexId v = 0; v < graph.size(); ++v) sum += statement_cost(graph, v, partitions);
+  return sum;
+}
+
+}  // namespace eindecomp

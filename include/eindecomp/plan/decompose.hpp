@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// From a program to a plan.
+#pragma once
+
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/plan/strategy.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/placement.hpp"
+
+namespace eindecomp {
+
+template <class Backend>
+class BasicProgram;
+
+namespace detail {
+
+/// The layouts given by hand, by vertex. \throws Error if one is not for an input.
+[[nodiscard]] constexpr PlaceOptions place_options(const EinGraph& graph,
+                                                   const DecomposeOptions& options,
+                                                   const std::source_location& where) {
+  PlaceOptions found;
+  for (const InputParts& given : options.layouts) {
+    const VertexId v = graph.find(given.input);
+    if (v < 0 || !graph[v].is_input()) {
+      fail("a layout is given for '" + given.input + "' (" +
+               (v < 0 ? "there is no such tensor" : "it is a statement, whose layout is planned") +
+               "); give layouts of inputs, by name",
+           where);
+    }
+    found.inputs.push_back({v, given.parts});
+  }
+  return found;
+}
+
+}  // namespace detail
+
+/// Decomposes a program: chooses every statement's partition vector, places the blocks on the mesh
+/// of workers and costs the result. Works without data, without MPI, on any one process; not
+/// collective: ranks that call it with equal arguments get equal plans. In a constant expression
+/// the plan is costed but not placed.
+///
+/// \throws Error if an option is out of range, the strategy is unknown or does not apply, or the
+///   graph's cost exceeds 64 bits.
+[[nodiscard]] constexpr Plan decompose(
+    const EinGraph& graph, const DecomposeOptions& options,
+    const std::source_location& where = std::source_location::current()) {
+  detail::check_options(options, where);
+  Partitions partitions = find_strategy(options.strategy, where).decompose(graph, options, where);
+  std::vector<Cost> costs;
+  Cost cost;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    costs.push_back(statement_cost(graph, v, partitions));
+    cost += costs.back();
+  }
+  const int ranks = options.ranks == 0 ? options.workers : options.ranks;
+  Plan plan{graph,
+            options.strategy,
+            options.workers,
+            ranks,
+            std::move(partitions),
+            std::move(costs),
+            cost,
+            {}};
+  if (plan.cost.total() == unaffordable) {
+    detail::fail(
+        "the plan would move more words than a 64-bit integer counts (the extents are too "
+        "large for " +
+            detail::to_text(options.workers) + " workers); use smaller extents or fewer workers",
+        where);
+  }
+  const PlaceOptions layouts = detail::place_options(graph, options, where);
+  if (!std::is_constant_evaluated()) {
+    plan.placement = place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
+  }
+  return plan;
+}
+
+/// As above, for a program that names its backend: the plan can be executed.
+template <class Backend>
+[[nodiscard]] BasicPlan<Backend> decompose(
+    const BasicProgram<Backend>& program, const DecomposeOptions& options,
+    const std::source_location& where = std::source_location::current()) {
+  return {decompose(program.graph(), options, where), program.launchers()};
+}
+
+}  // namespace eindecomp

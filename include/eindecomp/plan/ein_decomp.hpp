@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The paper's own strategies: the exact dynamic program on trees, and the linearisation of other
+/// graphs into paths (paper, sections 8.2 to 8.4).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/dynamic_program.hpp"
+#include "eindecomp/plan/partition.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// Per vertex the one statement that reads it, -1 if none or if it is an input, or -2 if several.
+[[nodiscard]] constexpr std::vector<VertexId> only_readers(const EinGraph& graph) {
+  std::vector<VertexId> reader(graph.vertices.size(), -1);
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    for (const Operand& operand : graph[v].operands) {
+      if (graph[operand.vertex].is_input()) continue;
+      VertexId& known = reader[static_cast<std::size_t>(operand.vertex)];
+      known = known == -1 || known == v ? v : -2;
+    }
+  }
+  return reader;
+}
+
+}  // namespace detail
+
+/// Whether tree_dp may be used: no statement's result is read by two statements. (One that reads
+/// the same result in two slots, X·X, is as good as a tree: the slots are decided together.)
+[[nodiscard]] constexpr bool is_forest(const EinGraph& graph) {
+  return std::ranges::count(detail::only_readers(graph), -2) == 0;
+}
+
+/// The partition vectors of least graph cost for p workers; exact.
+///
+/// The graph must be a forest (is_forest). Time per statement: the number of its partition vectors
+/// times its operands, and per operand the partitions of the producer's output times those the
+/// consumer may ask for.
+[[nodiscard]] constexpr Partitions tree_dp(const EinGraph& graph, int p) {
+  std::vector<VertexId> statements;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (!graph[v].is_input()) statements.push_back(v);
+  }
+  Partitions partitions(graph.vertices.size());
+  detail::minimise(graph, statements, p, detail::only_readers(graph), partitions);
+  return partitions;
+}
+
+/// The longest path, in graph order, of statements that have no partition vector yet; empty when
+/// all have one. Of equally long paths, the one that ends in the earliest statement and comes to
+/// each from its earliest producer.
+[[nodiscard]] constexpr std::vector<VertexId> longest_path(const EinGraph& graph,
+                                                           const std::vector<bool>& labelled) {
+  std::vector<int> length(graph.vertices.size(), 0);
+  std::vector<VertexId> before(graph.vertices.size(), -1);
+  VertexId last = -1;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    const auto at = static_cast<std::size_t>(v);
+    if (graph[v].is_input() || labelled[at]) continue;
+    for (const Operand& operand : graph[v].operands) {
+      const auto u = static_cast<std::size_t>(operand.vertex);
+      if (length[u] > length[at] ||
+          (length[u] == length[at] && length[u] > 0 && operand.vertex < before[at])) {
+        length[at] = length[u];
+        before[at] = operand.vertex;
+      }
+    }
+    ++length[at];
+    if (last < 0 || length[at] > length[static_cast<std::size_t>(last)]) last = v;
+  }
+  std::vector<VertexId> path;
+  for (; last >= 0; last = before[static_cast<std::size_t>(last)]) path.push_back(last);
+  std::ranges::reverse(path);
+  return path;
+}
+
+/// The paper's approximation for general graphs: the longest path of unlabelled statements is
+/// labelled by the dynamic program, ignoring the operands off the path and their repartition; and
+/// again, until all are labelled (paper, section 8.4).
+[[nodiscard]] constexpr Partitions linearize(const EinGraph& graph, int p) {
+  Partitions partitions(graph.vertices.size());
+  std::vector<bool> labelled(graph.vertices.size(), false);
+  while (true) {
+    const std::vector<VertexId> path = longest_path(graph, labelled);
+    if (path.empty()) return partitions;
+    std::vector<VertexId> reader(graph.vertices.size(), -1);
+    for (std::size_t n = 0; n < path.size(); ++n) {
+      labelled[static_cast<std::size_t>(path[n])] = true;
+      if (n > 0) reader[static_cast<std::size_t>(path[n - 1])] = path[n];
+    }
+    detail::minimise(graph, path, p, reader, partitions);
+  }
+}
+
+/// EinDecomp as the paper has it: tree_dp where the graph is a forest, else linearize.
+[[nodiscard]] constexpr Partitions ein_decomp(const EinGraph& graph, int p) {
+  // Not a conditional expression: g++ 12 destroys its result too early in constant expressions.
+  if (is_forest(graph)) return tree_dp(graph, p);
+  return linearize(graph, p);
+}
+
+}  // namespace eindecomp

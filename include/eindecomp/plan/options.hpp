@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What a user may ask of the planner.
+#pragma once
+
+#include <bit>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+
+namespace eindecomp {
+
+/// The parts of one label in a partition vector given by hand.
+struct LabelParts {
+  std::string label;
+  Extent parts = 1;
+};
+
+/// The partition vector of one statement, given by hand. Labels that are not named stay whole.
+struct StatementParts {
+  std::string statement;
+  std::vector<LabelParts> parts;
+};
+
+/// How an input is to be stored, given by hand: its parts per dimension.
+struct InputParts {
+  std::string input;
+  std::vector<Extent> parts;
+};
+
+/// How to decompose a program; meant for designated initialisers:
+/// `decompose(g, {.workers = 16, .strategy = "square"})`.
+struct DecomposeOptions {
+  /// The number of kernel calls each statement is cut into where its extents allow: a power of two.
+  int workers = 1;
+  /// The number of processes that share the workers; 0: one per worker. Need not divide anything.
+  int ranks = 0;
+  /// The name of one of `strategies` (strategy.hpp).
+  std::string strategy = "ein_decomp";
+  /// For the strategy by_hand, and only for it: the partition vector of every statement, as
+  /// `{{"H", {{"i", 4}, {"k", 4}}}, {"R", {{"i", 16}}}}`.
+  std::vector<StatementParts> by_hand = {};
+  /// Inputs whose layout is the user's, as `{{"A", {4, 1}}}`; the plan chooses the others'.
+  std::vector<InputParts> layouts = {};
+};
+
+namespace detail {
+
+/// \throws Error unless workers, ranks and by_hand make sense.
+constexpr void check_options(const DecomposeOptions& options, const std::source_location& where) {
+  if (options.workers < 1) {
+    fail("a plan for " + to_text(options.workers) +
+             " workers (a plan has at least one); give workers >= 1",
+         where);
+  }
+  if (!std::has_single_bit(static_cast<unsigned>(options.workers))) {
+    const unsigned below = std::bit_floor(static_cast<unsigned>(options.workers));
+    fail("a plan for " + to_text(options.workers) +
+             " workers (the number of workers must be a power of two); give " + to_text(below) +
+             " or " + to_text(2LL * below) +
+             " workers, and any number of ranks to share them out to",
+         where);
+  }
+  if (options.ranks < 0) {
+    fail("a plan for " + to_text(options.ranks) +
+             " ranks (a plan runs on at least one); give ranks >= 1, or 0 for one per worker",
+         where);
+  }
+  if (!options.by_hand.empty() && options.strategy != "by_hand") {
+    fail("partition vectors are given by hand but the strategy is '" + options.strategy +
+             "' (it would not look at them); set strategy = \"by_hand\"",
+         where);
+  }
+}
+
+}  // namespace detail
+}  // namespace eindecomp

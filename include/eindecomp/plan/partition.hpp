@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Partition vectors: every way to cut a statement into p kernel calls (paper, section 8.1).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/layout.hpp"
+
+namespace eindecomp {
+
+/// A partition vector for every vertex of a graph; empty for inputs.
+using Partitions = std::vector<PartitionVector>;
+
+/// A list of vectors of one length, stored one after another: thousands of partition vectors cost
+/// one allocation.
+class VectorList {
+ public:
+  constexpr VectorList() = default;
+  constexpr explicit VectorList(std::size_t width) : m_width(width) {}
+
+  [[nodiscard]] constexpr std::size_t size() const { return m_size; }
+  [[nodiscard]] constexpr bool empty() const { return m_size == 0; }
+  /// The length of each vector.
+  [[nodiscard]] constexpr std::size_t width() const { return m_width; }
+
+  [[nodiscard]] constexpr std::span<const Extent> operator[](std::size_t i) const {
+    return std::span<const Extent>(m_entries).subspan(i * m_width, m_width);
+  }
+
+  constexpr void push_back(std::span<const Extent> vector) {
+    m_entries.insert(m_entries.end(), vector.begin(), vector.end());
+    ++m_size;
+  }
+
+ private:
+  std::size_t m_width = 0;
+  std::size_t m_size = 0;  // a list of scalars' vectors has width 0 and still a size
+  std::vector<Extent> m_entries;
+};
+
+/// The most partition vectors that are listed for one statement.
+inline constexpr std::size_t max_partition_vectors = std::size_t{1} << 20;
+
+/// The divisors of n >= 1, the largest first.
+[[nodiscard]] constexpr std::vector<Extent> divisors(Extent n) {
+  std::vector<Extent> small;
+  std::vector<Extent> large;
+  for (Extent d = 1; d <= n / d; ++d) {
+    if (n % d != 0) continue;
+    large.push_back(n / d);
+    if (d != n / d) small.push_back(d);
+  }
+  large.insert(large.end(), small.rbegin(), small.rend());
+  return large;
+}
+
+/// The number of kernel calls N of a partition vector: the product of its entries.
+[[nodiscard]] constexpr Extent kernel_calls(std::span<const Extent> d) {
+  Extent n = 1;
+  for (Extent parts : d) n *= parts;
+  return n;
+}
+
+namespace detail {
+
+/// Lists the vectors whose product is a given number, entry by entry.
+class VectorSearch {
+ public:
+  constexpr VectorSearch(std::span<const Extent> limits, Extent product)
+      : m_divisors(divisors(product)),
+        m_limits(limits.begin(), limits.end()),
+        m_reach(limits.size() + 1, 1),
+        m_vector(limits.size(), 1),
+        m_found(limits.size()) {
+    for (std::size_t l = limits.size(); l-- > 0;) {
+      Extent widest = 1;
+      for (Extent d : m_divisors) widest = d <= limits[l] ? std::max(widest, d) : widest;
+      // Nothing beyond the product is of interest, and so the reach cannot overflow.
+      m_reach[l] = m_reach[l + 1] >= product ? product : m_reach[l + 1] * widest;
+    }
+    extend(0, product);
+  }
+
+  [[nodiscard]] constexpr VectorList take() { return std::move(m_found); }
+
+ private:
+  constexpr void extend(std::size_t l, Extent left) {
+    if (left > m_reach[l]) return;
+    if (l == m_vector.size()) {
+      if (left != 1) return;
+      if (m_found.size() == max_partition_vectors) {
+        fail("a statement has more than " + to_text(static_cast<long long>(max_partition_vectors)) +
+             " partition vectors (too many labels for so many workers); mark labels uncut or use "
+             "fewer workers");
+      }
+      m_found.push_back(m_vector);
+      return;
+    }
+    for (Extent d : m_divisors) {
+      if (d > m_limits[l] || left % d != 0) continue;
+      m_vector[l] = d;
+      extend(l + 1, left / d);
+    }
+  }
+
+  std::vector<Extent> m_divisors;
+  std::vector<Extent> m_limits;
+  std::vector<Extent> m_reach;  // the largest product that entries l, l+1, … might have
+  std::vector<Extent> m_vector;
+  VectorList m_found;
+};
+
+}  // namespace detail
+
+/// All vectors with product p whose entries divide p and are at most limits[l] each; if there is
+/// none, all those with the largest product that can be reached by disjoint products of p's prime
+/// factors. In descending lexicographic order: of two equally good vectors the first cuts the
+/// outer dimensions, whose blocks are contiguous.
+///
+/// \throws Error if there are more than max_partition_vectors.
+[[nodiscard]] constexpr VectorList partition_vectors(std::span<const Extent> limits, int p) {
+  for (Extent product : divisors(p)) {
+    VectorList found = detail::VectorSearch(limits, product).take();
+    if (!found.empty()) return found;
+  }
+  return VectorList(limits.size());  // not reached: the product 1 always is
+}
+
+/// The most parts each label of a statement may have: its extent, or 1 if it must not be cut.
+[[nodiscard]] constexpr std::vector<Extent> part_limits(const EinGraph& graph, VertexId v) {
+  std::vector<Extent> limits = graph[v].extents;
+  for (std::size_t l = 0; l < limits.size(); ++l) {
+    if (graph.labels[static_cast<std::size_t>(graph[v].labels[l])].uncut) limits[l] = 1;
+  }
+  return limits;
+}
+
+/// All partition vectors of a statement for p workers, as above.
+[[nodiscard]] constexpr VectorList partition_vectors(const EinGraph& graph, VertexId v, int p) {
+  return partition_vectors(part_limits(graph, v), p);
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The plan: a program, how it is cut, where its blocks lie, and what that costs.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/hash.hpp"
+#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/relation/block_map.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// A user's handle on a tensor of a graph: its vertex, and the identity of the graph.
+template <class T>
+concept TensorHandle = requires(const T& handle) {
+  { handle.vertex() } -> std::convertible_to<VertexId>;
+  { handle.identity() } -> std::convertible_to<std::uint64_t>;
+};
+
+}  // namespace detail
+
+/// A program decomposed for p workers that R ranks share. A plain value, made by decompose(),
+/// executed as often as one likes; every rank makes or holds the same one.
+///
+/// Tensors are named by vertex, by symbol or by name.
+struct Plan {
+  EinGraph graph;
+  std::string strategy;     ///< the name of the strategy that chose the partition vectors
+  int workers = 1;          ///< p
+  int ranks = 1;            ///< R; worker w lives on rank w·R/p, or on rank w if R > p
+  Partitions partitions;    ///< per vertex; empty for inputs
+  std::vector<Cost> costs;  ///< per vertex, in the paper's words; zero for inputs
+  Cost cost;                ///< their sum
+  Placement placement;      ///< empty in a constant expression
+
+  /// The vertex of a tensor of this plan.
+  /// \throws Error if it is not one of this plan's graph.
+  [[nodiscard]] constexpr VertexId vertex(
+      VertexId v, const std::source_location& where = std::source_location::current()) const {
+    if (v < 0 || v >= graph.size()) {
+      detail::fail("the plan has no tensor number " + detail::to_text(v) + " (its graph has " +
+                       detail::to_text(graph.size()) + "); use a symbol of the planned program",
+                   where);
+    }
+    return v;
+  }
+  [[nodiscard]] constexpr VertexId vertex(
+      std::string_view name,
+      const std::source_location& where = std::source_location::current()) const {
+    const VertexId v = graph.find(name);
+    if (v < 0) {
+      std::string names;
+      for (const Vertex& known : graph.vertices) names += (names.empty() ? "" : ", ") + known.name;
+      detail::fail("the plan has no tensor '" + std::string(name) + "' (its tensors are " + names +
+                       "); name one of them",
+                   where);
+    }
+    return v;
+  }
+  template <detail::TensorHandle Symbol>
+  [[nodiscard]] constexpr VertexId vertex(
+      const Symbol& symbol,
+      const std::source_location& where = std::source_location::current()) const {
+    if (symbol.identity() != graph.identity()) {
+      detail::fail(
+          "a symbol is used with a plan of another program (it was made by another graph, "
+          "or the graph was written again); use the symbols of the planned program",
+          where);
+    }
+    return vertex(static_cast<VertexId>(symbol.vertex()), where);
+  }
+
+  /// The partition vector of a statement, in the order of Vertex::labels. \throws Error as
+  /// vertex().
+  template <class Tensor>
+  [[nodiscard]] constexpr const PartitionVector& partition(
+      const Tensor& tensor,
+      const std::source_location& where = std::source_location::current()) const {
+    return partitions[static_cast<std::size_t>(vertex(tensor, where))];
+  }
+
+  /// The parts that a statement cuts a label into. \throws Error as vertex(), or if the statement
+  /// has no such label.
+  template <class Tensor>
+  [[nodiscard]] constexpr Extent parts(
+      const Tensor& tensor, std::string_view label,
+      const std::source_location& where = std::source_location::current()) const {
+    const Vertex& v = graph[vertex(tensor, where)];
+    for (std::size_t l = 0; l < v.labels.size(); ++l) {
+      if (graph.labels[static_cast<std::size_t>(v.labels[l])].name == label) {
+        return partition(tensor, where)[l];
+      }
+    }
+    detail::fail("tensor '" + v.name + "' has no label '" + std::string(label) +
+                     "' (only a statement's own labels are cut); name one of its labels",
+                 where);
+  }
+
+  /// What a statement costs, its operands' repartition included. \throws Error as vertex().
+  template <class Tensor>
+  [[nodiscard]] constexpr const Cost& cost_of(
+      const Tensor& tensor,
+      const std::source_location& where = std::source_location::current()) const {
+    return costs[static_cast<std::size_t>(vertex(tensor, where))];
+  }
+
+  /// The boxes of a tensor that are stored on a rank, one per worker of the rank that stores one,
+  /// in the order of the workers: what bind() takes for an input and what local() gives of a
+  /// result. \throws Error as vertex(), or if there is no such rank.
+  template <class Tensor>
+  [[nodiscard]] constexpr std::vector<Box> local(
+      const Tensor& tensor, int rank,
+      const std::source_location& where = std::source_location::current()) const {
+    const VertexId v = vertex(tensor, where);
+    if (rank < 0 || rank >= ranks) {
+      detail::fail("the plan has no rank " + detail::to_text(rank) + " (it is for " +
+                       detail::to_text(ranks) + " ranks); give 0 <= rank < " +
+                       detail::to_text(ranks),
+                   where);
+    }
+    const BlockMap blocks(placement.mesh, graph[v].bound,
+                          placement.stored[static_cast<std::size_t>(v)]);
+    const WorkerRange hosted = workers_of(rank, workers, ranks);
+    std::vector<Box> boxes;
+    for (int worker = hosted.first; worker < hosted.last; ++worker) {
+      const Extent block = blocks.block(worker);
+      if (block >= 0) boxes.push_back(blocks.relation().block(block));
+    }
+    return boxes;
+  }
+
+  /// A number that is equal for equal plans, and in all likelihood for no others: graph, partition
+  /// vectors, placement and ranks. The same in every process, so that ranks can compare plans.
+  [[nodiscard]] constexpr std::uint64_t hash() const {
+    detail::Hasher hasher;
+    detail::add_to_hash(hasher, graph);
+    hasher.add(static_cast<std::uint64_t>(workers));
+    hasher.add(static_cast<std::uint64_t>(ranks));
+    for (const PartitionVector& d : partitions) hasher.add(d);
+    detail::add_to_hash(hasher, placement);
+    return hasher.value();
+  }
+};
+
+/// A plan that can be executed: with the launchers of its program's backend, one per vertex.
+template <class Backend>
+struct BasicPlan : Plan {
+  std::vector<typename Backend::Launcher> launchers;
+};
+
+}  // namespace eindecomp

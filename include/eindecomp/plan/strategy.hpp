@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Every way to decompose a program, by name and behind one interface.
+#pragma once
+
+#include <array>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/baselines.hpp"
+#include "eindecomp/plan/by_hand.hpp"
+#include "eindecomp/plan/ein_decomp.hpp"
+#include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/partition.hpp"
+
+namespace eindecomp {
+
+/// A way to choose the partition vectors of a program.
+struct Strategy {
+  std::string_view name;
+  std::string_view summary;
+  /// \throws Error, with the caller's place, where the strategy does not apply.
+  Partitions (*decompose)(const EinGraph&, const DecomposeOptions&, const std::source_location&);
+};
+
+/// All strategies.
+inline constexpr std::array strategies{
+    Strategy{"ein_decomp", "least cost by dynamic programming; exact on trees, else linearised",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location&) { return ein_decomp(graph, options.workers); }},
+    Strategy{"linearized", "dynamic programming along one longest path after another",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location&) { return linearize(graph, options.workers); }},
+    Strategy{"square", "the two largest labels of every output, cut evenly",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location&) { return square(graph, options.workers); }},
+    Strategy{"data_parallel", "the labels whose role is batch",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) {
+               return data_parallel(graph, options.workers, where);
+             }},
+    Strategy{"by_hand", "the partition vectors in DecomposeOptions::by_hand",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) {
+               return by_hand(graph, options.workers, options.by_hand, where);
+             }},
+};
+
+/// The strategy of that name. \throws Error, naming those there are, if there is none.
+[[nodiscard]] constexpr const Strategy& find_strategy(
+    std::string_view name, const std::source_location& where = std::source_location::current()) {
+  std::string names;
+  for (const Strategy& strategy : strategies) {
+    if (strategy.name == name) return strategy;
+    names += (names.empty() ? "" : ", ") + std::string(strategy.name);
+  }
+  detail::fail(
+      "there is no strategy '" + std::string(name) + "' (strategies go by name); choose " + names,
+      where);
+}
+
+}  // namespace eindecomp
