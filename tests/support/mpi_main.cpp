@@ -19,8 +19,8 @@
 
 namespace {
 
-/// Writes whole lines, at once and after a prefix, so that the lines of several ranks do not mix and
-/// none is lost where a rank is killed.
+/// Writes whole lines, at once and after a prefix, so that the lines of several ranks do not mix
+/// and none is lost where a rank is killed.
 class LineBuffer : public std::streambuf {
  public:
   explicit LineBuffer(std::string prefix) : m_prefix(std::move(prefix)), m_line(m_prefix) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Does a failure on one rank fail the whole program? The test cases that fail on purpose are skipped
-// unless asked for by name; tests/support/CMakeLists.txt does, and expects them to fail.
+// Does a failure on one rank fail the whole program? The test cases that fail on purpose are
+// skipped unless asked for by name; tests/support/CMakeLists.txt does, and expects them to fail.
 
 #define OMPI_SKIP_MPICXX 1
 #include <doctest/doctest.h>
