@@ -194,8 +194,8 @@ struct FoldKernel {
 
 /// Runs a shape on the generic path.
 template <class Space, class Join, class Monoid, class... Ts>
-void run_generic(const Space& space, const LocalEinsum& shape, const Join& join,
-                 const Monoid& monoid, const void* const* operands, void* output, Write write) {
+void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid monoid,
+                 const void* const* operands, void* output, Write write) {
   using Sig = Signature<Join, Monoid, Ts...>;
   using Value = typename Sig::Value;
   using State = typename Sig::State;

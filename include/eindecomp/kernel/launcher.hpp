@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The dispatcher: one operator signature on one execution space, behind the type-erased Launcher.
+/// One operator signature on one execution space, behind the type-erased Launcher.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "eindecomp/kernel/box_kernel.hpp"
-#include "eindecomp/kernel/gemm_path.hpp"
-#include "eindecomp/kernel/join_kernel.hpp"
+#include "eindecomp/kernel/dispatch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/signature.hpp"
@@ -31,25 +29,13 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   explicit JoinAggregateLauncher(Join join = {}, Monoid monoid = {})
       : m_join(join), m_monoid(monoid) {}
 
-  /// The code that join() takes for a shape.
   [[nodiscard]] Path path(const LocalEinsum& shape) const override {
-    if constexpr (uses_blas) {
-      if (const auto gemm = detail::worthwhile_gemm(shape)) return detail::gemm_path(*gemm);
-    }
-    return detail::JoinSchedule<Sig::operands>(shape, detail::join_tuning<Space>()).path();
+    return path_of<Space, Join, Monoid, Ts...>(shape);
   }
 
   void join(const Space& space, const LocalEinsum& shape, const void* const* operands, void* output,
             Write write) const override {
-    if constexpr (uses_blas) {
-      if (const auto gemm = detail::worthwhile_gemm(shape)) {
-        detail::run_gemm<Value>(space, *gemm, detail::product_factor<Value>(m_join), operands,
-                                output, write == Write::accumulate);
-        return;
-      }
-    }
-    detail::run_generic<Space, Join, Monoid, Ts...>(space, shape, m_join, m_monoid, operands,
-                                                    output, write);
+    run_join<Space, Join, Monoid, Ts...>(space, shape, m_join, m_monoid, operands, output, write);
   }
 
   void combine(const Space& space, const StridedBox& box, void* into,
@@ -67,8 +53,6 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   }
 
  private:
-  static constexpr bool uses_blas = detail::has_gemm<Space, Join, Monoid, Ts...>();
-
   Join m_join;
   Monoid m_monoid;
 };

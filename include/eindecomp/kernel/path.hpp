@@ -7,8 +7,8 @@
 
 namespace eindecomp::kernel {
 
-/// Which code computes a kernel call. The dispatcher (JoinAggregateLauncher::path) is the only
-/// place that chooses one.
+/// Which code computes a kernel call. dispatch.hpp is the only place that
+/// chooses one.
 enum class Path {
   none,    ///< the output has no elements
   direct,  ///< the generic kernel, each output's reduction in one piece

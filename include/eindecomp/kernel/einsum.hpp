@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// One EinSum on Kokkos views in one process: no graph, no plan, no MPI.
+///
+///     einsum<"ij,jk->ik">(space, A, B, C);             // C = A·B
+///     einsum<"ij,jk->ik", MinPlus>(space, W, W, D);    // D(i,k) = min_j W(i,j) + W(j,k)
+///     auto t = einsum<"ii">(space, A);                 // a new view of rank 0: the trace
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/core/fixed_string.hpp"
+#include "eindecomp/expr/einsum_string.hpp"
+#include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/kernel/dispatch.hpp"
+#include "eindecomp/kernel/element_types.hpp"
+#include "eindecomp/kernel/view_geometry.hpp"
+
+namespace eindecomp {
+namespace kernel::detail {
+
+template <class View>
+using ElementOf = typename View::non_const_value_type;
+
+/// The signature of an algebra on operands of these views.
+template <class AlgebraType, class... Operands>
+using ViewSignature =
+    Signature<typename AlgebraType::Join, typename AlgebraType::Monoid, ElementOf<Operands>...>;
+
+template <class T, int Rank>
+struct DataType {
+  using type = typename DataType<T, Rank - 1>::type*;
+};
+template <class T>
+struct DataType<T, 0> {
+  using type = T;
+};
+
+/// The view that einsum allocates for its result.
+template <class Space, class T, int Rank>
+using ResultView = Kokkos::View<typename DataType<T, Rank>::type, typename Space::array_layout,
+                                typename Space::memory_space>;
+
+template <class Space, class AlgebraType, class Output, class... Operands>
+constexpr void check_views() {
+  static_assert((compat::is_view<Operands> && ...) && compat::is_view<Output>,
+                "EinDecomp: operands and output of einsum are Kokkos::Views");
+  static_assert((compat::accessible<Space, typename Operands::memory_space> && ...) &&
+                    compat::accessible<Space, typename Output::memory_space>,
+                "EinDecomp: the execution space cannot reach the memory of every view");
+  static_assert(!std::is_const_v<typename Output::value_type>,
+                "EinDecomp: the output of einsum is a view of constant elements");
+  static_assert(
+      std::is_same_v<ElementOf<Output>, typename ViewSignature<AlgebraType, Operands...>::Result>,
+      "EinDecomp: the output's element type is not what the algebra makes of the operands'");
+}
+
+/// Whether the labels of a string fit the ranks of views, the output's rank -1 if there is none.
+template <class... Operands>
+[[nodiscard]] consteval bool ranks_agree(const EinsumShape& spec, int output_rank) {
+  constexpr int rank[] = {compat::rank_of<Operands>...};
+  for (int t = 0; t < spec.operands; ++t) {
+    if (spec.rank[t] != rank[t]) return false;
+  }
+  return output_rank < 0 || spec.output_rank == output_rank;
+}
+
+}  // namespace kernel::detail
+
+/// output = ⊕ ⊗(operands) with the labels of `spec`, which may be made at run time.
+///
+/// Views may have any layout and rank up to 8, be constant or unmanaged, and have extents of 0: an
+/// aggregation over nothing gives the identity of ⊕. The output may be an operand's own memory
+/// where the EinSum is element-wise and both have the same labels. Launches on `space` and does not
+/// fence.
+/// \throws Error, at `where`, if ranks or extents disagree or the output overlaps an operand.
+template <compat::ExecutionSpace Space, class AlgebraType, class Output, class... Operands>
+void einsum_views(const Space& space, const EinsumShape& spec, const AlgebraType& algebra,
+                  const std::source_location& where, const Output& output,
+                  const Operands&... operands) {
+  kernel::detail::check_views<Space, AlgebraType, Output, Operands...>();
+  using kernel::detail::ViewGeometry;
+  const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
+                                                                ViewGeometry::of(output)};
+  const kernel::LocalEinsum shape = kernel::detail::local_einsum(spec, views, where);
+  const void* const pointers[] = {operands.data()...};
+  kernel::run_join<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
+                   kernel::detail::ElementOf<Operands>...>(
+      space, shape, algebra.join, algebra.monoid, pointers, output.data(), kernel::Write::finished);
+}
+
+namespace kernel::detail {
+
+template <fixed_string Text, class AlgebraType, class Space, class Output, class... Operands>
+void einsum_into(const Space& space, const std::source_location& where, const Output& output,
+                 const Operands&... operands) {
+  constexpr EinsumShape spec = einsum_shape<Text>();
+  static_assert(spec.labels <= max_labels, "EinDecomp: an einsum string has at most 24 labels");
+  check_views<Space, AlgebraType, Output, Operands...>();
+  static_assert(ranks_agree<Operands...>(spec, compat::rank_of<Output>),
+                "EinDecomp: a view's rank is not the number of its labels in the einsum string");
+  einsum_views(space, spec, AlgebraType{}, where, output, operands...);
+}
+
+template <fixed_string Text, class AlgebraType, class Space, class... Operands>
+[[nodiscard]] auto einsum_new(const Space& space, const std::source_location& where,
+                              const Operands&... operands) {
+  constexpr EinsumShape spec = einsum_shape<Text>();
+  static_assert(ranks_agree<Operands...>(spec, -1),
+                "EinDecomp: a view's rank is not the number of its labels in the einsum string");
+  using Result = typename ViewSignature<AlgebraType, Operands...>::Result;
+  using View = ResultView<Space, Result, spec.output_rank>;
+  LabelExtents extents;
+  int t = 0;
+  (extents.add(spec, t++, ViewGeometry::of(operands), where), ...);
+  View output = [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return View(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "EinDecomp::einsum"),
+                static_cast<std::size_t>(extents.extent[spec.output[K]])...);
+  }
+  (std::make_index_sequence<static_cast<std::size_t>(spec.output_rank)>{});
+  einsum_into<Text, AlgebraType>(space, where, output, operands...);
+  return output;
+}
+
+}  // namespace kernel::detail
+
+/// How many operands an einsum string has.
+template <fixed_string Text>
+inline constexpr int operand_count = einsum_shape<Text>().operands;
+
+/// C = the EinSum of a string over views, by default with products and sums.
+///
+/// As einsum_views; a string that breaks a rule, or whose labels are not the views' ranks, does
+/// not compile. \tparam AlgebraType an Algebra<⊗, ⊕> without run-time state, such as MinPlus.
+/// \throws Error, at the caller's line, if extents disagree or C overlaps an operand.
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
+          class C>
+  requires(operand_count<Text> == 1)
+void einsum(const Space& space, const A& a, const C& c,
+            std::source_location where = std::source_location::current()) {
+  kernel::detail::einsum_into<Text, AlgebraType>(space, where, c, a);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
+          class B, class C>
+  requires(operand_count<Text> == 2)
+void einsum(const Space& space, const A& a, const B& b, const C& c,
+            std::source_location where = std::source_location::current()) {
+  kernel::detail::einsum_into<Text, AlgebraType>(space, where, c, a, b);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A1,
+          class A2, class A3, class C>
+  requires(operand_count<Text> == 3)
+void einsum(const Space& space, const A1& a1, const A2& a2, const A3& a3, const C& c,
+            std::source_location where = std::source_location::current()) {
+  kernel::detail::einsum_into<Text, AlgebraType>(space, where, c, a1, a2, a3);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A1,
+          class A2, class A3, class A4, class C>
+  requires(operand_count<Text> == 4)
+void einsum(const Space& space, const A1& a1, const A2& a2, const A3& a3, const A4& a4, const C& c,
+            std::source_location where = std::source_location::current()) {
+  kernel::detail::einsum_into<Text, AlgebraType>(space, where, c, a1, a2, a3, a4);
+}
+
+/// The same into a new view of the space's own layout and memory.
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A>
+  requires(operand_count<Text> == 1)
+[[nodiscard]] auto einsum(const Space& space, const A& a,
+                          std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_new<Text, AlgebraType>(space, where, a);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
+          class B>
+  requires(operand_count<Text> == 2)
+[[nodiscard]] auto einsum(const Space& space, const A& a, const B& b,
+                          std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_new<Text, AlgebraType>(space, where, a, b);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A1,
+          class A2, class A3>
+  requires(operand_count<Text> == 3)
+[[nodiscard]] auto einsum(const Space& space, const A1& a1, const A2& a2, const A3& a3,
+                          std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_new<Text, AlgebraType>(space, where, a1, a2, a3);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A1,
+          class A2, class A3, class A4>
+  requires(operand_count<Text> == 4)
+[[nodiscard]] auto einsum(const Space& space, const A1& a1, const A2& a2, const A3& a3,
+                          const A4& a4,
+                          std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_new<Text, AlgebraType>(space, where, a1, a2, a3, a4);
+}
+
+}  // namespace eindecomp

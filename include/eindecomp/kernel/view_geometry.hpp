@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// From views and label positions to a LocalEinsum, and what may be wrong with them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/einsum_string.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// A view without its type.
+struct ViewGeometry {
+  const void* data = nullptr;
+  std::int64_t element_bytes = 0;
+  int rank = 0;
+  Extent extent[max_rank]{};
+  Extent stride[max_rank]{};
+
+  template <class View>
+  [[nodiscard]] static ViewGeometry of(const View& view) {
+    ViewGeometry geometry;
+    geometry.data = view.data();
+    geometry.element_bytes = static_cast<std::int64_t>(sizeof(typename View::value_type));
+    geometry.rank = compat::rank_of<View>;
+    for (int k = 0; k < geometry.rank; ++k) {
+      geometry.extent[k] = static_cast<Extent>(view.extent(static_cast<std::size_t>(k)));
+    }
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      ((geometry.stride[K] = static_cast<Extent>(view.stride(K))), ...);
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(compat::rank_of<View>)>{});
+    return geometry;
+  }
+
+  /// One past the last byte that an element of the view occupies; `data` if it has none.
+  [[nodiscard]] std::uintptr_t end() const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(data);
+    Extent last = 0;
+    for (int k = 0; k < rank; ++k) {
+      if (extent[k] == 0) return begin;
+      last += (extent[k] - 1) * stride[k];
+    }
+    return begin + static_cast<std::uintptr_t>((last + 1) * element_bytes);
+  }
+};
+
+/// "operand 2 (j,k)" or "the output (i,k)"; position `operands` is the output.
+[[nodiscard]] inline std::string tensor_text(const EinsumShape& spec, int tensor) {
+  const bool output = tensor == spec.operands;
+  std::string text = output ? "the output (" : "operand " + std::to_string(tensor + 1) + " (";
+  const int rank = output ? spec.output_rank : spec.rank[tensor];
+  const int* const labels = output ? spec.output : spec.operand[tensor];
+  for (int k = 0; k < rank; ++k) {
+    if (k > 0) text += ',';
+    text += spec.name[labels[k]];
+  }
+  return text + ')';
+}
+
+/// The extents of a spec's labels, checked.
+struct LabelExtents {
+  Extent extent[EinsumShape::max_labels];
+  int given_by[EinsumShape::max_labels];  ///< the first tensor that has the label
+
+  LabelExtents() {
+    for (int l = 0; l < EinsumShape::max_labels; ++l) {
+      extent[l] = -1;
+      given_by[l] = -1;
+    }
+  }
+
+  void add(const EinsumShape& spec, int tensor, const ViewGeometry& view,
+           const std::source_location& where) {
+    const bool output = tensor == spec.operands;
+    const int rank = output ? spec.output_rank : spec.rank[tensor];
+    const int* const labels = output ? spec.output : spec.operand[tensor];
+    if (view.rank != rank) {
+      throw Error(tensor_text(spec, tensor) + " has " + std::to_string(rank) +
+                      " labels but its view has rank " + std::to_string(view.rank) +
+                      " (each dimension has one label); correct the string or the view",
+                  where);
+    }
+    for (int k = 0; k < rank; ++k) {
+      const int l = labels[k];
+      if (given_by[l] < 0) {
+        given_by[l] = tensor;
+        extent[l] = view.extent[k];
+      } else if (extent[l] != view.extent[k]) {
+        throw Error("label '" + std::string(1, spec.name[l]) + "' is " + std::to_string(extent[l]) +
+                        " in " + tensor_text(spec, given_by[l]) + " and " +
+                        std::to_string(view.extent[k]) + " in " + tensor_text(spec, tensor) +
+                        " (a label has one extent, and 1 is not stretched); make them equal",
+                    where);
+      }
+    }
+  }
+};
+
+/// The geometry of a local EinSum of views; the last of `views` is the output.
+/// \throws Error if ranks or extents disagree, there are too many labels, an element of the output
+///   has no place of its own, or writing the output would change an operand before it is read.
+template <std::size_t Tensors>
+[[nodiscard]] LocalEinsum local_einsum(const EinsumShape& spec,
+                                       const std::array<ViewGeometry, Tensors>& views,
+                                       const std::source_location& where) {
+  const int operands = static_cast<int>(Tensors) - 1;
+  if (spec.operands != operands) {
+    throw Error("the string has " + std::to_string(spec.operands) + " operands but " +
+                    std::to_string(operands) + " views were given; give one view per operand",
+                where);
+  }
+  if (spec.labels > max_labels) {
+    throw Error("the string has " + std::to_string(spec.labels) + " labels (a kernel has at most " +
+                    std::to_string(max_labels) + "); write it in several statements",
+                where);
+  }
+  LabelExtents extents;
+  for (int t = 0; t <= operands; ++t) {
+    extents.add(spec, t, views[static_cast<std::size_t>(t)], where);
+  }
+
+  LocalEinsum shape;
+  shape.labels = spec.labels;
+  shape.operands = operands;
+  bool empty = false;
+  for (int l = 0; l < spec.labels; ++l) {
+    shape.extent[l] = extents.extent[l];
+    shape.aggregated[l] = spec.aggregated[l];
+    empty = empty || shape.extent[l] == 0;
+  }
+  for (int t = 0; t < operands; ++t) {
+    for (int k = 0; k < spec.rank[t]; ++k) {
+      shape.operand_stride[t][spec.operand[t][k]] += views[static_cast<std::size_t>(t)].stride[k];
+    }
+  }
+  const ViewGeometry& output = views[Tensors - 1];
+  for (int k = 0; k < spec.output_rank; ++k) {
+    const int l = spec.output[k];
+    shape.output_stride[l] = output.stride[k];
+    if (output.stride[k] == 0 && shape.extent[l] > 1) {
+      throw Error("the elements of the output along label '" + std::string(1, spec.name[l]) +
+                      "' share one place (its view has stride 0 there); write into a view of its "
+                      "own memory",
+                  where);
+    }
+  }
+  if (empty) return shape;
+
+  for (int t = 0; t < operands; ++t) {
+    const ViewGeometry& operand = views[static_cast<std::size_t>(t)];
+    const bool apart = operand.end() <= reinterpret_cast<std::uintptr_t>(output.data) ||
+                       output.end() <= reinterpret_cast<std::uintptr_t>(operand.data);
+    if (apart) continue;
+    // In place is right where every element is read by the one join that overwrites it.
+    bool same = operand.data == output.data && operand.element_bytes == output.element_bytes;
+    for (int l = 0; l < spec.labels; ++l) {
+      if (shape.extent[l] == 1) continue;
+      same = same && !shape.aggregated[l] && shape.operand_stride[t][l] == shape.output_stride[l];
+    }
+    if (!same) {
+      throw Error(tensor_text(spec, operands) + " overlaps " + tensor_text(spec, t) +
+                      " in memory (elements would be overwritten before they are read); write into "
+                      "memory of its own",
+                  where);
+    }
+  }
+  return shape;
+}
+
+}  // namespace eindecomp::kernel::detail
