@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Failing together: what one rank finds wrong, every rank throws, instead of some waiting forever.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/core/error.hpp"
+
+namespace eindecomp::comm {
+
+/// Something every rank must hold alike, by a hash of it.
+struct Fingerprint {
+  std::string_view what;    ///< "programs", as in "ranks hold different programs"
+  std::string_view advice;  ///< what to do about it
+  std::uint64_t value = 0;
+};
+
+namespace detail {
+
+/// "rank 2", "ranks 0, 1 and 3".
+inline std::string name_ranks(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  return text;
+}
+
+/// Ranks of equal text, in the order of their first rank; ranks without text are left out.
+struct SameText {
+  std::string text;
+  std::vector<int> ranks;
+};
+inline std::vector<SameText> group_by_text(const std::vector<std::string>& texts) {
+  std::vector<SameText> groups;
+  for (std::size_t r = 0; r < texts.size(); ++r) {
+    if (texts[r].empty()) continue;
+    SameText* found = nullptr;
+    for (SameText& g : groups) {
+      if (g.text == texts[r]) found = &g;
+    }
+    if (found == nullptr) found = &groups.emplace_back(SameText{texts[r], {}});
+    found->ranks.push_back(static_cast<int>(r));
+  }
+  return groups;
+}
+
+/// An Error's sentence without the prefix that the next Error adds again.
+inline std::string_view bare(std::string_view sentence) {
+  constexpr std::string_view prefix = "EinDecomp: ";
+  if (sentence.substr(0, prefix.size()) == prefix) sentence.remove_prefix(prefix.size());
+  return sentence;
+}
+
+/// Error with a place of its own in no process.
+[[noreturn]] inline void fail_together(const std::string& sentence) {
+  throw Error(sentence, std::source_location{});
+}
+
+}  // namespace detail
+
+/// Returns if no rank failed; otherwise every rank throws the same Error, which names the ranks
+/// that failed and why. With fingerprints, ranks that hold different things count as a failure.
+/// Collective; one reduction of a few words when all is well.
+/// \param failure this rank's failure, usually an exception's what().
+template <Communicator Group>
+void agree(Group& group, const std::optional<std::string>& failure,
+           const std::vector<Fingerprint>& fingerprints = {}) {
+  // The maximum of a value and of its complement are complementary only if all ranks agree.
+  std::vector<std::uint64_t> summary{failure.has_value() ? 1U : 0U};
+  for (const Fingerprint& f : fingerprints) {
+    summary.push_back(f.value);
+    summary.push_back(~f.value);
+  }
+  group.maximum(summary);
+
+  if (summary[0] != 0) {
+    std::string mine;
+    if (failure.has_value()) {
+      mine = failure->empty() ? "unknown failure" : std::string(detail::bare(*failure));
+    }
+    const std::vector<detail::SameText> groups = detail::group_by_text(group.all_gather(mine));
+    std::string sentence;
+    for (const detail::SameText& g : groups) {
+      if (!sentence.empty()) sentence += "; ";
+      sentence +=
+          detail::name_ranks(g.ranks) + " of " + std::to_string(group.size()) + ": " + g.text;
+    }
+    detail::fail_together(sentence);
+  }
+  for (std::size_t i = 0; i < fingerprints.size(); ++i) {
+    if (summary[1 + 2 * i] == ~summary[2 + 2 * i]) continue;
+    const Fingerprint& f = fingerprints[i];
+    const std::vector<detail::SameText> groups =
+        detail::group_by_text(group.all_gather(std::to_string(f.value)));
+    std::string who;
+    for (const detail::SameText& g : groups) {
+      if (!who.empty()) who += "; ";
+      who += detail::name_ranks(g.ranks);
+      who += g.ranks.size() == 1 ? " has one" : " share one";
+    }
+    detail::fail_together("ranks hold different " + std::string(f.what) + " (" + who + "); " +
+                          std::string(f.advice));
+  }
+}
+
+/// Runs `work` on this rank and agrees on the outcome: if it throws anywhere, all ranks throw the
+/// same Error. `work` must not communicate. Collective.
+template <Communicator Group, class Work>
+void agree_on(Group& group, const Work& work, const std::vector<Fingerprint>& fingerprints = {}) {
+  std::optional<std::string> failure;
+  try {
+    work();
+  } catch (const std::exception& e) {
+    failure = e.what();
+  } catch (...) {
+    failure = "unknown exception";
+  }
+  agree(group, failure, fingerprints);
+}
+
+/// Runs `work`, which communicates after all ranks agreed to go on. Whatever it throws cannot be
+/// agreed upon any more and ends the program on all ranks, with a message.
+template <Communicator Group, class Work>
+void or_abort(Group& group, const Work& work) {
+  const auto end = [&group](std::string_view why) {
+    group.abort("EinDecomp: rank " + std::to_string(group.rank()) + " of " +
+                std::to_string(group.size()) + " failed in the middle of a run (" +
+                std::string(detail::bare(why)) + "); the program ends on all ranks");
+  };
+  try {
+    work();
+  } catch (const std::exception& e) {
+    end(e.what());
+  } catch (...) {
+    end("unknown exception");
+  }
+}
+
+}  // namespace eindecomp::comm

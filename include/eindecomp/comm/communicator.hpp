@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What the executor asks of a group of processes, and the group of one that needs no MPI.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+
+namespace eindecomp::comm {
+
+/// The most elements of one MPI message by default: what an int counts. Longer transfers are cut.
+inline constexpr Extent default_chunk = std::numeric_limits<int>::max();
+
+/// Elements sent and received by one rank, and in how many messages.
+struct Traffic {
+  Extent words_sent = 0;
+  Extent words_received = 0;
+  Extent messages_sent = 0;
+  Extent messages_received = 0;
+};
+
+/// A group of ranks that a run may use for itself alone. Copies of a Communicator do not exist; a
+/// moved-from one may only be destroyed.
+template <class T>
+concept Communicator = requires(T& group, const T& view, void* data, const void* source,
+                                const std::string& text, std::vector<std::uint64_t>& words) {
+  { view.rank() } -> std::same_as<int>;
+  { view.size() } -> std::same_as<int>;
+  group.maximum(words);
+  { group.all_gather(text) } -> std::same_as<std::vector<std::string>>;
+  group.receive(0, data, Extent{}, 0, 0);
+  group.send(0, source, Extent{}, 0, 0);
+  group.wait();
+  group.broadcast(data, Extent{}, 0, 0);
+  group.abort(text);
+  { group.traffic() } -> std::convertible_to<Traffic>;
+};
+
+/// The group of this process alone: no MPI, no messages.
+class SelfCommunicator {
+ public:
+  SelfCommunicator() = default;
+  explicit SelfCommunicator(const char* /*name*/, Extent /*chunk*/ = default_chunk) {}
+  SelfCommunicator(SelfCommunicator&&) = default;
+  SelfCommunicator& operator=(SelfCommunicator&&) = default;
+  SelfCommunicator(const SelfCommunicator&) = delete;
+  SelfCommunicator& operator=(const SelfCommunicator&) = delete;
+  ~SelfCommunicator() = default;
+
+  [[nodiscard]] int rank() const noexcept { return 0; }
+  [[nodiscard]] int size() const noexcept { return 1; }
+
+  void maximum(std::vector<std::uint64_t>& /*values*/) {}
+  [[nodiscard]] std::vector<std::string> all_gather(const std::string& text) { return {text}; }
+  void receive(int peer, void* /*into*/, Extent, int, int) { no_such_rank(peer); }
+  void send(int peer, const void* /*from*/, Extent, int, int) { no_such_rank(peer); }
+  void wait() {}
+  void broadcast(void* /*data*/, Extent, int, int) {}
+  [[nodiscard]] Traffic traffic() const noexcept { return {}; }
+
+  /// Ends the process with a message.
+  [[noreturn]] void abort(const std::string& message) {
+    std::fprintf(stderr, "%s\n", message.c_str());
+    std::fflush(stderr);
+    std::abort();
+  }
+
+ private:
+  [[noreturn]] static void no_such_rank(int peer) {
+    throw Error("rank " + std::to_string(peer) +
+                " does not exist (the run has this process alone); give execute a communicator");
+  }
+};
+
+static_assert(Communicator<SelfCommunicator>);
+
+}  // namespace eindecomp::comm

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The user's MPI communicator, duplicated, with transfers counted in elements.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/comm/mpi.hpp"
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+
+namespace eindecomp::comm {
+
+/// A duplicate of a user's communicator: our messages never meet theirs, and errors come back as
+/// Errors whatever handler they set. Every function runs on the calling thread; MPI must have been
+/// initialised so that this thread may call it (MPI_THREAD_FUNNELED is enough on the main thread).
+class MpiCommunicator {
+ public:
+  /// Collective over `user`. \param name the duplicate's name, which MPI tools show.
+  /// \param chunk the most elements of one message; longer transfers are cut into several.
+  /// \throws Error if MPI is not running, or `user` is null or an inter-communicator.
+  explicit MpiCommunicator(MPI_Comm user, const char* name, Extent chunk = default_chunk,
+                           std::source_location where = std::source_location::current())
+      : m_chunk(std::clamp<Extent>(chunk, 1, default_chunk)) {
+    int running = 0;
+    int finalized = 0;
+    detail::check(MPI_Initialized(&running), "MPI_Initialized", where);
+    detail::check(MPI_Finalized(&finalized), "MPI_Finalized", where);
+    if (running == 0 || finalized != 0) {
+      throw Error(std::string("MPI is not running (") +
+                      (running == 0 ? "it was not initialised" : "it was finalised already") +
+                      "); call MPI_Init_thread first, or hold an eindecomp::ScopedRuntime",
+                  where);
+    }
+    if (user == MPI_COMM_NULL) {
+      throw Error(
+          "the communicator is MPI_COMM_NULL (this process is not in it); "
+          "execute on the ranks of a communicator only",
+          where);
+    }
+    int inter = 0;
+    detail::check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter", where);
+    if (inter != 0) {
+      throw Error(
+          "the communicator joins two groups (an inter-communicator has no common ranks); "
+          "merge it with MPI_Intercomm_merge",
+          where);
+    }
+    detail::check(MPI_Comm_dup(user, &m_comm), "MPI_Comm_dup", where);
+    // The duplicate inherits the user's handler, which may end the program.
+    detail::check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    detail::check(MPI_Comm_set_name(m_comm, name), "MPI_Comm_set_name");
+    detail::check(MPI_Comm_rank(m_comm, &m_rank), "MPI_Comm_rank");
+    detail::check(MPI_Comm_size(m_comm, &m_size), "MPI_Comm_size");
+  }
+
+  MpiCommunicator(MpiCommunicator&& other) noexcept
+      : m_comm(std::exchange(other.m_comm, MPI_COMM_NULL)),
+        m_rank(other.m_rank),
+        m_size(other.m_size),
+        m_chunk(other.m_chunk),
+        m_datatypes(std::move(other.m_datatypes)),
+        m_requests(std::move(other.m_requests)),
+        m_traffic(other.m_traffic) {}
+  MpiCommunicator& operator=(MpiCommunicator&&) = delete;
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  /// Collective, unless MPI was finalised before.
+  ~MpiCommunicator() {
+    int finalized = 0;
+    if (m_comm != MPI_COMM_NULL && MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) {
+      MPI_Comm_free(&m_comm);
+    }
+  }
+
+  [[nodiscard]] int rank() const noexcept { return m_rank; }
+  [[nodiscard]] int size() const noexcept { return m_size; }
+  [[nodiscard]] MPI_Comm get() const noexcept { return m_comm; }
+  [[nodiscard]] Traffic traffic() const noexcept { return m_traffic; }
+
+  /// Replaces each value by the largest of all ranks. Collective.
+  void maximum(std::vector<std::uint64_t>& values) {
+    detail::check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
+                                MPI_UINT64_T, MPI_MAX, m_comm),
+                  "MPI_Allreduce");
+  }
+
+  /// Every rank's text, by rank. Collective.
+  [[nodiscard]] std::vector<std::string> all_gather(const std::string& text) {
+    const std::size_t ranks = static_cast<std::size_t>(m_size);
+    const int length = static_cast<int>(text.size());
+    std::vector<int> lengths(ranks);
+    detail::check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm),
+                  "MPI_Allgather");
+    std::vector<int> begins(ranks, 0);
+    for (std::size_t r = 1; r < ranks; ++r) begins[r] = begins[r - 1] + lengths[r - 1];
+    std::string joined(static_cast<std::size_t>(begins.back() + lengths.back()), '\0');
+    detail::check(MPI_Allgatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(),
+                                 begins.data(), MPI_CHAR, m_comm),
+                  "MPI_Allgatherv");
+    std::vector<std::string> texts;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      texts.push_back(
+          joined.substr(static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(lengths[r])));
+    }
+    return texts;
+  }
+
+  /// Starts receiving `elements` of `bytes` each. Messages of one peer and tag arrive in the order
+  /// they were sent. `into` may not be touched before wait().
+  void receive(int peer, void* into, Extent elements, int bytes, int tag) {
+    const MPI_Datatype type = datatype(bytes);
+    for (Extent done = 0; done < elements; done += m_chunk) {
+      const Extent count = std::min(m_chunk, elements - done);
+      detail::check(MPI_Irecv(static_cast<char*>(into) + done * bytes, static_cast<int>(count),
+                              type, peer, tag, m_comm, &m_requests.emplace_back(MPI_REQUEST_NULL)),
+                    "MPI_Irecv");
+      ++m_traffic.messages_received;
+      m_traffic.words_received += count;
+    }
+  }
+
+  /// Starts sending `elements` of `bytes` each. `from` may not be changed before wait().
+  void send(int peer, const void* from, Extent elements, int bytes, int tag) {
+    const MPI_Datatype type = datatype(bytes);
+    for (Extent done = 0; done < elements; done += m_chunk) {
+      const Extent count = std::min(m_chunk, elements - done);
+      detail::check(
+          MPI_Isend(static_cast<const char*>(from) + done * bytes, static_cast<int>(count), type,
+                    peer, tag, m_comm, &m_requests.emplace_back(MPI_REQUEST_NULL)),
+          "MPI_Isend");
+      ++m_traffic.messages_sent;
+      m_traffic.words_sent += count;
+    }
+  }
+
+  /// Completes every transfer started.
+  void wait() {
+    const int code =
+        MPI_Waitall(static_cast<int>(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE);
+    m_requests.clear();
+    detail::check(code, "MPI_Waitall");
+  }
+
+  /// Copies root's elements to every rank. Collective.
+  void broadcast(void* data, Extent elements, int bytes, int root) {
+    const MPI_Datatype type = datatype(bytes);
+    for (Extent done = 0; done < elements; done += m_chunk) {
+      const Extent count = std::min(m_chunk, elements - done);
+      detail::check(MPI_Bcast(static_cast<char*>(data) + done * bytes, static_cast<int>(count),
+                              type, root, m_comm),
+                    "MPI_Bcast");
+    }
+  }
+
+  /// Ends the program on every rank of the communicator, with a message. Not collective.
+  [[noreturn]] void abort(const std::string& message) {
+    std::fprintf(stderr, "%s\n", message.c_str());
+    std::fflush(stderr);
+    MPI_Abort(m_comm, EXIT_FAILURE);
+    std::abort();
+  }
+
+ private:
+  MPI_Datatype datatype(int bytes) {
+    for (const detail::ElementDatatype& known : m_datatypes) {
+      if (known.bytes() == bytes) return known.get();
+    }
+    return m_datatypes.emplace_back(bytes).get();
+  }
+
+  MPI_Comm m_comm = MPI_COMM_NULL;
+  int m_rank = 0;
+  int m_size = 1;
+  Extent m_chunk;
+  std::vector<detail::ElementDatatype> m_datatypes;
+  std::vector<MPI_Request> m_requests;
+  Traffic m_traffic;
+};
+
+static_assert(Communicator<MpiCommunicator>);
+
+}  // namespace eindecomp::comm

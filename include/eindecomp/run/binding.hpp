@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Handing a program's inputs to a run: blocks of this rank, whole tensors, functions of the index.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/element.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/run/generate.hpp"
+
+namespace eindecomp {
+
+/// Whatever names a tensor of a graph: a Symbol, or a symbol of a graph built at run time, whose
+/// value type and rank are checked when the run starts instead of at compile time.
+template <class S>
+concept TensorSymbol = requires(const std::remove_cvref_t<S>& symbol) {
+  { symbol.vertex() } -> std::convertible_to<VertexId>;
+  { symbol.identity() } -> std::convertible_to<std::uint64_t>;
+};
+
+namespace detail {
+
+/// Whether a symbol's type says what its elements are.
+template <class S>
+concept TypedSymbol = TensorSymbol<S> && requires {
+  typename std::remove_cvref_t<S>::value_type;
+  std::remove_cvref_t<S>::rank;
+};
+
+/// A view, its type forgotten.
+struct ViewMemory {
+  const void* data = nullptr;
+  std::vector<Extent> extents;
+  std::vector<Extent> strides;
+};
+
+enum class BindingKind : std::uint8_t { blocks, whole, whole_on_root, generator };
+
+/// What one binding says, in terms that every binding shares.
+struct BindingFacts {
+  VertexId vertex = -1;
+  std::uint64_t identity = 0;
+  std::source_location where;
+  BindingKind kind = BindingKind::blocks;
+  ElementType element;
+  int root = -1;                  ///< of whole_on_root
+  std::vector<ViewMemory> views;  ///< of the kinds with views
+  std::shared_ptr<const void> owner;
+};
+
+}  // namespace detail
+
+/// An input's data in views; made by bind and bind_global.
+template <class MemorySpace>
+struct ViewBinding {
+  detail::BindingFacts facts;
+};
+
+/// An input's data by a function; made by bind_generator.
+template <class T, int Rank, class Function>
+struct GeneratorBinding {
+  detail::BindingFacts facts;
+  Function function;
+};
+
+namespace detail {
+
+/// A binding for a run on Space.
+template <class Space>
+class AnyBinding {
+ public:
+  template <class MemorySpace>
+  // NOLINTNEXTLINE(google-explicit-constructor): a binding of any kind is a binding.
+  AnyBinding(const ViewBinding<MemorySpace>& binding) : m_facts(binding.facts) {
+    static_assert(compat::accessible<Space, MemorySpace>,
+                  "EinDecomp: the bound view lies in memory that the plan's execution space cannot "
+                  "reach; copy it there first (Kokkos::create_mirror_view_and_copy)");
+  }
+  template <class T, int Rank, class Function>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  AnyBinding(const GeneratorBinding<T, Rank, Function>& binding)
+      : m_facts(binding.facts),
+        m_fill([function = binding.function](const Space& space, const Box& box, void* into) {
+          generate<T, Rank>(space, function, box, static_cast<T*>(into));
+        }) {}
+
+  [[nodiscard]] const BindingFacts& facts() const { return m_facts; }
+  /// Fills a dense row-major block; fences `space`.
+  void fill(const Space& space, const Box& box, void* into) const { m_fill(space, box, into); }
+
+ private:
+  BindingFacts m_facts;
+  std::function<void(const Space&, const Box&, void*)> m_fill;
+};
+
+/// A symbol's facts, and the compile-time checks of a view that is to be bound to it.
+template <class Symbol, class View>
+BindingFacts facts_of_view(const Symbol& symbol, BindingKind kind, std::source_location where) {
+  static_assert(compat::is_view<View>,
+                "EinDecomp: bind takes Kokkos views (for one that is not, wrap its pointer in an "
+                "unmanaged View)");
+  using Value = typename View::non_const_value_type;
+  if constexpr (TypedSymbol<Symbol>) {
+    static_assert(
+        std::is_same_v<Value, Stored<typename Symbol::value_type>>,
+        "EinDecomp: the view's value type is not the tensor's; declare the input with the "
+        "view's type, or bind a view of the input's");
+    static_assert(compat::rank_of<View> == static_cast<int>(Symbol::rank),
+                  "EinDecomp: the view's rank is not the tensor's");
+  }
+  BindingFacts facts;
+  facts.vertex = symbol.vertex();
+  facts.identity = symbol.identity();
+  facts.where = where;
+  facts.kind = kind;
+  facts.element = element_type<Value>();
+  return facts;
+}
+
+template <class View>
+ViewMemory view_memory(const View& view) {
+  ViewMemory memory{view.data(), {}, {}};
+  for (int k = 0; k < compat::rank_of<View>; ++k) {
+    memory.extents.push_back(static_cast<Extent>(view.extent(k)));
+    memory.strides.push_back(static_cast<Extent>(view.stride(k)));
+  }
+  return memory;
+}
+
+template <class Symbol, class View>
+ViewBinding<typename View::memory_space> bind_views(const Symbol& symbol, std::vector<View> views,
+                                                    BindingKind kind, int root,
+                                                    std::source_location where) {
+  ViewBinding<typename View::memory_space> binding{
+      facts_of_view<Symbol, View>(symbol, kind, where)};
+  binding.facts.root = root;
+  for (const View& view : views) binding.facts.views.push_back(view_memory(view));
+  binding.facts.owner = std::make_shared<const std::vector<View>>(std::move(views));
+  return binding;
+}
+
+}  // namespace detail
+
+// std::bind is found wherever an argument has a type of std in it; forwarding parameters make ours
+// the better match.
+
+/// This rank's block of an input: any layout, const or not, managed or not; its extents those of
+/// plan.local(symbol, rank). Read in place, through its strides; may not change during the run. A
+/// managed view is kept alive by the binding. Not collective; all checks of extents happen when the
+/// run starts.
+template <TensorSymbol Symbol, class View>
+  requires(compat::is_view<std::remove_cvref_t<View>>)
+[[nodiscard]] auto bind(Symbol&& symbol, View&& block,
+                        std::source_location where = std::source_location::current()) {
+  using V = std::remove_cvref_t<View>;
+  return detail::bind_views(symbol, std::vector<V>{block}, detail::BindingKind::blocks, -1, where);
+}
+
+/// This rank's blocks of an input, for more workers than ranks or for a rank that stores none: as
+/// many as plan.local(symbol, rank) lists, in its order.
+template <TensorSymbol Symbol, class View>
+[[nodiscard]] auto bind(Symbol&& symbol, const std::vector<View>& blocks,
+                        std::source_location where = std::source_location::current()) {
+  return detail::bind_views(symbol, blocks, detail::BindingKind::blocks, -1, where);
+}
+template <TensorSymbol Symbol, class View>
+[[nodiscard]] auto bind(Symbol&& symbol, std::initializer_list<View> blocks,
+                        std::source_location where = std::source_location::current()) {
+  return detail::bind_views(symbol, std::vector<View>(blocks), detail::BindingKind::blocks, -1,
+                            where);
+}
+
+/// A whole input, present on every rank: each reads its part in place.
+template <TensorSymbol Symbol, class View>
+[[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole,
+                               std::source_location where = std::source_location::current()) {
+  return detail::bind_views(symbol, std::vector<View>{whole}, detail::BindingKind::whole, -1,
+                            where);
+}
+
+/// A whole input, present on rank `root` only; the other ranks' views are not looked at and may be
+/// empty. The parts are sent to the ranks that store them, in memory of the run's own, before the
+/// plan's first step and apart from its words.
+template <TensorSymbol Symbol, class View>
+[[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole, int root,
+                               std::source_location where = std::source_location::current()) {
+  return detail::bind_views(symbol, std::vector<View>{whole}, detail::BindingKind::whole_on_root,
+                            root, where);
+}
+
+/// An input computed where it is stored: function(i, j, …) gives the element of that index in the
+/// whole tensor, on every rank the same. Called on the host, on a host execution space from its
+/// threads at once; it must not change what it captures. What it throws ends the run on all ranks.
+template <detail::TypedSymbol Symbol, class Function>
+[[nodiscard]] auto bind_generator(Symbol&& symbol, Function&& function,
+                                  std::source_location where = std::source_location::current()) {
+  using S = std::remove_cvref_t<Symbol>;
+  using T = Stored<typename S::value_type>;
+  using F = std::remove_cvref_t<Function>;
+  constexpr int rank = static_cast<int>(S::rank);
+  static_assert(detail::generates<F, T>(std::make_index_sequence<static_cast<std::size_t>(rank)>{}),
+                "EinDecomp: the generator cannot be called with one index per dimension of the "
+                "tensor, or does not give its value type (it must be callable as const)");
+  detail::BindingFacts facts;
+  facts.vertex = symbol.vertex();
+  facts.identity = symbol.identity();
+  facts.where = where;
+  facts.kind = detail::BindingKind::generator;
+  facts.element = element_type<T>();
+  return GeneratorBinding<T, rank, F>{std::move(facts), std::forward<Function>(function)};
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A box of a tensor in memory, its elements' type forgotten, and the geometry of copies and kernel
+/// calls on such boxes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/schedule.hpp"
+
+namespace eindecomp::detail {
+
+[[nodiscard]] constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// "512 x 1024"; "a scalar" of rank 0.
+inline std::string extents_text(const std::vector<Extent>& extents) {
+  std::string text;
+  for (Extent e : extents) text += (text.empty() ? "" : " x ") + std::to_string(e);
+  return text.empty() ? "a scalar" : text;
+}
+
+/// "0, 512".
+inline std::string index_text(const std::vector<Extent>& index) {
+  std::string text;
+  for (Extent i : index) text += (text.empty() ? "" : ", ") + std::to_string(i);
+  return text;
+}
+
+inline std::vector<Extent> extents_of(const Box& box) {
+  std::vector<Extent> extents;
+  for (int k = 0; k < box.rank(); ++k) extents.push_back(box.extent(k));
+  return extents;
+}
+
+/// Elements of a tensor's `box`, at `data`, `stride` elements apart per dimension.
+struct BlockMemory {
+  char* data = nullptr;
+  Box box;
+  Extent stride[max_rank]{};
+  int bytes = 0;  ///< of one element
+
+  /// Row-major without gaps.
+  [[nodiscard]] static BlockMemory dense(void* data, const Box& box, int bytes) {
+    BlockMemory block{static_cast<char*>(data), box, {}, bytes};
+    Extent step = 1;
+    for (int k = box.rank() - 1; k >= 0; --k) {
+      block.stride[k] = step;
+      step *= box.extent(k);
+    }
+    return block;
+  }
+
+  /// The element of index `lo`.
+  [[nodiscard]] char* at(const std::vector<Extent>& lo) const {
+    Extent offset = 0;
+    for (std::size_t k = 0; k < lo.size(); ++k) offset += (lo[k] - box.lo[k]) * stride[k];
+    return data + offset * bytes;
+  }
+
+  /// Whether `part` lies here in row-major order without gaps.
+  [[nodiscard]] bool contiguous(const Box& part) const {
+    Extent step = 1;
+    for (int k = part.rank() - 1; k >= 0; --k) {
+      if (part.extent(k) == 1) continue;
+      if (stride[k] != step) return false;
+      step *= part.extent(k);
+    }
+    return true;
+  }
+};
+
+/// The strides of a copy of `part` between two blocks that contain it. Neighbouring dimensions that
+/// both blocks walk as one are merged, dimensions of extent 1 dropped.
+inline kernel::StridedBox strided_box(const Box& part, const BlockMemory& into,
+                                      const BlockMemory& from) {
+  kernel::StridedBox shape;
+  for (int k = 0; k < part.rank(); ++k) {
+    const Extent extent = part.extent(k);
+    if (extent == 1) continue;
+    const int last = shape.rank - 1;
+    if (last >= 0 && shape.into_stride[last] == extent * into.stride[k] &&
+        shape.from_stride[last] == extent * from.stride[k]) {
+      shape.extent[last] *= extent;
+      shape.into_stride[last] = into.stride[k];
+      shape.from_stride[last] = from.stride[k];
+      continue;
+    }
+    shape.extent[shape.rank] = extent;
+    shape.into_stride[shape.rank] = into.stride[k];
+    shape.from_stride[shape.rank] = from.stride[k];
+    ++shape.rank;
+  }
+  return shape;
+}
+
+/// What a kernel call reads and writes.
+struct CallMemory {
+  kernel::LocalEinsum shape;
+  const void* operands[kernel::max_operands]{};
+  void* output = nullptr;
+};
+
+/// The loop nest of a statement over the labels in `domain`, on blocks that contain what it reads
+/// and writes (paper, section 4: one kernel call).
+inline CallMemory call_memory(const Vertex& statement, const Box& domain,
+                              const std::vector<const BlockMemory*>& operands,
+                              const BlockMemory& output) {
+  CallMemory call;
+  kernel::LocalEinsum& shape = call.shape;
+  shape.labels = static_cast<int>(statement.labels.size());
+  shape.operands = static_cast<int>(statement.operands.size());
+  for (int l = 0; l < shape.labels; ++l) {
+    shape.extent[l] = domain.extent(l);
+    shape.begin[l] = domain.lo[at(l)];
+  }
+  for (int l : statement.aggregated) shape.aggregated[l] = true;
+
+  const auto address = [&domain](const BlockMemory& block, const std::vector<int>& labels,
+                                 Extent* strides) {
+    std::vector<Extent> lo;
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      lo.push_back(domain.lo[at(labels[k])]);
+      strides[labels[k]] += block.stride[k];
+    }
+    return block.at(lo);
+  };
+  for (int o = 0; o < shape.operands; ++o) {
+    call.operands[o] =
+        address(*operands[at(o)], statement.operands[at(o)].labels, shape.operand_stride[o]);
+  }
+  call.output = address(output, statement.output, shape.output_stride);
+  return call;
+}
+
+/// Cuts a box into parts of at most `limit` elements (at least one) that follow one another in
+/// row-major order, and calls visit(part, index of its first element) for each.
+template <class Visit>
+void for_each_slab(const Box& box, Extent limit, const Visit& visit) {
+  if (box.empty()) return;
+  // Dimensions from `cut` + 1 on fit whole; `cut` itself is taken in runs, those before one by one.
+  int cut = box.rank() - 1;
+  Extent inner = 1;
+  while (cut >= 0 && inner * box.extent(cut) <= limit) inner *= box.extent(cut--);
+  if (cut < 0) {
+    visit(box, Extent{0});
+    return;
+  }
+  const Extent run = std::max<Extent>(limit / inner, 1);
+  Extent first = 0;
+  Box part = box;
+  for (int k = 0; k < cut; ++k) part.hi[at(k)] = part.lo[at(k)] + 1;
+  while (true) {
+    for (Extent i = box.lo[at(cut)]; i < box.hi[at(cut)]; i += run) {
+      part.lo[at(cut)] = i;
+      part.hi[at(cut)] = std::min(i + run, box.hi[at(cut)]);
+      visit(part, first);
+      first += part.size();
+    }
+    int k = cut - 1;
+    for (; k >= 0; --k) {
+      ++part.lo[at(k)];
+      if (part.lo[at(k)] < box.hi[at(k)]) break;
+      part.lo[at(k)] = box.lo[at(k)];
+      part.hi[at(k)] = part.lo[at(k)] + 1;
+    }
+    if (k < 0) return;
+    part.hi[at(k)] = part.lo[at(k)] + 1;
+  }
+}
+
+}  // namespace eindecomp::detail

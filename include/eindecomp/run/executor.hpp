@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Executing a plan: prepared once, run as often as there are new data.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/comm/agreement.hpp"
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/kernel/backend.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/plan/hash.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/run/binding.hpp"
+#include "eindecomp/run/inputs.hpp"
+#include "eindecomp/run/options.hpp"
+#include "eindecomp/run/run.hpp"
+#include "eindecomp/run/session.hpp"
+#include "eindecomp/run/step_runner.hpp"
+#include "eindecomp/run/transport.hpp"
+#ifdef EINDECOMP_ENABLE_MPI
+#include "eindecomp/comm/mpi_communicator.hpp"
+#endif
+
+namespace eindecomp {
+
+/// A plan made ready on every rank of a communicator: schedule, arena and communicators are set up
+/// once, run() uses them again and again. Copies what it needs of the plan. Two duplicates of the
+/// communicator carry the plan's words ("EinDecomp transfers") and everything else ("EinDecomp
+/// control"). Must be destroyed on all ranks, and before Kokkos is finalised.
+template <class Space, comm::Communicator Group>
+class Executor {
+ public:
+  using ExecutionSpace = Space;
+  using MemorySpace = typename Space::memory_space;
+  using RunType = Run<Space, Group>;
+
+#ifdef EINDECOMP_ENABLE_MPI
+  /// For the ranks of `user`, which is duplicated. Collective; does not fence.
+  /// \throws Error, on all ranks alike, naming the ranks that failed and why: the plan is for
+  ///   another number of ranks, ranks hold different plans, memory is short.
+  Executor(
+      const BasicPlan<KokkosBackend<Space>>& plan, MPI_Comm user, const Space& space,
+      const ExecuteOptions& options = {},
+      std::source_location where =
+          std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
+      : Executor(plan, Group(user, "EinDecomp transfers", options.chunk, where),
+                 Group(user, "EinDecomp control", options.chunk, where), space, options, where) {}
+#endif
+  /// For this process alone, without MPI.
+  /// \throws Error if the plan is for several ranks, or memory is short.
+  explicit Executor(
+      const BasicPlan<KokkosBackend<Space>>& plan, const Space& space,
+      const ExecuteOptions& options = {},
+      std::source_location where =
+          std::source_location::current()) requires(std::is_same_v<Group, comm::SelfCommunicator>)
+      : Executor(plan, Group(), Group(), space, options, where) {}
+
+  /// Runs the plan on inputs bound by bind, bind_global or bind_generator, each input once, in any
+  /// order. Collective. Fences `space` where MPI must see what its kernels wrote, and at the end.
+  /// \throws Error, on all ranks alike and before anything moves, naming the ranks that failed and
+  ///   why: an input that is not bound or bound twice, a wrong extent, value type or root, a
+  ///   generator that throws, memory that is short.
+  /// What goes wrong later (an MPI error) ends the program on all ranks.
+  template <class... Bindings>
+  [[nodiscard]] RunType run(const Bindings&... bindings) {
+    return run_bound({detail::AnyBinding<Space>(bindings)...});
+  }
+
+  /// What this rank does, step by step.
+  [[nodiscard]] const RankSchedule& schedule() const { return m_session->schedule; }
+
+ private:
+  Executor(const BasicPlan<KokkosBackend<Space>>& plan, Group&& transfers, Group&& control,
+           const Space& space, const ExecuteOptions& options, const std::source_location& where)
+      : m_space(space),
+        m_options(options),
+        m_transfers(std::move(transfers)),
+        m_session(std::make_shared<detail::Session<Group>>(plan.graph, std::move(control))),
+        m_launchers(plan.launchers) {
+    Group& group = m_session->control;
+    detail::Hasher program;
+    detail::add_to_hash(program, plan.graph);
+    comm::agree_on(
+        group, [&] { prepare(plan, where); },
+        {{"programs", "build the same program, with the same extents and constants, on every rank",
+          program.value()},
+         {"plans of one program", "decompose with the same options on every rank", plan.hash()},
+         {"chunk limits of messages", "give the executor the same options on every rank",
+          static_cast<std::uint64_t>(options.chunk)}});
+  }
+
+  /// Everything that does not depend on the data. Does not communicate.
+  void prepare(const Plan& plan, const std::source_location& where) {
+    const Group& group = m_session->control;
+    if (plan.ranks != group.size()) {
+      throw Error("the plan is for " + std::to_string(plan.ranks) + " ranks and is executed by " +
+                      std::to_string(group.size()) +
+                      " (a plan fixes who holds what); decompose with .ranks = " +
+                      std::to_string(group.size()),
+                  where);
+    }
+    for (const Vertex& v : plan.graph.vertices) {
+      if (v.labels.size() > static_cast<std::size_t>(kernel::max_labels) ||
+          v.operands.size() > static_cast<std::size_t>(kernel::max_operands)) {
+        throw Error("statement " + v.name + " has " + std::to_string(v.labels.size()) +
+                        " labels and " + std::to_string(v.operands.size()) +
+                        " operands (a kernel call takes " + std::to_string(kernel::max_labels) +
+                        " and " + std::to_string(kernel::max_operands) +
+                        "); write it as several statements",
+                    v.where);
+      }
+    }
+    RankSchedule& schedule = m_session->schedule;
+    schedule = make_schedule(plan.graph, plan.placement, plan.ranks, group.rank(), where);
+    for (const auto& launcher : m_launchers) {
+      m_launcher_pointers.push_back(launcher.get());
+      if (launcher != nullptr) {
+        m_workspace = std::max(m_workspace, launcher->workspace_bytes());
+      }
+    }
+    check_memory(0, where);
+    m_arena = detail::allocate<MemorySpace>("EinDecomp::arena", schedule.arena_bytes);
+    if (!detail::host_reaches<Space> && !m_options.gpu_aware_mpi) {
+      m_host = detail::allocate<Kokkos::HostSpace>(
+          "EinDecomp::messages on host", detail::most_message_bytes(plan.graph, schedule));
+    }
+    m_inputs.emplace(*m_session);
+  }
+
+  /// \throws Error if the run would exceed the limit of this rank's memory.
+  void check_memory(std::int64_t input_bytes, const std::source_location& where) const {
+    const RankSchedule& schedule = m_session->schedule;
+    const std::int64_t need =
+        schedule.arena_bytes + schedule.result_bytes + m_workspace + input_bytes;
+    if (need <= m_options.memory_limit) return;
+    throw Error("the run needs " + std::to_string(need) + " bytes on this rank and may allocate " +
+                    std::to_string(m_options.memory_limit) + " (" +
+                    std::to_string(schedule.arena_bytes) + " for blocks on their way, " +
+                    std::to_string(schedule.result_bytes) + " for results, " +
+                    std::to_string(input_bytes) + " for inputs that are generated or scattered, " +
+                    std::to_string(m_workspace) +
+                    " for kernels); use more workers or raise the limit",
+                where);
+  }
+
+  RunType run_bound(const std::vector<detail::AnyBinding<Space>>& bindings) {
+    Group& group = m_session->control;
+    const RankSchedule& schedule = m_session->schedule;
+    std::vector<detail::Memory<MemorySpace>> results(schedule.buffers.size());
+    detail::Hasher roots;
+    comm::agree_on(group, [&] {
+      m_inputs->take(bindings);
+      check_memory(m_inputs->own_bytes(),
+                   bindings.empty() ? std::source_location{} : bindings.front().facts().where);
+      for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
+        const Buffer& buffer = schedule.buffers[b];
+        if (buffer.role != Buffer::Role::result) continue;
+        results[b] = detail::allocate<MemorySpace>(
+            "EinDecomp::result " + m_session->graph[buffer.tensor].name, buffer.bytes);
+      }
+      m_inputs->prepare(m_space);
+    });
+    for (const detail::AnyBinding<Space>& binding : bindings) {
+      if (binding.facts().kind == detail::BindingKind::whole_on_root) {
+        roots.add(static_cast<std::uint64_t>(binding.facts().vertex));
+        roots.add(static_cast<std::uint64_t>(binding.facts().root));
+      }
+    }
+    comm::agree(group, std::nullopt,
+                {{"roots of inputs",
+                  "bind_global the same inputs from the same root, in the same "
+                  "order, on every rank",
+                  roots.value()}});
+
+    RunStatistics statistics;
+    comm::or_abort(group, [&] {
+      m_inputs->scatter();
+      const auto begin = std::chrono::steady_clock::now();
+      const comm::Traffic before = m_transfers.traffic();
+      detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
+                                       m_launcher_pointers, buffer_memory(results), m_arena.data(),
+                                       m_host.data())
+          .run();
+      const comm::Traffic after = m_transfers.traffic();
+      statistics.words_sent = after.words_sent - before.words_sent;
+      statistics.words_received = after.words_received - before.words_received;
+      statistics.messages_sent = after.messages_sent - before.messages_sent;
+      statistics.messages_received = after.messages_received - before.messages_received;
+      statistics.seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    });
+    statistics.arena_bytes = schedule.arena_bytes;
+    statistics.result_bytes = schedule.result_bytes;
+    statistics.input_bytes = m_inputs->own_bytes();
+    statistics.workspace_bytes = m_workspace;
+    m_inputs->release();
+    return RunType(m_session, m_space, std::move(results), statistics);
+  }
+
+  /// Where every buffer lies in this run.
+  [[nodiscard]] std::vector<detail::BlockMemory> buffer_memory(
+      const std::vector<detail::Memory<MemorySpace>>& results) const {
+    const std::vector<Buffer>& buffers = m_session->schedule.buffers;
+    std::vector<detail::BlockMemory> memory;
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
+      const int bytes = detail::element_bytes(m_session->graph, buffers[b]);
+      switch (buffers[b].role) {
+        case Buffer::Role::input:
+          memory.push_back(m_inputs->memory(static_cast<int>(b)));
+          break;
+        case Buffer::Role::result:
+          memory.push_back(detail::BlockMemory::dense(results[b].data(), buffers[b].box, bytes));
+          break;
+        case Buffer::Role::scratch:
+          memory.push_back(detail::BlockMemory::dense(m_arena.data() + buffers[b].offset,
+                                                      buffers[b].box, bytes));
+          break;
+      }
+    }
+    return memory;
+  }
+
+  Space m_space;
+  ExecuteOptions m_options;
+  Group m_transfers;
+  std::shared_ptr<detail::Session<Group>> m_session;
+  std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
+  detail::Launchers<Space> m_launcher_pointers;
+  std::int64_t m_workspace = 0;
+  detail::Memory<MemorySpace> m_arena;
+  detail::Memory<Kokkos::HostSpace> m_host;
+  std::optional<detail::RunInputs<Space, Group>> m_inputs;
+};
+
+#ifdef EINDECOMP_ENABLE_MPI
+template <class Space, class... Options>
+Executor(const BasicPlan<KokkosBackend<Space>>&, MPI_Comm, const Space&, const Options&...)
+    -> Executor<Space, comm::MpiCommunicator>;
+#endif
+template <class Space, class... Options>
+Executor(const BasicPlan<KokkosBackend<Space>>&, const Space&, const Options&...)
+    -> Executor<Space, comm::SelfCommunicator>;
+
+namespace detail {
+
+template <class PlanType, class Space>
+inline constexpr bool plan_runs_on = false;
+template <class Space>
+inline constexpr bool plan_runs_on<BasicPlan<KokkosBackend<Space>>, Space> = true;
+template <class PlanType>
+inline constexpr bool plan_has_kernels = false;
+template <class Space>
+inline constexpr bool plan_has_kernels<BasicPlan<KokkosBackend<Space>>> = true;
+
+/// Says in a sentence what is wrong with a plan at compile time.
+template <class PlanType, class Space>
+constexpr void check_plan_type() {
+  static_assert(
+      plan_has_kernels<PlanType>,
+      "EinDecomp: this plan cannot be executed (it was made from a graph without kernels, "
+      "for planning only); decompose an eindecomp::Program instead");
+  static_assert(!plan_has_kernels<PlanType> || plan_runs_on<PlanType, Space>,
+                "EinDecomp: the plan's program is for another execution space than the instance "
+                "given; use BasicProgram<KokkosBackend<YourSpace>>");
+}
+
+}  // namespace detail
+
+#ifdef EINDECOMP_ENABLE_MPI
+/// Executes a plan once on the ranks of `user`, which is duplicated: an Executor and one run.
+/// Collective; see Executor for errors and fences.
+template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
+[[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
+                           const Bindings&... bindings) {
+  detail::check_plan_type<PlanType, Space>();
+  if constexpr (detail::plan_runs_on<PlanType, Space>) {
+    Executor<Space, comm::MpiCommunicator> executor(plan, user, space);
+    return executor.run(bindings...);
+  }
+}
+#endif
+
+/// Executes a plan for one rank in this process, without MPI.
+template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
+[[nodiscard]] auto execute(const PlanType& plan, const Space& space, const Bindings&... bindings) {
+  detail::check_plan_type<PlanType, Space>();
+  if constexpr (detail::plan_runs_on<PlanType, Space>) {
+    Executor<Space, comm::SelfCommunicator> executor(plan, space);
+    return executor.run(bindings...);
+  }
+}
+
+}  // namespace eindecomp

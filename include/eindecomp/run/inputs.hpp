@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A run's inputs: checked against the plan, read in place where they lie, generated or scattered
+/// into memory of the run's own where they do not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/run/binding.hpp"
+#include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/session.hpp"
+#include "eindecomp/run/step_runner.hpp"
+#include "eindecomp/run/transport.hpp"
+
+namespace eindecomp::detail {
+
+/// Of one executor; its own memory is kept from run to run.
+template <class Space, comm::Communicator Group>
+class RunInputs {
+ public:
+  using MemorySpace = typename Space::memory_space;
+
+  explicit RunInputs(Session<Group>& session)
+      : m_session(session),
+        m_own(session.schedule.buffers.size()),
+        m_memory(session.schedule.buffers.size()) {}
+
+  /// Takes the bindings of one run. Does not communicate, allocates nothing.
+  /// \throws Error naming the tensor, the extents and the place of the binding.
+  void take(const std::vector<AnyBinding<Space>>& bindings) {
+    m_bound.assign(at(m_session.graph.size()), nullptr);
+    m_bindings = &bindings;
+    for (const AnyBinding<Space>& binding : bindings) {
+      const BindingFacts& facts = binding.facts();
+      const VertexId v = m_session.vertex_of(VertexName{facts}, facts.where);
+      const Vertex& tensor = m_session.graph[v];
+      if (!tensor.is_input()) {
+        throw Error("tensor " + tensor.name +
+                        " is bound (it is the result of a statement, which "
+                        "the run computes); bind inputs only",
+                    facts.where);
+      }
+      if (m_bound[at(v)] != nullptr) {
+        throw Error("input " + tensor.name +
+                        " is bound twice (a run reads each input once); leave "
+                        "one of its bindings out",
+                    facts.where);
+      }
+      m_bound[at(v)] = &binding;
+      check(tensor, v, facts);
+    }
+    const std::vector<int> readers = m_session.graph.reader_counts();
+    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
+      const Vertex& tensor = m_session.graph[v];
+      if (tensor.is_input() && readers[at(v)] > 0 && m_bound[at(v)] == nullptr) {
+        throw Error("input " + tensor.name +
+                        " is not bound (a statement reads it); give the run a "
+                        "bind, bind_global or bind_generator for it",
+                    tensor.where);
+      }
+    }
+  }
+
+  /// Bytes of memory of our own that these bindings need on this rank.
+  [[nodiscard]] std::int64_t own_bytes() const {
+    std::int64_t bytes = 0;
+    for_each_input([&](const AnyBinding<Space>& binding, const std::vector<int>& buffers) {
+      if (!needs_memory(binding.facts())) return;
+      for (int b : buffers) bytes += buffer(b).bytes;
+    });
+    return bytes;
+  }
+
+  /// Allocates what is missing, and fills what is generated. Does not communicate; fences `space`
+  /// after a generator.
+  void prepare(const Space& space) {
+    bool scatters = false;
+    for_each_input([&](const AnyBinding<Space>& binding, const std::vector<int>& buffers) {
+      const BindingFacts& facts = binding.facts();
+      scatters = scatters || facts.kind == BindingKind::whole_on_root;
+      for (std::size_t n = 0; n < buffers.size(); ++n) {
+        const int b = buffers[n];
+        const int bytes = element_bytes(m_session.graph, buffer(b));
+        if (!needs_memory(facts)) {
+          m_own[at(b)] = {};
+          const bool blocks = facts.kind == BindingKind::blocks;
+          const ViewMemory& view = facts.views[blocks ? n : 0];
+          const Box whole = Box::whole(m_session.graph[facts.vertex].bound);
+          BlockMemory from{static_cast<char*>(const_cast<void*>(view.data)),
+                           blocks ? buffer(b).box : whole,
+                           {},
+                           bytes};
+          for (std::size_t k = 0; k < view.strides.size(); ++k) from.stride[k] = view.strides[k];
+          m_memory[at(b)] = from;
+          continue;
+        }
+        if (m_own[at(b)].data() == nullptr) {
+          m_own[at(b)] = allocate<MemorySpace>(
+              "EinDecomp::input " + m_session.graph[facts.vertex].name, buffer(b).bytes);
+        }
+        m_memory[at(b)] = BlockMemory::dense(m_own[at(b)].data(), buffer(b).box, bytes);
+        if (facts.kind == BindingKind::generator)
+          binding.fill(space, buffer(b).box, m_own[at(b)].data());
+      }
+    });
+    if (scatters) m_transport.emplace(space, m_session.control);
+  }
+
+  /// Sends the parts of every input that lies on one rank to those that store them. Collective.
+  void scatter() {
+    const int rank = m_session.control.rank();
+    for (const AnyBinding<Space>& binding : *m_bindings) {
+      const BindingFacts& facts = binding.facts();
+      if (facts.kind != BindingKind::whole_on_root) continue;
+      const bool is_root = facts.root == rank;
+      const Vertex& tensor = m_session.graph[facts.vertex];
+      BlockMemory whole{nullptr, Box::whole(tensor.bound), {}, tensor.element.bytes};
+      if (is_root) {
+        whole.data = static_cast<char*>(const_cast<void*>(facts.views[0].data));
+        for (int k = 0; k < tensor.rank(); ++k) whole.stride[k] = facts.views[0].strides[at(k)];
+      }
+      const std::vector<int> mine = m_session.stored_buffers(facts.vertex, Buffer::Role::input);
+      std::size_t next = 0;
+      for (const StoredBlock& block :
+           m_session.stored_everywhere(facts.vertex, Buffer::Role::input)) {
+        if (block.rank == rank) {
+          const BlockMemory& into = m_memory[at(mine[next++])];
+          if (!is_root) m_transport->receive(facts.root, block.box, into);
+        } else if (is_root) {
+          m_transport->send(block.rank, block.box, whole);
+        }
+      }
+    }
+  }
+
+  /// Where the block of an input buffer lies.
+  [[nodiscard]] const BlockMemory& memory(int buffer) const { return m_memory[at(buffer)]; }
+
+  /// Forgets the bindings; keeps the memory for the next run.
+  void release() {
+    m_transport.reset();
+    m_bound.clear();
+    m_bindings = nullptr;
+  }
+
+ private:
+  /// A binding's tensor, as a symbol.
+  struct VertexName {
+    const BindingFacts& facts;
+    [[nodiscard]] VertexId vertex() const { return facts.vertex; }
+    [[nodiscard]] std::uint64_t identity() const { return facts.identity; }
+  };
+
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_session.schedule.buffers[at(b)]; }
+
+  /// Whether an input bound so lies in memory of our own on this rank.
+  [[nodiscard]] bool needs_memory(const BindingFacts& facts) const {
+    return facts.kind == BindingKind::generator ||
+           (facts.kind == BindingKind::whole_on_root && facts.root != m_session.control.rank());
+  }
+
+  /// Calls visit(binding, input buffers of its tensor on this rank).
+  template <class Visit>
+  void for_each_input(const Visit& visit) const {
+    for (const AnyBinding<Space>& binding : *m_bindings) {
+      visit(binding, m_session.stored_buffers(binding.facts().vertex, Buffer::Role::input));
+    }
+  }
+
+  /// \throws Error if what is bound does not fit the tensor or this rank's part of it.
+  void check(const Vertex& tensor, VertexId v, const BindingFacts& facts) const {
+    if (!(facts.element == tensor.element)) {
+      throw Error("input " + tensor.name +
+                      " has elements of another type than what is bound to it "
+                      "(its own have " +
+                      std::to_string(tensor.element.bytes) + " bytes, the view's " +
+                      std::to_string(facts.element.bytes) +
+                      "); bind a view of the input's value type",
+                  facts.where);
+    }
+    if (facts.kind == BindingKind::whole_on_root &&
+        (facts.root < 0 || facts.root >= m_session.control.size())) {
+      throw Error("input " + tensor.name + " is bound on rank " + std::to_string(facts.root) +
+                      " (the run has " + std::to_string(m_session.control.size()) +
+                      " ranks); name one of them",
+                  facts.where);
+    }
+    if (needs_memory(facts)) return;
+    if (facts.kind != BindingKind::blocks) {
+      check_extents(tensor, facts.views[0], tensor.bound, "the whole tensor", facts.where);
+      return;
+    }
+    const std::vector<int> buffers = m_session.stored_buffers(v, Buffer::Role::input);
+    if (buffers.size() != facts.views.size()) {
+      throw Error("input " + tensor.name + " is bound to " + std::to_string(facts.views.size()) +
+                      " blocks on rank " + std::to_string(m_session.control.rank()) +
+                      ", which stores " + std::to_string(buffers.size()) +
+                      " (one per worker that holds a part of it); bind a vector of views, one for "
+                      "each box of plan.local(" +
+                      tensor.name + ", rank)",
+                  facts.where);
+    }
+    for (std::size_t n = 0; n < buffers.size(); ++n) {
+      const Box& box = buffer(buffers[n]).box;
+      check_extents(tensor, facts.views[n], extents_of(box),
+                    "its block at (" + index_text(box.lo) + ")", facts.where);
+    }
+  }
+
+  void check_extents(const Vertex& tensor, const ViewMemory& view,
+                     const std::vector<Extent>& wanted, const std::string& what,
+                     const std::source_location& where) const {
+    if (view.extents.size() != wanted.size()) {
+      throw Error("input " + tensor.name + " of rank " + std::to_string(wanted.size()) +
+                      " is bound to a view of rank " + std::to_string(view.extents.size()) +
+                      " (one dimension each)",
+                  where);
+    }
+    if (view.extents == wanted) return;
+    throw Error("input " + tensor.name + " is bound to a view of " + extents_text(view.extents) +
+                    " on rank " + std::to_string(m_session.control.rank()) + " and " + what +
+                    " is " + extents_text(wanted) +
+                    " (the plan fixes who stores what); see plan.local(" + tensor.name + ", rank)",
+                where);
+  }
+
+  Session<Group>& m_session;
+  const std::vector<AnyBinding<Space>>* m_bindings = nullptr;
+  std::vector<const AnyBinding<Space>*> m_bound;  ///< by vertex
+  std::vector<Memory<MemorySpace>> m_own;         ///< by buffer; empty where read in place
+  std::vector<BlockMemory> m_memory;              ///< by buffer, of inputs
+  std::optional<SlabTransport<Space, Group>> m_transport;
+};
+
+}  // namespace eindecomp::detail

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What a run may be told, and what it tells of itself.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/core/types.hpp"
+
+namespace eindecomp {
+
+/// Settings of an Executor. The same on every rank but for memory_limit.
+struct ExecuteOptions {
+  /// The most elements of one message; longer transfers are cut.
+  Extent chunk = comm::default_chunk;
+  /// The most bytes this rank may allocate for the run: arena, results, inputs that are generated
+  /// or scattered, and the kernels' workspace. Exceeding it is an Error on all ranks before the
+  /// run.
+  std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();
+  /// Whether MPI may be given pointers to a GPU's memory; if not, messages pass through the host.
+  /// Without meaning where the host can reach the space's memory.
+  bool gpu_aware_mpi = false;
+};
+
+/// What a run did on this rank.
+struct RunStatistics {
+  Extent words_sent = 0;  ///< elements to other ranks for the plan, as MPI was told
+  Extent words_received = 0;
+  Extent messages_sent = 0;
+  Extent messages_received = 0;
+  double seconds = 0;            ///< from the agreement that all inputs are there to the last fence
+  std::int64_t arena_bytes = 0;  ///< held between runs by the executor
+  std::int64_t result_bytes = 0;
+  std::int64_t input_bytes = 0;  ///< of inputs the executor filled; those bound in place count 0
+  std::int64_t workspace_bytes = 0;  ///< the most a kernel call may have held besides
+  [[nodiscard]] std::int64_t peak_bytes() const {
+    return arena_bytes + result_bytes + input_bytes + workspace_bytes;
+  }
+};
+
+}  // namespace eindecomp

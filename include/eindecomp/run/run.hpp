@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The results of an executed program: this rank's blocks, or whole tensors gathered.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/comm/agreement.hpp"
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/element.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/plan/hash.hpp"
+#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/run/binding.hpp"
+#include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/options.hpp"
+#include "eindecomp/run/session.hpp"
+#include "eindecomp/run/transport.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+template <class T, int Rank>
+struct DataType {
+  using type = typename DataType<T, Rank - 1>::type*;
+};
+template <class T>
+struct DataType<T, 0> {
+  using type = T;
+};
+
+/// View of rank Rank, row-major.
+template <class T, int Rank, class MemorySpace, class... Traits>
+using TensorView =
+    Kokkos::View<typename DataType<T, Rank>::type, Kokkos::LayoutRight, MemorySpace, Traits...>;
+
+/// A View's layout argument from extents.
+[[nodiscard]] inline Kokkos::LayoutRight layout_of(const std::vector<Extent>& extents) {
+  Kokkos::LayoutRight layout;
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    layout.dimension[k] = static_cast<std::size_t>(extents[k]);
+  }
+  return layout;
+}
+
+}  // namespace detail
+
+/// One block of a result on this rank. The view is valid as long as this object or the Run lives.
+template <class T, int Rank, class MemorySpace>
+struct LocalBlock {
+  using View = detail::TensorView<T, Rank, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  Box box;    ///< its place in the whole tensor
+  View view;  ///< row-major, without gaps
+  detail::Memory<MemorySpace> owner;
+};
+
+/// The blocks of a result on this rank: one, unless a rank hosts several workers or the tensor
+/// leaves workers out.
+template <class T, int Rank, class MemorySpace>
+class LocalTensor {
+ public:
+  using Block = LocalBlock<T, Rank, MemorySpace>;
+
+  LocalTensor(std::string name, std::vector<Block> blocks)
+      : m_name(std::move(name)), m_blocks(std::move(blocks)) {}
+
+  [[nodiscard]] std::size_t size() const { return m_blocks.size(); }
+  [[nodiscard]] bool empty() const { return m_blocks.empty(); }
+  [[nodiscard]] auto begin() const { return m_blocks.begin(); }
+  [[nodiscard]] auto end() const { return m_blocks.end(); }
+  [[nodiscard]] const Block& operator[](std::size_t i) const { return m_blocks[i]; }
+
+  /// The one block's view. \throws Error unless the rank has exactly one block.
+  [[nodiscard]] const typename Block::View& view(
+      std::source_location where = std::source_location::current()) const {
+    return only(where).view;
+  }
+  /// The one block's place in the whole tensor. \throws Error unless the rank has exactly one.
+  [[nodiscard]] const Box& box(std::source_location where = std::source_location::current()) const {
+    return only(where).box;
+  }
+
+ private:
+  const Block& only(const std::source_location& where) const {
+    if (m_blocks.size() != 1) {
+      throw Error("this rank has " + std::to_string(m_blocks.size()) + " blocks of " + m_name +
+                      " (view() and box() speak of the only one); loop over the blocks",
+                  where);
+    }
+    return m_blocks.front();
+  }
+
+  std::string m_name;
+  std::vector<Block> m_blocks;
+};
+
+/// What a run of a plan left on this rank. Independent of later runs of the same Executor. Must be
+/// destroyed on all ranks, and before Kokkos is finalised.
+template <class Space, comm::Communicator Group>
+class Run {
+ public:
+  using MemorySpace = typename Space::memory_space;
+
+  /// Made by an Executor: the memory of the schedule's result buffers, others empty.
+  Run(std::shared_ptr<detail::Session<Group>> session, const Space& space,
+      std::vector<detail::Memory<MemorySpace>> results, RunStatistics statistics)
+      : m_session(std::move(session)),
+        m_space(space),
+        m_results(std::move(results)),
+        m_statistics(statistics) {}
+
+  /// This rank's blocks of a result. Not collective, does not fence.
+  /// \throws Error if the symbol is not a result of this program.
+  template <detail::TypedSymbol Symbol>
+  [[nodiscard]] auto local(const Symbol& symbol,
+                           std::source_location where = std::source_location::current()) const {
+    return local_as<Stored<typename Symbol::value_type>, static_cast<int>(Symbol::rank)>(symbol,
+                                                                                         where);
+  }
+
+  /// The same for a symbol of a graph built at run time, whose elements are T.
+  template <class T, int Rank, TensorSymbol Symbol>
+  [[nodiscard]] LocalTensor<T, Rank, MemorySpace> local_as(
+      const Symbol& symbol, std::source_location where = std::source_location::current()) const {
+    using Block = LocalBlock<T, Rank, MemorySpace>;
+    const VertexId v = result<T, Rank>(symbol, where);
+    std::vector<Block> blocks;
+    for (int b : m_session->stored_buffers(v, Buffer::Role::result)) {
+      const Box& box = m_session->schedule.buffers[detail::at(b)].box;
+      const detail::Memory<MemorySpace>& memory = m_results[detail::at(b)];
+      blocks.push_back({box,
+                        typename Block::View(reinterpret_cast<T*>(memory.data()),
+                                             detail::layout_of(detail::extents_of(box))),
+                        memory});
+    }
+    return {m_session->graph[v].name, std::move(blocks)};
+  }
+
+  /// The whole of a result, row-major, on every rank. Collective; fences the run's space instance.
+  /// \throws Error, on all ranks alike, if on any the symbol is not a result or memory is short.
+  template <detail::TypedSymbol Symbol>
+  [[nodiscard]] auto gather(const Symbol& symbol,
+                            std::source_location where = std::source_location::current()) const {
+    return gather_as<Stored<typename Symbol::value_type>, static_cast<int>(Symbol::rank)>(
+        symbol, std::nullopt, where);
+  }
+  /// The whole of a result on rank `root`; an empty view on the others. Collective.
+  template <detail::TypedSymbol Symbol>
+  [[nodiscard]] auto gather(const Symbol& symbol, int root,
+                            std::source_location where = std::source_location::current()) const {
+    return gather_as<Stored<typename Symbol::value_type>, static_cast<int>(Symbol::rank)>(
+        symbol, root, where);
+  }
+
+  /// The same for a symbol of a graph built at run time, whose elements are T.
+  template <class T, int Rank, TensorSymbol Symbol>
+  [[nodiscard]] detail::TensorView<T, Rank, MemorySpace> gather_as(
+      const Symbol& symbol, std::optional<int> root = std::nullopt,
+      std::source_location where = std::source_location::current()) const {
+    using View = detail::TensorView<T, Rank, MemorySpace>;
+    Group& group = m_session->control;
+    const int collector = root.value_or(0);
+    VertexId v = -1;
+    View whole;
+    std::optional<detail::SlabTransport<Space, Group>> transport;
+    detail::Hasher call;
+    comm::agree_on(group, [&] {
+      v = result<T, Rank>(symbol, where);
+      if (collector < 0 || collector >= group.size()) {
+        throw Error("rank " + std::to_string(collector) + " cannot gather " +
+                        m_session->graph[v].name + " (the run has " + std::to_string(group.size()) +
+                        " ranks)",
+                    where);
+      }
+      if (!root.has_value() || group.rank() == collector) {
+        whole = View(Kokkos::view_alloc(Kokkos::WithoutInitializing,
+                                        "EinDecomp::gathered " + m_session->graph[v].name),
+                     detail::layout_of(m_session->graph[v].bound));
+      }
+      transport.emplace(m_space, group);
+    });
+    call.add(static_cast<std::uint64_t>(v));
+    call.add(static_cast<std::uint64_t>(root.value_or(-1)));
+    comm::agree(group, std::nullopt,
+                {{"results to gather",
+                  "call gather for the same tensors in the same order on "
+                  "every rank",
+                  call.value()}});
+    comm::or_abort(group, [&] {
+      const int bytes = static_cast<int>(sizeof(T));
+      const detail::BlockMemory into =
+          detail::BlockMemory::dense(whole.data(), Box::whole(m_session->graph[v].bound), bytes);
+      const std::vector<int> mine = m_session->stored_buffers(v, Buffer::Role::result);
+      std::size_t next = 0;
+      for (const detail::StoredBlock& block :
+           m_session->stored_everywhere(v, Buffer::Role::result)) {
+        if (block.rank == group.rank()) {
+          const detail::BlockMemory from = detail::BlockMemory::dense(
+              m_results[detail::at(mine[next++])].data(), block.box, bytes);
+          if (block.rank == collector) {
+            detail::copy_part(m_space, block.box, into, from);
+          } else {
+            transport->send(collector, block.box, from);
+          }
+        } else if (group.rank() == collector) {
+          transport->receive(block.rank, block.box, into);
+        }
+      }
+      compat::fence(m_space, "EinDecomp::gathered");
+      if (!root.has_value()) transport->broadcast(collector, into);
+    });
+    return whole;
+  }
+
+  /// Words, time and memory of this rank.
+  [[nodiscard]] const RunStatistics& statistics() const { return m_statistics; }
+
+ private:
+  template <class T, int Rank, class Symbol>
+  [[nodiscard]] VertexId result(const Symbol& symbol, const std::source_location& where) const {
+    const VertexId v = m_session->vertex_of(symbol, where);
+    const EinGraph& graph = m_session->graph;
+    const Vertex& vertex = graph[v];
+    if (vertex.is_input()) {
+      throw Error("tensor " + vertex.name +
+                      " is not a result (it is an input, which stays where "
+                      "you bound it)",
+                  where);
+    }
+    bool is_result = false;
+    for (VertexId r : graph.results()) is_result = is_result || r == v;
+    if (!is_result) {
+      throw Error("tensor " + vertex.name +
+                      " is not a result (another statement reads it, and its "
+                      "memory is used again); keep it: program.keep(" +
+                      vertex.name + ")",
+                  where);
+    }
+    if (!(element_type<T>() == vertex.element) || Rank != vertex.rank()) {
+      throw Error("tensor " + vertex.name +
+                      " is read with another value type or rank than it has "
+                      "(its rank is " +
+                      std::to_string(vertex.rank()) + ", its elements have " +
+                      std::to_string(vertex.element.bytes) + " bytes)",
+                  where);
+    }
+    return v;
+  }
+
+  std::shared_ptr<detail::Session<Group>> m_session;
+  Space m_space;
+  std::vector<detail::Memory<MemorySpace>> m_results;
+  RunStatistics m_statistics;
+};
+
+}  // namespace eindecomp

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The interpreter of a rank's schedule: transfers, copies, kernel calls, aggregations.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/kernel/box_kernel.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/transport.hpp"
+
+namespace eindecomp::detail {
+
+/// The launchers of a program's statements, by vertex; null for inputs.
+template <class Space>
+using Launchers = std::vector<const kernel::Launcher<Space>*>;
+
+/// The size of the elements a buffer holds.
+[[nodiscard]] inline int element_bytes(const EinGraph& graph, const Buffer& buffer) {
+  const Vertex& v = graph[buffer.tensor];
+  return static_cast<int>(buffer.partial ? v.partial.bytes : v.element.bytes);
+}
+
+/// The most bytes of messages, in and out together, of any phase of a schedule.
+[[nodiscard]] inline std::int64_t most_message_bytes(const EinGraph& graph,
+                                                     const RankSchedule& schedule) {
+  std::int64_t most = 0;
+  const auto phase = [&](const std::vector<Message>& one, const std::vector<Message>& other) {
+    std::int64_t bytes = 0;
+    for (const std::vector<Message>* messages : {&one, &other}) {
+      for (const Message& m : *messages) {
+        if (m.regions.empty()) continue;
+        bytes += m.words * element_bytes(graph, schedule.buffers[at(m.regions[0].buffer)]);
+      }
+    }
+    most = std::max(most, bytes);
+  };
+  for (const Step& step : schedule.steps) {
+    phase(step.receives, step.sends);
+    phase(step.partial_receives, step.partial_sends);
+  }
+  return most;
+}
+
+/// Runs a schedule's steps once, on buffers that all have memory. Allocates nothing itself.
+template <class Space, comm::Communicator Group>
+class StepRunner {
+ public:
+  /// \param buffers where each buffer of the schedule lies. \param arena of schedule.arena_bytes.
+  /// \param host for messages that pass through the host, of most_message_bytes; null if none do.
+  StepRunner(const Space& space, Group& group, const EinGraph& graph, const RankSchedule& schedule,
+             const Launchers<Space>& launchers, const std::vector<BlockMemory>& buffers,
+             char* arena, char* host)
+      : m_space(space),
+        m_group(group),
+        m_graph(graph),
+        m_schedule(schedule),
+        m_launchers(launchers),
+        m_buffers(buffers),
+        m_arena(arena),
+        m_host(host) {}
+
+  /// Collective over the ranks of the schedule. Fences `space` before MPI reads or writes what its
+  /// kernels touch, and once at the end.
+  void run() {
+    int tag = 0;
+    for (const Step& step : m_schedule.steps) {
+      const compat::ScopedRegion region("EinDecomp::" + m_graph[step.statement].name);
+      // Tags wrap at what every MPI allows; messages of a pair stay in order all the same.
+      transfer(step.receives, step.sends, tag);
+      for (const Copy& c : step.copies) {
+        copy_part(m_space, c.box, m_buffers[at(c.to)], m_buffers[at(c.from)]);
+      }
+      for (const KernelCall& call : step.calls) join(step, call);
+      transfer(step.partial_receives, step.partial_sends, tag + 1);
+      for (const Aggregation& a : step.aggregations) aggregate(step, a);
+      tag = (tag + 2) % 32766;
+    }
+    compat::fence(m_space, "EinDecomp::end of a run");
+  }
+
+ private:
+  /// A message's memory in the space: its staging, or the one region it consists of.
+  [[nodiscard]] char* packed(const Message& m) const {
+    if (m.staging >= 0) return m_arena + m.staging;
+    const Region& only = m.regions.front();
+    return m_buffers[at(only.buffer)].at(only.box.lo);
+  }
+  [[nodiscard]] int bytes_of(const Message& m) const {
+    return m_buffers[at(m.regions.front().buffer)].bytes;
+  }
+
+  /// Calls visit(box, block in the staging, block of the buffer) for each region of a message.
+  template <class Visit>
+  void for_each_region(const Message& m, const Visit& visit) const {
+    if (m.staging < 0) return;
+    char* next = m_arena + m.staging;
+    for (const Region& region : m.regions) {
+      const BlockMemory& buffer = m_buffers[at(region.buffer)];
+      visit(region.box, BlockMemory::dense(next, region.box, buffer.bytes), buffer);
+      next += region.box.size() * buffer.bytes;
+    }
+  }
+
+  void transfer(const std::vector<Message>& receives, const std::vector<Message>& sends, int tag) {
+    if (receives.empty() && sends.empty()) return;
+    for (const Message& m : sends) {
+      for_each_region(m,
+                      [this](const Box& box, const BlockMemory& staged, const BlockMemory& buffer) {
+                        copy_part(m_space, box, staged, buffer);
+                      });
+    }
+    char* host = m_host;
+    if (host != nullptr) {
+      for (const Message& m : sends) {
+        const std::int64_t bytes = m.words * bytes_of(m);
+        copy_to_host(m_space, host, packed(m), bytes);
+        host += bytes;
+      }
+    }
+    // Also for the receives: kernels may still read what lay in their place before.
+    compat::fence(m_space, "EinDecomp::before messages");
+    host = m_host;
+    const auto next_on_host = [&](const Message& m) {
+      char* here = host;
+      host += m.words * bytes_of(m);
+      return here;
+    };
+    for (const Message& m : sends) {
+      if (m.words == 0) continue;
+      const char* data = host != nullptr ? next_on_host(m) : packed(m);
+      m_group.send(m.peer, data, m.words, bytes_of(m), tag);
+    }
+    char* const received = host;
+    for (const Message& m : receives) {
+      if (m.words == 0) continue;
+      char* data = host != nullptr ? next_on_host(m) : packed(m);
+      m_group.receive(m.peer, data, m.words, bytes_of(m), tag);
+    }
+    m_group.wait();
+    host = received;
+    for (const Message& m : receives) {
+      if (host != nullptr && m.words > 0) {
+        copy_from_host(m_space, packed(m), next_on_host(m), m.words * bytes_of(m));
+      }
+      for_each_region(m,
+                      [this](const Box& box, const BlockMemory& staged, const BlockMemory& buffer) {
+                        copy_part(m_space, box, buffer, staged);
+                      });
+    }
+    // The next phase writes to the host's copies again.
+    if (m_host != nullptr) compat::fence(m_space, "EinDecomp::after messages");
+  }
+
+  void join(const Step& step, const KernelCall& call) {
+    std::vector<const BlockMemory*> operands;
+    for (int o : call.operands) operands.push_back(&m_buffers[at(o)]);
+    const CallMemory memory =
+        call_memory(m_graph[step.statement], call.domain, operands, m_buffers[at(call.output)]);
+    const kernel::Write write = call.finish       ? kernel::Write::finished
+                                : call.accumulate ? kernel::Write::accumulate
+                                                  : kernel::Write::partial;
+    launcher(step).join(m_space, memory.shape, memory.operands, memory.output, write);
+  }
+
+  void aggregate(const Step& step, const Aggregation& aggregation) {
+    if (aggregation.parts.empty() || aggregation.target.box.empty()) return;
+    // The first part takes the others in; its box belongs to this aggregation alone.
+    const Box& box = aggregation.target.box;
+    const BlockMemory& total = m_buffers[at(aggregation.parts.front().buffer)];
+    for (std::size_t i = 1; i < aggregation.parts.size(); ++i) {
+      const BlockMemory& part = m_buffers[at(aggregation.parts[i].buffer)];
+      launcher(step).combine(m_space, strided_box(box, total, part), total.at(box.lo),
+                             part.at(box.lo));
+    }
+    const BlockMemory& target = m_buffers[at(aggregation.target.buffer)];
+    launcher(step).finish(m_space, strided_box(box, target, total), target.at(box.lo),
+                          total.at(box.lo));
+  }
+
+  [[nodiscard]] const kernel::Launcher<Space>& launcher(const Step& step) const {
+    return *m_launchers[at(step.statement)];
+  }
+
+  const Space& m_space;
+  Group& m_group;
+  const EinGraph& m_graph;
+  const RankSchedule& m_schedule;
+  const Launchers<Space>& m_launchers;
+  const std::vector<BlockMemory>& m_buffers;
+  char* m_arena;
+  char* m_host;
+};
+
+}  // namespace eindecomp::detail
