@@ -27,10 +27,13 @@ function(eindecomp_add_component name)
 endfunction()
 
 set(EINDECOMP_COMPONENTS core)
-file(GLOB _umbrella CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/eindecomp/eindecomp.hpp)
+set(_include ${PROJECT_SOURCE_DIR}/include/eindecomp)
+file(GLOB _umbrella CONFIGURE_DEPENDS ${_include}/eindecomp.hpp)
+# The part of comm that needs no MPI: runs of one process without it.
+set(_comm ${_include}/comm/agreement.hpp ${_include}/comm/communicator.hpp)
 eindecomp_add_component(core
   ROOMS core expr graph relation plan models tools
-  FILES ${_umbrella}
+  FILES ${_umbrella} ${_comm}
   LINK Boost::headers)
 
 if(EINDECOMP_ENABLE_KOKKOS)
@@ -44,7 +47,7 @@ endif()
 if(EINDECOMP_ENABLE_MPI)
   list(APPEND EINDECOMP_COMPONENTS mpi)
   eindecomp_add_component(mpi
-    ROOMS comm
+    FILES ${_include}/comm/mpi.hpp ${_include}/comm/mpi_communicator.hpp
     LINK eindecomp_core MPI::MPI_CXX
     DEFINE EINDECOMP_ENABLE_MPI=1)
 endif()
