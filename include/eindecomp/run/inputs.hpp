@@ -130,7 +130,7 @@ class RunInputs {
       }
       const std::vector<int> mine = m_session.stored_buffers(facts.vertex, Buffer::Role::input);
       std::size_t next = 0;
-      for (const StoredBlock& block :
+      for (const RankBlock& block :
            m_session.stored_everywhere(facts.vertex, Buffer::Role::input)) {
         if (block.rank == rank) {
           const BlockMemory& into = m_memory[at(mine[next++])];

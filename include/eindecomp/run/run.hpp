@@ -200,7 +200,7 @@ class Run {
           detail::BlockMemory::dense(whole.data(), Box::whole(m_session->graph[v].bound), bytes);
       const std::vector<int> mine = m_session->stored_buffers(v, Buffer::Role::result);
       std::size_t next = 0;
-      for (const detail::StoredBlock& block :
+      for (const detail::RankBlock& block :
            m_session->stored_everywhere(v, Buffer::Role::result)) {
         if (block.rank == group.rank()) {
           const detail::BlockMemory from = detail::BlockMemory::dense(

@@ -21,7 +21,7 @@
 namespace eindecomp::detail {
 
 /// A block that some rank stores.
-struct StoredBlock {
+struct RankBlock {
   int rank = 0;
   Box box;
 };
@@ -46,7 +46,7 @@ struct Session {
   }
 
   /// Every rank's stored blocks of a tensor, by rank. Collective.
-  [[nodiscard]] std::vector<StoredBlock> stored_everywhere(VertexId v, Buffer::Role role) {
+  [[nodiscard]] std::vector<RankBlock> stored_everywhere(VertexId v, Buffer::Role role) {
     std::ostringstream mine;
     for (int b : stored_buffers(v, role)) {
       const Box& box = schedule.buffers[at(b)].box;
@@ -56,7 +56,7 @@ struct Session {
     }
     const std::vector<std::string> texts = control.all_gather(mine.str());
     const std::size_t rank = at(graph[v].rank());
-    std::vector<StoredBlock> blocks;
+    std::vector<RankBlock> blocks;
     for (std::size_t r = 0; r < texts.size(); ++r) {
       std::istringstream text(texts[r]);
       while (text.peek() != std::istringstream::traits_type::eof()) {
