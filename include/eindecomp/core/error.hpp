@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "eindecomp/core/text.hpp"
+
 namespace eindecomp {
 
 /// What every public function throws when it is handed something it cannot work with.
@@ -48,19 +50,6 @@ namespace detail {
 [[noreturn]] inline void fail(std::string_view sentence,
                               std::source_location where = std::source_location::current()) {
   throw Error(sentence, where);
-}
-
-/// A number as text, in constant expressions too.
-[[nodiscard]] constexpr std::string to_text(long long value) {
-  const bool negative = value < 0;
-  unsigned long long rest =
-      negative ? 0ULL - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);
-  std::string digits;
-  do {
-    digits.insert(digits.begin(), static_cast<char>('0' + rest % 10));
-    rest /= 10;
-  } while (rest != 0);
-  return negative ? "-" + digits : digits;
 }
 
 }  // namespace detail

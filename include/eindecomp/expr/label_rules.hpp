@@ -4,7 +4,6 @@
 /// known to the compiler and for those that arrive as data.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,13 +29,13 @@ using LabelNames = std::vector<std::string_view>;
 }
 
 /// A label in quotes, as every message shows it.
-[[nodiscard]] constexpr std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
+[[nodiscard]] constexpr Text quoted(std::string_view name) {
+  return Text("'") + name + "'";
 }
 
 /// `X(i,j)`
-[[nodiscard]] constexpr std::string access_text(std::string_view tensor, const LabelNames& labels) {
-  std::string text(tensor);
+[[nodiscard]] constexpr Text access_text(std::string_view tensor, const LabelNames& labels) {
+  Text text(tensor);
   text += '(';
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (i != 0) text += ',';
@@ -48,7 +47,7 @@ using LabelNames = std::vector<std::string_view>;
 
 /// The first rule the output breaks, as the sentence of an error; empty if it breaks none.
 /// sized[k] says that output label k comes with an extent of its own.
-[[nodiscard]] constexpr std::string output_fault(const std::vector<LabelNames>& operands,
+[[nodiscard]] constexpr Text output_fault(const std::vector<LabelNames>& operands,
                                                  const LabelNames& output,
                                                  const std::vector<bool>& sized) {
   for (std::size_t k = 0; k < output.size(); ++k) {
@@ -62,14 +61,14 @@ using LabelNames = std::vector<std::string_view>;
     if (!sized[k] && !in_an_operand(operands, output[k])) {
       return "label " + quoted(output[k]) +
              " is in the output but in no operand (nothing gives its extent); write extent(" +
-             std::string(output[k]) + ", n) to broadcast along it";
+             Text(output[k]) + ", n) to broadcast along it";
     }
   }
   return {};
 }
 
 /// The first rule broken by labels that are said to be aggregated; empty if none is.
-[[nodiscard]] constexpr std::string aggregation_fault(const std::vector<LabelNames>& operands,
+[[nodiscard]] constexpr Text aggregation_fault(const std::vector<LabelNames>& operands,
                                                       const LabelNames& output,
                                                       const LabelNames& aggregated) {
   for (std::size_t k = 0; k < aggregated.size(); ++k) {

@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <source_location>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 
@@ -25,16 +25,16 @@ using VertexId = std::int32_t;
 /// A label of a graph. Labels of equal name in several statements are one label, though each
 /// statement gives it an extent of its own.
 struct LabelInfo {
-  std::string name;
-  std::string role;    ///< what it stands for (batch, sequence, head, …), for strategies by role
+  Text name;
+  Text role;    ///< what it stands for (batch, sequence, head, …), for strategies by role
   bool uncut = false;  ///< if true, no strategy may cut it
   constexpr bool operator==(const LabelInfo&) const = default;
 };
 
 /// What a statement computes, as far as planning and reporting need it.
 struct Operator {
-  std::string join;       ///< ⊗ by name: mul, sq_diff, exp, …
-  std::string aggregate;  ///< ⊕ by name: sum, min, …; empty where nothing is aggregated
+  Text join;       ///< ⊗ by name: mul, sq_diff, exp, …
+  Text aggregate;  ///< ⊕ by name: sum, min, …; empty where nothing is aggregated
   /// ⊗ and ⊕ are associative and commutative and ⊗ distributes over ⊕: operands may be joined in
   /// any order, and a label private to one operand may be summed there first.
   bool distributive = false;
@@ -59,7 +59,7 @@ struct Operand {
 
 /// A tensor of the program: an input, or the result of one statement (paper, section 5).
 struct Vertex {
-  std::string name;
+  Text name;
   std::vector<Extent> bound;  ///< the tensor's extents
   ElementType element;        ///< its final elements
   std::source_location where;
@@ -96,7 +96,7 @@ struct StatementSpec {
     Extent extent = 0;  ///< 0: as the operands have it
   };
 
-  std::string name;
+  Text name;
   std::vector<OperandSpec> operands;
   std::vector<OutputLabel> output;
   Operator op;
@@ -122,7 +122,7 @@ class EinGraph {
   /// Adds an input tensor.
   /// \throws Error if an extent is not positive, the rank exceeds max_rank, the element count
   ///   overflows or the name is taken.
-  constexpr VertexId add_input(std::string name, std::vector<Extent> bound, ElementType element,
+  constexpr VertexId add_input(std::string_view name, std::vector<Extent> bound, ElementType element,
                                std::source_location where = std::source_location::current());
 
   /// Adds a statement; its operands must be in the graph already. A name that is taken gets a
@@ -136,13 +136,13 @@ class EinGraph {
   [[nodiscard]] constexpr VertexId find_same_statement(VertexId v) const;
 
   /// `wanted`, with a number added if a tensor has that name already.
-  [[nodiscard]] constexpr std::string unused_name(std::string_view wanted) const;
+  [[nodiscard]] constexpr Text unused_name(std::string_view wanted) const;
 
   /// The label of that name, added if the graph has none.
   constexpr LabelId label(std::string_view name) {
     const LabelId found = find_label(name);
     if (found >= 0) return found;
-    labels.push_back({std::string(name), {}, false});
+    labels.push_back({name, {}, false});
     return static_cast<LabelId>(labels.size()) - 1;
   }
 

@@ -16,7 +16,7 @@ namespace detail {
 constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& bound,
                            const std::source_location& where) {
   if (bound.size() > static_cast<std::size_t>(max_rank)) {
-    fail("tensor " + std::string(tensor) + " has rank " +
+    fail(Text("tensor ") + Text(tensor) + " has rank " +
              to_text(static_cast<long long>(bound.size())) + " (the limit is " +
              to_text(max_rank) + ", a Kokkos::View's)",
          where);
@@ -24,17 +24,17 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
   Extent n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] <= 0) {
-      fail("dimension " + to_text(static_cast<long long>(k)) + " of tensor " +
-               std::string(tensor) + " has extent " + to_text(bound[k]) +
+      fail(Text("dimension ") + to_text(static_cast<long long>(k)) + " of tensor " +
+               Text(tensor) + " has extent " + to_text(bound[k]) +
                " (extents are positive)",
            where);
     }
     if (n > std::numeric_limits<Extent>::max() / bound[k]) {
-      std::string extents;
+      Text extents;
       for (std::size_t l = 0; l < bound.size(); ++l) {
-        extents += (l == 0 ? "" : " x ") + to_text(bound[l]);
+        extents += Text(l == 0 ? "" : " x ") + to_text(bound[l]);
       }
-      fail("tensor " + std::string(tensor) + " of " + extents +
+      fail(Text("tensor ") + Text(tensor) + " of " + extents +
                " has more elements than a 64-bit integer counts",
            where);
     }
@@ -43,7 +43,7 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
 }
 
 /// Labels of one operand of a spec, as text: `X(i,j)`.
-[[nodiscard]] constexpr std::string operand_text(const EinGraph& graph,
+[[nodiscard]] constexpr Text operand_text(const EinGraph& graph,
                                                  const StatementSpec::OperandSpec& operand) {
   return access_text(graph[operand.vertex].name, operand.labels);
 }
@@ -68,7 +68,7 @@ constexpr void resolve_operands(EinGraph& graph, const StatementSpec& spec, Vert
       const auto at = static_cast<std::size_t>(position);
       if (v.extents[at] != tensor.bound[k]) {
         const auto& first = spec.operands[static_cast<std::size_t>(first_seen[at])];
-        fail("label " + quoted(operand.labels[k]) + " is " + to_text(v.extents[at]) + " in " +
+        fail(Text("label ") + quoted(operand.labels[k]) + " is " + to_text(v.extents[at]) + " in " +
                  operand_text(graph, first) + " and " + to_text(tensor.bound[k]) + " in " +
                  operand_text(graph, operand) +
                  " (a label has one extent in a statement; size 1 is not stretched)",
@@ -87,7 +87,7 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
     int position = find_name(names, out.label);
     if (position < 0) {
       if (out.extent <= 0) {
-        fail("label " + quoted(out.label) + " of the output of " + v.name + " has extent " +
+        fail(Text("label ") + quoted(out.label) + " of the output of " + v.name + " has extent " +
                  to_text(out.extent) + " (extents are positive)",
              spec.where);
       }
@@ -98,7 +98,7 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
     }
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
     if (out.extent != 0 && out.extent != extent) {
-      fail("label " + quoted(out.label) + " is " + to_text(extent) + " in the operands and " +
+      fail(Text("label ") + quoted(out.label) + " is " + to_text(extent) + " in the operands and " +
                to_text(out.extent) + " in the output of " + v.name,
            spec.where);
     }
@@ -115,17 +115,17 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
 /// The rules on labels, in the words of label_rules.hpp.
 constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
                             std::string_view name) {
-  if (spec.operands.empty()) fail("statement " + std::string(name) + " has no operand", spec.where);
+  if (spec.operands.empty()) fail(Text("statement ") + name + " has no operand", spec.where);
   std::vector<LabelNames> operands;
   for (const StatementSpec::OperandSpec& operand : spec.operands) {
     if (operand.vertex < 0 || operand.vertex >= graph.size()) {
-      fail("statement " + std::string(name) + " reads tensor number " + to_text(operand.vertex) +
+      fail(Text("statement ") + name + " reads tensor number " + to_text(operand.vertex) +
                ", which is not in the graph",
            spec.where);
     }
     const Vertex& tensor = graph[operand.vertex];
     if (operand.labels.size() != tensor.bound.size()) {
-      fail("tensor " + tensor.name + " has rank " + to_text(tensor.rank()) + " and " +
+      fail(Text("tensor ") + tensor.name + " has rank " + to_text(tensor.rank()) + " and " +
                to_text(static_cast<long long>(operand.labels.size())) + " labels in " +
                operand_text(graph, operand) + "; give each dimension one label",
            spec.where);
@@ -138,22 +138,22 @@ constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
     output.push_back(out.label);
     sized.push_back(out.extent != 0);
   }
-  const std::string fault = output_fault(operands, output, sized);
+  const Text fault = output_fault(operands, output, sized);
   if (!fault.empty()) fail(fault, spec.where);
 }
 
 }  // namespace detail
 
-constexpr VertexId EinGraph::add_input(std::string name, std::vector<Extent> bound,
+constexpr VertexId EinGraph::add_input(std::string_view name, std::vector<Extent> bound,
                                        ElementType element, std::source_location where) {
   if (find(name) >= 0) {
-    detail::fail("there is a tensor " + name + " already (inputs are bound by name in files and "
+    detail::fail(Text("there is a tensor ") + name + " already (inputs are bound by name in files and "
                                                "reports); choose another name",
                  where);
   }
   detail::check_bound(name, bound, where);
   Vertex v;
-  v.name.assign(name);  // not moved: libstdc++ 12 cannot move-assign strings in constant expressions
+  v.name = name;
   v.bound = std::move(bound);
   v.element = element;
   v.partial = element;
@@ -164,7 +164,7 @@ constexpr VertexId EinGraph::add_input(std::string name, std::vector<Extent> bou
 
 constexpr VertexId EinGraph::add_statement(const StatementSpec& spec) {
   Vertex v;
-  v.name.assign(unused_name(spec.name));
+  v.name = unused_name(spec.name);
   v.element = spec.element;
   v.partial = spec.partial;
   v.op = spec.op;
@@ -185,11 +185,12 @@ constexpr VertexId EinGraph::add_statement(const StatementSpec& spec) {
   return size() - 1;
 }
 
-constexpr std::string EinGraph::unused_name(std::string_view wanted) const {
-  std::string name(wanted);
-  if (name.empty()) name.assign("t" + detail::to_text(size()));
-  std::string candidate = name;
-  for (int n = 2; find(candidate) >= 0; ++n) candidate.assign(name + "#" + detail::to_text(n));
+constexpr Text EinGraph::unused_name(std::string_view wanted) const {
+  // No ?: here: g++ 12 mistakes its temporaries in constant expressions.
+  Text name(wanted);
+  if (wanted.empty()) name = Text("t") + detail::to_text(size());
+  Text candidate = name;
+  for (int n = 2; find(candidate) >= 0; ++n) candidate = name + "#" + detail::to_text(n);
   return candidate;
 }
 

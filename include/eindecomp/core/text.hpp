@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Names and sentences that constant expressions can put together.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace eindecomp {
+
+/// Text that is built piece by piece, by the compiler or at run time. Unlike std::string it may be
+/// moved and returned in g++ 12's constant expressions, where a short std::string loses itself
+/// (its pointer into itself is copied as it stands).
+class Text {
+ public:
+  constexpr Text() = default;
+  // NOLINTBEGIN(google-explicit-constructor): a text is what it is made of.
+  constexpr Text(std::string_view text) : m_characters(text.begin(), text.end()) {}
+  constexpr Text(const char* text) : Text(std::string_view(text)) {}
+  constexpr Text(const std::string& text) : Text(std::string_view(text)) {}
+
+  constexpr operator std::string_view() const { return {m_characters.data(), m_characters.size()}; }
+  operator std::string() const { return {m_characters.begin(), m_characters.end()}; }
+  // NOLINTEND(google-explicit-constructor)
+
+  [[nodiscard]] constexpr bool empty() const { return m_characters.empty(); }
+  [[nodiscard]] constexpr std::size_t size() const { return m_characters.size(); }
+  [[nodiscard]] constexpr std::string_view view() const { return *this; }
+  [[nodiscard]] std::string str() const { return *this; }
+  constexpr void assign(std::string_view text) { m_characters.assign(text.begin(), text.end()); }
+
+  constexpr Text& operator+=(std::string_view more) {
+    m_characters.insert(m_characters.end(), more.begin(), more.end());
+    return *this;
+  }
+  constexpr Text& operator+=(char c) {
+    m_characters.push_back(c);
+    return *this;
+  }
+
+  friend constexpr Text operator+(Text left, const Text& right) {
+    left += right.view();
+    return left;
+  }
+  friend constexpr bool operator==(const Text& a, const Text& b) { return a.view() == b.view(); }
+  template <class S>
+    requires(std::is_convertible_v<const S&, std::string_view> && !std::is_same_v<S, Text>)
+  friend constexpr bool operator==(const Text& a, const S& b) {
+    return a.view() == std::string_view(b);
+  }
+  friend constexpr auto operator<=>(const Text& a, const Text& b) { return a.view() <=> b.view(); }
+  template <class Stream>
+  friend auto operator<<(Stream& stream, const Text& text) -> decltype(stream << text.view()) {
+    return stream << text.view();
+  }
+
+ private:
+  std::vector<char> m_characters;
+};
+
+namespace detail {
+
+/// A whole number as text.
+[[nodiscard]] constexpr Text to_text(long long value) {
+  char digits[20]{};
+  std::size_t n = 0;
+  // Negative all the way down: the least integer has no opposite.
+  long long rest = value < 0 ? value : -value;
+  do {
+    digits[n++] = static_cast<char>('0' - rest % 10);
+    rest /= 10;
+  } while (rest != 0);
+  Text text;
+  if (value < 0) text += '-';
+  while (n > 0) text += digits[--n];
+  return text;
+}
+
+}  // namespace detail
+}  // namespace eindecomp

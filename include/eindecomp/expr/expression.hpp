@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Expressions in index notation: `sum(j)(X(i, j) * W(j, k))`.
+///
+/// An expression is a tree of values; it holds symbols and scalars by copy and does nothing until
+/// `let` or an enclosing expression lowers it.
+#pragma once
+
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/unpack.hpp>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/expr/compose.hpp"
+#include "eindecomp/expr/element.hpp"
+#include "eindecomp/expr/label.hpp"
+#include "eindecomp/expr/monoid.hpp"
+
+namespace eindecomp {
+
+/// Base of all expressions.
+struct ExpressionBase {};
+template <class T>
+concept Expression = std::is_base_of_v<ExpressionBase, std::remove_cvref_t<T>>;
+
+/// A number that may stand in an expression.
+template <class T>
+concept Scalar = std::is_arithmetic_v<std::remove_cvref_t<T>> ||
+                 ElementTraits<std::remove_cvref_t<T>>::kind != ElementKind::other;
+
+/// A tensor read under labels: X(i, j).
+template <class SymbolType, class... Labels>
+struct Access : ExpressionBase {
+  using Symbol = SymbolType;
+  using LabelTypes = LabelList<Labels...>;
+  Symbol symbol;
+  constexpr explicit Access(Symbol s) : symbol(s) {}
+  /// The program the tensor belongs to.
+  [[nodiscard]] constexpr auto* program() const { return symbol.state(); }
+};
+
+/// A scalar.
+template <class T>
+struct Constant : ExpressionBase {
+  using LabelTypes = LabelList<>;
+  T value;
+  constexpr explicit Constant(T v) : value(v) {}
+  [[nodiscard]] constexpr std::nullptr_t program() const { return nullptr; }
+};
+
+namespace detail {
+template <class First, class... Rest>
+[[nodiscard]] constexpr auto first_program(const First& first, const Rest&... rest) {
+  if constexpr (sizeof...(Rest) == 0 ||
+                !std::is_same_v<decltype(first.program()), std::nullptr_t>) {
+    return first.program();
+  } else {
+    return first_program(rest...);
+  }
+}
+}  // namespace detail
+
+/// A functor applied element by element.
+template <class OpType, class... Operands>
+struct Apply : ExpressionBase {
+  using LabelTypes = UnitedLabels<typename Operands::LabelTypes...>;
+  OpType op;
+  boost::hana::tuple<Operands...> operands;
+  constexpr explicit Apply(OpType f, Operands... es) : op(f), operands(es...) {}
+  /// That of the first operand which has one.
+  [[nodiscard]] constexpr auto program() const {
+    return boost::hana::unpack(operands,
+                               [](const auto&... es) { return detail::first_program(es...); });
+  }
+};
+
+/// ⊕ over labels of an expression.
+template <class MonoidType, class Labels, class Body>
+struct Aggregation : ExpressionBase {
+  using Aggregated = Labels;
+  using LabelTypes = RemainingLabels<typename Body::LabelTypes, Labels>;
+  MonoidType monoid;
+  Body body;
+  constexpr Aggregation(MonoidType m, Body b) : monoid(m), body(b) {}
+  [[nodiscard]] constexpr auto program() const { return body.program(); }
+};
+
+namespace detail {
+
+template <class T>
+[[nodiscard]] constexpr auto as_expression(const T& value) {
+  if constexpr (Expression<T>) {
+    return value;
+  } else {
+    return Constant<T>(value);
+  }
+}
+
+template <class Op, class... Es>
+[[nodiscard]] constexpr auto apply(Op op, const Es&... es) {
+  return Apply<Op, decltype(as_expression(es))...>(op, as_expression(es)...);
+}
+
+// At least one expression; the rest may be scalars.
+template <class... Ts>
+concept Operands = (Expression<Ts> || ...) && ((Expression<Ts> || Scalar<Ts>) && ...);
+
+/// ⊕ with its labels, waiting for the expression: what `sum(j)` is.
+template <class Monoid, class... Labels>
+struct Aggregate {
+  Monoid monoid;
+  template <Expression Body>
+  [[nodiscard]] constexpr auto operator()(const Body& body) const {
+    return Aggregation<Monoid, LabelList<Labels...>, Body>(monoid, body);
+  }
+};
+
+}  // namespace detail
+
+/// ⊗ or a map of one's own: `join(MyJoin{}, X(i, j), W(j, k))`, any number of operands.
+template <class F, class... Es>
+  requires detail::Operands<Es...>
+[[nodiscard]] constexpr auto join(F f, const Es&... es) {
+  return detail::apply(f, es...);
+}
+/// A functor of one operand: `map(MyMap{}, X(i, j))`.
+template <class F, Expression E>
+[[nodiscard]] constexpr auto map(F f, const E& e) {
+  return detail::apply(f, e);
+}
+
+/// ⊕ of one's own: `aggregate<MyMonoid>(j)(…)`.
+template <class Monoid, AnyLabel... Labels>
+[[nodiscard]] constexpr auto aggregate(Labels...) {
+  return detail::Aggregate<Monoid, Labels...>{Monoid{}};
+}
+/// ⊕ with state: `aggregate(my_monoid, j)(…)`.
+template <class Monoid, AnyLabel... Labels>
+  requires(!AnyLabel<Monoid>)
+[[nodiscard]] constexpr auto aggregate(Monoid monoid, Labels...) {
+  return detail::Aggregate<Monoid, Labels...>{monoid};
+}
+
+// clang-format off
+#define EINDECOMP_AGGREGATION(function, Monoid)                         \
+  template <AnyLabel... Labels>                                         \
+    requires(sizeof...(Labels) > 0)                                     \
+  [[nodiscard]] constexpr auto function(Labels...) {                    \
+    return detail::Aggregate<Monoid, Labels...>{};                      \
+  }
+EINDECOMP_AGGREGATION(sum, Sum)
+EINDECOMP_AGGREGATION(prod, Prod)
+EINDECOMP_AGGREGATION(min, Min)
+EINDECOMP_AGGREGATION(max, Max)
+EINDECOMP_AGGREGATION(all, And)
+EINDECOMP_AGGREGATION(any, Or)
+EINDECOMP_AGGREGATION(log_sum_exp, LogSumExp)
+#undef EINDECOMP_AGGREGATION
+
+#define EINDECOMP_BINARY(function, Op)                                  \
+  template <class A, class B>                                           \
+    requires detail::Operands<A, B>                                     \
+  [[nodiscard]] constexpr auto function(const A& a, const B& b) {       \
+    return detail::apply(Op{}, a, b);                                   \
+  }
+EINDECOMP_BINARY(operator+, Add)
+EINDECOMP_BINARY(operator-, Sub)
+EINDECOMP_BINARY(operator*, Mul)
+EINDECOMP_BINARY(operator/, Div)
+EINDECOMP_BINARY(operator<, Less)
+EINDECOMP_BINARY(operator<=, LessEqual)
+EINDECOMP_BINARY(operator>, Greater)
+EINDECOMP_BINARY(operator>=, GreaterEqual)
+EINDECOMP_BINARY(operator==, Equal)
+EINDECOMP_BINARY(operator!=, NotEqual)
+EINDECOMP_BINARY(operator&&, And)
+EINDECOMP_BINARY(operator||, Or)
+EINDECOMP_BINARY(min, Min)
+EINDECOMP_BINARY(max, Max)
+EINDECOMP_BINARY(abs_diff, AbsDiff)
+EINDECOMP_BINARY(sq_diff, SqDiff)
+#undef EINDECOMP_BINARY
+
+#define EINDECOMP_UNARY(function, Op)                                   \
+  template <Expression E>                                               \
+  [[nodiscard]] constexpr auto function(const E& e) {                   \
+    return detail::apply(Op{}, e);                                      \
+  }
+EINDECOMP_UNARY(operator-, Negate)
+EINDECOMP_UNARY(operator!, Not)
+EINDECOMP_UNARY(abs, Abs)
+EINDECOMP_UNARY(exp, Exp)
+EINDECOMP_UNARY(log, Log)
+EINDECOMP_UNARY(sqrt, Sqrt)
+EINDECOMP_UNARY(tanh, Tanh)
+EINDECOMP_UNARY(relu, Relu)
+#undef EINDECOMP_UNARY
+// clang-format on
+
+/// The index, along one label, of the smallest element; of equal ones the smallest index.
+template <AnyLabel Along>
+[[nodiscard]] constexpr auto argmin(Along) {
+  return detail::Aggregate<ArgMin, Along>{};
+}
+/// The index, along one label, of the largest element; of equal ones the smallest index.
+template <AnyLabel Along>
+[[nodiscard]] constexpr auto argmax(Along) {
+  return detail::Aggregate<ArgMax, Along>{};
+}
+
+/// condition ? a : b, element by element.
+template <class C, class A, class B>
+  requires detail::Operands<C, A, B>
+[[nodiscard]] constexpr auto select(const C& condition, const A& a, const B& b) {
+  return detail::apply(Select{}, condition, a, b);
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// From an expression tree to one functor and the tensors it reads, in order.
+#pragma once
+
+#include <boost/hana/concat.hpp>
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/unpack.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/expr/expression.hpp"
+
+namespace eindecomp::detail {
+
+/// Facts about a tree without aggregations: how many tensors it reads and whether it is a chain of
+/// one operator, scalars allowed or not.
+template <class E>
+struct TreeTraits;
+template <class S, class... Ls>
+struct TreeTraits<Access<S, Ls...>> {
+  static constexpr int reads = 1;
+  static constexpr int scalars = 0;
+  template <class Op>
+  static constexpr bool chain_of = true;
+};
+template <class T>
+struct TreeTraits<Constant<T>> {
+  static constexpr int reads = 0;
+  static constexpr int scalars = 1;
+  template <class Op>
+  static constexpr bool chain_of = true;
+};
+template <class F, class... Es>
+struct TreeTraits<Apply<F, Es...>> {
+  static constexpr int reads = (TreeTraits<Es>::reads + ... + 0);
+  static constexpr int scalars = (TreeTraits<Es>::scalars + ... + 0);
+  template <class Op>
+  static constexpr bool chain_of =
+      std::is_same_v<F, Op> && (TreeTraits<Es>::template chain_of<Op> && ...);
+};
+
+/// The tree's Access leaves from left to right.
+template <class S, class... Ls>
+[[nodiscard]] constexpr auto accesses_of(const Access<S, Ls...>& access) {
+  return boost::hana::tuple<Access<S, Ls...>>(access);
+}
+template <class T>
+[[nodiscard]] constexpr auto accesses_of(const Constant<T>&) {
+  return boost::hana::tuple<>();
+}
+template <class F, class... Es>
+[[nodiscard]] constexpr auto accesses_of(const Apply<F, Es...>& node) {
+  return boost::hana::unpack(node.operands, [](const auto&... es) {
+    if constexpr (sizeof...(es) == 1) {
+      return accesses_of(es...);
+    } else {
+      return boost::hana::concat(accesses_of(es)...);
+    }
+  });
+}
+
+/// The tree as a functor of its leaves, the first of which is number First.
+template <int First, class S, class... Ls>
+[[nodiscard]] constexpr auto functor_from(const Access<S, Ls...>&) {
+  return Arg<First>{};
+}
+template <int First, class T>
+[[nodiscard]] constexpr auto functor_from(const Constant<T>& constant) {
+  return Value<T>{constant.value};
+}
+template <int First, class F, class... Es>
+[[nodiscard]] constexpr auto functor_from(const Apply<F, Es...>& node) {
+  return [&node]<std::size_t... I>(std::index_sequence<I...>) {
+    // first[i]: the leaves to the left of child i.
+    constexpr auto first = [] {
+      struct {
+        int at[sizeof...(Es) + 1];
+      } offsets{{First}};
+      const int reads[] = {TreeTraits<Es>::reads...};
+      for (std::size_t i = 0; i < sizeof...(Es); ++i) offsets.at[i + 1] = offsets.at[i] + reads[i];
+      return offsets;
+    }();
+    return Composed<F, decltype(functor_from<first.at[I]>(node.operands[boost::hana::size_c<I>]))...>(
+        node.op, functor_from<first.at[I]>(node.operands[boost::hana::size_c<I>])...);
+  }(std::index_sequence_for<Es...>{});
+}
+
+/// The product of the scalars in a chain of Mul.
+template <class One>
+[[nodiscard]] constexpr auto scalar_product(One one) {
+  return one;
+}
+template <class One, class E, class... Rest>
+[[nodiscard]] constexpr auto scalar_product(One one, const E& e, const Rest&... rest);
+template <class S, class... Ls, class One>
+[[nodiscard]] constexpr auto scalar_factor(const Access<S, Ls...>&, One one) {
+  return one;
+}
+template <class T, class One>
+[[nodiscard]] constexpr auto scalar_factor(const Constant<T>& constant, One one) {
+  return one * constant.value;
+}
+template <class F, class... Es, class One>
+[[nodiscard]] constexpr auto scalar_factor(const Apply<F, Es...>& node, One one) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return scalar_product(one, node.operands[boost::hana::size_c<I>]...);
+  }(std::index_sequence_for<Es...>{});
+}
+template <class One, class E, class... Rest>
+[[nodiscard]] constexpr auto scalar_product(One one, const E& e, const Rest&... rest) {
+  return scalar_product(scalar_factor(e, one), rest...);
+}
+
+template <class F>
+struct IsOperatorOnLeaves : std::false_type {};
+template <class Op, int... I>
+struct IsOperatorOnLeaves<Composed<Op, Arg<I>...>> : std::true_type {};
+
+/// The statement's ⊗ in its simplest form: kernels recognise Mul, ScaledMul and every operator
+/// applied to the operands as they are; a chain of one associative and commutative operator is
+/// that operator of many operands.
+template <class E>
+[[nodiscard]] constexpr auto functor_of(const E& expression) {
+  return functor_from<0>(expression);
+}
+template <class S, class... Ls>
+[[nodiscard]] constexpr auto functor_of(const Access<S, Ls...>&) {
+  return Identity{};
+}
+template <class F, class... Es>
+[[nodiscard]] constexpr auto functor_of(const Apply<F, Es...>& node) {
+  using Tree = TreeTraits<Apply<F, Es...>>;
+  using AsWritten = decltype(functor_from<0>(node));
+  if constexpr (IsOperatorOnLeaves<AsWritten>::value) {
+    return node.op;
+  } else if constexpr (std::is_same_v<F, Mul> && Tree::template chain_of<Mul> && Tree::scalars > 0) {
+    return ScaledMul<decltype(scalar_factor(node, 1))>{scalar_factor(node, 1)};
+  } else if constexpr (is_associative_commutative<F> && Tree::template chain_of<F> &&
+                       Tree::scalars == 0 && std::is_invocable_v<F, int, int, int>) {
+    return node.op;
+  } else {
+    return functor_from<0>(node);
+  }
+}
+
+}  // namespace eindecomp::detail

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// `let<"H">(i, k) = sum(j)(X(i, j) * W(j, k))`: writes a statement.
+#pragma once
+
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/graph/lowering.hpp"
+
+namespace eindecomp {
+
+namespace detail {
+
+template <class L>
+[[nodiscard]] constexpr Extent extent_of(const L& l) {
+  if constexpr (is_sized_label<L>) {
+    return l.extent;
+  } else {
+    return 0;
+  }
+}
+
+template <class List, class... Labels>
+struct sized_labels {
+  using type = List;
+};
+template <class... Sized, class First, class... Rest>
+struct sized_labels<LabelList<Sized...>, First, Rest...> {
+  using type = typename sized_labels<
+      std::conditional_t<is_sized_label<First>,
+                         LabelList<Sized..., typename without_extent<First>::type>,
+                         LabelList<Sized...>>,
+      Rest...>::type;
+};
+
+/// The left side of a statement.
+template <class... Labels>
+class LetTarget {
+ public:
+  constexpr LetTarget(std::string_view name, std::source_location where, const Labels&... labels)
+      : m_name(name), m_where(where), m_extents{extent_of(labels)...} {}
+
+  /// Writes the statement into the program its tensors belong to.
+  /// \returns the symbol of the result, of rank sizeof...(Labels).
+  /// \throws Error if extents disagree, tensors belong to two programs or the element count
+  ///   overflows; the program is then as it was.
+  template <Expression E>
+  constexpr auto operator=(const E& expression) const {
+    return lower<LabelList<typename without_extent<Labels>::type...>,
+                 typename sized_labels<LabelList<>, Labels...>::type>(m_name, m_extents,
+                                                                      expression, m_where);
+  }
+
+ private:
+  Text m_name;
+  std::source_location m_where;
+  std::vector<Extent> m_extents;
+};
+
+/// `let(name)`, waiting for the output's labels.
+struct NamedLet {
+  Text name;
+  std::source_location where;
+  template <OutputLabel... Labels>
+  [[nodiscard]] constexpr auto operator()(const Labels&... labels) const {
+    return LetTarget<Labels...>(name, where, labels...);
+  }
+};
+
+}  // namespace detail
+
+/// Begins a statement whose name is known at run time: `let("Q" + suffix)(i, k) = …`.
+[[nodiscard]] constexpr detail::NamedLet let(
+    std::string_view name, std::source_location where = std::source_location::current()) {
+  return {name, where};
+}
+
+// One overload per rank: a pack cannot be followed by the caller's place.
+// clang-format off
+template <fixed_string Name>
+[[nodiscard]] constexpr auto let(
+    std::source_location where = std::source_location::current()) {
+  return detail::LetTarget<>(Name.view(), where);
+}
+template <fixed_string Name, OutputLabel L1>
+[[nodiscard]] constexpr auto let(
+    L1 l1,
+    std::source_location where = std::source_location::current()) {
+  return detail::LetTarget<L1>(Name.view(), where, l1);
+}
+template <fixed_string Name, OutputLabel L1, OutputLabel L2>
+[[nodiscard]] constexpr auto let(
+    L1 l1, L2 l2,
+    std::source_location where = std::source_location::current()) {
+  return detail::LetTarget<L1, L2>(Name.view(), where, l1, l2);
+}
+template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3>
+[[nodiscard]] constexpr auto let(
+    L1 l1, L2 l2, L3 l3,
+    std::source_location where = std::source_location::current()) {
+  return detail::LetTarget<L1, L2, L3>(Name.view(), where, l1, l2, l3);
+}
+template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4>
+[[nodiscard]] constexpr auto let(
+    L1 l1, L2 l2, L3 l3, L4 l4,
+    std::source_location where = std::source_location::current()) {
+  return detail::LetTarget<L1, L2, L3, L4>(Name.view(), where, l1, l2, l3, l4);
+}
+template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4, OutputLabel L5>
+[[nodiscard]] constexpr auto let(
+    L1 l1, L2 l2, L3 l3, L4 l4, L5 l5,
+    std::source_location where = std::source_location::current()) {
+  return detail::LetTarget<L1, L2, L3, L4, L5>(Name.view(), where, l1, l2, l3, l4, l5);
+}
+template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4, OutputLabel L5, OutputLabel L6>
+[[nodiscard]] constexpr auto let(
+    L1 l1, L2 l2, L3 l3, L4 l4, L5 l5, L6 l6,
+    std::source_location where = std::source_location::current()) {
+  return detail::LetTarget<L1, L2, L3, L4, L5, L6>(Name.view(), where, l1, l2, l3, l4, l5, l6);
+}
+template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4, OutputLabel L5, OutputLabel L6, OutputLabel L7>
+[[nodiscard]] constexpr auto let(
+    L1 l1, L2 l2, L3 l3, L4 l4, L5 l5, L6 l6, L7 l7,
+    std::source_location where = std::source_location::current()) {
+  return detail::LetTarget<L1, L2, L3, L4, L5, L6, L7>(Name.view(), where, l1, l2, l3, l4, l5, l6, l7);
+}
+template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4, OutputLabel L5, OutputLabel L6, OutputLabel L7, OutputLabel L8>
+[[nodiscard]] constexpr auto let(
+    L1 l1, L2 l2, L3 l3, L4 l4, L5 l5, L6 l6, L7 l7, L8 l8,
+    std::source_location where = std::source_location::current()) {
+  return detail::LetTarget<L1, L2, L3, L4, L5, L6, L7, L8>(Name.view(), where, l1, l2, l3, l4, l5, l6, l7, l8);
+}
+// clang-format on
+
+}  // namespace eindecomp

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// From an expression to statements of the graph: types and labels are checked here, where both
+/// are known; what follows in the planner has neither.
+#pragma once
+
+#include <boost/hana/unpack.hpp>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/diagnostic.hpp"
+#include "eindecomp/expr/flatten.hpp"
+#include "eindecomp/graph/program.hpp"
+#include "eindecomp/graph/statement_writer.hpp"
+
+namespace eindecomp::detail {
+
+template <class... Ts>
+[[nodiscard]] constexpr Text type_list_text() {
+  Text text;
+  ((text += (text.empty() ? "" : ", "), text += type_name<Ts>()), ...);
+  return text;
+}
+
+/// The sentence that refuses a ⊗ or ⊕ for elements Ts; empty if both fit.
+template <class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr Text operator_fault() {
+  if constexpr (!std::is_invocable_v<const Join&, const Ts&...>) {
+    return Text("the join ") + type_name<Join>() + " cannot take elements of type (" +
+           type_list_text<Ts...>() + "); give it a const call operator for them";
+  } else {
+    using T = JoinResult<Join, Ts...>;
+    if constexpr (!Element<T>) {
+      return Text("the join ") + type_name<Join>() + " returns " +
+             type_name<T>() + ", which cannot be an element; return a number";
+    } else if constexpr (!promises_commutative_monoid<Monoid>) {
+      return Text("the aggregation ") + type_name<Monoid>() +
+             " is not a commutative monoid (it does not promise so); if it is one, add: static "
+             "constexpr bool commutative_monoid = true";
+    } else if constexpr (!HasIdentity<Monoid, T>) {
+      return Text("the aggregation ") + type_name<Monoid>() +
+             " is not a commutative monoid on " + type_name<T>() +
+             " (it has no identity for it)";
+    } else if constexpr (!Combines<Monoid, T>) {
+      return Text("the aggregation ") + type_name<Monoid>() +
+             " is not a commutative monoid on " + type_name<T>() +
+             " (it cannot combine two of them)";
+    } else {
+      return {};
+    }
+  }
+}
+
+/// What refuses the labels of a statement known to the compiler.
+template <class Output, class Aggregated, class Sized, class... Operands>
+[[nodiscard]] constexpr Text label_fault() {
+  const std::vector<LabelNames> operands{Operands::names()...};
+  std::vector<bool> sized;
+  for (std::string_view name : Output::names()) {
+    sized.push_back(find_name(Sized::names(), name) >= 0);
+  }
+  const Text fault = output_fault(operands, Output::names(), sized);
+  if (!fault.empty()) return fault;
+  return aggregation_fault(operands, Output::names(), Aggregated::names());
+}
+
+/// A statement as it is being lowered: where and under which name.
+template <class Backend>
+struct LoweringScope {
+  ProgramState<Backend>* state;
+  Text name;
+  std::source_location where;
+  int inner = 0;  ///< operands that became statements of their own so far
+};
+
+/// Refuses a tensor that was written into another program.
+template <class Backend, class S>
+constexpr void require_same_program(const LoweringScope<Backend>& scope, std::string_view name,
+                                    const S& symbol) {
+  if (symbol.state() == scope.state) return;
+  fail(Text("statement ") + name + " reads tensor " + symbol.name() +
+           ", which belongs to another graph; write both into one program",
+       scope.where);
+}
+
+/// Writes ⊕ ⊗ of some accesses under explicit output labels, once the compiler has checked them.
+template <class Output, class Aggregated, class Sized, class Backend, class Join, class Monoid,
+          class... Accesses>
+[[nodiscard]] constexpr auto write_statement(const LoweringScope<Backend>& scope,
+                                             std::string_view name, const Join& join,
+                                             const Monoid& monoid,
+                                             const std::vector<Extent>& extents,
+                                             const Accesses&... accesses) {
+  if constexpr (accept<label_fault<Output, Aggregated, Sized, typename Accesses::LabelTypes...>>() &&
+                accept<operator_fault<Join, Monoid, typename Accesses::Symbol::value_type...>>()) {
+    (require_same_program(scope, name, accesses.symbol), ...);
+    StatementSpec spec;
+    spec.name = name;
+    (spec.operands.push_back({accesses.symbol.vertex(), Accesses::LabelTypes::names()}), ...);
+    const LabelNames output = Output::names();
+    for (std::size_t k = 0; k < output.size(); ++k) spec.output.push_back({output[k], extents[k]});
+    spec.where = scope.where;
+
+    using Writer =
+        StatementWriter<Backend, Join, Monoid, typename Accesses::Symbol::value_type...>;
+    return Symbol<typename Writer::Result, Output::size, Backend>(
+        scope.state, Writer(*scope.state, join, monoid).write(spec));
+  }
+}
+
+template <class Backend, class E>
+[[nodiscard]] constexpr auto materialise(LoweringScope<Backend>& scope, const E& expression);
+
+/// Lowers ⊕ of an expression under explicit output labels.
+template <class Output, class Aggregated, class Sized, class Backend, class Monoid, class Body>
+[[nodiscard]] constexpr auto lower_statement(LoweringScope<Backend>& scope, std::string_view name,
+                                             const Monoid& monoid,
+                                             const std::vector<Extent>& extents,
+                                             const Body& body) {
+  const auto flat = materialise(scope, body);
+  return boost::hana::unpack(accesses_of(flat), [&](const auto&... accesses) {
+    return write_statement<Output, Aggregated, Sized>(scope, name, functor_of(flat), monoid,
+                                                      extents, accesses...);
+  });
+}
+
+/// Replaces every aggregation inside an expression by an access to a statement of its own.
+template <class Backend, class S, class... Ls>
+[[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>&,
+                                              const Access<S, Ls...>& access) {
+  return access;
+}
+template <class Backend, class T>
+[[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>&,
+                                              const Constant<T>& constant) {
+  return constant;
+}
+template <class Backend, class F, class... Es>
+[[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,
+                                              const Apply<F, Es...>& node) {
+  return boost::hana::unpack(node.operands, [&](const auto&... es) {
+    // Braces, for left-to-right order: the order of statements must not depend on the compiler.
+    return Apply<F, decltype(materialise(scope, es))...>{node.op, materialise(scope, es)...};
+  });
+}
+template <class S, class... Ls>
+[[nodiscard]] constexpr auto access_under(const S& symbol, LabelList<Ls...>) {
+  return Access<S, Ls...>(symbol);
+}
+template <class Backend, class Monoid, class Aggregated, class Body>
+[[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,
+                                              const Aggregation<Monoid, Aggregated, Body>& node) {
+  using Output = typename Aggregation<Monoid, Aggregated, Body>::LabelTypes;
+  const Text name = scope.name + "." + to_text(++scope.inner);
+  const auto symbol = lower_statement<Output, Aggregated, LabelList<>>(
+      scope, name, node.monoid, std::vector<Extent>(Output::size, 0), node.body);
+  return access_under(symbol, Output{});
+}
+template <class Backend, class E>
+[[nodiscard]] constexpr auto materialise(LoweringScope<Backend>& scope, const E& expression) {
+  return materialise_node(scope, expression);
+}
+
+template <class Output, class Sized, class Backend, class E>
+[[nodiscard]] constexpr auto lower_top(LoweringScope<Backend>& scope,
+                                       const std::vector<Extent>& extents, const E& expression) {
+  return lower_statement<Output, LabelList<>, Sized>(scope, scope.name, NoAggregation{}, extents,
+                                                     expression);
+}
+template <class Output, class Sized, class Backend, class M, class A, class B>
+[[nodiscard]] constexpr auto lower_top(LoweringScope<Backend>& scope,
+                                       const std::vector<Extent>& extents,
+                                       const Aggregation<M, A, B>& node) {
+  return lower_statement<Output, A, Sized>(scope, scope.name, node.monoid, extents, node.body);
+}
+
+/// Lowers `let<name>(Output) = expression`.
+template <class Output, class Sized, class E>
+[[nodiscard]] constexpr auto lower(std::string_view name, const std::vector<Extent>& extents,
+                                   const E& expression, const std::source_location& where) {
+  auto* const state = expression.program();
+  static_assert(!std::is_null_pointer_v<decltype(expression.program())>,
+                "EinDecomp: the statement reads no tensor; a constant is not an EinSum");
+  Transaction transaction(*state);
+  LoweringScope scope{state, state->graph.unused_name(name), where};
+  const auto symbol = lower_top<Output, Sized>(scope, extents, expression);
+  transaction.commit();
+  return symbol;
+}
+
+}  // namespace eindecomp::detail

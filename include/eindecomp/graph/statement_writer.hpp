@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Writes one statement of known operators into a program, after the rewrites its algebra allows.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "eindecomp/graph/contraction_order.hpp"
+#include "eindecomp/graph/program.hpp"
+
+namespace eindecomp::detail {
+
+/// The element type a join of elements Ts has, as stored.
+template <class Join, class... Ts>
+using JoinResult = Stored<std::decay_t<std::invoke_result_t<const Join&, const Ts&...>>>;
+
+/// Takes back what was written to a program unless told that all went well.
+template <class Backend>
+class Transaction {
+ public:
+  constexpr explicit Transaction(ProgramState<Backend>& state)
+      : m_state(state), m_vertices(state.graph.vertices.size()), m_labels(state.graph.labels.size()) {}
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  constexpr ~Transaction() {
+    if (m_committed) return;
+    m_state.graph.vertices.resize(m_vertices);
+    m_state.graph.labels.resize(m_labels);
+    m_state.launchers.resize(m_vertices);
+  }
+  constexpr void commit() { m_committed = true; }
+
+ private:
+  ProgramState<Backend>& m_state;
+  std::size_t m_vertices;
+  std::size_t m_labels;
+  bool m_committed = false;
+};
+
+/// Names one operator signature, for type_tag.
+template <class Join, class Monoid, class... Ts>
+struct Signature;
+
+/// ⊗ without the scalar that only the last of several joins applies.
+template <class Join>
+struct UnscaledJoin {
+  using type = Join;
+};
+template <class Factor>
+struct UnscaledJoin<ScaledMul<Factor>> {
+  using type = Mul;
+};
+
+/// Whether operands Ts may be joined in any order and aggregated early. Operands of one type only:
+/// promoting early would change what an integer product holds.
+template <class Join, class Monoid, class... Ts>
+struct Rewritable : std::false_type {};
+template <class Join, class Monoid, class T, class... Rest>
+  requires(distributes_over<Join, Monoid> && is_associative_commutative<Join> &&
+           (std::is_same_v<T, Rest> && ...))
+struct Rewritable<Join, Monoid, T, Rest...>
+    : std::bool_constant<std::is_same_v<JoinResult<Join, T, T>, T> &&
+                         std::is_same_v<typename MonoidTraits<Monoid, T>::State, T>> {};
+
+/// Writes statements with join Join and monoid Monoid over operands of elements Ts.
+template <class Backend, class Join, class Monoid, class... Ts>
+class StatementWriter {
+  using BareJoin = typename UnscaledJoin<Join>::type;
+
+ public:
+  /// The type of the statement's final elements.
+  using Result = typename MonoidTraits<Monoid, JoinResult<Join, Ts...>>::Result;
+
+  constexpr StatementWriter(ProgramState<Backend>& state, const Join& join, const Monoid& monoid)
+      : m_state(state), m_join(join), m_monoid(monoid) {}
+
+  /// \returns the vertex that holds the statement's result, an earlier one if it computes the same.
+  constexpr VertexId write(StatementSpec spec) const {
+    if constexpr (Rewritable<BareJoin, Monoid, Ts...>::value) {
+      if (m_state.options.aggregate_private_labels) aggregate_private_labels(spec);
+      if (spec.operands.size() > 2 && m_state.options.order_contractions) {
+        return write_in_order(spec);
+      }
+    }
+    return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
+  }
+
+ private:
+  template <class J, class M, class... Us>
+  constexpr VertexId emit(StatementSpec spec, const J& join, const M& monoid) const {
+    using Joined = JoinResult<J, Us...>;
+    using Traits = MonoidTraits<M, Joined>;
+    spec.op.join = describe(join);
+    spec.op.aggregate = describe(monoid);
+    spec.op.distributive = is_associative_commutative<typename UnscaledJoin<J>::type> &&
+                           distributes_over<typename UnscaledJoin<J>::type, M>;
+    const bool comparable = append_state(join, spec.op.state) && std::is_empty_v<M>;
+    spec.op.type = comparable ? &type_tag<Signature<J, M, Us...>> : nullptr;
+    spec.element = element_type<typename Traits::Result>();
+    spec.partial = element_type<typename Traits::State>();
+
+    EinGraph& graph = m_state.graph;
+    const VertexId v = graph.add_statement(spec);
+    if (m_state.options.share_subexpressions) {
+      const VertexId same = graph.find_same_statement(v);
+      if (same != v) {
+        graph.vertices.pop_back();
+        return same;
+      }
+    }
+    m_state.launchers.resize(static_cast<std::size_t>(graph.size()));
+    m_state.launchers.back() = Backend::template make<J, M, Us...>(join, monoid);
+    return v;
+  }
+
+  [[nodiscard]] static constexpr bool in_output(const StatementSpec& spec, std::string_view name) {
+    for (const auto& out : spec.output) {
+      if (out.label == name) return true;
+    }
+    return false;
+  }
+
+  /// Replaces every operand that alone has an aggregated label by its own aggregation.
+  constexpr void aggregate_private_labels(StatementSpec& spec) const {
+    if (spec.operands.size() < 2) return;
+    // The rules first, on the statement as the user wrote it.
+    check_labels(m_state.graph, spec, spec.name);
+    for (std::size_t o = 0; o < spec.operands.size(); ++o) {
+      StatementSpec inner;
+      bool has_private = false;
+      for (std::string_view name : spec.operands[o].labels) {
+        bool is_private = !in_output(spec, name);
+        for (std::size_t p = 0; p < spec.operands.size() && is_private; ++p) {
+          is_private = p == o || find_name(spec.operands[p].labels, name) < 0;
+        }
+        has_private = has_private || is_private;
+        bool named = is_private;
+        for (const auto& out : inner.output) named = named || out.label == name;
+        if (!named) inner.output.push_back({name, 0});
+      }
+      if (!has_private) continue;
+      inner.name = spec.name + ".private" + to_text(static_cast<long long>(o));
+      inner.operands.push_back(spec.operands[o]);
+      inner.where = spec.where;
+      write_aggregated(spec.operands[o], inner);
+    }
+  }
+
+  constexpr void write_aggregated(StatementSpec::OperandSpec& operand,
+                                  const StatementSpec& inner) const {
+    using T = std::tuple_element_t<0, std::tuple<Ts...>>;
+    operand.vertex = emit<Identity, Monoid, T>(inner, Identity{}, m_monoid);
+    operand.labels.clear();
+    for (const auto& out : inner.output) operand.labels.push_back(out.label);
+  }
+
+  /// Joins the operands two at a time.
+  constexpr VertexId write_in_order(const StatementSpec& spec) const {
+    using T = std::tuple_element_t<0, std::tuple<Ts...>>;
+    check_labels(m_state.graph, spec, spec.name);
+    // The label algebra of the whole statement, extents checked: a graph of its own says it all.
+    EinGraph whole = m_state.graph;
+    const Vertex v = whole[whole.add_statement(spec)];
+    if (v.labels.size() > static_cast<std::size_t>(max_ordered_labels)) {
+      return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
+    }
+    std::vector<LabelSet> sets;
+    for (const Operand& operand : v.operands) {
+      LabelSet set = 0;
+      for (int l : operand.labels) set |= LabelSet{1} << l;
+      sets.push_back(set);
+    }
+    LabelSet output = 0;
+    for (int l : v.output) output |= LabelSet{1} << l;
+    const ContractionOrder order = contraction_order(sets, output, v.extents);
+
+    std::vector<StatementSpec::OperandSpec> open = spec.operands;
+    for (std::size_t k = 0; k < order.pairs.size(); ++k) {
+      const auto [a, b] = order.pairs[k];
+      const auto at_a = static_cast<std::size_t>(a);
+      const auto at_b = static_cast<std::size_t>(b);
+      StatementSpec pair;
+      pair.operands.push_back(open[at_a]);
+      pair.operands.push_back(open[at_b]);
+      pair.where = spec.where;
+      const bool last = k + 1 == order.pairs.size();
+      if (last) {
+        pair.name = spec.name;
+        pair.output = spec.output;
+      } else {
+        pair.name = spec.name + ".join" + to_text(static_cast<long long>(k));
+        LabelSet needed = output;
+        for (std::size_t o = 0; o < sets.size(); ++o) {
+          if (o != at_a && o != at_b) needed |= sets[o];
+        }
+        const LabelSet kept = (sets[at_a] | sets[at_b]) & needed;
+        for (std::size_t l = 0; l < v.labels.size(); ++l) {
+          if ((kept >> l & 1U) != 0) {
+            pair.output.push_back({label_name(v.labels[l], whole), 0});
+          }
+        }
+        sets.push_back(kept);
+      }
+      // An operand that was joined is needed no more.
+      const LabelSet joined = sets[at_a] | sets[at_b];
+      const bool aggregates = last ? (joined & ~output) != 0 : (joined & ~sets.back()) != 0;
+      sets[at_a] = sets[at_b] = 0;
+      const VertexId result = last ? emit_pair<Join, T>(pair, m_join, aggregates)
+                                   : emit_pair<BareJoin, T>(pair, BareJoin{}, aggregates);
+      if (last) return result;
+      StatementSpec::OperandSpec operand{result, {}};
+      for (const auto& out : pair.output) operand.labels.push_back(out.label);
+      open.push_back(operand);
+    }
+    return -1;  // not reached: there are at least two operands
+  }
+
+  [[nodiscard]] static constexpr std::string_view label_name(LabelId label,
+                                                               const EinGraph& graph) {
+    return graph.labels[static_cast<std::size_t>(label)].name;
+  }
+
+  template <class J, class T>
+  constexpr VertexId emit_pair(const StatementSpec& pair, const J& join, bool aggregates) const {
+    return aggregates ? emit<J, Monoid, T, T>(pair, join, m_monoid)
+                      : emit<J, NoAggregation, T, T>(pair, join, NoAggregation{});
+  }
+
+  ProgramState<Backend>& m_state;
+  const Join& m_join;
+  const Monoid& m_monoid;
+};
+
+}  // namespace eindecomp::detail
