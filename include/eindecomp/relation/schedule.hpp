@@ -28,12 +28,14 @@ struct Buffer {
   std::int64_t offset = 0;  ///< of scratch, within the arena
   int first = 0;            ///< step before which it is first written
   int last = 0;             ///< step after which its memory may be reused
+  constexpr bool operator==(const Buffer&) const = default;
 };
 
 /// A box of a buffer, in the tensor's coordinates.
 struct Region {
   int buffer = -1;  ///< index into RankSchedule::buffers
   Box box;
+  constexpr bool operator==(const Region&) const = default;
 };
 
 /// Elements copied between two buffers of the rank.
@@ -41,6 +43,7 @@ struct Copy {
   int from = -1;
   int to = -1;
   Box box;
+  constexpr bool operator==(const Copy&) const = default;
 };
 
 /// Elements exchanged with one other rank: the regions one after another, each dense in row-major
@@ -50,6 +53,7 @@ struct Message {
   std::vector<Region> regions;
   Extent words = 0;           ///< elements
   std::int64_t staging = -1;  ///< offset in the arena of the packed message
+  constexpr bool operator==(const Message&) const = default;
 };
 
 /// One kernel call: the domain's box of labels, operands by buffer.
@@ -59,6 +63,7 @@ struct KernelCall {
   int output = -1;            ///< a buffer that contains the box the call writes
   bool accumulate = false;    ///< combine with what an earlier call left in the output
   bool finish = false;        ///< write final elements, not accumulators
+  constexpr bool operator==(const KernelCall&) const = default;
 };
 
 /// Accumulators that become final elements of a stored block: combined in the order of `parts`,
@@ -66,9 +71,13 @@ struct KernelCall {
 struct Aggregation {
   Region target;              ///< in a buffer of final elements
   std::vector<Region> parts;  ///< of buffers of accumulators; the same box each
+  constexpr bool operator==(const Aggregation&) const = default;
 };
 
-/// One statement on one rank, in this order.
+/// One statement on one rank, in this order. Lists of messages are sorted by tensor, then by peer,
+/// one message for each: the messages between two ranks come in one order on both. All of a step's
+/// messages have places of their own. Copies run one after another, after the receives: they may
+/// read what the step received or copied before.
 struct Step {
   VertexId statement = -1;
   std::vector<Message> receives;  ///< operands from other ranks
@@ -78,6 +87,7 @@ struct Step {
   std::vector<Message> partial_receives;  ///< accumulators from other ranks
   std::vector<Message> partial_sends;
   std::vector<Aggregation> aggregations;
+  constexpr bool operator==(const Step&) const = default;
 };
 
 /// Everything one rank holds and does.
@@ -91,6 +101,7 @@ struct RankSchedule {
 
   /// The most bytes of tensors the rank holds at any time.
   [[nodiscard]] std::int64_t peak_bytes() const { return arena_bytes + result_bytes + input_bytes; }
+  constexpr bool operator==(const RankSchedule&) const = default;
 };
 
 }  // namespace eindecomp

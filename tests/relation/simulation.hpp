@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Runs the schedules of all ranks in memory, watching every access, and evaluates programs
+/// directly to compare with.
+///
+/// Elements are residues modulo a prime, so that results are exact whatever the order. A call
+/// computes x = 3 + sum_o (o+2) X_o + prod_o (X_o + o). Accumulators are: the sum of x; or the
+/// same, finished by a scaling, so that an accumulator is no final element; or the pair of the sums
+/// of x and of its square, so that it even has another size.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/task_graph.hpp"
+#include "support.hpp"
+
+namespace relation_test {
+
+using eindecomp::Box;
+using eindecomp::Buffer;
+using eindecomp::Message;
+using eindecomp::RankSchedule;
+using eindecomp::Region;
+using eindecomp::Step;
+
+using Value = std::int64_t;
+using Accumulator = std::array<Value, 2>;
+inline constexpr Value prime = 10007;
+
+inline Value join(const std::vector<Value>& x) {
+  Value sum = 3;
+  Value product = 1;
+  for (std::size_t o = 0; o < x.size(); ++o) {
+    sum += static_cast<Value>(o + 2) * x[o];
+    product = product * (x[o] + static_cast<Value>(o)) % prime;
+  }
+  return (sum + product) % prime;
+}
+inline Accumulator lift(Value x) { return {x, x * x % prime}; }
+inline Accumulator combine(const Accumulator& a, const Accumulator& b) {
+  return {(a[0] + b[0]) % prime, (a[1] + b[1]) % prime};
+}
+inline Value finish(Algebra algebra, const Accumulator& a) {
+  if (algebra == Algebra::sum) return a[0];
+  if (algebra == Algebra::sum_then_scale) return (7 * a[0] + 1) % prime;
+  return (a[0] + 5 * a[1]) % prime;
+}
+
+/// Visits the indices of a box in row-major order.
+template <class Visit>
+void for_each_index(const Box& box, Visit&& visit) {
+  if (box.empty()) return;
+  std::vector<Extent> index = box.lo;
+  while (true) {
+    visit(index);
+    std::size_t k = index.size();
+    while (k > 0 && ++index[k - 1] == box.hi[k - 1]) {
+      --k;
+      index[k] = box.lo[k];
+    }
+    if (k == 0) return;
+  }
+}
+
+/// The position of an index in a box stored densely, last dimension fastest.
+inline std::size_t position(const Box& box, const std::vector<Extent>& index) {
+  Extent n = 0;
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    n = n * (box.hi[k] - box.lo[k]) + (index[k] - box.lo[k]);
+  }
+  return static_cast<std::size_t>(n);
+}
+
+inline std::vector<Extent> pick(const std::vector<Extent>& index, const std::vector<int>& labels) {
+  std::vector<Extent> picked;
+  for (int l : labels) picked.push_back(index[at(l)]);
+  return picked;
+}
+
+/// All tensors of the program, whole, evaluated as written.
+inline std::vector<std::vector<Value>> evaluate(const RandomProgram& program) {
+  const EinGraph& graph = program.graph;
+  std::vector<std::vector<Value>> tensors;
+  for (VertexId i = 0; i < graph.size(); ++i) {
+    const Vertex& v = graph[i];
+    const auto size = static_cast<std::size_t>(v.size());
+    std::vector<Value> values(size);
+    if (v.is_input()) {
+      for (std::size_t e = 0; e < size; ++e) {
+        values[e] = static_cast<Value>((e * e * 31 + e * 17 + at(i) * 101 + 5) % 997);
+      }
+    } else {
+      std::vector<Accumulator> sums(size, Accumulator{0, 0});
+      for_each_index(Box::whole(v.extents), [&](const std::vector<Extent>& index) {
+        std::vector<Value> x;
+        for (const auto& o : v.operands) {
+          const Box whole = Box::whole(graph[o.vertex].bound);
+          x.push_back(tensors[at(o.vertex)][position(whole, pick(index, o.labels))]);
+        }
+        Accumulator& sum = sums[position(Box::whole(v.bound), pick(index, v.output))];
+        sum = combine(sum, lift(join(x)));
+      });
+      for (std::size_t e = 0; e < size; ++e) values[e] = finish(program.algebra[at(i)], sums[e]);
+    }
+    tensors.push_back(std::move(values));
+  }
+  return tensors;
+}
+
+/// One rank's memory. Every 8-byte word of the arena knows who owns it and whether it was written.
+class SimulatedRank {
+ public:
+  SimulatedRank(const RandomProgram& program, const RankSchedule& schedule,
+                const std::vector<std::vector<Value>>& tensors)
+      : m_program(program),
+        m_schedule(schedule),
+        m_arena(static_cast<std::size_t>(schedule.arena_bytes / 8)) {
+    std::int64_t results = 0;
+    std::int64_t inputs = 0;
+    for (const Buffer& b : schedule.buffers) {
+      const std::int64_t element = b.partial && words_per(b) == 2 ? 16 : 8;
+      CHECK(b.bytes == b.box.size() * element);
+      CHECK(b.first <= b.last);
+      std::vector<Word> own;
+      if (b.role == Buffer::Role::input) {
+        inputs += b.bytes;
+        const Box whole = Box::whole(program.graph[b.tensor].bound);
+        for_each_index(b.box, [&](const std::vector<Extent>& index) {
+          own.push_back({tensors[at(b.tensor)][position(whole, index)], 0, true});
+        });
+      } else if (b.role == Buffer::Role::result) {
+        results += b.bytes;
+        own.resize(static_cast<std::size_t>(b.bytes / 8));
+      }
+      m_own.push_back(std::move(own));
+    }
+    CHECK(results == schedule.result_bytes);
+    CHECK(inputs == schedule.input_bytes);
+    CHECK(schedule.peak_bytes() == schedule.arena_bytes + results + inputs);
+  }
+
+  /// Scratch that lives from this step on, and the step's messages, take their places.
+  void begin(int s) {
+    for (std::size_t b = 0; b < m_schedule.buffers.size(); ++b) {
+      const Buffer& buffer = m_schedule.buffers[b];
+      if (buffer.role == Buffer::Role::scratch && buffer.first == s) {
+        claim(buffer.offset, buffer.bytes, static_cast<int>(b));
+      }
+    }
+    int owner = -2;
+    for_each_message(s, [&](const Message& m) { claim(m.staging, staging_bytes(m), owner--); });
+  }
+
+  void end(int s) {
+    for (const Buffer& b : m_schedule.buffers) {
+      if (b.role == Buffer::Role::scratch && b.last == s) release(b.offset, b.bytes);
+    }
+    for_each_message(s, [&](const Message& m) { release(m.staging, staging_bytes(m)); });
+  }
+
+  std::vector<Value> pack(const Message& m) {
+    std::vector<Value> packed;
+    Extent words = 0;
+    for (const Region& r : m.regions) {
+      words += r.box.size();
+      for_each_index(r.box, [&](const std::vector<Extent>& index) {
+        for (int c = 0; c < words_per(buffer(r.buffer)); ++c) {
+          packed.push_back(read(r.buffer, index, c));
+        }
+      });
+    }
+    CHECK(words == m.words);
+    CHECK(m.words > 0);
+    return packed;
+  }
+
+  void unpack(const Message& m, const std::vector<Value>& packed) {
+    std::size_t next = 0;
+    for (const Region& r : m.regions) {
+      for_each_index(r.box, [&](const std::vector<Extent>& index) {
+        for (int c = 0; c < words_per(buffer(r.buffer)); ++c) {
+          write(r.buffer, index, c, packed.at(next++));
+        }
+      });
+    }
+    CHECK(next == packed.size());
+  }
+
+  void copy_and_call(const Step& step) {
+    for (const eindecomp::Copy& copy : step.copies) {
+      for_each_index(copy.box, [&](const std::vector<Extent>& index) {
+        write(copy.to, index, 0, read(copy.from, index, 0));
+      });
+    }
+    const Vertex& v = m_program.graph[step.statement];
+    const Algebra algebra = m_program.algebra[at(step.statement)];
+    for (const eindecomp::KernelCall& call : step.calls) {
+      REQUIRE(call.operands.size() == v.operands.size());
+      CHECK(!(call.finish && call.accumulate));
+      std::map<std::vector<Extent>, Accumulator> sums;
+      for_each_index(call.domain, [&](const std::vector<Extent>& index) {
+        std::vector<Value> x;
+        for (std::size_t o = 0; o < v.operands.size(); ++o) {
+          CHECK(buffer(call.operands[o]).tensor == v.operands[o].vertex);
+          CHECK(!buffer(call.operands[o]).partial);
+          x.push_back(read(call.operands[o], pick(index, v.operands[o].labels), 0));
+        }
+        const auto [sum, fresh] = sums.try_emplace(pick(index, v.output), Accumulator{0, 0});
+        sum->second = combine(sum->second, lift(join(x)));
+      });
+      CHECK(buffer(call.output).tensor == step.statement);
+      CHECK(buffer(call.output).partial == !call.finish);
+      for (const auto& [index, sum] : sums) {
+        if (call.finish) {
+          write(call.output, index, 0, relation_test::finish(algebra, sum));
+        } else if (call.accumulate) {
+          write(call.output, index, combine(read_accumulator(call.output, index), sum));
+        } else {
+          write(call.output, index, sum);
+        }
+      }
+    }
+  }
+
+  void aggregate(const Step& step) {
+    for (const eindecomp::Aggregation& a : step.aggregations) {
+      REQUIRE(!a.parts.empty());
+      for_each_index(a.target.box, [&](const std::vector<Extent>& index) {
+        Accumulator sum{0, 0};
+        for (const Region& part : a.parts) {
+          CHECK(part.box == a.target.box);
+          sum = combine(sum, read_accumulator(part.buffer, index));
+        }
+        CHECK(!buffer(a.target.buffer).partial);
+        write(a.target.buffer, index, 0,
+              relation_test::finish(m_program.algebra[at(step.statement)], sum));
+      });
+    }
+  }
+
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_schedule.buffers.at(at(b)); }
+  [[nodiscard]] std::int64_t highest() const { return m_highest; }
+
+  Value read(int b, const std::vector<Extent>& index, int component) {
+    Word& w = word(b, index, component);
+    CHECK(w.written);
+    return w.value;
+  }
+
+ private:
+  struct Word {
+    Value value = 0;
+    int owner = -1;
+    bool written = false;
+  };
+
+  [[nodiscard]] int words_per(const Buffer& b) const {
+    return b.partial && m_program.algebra[at(b.tensor)] == Algebra::pair ? 2 : 1;
+  }
+  [[nodiscard]] std::int64_t staging_bytes(const Message& m) const {
+    return m.words * 8 * words_per(buffer(m.regions.front().buffer));
+  }
+
+  template <class Visit>
+  void for_each_message(int s, Visit&& visit) {
+    const Step& step = m_schedule.steps[at(s)];
+    for (const auto* list :
+         {&step.receives, &step.sends, &step.partial_receives, &step.partial_sends}) {
+      for (const Message& m : *list) visit(m);
+    }
+  }
+
+  void claim(std::int64_t offset, std::int64_t bytes, int owner) {
+    CHECK(offset % 64 == 0);
+    REQUIRE(offset >= 0);
+    REQUIRE(offset + bytes <= m_schedule.arena_bytes);
+    m_highest = std::max(m_highest, (offset + bytes + 63) / 64 * 64);
+    for (std::int64_t w = offset / 8; w < (offset + bytes) / 8; ++w) {
+      Word& word = m_arena[static_cast<std::size_t>(w)];
+      CHECK(word.owner == -1);  // else two live buffers overlap
+      word = {0, owner, false};
+    }
+  }
+  void release(std::int64_t offset, std::int64_t bytes) {
+    for (std::int64_t w = offset / 8; w < (offset + bytes) / 8; ++w) {
+      m_arena[static_cast<std::size_t>(w)] = Word{};
+    }
+  }
+
+  Word& word(int b, const std::vector<Extent>& index, int component) {
+    const Buffer& buf = buffer(b);
+    REQUIRE(buf.box.contains({index, plus_one(index)}));
+    const std::size_t w = position(buf.box, index) * at(words_per(buf)) + at(component);
+    if (buf.role != Buffer::Role::scratch) return m_own[at(b)].at(w);
+    Word& found = m_arena.at(static_cast<std::size_t>(buf.offset / 8) + w);
+    CHECK(found.owner == b);  // else it is not alive in this step
+    return found;
+  }
+  static std::vector<Extent> plus_one(std::vector<Extent> index) {
+    for (Extent& i : index) ++i;
+    return index;
+  }
+
+  void write(int b, const std::vector<Extent>& index, int component, Value value) {
+    Word& w = word(b, index, component);
+    w.value = value;
+    w.written = true;
+  }
+  void write(int b, const std::vector<Extent>& index, const Accumulator& a) {
+    for (int c = 0; c < words_per(buffer(b)); ++c) write(b, index, c, a[at(c)]);
+  }
+  Accumulator read_accumulator(int b, const std::vector<Extent>& index) {
+    CHECK(buffer(b).partial);
+    Accumulator a{0, 0};
+    for (int c = 0; c < words_per(buffer(b)); ++c) a[at(c)] = read(b, index, c);
+    return a;
+  }
+
+  const RandomProgram& m_program;
+  const RankSchedule& m_schedule;
+  std::vector<Word> m_arena;
+  std::vector<std::vector<Word>> m_own;  ///< of inputs and results
+  std::int64_t m_highest = 0;
+};
+
+/// Runs the schedules, and compares every stored element of every result with the direct
+/// evaluation, and the words received with those of the task graph.
+inline void check_run(const RandomProgram& program, const std::vector<RankSchedule>& schedules,
+                      const eindecomp::TaskGraph& tasks) {
+  const EinGraph& graph = program.graph;
+  const std::vector<std::vector<Value>> tensors = evaluate(program);
+  std::vector<SimulatedRank> ranks;
+  ranks.reserve(schedules.size());
+  for (const RankSchedule& s : schedules) ranks.emplace_back(program, s, tensors);
+
+  std::map<std::pair<int, int>, std::vector<std::vector<Value>>> wires;
+  std::vector<Extent> received(schedules.size(), 0);
+  std::map<std::pair<int, int>, Extent> pairs;
+  const auto exchange = [&](int s, auto sends, auto receives) {
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      for (const Message& m : schedules[r].steps[at(s)].*sends) {
+        REQUIRE(m.peer != static_cast<int>(r));
+        wires[{static_cast<int>(r), m.peer}].push_back(ranks[r].pack(m));
+      }
+    }
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      for (const Message& m : schedules[r].steps[at(s)].*receives) {
+        auto& wire = wires[{m.peer, static_cast<int>(r)}];
+        REQUIRE(!wire.empty());
+        ranks[r].unpack(m, wire.front());
+        wire.erase(wire.begin());
+        received[r] += m.words;
+        pairs[{m.peer, static_cast<int>(r)}] += m.words;
+      }
+    }
+    for (const auto& [ends, wire] : wires) CHECK(wire.empty());
+  };
+
+  const int steps = static_cast<int>(tasks.statements.size());
+  for (const RankSchedule& s : schedules) REQUIRE(s.steps.size() == at(steps));
+  for (int s = 0; s < steps; ++s) {
+    for (SimulatedRank& r : ranks) r.begin(s);
+    exchange(s, &Step::sends, &Step::receives);
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+      ranks[r].copy_and_call(schedules[r].steps[at(s)]);
+    exchange(s, &Step::partial_sends, &Step::partial_receives);
+    for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].aggregate(schedules[r].steps[at(s)]);
+    for (SimulatedRank& r : ranks) r.end(s);
+  }
+
+  CHECK(received == tasks.received);
+  std::map<std::pair<int, int>, Extent> predicted;
+  for (const auto& p : tasks.pairs) predicted[{p.from, p.to}] = p.words;
+  CHECK(pairs == predicted);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    CHECK(ranks[r].highest() == schedules[r].arena_bytes);
+  }
+
+  // Every element of every input and result is stored exactly once, and right.
+  std::vector<std::vector<int>> seen;
+  for (const auto& t : tensors) seen.emplace_back(t.size(), 0);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    for (std::size_t b = 0; b < schedules[r].buffers.size(); ++b) {
+      const Buffer& buffer = schedules[r].buffers[b];
+      if (buffer.role == Buffer::Role::scratch) continue;
+      const Box whole = Box::whole(graph[buffer.tensor].bound);
+      for_each_index(buffer.box, [&](const std::vector<Extent>& index) {
+        const std::size_t e = position(whole, index);
+        ++seen[at(buffer.tensor)][e];
+        CHECK(ranks[r].read(static_cast<int>(b), index, 0) == tensors[at(buffer.tensor)][e]);
+      });
+    }
+  }
+  const std::vector<VertexId> results = graph.results();
+  const std::set<VertexId> kept(results.begin(), results.end());
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    const int times = graph[v].is_input() || kept.count(v) != 0 ? 1 : 0;
+    CHECK(seen[at(v)] == std::vector<int>(seen[at(v)].size(), times));
+  }
+}
+
+/// Words per rank counted element by element, from the definition: of the operands, the elements of
+/// the boxes its calls need that it neither stores nor received before; of the results, per stored
+/// element, the other ranks with calls that contribute to it.
+inline std::vector<Extent> words_by_definition(const EinGraph& graph, const Placement& placement,
+                                               int ranks) {
+  const int workers = placement.mesh.workers();
+  const auto part_of = [&](const std::vector<int>& list, int worker) {
+    const std::vector<int> c = eindecomp::coordinates(placement.mesh, worker);
+    Extent part = 0;
+    for (int axis : list) part = part * placement.mesh.axes[at(axis)] + c[at(axis)];
+    return part;
+  };
+  // The worker's box under axis lists; empty if it is not at coordinate 0 of an idle axis.
+  const auto box_of = [&](const AxisLists& lists, const std::vector<Extent>& extents, int worker) {
+    std::vector<int> idle = eindecomp::coordinates(placement.mesh, worker);
+    Box box{extents, extents};
+    for (std::size_t l = 0; l < lists.size(); ++l) {
+      Extent d = 1;
+      for (int axis : lists[l]) {
+        idle[at(axis)] = 0;
+        d *= placement.mesh.axes[at(axis)];
+      }
+      box.lo[l] = part_of(lists[l], worker) * extents[l] / d;
+      box.hi[l] = (part_of(lists[l], worker) + 1) * extents[l] / d;
+    }
+    const bool has = std::all_of(idle.begin(), idle.end(), [](int c) { return c == 0; });
+    return std::pair{has, box};
+  };
+  const auto rank_of_worker = [&](int w) { return ranks >= workers ? w : w * ranks / workers; };
+
+  std::vector<std::vector<std::set<std::size_t>>> held(
+      at(ranks), std::vector<std::set<std::size_t>>(graph.vertices.size()));
+  const auto store = [&](VertexId v) {
+    for (int w = 0; w < workers; ++w) {
+      const auto [has, box] = box_of(placement.stored[at(v)], graph[v].bound, w);
+      if (!has) continue;
+      for_each_index(box, [&](const std::vector<Extent>& index) {
+        held[at(rank_of_worker(w))][at(v)].insert(position(Box::whole(graph[v].bound), index));
+      });
+    }
+  };
+  std::vector<Extent> words(at(ranks), 0);
+  for (VertexId i = 0; i < graph.size(); ++i) {
+    const Vertex& v = graph[i];
+    if (!v.is_input()) {
+      std::vector<std::set<int>> contributors(static_cast<std::size_t>(v.size()));
+      for (int w = 0; w < workers; ++w) {
+        const auto [has, box] = box_of(placement.calls[at(i)], v.extents, w);
+        if (!has) continue;
+        const int rank = rank_of_worker(w);
+        for (const auto& o : v.operands) {
+          const Box need{pick(box.lo, o.labels), pick(box.hi, o.labels)};
+          for_each_index(need, [&](const std::vector<Extent>& index) {
+            const auto e = position(Box::whole(graph[o.vertex].bound), index);
+            if (held[at(rank)][at(o.vertex)].insert(e).second) ++words[at(rank)];
+          });
+        }
+        for_each_index({pick(box.lo, v.output), pick(box.hi, v.output)},
+                       [&](const std::vector<Extent>& index) {
+                         contributors[position(Box::whole(v.bound), index)].insert(rank);
+                       });
+      }
+      store(i);
+      for (int r = 0; r < ranks; ++r) {
+        for (std::size_t e : held[at(r)][at(i)]) {
+          words[at(r)] += static_cast<Extent>(contributors[e].size()) -
+                          static_cast<Extent>(contributors[e].count(r));
+        }
+      }
+    } else {
+      store(i);
+    }
+  }
+  return words;
+}
+
+}  // namespace relation_test
