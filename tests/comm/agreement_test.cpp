@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "eindecomp/comm/agreement.hpp"
+#include "eindecomp/comm/mpi_communicator.hpp"
+
+namespace ein = eindecomp;
+using ein::comm::MpiCommunicator;
+
+namespace {
+
+/// The message of the Error that `work` throws; empty if it throws none.
+template <class Work>
+std::string message(const Work& work) {
+  try {
+    work();
+  } catch (const ein::Error& e) {
+    return e.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("ranks that are all well agree") {
+  MpiCommunicator group(MPI_COMM_WORLD, "test");
+  for (int i = 0; i < 3; ++i) {
+    CHECK(message([&] { ein::comm::agree(group, std::nullopt, {{"programs", "", 7}}); }).empty());
+  }
+}
+
+TEST_CASE("one rank's failure is every rank's, with its number and its reason") {
+  MpiCommunicator group(MPI_COMM_WORLD, "test");
+  const int last = group.size() - 1;
+  const std::string text = message([&] {
+    ein::comm::agree_on(group, [&] {
+      if (group.rank() == last) throw std::runtime_error("EinDecomp: extent 5 of X is wrong");
+    });
+  });
+  CHECK(text == "EinDecomp: rank " + std::to_string(last) + " of " + std::to_string(group.size()) +
+                    ": extent 5 of X is wrong");
+  // The communicator is still good.
+  CHECK_NOTHROW(ein::comm::agree(group, std::nullopt));
+}
+
+TEST_CASE("equal reasons are told once, different ones all") {
+  MpiCommunicator group(MPI_COMM_WORLD, "test");
+  if (group.size() < 4) return;
+  const std::string text = message([&] {
+    ein::comm::agree_on(group, [&] {
+      if (group.rank() == 1) throw std::runtime_error("memory");
+      if (group.rank() != 2) throw std::runtime_error("extents");
+    });
+  });
+  CHECK(text.find(": extents; rank 1 of ") != std::string::npos);
+  CHECK(text.find("ranks 0") != std::string::npos);
+  CHECK(text.find(": memory") != std::string::npos);
+}
+
+TEST_CASE("ranks that hold different things are told who differs") {
+  MpiCommunicator group(MPI_COMM_WORLD, "test");
+  const std::uint64_t mine = group.rank() == group.size() - 1 ? 1 : 2;
+  const std::string text = message([&] {
+    ein::comm::agree(group, std::nullopt, {{"a", "", 5}, {"programs", "do so", mine}});
+  });
+  if (group.size() == 1) {
+    CHECK(text.empty());
+  } else if (group.size() == 4) {
+    CHECK(text ==
+          "EinDecomp: ranks hold different programs (ranks 0, 1 and 2 share one; rank 3 has one); "
+          "do so");
+  } else {
+    CHECK(text.find("different programs") != std::string::npos);
+    CHECK(text.find("rank " + std::to_string(group.size() - 1) + " has one") != std::string::npos);
+  }
+}
+
+TEST_CASE("a communicator that cannot be used is refused by name") {
+  CHECK(message([] { MpiCommunicator group(MPI_COMM_NULL, "test"); }).find("MPI_COMM_NULL") !=
+        std::string::npos);
+}
+
+TEST_CASE("the duplicate has a name and a handler of its own") {
+  MPI_Comm user = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &user);
+  MPI_Comm_set_errhandler(user, MPI_ERRORS_ARE_FATAL);
+  {
+    MpiCommunicator group(user, "EinDecomp test");
+    char name[MPI_MAX_OBJECT_NAME] = {};
+    int length = 0;
+    MPI_Comm_get_name(group.get(), name, &length);
+    CHECK(std::string(name) == "EinDecomp test");
+    int same = MPI_IDENT;
+    MPI_Comm_compare(user, group.get(), &same);
+    CHECK(same == MPI_CONGRUENT);
+    // An error comes back as an Error although the user's handler would end the program.
+    double x = 0;
+    const std::string text = message([&] { group.send(group.size() + 5, &x, 1, 8, 0); });
+    CHECK(text.find("MPI_Isend failed") != std::string::npos);
+  }
+  MPI_Comm_free(&user);
+}
+
+TEST_CASE("texts of any length come from every rank in order") {
+  MpiCommunicator group(MPI_COMM_WORLD, "test");
+  const auto text_of = [](int rank) {
+    return std::string(static_cast<std::size_t>(rank * 1000), static_cast<char>('a' + rank));
+  };
+  const std::vector<std::string> texts = group.all_gather(text_of(group.rank()));
+  REQUIRE(static_cast<int>(texts.size()) == group.size());
+  for (int r = 0; r < group.size(); ++r) CHECK(texts[static_cast<std::size_t>(r)] == text_of(r));
+}
