@@ -9,12 +9,12 @@
 #include <numeric>
 #include <source_location>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
@@ -107,7 +107,7 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
     const std::source_location& where = std::source_location::current()) {
   constexpr std::string_view role = "batch";
   if (std::ranges::none_of(graph.labels, [=](const LabelInfo& l) { return l.role == role; })) {
-    std::string names;
+    Text names;
     for (const LabelInfo& label : graph.labels) names += (names.empty() ? "" : ", ") + label.name;
     detail::fail(
         "the strategy data_parallel has nothing to cut (no label of the program has the "

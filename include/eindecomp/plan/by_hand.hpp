@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <source_location>
-#include <string>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/options.hpp"
@@ -19,8 +19,8 @@ namespace eindecomp {
 namespace detail {
 
 /// The names of a statement's labels: `i, j, k`.
-[[nodiscard]] constexpr std::string label_names(const EinGraph& graph, const Vertex& v) {
-  std::string names;
+[[nodiscard]] constexpr Text label_names(const EinGraph& graph, const Vertex& v) {
+  Text names;
   for (LabelId label : v.labels) {
     names += (names.empty() ? "" : ", ") + graph.labels[static_cast<std::size_t>(label)].name;
   }
@@ -45,8 +45,8 @@ namespace detail {
   const Vertex& v = graph[statement];
   PartitionVector d(v.labels.size(), 0);
   for (const LabelParts& part : given.parts) {
-    const std::string cut = "label '" + part.label + "' of statement '" + v.name +
-                            "' is cut into " + to_text(part.parts) + " parts by hand ";
+    const Text cut = "label '" + part.label + "' of statement '" + v.name + "' is cut into " +
+                     to_text(part.parts) + " parts by hand ";
     const int position = label_position(graph, v, part.label);
     if (position < 0) {
       fail(cut + "(the statement has no such label); its labels are " + label_names(graph, v),

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <source_location>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>

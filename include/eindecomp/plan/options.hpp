@@ -5,29 +5,29 @@
 
 #include <bit>
 #include <source_location>
-#include <string>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 
 namespace eindecomp {
 
 /// The parts of one label in a partition vector given by hand.
 struct LabelParts {
-  std::string label;
+  Text label;
   Extent parts = 1;
 };
 
 /// The partition vector of one statement, given by hand. Labels that are not named stay whole.
 struct StatementParts {
-  std::string statement;
+  Text statement;
   std::vector<LabelParts> parts;
 };
 
 /// How an input is to be stored, given by hand: its parts per dimension.
 struct InputParts {
-  std::string input;
+  Text input;
   std::vector<Extent> parts;
 };
 
@@ -39,7 +39,7 @@ struct DecomposeOptions {
   /// The number of processes that share the workers; 0: one per worker. Need not divide anything.
   int ranks = 0;
   /// The name of one of `strategies` (strategy.hpp).
-  std::string strategy = "ein_decomp";
+  Text strategy = "ein_decomp";
   /// For the strategy by_hand, and only for it: the partition vector of every statement, as
   /// `{{"H", {{"i", 4}, {"k", 4}}}, {"R", {{"i", 16}}}}`.
   std::vector<StatementParts> by_hand = {};

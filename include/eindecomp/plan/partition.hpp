@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"

@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
@@ -20,7 +20,9 @@
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/make_schedule.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/task_graph.hpp"
 
 namespace eindecomp {
 namespace detail {
@@ -40,7 +42,7 @@ concept TensorHandle = requires(const T& handle) {
 /// Tensors are named by vertex, by symbol or by name.
 struct Plan {
   EinGraph graph;
-  std::string strategy;     ///< the name of the strategy that chose the partition vectors
+  Text strategy;            ///< the name of the strategy that chose the partition vectors
   int workers = 1;          ///< p
   int ranks = 1;            ///< R; worker w lives on rank w·R/p, or on rank w if R > p
   Partitions partitions;    ///< per vertex; empty for inputs
@@ -64,9 +66,9 @@ struct Plan {
       const std::source_location& where = std::source_location::current()) const {
     const VertexId v = graph.find(name);
     if (v < 0) {
-      std::string names;
+      Text names;
       for (const Vertex& known : graph.vertices) names += (names.empty() ? "" : ", ") + known.name;
-      detail::fail("the plan has no tensor '" + std::string(name) + "' (its tensors are " + names +
+      detail::fail("the plan has no tensor '" + Text(name) + "' (its tensors are " + names +
                        "); name one of them",
                    where);
     }
@@ -106,7 +108,7 @@ struct Plan {
         return partition(tensor, where)[l];
       }
     }
-    detail::fail("tensor '" + v.name + "' has no label '" + std::string(label) +
+    detail::fail("tensor '" + v.name + "' has no label '" + Text(label) +
                      "' (only a statement's own labels are cut); name one of its labels",
                  where);
   }
@@ -142,6 +144,21 @@ struct Plan {
       if (block >= 0) boxes.push_back(blocks.relation().block(block));
     }
     return boxes;
+  }
+
+  /// Every kernel call and every transfer of a run, with the words that it moves: exactly those
+  /// that the run will count. Walks the whole program at every call.
+  [[nodiscard]] TaskGraph tasks() const { return make_task_graph(graph, placement, ranks); }
+
+  /// The bytes of tensors that each rank holds at most: stored inputs and results, received blocks,
+  /// partial results, messages. A run allocates no more for tensors. Walks the whole program at
+  /// every call.
+  [[nodiscard]] std::vector<std::int64_t> peak_bytes() const {
+    std::vector<std::int64_t> bytes;
+    for (const RankSchedule& schedule : make_schedules(graph, placement, ranks)) {
+      bytes.push_back(schedule.peak_bytes());
+    }
+    return bytes;
   }
 
   /// A number that is equal for equal plans, and in all likelihood for no others: graph, partition

@@ -7,13 +7,13 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/fixed_string.hpp"
 #include "eindecomp/core/static_vector.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
@@ -39,6 +39,27 @@ struct StaticSizes {
   }
   for (const LabelInfo& label : graph.labels) sizes.name = std::max(sizes.name, label.name.size());
   return sizes;
+}
+
+/// A callable without state that returns an EinGraph, or a program that has one.
+template <class Program>
+concept StaticProgram =
+    std::is_empty_v<Program> && std::default_initializable<Program> && requires {
+  { Program{}() } -> std::convertible_to<EinGraph>;
+};
+template <class Program>
+concept StaticProgramWithGraph =
+    std::is_empty_v<Program> && std::default_initializable<Program> && requires {
+  { Program{}().graph() } -> std::convertible_to<EinGraph>;
+};
+
+template <StaticProgram Program>
+[[nodiscard]] constexpr EinGraph graph_of(Program program) {
+  return program();
+}
+template <StaticProgramWithGraph Program>
+[[nodiscard]] constexpr EinGraph graph_of(Program program) {
+  return program().graph();
 }
 
 }  // namespace detail
@@ -67,7 +88,7 @@ struct StaticPlan {
     for (std::size_t i = 0; i < size(); ++i) {
       if (text(storage[i].name) == name) return storage[i];
     }
-    detail::fail("the plan has no statement '" + std::string(name) + "'; name one that it has");
+    detail::fail("the plan has no statement '" + Text(name) + "'; name one that it has");
   }
 
   /// The parts that a statement cuts a label into. \throws Error if there is no such label.
@@ -76,7 +97,7 @@ struct StaticPlan {
     for (std::size_t l = 0; l < found.labels.size(); ++l) {
       if (text(found.labels[l]) == label) return found.partition[l];
     }
-    detail::fail("statement '" + std::string(statement) + "' has no label '" + std::string(label) +
+    detail::fail("statement '" + Text(statement) + "' has no label '" + Text(label) +
                  "'; name one that it has");
   }
 
@@ -89,19 +110,18 @@ struct StaticPlan {
 /// \tparam Workers   p, a power of two.
 /// \tparam Strategy  one of `strategies`.
 /// \param program    a stateless callable, such as a lambda without captures, that returns an
-///   EinGraph built from constants.
+///   EinGraph, or a program, made of constants.
 template <int Workers, fixed_string Strategy = "ein_decomp", class Program>
-  requires std::is_empty_v<Program> && std::default_initializable<Program> &&
-      std::is_invocable_r_v<EinGraph, Program>
+  requires detail::StaticProgram<Program> || detail::StaticProgramWithGraph<Program>
 [[nodiscard]] consteval auto static_plan(Program) {
-  constexpr detail::StaticSizes sizes = detail::static_sizes(Program{}());
+  constexpr detail::StaticSizes sizes = detail::static_sizes(detail::graph_of(Program{}));
   const Plan plan =
-      decompose(Program{}(), {.workers = Workers, .strategy = std::string(Strategy.view())});
+      decompose(detail::graph_of(Program{}), {.workers = Workers, .strategy = Strategy.view()});
   StaticPlan<sizes> kept;
   kept.workers = plan.workers;
   kept.cost = plan.cost;
   using Name = typename StaticPlan<sizes>::Name;
-  const auto name = [](const std::string& text) { return Name(text.begin(), text.end()); };
+  const auto name = [](std::string_view text) { return Name(text.begin(), text.end()); };
   std::size_t n = 0;
   for (std::size_t i = 0; i < plan.graph.vertices.size(); ++i) {
     const Vertex& v = plan.graph.vertices[i];

@@ -5,10 +5,10 @@
 
 #include <array>
 #include <source_location>
-#include <string>
 #include <string_view>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/baselines.hpp"
 #include "eindecomp/plan/by_hand.hpp"
@@ -52,14 +52,13 @@ inline constexpr std::array strategies{
 /// The strategy of that name. \throws Error, naming those there are, if there is none.
 [[nodiscard]] constexpr const Strategy& find_strategy(
     std::string_view name, const std::source_location& where = std::source_location::current()) {
-  std::string names;
+  Text names;
   for (const Strategy& strategy : strategies) {
     if (strategy.name == name) return strategy;
-    names += (names.empty() ? "" : ", ") + std::string(strategy.name);
+    names += (names.empty() ? "" : ", ") + Text(strategy.name);
   }
-  detail::fail(
-      "there is no strategy '" + std::string(name) + "' (strategies go by name); choose " + names,
-      where);
+  detail::fail("there is no strategy '" + Text(name) + "' (strategies go by name); choose " + names,
+               where);
 }
 
 }  // namespace eindecomp

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/plan/plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/static_plan.hpp"
+#include "plan/programs.hpp"
+
+using namespace eindecomp;
+using namespace eindecomp_tests;
+
+namespace {
+
+constexpr auto chain_plan = static_plan<16>([] { return matrix_chain(1024); });
+static_assert(chain_plan.cost.total() == 27262976);
+static_assert(chain_plan.size() == 4 && chain_plan.workers == 16);
+static_assert(chain_plan.parts("AB", "i") * chain_plan.parts("AB", "j") *
+                  chain_plan.parts("AB", "k") ==
+              16);
+
+constexpr auto attention_plan = static_plan<8, "square">([] { return attention(false); });
+static_assert(attention_plan.parts("T", "s") == 4 && attention_plan.parts("T", "t") == 2);
+
+/// A symbol as programs hand them out.
+struct Symbol {
+  VertexId id = -1;
+  std::uint64_t graph = 0;
+  VertexId vertex() const { return id; }
+  std::uint64_t identity() const { return graph; }
+};
+
+template <class Call>
+void check_error(Call&& call, const char* message) {
+  CHECK_THROWS_WITH_AS(call(), doctest::Contains(message), Error);
+}
+
+}  // namespace
+
+TEST_CASE("a static plan is the plan made at run time") {
+  const Plan plan = decompose(matrix_chain(1024), {.workers = 16});
+  CHECK(plan.cost == chain_plan.cost);
+  for (const char* statement : {"AB", "DE", "CDE", "S"}) {
+    const auto& fixed = chain_plan[statement];
+    CHECK(plan.cost_of(statement) == fixed.cost);
+    CHECK(plan.partition(statement) ==
+          PartitionVector(fixed.partition.begin(), fixed.partition.end()));
+  }
+}
+
+TEST_CASE("a plan adds up and says what it was asked for") {
+  const EinGraph graph = attention(true);
+  const Plan plan = decompose(graph, {.workers = 8, .ranks = 3});
+  CHECK(plan.workers == 8);
+  CHECK(plan.ranks == 3);
+  CHECK(plan.strategy == "ein_decomp");
+  CHECK(plan.placement.mesh == make_mesh(8));
+  CHECK(plan.cost == graph_cost(graph, plan.partitions));
+  Cost sum;
+  for (VertexId v = 0; v < graph.size(); ++v) sum += plan.cost_of(v);
+  CHECK(sum == plan.cost);
+  CHECK(decompose(graph, {.workers = 8}).ranks == 8);
+  CHECK(decompose(graph, {}).workers == 1);
+  CHECK(decompose(graph, {}).tasks().total_words() == 0);
+  CHECK(plan.peak_bytes().size() == 3);
+}
+
+TEST_CASE("the stored boxes of all ranks are the tensor, once") {
+  const EinGraph graph = attention(true);
+  for (int ranks : {1, 3, 8, 11}) {
+    CAPTURE(ranks);
+    const Plan plan = decompose(graph, {.workers = 8, .ranks = ranks});
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      Extent elements = 0;
+      std::vector<Box> boxes;
+      for (int rank = 0; rank < ranks; ++rank) {
+        for (const Box& box : plan.local(v, rank)) {
+          for (const Box& other : boxes) REQUIRE(intersect(box, other).empty());
+          boxes.push_back(box);
+          elements += box.size();
+        }
+      }
+      CHECK(elements == graph[v].size());
+    }
+  }
+}
+
+TEST_CASE("tensors are named by vertex, symbol or name") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const Plan plan = decompose(graph, {.workers = 4});
+  const VertexId z = graph.find("Z");
+  CHECK(plan.vertex(z) == z);
+  CHECK(plan.vertex("Z") == z);
+  CHECK(plan.vertex(Symbol{z, graph.identity()}) == z);
+  CHECK(plan.local("Z", 1) == plan.local(Symbol{z, graph.identity()}, 1));
+  check_error([&] { return plan.vertex(7); }, "the plan has no tensor number 7");
+  check_error([&] { return plan.vertex("Q"); },
+              "the plan has no tensor 'Q' (its tensors are X, Y, Z)");
+  check_error(
+      [&] {
+        return plan.vertex(Symbol{z, graph.identity() + 1});
+      },
+      "a symbol is used with a plan of another program");
+  check_error([&] { return plan.local("Z", 4); }, "the plan has no rank 4 (it is for 4 ranks)");
+  check_error([&] { return plan.local("Z", -1); }, "the plan has no rank -1");
+  check_error([&] { return plan.parts("Z", "q"); }, "tensor 'Z' has no label 'q'");
+}
+
+TEST_CASE("options out of range are errors with the caller's place") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const auto error = [&](const DecomposeOptions& options, const char* message) {
+    check_error([&] { return decompose(graph, options); }, message);
+  };
+  error({.workers = 0}, "a plan for 0 workers (a plan has at least one)");
+  error({.workers = -4}, "a plan for -4 workers");
+  error({.workers = 12}, "the number of workers must be a power of two); give 8 or 16 workers");
+  error({.workers = 4, .ranks = -1}, "a plan for -1 ranks");
+  error({.workers = 4, .strategy = ""}, "there is no strategy ''");
+  error({.workers = 4, .by_hand = {{"Z", {}}}}, "set strategy = \"by_hand\"");
+  error({.workers = 4, .layouts = {{"Q", {1, 1}}}}, "a layout is given for 'Q' (there is no such");
+  error({.workers = 4, .layouts = {{"Z", {1, 1}}}}, "a layout is given for 'Z' (it is a statement");
+  try {
+    static_cast<void>(decompose(graph, {.workers = 3}));
+    FAIL("no error");
+  } catch (const Error& caught) {
+    CHECK(std::string(caught.where().file_name()).find("plan_test.cpp") != std::string::npos);
+  }
+  constexpr Extent huge = Extent{1} << 31;
+  check_error([&] { return decompose(matmul(huge, huge, huge), {.workers = 1 << 10}); },
+              "the plan would move more words than a 64-bit integer counts");
+}
+
+TEST_CASE("a layout given for an input is kept") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const Plan plan = decompose(graph, {.workers = 4, .layouts = {{"X", {1, 4}}}});
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::vector<Box> boxes = plan.local("X", rank);
+    REQUIRE(boxes.size() == 1);
+    CHECK(boxes[0].extent(0) == 8);
+    CHECK(boxes[0].extent(1) == 2);
+  }
+}
+
+TEST_CASE("hashes tell plans apart, and only plans") {
+  const Plan plan = decompose(matmul(8, 8, 8), {.workers = 4});
+  CHECK(plan.hash() == decompose(matmul(8, 8, 8), {.workers = 4}).hash());
+  std::vector<std::uint64_t> hashes{plan.hash()};
+  hashes.push_back(decompose(matmul(8, 8, 9), {.workers = 4}).hash());
+  hashes.push_back(decompose(matmul(8, 8, 8), {.workers = 8}).hash());
+  hashes.push_back(decompose(matmul(8, 8, 8), {.workers = 4, .ranks = 3}).hash());
+  hashes.push_back(decompose(matmul(8, 8, 8), {.workers = 4, .layouts = {{"X", {1, 4}}}}).hash());
+  EinGraph graph = matmul(8, 8, 8);
+  graph.vertices[2].op.state = {1};
+  hashes.push_back(decompose(graph, {.workers = 4}).hash());
+  graph.vertices[2].op.join = "add";
+  hashes.push_back(decompose(graph, {.workers = 4}).hash());
+  std::sort(hashes.begin(), hashes.end());
+  CHECK(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
+}
