@@ -229,7 +229,7 @@ class SimulatedRank {
   }
 
   void aggregate(const Step& step) {
-    for (const eindecomp::Aggregation& a : step.aggregations) {
+    for (const eindecomp::BlockAggregation& a : step.aggregations) {
       REQUIRE(!a.parts.empty());
       for_each_index(a.target.box, [&](const std::vector<Extent>& index) {
         Accumulator sum{0, 0};

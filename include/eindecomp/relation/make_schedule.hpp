@@ -87,7 +87,7 @@ class RankBuilder {
                             walked.operands, walked.output, walked.accumulate, walked.finish});
   }
   void aggregate_into(int target, const Box& box, const std::vector<int>& parts) {
-    Aggregation aggregation{{target, box}, {}};
+    BlockAggregation aggregation{{target, box}, {}};
     for (int part : parts) aggregation.parts.push_back({part, box});
     step().aggregations.push_back(std::move(aggregation));
   }

@@ -68,10 +68,10 @@ struct KernelCall {
 
 /// Accumulators that become final elements of a stored block: combined in the order of `parts`,
 /// which is that of the kernel calls' keys, then finished.
-struct Aggregation {
+struct BlockAggregation {
   Region target;              ///< in a buffer of final elements
   std::vector<Region> parts;  ///< of buffers of accumulators; the same box each
-  constexpr bool operator==(const Aggregation&) const = default;
+  constexpr bool operator==(const BlockAggregation&) const = default;
 };
 
 /// One statement on one rank, in this order. Lists of messages are sorted by tensor, then by peer,
@@ -86,7 +86,7 @@ struct Step {
   std::vector<KernelCall> calls;
   std::vector<Message> partial_receives;  ///< accumulators from other ranks
   std::vector<Message> partial_sends;
-  std::vector<Aggregation> aggregations;
+  std::vector<BlockAggregation> aggregations;
   constexpr bool operator==(const Step&) const = default;
 };
 

@@ -81,7 +81,7 @@ class StepRunner {
       }
       for (const KernelCall& call : step.calls) join(step, call);
       transfer(step.partial_receives, step.partial_sends, tag + 1);
-      for (const Aggregation& a : step.aggregations) aggregate(step, a);
+      for (const BlockAggregation& a : step.aggregations) aggregate(step, a);
       tag = (tag + 2) % 32766;
     }
     compat::fence(m_space, "EinDecomp::end of a run");
@@ -171,7 +171,7 @@ class StepRunner {
     launcher(step).join(m_space, memory.shape, memory.operands, memory.output, write);
   }
 
-  void aggregate(const Step& step, const Aggregation& aggregation) {
+  void aggregate(const Step& step, const BlockAggregation& aggregation) {
     if (aggregation.parts.empty() || aggregation.target.box.empty()) return;
     // The first part takes the others in; its box belongs to this aggregation alone.
     const Box& box = aggregation.target.box;
