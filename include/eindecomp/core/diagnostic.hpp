@@ -30,7 +30,8 @@ template <auto Fault>
   constexpr std::size_t size = prefix.size() + Fault().size();
   fixed_string<size + 1> sentence;
   const Text fault = Fault();
-  std::copy(fault.view().begin(), fault.view().end(), std::copy(prefix.begin(), prefix.end(), sentence.text));
+  std::copy(fault.view().begin(), fault.view().end(),
+            std::copy(prefix.begin(), prefix.end(), sentence.text));
   return sentence;
 }
 

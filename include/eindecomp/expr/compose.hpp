@@ -62,9 +62,8 @@ struct ComposedBase<Op, std::index_sequence<I...>, Children...> : ChildSlot<I, C
       : ChildSlot<I, Children>{children}..., op(o) {}
 
   template <class... Operands>
-  EINDECOMP_FUNCTION constexpr auto operator()(const Operands&... operands) const
-      -> std::decay_t<decltype(std::declval<const Op&>()(
-          std::declval<const Children&>()(operands...)...))> {
+  EINDECOMP_FUNCTION constexpr auto operator()(const Operands&... operands) const -> std::decay_t<
+      decltype(std::declval<const Op&>()(std::declval<const Children&>()(operands...)...))> {
     return op(static_cast<const ChildSlot<I, Children>&>(*this).child(operands...)...);
   }
 
@@ -79,8 +78,7 @@ struct ComposedBase<Op, std::index_sequence<I...>, Children...> : ChildSlot<I, C
 
 /// op(children(operands…)…).
 template <class Op, class... Children>
-struct Composed
-    : detail::ComposedBase<Op, std::index_sequence_for<Children...>, Children...> {
+struct Composed : detail::ComposedBase<Op, std::index_sequence_for<Children...>, Children...> {
   using detail::ComposedBase<Op, std::index_sequence_for<Children...>, Children...>::ComposedBase;
 };
 
@@ -116,7 +114,8 @@ template <class Op, class... Children>
   text += '(';
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((text += (I == 0 ? "" : ","), text += describe(f.template child<I>()).view()), ...);
-  }(std::index_sequence_for<Children...>{});
+  }
+  (std::index_sequence_for<Children...>{});
   text += ')';
   return text;
 }
@@ -150,7 +149,8 @@ template <class Op, class... Children>
   bool told = append_state(f.op, state);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((told = append_state(f.template child<I>(), state) && told), ...);
-  }(std::index_sequence_for<Children...>{});
+  }
+  (std::index_sequence_for<Children...>{});
   return told;
 }
 

@@ -66,7 +66,8 @@ namespace detail {
       arrow = true;
       ++i;
     } else if (c == '.') {
-      parsed.fault = Text("ellipsis") + in_text + " is not supported; write every dimension as a label";
+      parsed.fault =
+          Text("ellipsis") + in_text + " is not supported; write every dimension as a label";
       return parsed;
     } else {
       parsed.fault = Text("character '") + text.substr(i, 1) + "' at position " +
@@ -91,13 +92,13 @@ struct EinsumShape {
   static constexpr int max_operands = 8;
   static constexpr int max_labels = 52;
 
-  int labels = 0;                               ///< distinct ones, operands first
-  char name[max_labels]{};                      ///< of each label
+  int labels = 0;           ///< distinct ones, operands first
+  char name[max_labels]{};  ///< of each label
   int operands = 0;
-  int rank[max_operands]{};                     ///< of each operand
-  int operand[max_operands][max_rank]{};        ///< label on each dimension of each operand
+  int rank[max_operands]{};               ///< of each operand
+  int operand[max_operands][max_rank]{};  ///< label on each dimension of each operand
   int output_rank = 0;
-  int output[max_rank]{};                       ///< label on each dimension of the output
+  int output[max_rank]{};  ///< label on each dimension of the output
   bool aggregated[max_labels]{};
 };
 
@@ -123,9 +124,9 @@ namespace detail {
   return {};
 }
 
-template <fixed_string Text>
+template <fixed_string Einsum>
 [[nodiscard]] constexpr Text fault_of_string() {
-  return einsum_string_fault(Text.view());
+  return einsum_string_fault(Einsum.view());
 }
 
 [[nodiscard]] constexpr EinsumShape make_einsum_shape(std::string_view text) {
@@ -156,10 +157,10 @@ template <fixed_string Text>
 }  // namespace detail
 
 /// The shape of a string known to the compiler; a string that breaks a rule does not compile.
-template <fixed_string Text>
+template <fixed_string Einsum>
 [[nodiscard]] consteval EinsumShape einsum_shape() {
-  if constexpr (detail::accept<detail::fault_of_string<Text>>()) {
-    return detail::make_einsum_shape(Text.view());
+  if constexpr (detail::accept<detail::fault_of_string<Einsum>>()) {
+    return detail::make_einsum_shape(Einsum.view());
   } else {
     return {};
   }

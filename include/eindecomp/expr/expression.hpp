@@ -104,7 +104,7 @@ template <class Op, class... Es>
 
 // At least one expression; the rest may be scalars.
 template <class... Ts>
-concept Operands = (Expression<Ts> || ...) && ((Expression<Ts> || Scalar<Ts>) && ...);
+concept Operands = (Expression<Ts> || ...) && ((Expression<Ts> || Scalar<Ts>)&&...);
 
 /// ⊕ with its labels, waiting for the expression: what `sum(j)` is.
 template <class Monoid, class... Labels>
@@ -121,9 +121,7 @@ struct Aggregate {
 /// ⊗ or a map of one's own: `join(MyJoin{}, X(i, j), W(j, k))`, any number of operands.
 template <class F, class... Es>
   requires detail::Operands<Es...>
-[[nodiscard]] constexpr auto join(F f, const Es&... es) {
-  return detail::apply(f, es...);
-}
+[[nodiscard]] constexpr auto join(F f, const Es&... es) { return detail::apply(f, es...); }
 /// A functor of one operand: `map(MyMap{}, X(i, j))`.
 template <class F, Expression E>
 [[nodiscard]] constexpr auto map(F f, const E& e) {

@@ -36,8 +36,8 @@ struct TreeTraits<Apply<F, Es...>> {
   static constexpr int reads = (TreeTraits<Es>::reads + ... + 0);
   static constexpr int scalars = (TreeTraits<Es>::scalars + ... + 0);
   template <class Op>
-  static constexpr bool chain_of =
-      std::is_same_v<F, Op> && (TreeTraits<Es>::template chain_of<Op> && ...);
+  static constexpr bool chain_of = std::is_same_v<F, Op> &&
+                                   (TreeTraits<Es>::template chain_of<Op> && ...);
 };
 
 /// The tree's Access leaves from left to right.
@@ -81,9 +81,11 @@ template <int First, class F, class... Es>
       for (std::size_t i = 0; i < sizeof...(Es); ++i) offsets.at[i + 1] = offsets.at[i] + reads[i];
       return offsets;
     }();
-    return Composed<F, decltype(functor_from<first.at[I]>(node.operands[boost::hana::size_c<I>]))...>(
+    return Composed<F,
+                    decltype(functor_from<first.at[I]>(node.operands[boost::hana::size_c<I>]))...>(
         node.op, functor_from<first.at[I]>(node.operands[boost::hana::size_c<I>])...);
-  }(std::index_sequence_for<Es...>{});
+  }
+  (std::index_sequence_for<Es...>{});
 }
 
 /// The product of the scalars in a chain of Mul.
@@ -105,7 +107,8 @@ template <class F, class... Es, class One>
 [[nodiscard]] constexpr auto scalar_factor(const Apply<F, Es...>& node, One one) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return scalar_product(one, node.operands[boost::hana::size_c<I>]...);
-  }(std::index_sequence_for<Es...>{});
+  }
+  (std::index_sequence_for<Es...>{});
 }
 template <class One, class E, class... Rest>
 [[nodiscard]] constexpr auto scalar_product(One one, const E& e, const Rest&... rest) {
@@ -134,7 +137,8 @@ template <class F, class... Es>
   using AsWritten = decltype(functor_from<0>(node));
   if constexpr (IsOperatorOnLeaves<AsWritten>::value) {
     return node.op;
-  } else if constexpr (std::is_same_v<F, Mul> && Tree::template chain_of<Mul> && Tree::scalars > 0) {
+  } else if constexpr (std::is_same_v<F, Mul> && Tree::template chain_of<Mul> &&
+                       Tree::scalars > 0) {
     return ScaledMul<decltype(scalar_factor(node, 1))>{scalar_factor(node, 1)};
   } else if constexpr (is_associative_commutative<F> && Tree::template chain_of<F> &&
                        Tree::scalars == 0 && std::is_invocable_v<F, int, int, int>) {

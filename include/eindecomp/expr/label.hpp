@@ -76,8 +76,7 @@ struct append_label;
 template <class... Labels, class Label>
 struct append_label<LabelList<Labels...>, Label> {
   static constexpr bool present = ((Labels::name == Label::name) || ...);
-  using type =
-      std::conditional_t<present, LabelList<Labels...>, LabelList<Labels..., Label>>;
+  using type = std::conditional_t<present, LabelList<Labels...>, LabelList<Labels..., Label>>;
 };
 
 /// The labels of Lists by first appearance, without those of Removed.

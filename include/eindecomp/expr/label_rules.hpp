@@ -29,9 +29,7 @@ using LabelNames = std::vector<std::string_view>;
 }
 
 /// A label in quotes, as every message shows it.
-[[nodiscard]] constexpr Text quoted(std::string_view name) {
-  return Text("'") + name + "'";
-}
+[[nodiscard]] constexpr Text quoted(std::string_view name) { return Text("'") + name + "'"; }
 
 /// `X(i,j)`
 [[nodiscard]] constexpr Text access_text(std::string_view tensor, const LabelNames& labels) {
@@ -48,8 +46,8 @@ using LabelNames = std::vector<std::string_view>;
 /// The first rule the output breaks, as the sentence of an error; empty if it breaks none.
 /// sized[k] says that output label k comes with an extent of its own.
 [[nodiscard]] constexpr Text output_fault(const std::vector<LabelNames>& operands,
-                                                 const LabelNames& output,
-                                                 const std::vector<bool>& sized) {
+                                          const LabelNames& output,
+                                          const std::vector<bool>& sized) {
   for (std::size_t k = 0; k < output.size(); ++k) {
     for (std::size_t l = 0; l < k; ++l) {
       if (output[l] == output[k]) {
@@ -69,8 +67,8 @@ using LabelNames = std::vector<std::string_view>;
 
 /// The first rule broken by labels that are said to be aggregated; empty if none is.
 [[nodiscard]] constexpr Text aggregation_fault(const std::vector<LabelNames>& operands,
-                                                      const LabelNames& output,
-                                                      const LabelNames& aggregated) {
+                                               const LabelNames& output,
+                                               const LabelNames& aggregated) {
   for (std::size_t k = 0; k < aggregated.size(); ++k) {
     if (find_name(output, aggregated[k]) >= 0) {
       return "label " + quoted(aggregated[k]) +

@@ -80,14 +80,12 @@ struct Min {
   static constexpr std::string_view name = "min";
   static constexpr bool commutative_monoid = true;
   template <class T>
-    requires std::totally_ordered<T>
-  EINDECOMP_FUNCTION static constexpr T identity() {
+  requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr T identity() {
     return detail::greatest<T>();
   }
   template <class A, class B>
-    requires std::totally_ordered_with<A, B>
-  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
-      -> std::common_type_t<A, B> {
+  requires std::totally_ordered_with<A, B> EINDECOMP_FUNCTION constexpr auto operator()(
+      const A& a, const B& b) const -> std::common_type_t<A, B> {
     return b < a ? b : a;  // not fmin: this is one instruction
   }
 };
@@ -97,14 +95,12 @@ struct Max {
   static constexpr std::string_view name = "max";
   static constexpr bool commutative_monoid = true;
   template <class T>
-    requires std::totally_ordered<T>
-  EINDECOMP_FUNCTION static constexpr T identity() {
+  requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr T identity() {
     return detail::least<T>();
   }
   template <class A, class B>
-    requires std::totally_ordered_with<A, B>
-  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
-      -> std::common_type_t<A, B> {
+  requires std::totally_ordered_with<A, B> EINDECOMP_FUNCTION constexpr auto operator()(
+      const A& a, const B& b) const -> std::common_type_t<A, B> {
     return a < b ? b : a;
   }
 };
@@ -168,8 +164,7 @@ struct ArgExtremum {
   template <class T>
   using State = Indexed<T>;
   template <class T>
-    requires std::totally_ordered<T>
-  EINDECOMP_FUNCTION static constexpr Indexed<T> identity() {
+  requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr Indexed<T> identity() {
     return {Smallest ? greatest<T>() : least<T>(), std::numeric_limits<std::int64_t>::max()};
   }
   template <class T>
@@ -209,8 +204,8 @@ struct LogSumExp {
   template <class T>
   using State = ScaledExponential<T>;
   template <class T>
-    requires std::floating_point<T>
-  EINDECOMP_FUNCTION static constexpr ScaledExponential<T> identity() {
+  requires std::floating_point<T> EINDECOMP_FUNCTION static constexpr ScaledExponential<T>
+  identity() {
     return {detail::least<T>(), T(0)};
   }
   template <class T>
@@ -296,8 +291,10 @@ struct MonoidTraits {
 
 namespace detail {
 template <class M, class T>
-concept HasIdentity = requires(const M& m) { m.template identity<T>(); } ||
-                      requires(const M& m) { m.identity(); };
+concept HasIdentity = requires(const M& m) {
+  m.template identity<T>();
+}
+|| requires(const M& m) { m.identity(); };
 template <class M, class T>
 concept Combines = requires(const M& m, const typename MonoidTraits<M, T>::State& s) {
   { m(s, s) } -> std::convertible_to<typename MonoidTraits<M, T>::State>;

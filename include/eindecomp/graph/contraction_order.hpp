@@ -57,8 +57,8 @@ struct ContractionOrder {
     for (std::size_t a = (s - 1) & s; a != 0; a = (a - 1) & s) {
       if ((a & lowest) == 0) continue;
       const std::size_t b = s ^ a;
-      const double cost = best[a] + best[b] + volume(left[a] | left[b], extents) +
-                          volume(left[s], extents);
+      const double cost =
+          best[a] + best[b] + volume(left[a] | left[b], extents) + volume(left[s], extents);
       if (cost < best[s]) {
         best[s] = cost;
         split[s] = a;

@@ -26,7 +26,7 @@ using VertexId = std::int32_t;
 /// statement gives it an extent of its own.
 struct LabelInfo {
   Text name;
-  Text role;    ///< what it stands for (batch, sequence, head, …), for strategies by role
+  Text role;           ///< what it stands for (batch, sequence, head, …), for strategies by role
   bool uncut = false;  ///< if true, no strategy may cut it
   constexpr bool operator==(const LabelInfo&) const = default;
 };
@@ -65,14 +65,14 @@ struct Vertex {
   std::source_location where;
 
   // The rest is empty for inputs.
-  std::vector<LabelId> labels;   ///< L: the operands' labels by first appearance, then the output's
-  std::vector<Extent> extents;   ///< of each label of L
+  std::vector<LabelId> labels;  ///< L: the operands' labels by first appearance, then the output's
+  std::vector<Extent> extents;  ///< of each label of L
   std::vector<Operand> operands;
-  std::vector<int> output;       ///< position in L of the label on each output dimension
-  std::vector<int> aggregated;   ///< positions in L that the output lacks, in the order of L
+  std::vector<int> output;      ///< position in L of the label on each output dimension
+  std::vector<int> aggregated;  ///< positions in L that the output lacks, in the order of L
   Operator op;
-  ElementType partial;           ///< an accumulator of ⊕ before it is finished (a pair for argmin)
-  bool kept = false;             ///< a result even if another statement reads it
+  ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)
+  bool kept = false;    ///< a result even if another statement reads it
 
   [[nodiscard]] constexpr bool is_input() const { return operands.empty(); }
   [[nodiscard]] constexpr int rank() const { return static_cast<int>(bound.size()); }
@@ -122,7 +122,8 @@ class EinGraph {
   /// Adds an input tensor.
   /// \throws Error if an extent is not positive, the rank exceeds max_rank, the element count
   ///   overflows or the name is taken.
-  constexpr VertexId add_input(std::string_view name, std::vector<Extent> bound, ElementType element,
+  constexpr VertexId add_input(std::string_view name, std::vector<Extent> bound,
+                               ElementType element,
                                std::source_location where = std::source_location::current());
 
   /// Adds a statement; its operands must be in the graph already. A name that is taken gets a

@@ -51,8 +51,8 @@ class LetTarget {
   template <Expression E>
   constexpr auto operator=(const E& expression) const {
     return lower<LabelList<typename without_extent<Labels>::type...>,
-                 typename sized_labels<LabelList<>, Labels...>::type>(m_name, m_extents,
-                                                                      expression, m_where);
+                 typename sized_labels<LabelList<>, Labels...>::type>(m_name, m_extents, expression,
+                                                                      m_where);
   }
 
  private:

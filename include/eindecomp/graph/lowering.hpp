@@ -34,20 +34,18 @@ template <class Join, class Monoid, class... Ts>
   } else {
     using T = JoinResult<Join, Ts...>;
     if constexpr (!Element<T>) {
-      return Text("the join ") + type_name<Join>() + " returns " +
-             type_name<T>() + ", which cannot be an element; return a number";
+      return Text("the join ") + type_name<Join>() + " returns " + type_name<T>() +
+             ", which cannot be an element; return a number";
     } else if constexpr (!promises_commutative_monoid<Monoid>) {
       return Text("the aggregation ") + type_name<Monoid>() +
              " is not a commutative monoid (it does not promise so); if it is one, add: static "
              "constexpr bool commutative_monoid = true";
     } else if constexpr (!HasIdentity<Monoid, T>) {
-      return Text("the aggregation ") + type_name<Monoid>() +
-             " is not a commutative monoid on " + type_name<T>() +
-             " (it has no identity for it)";
+      return Text("the aggregation ") + type_name<Monoid>() + " is not a commutative monoid on " +
+             type_name<T>() + " (it has no identity for it)";
     } else if constexpr (!Combines<Monoid, T>) {
-      return Text("the aggregation ") + type_name<Monoid>() +
-             " is not a commutative monoid on " + type_name<T>() +
-             " (it cannot combine two of them)";
+      return Text("the aggregation ") + type_name<Monoid>() + " is not a commutative monoid on " +
+             type_name<T>() + " (it cannot combine two of them)";
     } else {
       return {};
     }
@@ -94,7 +92,8 @@ template <class Output, class Aggregated, class Sized, class Backend, class Join
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents,
                                              const Accesses&... accesses) {
-  if constexpr (accept<label_fault<Output, Aggregated, Sized, typename Accesses::LabelTypes...>>() &&
+  if constexpr (accept<
+                    label_fault<Output, Aggregated, Sized, typename Accesses::LabelTypes...>>() &&
                 accept<operator_fault<Join, Monoid, typename Accesses::Symbol::value_type...>>()) {
     (require_same_program(scope, name, accesses.symbol), ...);
     StatementSpec spec;
@@ -104,8 +103,7 @@ template <class Output, class Aggregated, class Sized, class Backend, class Join
     for (std::size_t k = 0; k < output.size(); ++k) spec.output.push_back({output[k], extents[k]});
     spec.where = scope.where;
 
-    using Writer =
-        StatementWriter<Backend, Join, Monoid, typename Accesses::Symbol::value_type...>;
+    using Writer = StatementWriter<Backend, Join, Monoid, typename Accesses::Symbol::value_type...>;
     return Symbol<typename Writer::Result, Output::size, Backend>(
         scope.state, Writer(*scope.state, join, monoid).write(spec));
   }
@@ -118,8 +116,7 @@ template <class Backend, class E>
 template <class Output, class Aggregated, class Sized, class Backend, class Monoid, class Body>
 [[nodiscard]] constexpr auto lower_statement(LoweringScope<Backend>& scope, std::string_view name,
                                              const Monoid& monoid,
-                                             const std::vector<Extent>& extents,
-                                             const Body& body) {
+                                             const std::vector<Extent>& extents, const Body& body) {
   const auto flat = materialise(scope, body);
   return boost::hana::unpack(accesses_of(flat), [&](const auto&... accesses) {
     return write_statement<Output, Aggregated, Sized>(scope, name, functor_of(flat), monoid,

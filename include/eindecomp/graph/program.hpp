@@ -80,9 +80,7 @@ class Symbol {
   [[nodiscard]] constexpr VertexId vertex() const { return m_vertex; }
   /// Of the graph it belongs to.
   [[nodiscard]] constexpr std::uint64_t identity() const { return m_identity; }
-  [[nodiscard]] constexpr const Text& name() const {
-    return m_state->graph[m_vertex].name;
-  }
+  [[nodiscard]] constexpr const Text& name() const { return m_state->graph[m_vertex].name; }
   [[nodiscard]] constexpr detail::ProgramState<Backend>* state() const { return m_state; }
 
  private:
@@ -118,8 +116,8 @@ class BasicProgram {
       std::string_view name, const Extent (&bound)[Rank],
       std::source_location where = std::source_location::current()) {
     static_assert(Rank <= max_rank, "EinDecomp: a tensor has at most 8 dimensions");
-    return add_input<T, static_cast<int>(Rank)>(
-        name, std::vector<Extent>(bound, bound + Rank), where);
+    return add_input<T, static_cast<int>(Rank)>(name, std::vector<Extent>(bound, bound + Rank),
+                                                where);
   }
   /// Adds an input scalar, a tensor of rank 0.
   template <Element T>
@@ -161,8 +159,7 @@ class BasicProgram {
   template <Element T, int Rank>
   constexpr Symbol<T, Rank, Backend> add_input(std::string_view name, std::vector<Extent> bound,
                                                std::source_location where) {
-    const VertexId v = m_state->graph.add_input(name, std::move(bound),
-                                                element_type<T>(), where);
+    const VertexId v = m_state->graph.add_input(name, std::move(bound), element_type<T>(), where);
     m_state->launchers.resize(static_cast<std::size_t>(m_state->graph.size()));
     return {m_state, v};
   }

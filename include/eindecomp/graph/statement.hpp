@@ -17,16 +17,15 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
                            const std::source_location& where) {
   if (bound.size() > static_cast<std::size_t>(max_rank)) {
     fail(Text("tensor ") + Text(tensor) + " has rank " +
-             to_text(static_cast<long long>(bound.size())) + " (the limit is " +
-             to_text(max_rank) + ", a Kokkos::View's)",
+             to_text(static_cast<long long>(bound.size())) + " (the limit is " + to_text(max_rank) +
+             ", a Kokkos::View's)",
          where);
   }
   Extent n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] <= 0) {
-      fail(Text("dimension ") + to_text(static_cast<long long>(k)) + " of tensor " +
-               Text(tensor) + " has extent " + to_text(bound[k]) +
-               " (extents are positive)",
+      fail(Text("dimension ") + to_text(static_cast<long long>(k)) + " of tensor " + Text(tensor) +
+               " has extent " + to_text(bound[k]) + " (extents are positive)",
            where);
     }
     if (n > std::numeric_limits<Extent>::max() / bound[k]) {
@@ -44,7 +43,7 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
 
 /// Labels of one operand of a spec, as text: `X(i,j)`.
 [[nodiscard]] constexpr Text operand_text(const EinGraph& graph,
-                                                 const StatementSpec::OperandSpec& operand) {
+                                          const StatementSpec::OperandSpec& operand) {
   return access_text(graph[operand.vertex].name, operand.labels);
 }
 
@@ -147,8 +146,9 @@ constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
 constexpr VertexId EinGraph::add_input(std::string_view name, std::vector<Extent> bound,
                                        ElementType element, std::source_location where) {
   if (find(name) >= 0) {
-    detail::fail(Text("there is a tensor ") + name + " already (inputs are bound by name in files and "
-                                               "reports); choose another name",
+    detail::fail(Text("there is a tensor ") + name +
+                     " already (inputs are bound by name in files and "
+                     "reports); choose another name",
                  where);
   }
   detail::check_bound(name, bound, where);

@@ -23,7 +23,9 @@ template <class Backend>
 class Transaction {
  public:
   constexpr explicit Transaction(ProgramState<Backend>& state)
-      : m_state(state), m_vertices(state.graph.vertices.size()), m_labels(state.graph.labels.size()) {}
+      : m_state(state),
+        m_vertices(state.graph.vertices.size()),
+        m_labels(state.graph.labels.size()) {}
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   constexpr ~Transaction() {
@@ -60,7 +62,7 @@ struct UnscaledJoin<ScaledMul<Factor>> {
 template <class Join, class Monoid, class... Ts>
 struct Rewritable : std::false_type {};
 template <class Join, class Monoid, class T, class... Rest>
-  requires(distributes_over<Join, Monoid> && is_associative_commutative<Join> &&
+  requires(distributes_over<Join, Monoid>&& is_associative_commutative<Join> &&
            (std::is_same_v<T, Rest> && ...))
 struct Rewritable<Join, Monoid, T, Rest...>
     : std::bool_constant<std::is_same_v<JoinResult<Join, T, T>, T> &&
@@ -219,8 +221,7 @@ class StatementWriter {
     return -1;  // not reached: there are at least two operands
   }
 
-  [[nodiscard]] static constexpr std::string_view label_name(LabelId label,
-                                                               const EinGraph& graph) {
+  [[nodiscard]] static constexpr std::string_view label_name(LabelId label, const EinGraph& graph) {
     return graph.labels[static_cast<std::size_t>(label)].name;
   }
 

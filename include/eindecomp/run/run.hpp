@@ -182,7 +182,7 @@ class Run {
       }
       if (!root.has_value() || group.rank() == collector) {
         whole = View(Kokkos::view_alloc(Kokkos::WithoutInitializing,
-                                        "EinDecomp::gathered " + m_session->graph[v].name),
+                                        "EinDecomp::gathered " + m_session->graph[v].name.str()),
                      detail::layout_of(m_session->graph[v].bound));
       }
       transport.emplace(m_space, group);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// All of EinDecomp that is enabled: the language and the planner always, the kernels and the
+/// executor with EINDECOMP_ENABLE_KOKKOS, transfers with EINDECOMP_ENABLE_MPI. The CMake targets
+/// define both.
+#pragma once
+
+#include "eindecomp/core/version.hpp"
+#include "eindecomp/expr/einsum_string.hpp"
+#include "eindecomp/expr/expression.hpp"
+#include "eindecomp/graph/builder.hpp"
+#include "eindecomp/graph/einsum.hpp"
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/print.hpp"
+#include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/static_plan.hpp"
+
+#ifdef EINDECOMP_ENABLE_KOKKOS
+#include "eindecomp/kernel/einsum.hpp"
+#include "eindecomp/run/executor.hpp"
+#include "eindecomp/run/guard.hpp"
+#include "eindecomp/run/program.hpp"
+#endif

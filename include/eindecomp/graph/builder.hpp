@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Programs from labels as data, for tests, tools and readers of files: the same graphs as let and
+/// einsum make, the same checks at run time.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/expr/einsum_string.hpp"
+#include "eindecomp/graph/lowering.hpp"
+
+namespace eindecomp {
+
+/// A tensor of a program whose value type and rank are known at run time only.
+class AnySymbol {
+ public:
+  constexpr AnySymbol(VertexId vertex, std::uint64_t identity)
+      : m_vertex(vertex), m_identity(identity) {}
+  [[nodiscard]] constexpr VertexId vertex() const { return m_vertex; }
+  /// Of the graph it belongs to.
+  [[nodiscard]] constexpr std::uint64_t identity() const { return m_identity; }
+
+ private:
+  VertexId m_vertex;
+  std::uint64_t m_identity;
+};
+
+/// Labels as data.
+using LabelStrings = std::vector<std::string>;
+
+/// One label per letter: letters("ij") is {"i", "j"}.
+[[nodiscard]] inline LabelStrings letters(std::string_view text) {
+  LabelStrings result;
+  for (char c : text) result.emplace_back(1, c);
+  return result;
+}
+
+/// Writes statements into a program; operators by type, labels as data.
+template <class Backend>
+class Builder {
+ public:
+  /// An operand: a tensor under labels.
+  struct Read {
+    AnySymbol tensor;
+    LabelStrings labels;
+  };
+  /// An output label; its extent if no operand has it.
+  struct Write {
+    std::string label;
+    Extent extent = 0;
+  };
+
+  explicit Builder(BasicProgram<Backend>& program) : m_program(&program) {}
+
+  /// Adds an input tensor of elements T. \throws Error as BasicProgram::input.
+  template <Element T>
+  AnySymbol input(std::string_view name, std::vector<Extent> bound,
+                  std::source_location where = std::source_location::current()) {
+    auto& state = *m_program->state();
+    const VertexId v = state.graph.add_input(name, std::move(bound), element_type<T>(), where);
+    state.launchers.resize(static_cast<std::size_t>(state.graph.size()));
+    return symbol(v);
+  }
+
+  /// Adds output = ⊕ ⊗(operands) over operands of elements Ts. With NoAggregation as the monoid
+  /// every label must be in the output.
+  /// \throws Error if a label rule is broken, extents disagree, an operand's elements are not
+  ///   those of Ts or it is of another graph; the program is then as it was.
+  template <class Join, class Monoid, Element... Ts>
+  AnySymbol statement(std::string_view name, const std::vector<Read>& operands,
+                      const std::vector<Write>& output, const Join& join = {},
+                      const Monoid& monoid = {},
+                      std::source_location where = std::source_location::current()) {
+    static_assert(detail::accept<detail::operator_fault<Join, Monoid, Ts...>>());
+    auto& state = *m_program->state();
+    StatementSpec spec;
+    spec.name = name;
+    spec.where = where;
+    check_operands({element_type<Ts>()...}, operands, name, where);
+    for (const Read& read : operands) {
+      spec.operands.push_back({read.tensor.vertex(), {read.labels.begin(), read.labels.end()}});
+    }
+    for (const Write& write : output) spec.output.push_back({write.label, write.extent});
+    if constexpr (std::is_same_v<Monoid, NoAggregation>) check_elementwise(spec);
+
+    detail::Transaction transaction(state);
+    const VertexId v =
+        detail::StatementWriter<Backend, Join, Monoid, Ts...>(state, join, monoid).write(spec);
+    transaction.commit();
+    return symbol(v);
+  }
+
+  /// The same with output labels that operands have.
+  template <class Join, class Monoid, Element... Ts>
+  AnySymbol statement(std::string_view name, const std::vector<Read>& operands,
+                      const LabelStrings& output, const Join& join = {}, const Monoid& monoid = {},
+                      std::source_location where = std::source_location::current()) {
+    std::vector<Write> writes;
+    for (const std::string& label : output) writes.push_back({label, 0});
+    return statement<Join, Monoid, Ts...>(name, operands, writes, join, monoid, where);
+  }
+
+  /// Adds a statement from a string, "ij,jk->ik".
+  /// \throws Error as statement, and if the string or the number of operands is wrong.
+  template <class Join, class Monoid, Element... Ts>
+  AnySymbol einsum(std::string_view name, std::string_view text,
+                   const std::vector<AnySymbol>& operands, const Join& join = {},
+                   const Monoid& monoid = {},
+                   std::source_location where = std::source_location::current()) {
+    const ParsedEinsum parsed = parse_einsum(text);
+    if (!parsed.fault.empty()) detail::fail(parsed.fault, where);
+    if (parsed.operands.size() != operands.size()) {
+      detail::fail(Text("\"") + text + "\" has " +
+                       detail::to_text(static_cast<long long>(parsed.operands.size())) +
+                       " operands and is given " +
+                       detail::to_text(static_cast<long long>(operands.size())) +
+                       "; give each its tensor",
+                   where);
+    }
+    std::vector<Read> reads;
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      reads.push_back({operands[o], {parsed.operands[o].begin(), parsed.operands[o].end()}});
+    }
+    return statement<Join, Monoid, Ts...>(
+        name, reads, LabelStrings(parsed.output.begin(), parsed.output.end()), join, monoid, where);
+  }
+
+  /// Makes a tensor a result even if another statement reads it.
+  void keep(AnySymbol tensor, std::source_location where = std::source_location::current()) {
+    require_mine(tensor, where);
+    m_program->state()->graph.vertices[static_cast<std::size_t>(tensor.vertex())].kept = true;
+  }
+
+ private:
+  [[nodiscard]] AnySymbol symbol(VertexId v) const { return {v, m_program->graph().identity()}; }
+
+  void require_mine(AnySymbol tensor, const std::source_location& where) const {
+    const EinGraph& graph = m_program->graph();
+    if (tensor.identity() != graph.identity() || tensor.vertex() >= graph.size()) {
+      detail::fail(Text("tensor number ") + detail::to_text(tensor.vertex()) +
+                       " belongs to another graph; write all of a statement's tensors into one",
+                   where);
+    }
+  }
+
+  void check_operands(const std::vector<ElementType>& types, const std::vector<Read>& operands,
+                      std::string_view name, const std::source_location& where) const {
+    if (types.size() != operands.size()) {
+      detail::fail(Text("statement ") + name + " names " +
+                       detail::to_text(static_cast<long long>(types.size())) +
+                       " element types for " +
+                       detail::to_text(static_cast<long long>(operands.size())) + " operands",
+                   where);
+    }
+    for (std::size_t o = 0; o < types.size(); ++o) {
+      require_mine(operands[o].tensor, where);
+      const Vertex& tensor = m_program->graph()[operands[o].tensor.vertex()];
+      if (tensor.element != types[o]) {
+        detail::fail(Text("tensor ") + tensor.name + " is read as elements of another type in " +
+                         "statement " + name,
+                     where);
+      }
+    }
+  }
+
+  static void check_elementwise(const StatementSpec& spec) {
+    std::vector<detail::LabelNames> operands;
+    for (const auto& operand : spec.operands) operands.push_back(operand.labels);
+    detail::LabelNames output;
+    for (const auto& out : spec.output) output.push_back(out.label);
+    const Text fault = detail::aggregation_fault(operands, output, {});
+    if (!fault.empty()) detail::fail(fault, spec.where);
+  }
+
+  BasicProgram<Backend>* m_program;
+};
+
+}  // namespace eindecomp

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Graphs as text, the same for the same graph on every machine.
+#pragma once
+
+#include "eindecomp/graph/ein_graph.hpp"
+
+namespace eindecomp {
+
+namespace detail {
+
+[[nodiscard]] constexpr Text element_text(ElementType element) {
+  switch (element.kind) {
+    case ElementKind::float32:
+      return "float";
+    case ElementKind::float64:
+      return "double";
+    case ElementKind::complex64:
+      return "complex<float>";
+    case ElementKind::complex128:
+      return "complex<double>";
+    case ElementKind::int32:
+      return "int32";
+    case ElementKind::int64:
+      return "int64";
+    case ElementKind::other:
+      break;
+  }
+  return to_text(element.bytes) + " bytes";
+}
+
+[[nodiscard]] constexpr std::string_view label_text(const EinGraph& graph, const Vertex& v,
+                                                    int position) {
+  const LabelId label = v.labels[static_cast<std::size_t>(position)];
+  return graph.labels[static_cast<std::size_t>(label)].name;
+}
+
+[[nodiscard]] constexpr Text labels_text(const EinGraph& graph, const Vertex& v,
+                                         const std::vector<int>& positions) {
+  Text text;
+  for (std::size_t k = 0; k < positions.size(); ++k) {
+    if (k != 0) text += ',';
+    text += label_text(graph, v, positions[k]);
+  }
+  return text;
+}
+
+}  // namespace detail
+
+/// A statement as one line: `H(i,k) = sum[j] mul(X(i,j), W(j,k))`; an input with its extents:
+/// `X(512,1024)`.
+[[nodiscard]] constexpr Text formula(const EinGraph& graph, VertexId vertex) {
+  const Vertex& v = graph[vertex];
+  Text text = v.name + "(";
+  if (v.is_input()) {
+    for (std::size_t k = 0; k < v.bound.size(); ++k) {
+      if (k != 0) text += ',';
+      text += detail::to_text(v.bound[k]);
+    }
+    return text + ")";
+  }
+  text += detail::labels_text(graph, v, v.output);
+  text += ") = ";
+  if (!v.op.aggregate.empty()) {
+    text += v.op.aggregate;
+    text += '[';
+    text += detail::labels_text(graph, v, v.aggregated);
+    text += "] ";
+  }
+  text += v.op.join;
+  text += '(';
+  for (std::size_t o = 0; o < v.operands.size(); ++o) {
+    if (o != 0) text += ", ";
+    text += graph[v.operands[o].vertex].name;
+    text += '(';
+    text += detail::labels_text(graph, v, v.operands[o].labels);
+    text += ')';
+  }
+  return text + ")";
+}
+
+/// The whole graph, a line per tensor: its formula, its elements, the extents of its labels.
+[[nodiscard]] constexpr Text to_text(const EinGraph& graph) {
+  Text text;
+  for (VertexId i = 0; i < graph.size(); ++i) {
+    const Vertex& v = graph[i];
+    text += formula(graph, i);
+    text += " : ";
+    text += detail::element_text(v.element);
+    if (v.is_input()) text += ", input";
+    for (std::size_t l = 0; l < v.labels.size(); ++l) {
+      text += l == 0 ? ", " : " ";
+      text += detail::label_text(graph, v, static_cast<int>(l));
+      text += '=';
+      text += detail::to_text(v.extents[l]);
+    }
+    if (v.kept) text += ", kept";
+    text += '\n';
+  }
+  return text;
+}
+
+/// Prints to_text(graph).
+template <class Stream>
+auto operator<<(Stream& stream, const EinGraph& graph) -> decltype(stream << std::string_view{}) {
+  return stream << to_text(graph).view();
+}
+
+}  // namespace eindecomp
