@@ -19,6 +19,8 @@ fi
 OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 OMP_PROC_BIND=${OMP_PROC_BIND:-false}
 OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
+# Kokkos warns, once per rank, that ranks outnumber the cores; here they do on purpose.
+KOKKOS_DISABLE_WARNINGS=${KOKKOS_DISABLE_WARNINGS:-1}
 OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-$OMP_NUM_THREADS}
 
 # OpenBLAS before 0.3.22 does not recognise recent CPUs and falls back to a kernel several times
@@ -39,6 +41,6 @@ OMPI_MCA_rmaps_base_oversubscribe=${OMPI_MCA_rmaps_base_oversubscribe:-1}
 OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
 
 export EINDECOMP_ROOT EINDECOMP_JOBS EINDECOMP_DEPS_PREFIX
-export OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY OPENBLAS_NUM_THREADS
+export OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY KOKKOS_DISABLE_WARNINGS OPENBLAS_NUM_THREADS
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 export OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_mpi_yield_when_idle
