@@ -179,7 +179,7 @@ void copy_box(const Space& space, std::int64_t element_bytes, const StridedBox& 
 
 /// into = into ⊕ from, accumulators both. Launches on `space` and does not fence.
 template <class Monoid, class Value, compat::ExecutionSpace Space>
-void combine_box(const Space& space, const Monoid& monoid, const StridedBox& box, void* into,
+void combine_box(const Space& space, Monoid monoid, const StridedBox& box, void* into,
                  const void* from) {
   using State = typename MonoidTraits<Monoid, Value>::State;
   detail::run_box(space, "EinDecomp::combine", detail::box_nest(box),
@@ -190,7 +190,7 @@ void combine_box(const Space& space, const Monoid& monoid, const StridedBox& box
 /// into = the final elements of the accumulators `from`; the same memory where both have one size
 /// and the same strides. Launches on `space` and does not fence.
 template <class Monoid, class Value, compat::ExecutionSpace Space>
-void finish_box(const Space& space, const Monoid& monoid, const StridedBox& box, void* into,
+void finish_box(const Space& space, Monoid monoid, const StridedBox& box, void* into,
                 const void* from) {
   using Traits = MonoidTraits<Monoid, Value>;
   using State = typename Traits::State;

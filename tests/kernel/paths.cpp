@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which path a shape takes, and that it is that path which runs: the kernels' labels, the fences
+// and the allocations as Kokkos' tools see them.
+
+#include <doctest/doctest.h>
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "eindecomp/kernel/backend.hpp"
+#include "eindecomp/kernel/einsum.hpp"
+
+using namespace eindecomp;
+using kernel::LocalEinsum;
+using kernel::Path;
+using kernel::Write;
+
+namespace {
+
+using Space = Kokkos::DefaultHostExecutionSpace;
+namespace tools = Kokkos::Tools::Experimental;
+
+/// What Kokkos reported since watching began.
+struct Report {
+  std::vector<std::string> kernels;
+  std::vector<std::string> regions;
+  std::vector<std::string> allocations;
+  std::uint64_t allocated_bytes = 0;
+  int fences = 0;
+
+  [[nodiscard]] bool ran(const std::string& label) const {
+    return std::find(kernels.begin(), kernels.end(), label) != kernels.end();
+  }
+  [[nodiscard]] bool entered(const std::string& part) const {
+    return std::any_of(regions.begin(), regions.end(), [&](const std::string& region) {
+      return region.find(part) != std::string::npos;
+    });
+  }
+};
+Report report;
+
+void on_kernel(const char* name, std::uint32_t, std::uint64_t* id) {
+  report.kernels.emplace_back(name);
+  *id = 0;
+}
+
+class Watch {
+ public:
+  Watch() {
+    report = {};
+    tools::set_begin_parallel_for_callback(on_kernel);
+    tools::set_begin_parallel_reduce_callback(on_kernel);
+    tools::set_begin_parallel_scan_callback(on_kernel);
+    tools::set_push_region_callback([](const char* name) { report.regions.emplace_back(name); });
+    tools::set_begin_fence_callback(
+        [](const char*, std::uint32_t, std::uint64_t*) { ++report.fences; });
+    tools::set_allocate_data_callback(
+        [](const Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t size) {
+          report.allocations.emplace_back(label);
+          report.allocated_bytes += size;
+        });
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch() {
+    tools::set_begin_parallel_for_callback(nullptr);
+    tools::set_begin_parallel_reduce_callback(nullptr);
+    tools::set_begin_parallel_scan_callback(nullptr);
+    tools::set_push_region_callback(nullptr);
+    tools::set_begin_fence_callback(nullptr);
+    tools::set_allocate_data_callback(nullptr);
+  }
+
+  /// Every kernel and allocation is ours by name, and nothing was waited for.
+  void check_manners() const {
+    for (const std::string& label : report.kernels) {
+      CAPTURE(label);
+      CHECK(label.rfind("EinDecomp::", 0) == 0);
+    }
+    for (const std::string& label : report.allocations) {
+      CAPTURE(label);
+      CHECK(label.rfind("EinDecomp::", 0) == 0);
+    }
+    CHECK(report.fences == 0);
+  }
+};
+
+/// A shape from a string, extents per label in order of appearance, and row-major tensors.
+LocalEinsum row_major(const std::string& text, const std::vector<Extent>& extents) {
+  const EinsumShape spec = detail::make_einsum_shape(text);
+  LocalEinsum shape;
+  shape.labels = spec.labels;
+  shape.operands = spec.operands;
+  for (int l = 0; l < spec.labels; ++l) {
+    shape.extent[l] = extents.at(static_cast<std::size_t>(l));
+    shape.aggregated[l] = spec.aggregated[l];
+  }
+  const auto strides = [&](const int* labels, int rank, Extent* stride) {
+    Extent step = 1;
+    for (int k = rank - 1; k >= 0; --k) {
+      stride[labels[k]] += step;
+      step *= shape.extent[labels[k]];
+    }
+  };
+  for (int t = 0; t < spec.operands; ++t) {
+    strides(spec.operand[t], spec.rank[t], shape.operand_stride[t]);
+  }
+  strides(spec.output, spec.output_rank, shape.output_stride);
+  return shape;
+}
+
+struct PathCase {
+  const char* text;
+  std::vector<Extent> extents;
+  Path expected;
+};
+
+using Doubles = kernel::JoinAggregateLauncher<Space, Mul, Sum, double, double>;
+
+/// Where there is no BLAS its cases are the generic kernel's.
+Path available(Path path) {
+  const bool blas = path == Path::gemm || path == Path::gemv;
+  return blas && !compat::has_blas<Space> ? Path::direct : path;
+}
+
+}  // namespace
+
+TEST_CASE("products take the path their shape allows") {
+  const std::vector<PathCase> cases{
+      {"ij,jk->ik", {20, 21, 22}, Path::gemm},
+      {"ij,kj->ik", {20, 21, 22}, Path::gemm},
+      {"ji,jk->ik", {20, 21, 22}, Path::gemm},
+      {"ji,kj->ki", {20, 21, 22}, Path::gemm},
+      {"ij,jk->ki", {20, 21, 22}, Path::gemm},
+      {"bij,bjk->bik", {3, 20, 21, 22}, Path::gemm},    // batch
+      {"bij,jk->bik", {3, 20, 21, 22}, Path::gemm},     // b and i merge
+      {"ibj,jkb->kib", {20, 3, 21, 22}, Path::direct},  // the batch holds every unit stride
+      {"sa,ahd->shd", {20, 21, 4, 16}, Path::gemm},     // h and d merge
+      {"shd,thd->hst", {20, 4, 16, 22}, Path::gemm},    // batch in the middle
+      {"hst,thd->shd", {4, 20, 22, 16}, Path::gemm},
+      {"shd,hda->sa", {20, 4, 16, 21}, Path::gemm},  // K merges
+      {"ijk,kjl->il", {20, 4, 16, 21}, Path::gemm},  // K does not merge: accumulated
+      {"ij,j->i", {40, 41}, Path::gemv},
+      {"ji,j->i", {40, 41}, Path::gemv},
+      {"j,ij->i", {41, 40}, Path::gemv},
+      {"j,jk->k", {40, 41}, Path::gemv},
+      {"i,j->ij", {40, 41}, Path::direct},  // outer product
+      {"i,i->", {1000}, Path::direct},      // short inner product
+      {"i,i->", {100000}, Path::split},
+      {"ij,jk->", {400, 10, 400}, Path::split},  // private labels
+      {"ij,ij->ij", {40, 41}, Path::direct},
+      {"ij,jk->ik", {2, 3, 4}, Path::direct},    // too small for a call
+      {"ii,ij->ij", {40, 41}, Path::direct},     // a diagonal that is element-wise
+      {"iij,jk->ik", {20, 21, 22}, Path::gemm},  // a diagonal that is a matrix dimension
+      {"ij,jk->ik", {20, 0, 22}, Path::direct},  // sums over nothing: zeros
+      {"ij,jk->ik", {0, 21, 22}, Path::none},
+  };
+  const Doubles launcher;
+  for (const PathCase& c : cases) {
+    const std::string text = c.text;
+    CAPTURE(text);
+    const LocalEinsum shape = row_major(c.text, c.extents);
+    CHECK(kernel::to_string(launcher.path(shape)) == kernel::to_string(available(c.expected)));
+
+    const std::vector<double> ones(200000, 1.0);
+    std::vector<double> out(200000);
+    const void* operands[] = {ones.data(), ones.data()};
+    const Watch watch;
+    launcher.join(Space(), shape, operands, out.data(), Write::finished);
+    switch (available(c.expected)) {
+      case Path::gemm:
+      case Path::gemv: {
+        // The BLAS itself, not the native code Kokkos Kernels falls back to.
+        const bool gemm = c.expected == Path::gemm;
+        CHECK(report.kernels.empty());
+        CHECK(report.entered("EinDecomp::gemm"));
+        CHECK(report.entered(gemm ? "KokkosBlas::gemm[TPL" : "KokkosBlas::gemv[TPL"));
+        break;
+      }
+      case Path::split:
+        CHECK(report.ran("EinDecomp::join parts"));
+        CHECK(report.ran("EinDecomp::join fold"));
+        CHECK(report.allocations.size() == 1);
+        break;
+      case Path::direct:
+        CHECK(report.ran("EinDecomp::join"));
+        CHECK(report.allocations.empty());
+        break;
+      case Path::none:
+        CHECK(report.kernels.empty());
+    }
+    CHECK(report.allocated_bytes <= static_cast<std::uint64_t>(launcher.workspace_bytes()));
+    watch.check_manners();
+  }
+}
+
+TEST_CASE("other algebras and types stay on the generic kernel") {
+  const LocalEinsum shape = row_major("ij,jk->ik", {20, 21, 22});
+  const auto path = []<class Join, class Monoid, class... Ts>(const LocalEinsum& of) {
+    return kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...>().path(of);
+  };
+  CHECK(path.operator()<Add, Min, double, double>(shape) == Path::direct);
+  CHECK(path.operator()<Mul, Max, double, double>(shape) == Path::direct);
+  CHECK(path.operator()<Mul, Sum, double, float>(shape) == Path::direct);
+  CHECK(path.operator()<Mul, Sum, std::int32_t, std::int32_t>(shape) == Path::direct);
+  CHECK(path.operator()<Mul, Sum, Kokkos::complex<float>, Kokkos::complex<float>>(shape) ==
+        available(Path::gemm));
+}
+
+TEST_CASE("workspace stays within its bound, whatever the shape") {
+  using Launcher = kernel::JoinAggregateLauncher<Space, Identity, ArgMax, double>;
+  const Launcher launcher;
+  for (Extent outputs : {1, 2, 15, 16, 17, 255, 256, 257}) {
+    for (Extent length : {100, 20000, 1000000}) {
+      if (outputs * length > 6000000) continue;
+      CAPTURE(outputs);
+      CAPTURE(length);
+      for (const char* text : {"ij->i", "ji->i"}) {
+        const bool rows = text[0] == 'i';
+        const LocalEinsum shape = row_major(text, rows ? std::vector<Extent>{outputs, length}
+                                                       : std::vector<Extent>{length, outputs});
+        const std::vector<double> in(static_cast<std::size_t>(outputs * length), 1.0);
+        std::vector<std::int64_t> out(static_cast<std::size_t>(outputs), -1);
+        const void* operands[] = {in.data()};
+        const Watch watch;
+        launcher.join(Space(), shape, operands, out.data(), Write::finished);
+        CHECK(report.allocated_bytes <=
+              static_cast<std::uint64_t>(launcher.workspace_bytes()) + 128);
+        watch.check_manners();
+        CHECK(std::all_of(out.begin(), out.end(), [](std::int64_t index) { return index == 0; }));
+      }
+    }
+  }
+}
+
+TEST_CASE("box passes and einsum on views behave alike") {
+  const std::vector<double> from(600, 2.0);
+  std::vector<double> into(600, 1.0);
+  kernel::StridedBox box;
+  box.rank = 2;
+  box.extent[0] = 20;
+  box.extent[1] = 30;
+  box.into_stride[0] = box.from_stride[1] = 1;
+  box.into_stride[1] = 20;
+  box.from_stride[0] = 30;
+  const Kokkos::View<double**> a("a", 20, 30);
+  const Kokkos::View<double**> b("b", 30, 20);
+  const Kokkos::View<double**> c("c", 20, 20);
+  const auto launcher = KokkosBackend<Space>::make<Mul, Sum, double, double>({}, {});
+  const Watch watch;
+  kernel::copy_box(Space(), 8, box, into.data(), from.data());
+  launcher->combine(Space(), box, into.data(), from.data());
+  launcher->finish(Space(), box, into.data(), from.data());
+  einsum<"ij,jk->ik">(Space(), a, b, c);
+  einsum<"ij,jk->ik", MinPlus>(Space(), a, b, c);
+  const auto made = einsum<"ij->">(Space(), a);
+  CHECK(report.ran("EinDecomp::copy"));
+  CHECK(report.ran("EinDecomp::combine"));
+  watch.check_manners();
+}
+
+TEST_CASE("results do not depend on the execution space") {
+  // Bit for bit, on values whose sums are not exact, direct and split.
+#if defined(KOKKOS_ENABLE_SERIAL)
+  const kernel::JoinAggregateLauncher<Space, SqDiff, Sum, double, double> parallel;
+  const kernel::JoinAggregateLauncher<Kokkos::Serial, SqDiff, Sum, double, double> serial;
+  for (const auto& extents : std::vector<std::vector<Extent>>{{70, 90, 33}, {3, 90000, 2}}) {
+    const LocalEinsum shape = row_major("ij,jk->ik", extents);
+    std::vector<double> a(static_cast<std::size_t>(extents[0] * extents[1]));
+    std::vector<double> b(static_cast<std::size_t>(extents[1] * extents[2]));
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = 1.0 / static_cast<double>(i % 997 + 1);
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = 1.0 / static_cast<double>(i % 991 + 3);
+    std::vector<double> c(static_cast<std::size_t>(extents[0] * extents[2]));
+    std::vector<double> d(c.size());
+    const void* operands[] = {a.data(), b.data()};
+    parallel.join(Space(), shape, operands, c.data(), Write::finished);
+    serial.join(Kokkos::Serial(), shape, operands, d.data(), Write::finished);
+    CHECK(c == d);
+  }
+#endif
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random local EinSums, and what they must give: plain loops over std::vectors that share no code
+// with the kernels.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/kernel/backend.hpp"
+
+namespace kernel_test {
+
+using eindecomp::Extent;
+using eindecomp::kernel::LocalEinsum;
+using eindecomp::kernel::Path;
+using eindecomp::kernel::StridedBox;
+using eindecomp::kernel::Write;
+
+using Random = std::mt19937_64;
+
+inline Extent draw(Random& random, Extent low, Extent high) {
+  return std::uniform_int_distribution<Extent>(low, high)(random);
+}
+template <class T>
+const T& pick(Random& random, const std::vector<T>& of) {
+  return of[static_cast<std::size_t>(draw(random, 0, static_cast<Extent>(of.size()) - 1))];
+}
+
+/// A tensor's memory: labels, extents and strides per dimension, elements it spans.
+struct Tensor {
+  std::vector<int> labels;
+  std::vector<Extent> extent;
+  std::vector<Extent> stride;
+  Extent span = 0;
+
+  /// Any order of dimensions in memory, now and then with gaps.
+  Tensor(Random& random, std::vector<int> its_labels, const std::vector<Extent>& label_extent)
+      : labels(std::move(its_labels)), stride(labels.size()) {
+    for (int l : labels) extent.push_back(label_extent[static_cast<std::size_t>(l)]);
+    std::vector<std::size_t> order(labels.size());
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+    switch (draw(random, 0, 2)) {
+      case 0:  // LayoutLeft
+        break;
+      case 1:  // LayoutRight
+        std::reverse(order.begin(), order.end());
+        break;
+      default:
+        std::shuffle(order.begin(), order.end(), random);
+    }
+    const bool gaps = draw(random, 0, 3) == 0;
+    Extent step = gaps ? draw(random, 1, 2) : 1;
+    for (std::size_t k : order) {
+      stride[k] = step;
+      step *= std::max<Extent>(extent[k], 1) + (gaps ? draw(random, 0, 2) : 0);
+    }
+    span = step;
+  }
+
+  [[nodiscard]] Extent offset(const std::vector<Extent>& index) const {
+    Extent sum = 0;
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      sum += index[static_cast<std::size_t>(labels[k])] * stride[k];
+    }
+    return sum;
+  }
+};
+
+struct Einsum {
+  std::vector<Extent> extent;
+  std::vector<Extent> begin;
+  std::vector<Tensor> operands;
+  std::vector<Tensor> output;  // one
+
+  [[nodiscard]] bool aggregated(int label) const {
+    const std::vector<int>& labels = output[0].labels;
+    return std::find(labels.begin(), labels.end(), label) == labels.end();
+  }
+
+  [[nodiscard]] LocalEinsum shape() const {
+    LocalEinsum shape;
+    shape.labels = static_cast<int>(extent.size());
+    shape.operands = static_cast<int>(operands.size());
+    for (int l = 0; l < shape.labels; ++l) {
+      shape.extent[l] = extent[static_cast<std::size_t>(l)];
+      shape.begin[l] = begin[static_cast<std::size_t>(l)];
+      shape.aggregated[l] = aggregated(l);
+    }
+    for (std::size_t t = 0; t < operands.size(); ++t) {
+      for (std::size_t k = 0; k < operands[t].labels.size(); ++k) {
+        shape.operand_stride[t][operands[t].labels[k]] += operands[t].stride[k];
+      }
+    }
+    for (std::size_t k = 0; k < output[0].labels.size(); ++k) {
+      shape.output_stride[output[0].labels[k]] = output[0].stride[k];
+    }
+    return shape;
+  }
+
+  [[nodiscard]] StridedBox box() const {
+    StridedBox box;
+    box.rank = static_cast<int>(output[0].labels.size());
+    for (std::size_t k = 0; k < output[0].labels.size(); ++k) {
+      box.extent[k] = output[0].extent[k];
+      box.into_stride[k] = box.from_stride[k] = output[0].stride[k];
+    }
+    return box;
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    const auto add = [&](const Tensor& tensor) {
+      text += '(';
+      for (std::size_t k = 0; k < tensor.labels.size(); ++k) {
+        text += ' ' + std::to_string(tensor.labels[k]) + ':' + std::to_string(tensor.extent[k]) +
+                '*' + std::to_string(tensor.stride[k]);
+      }
+      text += " )";
+    };
+    for (const Tensor& operand : operands) add(operand);
+    text += " -> ";
+    add(output[0]);
+    return text;
+  }
+};
+
+/// What random statements are drawn from.
+struct Family {
+  int min_labels = 0;
+  int max_labels = 5;
+  std::vector<Extent> extents{0, 1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 19};
+  Extent max_joins = 20000;
+  bool elementwise = false;     ///< every label in the output
+  bool one_aggregated = false;  ///< exactly one label aggregated, for argmin
+  bool long_reduction = false;  ///< one aggregated label of some ten thousand
+  bool products = false;        ///< of two operands: every label in at least two tensors
+};
+
+inline Einsum draw_einsum(Random& random, int operands, const Family& family) {
+  for (;;) {
+    Einsum einsum;
+    const int labels = static_cast<int>(draw(random, family.min_labels, family.max_labels));
+    Extent joins = 1;
+    for (int l = 0; l < labels; ++l) {
+      einsum.extent.push_back(pick(random, family.extents));
+      einsum.begin.push_back(draw(random, 0, 100));
+    }
+    if (family.long_reduction && labels > 0) einsum.extent[0] = draw(random, 20000, 60000);
+    for (Extent e : einsum.extent) joins *= std::max<Extent>(e, 1);
+    if (joins > (family.long_reduction ? 400000 : family.max_joins)) continue;
+
+    // Each label in at least one operand, now and then twice in one.
+    std::vector<std::vector<int>> lists(static_cast<std::size_t>(operands));
+    for (int l = 0; l < labels; ++l) {
+      bool used = false;
+      for (std::vector<int>& list : lists) {
+        if (draw(random, 0, 99) < 60) {
+          list.push_back(l);
+          used = true;
+          if (draw(random, 0, 99) < 6) list.push_back(l);
+        }
+      }
+      if (!used) lists[static_cast<std::size_t>(draw(random, 0, operands - 1))].push_back(l);
+    }
+    std::vector<int> output;
+    if (family.products) {
+      for (std::vector<int>& list : lists) list.clear();
+      for (int l = 0; l < labels; ++l) {
+        // 0-2: M, 3-5: N, 6-8: K, 9: batch; the first three labels one of each.
+        const Extent missing = l < 3 ? 3 * l : draw(random, 0, 9);
+        if (missing < 3 || missing > 5) lists[0].push_back(l);
+        if (missing > 2) lists[1].push_back(l);
+        if (missing < 6 || missing > 8) output.push_back(l);
+      }
+    }
+    for (int l = 0; l < labels && !family.products; ++l) {
+      bool out = draw(random, 0, 1) == 0;
+      if (family.elementwise) out = true;
+      if (family.one_aggregated) out = l != 0;
+      if (family.long_reduction && l == 0) out = false;
+      if (out) output.push_back(l);
+    }
+    // Now and then a label that only the output has.
+    if (draw(random, 0, 9) == 0 && !family.long_reduction && !family.products) {
+      output.push_back(labels);
+      einsum.extent.push_back(draw(random, 1, 4));
+      einsum.begin.push_back(0);
+    }
+    std::shuffle(output.begin(), output.end(), random);
+    Extent span = 0;
+    for (std::vector<int>& list : lists) {
+      std::shuffle(list.begin(), list.end(), random);
+      einsum.operands.emplace_back(random, list, einsum.extent);
+      span = std::max(span, einsum.operands.back().span);
+    }
+    einsum.output.emplace_back(random, output, einsum.extent);
+    if (std::max(span, einsum.output[0].span) > 2000000) continue;
+    return einsum;
+  }
+}
+
+/// All positions 0 <= index < extent of the labels for which `chosen`, the others as they are.
+template <class Body>
+void for_each_index(const std::vector<Extent>& extent, const std::vector<bool>& chosen,
+                    std::vector<Extent>& index, std::size_t label, const Body& body) {
+  if (label == extent.size()) {
+    body();
+  } else if (!chosen[label]) {
+    for_each_index(extent, chosen, index, label + 1, body);
+  } else {
+    for (index[label] = 0; index[label] < extent[label]; ++index[label]) {
+      for_each_index(extent, chosen, index, label + 1, body);
+    }
+    index[label] = 0;
+  }
+}
+
+template <class T>
+T draw_value(Random& random) {
+  // Small integers: sums and products of them are exact in every type.
+  const Extent integer = draw(random, -3, 3);
+  if constexpr (std::is_arithmetic_v<T>) {
+    return static_cast<T>(integer);
+  } else {
+    using Real = typename T::value_type;
+    return T(static_cast<Real>(integer), static_cast<Real>(draw(random, -2, 2)));
+  }
+}
+
+template <class T>
+bool close(const T& got, const T& expected, double tolerance) {
+  if (got == expected) return true;
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::abs(got - expected) <= tolerance * std::max<T>(1, std::abs(expected));
+  } else {
+    return false;
+  }
+}
+
+/// What an operator signature must compute, spelled out by the test.
+///   term(operands...)          the join
+///   fold(accumulator, value, index)
+///   finish(accumulator)
+template <class Accumulator, class Term, class Fold, class Finish>
+struct Expectation {
+  Accumulator start;
+  Term term;
+  Fold fold;
+  Finish finish;
+  double tolerance = 0;
+};
+template <class Accumulator, class Term, class Fold, class Finish>
+Expectation(Accumulator, Term, Fold, Finish, double)
+    -> Expectation<Accumulator, Term, Fold, Finish>;
+
+/// How often each path was taken.
+using PathCounts = std::map<Path, int>;
+
+/// Runs one random EinSum through a launcher and compares it with plain loops.
+template <class Space, class Join, class Monoid, class... Ts, class Expected>
+void check_one(const Einsum& einsum, Random& random, const Join& join, const Monoid& monoid,
+               const Expected& expected, PathCounts& counts) {
+  using Launcher = eindecomp::kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...>;
+  using State = typename Launcher::State;
+  using Result = typename Launcher::Result;
+  const Launcher launcher(join, monoid);
+  const Space space;
+  const LocalEinsum shape = einsum.shape();
+  const Tensor& output = einsum.output[0];
+
+  std::tuple<std::vector<Ts>...> data;
+  std::vector<const void*> pointers;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (
+        [&] {
+          auto& elements = std::get<I>(data);
+          elements.resize(static_cast<std::size_t>(einsum.operands[I].span));
+          for (auto& element : elements) {
+            element = draw_value<std::decay_t<decltype(element)>>(random);
+          }
+          pointers.push_back(elements.data());
+        }(),
+        ...);
+  }
+  (std::index_sequence_for<Ts...>{});
+
+  // Elements between those of the box must stay as they are.
+  const auto guard = [] {
+    Result value{};
+    std::fill_n(reinterpret_cast<unsigned char*>(&value), sizeof(Result), std::uint8_t{0x5a});
+    return value;
+  }();
+  std::vector<Result> result(static_cast<std::size_t>(output.span), guard);
+  std::vector<State> state(static_cast<std::size_t>(output.span));
+  std::vector<State> other(static_cast<std::size_t>(output.span));
+  const int mode =
+      static_cast<int>(draw(random, 0, std::is_same_v<Monoid, eindecomp::NoAggregation> ? 1 : 3));
+  LocalEinsum later = shape;
+  for (Extent& begin : later.begin) begin += 1000;
+  const StridedBox box = einsum.box();
+  switch (mode) {
+    case 0:
+      launcher.join(space, shape, pointers.data(), result.data(), Write::finished);
+      break;
+    case 1:
+      launcher.join(space, shape, pointers.data(), state.data(), Write::partial);
+      launcher.finish(space, box, result.data(), state.data());
+      break;
+    case 2:
+      launcher.join(space, shape, pointers.data(), state.data(), Write::partial);
+      launcher.join(space, later, pointers.data(), state.data(), Write::accumulate);
+      launcher.finish(space, box, result.data(), state.data());
+      break;
+    default:
+      launcher.join(space, later, pointers.data(), state.data(), Write::partial);
+      launcher.join(space, shape, pointers.data(), other.data(), Write::partial);
+      launcher.combine(space, box, state.data(), other.data());
+      launcher.finish(space, box, result.data(), state.data());
+  }
+  Kokkos::fence();
+  const Path path = launcher.path(shape);
+  ++counts[path];
+
+  const std::size_t labels = einsum.extent.size();
+  std::vector<bool> in_output(labels);
+  std::vector<bool> aggregated(labels);
+  int aggregated_label = -1;
+  int aggregated_count = 0;
+  for (std::size_t l = 0; l < labels; ++l) {
+    aggregated[l] = einsum.aggregated(static_cast<int>(l));
+    in_output[l] = !aggregated[l];
+    if (aggregated[l]) {
+      aggregated_label = static_cast<int>(l);
+      ++aggregated_count;
+    }
+  }
+  std::vector<Extent> index(labels, 0);
+  std::vector<Result> reference(result.size(), guard);
+  for_each_index(einsum.extent, in_output, index, 0, [&] {
+    auto accumulator = expected.start;
+    for (int pass = 0; pass < (mode < 2 ? 1 : 2); ++pass) {
+      for_each_index(einsum.extent, aggregated, index, 0, [&] {
+        const auto value = [&]<std::size_t... I>(std::index_sequence<I...>) {
+          return expected.term(
+              std::get<I>(data)[static_cast<std::size_t>(einsum.operands[I].offset(index))]...);
+        }
+        (std::index_sequence_for<Ts...>{});
+        Extent at = 0;
+        if (aggregated_count == 1) {
+          const auto label = static_cast<std::size_t>(aggregated_label);
+          at = einsum.begin[label] + 1000 * pass + index[label];
+        }
+        expected.fold(accumulator, value, at);
+      });
+    }
+    reference[static_cast<std::size_t>(output.offset(index))] =
+        static_cast<Result>(expected.finish(accumulator));
+  });
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (!close(result[i], reference[i], expected.tolerance) &&
+        !std::equal(reinterpret_cast<const unsigned char*>(&result[i]),
+                    reinterpret_cast<const unsigned char*>(&result[i] + 1),
+                    reinterpret_cast<const unsigned char*>(&reference[i]))) {
+      CAPTURE(einsum.text());
+      CAPTURE(mode);
+      CAPTURE(eindecomp::kernel::to_string(path));
+      CAPTURE(i);
+      REQUIRE_MESSAGE(false, "kernel and plain loops differ");
+    }
+  }
+}
+
+/// `cases` random EinSums of one signature on one space; the seed is in the message of a failure.
+template <class Space, class Join, class Monoid, class... Ts, class Expected>
+PathCounts check_random(int cases, std::uint64_t seed, const Family& family, const Join& join,
+                        const Monoid& monoid, const Expected& expected) {
+  PathCounts counts;
+  for (int i = 0; i < cases; ++i) {
+    const std::uint64_t case_seed = seed * 100003 + static_cast<std::uint64_t>(i);
+    CAPTURE(case_seed);
+    Random random(case_seed);
+    const Einsum einsum = draw_einsum(random, static_cast<int>(sizeof...(Ts)), family);
+    check_one<Space, Join, Monoid, Ts...>(einsum, random, join, monoid, expected, counts);
+  }
+  CHECK_FALSE(counts.empty());
+  return counts;
+}
+
+}  // namespace kernel_test

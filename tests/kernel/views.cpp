@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// einsum on views: layouts, constness, ranks, empty views, and what is refused.
+
+#include <doctest/doctest.h>
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/kernel/einsum.hpp"
+
+using namespace eindecomp;
+
+namespace {
+
+using Space = Kokkos::DefaultHostExecutionSpace;
+
+/// Element (i,k) of the matrices the tests multiply.
+double left(std::size_t i, std::size_t j) { return static_cast<double>((3 * i + j) % 7) - 3.0; }
+double right(std::size_t j, std::size_t k) { return static_cast<double>((j + 5 * k) % 9) - 4.0; }
+
+template <class View, class Function>
+void fill(const View& view, Function function) {
+  for (std::size_t i = 0; i < view.extent(0); ++i) {
+    for (std::size_t j = 0; j < view.extent(1); ++j) view(i, j) = function(i, j);
+  }
+}
+
+template <class View>
+void check_product(const View& c, std::size_t length) {
+  for (std::size_t i = 0; i < c.extent(0); ++i) {
+    for (std::size_t k = 0; k < c.extent(1); ++k) {
+      double sum = 0;
+      for (std::size_t j = 0; j < length; ++j) sum += left(i, j) * right(j, k);
+      REQUIRE(c(i, k) == sum);
+    }
+  }
+}
+
+template <class LayoutA, class LayoutB, class LayoutC>
+void check_layouts() {
+  const Kokkos::View<double**, LayoutA> a("a", 30, 20);
+  const Kokkos::View<double**, LayoutB> b("b", 20, 25);
+  const Kokkos::View<double**, LayoutC> c("c", 30, 25);
+  fill(a, left);
+  fill(b, right);
+  const Kokkos::View<const double**, LayoutA> constant = a;
+  einsum<"ij,jk->ik">(Space(), constant, b, c);
+  check_product(c, 20);
+
+  // The same through views of parts and the transposed string.
+  Kokkos::deep_copy(c, 77.0);
+  const auto part = [](const auto& view, std::size_t rows, std::size_t columns) {
+    return Kokkos::subview(view, std::make_pair(std::size_t{0}, rows),
+                           std::make_pair(std::size_t{0}, columns));
+  };
+  einsum<"jk,ij->ik">(Space(), part(b, 11, 13), part(a, 17, 11), part(c, 17, 13));
+  check_product(part(c, 17, 13), 11);
+  CHECK(c(17, 0) == 77.0);
+  CHECK(c(0, 13) == 77.0);
+}
+
+std::string message_of(const auto& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every mix of layouts") {
+  using Left = Kokkos::LayoutLeft;
+  using Right = Kokkos::LayoutRight;
+  check_layouts<Left, Left, Left>();
+  check_layouts<Left, Left, Right>();
+  check_layouts<Left, Right, Left>();
+  check_layouts<Left, Right, Right>();
+  check_layouts<Right, Left, Left>();
+  check_layouts<Right, Left, Right>();
+  check_layouts<Right, Right, Left>();
+  check_layouts<Right, Right, Right>();
+}
+
+TEST_CASE("strided views without a unit stride") {
+  const Kokkos::View<double***> a("a", 30, 20, 3);
+  const Kokkos::View<double***> b("b", 20, 25, 2);
+  const Kokkos::View<double***> c("c", 30, 25, 2);
+  const auto middle = Kokkos::subview(a, Kokkos::ALL(), Kokkos::ALL(), 1);
+  const auto second = Kokkos::subview(b, Kokkos::ALL(), Kokkos::ALL(), 1);
+  const auto target = Kokkos::subview(c, Kokkos::ALL(), Kokkos::ALL(), 1);
+  fill(middle, left);
+  fill(second, right);
+  einsum<"ij,jk->ik">(Space(), middle, second, target);
+  check_product(target, 20);
+  CHECK(c(3, 3, 0) == 0.0);
+}
+
+TEST_CASE("unmanaged memory, ranks 0 to 8, results allocated") {
+  std::vector<double> memory(256);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<double>(i);
+  const Kokkos::View<double********, Kokkos::LayoutRight, Kokkos::HostSpace,
+                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>
+      eight(memory.data(), 2, 2, 2, 2, 2, 2, 2, 2);
+  const auto total = einsum<"abcdefgh->">(Space(), eight);
+  CHECK(total() == 255.0 * 128.0);
+  const auto turned = einsum<"abcdefgh->hgfedcba">(Space(), eight);
+  CHECK(turned(1, 0, 0, 0, 0, 0, 0, 0) == 1.0);
+  CHECK(turned(0, 0, 0, 0, 0, 0, 1, 1) == 192.0);
+
+  const Kokkos::View<double> two("two");
+  Kokkos::deep_copy(two, 2.0);
+  const auto scaled = einsum<",abcdefgh->ah">(Space(), two, eight);
+  CHECK(scaled.extent(0) == 2);
+  CHECK(scaled(0, 0) == 2.0 * 64.0 * 63.0);
+
+  const Kokkos::View<int**> numbers("numbers", 4, 4);
+  fill(numbers, [](std::size_t i, std::size_t j) { return static_cast<int>(10 * i + j); });
+  CHECK(einsum<"ii">(Space(), numbers)() == 66);      // implicit output: the trace
+  CHECK(einsum<"ii->i">(Space(), numbers)(3) == 33);  // the diagonal
+  CHECK(einsum<"ba">(Space(), numbers)(1, 2) == 21);  // transposed, as NumPy has it
+  static_assert(std::is_same_v<decltype(einsum<"ii->i">(Space(), numbers))::value_type, int>);
+}
+
+TEST_CASE("other algebras, three operands, mixed types") {
+  const Kokkos::View<double**> w("w", 5, 5);
+  fill(w, [](std::size_t i, std::size_t j) { return static_cast<double>((7 * i + 3 * j) % 11); });
+  const auto paths = einsum<"ij,jk->ik", MinPlus>(Space(), w, w);
+  const auto nearest = einsum<"ij,jk->ik", Algebra<Add, ArgMin>>(Space(), w, w);
+  static_assert(std::is_same_v<decltype(nearest)::value_type, std::int64_t>);
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (std::size_t k = 0; k < 5; ++k) {
+      std::size_t best = 0;
+      for (std::size_t j = 1; j < 5; ++j) {
+        if (w(i, j) + w(j, k) < w(i, best) + w(best, k)) best = j;
+      }
+      CHECK(paths(i, k) == w(i, best) + w(best, k));
+      CHECK(nearest(i, k) == static_cast<std::int64_t>(best));
+    }
+  }
+  const Kokkos::View<int*> scale("scale", 5);
+  for (int i = 0; i < 5; ++i) scale(i) = i + 1;
+  const auto mixed = einsum<"ij,j,jk->ik">(Space(), w, scale, w);
+  double sum = 0;
+  for (std::size_t j = 0; j < 5; ++j) sum += w(1, j) * static_cast<double>(j + 1) * w(j, 2);
+  CHECK(mixed(1, 2) == sum);
+}
+
+TEST_CASE("an algebra with state, the labels chosen at run time") {
+  const Kokkos::View<double**> a("a", 30, 20);
+  const Kokkos::View<double**> b("b", 20, 25);
+  const Kokkos::View<double**> c("c", 30, 25);
+  fill(a, left);
+  fill(b, right);
+  const EinsumShape spec = detail::make_einsum_shape("xy,yz->xz");
+  einsum_views(Space(), spec, Algebra<ScaledMul<double>, Sum>{{0.5}, {}},
+               std::source_location::current(), c, a, b);
+  for (std::size_t i = 0; i < 30; ++i) {
+    for (std::size_t k = 0; k < 25; ++k) c(i, k) *= 2.0;
+  }
+  check_product(c, 20);
+}
+
+TEST_CASE("empty views: nothing to write, or the identity") {
+  const Kokkos::View<double**> none("none", 3, 0);
+  const Kokkos::View<double**> other("other", 0, 4);
+  const Kokkos::View<double**> c("c", 3, 4);
+  Kokkos::deep_copy(c, 5.0);
+  einsum<"ij,jk->ik">(Space(), none, other, c);
+  CHECK(c(2, 3) == 0.0);
+  einsum<"ij,jk->ik", MinPlus>(Space(), none, other, c);
+  CHECK(c(0, 0) == std::numeric_limits<double>::infinity());
+  CHECK(einsum<"ij->">(Space(), none)() == 0.0);
+  CHECK(einsum<"ij->j">(Space(), none).extent(0) == 0);
+}
+
+TEST_CASE("in place where that is right") {
+  const Kokkos::View<double**> a("a", 20, 20);
+  fill(a, left);
+  einsum<"ij,ij->ij">(Space(), a, a, a);
+  CHECK(a(3, 4) == left(3, 4) * left(3, 4));
+  const Kokkos::View<double*> v("v", 20);
+  Kokkos::deep_copy(v, 2.0);
+  einsum<"ij,j->ij">(Space(), a, v, a);
+  CHECK(a(3, 4) == 2.0 * left(3, 4) * left(3, 4));
+}
+
+TEST_CASE("what is refused names the label, the extents, the operands and the caller's line") {
+  const Kokkos::View<double**> a("a", 4, 5);
+  const Kokkos::View<double**> b("b", 6, 7);
+  const Kokkos::View<double**> c("c", 4, 7);
+  std::uint_least32_t line = 0;
+  const std::string differ = message_of([&] {
+    line = std::source_location::current().line() + 1;
+    einsum<"ij,jk->ik">(Space(), a, b, c);
+  });
+  CAPTURE(differ);
+  CHECK(contains(differ, "EinDecomp: label 'j' is 5 in operand 1 (i,j) and 6 in operand 2 (j,k)"));
+  CHECK(contains(differ, "views.cpp:" + std::to_string(line)));
+
+  const Kokkos::View<double**> fitting("fitting", 5, 7);
+  const Kokkos::View<double**> small("small", 4, 1);
+  CHECK(contains(message_of([&] { einsum<"ij,jk->ik">(Space(), a, fitting, small); }),
+                 "label 'k' is 7 in operand 2 (j,k) and 1 in the output (i,k)"));
+  CHECK(contains(message_of([&] { (void)einsum<"ii->">(Space(), a); }),
+                 "label 'i' is 4 in operand 1 (i,i) and 5 in operand 1 (i,i)"));
+
+  const Kokkos::View<double**> square("square", 5, 5);
+  CHECK(contains(message_of([&] { einsum<"ij,jk->ik">(Space(), square, square, square); }),
+                 "the output (i,k) overlaps operand 1 (i,j) in memory"));
+  CHECK(contains(message_of([&] { einsum<"ij->ji">(Space(), square, square); }), "overlaps"));
+  // Neighbours in memory that do not overlap are fine.
+  const Kokkos::View<double***, Kokkos::LayoutRight> pair("pair", 2, 5, 5);
+  CHECK(message_of([&] {
+          einsum<"ij->ji">(Space(), Kokkos::subview(pair, 0, Kokkos::ALL(), Kokkos::ALL()),
+                           Kokkos::subview(pair, 1, Kokkos::ALL(), Kokkos::ALL()));
+        }) == "no error");
+  const auto shifted = [&](std::size_t first) {
+    return Kokkos::subview(pair, 0, std::make_pair(first, first + 3), Kokkos::ALL());
+  };
+  CHECK(
+      contains(message_of([&] { einsum<"ij->ij">(Space(), shifted(0), shifted(1)); }), "overlaps"));
+
+  const EinsumShape three = detail::make_einsum_shape("i,i,i->i");
+  const Kokkos::View<double*> v("v", 3);
+  CHECK(contains(message_of([&] {
+                   einsum_views(Space(), three, PlusTimes{}, std::source_location::current(), v, v,
+                                v);
+                 }),
+                 "the string has 3 operands but 2 views were given"));
+  const EinsumShape matrix = detail::make_einsum_shape("ij->i");
+  CHECK(contains(message_of([&] {
+                   einsum_views(Space(), matrix, PlusTimes{}, std::source_location::current(), v,
+                                v);
+                 }),
+                 "operand 1 (i,j) has 2 labels but its view has rank 1"));
+  const Kokkos::View<double*, Kokkos::LayoutStride> same(v.data(), Kokkos::LayoutStride(3, 0));
+  CHECK(contains(message_of([&] { einsum<"ij->i">(Space(), a, same); }), "label 'i'"));
+}
