@@ -51,7 +51,9 @@ constexpr VertexId write(EinGraph& graph, std::string_view name, std::string_vie
   }
   spec.op.join.assign(operands.size() == 1 ? "identity" : "mul");
   spec.op.aggregate.assign("sum");
-  return graph.add_statement(spec);
+  const VertexId statement = graph.add_statement(spec);
+  if (graph[statement].aggregated.empty()) graph.vertices.back().op.aggregate.assign("");
+  return statement;
 }
 
 /// Z(i,k) = X(i,j) * Y(j,k).

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Strategies side by side.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <source_location>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/plan/strategy.hpp"
+#include "eindecomp/tools/summary.hpp"
+#include "eindecomp/tools/table.hpp"
+
+namespace eindecomp {
+
+/// One plan per strategy that applies to the program, in the order of `strategies`; by_hand only
+/// if partition vectors are given. `options.strategy` does not matter.
+/// \throws Error if another option is wrong.
+[[nodiscard]] inline std::vector<Plan> decompose_all(
+    const EinGraph& graph, DecomposeOptions options,
+    const std::source_location& where = std::source_location::current()) {
+  std::vector<Plan> plans;
+  const std::vector<StatementParts> by_hand = options.by_hand;
+  for (const Strategy& strategy : strategies) {
+    const bool hand = strategy.name == "by_hand";
+    if (hand && by_hand.empty()) continue;
+    options.strategy = strategy.name;
+    options.by_hand = hand ? by_hand : std::vector<StatementParts>{};
+    try {
+      plans.push_back(decompose(graph, options, where));
+    } catch (const Error&) {
+      // Only a strategy by roles may not apply; what is wrong for the others is wrong.
+      if (strategy.name != "data_parallel") throw;
+    }
+  }
+  return plans;
+}
+
+/// Plans of one program in a table, the one with the fewest words on the busiest rank first (ties
+/// to fewer words in all, then to the order given), and a second with their partition vectors.
+/// \throws Error if the plans are of different programs.
+[[nodiscard]] inline std::string compare(
+    std::span<const Plan> plans,
+    const std::source_location& where = std::source_location::current()) {
+  using enum detail::TextTable::Align;
+  using detail::grouped;
+  std::vector<PlanSummary> summaries;
+  for (const Plan& plan : plans) {
+    if (plan.graph.identity() != plans.front().graph.identity() ||
+        plan.graph.size() != plans.front().graph.size()) {
+      detail::fail(
+          "plans of different programs are compared (their statements do not pair); "
+          "compare plans of one program",
+          where);
+    }
+    summaries.push_back(summarize(plan));
+  }
+  std::vector<std::size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    const PlanSummary& x = summaries[a];
+    const PlanSummary& y = summaries[b];
+    return x.busiest_words != y.busiest_words ? x.busiest_words < y.busiest_words
+                                              : x.words < y.words;
+  });
+
+  detail::TextTable table({left, right, right, right, right, right, right, right});
+  table.add({"strategy", "busiest", "words", "memory", "paper's cost", "join", "aggregate",
+             "repartition"});
+  table.rule();
+  for (std::size_t n : order) {
+    const PlanSummary& s = summaries[n];
+    table.add({plans[n].strategy.str(), grouped(s.busiest_words), grouped(s.words),
+               detail::bytes_text(s.bytes), grouped(s.cost.total()), grouped(s.cost.join),
+               grouped(s.cost.aggregate), grouped(s.cost.repartition)});
+  }
+  if (plans.empty()) return table.text();
+
+  detail::TextTable vectors(std::vector<detail::TextTable::Align>(plans.size() + 1, left));
+  std::vector<std::string> row{"partition of"};
+  for (std::size_t n : order) row.push_back(plans[n].strategy.str());
+  vectors.add(row);
+  vectors.rule();
+  for (const StatementSummary& s : summaries.front().statements) {
+    row = {plans.front().graph[s.statement].name.str()};
+    for (std::size_t n : order) {
+      row.push_back(detail::partition_text(plans[n], s.statement).str());
+    }
+    vectors.add(row);
+  }
+  return table.text() + '\n' + vectors.text();
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A plan as a picture, in Graphviz' DOT language.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/print.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/tools/summary.hpp"
+#include "eindecomp/tools/table.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// Text between quotes of DOT; \n is a line end there.
+[[nodiscard]] inline std::string dot_escaped(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    if (c == '\n') {
+      escaped += "\\n";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+[[nodiscard]] inline std::string dot_node(VertexId v) {
+  return "v" + std::string(to_text(v).view());
+}
+
+/// A width of 1 for an edge that moves nothing, of 8 for the one that moves most.
+[[nodiscard]] inline std::string dot_width(Extent words, Extent most) {
+  const double tenths =
+      most == 0 ? 10.0 : 10.0 + 70.0 * static_cast<double>(words) / static_cast<double>(most);
+  const auto n = static_cast<long long>(tenths);
+  return std::string((to_text(n / 10) + "." + to_text(n % 10)).view());
+}
+
+}  // namespace detail
+
+/// A plan in DOT: inputs with their stored blocks, statements with formula and partition vector,
+/// results framed twice; an edge per operand, as thick as the words it brings from other ranks, and
+/// dashed if it brings none. `dot -Tsvg` makes a picture of it.
+[[nodiscard]] inline std::string to_dot(const Plan& plan) {
+  using detail::dot_escaped;
+  using detail::dot_node;
+  using detail::grouped;
+  const PlanSummary summary = summarize(plan);
+  Extent most = 0;
+  for (const StatementSummary& s : summary.statements) {
+    for (const OperandWords& operand : s.operands) most = std::max(most, operand.words);
+  }
+
+  std::string dot = "digraph plan {\n  label=\"" + dot_escaped(plan.strategy.view()) + ", " +
+                    detail::counted(plan.workers, "worker") + " on " +
+                    detail::counted(plan.ranks, "rank") + ": " + grouped(summary.words) +
+                    " words, " + grouped(summary.busiest_words) +
+                    " on the busiest rank\";\n"
+                    "  labelloc=t;\n  fontname=\"sans-serif\";\n"
+                    "  node [fontname=\"sans-serif\", fontsize=11];\n"
+                    "  edge [fontname=\"sans-serif\", fontsize=10];\n";
+  for (VertexId v = 0; v < plan.graph.size(); ++v) {
+    const Vertex& tensor = plan.graph[v];
+    if (!tensor.is_input()) continue;
+    dot += "  " + dot_node(v) + " [shape=ellipse, label=\"" + dot_escaped(tensor.name.view()) +
+           "\\n" + detail::extents_text(tensor.bound).str() + "\\n" +
+           detail::stored_text(plan, v).str() + "\"];\n";
+  }
+  const std::vector<VertexId> results = plan.graph.results();
+  for (const StatementSummary& s : summary.statements) {
+    const bool result = std::ranges::find(results, s.statement) != results.end();
+    dot += "  " + dot_node(s.statement) + " [shape=box, peripheries=" + (result ? "2" : "1") +
+           ", label=\"" + dot_escaped(formula(plan.graph, s.statement).view()) + "\\n" +
+           dot_escaped(detail::partition_text(plan, s.statement).view()) + "\\n" +
+           detail::counted(s.calls, "call");
+    if (s.partial_words > 0) dot += ", " + grouped(s.partial_words) + " words aggregated";
+    dot += "\"];\n";
+    for (const OperandWords& operand : s.operands) {
+      dot += "  " + dot_node(operand.operand) + " -> " + dot_node(s.statement) + " [label=\"" +
+             grouped(operand.words) + "\", penwidth=" + detail::dot_width(operand.words, most) +
+             (operand.words == 0 ? ", style=dashed, color=gray50" : "") + "];\n";
+    }
+  }
+  return dot + "}\n";
+}
+
+/// Writes to_dot(plan) to a file, which is replaced as a whole or, on an error, left as it was.
+/// \throws Error if the file cannot be written.
+inline void write_dot(const Plan& plan, const std::filesystem::path& path,
+                      const std::source_location& where = std::source_location::current()) {
+  const std::string dot = to_dot(plan);
+  // Ranks may write the same picture at once: each writes a file of its own, the last name wins.
+  std::filesystem::path partial = path;
+  partial += ".partial-" + std::to_string(std::random_device{}());
+  std::ofstream file(partial, std::ios::binary);
+  file << dot;
+  file.close();
+  std::error_code failed;
+  if (file) std::filesystem::rename(partial, path, failed);
+  if (!file || failed) {
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    detail::fail("cannot write the plan to " + path.string() + " (" +
+                     (failed ? failed.message() : "the file beside it could not be written") +
+                     "); give a path in a folder that exists and is writable",
+                 where);
+  }
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A plan as text: what is cut how, what it costs, moves and holds.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/print.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/tools/summary.hpp"
+#include "eindecomp/tools/table.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// Where the inputs lie before the program runs.
+[[nodiscard]] inline std::string inputs_text(const Plan& plan) {
+  using enum TextTable::Align;
+  TextTable table({left, left, left, left});
+  table.add({"input", "extents", "elements", "stored in"});
+  table.rule();
+  for (VertexId v = 0; v < plan.graph.size(); ++v) {
+    const Vertex& tensor = plan.graph[v];
+    if (!tensor.is_input()) continue;
+    table.add({tensor.name.str(), extents_text(tensor.bound).str(),
+               element_text(tensor.element).str(), stored_text(plan, v).str()});
+  }
+  return table.text();
+}
+
+}  // namespace detail
+
+/// A plan as a table for people: for every statement its partition vector, its kernel calls, what
+/// they cost and move and the memory they need; then the totals and what the columns mean.
+[[nodiscard]] inline std::string report(const Plan& plan) {
+  using enum detail::TextTable::Align;
+  using detail::grouped;
+  const PlanSummary summary = summarize(plan);
+  detail::TextTable table({left, left, right, right, right, right, right, right, right, left});
+  table.add({"statement", "partition", "calls", "join", "aggregate", "repartition", "words",
+             "busiest", "memory", "formula"});
+  table.rule();
+  for (const StatementSummary& s : summary.statements) {
+    table.add({plan.graph[s.statement].name.str(), detail::partition_text(plan, s.statement).str(),
+               grouped(s.calls), grouped(s.cost.join), grouped(s.cost.aggregate),
+               grouped(s.cost.repartition), grouped(s.words()), grouped(s.busiest_words),
+               detail::bytes_text(s.bytes), formula(plan.graph, s.statement).str()});
+  }
+  table.rule();
+  table.add({"total", "", grouped(summary.calls), grouped(summary.cost.join),
+             grouped(summary.cost.aggregate), grouped(summary.cost.repartition),
+             grouped(summary.words), grouped(summary.busiest_words),
+             detail::bytes_text(summary.bytes)});
+
+  return "Plan by " + plan.strategy.str() + " for " + detail::counted(plan.workers, "worker") +
+         " on " + detail::counted(plan.ranks, "rank") + "\n\n" + detail::inputs_text(plan) + '\n' +
+         table.text() +
+         "\n"
+         "partition  into how many parts each label is cut; their product is the kernel calls\n"
+         "join, aggregate, repartition\n"
+         "           the paper's cost in words (elements), as if nothing were local: " +
+         grouped(summary.cost.total()) +
+         " in all\n"
+         "words      elements that really cross between ranks; busiest: received by the one that\n"
+         "           receives most\n"
+         "memory     tensors held while the statement runs, on the rank that holds most\n";
+}
+
+}  // namespace eindecomp

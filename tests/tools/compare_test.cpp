@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/tools/compare.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "plan/programs.hpp"
+
+using namespace eindecomp;
+using namespace eindecomp_tests;
+
+namespace {
+
+std::vector<std::string> names(const std::vector<Plan>& plans) {
+  std::vector<std::string> found;
+  for (const Plan& plan : plans) found.push_back(plan.strategy.str());
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("every strategy that applies is planned") {
+  using Names = std::vector<std::string>;
+  EinGraph graph = matmul(8, 8, 8);
+  CHECK(names(decompose_all(graph, {.workers = 4})) == Names{"ein_decomp", "linearized", "square"});
+  graph.labels[0].role = "batch";
+  CHECK(names(decompose_all(graph, {.workers = 4, .by_hand = {{"Z", {{"j", 4}}}}})) ==
+        Names{"ein_decomp", "linearized", "square", "data_parallel", "by_hand"});
+  CHECK_THROWS_AS(static_cast<void>(decompose_all(graph, {.workers = 3})), Error);
+  CHECK_THROWS_AS(static_cast<void>(decompose_all(graph, {.workers = 4, .by_hand = {{"Q", {}}}})),
+                  Error);
+}
+
+TEST_CASE("the plan whose busiest rank receives least comes first") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const std::vector<Plan> plans{
+      decompose(graph, {.workers = 4, .strategy = "by_hand", .by_hand = {{"Z", {{"j", 4}}}}}),
+      decompose(graph, {.workers = 4, .strategy = "square"})};
+  const Extent by_hand = summarize(plans[0]).busiest_words;
+  const Extent square = summarize(plans[1]).busiest_words;
+  REQUIRE(by_hand != square);
+  const std::string text = compare(plans);
+  CHECK((text.find("\nby_hand ") < text.find("\nsquare ")) == (by_hand < square));
+  CHECK(text.find("\nZ ") != std::string::npos);
+  CHECK(text.find("i:1 j:4 k:1") != std::string::npos);
+}
+
+TEST_CASE("nothing and strangers are handled") {
+  CHECK(compare({}).find("strategy") == 0);
+  const std::vector<Plan> plans{decompose(matmul(8, 8, 8), {.workers = 4}),
+                                decompose(matrix_chain(8), {.workers = 4})};
+  CHECK_THROWS_WITH_AS(static_cast<void>(compare(plans)),
+                       doctest::Contains("plans of different programs are compared"), Error);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/tools/dot.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "eindecomp/plan/decompose.hpp"
+#include "plan/programs.hpp"
+
+using namespace eindecomp;
+using namespace eindecomp_tests;
+
+namespace {
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+/// A folder that goes away with the test.
+class ScratchFolder {
+ public:
+  ScratchFolder()
+      : m_path(std::filesystem::temp_directory_path() /
+               ("eindecomp-dot-" + std::to_string(std::random_device{}()))) {
+    std::filesystem::create_directory(m_path);
+  }
+  ~ScratchFolder() { std::filesystem::remove_all(m_path); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return m_path; }
+
+ private:
+  std::filesystem::path m_path;
+};
+
+}  // namespace
+
+TEST_CASE("a picture has a node per tensor and an edge per operand") {
+  const Plan plan = decompose(attention(false), {.workers = 16, .ranks = 4});
+  const std::string dot = to_dot(plan);
+  CHECK(count(dot, "shape=ellipse") == 7);
+  CHECK(count(dot, "shape=box") == 10);
+  CHECK(count(dot, " -> ") == 18);
+  CHECK(count(dot, "peripheries=2") == 1);
+  CHECK(count(dot, "16 workers on 4 ranks") == 1);
+  CHECK(count(dot, "penwidth=8.0") >= 1);
+  CHECK(count(dot, "T(h,s,t) = sum[d] mul(Qh(s,h,d), Kh(t,h,d))\\n") == 1);
+  CHECK(count(dot, "{") == count(dot, "}"));
+  CHECK(count(dot, "\"") % 2 == 0);
+}
+
+TEST_CASE("an operand read twice is one edge, nothing moved is dashed") {
+  EinGraph graph;
+  const VertexId x = input(graph, "X", {4, 4});
+  write(graph, "G", "ij,kj->ik", {x, x});
+  const std::string dot = to_dot(decompose(graph, {.workers = 2, .ranks = 1}));
+  CHECK(count(dot, " -> ") == 1);
+  CHECK(count(dot, "label=\"0\", penwidth=1.0, style=dashed") == 1);
+}
+
+TEST_CASE("names with quotes stay within theirs") {
+  EinGraph graph;
+  const VertexId x = input(graph, "a \"b\" \\ c", {4});
+  write(graph, "G", "i->i", {x});
+  const std::string dot = to_dot(decompose(graph, {.workers = 2}));
+  CHECK(count(dot, "a \\\"b\\\" \\\\ c") == 2);
+}
+
+TEST_CASE("a file is replaced as a whole, an error leaves nothing behind") {
+  const ScratchFolder folder;
+  const Plan plan = decompose(matmul(8, 8, 8), {.workers = 4});
+  const std::filesystem::path path = folder.path() / "plan.dot";
+  std::ofstream(path) << "an older and longer picture" << std::string(100000, ' ');
+  write_dot(plan, path);
+  std::ifstream file(path);
+  CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == to_dot(plan));
+
+  CHECK_THROWS_WITH_AS(write_dot(plan, folder.path() / "none" / "plan.dot"),
+                       doctest::Contains("cannot write the plan to"), Error);
+  // A folder's name cannot be taken by a file.
+  std::filesystem::create_directories(folder.path() / "taken" / "by");
+  CHECK_THROWS_WITH_AS(write_dot(plan, folder.path() / "taken"),
+                       doctest::Contains("cannot write the plan to"), Error);
+  std::size_t entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    static_cast<void>(entry);
+    ++entries;
+  }
+  CHECK(entries == 2);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/tools/report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/tools/summary.hpp"
+#include "plan/programs.hpp"
+#include "plan/random_graph.hpp"
+
+using namespace eindecomp;
+using namespace eindecomp_tests;
+
+TEST_CASE("the report of a small plan, letter for letter") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const Plan plan = decompose(graph, {.workers = 4,
+                                      .ranks = 2,
+                                      .strategy = "by_hand",
+                                      .by_hand = {{"Z", {{"i", 2}, {"j", 1}, {"k", 2}}}},
+                                      .layouts = {{"X", {4, 1}}, {"Y", {1, 4}}}});
+  // Ranks host two workers each and lack half of Y. On each, in units of 256 bytes: its halves of
+  // X, Y and Z; the operands of its calls put together, one of X and two of Y; half of Y on its way
+  // in, and half on its way out.
+  CHECK(report(plan) ==
+        "Plan by by_hand for 4 workers on 2 ranks\n"
+        "\n"
+        "input  extents  elements  stored in\n"
+        "--------------------------------------\n"
+        "X      8 x 8    double    4 x 1 blocks\n"
+        "Y      8 x 8    double    1 x 4 blocks\n"
+        "\n"
+        "statement  partition    calls  join  aggregate  repartition  words  busiest   memory  "
+        "formula\n"
+        "---------------------------------------------------------------------------------------"
+        "----------------------------------\n"
+        "Z          i:2 j:1 k:2      4   256          0            0     64       32  2.0 KiB  "
+        "Z(i,k) = sum[j] mul(X(i,j), Y(j,k))\n"
+        "---------------------------------------------------------------------------------------"
+        "----------------------------------\n"
+        "total                       4   256          0            0     64       32  2.0 KiB\n"
+        "\n"
+        "partition  into how many parts each label is cut; their product is the kernel calls\n"
+        "join, aggregate, repartition\n"
+        "           the paper's cost in words (elements), as if nothing were local: 256 in all\n"
+        "words      elements that really cross between ranks; busiest: received by the one that\n"
+        "           receives most\n"
+        "memory     tensors held while the statement runs, on the rank that holds most\n");
+}
+
+TEST_CASE("a program on one rank moves nothing") {
+  const PlanSummary summary = summarize(decompose(attention(false), {.workers = 8, .ranks = 1}));
+  CHECK(summary.words == 0);
+  CHECK(summary.busiest_words == 0);
+  CHECK(summary.bytes > 0);
+}
+
+TEST_CASE("a summary is the task graph's and the schedules' figures") {
+  std::mt19937 random(2024);
+  for (int round = 0; round < 60; ++round) {
+    const EinGraph graph = random_graph(random, false);
+    const int workers = 1 << draw(random, 0, 3);
+    const int ranks = draw(random, 1, 9);
+    CAPTURE(round);
+    const Plan plan = decompose(graph, {.workers = workers, .ranks = ranks});
+    const TaskGraph tasks = plan.tasks();
+    const PlanSummary summary = summarize(plan);
+    REQUIRE(summary.statements.size() == tasks.statements.size());
+    Extent words = 0;
+    Extent busiest = 0;
+    std::int64_t most = 0;
+    Cost cost;
+    for (const StatementSummary& s : summary.statements) {
+      words += s.words();
+      busiest += s.busiest_words;
+      cost += s.cost;
+      most = std::max(most, s.bytes);
+      Extent of_operands = 0;
+      for (const OperandWords& operand : s.operands) of_operands += operand.words;
+      REQUIRE(of_operands == s.operand_words);
+      REQUIRE(s.calls == kernel_calls(plan.partition(s.statement)));
+    }
+    REQUIRE(words == summary.words);
+    REQUIRE(words == tasks.total_words());
+    REQUIRE(summary.busiest_words <= busiest);
+    REQUIRE(cost == plan.cost);
+    REQUIRE(most <= summary.bytes);
+    const std::vector<std::int64_t> peaks = plan.peak_bytes();
+    REQUIRE(summary.bytes == *std::max_element(peaks.begin(), peaks.end()));
+  }
+}
+
+TEST_CASE("every statement has a row with its vector and formula") {
+  const EinGraph graph = attention(true);
+  const Plan plan = decompose(graph, {.workers = 16, .ranks = 5});
+  const std::string text = report(plan);
+  CHECK(text.find("16 workers on 5 ranks") != std::string::npos);
+  std::istringstream lines(text);
+  std::size_t formulas = 0;
+  std::size_t column = std::string::npos;
+  for (std::string line; std::getline(lines, line);) {
+    CHECK(line.find_last_not_of(' ') + 1 == line.size());
+    if (line.rfind("statement ", 0) == 0) column = line.find("formula");
+    const std::size_t equals = line.find(") = ");
+    if (equals == std::string::npos) continue;
+    ++formulas;
+    const std::string name = line.substr(0, line.find(' '));
+    CHECK(line.compare(column, name.size() + 1, name + "(") == 0);
+  }
+  CHECK(formulas == 11);
+}
+
+TEST_CASE("scalars have no extents and no labels to cut") {
+  EinGraph graph;
+  const VertexId x = input(graph, "X", {});
+  write(graph, "Y", "->", {x});
+  const std::string text = report(decompose(graph, {.workers = 2}));
+  CHECK(text.find("X      scalar   double    1 block") != std::string::npos);
+  CHECK(text.find("one call") != std::string::npos);
+}
