@@ -13,17 +13,30 @@
 
 namespace eindecomp {
 
+namespace detail {
+// By their bases: nvcc does not deduce a fixed_string from Label<Name>.
+struct LabelBase {};
+struct SizedLabelBase {};
+template <class T>
+inline constexpr bool is_sized_label = std::is_base_of_v<SizedLabelBase, T>;
+}  // namespace detail
+
 /// A label. Two labels of equal name are the same label.
 template <fixed_string Name>
-struct Label {
+struct Label : detail::LabelBase {
   static constexpr std::string_view name = Name.view();
 };
 
+template <class T>
+concept AnyLabel = std::is_base_of_v<detail::LabelBase, std::remove_cvref_t<T>>;
+
 /// A label that no operand has, with the extent it is broadcast to.
-template <fixed_string Name>
-struct SizedLabel {
-  static constexpr std::string_view name = Name.view();
+template <AnyLabel L>
+struct SizedLabel : detail::SizedLabelBase {
+  using Plain = L;
+  static constexpr std::string_view name = L::name;
   Extent extent;
+  constexpr explicit SizedLabel(Extent n) : extent(n) {}
 };
 
 /// `label<"head">`: a label of any name.
@@ -31,32 +44,21 @@ template <fixed_string Name>
 inline constexpr Label<Name> label{};
 
 /// An output label with its extent, for broadcasts: `let<"B">(i, extent(k, 5)) = x(i)`.
-template <fixed_string Name>
-[[nodiscard]] constexpr SizedLabel<Name> extent(Label<Name>, Extent n) {
-  return {n};
+template <AnyLabel L>
+[[nodiscard]] constexpr SizedLabel<L> extent(L, Extent n) {
+  return SizedLabel<L>(n);
 }
 
 namespace detail {
 template <class T>
-inline constexpr bool is_label = false;
-template <fixed_string Name>
-inline constexpr bool is_label<Label<Name>> = true;
-template <class T>
-inline constexpr bool is_sized_label = false;
-template <fixed_string Name>
-inline constexpr bool is_sized_label<SizedLabel<Name>> = true;
-template <class T>
 struct without_extent {
   using type = T;
 };
-template <fixed_string Name>
-struct without_extent<SizedLabel<Name>> {
-  using type = Label<Name>;
+template <class L>
+struct without_extent<SizedLabel<L>> {
+  using type = L;
 };
 }  // namespace detail
-
-template <class T>
-concept AnyLabel = detail::is_label<std::remove_cvref_t<T>>;
 
 /// What may stand on the left of a statement.
 template <class T>
