@@ -3,7 +3,7 @@
 /// From an expression tree to one functor and the tensors it reads, in order.
 #pragma once
 
-#include <boost/hana/concat.hpp>
+#include <boost/hana/flatten.hpp>
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 #include <type_traits>
@@ -52,11 +52,7 @@ template <class T>
 template <class F, class... Es>
 [[nodiscard]] constexpr auto accesses_of(const Apply<F, Es...>& node) {
   return boost::hana::unpack(node.operands, [](const auto&... es) {
-    if constexpr (sizeof...(es) == 1) {
-      return accesses_of(es...);
-    } else {
-      return boost::hana::concat(accesses_of(es)...);
-    }
+    return boost::hana::flatten(boost::hana::make_tuple(accesses_of(es)...));
   });
 }
 

@@ -76,7 +76,7 @@ namespace detail {
     const Vertex& tensor = plan.graph[v];
     if (!tensor.is_input()) continue;
     dot += "  " + dot_node(v) + " [shape=ellipse, label=\"" + dot_escaped(tensor.name.view()) +
-           "\\n" + detail::extents_text(tensor.bound).str() + "\\n" +
+           "\\n" + detail::shape_text(tensor.bound).str() + "\\n" +
            detail::stored_text(plan, v).str() + "\"];\n";
   }
   const std::vector<VertexId> results = plan.graph.results();

@@ -25,7 +25,7 @@ namespace detail {
   for (VertexId v = 0; v < plan.graph.size(); ++v) {
     const Vertex& tensor = plan.graph[v];
     if (!tensor.is_input()) continue;
-    table.add({tensor.name.str(), extents_text(tensor.bound).str(),
+    table.add({tensor.name.str(), shape_text(tensor.bound).str(),
                element_text(tensor.element).str(), stored_text(plan, v).str()});
   }
   return table.text();

@@ -144,7 +144,7 @@ namespace detail {
 }
 
 /// Numbers with a cross between: `512 x 1024`; of a scalar, `scalar`.
-[[nodiscard]] inline Text extents_text(const std::vector<Extent>& extents) {
+[[nodiscard]] inline Text shape_text(const std::vector<Extent>& extents) {
   Text text;
   for (Extent extent : extents) {
     if (!text.empty()) text += " x ";
@@ -159,7 +159,7 @@ namespace detail {
       parts_of(plan.placement.mesh, plan.placement.stored[static_cast<std::size_t>(tensor)]);
   const Extent blocks = kernel_calls(parts);
   if (blocks == 1) return "1 block";
-  return extents_text(parts) + " blocks";
+  return shape_text(parts) + " blocks";
 }
 
 }  // namespace detail
