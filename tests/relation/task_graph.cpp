@@ -7,6 +7,7 @@
 
 #include "eindecomp/relation/make_schedule.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/words.hpp"
 #include "support.hpp"
 
 using namespace eindecomp;
@@ -159,7 +160,6 @@ TEST_CASE("the task graph of a hundred statements is made in no time") {
     (void)make_task_graph(graph, placement, p);
     (void)make_schedule(graph, placement, p, p / 2);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    MESSAGE("p = ", p, ": ", time.count(), " s");
     return time.count();
   };
   // Far above what it takes, for slow machines and sanitizers.
@@ -173,5 +173,8 @@ TEST_CASE("wrong ranks and placements are refused") {
   const Placement placement = place(graph, {{}, {}, {2, 2, 1}}, make_mesh(4));
   CHECK(contains(error_of([&] { (void)make_task_graph(graph, placement, 0); }), "for 0 ranks"));
   CHECK(contains(error_of([&] { (void)make_task_graph(graph, Placement{}, 1); }),
+                 "belongs to another graph"));
+  CHECK(contains(error_of([&] { (void)count_words(graph, placement, -2); }), "for -2 ranks"));
+  CHECK(contains(error_of([&] { (void)count_words(graph, Placement{}, 1); }),
                  "belongs to another graph"));
 }

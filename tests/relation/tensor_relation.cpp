@@ -22,8 +22,8 @@ static_assert(make_relation({7}, {3}).block(Extent{1}) == Box{{2}, {4}});
 static_assert(make_relation({}, {}).blocks() == 1);
 static_assert(make_relation({}, {}).block(Extent{0}).size() == 1);
 // The paper's example: 8x8 from (2,4) to (4,1): each of the 4 rows of blocks meets 4 blocks.
-static_assert(repartition(make_relation({8, 8}, {2, 4}), make_relation({8, 8}, {4, 1})).size() ==
-              16);
+static_assert(
+    repartition_blocks(make_relation({8, 8}, {2, 4}), make_relation({8, 8}, {4, 1})).size() == 16);
 
 TEST_CASE("part_holding is the inverse of part_begin") {
   for (Extent b = 1; b <= 40; ++b) {
@@ -61,7 +61,7 @@ TEST_CASE("repartition finds every non-empty intersection, and no other") {
     for (const auto& t : cuts) {
       const TensorRelation from = make_relation({7, 5}, f);
       const TensorRelation to = make_relation({7, 5}, t);
-      const std::vector<Intersection> found = repartition(from, to);
+      const std::vector<Intersection> found = repartition_blocks(from, to);
       std::size_t next = 0;
       for (Extent n = 0; n < to.blocks(); ++n) {
         for (Extent m = 0; m < from.blocks(); ++m) {
@@ -78,7 +78,7 @@ TEST_CASE("repartition finds every non-empty intersection, and no other") {
     }
   }
   const TensorRelation scalar = make_relation({}, {});
-  CHECK(repartition(scalar, scalar).size() == 1);
+  CHECK(repartition_blocks(scalar, scalar).size() == 1);
 }
 
 TEST_CASE("a box inside one block is contained, one across is not") {
@@ -93,14 +93,14 @@ TEST_CASE("a box inside one block is contained, one across is not") {
 TEST_CASE("the join of a matrix product under d = (2,4,2)") {
   const EinGraph graph = matmul(8, 8, 8);
   const PartitionVector d{2, 4, 2};
-  const std::vector<JoinedBlocks> joined = join(graph, 2, d);
+  const std::vector<JoinedBlocks> joined = join_blocks(graph, 2, d);
   REQUIRE(joined.size() == 16);
   // Call (1,2,1) reads block (1,2) of X, of 2x4 blocks, and block (2,1) of Y, of 4x2.
   const JoinedBlocks& tuple = joined[13];
   CHECK(tuple.key == BlockKey{1, 2, 1});
   CHECK(tuple.operands == std::vector<Extent>{6, 5});
   CHECK(tuple.output == 3);
-  const std::vector<AggregationGroup> groups = aggregate(joined);
+  const std::vector<AggregationGroup> groups = aggregate_blocks(joined);
   REQUIRE(groups.size() == 4);
   CHECK(groups[3].calls == std::vector<std::size_t>{9, 11, 13, 15});
 }
@@ -113,7 +113,7 @@ TEST_CASE("a join with a diagonal and a broadcast") {
   spec.operands = {{x, {"i", "i"}}};
   spec.output = {{"z", 4}, {"i", 0}};
   const VertexId s = graph.add_statement(spec);
-  const std::vector<JoinedBlocks> joined = join(graph, s, {3, 2});
+  const std::vector<JoinedBlocks> joined = join_blocks(graph, s, {3, 2});
   REQUIRE(joined.size() == 6);
   CHECK(joined[3].key == BlockKey{1, 1});
   CHECK(joined[3].operands == std::vector<Extent>{4});  // block (1,1) of 3x3
@@ -151,19 +151,19 @@ TEST_CASE("what does not fit is refused by name") {
   CHECK(contains(error_of([] { (void)make_relation({8}, {0}); }),
                  "dimension 0 of extent 8 in 0 parts"));
   CHECK(contains(
-      error_of([] { (void)repartition(make_relation({8}, {2}), make_relation({9}, {2})); }),
+      error_of([] { (void)repartition_blocks(make_relation({8}, {2}), make_relation({9}, {2})); }),
       "a repartition between relations of different bounds"));
   const EinGraph graph = matmul(8, 8, 3);
   CHECK(contains(error_of([&] {
-                   (void)join(graph, 2, {2, 2});
+                   (void)join_blocks(graph, 2, {2, 2});
                  }),
                  "statement Z has 3 labels but its partition vector 2 entries"));
   CHECK(contains(error_of([&] {
-                   (void)join(graph, 2, {2, 4, 2});
+                   (void)join_blocks(graph, 2, {2, 4, 2});
                  }),
                  "label 'j' of statement Z has extent 3 and is cut into 4 parts"));
   CHECK(contains(error_of([&] {
-                   (void)join(graph, 2, {0, 1, 2});
+                   (void)join_blocks(graph, 2, {0, 1, 2});
                  }),
                  "label 'i' of statement Z has extent 8 and is cut into 0 parts"));
 }

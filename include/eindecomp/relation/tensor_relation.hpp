@@ -3,6 +3,9 @@
 /// The tensor-relational view of a program (paper, section 4): a tensor is a relation from keys to
 /// blocks, a statement is a join and an aggregation of relations, and repartitions stand between
 /// them. All of it on keys and boxes, without data.
+///
+/// The three operations are join_blocks, aggregate_blocks and repartition_blocks; the task graph
+/// and the schedules are made from them.
 #pragma once
 
 #include <algorithm>
@@ -177,7 +180,7 @@ struct Intersection {
 /// The repartition of a tensor: every non-empty intersection of a block of `from` with a block of
 /// `to`, in the order of `to`, then of `from`.
 /// \throws Error if the bounds differ.
-[[nodiscard]] constexpr std::vector<Intersection> repartition(
+[[nodiscard]] constexpr std::vector<Intersection> repartition_blocks(
     const TensorRelation& from, const TensorRelation& to,
     const std::source_location& where = std::source_location::current()) {
   if (from.bound != to.bound) {
@@ -260,7 +263,7 @@ struct JoinedBlocks {
 
 /// The join of a statement's operands under d: one tuple per kernel call, in the order of keys.
 /// \throws Error if d does not suit the statement.
-[[nodiscard]] constexpr std::vector<JoinedBlocks> join(
+[[nodiscard]] constexpr std::vector<JoinedBlocks> join_blocks(
     const EinGraph& graph, VertexId statement, const PartitionVector& d,
     const std::source_location& where = std::source_location::current()) {
   const TensorRelation calls = call_relation(graph, statement, d, where);
@@ -290,7 +293,7 @@ struct AggregationGroup {
 
 /// The aggregation after a join: its tuples grouped by the block of the result, in the order of
 /// the blocks.
-[[nodiscard]] constexpr std::vector<AggregationGroup> aggregate(
+[[nodiscard]] constexpr std::vector<AggregationGroup> aggregate_blocks(
     const std::vector<JoinedBlocks>& joined) {
   Extent blocks = 0;
   for (const JoinedBlocks& tuple : joined) blocks = std::max(blocks, tuple.output + 1);

@@ -103,7 +103,7 @@ class Walk {
     const BlockMap calls(m_placement.mesh, vertex.extents,
                          m_placement.calls[static_cast<std::size_t>(v)]);
     const PartitionVector& d = calls.relation().parts;
-    const std::vector<JoinedBlocks> joined = join(m_graph, v, d);
+    const std::vector<JoinedBlocks> joined = join_blocks(m_graph, v, d);
     m_sink.begin(v, calls, joined);
 
     std::vector<WalkedCall> walked(joined.size());
@@ -122,7 +122,7 @@ class Walk {
     }
     store(v);
     const TensorRelation output = output_relation(vertex, d);
-    for (const AggregationGroup& group : aggregate(joined)) {
+    for (const AggregationGroup& group : aggregate_blocks(joined)) {
       run_group(v, output.block(group.output), group, walked);
     }
     m_sink.end(v);
