@@ -92,13 +92,13 @@ TEST_CASE("what was assembled for one statement is read in place by the next") {
   EinGraph graph = matmul(8, 8, 8);
   add(graph, "C", {{"jk", 1}}, "j");
   add(graph, "D", {{"jk", 1}}, "k");
-  const Placement placement = place(graph, {{}, {}, {4, 1, 1}, {2, 2}, {1, 4}}, make_mesh(4));
+  const Placement placement = place(graph, {{}, {}, {4, 1, 1}, {4, 1}, {1, 4}}, make_mesh(4));
   const RankSchedule s = make_schedule(graph, placement, 4, 2);
   const int whole = s.steps[0].calls.at(0).operands.at(1);
   CHECK(s.buffers[at(whole)].box == Box::whole({8, 8}));
   CHECK(s.buffers[at(whole)].first == 0);
   CHECK(s.buffers[at(whole)].last == 2);
-  for (std::size_t step : {1, 2}) {
+  for (const std::size_t step : {std::size_t{1}, std::size_t{2}}) {
     CHECK(s.steps[step].calls.at(0).operands == std::vector<int>{whole});
     CHECK(s.steps[step].copies.empty());
     CHECK(s.steps[step].receives.empty());
