@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "eindecomp/relation/words_by_worker.hpp"
+
+#include <doctest/doctest.h>
+
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/task_graph.hpp"
+#include "eindecomp/relation/words.hpp"
+#include "support.hpp"
+
+using namespace relation_test;
+
+TEST_CASE("words by worker are those of the task graph") {
+  const unsigned first_seed = 20250117;
+  int moving = 0;
+  for (unsigned i = 0; i < 4000; ++i) {
+    const unsigned seed = first_seed + i;
+    CAPTURE(seed);
+    Random random(seed);
+    RandomProgram program = random_program(random);
+    const Mesh mesh = eindecomp::make_mesh(random.pick({1, 2, 4, 8, 16, 6, 12, 3, 5, 18}));
+    const Placement placement = random_placement(random, program.graph, mesh);
+    const auto words = eindecomp::words_by_worker(program.graph, placement);
+    const auto tasks = eindecomp::make_task_graph(program.graph, placement, mesh.workers());
+    CHECK(words == tasks.received);
+    if (tasks.busiest_words() > 0) ++moving;
+  }
+  CHECK(moving > 2500);
+}
+
+TEST_CASE("words by worker where all parts are even") {
+  // Extents that every mesh below divides: the closed form.
+  const unsigned first_seed = 20250118;
+  for (unsigned i = 0; i < 1000; ++i) {
+    const unsigned seed = first_seed + i;
+    CAPTURE(seed);
+    Random random(seed);
+    EinGraph graph;
+    const Extent n = random.pick<Extent>({16, 36, 48});
+    const VertexId x = graph.add_input("X", {n, n}, {});
+    const VertexId y = graph.add_input("Y", {n, n}, {});
+    const VertexId z = add(graph, "Z", {{"ij", x}, {"jk", y}}, "ik");
+    const VertexId t = add(graph, "T", {{"ik", z}, {"kl", random.pick({x, y, z})}}, "il");
+    const VertexId u = add(graph, "U", {{"ii", t}, {"ij", z}, {"jl", z}}, "lj");
+    add(graph, "V", {{"ab", u}, {"ba", z}, {"bb", t}}, "ba");
+    const Mesh mesh = eindecomp::make_mesh(random.pick({2, 4, 8, 16, 6, 12, 18, 36}));
+    const Placement placement = random_placement(random, graph, mesh);
+    CHECK(eindecomp::words_by_worker(graph, placement) ==
+          eindecomp::make_task_graph(graph, placement, mesh.workers()).received);
+  }
+}
+
+TEST_CASE("words by worker of many readers are counted once") {
+  EinGraph graph;
+  const VertexId x = graph.add_input("X", {12, 18}, {});
+  for (const char* name : {"A", "B", "C", "D", "E", "F", "G"}) {
+    add(graph, name, {{"ij", x}}, "ij");
+  }
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const Mesh mesh = eindecomp::make_mesh(random.pick({4, 6, 8, 12}));
+    const Placement placement = random_placement(random, graph, mesh);
+    CHECK(eindecomp::words_by_worker(graph, placement) ==
+          eindecomp::count_words(graph, placement, mesh.workers()).received);
+  }
+}
+
+TEST_CASE("words by worker of a large mesh") {
+  const EinGraph graph = matmul(4096, 4096, 4096);
+  for (int p : {1024, 720, 509}) {
+    const Mesh mesh = eindecomp::make_mesh(p);
+    PartitionVector d{1, 1, 1};
+    std::size_t l = 0;
+    for (int axis : mesh.axes) d[l++ % 3] *= axis;
+    const Placement placement = place(graph, {{}, {}, d}, mesh);
+    CAPTURE(p);
+    CHECK(eindecomp::words_by_worker(graph, placement) ==
+          eindecomp::count_words(graph, placement, p).received);
+  }
+}
