@@ -88,7 +88,8 @@ class Executor {
       : m_space(space),
         m_options(options),
         m_transfers(std::move(transfers)),
-        m_session(std::make_shared<detail::Session<Group>>(plan.graph, std::move(control))),
+        m_session(std::make_shared<detail::Session<Group>>(plan.graph, plan.placement,
+                                                           std::move(control))),
         m_launchers(plan.launchers) {
     Group& group = m_session->control;
     detail::Hasher program;
@@ -160,30 +161,22 @@ class Executor {
     Group& group = m_session->control;
     const RankSchedule& schedule = m_session->schedule;
     std::vector<detail::Memory<MemorySpace>> results(schedule.buffers.size());
-    detail::Hasher roots;
-    comm::agree_on(group, [&] {
-      m_inputs->take(bindings);
-      check_memory(m_inputs->own_bytes(),
-                   bindings.empty() ? std::source_location{} : bindings.front().facts().where);
-      for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
-        const Buffer& buffer = schedule.buffers[b];
-        if (buffer.role != Buffer::Role::result) continue;
-        results[b] = detail::allocate<MemorySpace>(
-            "EinDecomp::result " + m_session->graph[buffer.tensor].name, buffer.bytes);
-      }
-      m_inputs->prepare(m_space);
-    });
-    for (const detail::AnyBinding<Space>& binding : bindings) {
-      if (binding.facts().kind == detail::BindingKind::whole_on_root) {
-        roots.add(static_cast<std::uint64_t>(binding.facts().vertex));
-        roots.add(static_cast<std::uint64_t>(binding.facts().root));
-      }
-    }
-    comm::agree(group, std::nullopt,
-                {{"roots of inputs",
-                  "bind_global the same inputs from the same root, in the same "
-                  "order, on every rank",
-                  roots.value()}});
+    comm::agree_on(
+        group,
+        [&] {
+          m_inputs->take(bindings);
+          check_memory(m_inputs->own_bytes(),
+                       bindings.empty() ? std::source_location{} : bindings.front().facts().where);
+          for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
+            const Buffer& buffer = schedule.buffers[b];
+            if (buffer.role != Buffer::Role::result) continue;
+            results[b] = detail::allocate<MemorySpace>(
+                "EinDecomp::result " + m_session->graph[buffer.tensor].name, buffer.bytes);
+          }
+          m_inputs->prepare(m_space);
+        },
+        {{"roots of inputs", "bind_global an input from the same root on every rank",
+          roots_hash(bindings)}});
 
     RunStatistics statistics;
     comm::or_abort(group, [&] {
@@ -208,6 +201,22 @@ class Executor {
     statistics.workspace_bytes = m_workspace;
     m_inputs->release();
     return RunType(m_session, m_space, std::move(results), statistics);
+  }
+
+  /// Of the inputs that lie on one rank and where, in whatever order they are bound.
+  static std::uint64_t roots_hash(const std::vector<detail::AnyBinding<Space>>& bindings) {
+    std::vector<std::pair<VertexId, int>> roots;
+    for (const detail::AnyBinding<Space>& binding : bindings) {
+      if (binding.facts().kind != detail::BindingKind::whole_on_root) continue;
+      roots.emplace_back(binding.facts().vertex, binding.facts().root);
+    }
+    std::sort(roots.begin(), roots.end());
+    detail::Hasher hasher;
+    for (const auto& [vertex, root] : roots) {
+      hasher.add(static_cast<std::uint64_t>(vertex));
+      hasher.add(static_cast<std::uint64_t>(root));
+    }
+    return hasher.value();
   }
 
   /// Where every buffer lies in this run.
@@ -246,13 +255,13 @@ class Executor {
 };
 
 #ifdef EINDECOMP_ENABLE_MPI
-template <class Space, class... Options>
-Executor(const BasicPlan<KokkosBackend<Space>>&, MPI_Comm, const Space&, const Options&...)
-    -> Executor<Space, comm::MpiCommunicator>;
+template <class Space>
+Executor(const BasicPlan<KokkosBackend<Space>>&, MPI_Comm, const Space&, const ExecuteOptions& = {},
+         std::source_location = {}) -> Executor<Space, comm::MpiCommunicator>;
 #endif
-template <class Space, class... Options>
-Executor(const BasicPlan<KokkosBackend<Space>>&, const Space&, const Options&...)
-    -> Executor<Space, comm::SelfCommunicator>;
+template <class Space>
+Executor(const BasicPlan<KokkosBackend<Space>>&, const Space&, const ExecuteOptions& = {},
+         std::source_location = {}) -> Executor<Space, comm::SelfCommunicator>;
 
 namespace detail {
 

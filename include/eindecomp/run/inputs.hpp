@@ -37,6 +37,7 @@ class RunInputs {
   /// Takes the bindings of one run. Does not communicate, allocates nothing.
   /// \throws Error naming the tensor, the extents and the place of the binding.
   void take(const std::vector<AnyBinding<Space>>& bindings) {
+    release();
     m_bound.assign(at(m_session.graph.size()), nullptr);
     m_bindings = &bindings;
     for (const AnyBinding<Space>& binding : bindings) {
@@ -70,14 +71,17 @@ class RunInputs {
     }
   }
 
-  /// Bytes of memory of our own that these bindings need on this rank.
+  /// Bytes of memory of our own that these bindings need on this rank; those of a scatter's
+  /// messages included.
   [[nodiscard]] std::int64_t own_bytes() const {
     std::int64_t bytes = 0;
+    bool scatters = false;
     for_each_input([&](const AnyBinding<Space>& binding, const std::vector<int>& buffers) {
+      scatters = scatters || binding.facts().kind == BindingKind::whole_on_root;
       if (!needs_memory(binding.facts())) return;
       for (int b : buffers) bytes += buffer(b).bytes;
     });
-    return bytes;
+    return bytes + (scatters ? SlabTransport<Space, Group>::slab_bytes : 0);
   }
 
   /// Allocates what is missing, and fills what is generated. Does not communicate; fences `space`
@@ -118,9 +122,10 @@ class RunInputs {
   /// Sends the parts of every input that lies on one rank to those that store them. Collective.
   void scatter() {
     const int rank = m_session.control.rank();
-    for (const AnyBinding<Space>& binding : *m_bindings) {
-      const BindingFacts& facts = binding.facts();
-      if (facts.kind != BindingKind::whole_on_root) continue;
+    // By vertex, not in the order of the bindings, which may differ from rank to rank.
+    for (const AnyBinding<Space>* binding : m_bound) {
+      if (binding == nullptr || binding->facts().kind != BindingKind::whole_on_root) continue;
+      const BindingFacts& facts = binding->facts();
       const bool is_root = facts.root == rank;
       const Vertex& tensor = m_session.graph[facts.vertex];
       BlockMemory whole{nullptr, Box::whole(tensor.bound), {}, tensor.element.bytes};
@@ -128,10 +133,9 @@ class RunInputs {
         whole.data = static_cast<char*>(const_cast<void*>(facts.views[0].data));
         for (int k = 0; k < tensor.rank(); ++k) whole.stride[k] = facts.views[0].strides[at(k)];
       }
-      const std::vector<int> mine = m_session.stored_buffers(facts.vertex, Buffer::Role::input);
+      const std::vector<int> mine = m_session.stored_buffers(facts.vertex);
       std::size_t next = 0;
-      for (const RankBlock& block :
-           m_session.stored_everywhere(facts.vertex, Buffer::Role::input)) {
+      for (const RankBlock& block : m_session.stored_everywhere(facts.vertex)) {
         if (block.rank == rank) {
           const BlockMemory& into = m_memory[at(mine[next++])];
           if (!is_root) m_transport->receive(facts.root, block.box, into);
@@ -172,7 +176,7 @@ class RunInputs {
   template <class Visit>
   void for_each_input(const Visit& visit) const {
     for (const AnyBinding<Space>& binding : *m_bindings) {
-      visit(binding, m_session.stored_buffers(binding.facts().vertex, Buffer::Role::input));
+      visit(binding, m_session.stored_buffers(binding.facts().vertex));
     }
   }
 
@@ -199,7 +203,7 @@ class RunInputs {
       check_extents(tensor, facts.views[0], tensor.bound, "the whole tensor", facts.where);
       return;
     }
-    const std::vector<int> buffers = m_session.stored_buffers(v, Buffer::Role::input);
+    const std::vector<int> buffers = m_session.stored_buffers(v);
     if (buffers.size() != facts.views.size()) {
       throw Error("input " + tensor.name + " is bound to " + std::to_string(facts.views.size()) +
                       " blocks on rank " + std::to_string(m_session.control.rank()) +

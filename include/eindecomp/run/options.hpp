@@ -33,7 +33,9 @@ struct RunStatistics {
   double seconds = 0;            ///< from the agreement that all inputs are there to the last fence
   std::int64_t arena_bytes = 0;  ///< held between runs by the executor
   std::int64_t result_bytes = 0;
-  std::int64_t input_bytes = 0;  ///< of inputs the executor filled; those bound in place count 0
+  /// Of inputs the executor filled, and 1 MiB for messages if any was scattered; those bound in
+  /// place count 0.
+  std::int64_t input_bytes = 0;
   std::int64_t workspace_bytes = 0;  ///< the most a kernel call may have held besides
   [[nodiscard]] std::int64_t peak_bytes() const {
     return arena_bytes + result_bytes + input_bytes + workspace_bytes;

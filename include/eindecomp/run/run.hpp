@@ -133,7 +133,7 @@ class Run {
     using Block = LocalBlock<T, Rank, MemorySpace>;
     const VertexId v = result<T, Rank>(symbol, where);
     std::vector<Block> blocks;
-    for (int b : m_session->stored_buffers(v, Buffer::Role::result)) {
+    for (int b : m_session->stored_buffers(v)) {
       const Box& box = m_session->schedule.buffers[detail::at(b)].box;
       const detail::Memory<MemorySpace>& memory = m_results[detail::at(b)];
       blocks.push_back({box,
@@ -172,36 +172,35 @@ class Run {
     View whole;
     std::optional<detail::SlabTransport<Space, Group>> transport;
     detail::Hasher call;
-    comm::agree_on(group, [&] {
-      v = result<T, Rank>(symbol, where);
-      if (collector < 0 || collector >= group.size()) {
-        throw Error("rank " + std::to_string(collector) + " cannot gather " +
-                        m_session->graph[v].name + " (the run has " + std::to_string(group.size()) +
-                        " ranks)",
-                    where);
-      }
-      if (!root.has_value() || group.rank() == collector) {
-        whole = View(Kokkos::view_alloc(Kokkos::WithoutInitializing,
+    call.add(static_cast<std::uint64_t>(symbol.vertex()));
+    call.add(static_cast<std::uint64_t>(root.value_or(-1)));
+    comm::agree_on(
+        group,
+        [&] {
+          v = result<T, Rank>(symbol, where);
+          if (collector < 0 || collector >= group.size()) {
+            throw Error("rank " + std::to_string(collector) + " cannot gather " +
+                            m_session->graph[v].name + " (the run has " +
+                            std::to_string(group.size()) + " ranks)",
+                        where);
+          }
+          if (!root.has_value() || group.rank() == collector) {
+            whole =
+                View(Kokkos::view_alloc(Kokkos::WithoutInitializing,
                                         "EinDecomp::gathered " + m_session->graph[v].name.str()),
                      detail::layout_of(m_session->graph[v].bound));
-      }
-      transport.emplace(m_space, group);
-    });
-    call.add(static_cast<std::uint64_t>(v));
-    call.add(static_cast<std::uint64_t>(root.value_or(-1)));
-    comm::agree(group, std::nullopt,
-                {{"results to gather",
-                  "call gather for the same tensors in the same order on "
-                  "every rank",
-                  call.value()}});
+          }
+          transport.emplace(m_space, group);
+        },
+        {{"results to gather", "call gather for the same tensors in the same order on every rank",
+          call.value()}});
     comm::or_abort(group, [&] {
       const int bytes = static_cast<int>(sizeof(T));
       const detail::BlockMemory into =
           detail::BlockMemory::dense(whole.data(), Box::whole(m_session->graph[v].bound), bytes);
-      const std::vector<int> mine = m_session->stored_buffers(v, Buffer::Role::result);
+      const std::vector<int> mine = m_session->stored_buffers(v);
       std::size_t next = 0;
-      for (const detail::RankBlock& block :
-           m_session->stored_everywhere(v, Buffer::Role::result)) {
+      for (const detail::RankBlock& block : m_session->stored_everywhere(v)) {
         if (block.rank == group.rank()) {
           const detail::BlockMemory from = detail::BlockMemory::dense(
               m_results[detail::at(mine[next++])].data(), block.box, bytes);

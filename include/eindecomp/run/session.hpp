@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <source_location>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +14,9 @@
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/block_map.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/schedule.hpp"
 #include "eindecomp/run/block_memory.hpp"
 
@@ -29,47 +31,34 @@ struct RankBlock {
 template <comm::Communicator Group>
 struct Session {
   EinGraph graph;
+  Placement placement;
   RankSchedule schedule;
   Group control;  ///< agreements, scattered inputs, gathered results: not the plan's words
 
-  Session(EinGraph g, Group&& c) : graph(std::move(g)), control(std::move(c)) {}
+  Session(EinGraph g, Placement p, Group&& c)
+      : graph(std::move(g)), placement(std::move(p)), control(std::move(c)) {}
 
-  /// The buffers of a tensor's stored blocks on this rank, in the schedule's order.
-  [[nodiscard]] std::vector<int> stored_buffers(VertexId v, Buffer::Role role) const {
-    std::vector<int> found;
-    for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
-      if (schedule.buffers[b].tensor == v && schedule.buffers[b].role == role) {
-        found.push_back(static_cast<int>(b));
-      }
+  /// Every rank's stored blocks of a tensor, in the order of the workers: on each rank, that of
+  /// Plan::local.
+  [[nodiscard]] std::vector<RankBlock> stored_everywhere(VertexId v) const {
+    const BlockMap blocks(placement.mesh, graph[v].bound, placement.stored[at(v)]);
+    const int workers = placement.mesh.workers();
+    std::vector<RankBlock> stored;
+    for (int worker = 0; worker < workers; ++worker) {
+      const Extent block = blocks.block(worker);
+      if (block < 0) continue;
+      stored.push_back({rank_of(worker, workers, control.size()), blocks.relation().block(block)});
     }
-    return found;
+    return stored;
   }
 
-  /// Every rank's stored blocks of a tensor, by rank. Collective.
-  [[nodiscard]] std::vector<RankBlock> stored_everywhere(VertexId v, Buffer::Role role) {
-    std::ostringstream mine;
-    for (int b : stored_buffers(v, role)) {
-      const Box& box = schedule.buffers[at(b)].box;
-      for (Extent e : box.lo) mine << e << ' ';
-      for (Extent e : box.hi) mine << e << ' ';
-      mine << "; ";
+  /// The buffers of a tensor's stored blocks on this rank, in the order of Plan::local.
+  [[nodiscard]] std::vector<int> stored_buffers(VertexId v) const {
+    std::vector<int> found;
+    for (const RankBlock& block : stored_everywhere(v)) {
+      if (block.rank == control.rank()) found.push_back(stored_buffer(v, block.box));
     }
-    const std::vector<std::string> texts = control.all_gather(mine.str());
-    const std::size_t rank = at(graph[v].rank());
-    std::vector<RankBlock> blocks;
-    for (std::size_t r = 0; r < texts.size(); ++r) {
-      std::istringstream text(texts[r]);
-      while (text.peek() != std::istringstream::traits_type::eof()) {
-        Box box{std::vector<Extent>(rank), std::vector<Extent>(rank)};
-        for (Extent& e : box.lo) text >> e;
-        for (Extent& e : box.hi) text >> e;
-        char end = 0;
-        text >> end;
-        text.get();
-        blocks.push_back({static_cast<int>(r), std::move(box)});
-      }
-    }
-    return blocks;
+    return found;
   }
 
   /// The vertex a symbol names.
@@ -84,6 +73,19 @@ struct Session {
           where);
     }
     return v;
+  }
+
+ private:
+  [[nodiscard]] int stored_buffer(VertexId v, const Box& box) const {
+    for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
+      const Buffer& buffer = schedule.buffers[b];
+      if (buffer.tensor == v && buffer.role != Buffer::Role::scratch && buffer.box == box) {
+        return static_cast<int>(b);
+      }
+    }
+    throw Error("the schedule of rank " + std::to_string(control.rank()) +
+                " stores no block of tensor " + graph[v].name + " at (" + index_text(box.lo) +
+                ") where its placement does (an error of this library); please report the program");
   }
 };
 

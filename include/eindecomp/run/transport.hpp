@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <source_location>
 #include <string>
 #include <vector>
 
 #include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/box_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
@@ -23,10 +26,17 @@ namespace eindecomp::detail {
 template <class MemorySpace>
 using Memory = Kokkos::View<char*, MemorySpace>;
 
+/// \throws Error if there is not so much, with the label and the size.
 template <class MemorySpace>
 [[nodiscard]] Memory<MemorySpace> allocate(const std::string& label, std::int64_t bytes) {
-  return Memory<MemorySpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
-                             static_cast<std::size_t>(bytes));
+  try {
+    return Memory<MemorySpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
+                               static_cast<std::size_t>(bytes));
+  } catch (const std::exception&) {
+    throw Error("there is no memory for " + label + " (" + std::to_string(bytes) + " bytes in " +
+                    MemorySpace::name() + "); use more workers, or smaller extents",
+                std::source_location{});
+  }
 }
 
 /// Whether the host, and so any MPI, can reach the memory of Space.

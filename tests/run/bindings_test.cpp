@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "eindecomp/graph/builder.hpp"
+#include "run/programs.hpp"
+
+using namespace run_test;
+using namespace eindecomp::labels;
+
+namespace {
+
+int size_of_world() {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+int rank_in_world() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+/// R(i,k) = Σ_j A(i,j) B(j,k) and what it must be.
+struct Product {
+  Program program;
+  ein::Symbol<double, 2, Program::Backend> A = program.input<double>("A", {12, 10});
+  ein::Symbol<double, 2, Program::Backend> B = program.input<double>("B", {10, 14});
+  ein::Symbol<double, 2, Program::Backend> C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
+  Formula<> fa{1};
+  Formula<> fb{2};
+
+  template <class RunType>
+  [[nodiscard]] bool right(const RunType& run) const {
+    const auto got = on_host(run.gather(C));
+    bool same = true;
+    for (Extent r = 0; r < 12; ++r) {
+      for (Extent c = 0; c < 14; ++c) {
+        double x = 0;
+        for (Extent n = 0; n < 10; ++n) x += fa(r, n) * fb(n, c);
+        same = same && got(r, c) == x;
+      }
+    }
+    return same;
+  }
+};
+
+const ein::Box whole_a{{0, 0}, {12, 10}};
+const ein::Box whole_b{{0, 0}, {10, 14}};
+
+}  // namespace
+
+TEST_CASE("whole tensors on every rank are read in place, in any layout") {
+  const Product product;
+  using Right = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
+  using Left = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
+  using Strided = Kokkos::View<const double**, Kokkos::LayoutStride, Space,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  const Right a = filled<Right>(whole_a, product.fa);
+  const Left b = filled<Left>(whole_b, product.fb);
+  // Every second row and third column of something larger.
+  const Left large("test::large", 24, 30);
+  const auto sparse =
+      Kokkos::subview(large, std::pair<int, int>(0, 23), std::pair<int, int>(0, 28));
+  const Kokkos::LayoutStride layout(12, 2, 10, 3 * large.stride(1));
+  const Kokkos::View<double**, Kokkos::LayoutStride, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>
+      strided(large.data(), layout);
+  Kokkos::deep_copy(strided, a);
+  (void)sparse;
+  for (const int workers : {1, 4, 8}) {
+    const Plan plan =
+        ein::decompose(product.program, {.workers = workers, .ranks = size_of_world()});
+    CHECK(product.right(ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(product.A, a),
+                                     ein::bind_global(product.B, b))));
+    CHECK(product.right(ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(product.B, b),
+                                     ein::bind_global(product.A, Strided(strided)))));
+  }
+}
+
+TEST_CASE("blocks in LayoutStride, const and unmanaged") {
+  const Product product;
+  using Left = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
+  using Strided = Kokkos::View<const double**, Kokkos::LayoutStride, Space,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  const Plan plan = ein::decompose(product.program, {.workers = 8, .ranks = size_of_world()});
+  const std::vector<Left> owned = blocks<Left>(plan, product.A, rank_in_world(), product.fa);
+  const std::vector<Strided> seen(owned.begin(), owned.end());
+  CHECK(product.right(ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(product.A, seen),
+                                   ein::bind_generator(product.B, product.fb))));
+}
+
+TEST_CASE("a tensor on one rank is scattered from there") {
+  const Product product;
+  using Left = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
+  const int root = size_of_world() - 1;
+  // The other ranks bind an empty view.
+  Left a;
+  if (rank_in_world() == root) a = filled<Left>(whole_a, product.fa);
+  Left b;
+  if (rank_in_world() == 0) b = filled<Left>(whole_b, product.fb);
+  for (const int workers : {1, 2, 8}) {
+    const Plan plan =
+        ein::decompose(product.program, {.workers = workers, .ranks = size_of_world()});
+    const auto run =
+        ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(product.A, a, root),
+                     ein::bind_global(product.B, b, 0));
+    CHECK(product.right(run));
+    // What was scattered does not count as the plan's words.
+    CHECK(run.statistics().words_received ==
+          plan.tasks().received[static_cast<std::size_t>(rank_in_world())]);
+  }
+}
+
+TEST_CASE("a large tensor is scattered and gathered in pieces") {
+  // Above the slab's 1 MiB, with rows that do not divide it.
+  Program program;
+  const auto X = program.input<double>("X", {601, 501});
+  const auto Y = let<"Y">(j, i) = X(i, j) + 1.0;
+  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = size_of_world()});
+  Kokkos::View<double**, Kokkos::LayoutLeft, Space> x;
+  if (rank_in_world() == 0) {
+    x = filled<Kokkos::View<double**, Kokkos::LayoutLeft, Space>>(ein::Box{{0, 0}, {601, 501}},
+                                                                  Formula<>{9});
+  }
+  const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(X, x, 0));
+  const auto y = on_host(run.gather(Y));
+  bool right = true;
+  for (Extent r = 0; r < 601; ++r) {
+    for (Extent c = 0; c < 501; ++c) right = right && y(c, r) == Formula<>{9}(r, c) + 1;
+  }
+  CHECK(right);
+}
+
+TEST_CASE("scalars are bound, computed and gathered") {
+  Program program;
+  const auto scale = program.input<double>("scale");
+  const auto X = program.input<double>("X", {16});
+  const auto S = ein::let<"S">() = sum(i)(X(i) * scale());
+  const auto T = ein::let<"T">() = S() + scale();
+  for (const int workers : {1, 4}) {
+    const Plan plan = ein::decompose(program, {.workers = workers, .ranks = size_of_world()});
+    const Kokkos::View<double, Space> half("test::scalar");
+    Kokkos::deep_copy(half, 0.5);
+    const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(scale, half),
+                                  ein::bind_generator(X, [](Extent n) { return n; }));
+    CHECK(on_host(run.gather(T))() == 60.5);
+    const auto again =
+        ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(scale, [] { return 0.25; }),
+                     ein::bind_generator(X, [](Extent n) { return n; }));
+    CHECK(on_host(again.gather(T))() == 30.25);
+  }
+}
+
+TEST_CASE("a program built at run time is bound and read by its own symbols") {
+  Program program;
+  ein::Builder<Program::Backend> builder(program);
+  const ein::AnySymbol A = builder.input<double>("A", {6, 8});
+  const ein::AnySymbol C =
+      builder.statement<ein::Identity, ein::Sum, double>("C", {{A, ein::letters("ij")}}, {{"i"}});
+  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = size_of_world()});
+  const auto a = filled<Kokkos::View<double**, Kokkos::LayoutRight, Space>>(
+      ein::Box{{0, 0}, {6, 8}}, Formula<>{3});
+  const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(A, a));
+  const auto got = on_host(run.gather_as<double, 1>(C));
+  for (Extent r = 0; r < 6; ++r) {
+    double x = 0;
+    for (Extent c = 0; c < 8; ++c) x += Formula<>{3}(r, c);
+    CHECK(got(r) == x);
+  }
+  CHECK_THROWS_AS((void)(run.gather_as<float, 1>(C)), ein::Error);
+  CHECK_THROWS_AS((void)(run.local_as<double, 2>(C)), ein::Error);
+}
+
+TEST_CASE("an input that no statement reads needs no binding") {
+  Program program;
+  const auto A = program.input<double>("A", {6});
+  const auto unused = program.input<double>("unused", {6});
+  const auto B = let<"B">(i) = -A(i);
+  const Plan plan = ein::decompose(program, {.workers = 2, .ranks = size_of_world()});
+  CHECK_NOTHROW(
+      (void)ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(A, Formula<>{})));
+  CHECK_NOTHROW((void)ein::execute(plan, MPI_COMM_WORLD, Space(),
+                                   ein::bind_generator(A, Formula<>{}),
+                                   ein::bind_generator(unused, Formula<>{})));
+  (void)B;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/run/block_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace ein = eindecomp;
+using ein::Box;
+using ein::Extent;
+using ein::detail::BlockMemory;
+
+TEST_CASE("a dense block counts its last dimension fastest, from its own corner") {
+  std::vector<double> data(24);
+  const Box box{{10, 20, 30}, {12, 23, 34}};
+  const BlockMemory block = BlockMemory::dense(data.data(), box, sizeof(double));
+  CHECK(block.stride[0] == 12);
+  CHECK(block.stride[1] == 4);
+  CHECK(block.stride[2] == 1);
+  CHECK(reinterpret_cast<double*>(block.at({11, 22, 33})) == &data[23]);
+}
+
+TEST_CASE("contiguous parts are told from others") {
+  const Box box{{0, 0, 0}, {4, 3, 5}};
+  const BlockMemory block = BlockMemory::dense(nullptr, box, 8);
+  CHECK(block.contiguous(box));
+  CHECK(block.contiguous({{1, 0, 0}, {3, 3, 5}}));
+  CHECK(block.contiguous({{2, 1, 0}, {3, 3, 5}}));
+  CHECK(block.contiguous({{2, 1, 3}, {3, 2, 4}}));
+  CHECK(!block.contiguous({{0, 0, 0}, {4, 2, 5}}));
+  CHECK(!block.contiguous({{0, 0, 0}, {1, 3, 4}}));
+  BlockMemory left = block;
+  left.stride[0] = 1;
+  left.stride[2] = 12;
+  CHECK(!left.contiguous(box));
+  CHECK(BlockMemory::dense(nullptr, {{}, {}}, 8).contiguous({{}, {}}));
+}
+
+TEST_CASE("slabs cut a box into runs of its row-major order") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    const int rank = static_cast<int>(random() % 5);
+    Box box;
+    for (int k = 0; k < rank; ++k) {
+      box.lo.push_back(static_cast<Extent>(random() % 4));
+      box.hi.push_back(box.lo.back() + 1 + static_cast<Extent>(random() % 5));
+    }
+    const Extent limit = 1 + static_cast<Extent>(random() % 40);
+    CAPTURE(round);
+    CAPTURE(limit);
+    const BlockMemory block = BlockMemory::dense(nullptr, box, 1);
+    Extent next = 0;
+    ein::detail::for_each_slab(box, limit, [&](const Box& part, Extent first) {
+      CHECK(first == next);
+      CHECK(part.size() <= limit);
+      CHECK(!part.empty());
+      CHECK(box.contains(part));
+      CHECK(block.contiguous(part));
+      CHECK(block.at(part.lo) - block.data == first);
+      next += part.size();
+    });
+    CHECK(next == box.size());
+  }
+}
+
+TEST_CASE("copies between blocks walk both by their strides, merged where they can") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t rank = random() % 5;
+    Box into_box;
+    Box from_box;
+    Box part;
+    for (std::size_t k = 0; k < rank; ++k) {
+      const Extent lo = static_cast<Extent>(random() % 3) + 2;
+      const Extent hi = lo + 1 + static_cast<Extent>(random() % 3);
+      const auto margin = [&] { return static_cast<Extent>(random() % 3); };
+      part.lo.push_back(lo);
+      part.hi.push_back(hi);
+      into_box.lo.push_back(lo - margin());
+      into_box.hi.push_back(hi + margin());
+      from_box.lo.push_back(lo - margin());
+      from_box.hi.push_back(hi + margin());
+    }
+    std::vector<int> into(static_cast<std::size_t>(into_box.size()), -1);
+    std::vector<int> from(static_cast<std::size_t>(from_box.size()));
+    std::iota(from.begin(), from.end(), 0);
+    const BlockMemory to = BlockMemory::dense(into.data(), into_box, sizeof(int));
+    BlockMemory source = BlockMemory::dense(from.data(), from_box, sizeof(int));
+    if (random() % 2 == 0) {  // column-major
+      Extent step = 1;
+      for (std::size_t k = 0; k < rank; ++k) {
+        source.stride[k] = step;
+        step *= from_box.extent(static_cast<int>(k));
+      }
+    }
+    const ein::kernel::StridedBox shape = ein::detail::strided_box(part, to, source);
+    int* target = reinterpret_cast<int*>(to.at(part.lo));
+    const int* origin = reinterpret_cast<const int*>(source.at(part.lo));
+    Extent count = 1;
+    for (int k = 0; k < shape.rank; ++k) count *= shape.extent[k];
+    CHECK(count == part.size());
+    for (Extent n = 0; n < count; ++n) {
+      Extent rest = n;
+      Extent i = 0;
+      Extent o = 0;
+      for (int k = shape.rank - 1; k >= 0; --k) {
+        i += rest % shape.extent[k] * shape.into_stride[k];
+        o += rest % shape.extent[k] * shape.from_stride[k];
+        rest /= shape.extent[k];
+      }
+      target[i] = origin[o];
+    }
+    // Every element of the part, and no other, arrived.
+    Extent arrived = 0;
+    ein::detail::for_each_slab(into_box, 1, [&](const Box& one, Extent) {
+      const int got = *reinterpret_cast<const int*>(to.at(one.lo));
+      if (part.contains(one)) {
+        CHECK(got == *reinterpret_cast<const int*>(source.at(one.lo)));
+        ++arrived;
+      } else {
+        CHECK(got == -1);
+      }
+    });
+    CHECK(arrived == part.size());
+  }
+}
+
+TEST_CASE("a kernel call reads and writes through the blocks' strides") {
+  // C(i,k) = Σ_j A(i,j) B(j,k), a call on a part of the domain, blocks larger than it needs.
+  ein::EinGraph graph;
+  const ein::ElementType real{ein::ElementKind::float64, 8};
+  const ein::VertexId a = graph.add_input("A", {10, 12}, real);
+  const ein::VertexId b = graph.add_input("B", {12, 14}, real);
+  ein::StatementSpec spec;
+  spec.name = "C";
+  spec.operands = {{a, {"i", "j"}}, {b, {"j", "k"}}};
+  spec.output = {{"i"}, {"k"}};
+  spec.element = spec.partial = real;
+  const ein::VertexId c = graph.add_statement(spec);
+
+  std::vector<double> data(1000);
+  const BlockMemory block_a = BlockMemory::dense(data.data(), {{2, 0}, {8, 12}}, 8);
+  BlockMemory block_b = BlockMemory::dense(data.data() + 200, {{0, 4}, {12, 14}}, 8);
+  block_b.stride[0] = 1;
+  block_b.stride[1] = 12;
+  const BlockMemory block_c = BlockMemory::dense(data.data() + 500, {{3, 5}, {7, 9}}, 8);
+  const ein::detail::CallMemory call =
+      ein::detail::call_memory(graph[c], {{3, 6, 5}, {5, 12, 9}}, {&block_a, &block_b}, block_c);
+  CHECK(call.shape.labels == 3);
+  CHECK(call.shape.operands == 2);
+  CHECK(call.shape.extent[1] == 6);
+  CHECK(call.shape.begin[1] == 6);
+  CHECK(!call.shape.aggregated[0]);
+  CHECK(call.shape.aggregated[1]);
+  CHECK(call.shape.operand_stride[0][0] == 12);
+  CHECK(call.shape.operand_stride[0][1] == 1);
+  CHECK(call.shape.operand_stride[0][2] == 0);
+  CHECK(call.shape.operand_stride[1][1] == 1);
+  CHECK(call.shape.operand_stride[1][2] == 12);
+  CHECK(call.shape.output_stride[0] == 4);
+  CHECK(call.shape.output_stride[2] == 1);
+  CHECK(call.operands[0] == data.data() + 1 * 12 + 6);
+  CHECK(call.operands[1] == data.data() + 200 + 6 + 1 * 12);
+  CHECK(call.output == data.data() + 500);
+}
+
+TEST_CASE("a diagonal adds the strides of its dimensions") {
+  ein::EinGraph graph;
+  const ein::ElementType real{ein::ElementKind::float64, 8};
+  const ein::VertexId a = graph.add_input("A", {6, 6}, real);
+  ein::StatementSpec spec;
+  spec.name = "D";
+  spec.operands = {{a, {"i", "i"}}};
+  spec.output = {{"i"}};
+  spec.element = spec.partial = real;
+  const ein::VertexId d = graph.add_statement(spec);
+  const BlockMemory block_a = BlockMemory::dense(nullptr, {{0, 0}, {6, 6}}, 8);
+  const BlockMemory block_d = BlockMemory::dense(nullptr, {{3}, {6}}, 8);
+  const ein::detail::CallMemory call =
+      ein::detail::call_memory(graph[d], {{3}, {6}}, {&block_a}, block_d);
+  CHECK(call.shape.operand_stride[0][0] == 7);
+  CHECK(static_cast<const char*>(call.operands[0]) - block_a.data == 8 * (3 * 6 + 3));
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "run/programs.hpp"
+
+using namespace run_test;
+using namespace eindecomp::labels;
+
+namespace {
+
+struct World {
+  int rank = 0;
+  int size = 1;
+  World() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a matrix product of uneven extents, under every plan") {
+  const World world;
+  Program program;
+  const auto A = program.input<double>("A", {13, 9});
+  const auto B = program.input<double>("B", {9, 11});
+  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
+  program.role(i, "batch");
+  const Formula<> fa{1};
+  const Formula<> fb{2};
+  for_each_plan(program, world.size, [&](const Plan& plan) {
+    CAPTURE(plan.strategy);
+    CAPTURE(plan.workers);
+    using Right = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
+    using Left = Kokkos::View<const double**, Kokkos::LayoutLeft, Space>;
+    std::vector<Left> left;
+    for (const auto& block :
+         blocks<Kokkos::View<double**, Kokkos::LayoutLeft, Space>>(plan, B, world.rank, fb)) {
+      left.push_back(block);
+    }
+    const auto run =
+        ein::execute(plan, MPI_COMM_WORLD, Space(),
+                     ein::bind(A, blocks<Right>(plan, A, world.rank, fa)), ein::bind(B, left));
+    // Its own blocks, where the plan says they are.
+    const auto mine = run.local(C);
+    const std::vector<ein::Box> boxes = plan.local(C, world.rank);
+    REQUIRE(mine.size() == boxes.size());
+    const auto expected = [&](Extent row, Extent column) {
+      double x = 0;
+      for (Extent n = 0; n < 9; ++n) x += fa(row, n) * fb(n, column);
+      return x;
+    };
+    for (std::size_t n = 0; n < mine.size(); ++n) {
+      CHECK(mine[n].box == boxes[n]);
+      const auto view = on_host(mine[n].view);
+      bool right = true;
+      for (Extent r = 0; r < boxes[n].extent(0); ++r) {
+        for (Extent c = 0; c < boxes[n].extent(1); ++c) {
+          right = right && view(r, c) == expected(boxes[n].lo[0] + r, boxes[n].lo[1] + c);
+        }
+      }
+      CHECK(right);
+    }
+    // And the whole, on every rank and on one.
+    const auto whole = on_host(run.gather(C));
+    const int root = world.size - 1;
+    const auto at_root = on_host(run.gather(C, root));
+    CHECK(static_cast<int>(at_root.extent(0)) == (world.rank == root ? 13 : 0));
+    bool right = true;
+    for (Extent r = 0; r < 13; ++r) {
+      for (Extent c = 0; c < 11; ++c) {
+        right = right && whole(r, c) == expected(r, c);
+        if (world.rank == root) right = right && at_root(r, c) == expected(r, c);
+      }
+    }
+    CHECK(right);
+  });
+}
+
+TEST_CASE("a program of many statements, kinds of aggregation and value types, under every plan") {
+  const World world;
+  Program program;
+  const auto X = program.input<double>("X", {10, 7});
+  const auto W = program.input<double>("W", {7, 12});
+  const auto Z = program.input<Kokkos::complex<double>>("Z", {12, 5});
+  const auto N = program.input<std::int32_t>("N", {10, 12});
+  const auto H = let<"H">(i, k) = sum(j)(X(i, j) * W(j, k));
+  const auto P = let<"P">(i, k) = softmax(k)(H(i, k));
+  const auto M = let<"M">(i) = argmin(k)(sq_diff(H(i, k), 3.0));
+  const auto D = let<"D">(i, k) = min(j)(X(i, j) + W(j, k));
+  const auto Y = let<"Y">(i, l) = sum(k)(H(i, k) * Z(k, l));
+  const auto S = ein::let<"S">() = sum(i, k)(N(i, k));
+  const auto T = let<"T">(k, i) = max(H(i, k), 0.0);
+  program.keep(H);
+  program.role(i, "batch");
+
+  const Formula<> fx{3};
+  const Formula<> fw{4};
+  const Formula<> fz{5};
+  const Formula<std::int32_t> fn{6};
+  const auto z = [fz](Extent r, Extent c) {
+    return Kokkos::complex<double>(fz(r, c), fz(c, r + 1));
+  };
+  double h[10][12];
+  for (Extent r = 0; r < 10; ++r) {
+    for (Extent c = 0; c < 12; ++c) {
+      h[r][c] = 0;
+      for (Extent n = 0; n < 7; ++n) h[r][c] += fx(r, n) * fw(n, c);
+    }
+  }
+
+  for_each_plan(program, world.size, [&](const Plan& plan) {
+    CAPTURE(plan.strategy);
+    CAPTURE(plan.workers);
+    const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(X, fx),
+                                  ein::bind_generator(W, fw), ein::bind_generator(Z, z),
+                                  ein::bind_generator(N, fn));
+    const auto got_h = on_host(run.gather(H));
+    const auto got_p = on_host(run.gather(P));
+    const auto got_m = on_host(run.gather(M));
+    const auto got_d = on_host(run.gather(D));
+    const auto got_y = on_host(run.gather(Y));
+    const auto got_s = on_host(run.gather(S));
+    const auto got_t = on_host(run.gather(T));
+    bool right = true;
+    std::int32_t total = 0;
+    for (Extent r = 0; r < 10; ++r) {
+      double largest = h[r][0];
+      Extent nearest = 0;
+      for (Extent c = 0; c < 12; ++c) {
+        largest = std::max(largest, h[r][c]);
+        if (std::pow(h[r][c] - 3, 2) < std::pow(h[r][nearest] - 3, 2)) nearest = c;
+        total += fn(r, c);
+      }
+      double norm = 0;
+      for (Extent c = 0; c < 12; ++c) norm += std::exp(h[r][c] - largest);
+      right = right && static_cast<Extent>(got_m(r)) == nearest;
+      for (Extent c = 0; c < 12; ++c) {
+        double least = fx(r, 0) + fw(0, c);
+        for (Extent n = 1; n < 7; ++n) least = std::min(least, fx(r, n) + fw(n, c));
+        right = right && got_h(r, c) == h[r][c] && got_d(r, c) == least;
+        right = right && got_t(c, r) == std::max(h[r][c], 0.0);
+        right = right && std::abs(got_p(r, c) - std::exp(h[r][c] - largest) / norm) < 1e-12;
+      }
+      for (Extent c = 0; c < 5; ++c) {
+        std::complex<double> sum = 0;
+        for (Extent n = 0; n < 12; ++n) {
+          sum += h[r][n] * std::complex<double>(z(n, c).real(), z(n, c).imag());
+        }
+        right = right && got_y(r, c).real() == sum.real() && got_y(r, c).imag() == sum.imag();
+      }
+    }
+    CHECK(right);
+    CHECK(got_s() == total);
+  });
+}
+
+TEST_CASE("one executor runs again and again with new data; earlier results stay") {
+  const World world;
+  Program program;
+  const auto A = program.input<double>("A", {12, 8});
+  const auto B = program.input<double>("B", {8, 6});
+  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
+  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = world.size});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  using View = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
+  const auto first = executor.run(ein::bind_generator(A, Formula<>{1}),
+                                  ein::bind(B, blocks<View>(plan, B, world.rank, Formula<>{2})));
+  const auto second = executor.run(ein::bind(A, blocks<View>(plan, A, world.rank, Formula<>{3})),
+                                   ein::bind_generator(B, Formula<>{4}));
+  const auto third =
+      executor.run(ein::bind_generator(A, Formula<>{5}), ein::bind_generator(B, Formula<>{6}));
+  const auto check = [&](const auto& run, int a, int b) {
+    const auto got = on_host(run.gather(C));
+    bool right = true;
+    for (Extent r = 0; r < 12; ++r) {
+      for (Extent c = 0; c < 6; ++c) {
+        double x = 0;
+        for (Extent n = 0; n < 8; ++n) x += Formula<>{a}(r, n) * Formula<>{b}(n, c);
+        right = right && got(r, c) == x;
+      }
+    }
+    CHECK(right);
+  };
+  check(third, 5, 6);
+  check(first, 1, 2);
+  check(second, 3, 4);
+  CHECK(first.statistics().words_received == third.statistics().words_received);
+}
+
+TEST_CASE("messages are cut at the limit and arrive all the same") {
+  const World world;
+  Program program;
+  const auto A = program.input<float>("A", {24, 16});
+  const auto B = program.input<float>("B", {16, 20});
+  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
+  const Plan plan = ein::decompose(program, {.workers = 8, .ranks = world.size});
+  ein::Executor whole(plan, MPI_COMM_WORLD, Space());
+  ein::Executor cut(plan, MPI_COMM_WORLD, Space(), {.chunk = 5});
+  const auto one = whole.run(ein::bind_generator(A, Formula<float>{1}),
+                             ein::bind_generator(B, Formula<float>{2}));
+  const auto two =
+      cut.run(ein::bind_generator(A, Formula<float>{1}), ein::bind_generator(B, Formula<float>{2}));
+  CHECK(one.statistics().words_received == two.statistics().words_received);
+  CHECK(two.statistics().messages_received * 5 >= two.statistics().words_received);
+  const auto expected = on_host(one.gather(C));
+  const auto got = on_host(two.gather(C));
+  bool same = true;
+  for (int r = 0; r < 24; ++r) {
+    for (int c = 0; c < 20; ++c) same = same && got(r, c) == expected(r, c);
+  }
+  CHECK(same);
+}
+
+TEST_CASE("a rank without work takes part") {
+  const World world;
+  Program program;
+  const auto A = program.input<double>("A", {3});
+  const auto S = ein::let<"S">() = sum(i)(A(i));
+  const Plan plan = ein::decompose(program, {.workers = 2, .ranks = world.size});
+  const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(),
+                                ein::bind_generator(A, [](Extent n) { return n + 1.0; }));
+  CHECK(on_host(run.gather(S))() == 6.0);
+}
+
+TEST_CASE("results are read by the symbols of results only") {
+  const World world;
+  Program program;
+  const auto A = program.input<double>("A", {4});
+  const auto B = let<"B">(i) = exp(A(i));
+  const auto C = let<"C">(i) = A(i) + B(i);
+  Program other;
+  const auto F = other.input<double>("F", {4});
+  const Plan plan = ein::decompose(program, {.workers = 1, .ranks = world.size});
+  const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(),
+                                ein::bind_generator(A, [](Extent) { return 0.0; }));
+  const auto message = [](const auto& work) {
+    try {
+      work();
+    } catch (const ein::Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(message([&] { (void)run.local(A); }).find("it is an input") != std::string::npos);
+  CHECK(message([&] { (void)run.local(B); }).find("another statement reads it") !=
+        std::string::npos);
+  CHECK(message([&] { (void)run.local(F); }).find("another graph") != std::string::npos);
+  CHECK(message([&] { (void)run.gather(F); }).find("another graph") != std::string::npos);
+  CHECK(message([&] { (void)run.gather(C, world.size); }).find("cannot gather C") !=
+        std::string::npos);
+  // The communicator is still good after refusals.
+  CHECK(on_host(run.gather(C))(3) == 1.0);
+  if (plan.local(C, world.rank).empty()) {
+    CHECK(message([&] { (void)run.local(C).view(); }).find("0 blocks of C") != std::string::npos);
+  } else {
+    CHECK(run.local(C).box() == plan.local(C, world.rank).front());
+  }
+}

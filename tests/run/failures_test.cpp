@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whatever one rank does wrong, every rank throws the same Error, and none waits.
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "run/programs.hpp"
+
+using namespace run_test;
+using namespace eindecomp::labels;
+
+namespace {
+
+struct World {
+  int rank = 0;
+  int size = 1;
+  World() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+  /// The rank that does something wrong.
+  [[nodiscard]] int culprit() const { return size - 1; }
+  [[nodiscard]] bool is_culprit() const { return rank == culprit(); }
+  [[nodiscard]] std::string prefix() const {
+    return "EinDecomp: rank " + std::to_string(culprit()) + " of " + std::to_string(size) + ": ";
+  }
+};
+
+/// What `work` throws, which must be an Error and the same text on every rank; empty if nothing.
+template <class Work>
+std::string same_message(const Work& work) {
+  std::string text;
+  try {
+    work();
+  } catch (const ein::Error& e) {
+    text = e.what();
+  } catch (const std::exception& e) {
+    text = std::string("not an Error: ") + e.what();
+  }
+  ein::comm::MpiCommunicator group(MPI_COMM_WORLD, "test");
+  const std::vector<std::string> texts = group.all_gather(text);
+  for (const std::string& other : texts) CHECK(other == text);
+  return text;
+}
+
+bool begins(const std::string& text, const std::string& beginning) {
+  return text.substr(0, beginning.size()) == beginning;
+}
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+struct Product {
+  Program program;
+  ein::Symbol<double, 2, Program::Backend> A;
+  ein::Symbol<double, 2, Program::Backend> B;
+  ein::Symbol<double, 2, Program::Backend> C;
+  explicit Product(Extent rows = 12)
+      : A(program.input<double>("A", {rows, 8})),
+        B(program.input<double>("B", {8, 10})),
+        C(let<"C">(i, k) = sum(j)(A(i, j) * B(j, k))) {}
+};
+
+using View = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
+
+}  // namespace
+
+TEST_CASE("wrong extents on one rank") {
+  const World world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 8, .ranks = world.size});
+  std::vector<View> mine = blocks<View>(plan, p.A, world.rank, Formula<>{});
+  REQUIRE(!mine.empty());
+  if (world.is_culprit()) mine.front() = View("test::wrong", 5, 7);
+  const std::string text = same_message([&] {
+    (void)ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(p.A, mine),
+                       ein::bind_generator(p.B, Formula<>{}));
+  });
+  CHECK(begins(text, world.prefix()));
+  CHECK(contains(text, "input A is bound to a view of 5 x 7"));
+  CHECK(contains(text, "failures_test.cpp"));
+}
+
+TEST_CASE("a wrong number of blocks on one rank") {
+  const World world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 8, .ranks = world.size});
+  std::vector<View> mine = blocks<View>(plan, p.A, world.rank, Formula<>{});
+  if (world.is_culprit()) mine.push_back(View("test::wrong", 1, 1));
+  const std::string text = same_message([&] {
+    (void)ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(p.A, mine),
+                       ein::bind_generator(p.B, Formula<>{}));
+  });
+  CHECK(begins(text, world.prefix() + "input A is bound to "));
+}
+
+TEST_CASE("wrong extents of a whole tensor on one rank") {
+  const World world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size});
+  const View whole("test::whole", world.is_culprit() ? 13 : 12, 8);
+  const std::string text = same_message([&] {
+    (void)ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(p.A, whole),
+                       ein::bind_generator(p.B, Formula<>{}));
+  });
+  CHECK(begins(text, world.prefix()));
+  CHECK(contains(text, "13 x 8"));
+  CHECK(contains(text, "12 x 8"));
+}
+
+TEST_CASE("a binding that is missing on one rank") {
+  const World world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size});
+  const std::string text = same_message([&] {
+    ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+    if (world.is_culprit()) {
+      (void)executor.run(ein::bind_generator(p.B, Formula<>{}));
+    } else {
+      (void)executor.run(ein::bind_generator(p.B, Formula<>{}),
+                         ein::bind_generator(p.A, Formula<>{}));
+    }
+  });
+  CHECK(begins(text, world.prefix() + "input A is not bound"));
+}
+
+TEST_CASE("an input bound twice, a result bound, a symbol of another graph") {
+  const World world;
+  const Product p;
+  const Product other;
+  const Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto a = ein::bind_generator(p.A, Formula<>{});
+  const auto b = ein::bind_generator(p.B, Formula<>{});
+  CHECK(contains(same_message([&] { (void)executor.run(a, b, a); }), "input A is bound twice"));
+  CHECK(contains(
+      same_message([&] { (void)executor.run(a, b, ein::bind_generator(p.C, Formula<>{})); }),
+      "tensor C is bound"));
+  CHECK(contains(
+      same_message([&] { (void)executor.run(a, ein::bind_generator(other.B, Formula<>{})); }),
+      "another graph"));
+  // After every refusal the executor is as good as new.
+  CHECK(same_message([&] { (void)executor.run(a, b); }).empty());
+}
+
+TEST_CASE("a generator that throws on one rank") {
+  const World world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 8, .ranks = world.size});
+  const std::string text = same_message([&] {
+    (void)ein::execute(plan, MPI_COMM_WORLD, Space(),
+                       ein::bind_generator(p.A,
+                                           [&](Extent, Extent) -> double {
+                                             if (world.is_culprit()) {
+                                               throw std::runtime_error("no such file");
+                                             }
+                                             return 1.0;
+                                           }),
+                       ein::bind_generator(p.B, Formula<>{}));
+  });
+  CHECK(text == world.prefix() + "no such file");
+}
+
+TEST_CASE("memory that is short on one rank") {
+  const World world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 8, .ranks = world.size});
+  ein::ExecuteOptions options;
+  if (world.is_culprit()) options.memory_limit = 10;
+  std::string text = same_message([&] { ein::Executor(plan, MPI_COMM_WORLD, Space(), options); });
+  CHECK(begins(text, world.prefix() + "the run needs "));
+  CHECK(contains(text, "may allocate 10"));
+
+  // Enough to begin with, not enough for inputs that must be generated.
+  ein::Executor roomy(plan, MPI_COMM_WORLD, Space());
+  const auto run =
+      roomy.run(ein::bind_generator(p.A, Formula<>{}), ein::bind_generator(p.B, Formula<>{}));
+  options.memory_limit = run.statistics().peak_bytes();
+  ein::Executor exact(plan, MPI_COMM_WORLD, Space(), options);
+  CHECK(same_message([&] {
+          (void)exact.run(ein::bind_generator(p.A, Formula<>{}),
+                          ein::bind_generator(p.B, Formula<>{}));
+        }).empty());
+  if (world.is_culprit()) --options.memory_limit;
+  ein::Executor tight(plan, MPI_COMM_WORLD, Space(), options);
+  text = same_message([&] {
+    (void)tight.run(ein::bind_generator(p.A, Formula<>{}), ein::bind_generator(p.B, Formula<>{}));
+  });
+  CHECK(begins(text, world.prefix() + "the run needs "));
+}
+
+TEST_CASE("an allocation that fails") {
+  const World world;
+  // More than any address space: the system itself refuses.
+  const Product p(Extent{1} << 50);
+  const Plan plan = ein::decompose(p.program, {.workers = 1, .ranks = world.size});
+  ein::ExecuteOptions options;
+  const std::string text = same_message([&] {
+    ein::Executor executor(plan, MPI_COMM_WORLD, Space(), options);
+    (void)executor.run(ein::bind_generator(p.A, Formula<>{}),
+                       ein::bind_generator(p.B, Formula<>{}));
+  });
+  CHECK(begins(text, "EinDecomp: rank 0 of "));
+  CHECK(contains(text, "EinDecomp::result C"));
+}
+
+TEST_CASE("different programs, plans and options") {
+  const World world;
+  const Product p(world.is_culprit() ? 16 : 12);
+  const Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size});
+  const std::string programs = same_message([&] { ein::Executor(plan, MPI_COMM_WORLD, Space()); });
+  const Product q;
+  const Plan cut =
+      ein::decompose(q.program, {.workers = 4,
+                                 .ranks = world.size,
+                                 .strategy = "by_hand",
+                                 .by_hand = {{"C", {{world.is_culprit() ? "i" : "k", 4}}}}});
+  const std::string plans = same_message([&] { ein::Executor(cut, MPI_COMM_WORLD, Space()); });
+  if (world.size == 1) {
+    CHECK(programs.empty());
+    CHECK(plans.empty());
+    return;
+  }
+  const std::string who = "rank " + std::to_string(world.culprit()) + " has one";
+  CHECK(contains(programs, "ranks hold different programs"));
+  CHECK(contains(programs, who));
+  CHECK(contains(plans, "ranks hold different plans"));
+  CHECK(contains(plans, who));
+}
+
+TEST_CASE("different roots of one input") {
+  const World world;
+  if (world.size == 1) return;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size});
+  const View whole("test::whole", 12, 8);
+  const std::string text = same_message([&] {
+    (void)ein::execute(plan, MPI_COMM_WORLD, Space(),
+                       ein::bind_global(p.A, whole, world.is_culprit() ? 1 : 0),
+                       ein::bind_generator(p.B, Formula<>{}));
+  });
+  CHECK(contains(text, "roots of inputs"));
+  const std::string none = same_message([&] {
+    (void)ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(p.A, whole, world.size),
+                       ein::bind_generator(p.B, Formula<>{}));
+  });
+  CHECK(contains(none, "is bound on rank " + std::to_string(world.size)));
+}
+
+TEST_CASE("a plan for another number of ranks") {
+  const World world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size + 1});
+  const std::string text = same_message([&] { ein::Executor(plan, MPI_COMM_WORLD, Space()); });
+  CHECK(contains(text, "the plan is for " + std::to_string(world.size + 1) + " ranks"));
+}
+
+TEST_CASE("a gather of different results") {
+  const World world;
+  if (world.size == 1) return;
+  Product p;
+  p.program.keep(p.C);
+  const auto D = let<"D">(i, k) = p.C(i, k) + 1.0;
+  const Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size});
+  const auto run =
+      ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(p.A, Formula<>{}),
+                   ein::bind_generator(p.B, Formula<>{}));
+  const std::string text = same_message([&] { (void)run.gather(world.is_culprit() ? p.C : D); });
+  CHECK(contains(text, "different results to gather"));
+}
+
+namespace {
+
+/// Kernels of which one rank's break in the middle of a run.
+class Broken final : public ein::kernel::Launcher<Space> {
+ public:
+  explicit Broken(Program::Backend::Launcher sound) : m_sound(std::move(sound)) {}
+  [[nodiscard]] ein::kernel::Path path(const ein::kernel::LocalEinsum& shape) const override {
+    return m_sound->path(shape);
+  }
+  void join(const Space&, const ein::kernel::LocalEinsum&, const void* const*, void*,
+            ein::kernel::Write) const override {
+    throw std::runtime_error("the kernel broke");
+  }
+  void combine(const Space& space, const ein::kernel::StridedBox& box, void* into,
+               const void* from) const override {
+    m_sound->combine(space, box, into, from);
+  }
+  void finish(const Space& space, const ein::kernel::StridedBox& box, void* into,
+              const void* from) const override {
+    m_sound->finish(space, box, into, from);
+  }
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return 0; }
+
+ private:
+  Program::Backend::Launcher m_sound;
+};
+
+}  // namespace
+
+// Run on its own, by name: it ends the program.
+TEST_CASE("abort" * doctest::skip()) {
+  const World world;
+  Product p;
+  const auto D = let<"D">(i, l) = sum(k)(p.C(i, k) * p.B(l, k));
+  Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size});
+  if (world.rank == 1) {
+    for (auto& launcher : plan.launchers) {
+      if (launcher != nullptr) launcher = std::make_shared<const Broken>(launcher);
+    }
+  }
+  (void)ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(p.A, Formula<>{}),
+                     ein::bind_generator(p.B, Formula<>{}));
+  (void)D;
+}

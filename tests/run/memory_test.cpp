@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// No rank allocates more than the plan's peak and what the user handed it, as Kokkos itself reports
+// every allocation.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "run/programs.hpp"
+
+using namespace run_test;
+using namespace eindecomp::labels;
+
+namespace {
+
+/// What Kokkos has allocated since counting began.
+struct Tally {
+  bool counting = false;
+  std::int64_t now = 0;
+  std::int64_t peak = 0;
+  int allocations = 0;
+  int foreign = 0;  // without our label
+  std::map<const void*, std::int64_t> live;
+} tally;
+
+void allocated(const Kokkos_Profiling_SpaceHandle, const char* label, const void* data,
+               const std::uint64_t bytes) {
+  if (!tally.counting) return;
+  tally.live[data] = static_cast<std::int64_t>(bytes);
+  tally.now += static_cast<std::int64_t>(bytes);
+  tally.peak = std::max(tally.peak, tally.now);
+  ++tally.allocations;
+  if (std::string(label).rfind("EinDecomp::", 0) != 0) ++tally.foreign;
+}
+void freed(const Kokkos_Profiling_SpaceHandle, const char*, const void* data, const std::uint64_t) {
+  const auto found = tally.live.find(data);
+  if (found == tally.live.end()) return;
+  tally.now -= found->second;
+  tally.live.erase(found);
+}
+
+class Counting {
+ public:
+  Counting() {
+    tally = {};
+    tally.counting = true;
+    Kokkos::Tools::Experimental::set_allocate_data_callback(allocated);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(freed);
+  }
+  Counting(const Counting&) = delete;
+  Counting& operator=(const Counting&) = delete;
+  ~Counting() {
+    Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
+    tally.counting = false;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a run allocates its arena, its results and the inputs it fills, and no more") {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  Program program;
+  const auto X = program.input<double>("X", {40, 24});
+  const auto W = program.input<double>("W", {24, 36});
+  const auto V = program.input<float>("V", {36, 20});
+  const auto H = let<"H">(i, k) = sum(j)(X(i, j) * W(j, k));
+  const auto P = let<"P">(i, k) = softmax(k)(H(i, k));
+  const auto Y = let<"Y">(i, l) = sum(k)(P(i, k) * V(k, l));
+  const auto M = let<"M">(i) = argmin(k)(H(i, k));
+  program.role(i, "batch");
+  using View = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
+  for_each_plan(program, size, [&](const Plan& plan) {
+    CAPTURE(plan.strategy);
+    CAPTURE(plan.workers);
+    const std::int64_t predicted = plan.peak_bytes()[static_cast<std::size_t>(rank)];
+    const std::vector<View> x = blocks<View>(plan, X, rank, Formula<>{1});
+    std::int64_t x_bytes = 0;
+    for (const View& view : x) x_bytes += static_cast<std::int64_t>(view.size() * sizeof(double));
+
+    const Counting counting;
+    {
+      ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+      const auto first = executor.run(ein::bind(X, x), ein::bind_generator(W, Formula<>{2}),
+                                      ein::bind_generator(V, Formula<float>{3}));
+      const ein::RunStatistics& statistics = first.statistics();
+      // X lies in the user's memory; everything else is the plan's.
+      CHECK(statistics.arena_bytes + statistics.result_bytes + statistics.input_bytes ==
+            predicted - x_bytes);
+      CHECK(tally.peak <= statistics.peak_bytes());
+      CHECK(tally.peak <= predicted - x_bytes + statistics.workspace_bytes);
+      CHECK(tally.foreign == 0);
+
+      // A second run allocates its results, and what kernels take for themselves.
+      const std::int64_t before = tally.now;
+      const int allocations = tally.allocations;
+      const auto second = executor.run(ein::bind(X, x), ein::bind_generator(W, Formula<>{4}),
+                                       ein::bind_generator(V, Formula<float>{5}));
+      CHECK(tally.now - before == statistics.result_bytes);
+      if (statistics.workspace_bytes == 0) {
+        CHECK(tally.allocations - allocations ==
+              static_cast<int>(plan.local(Y, rank).size() + plan.local(M, rank).size()));
+      }
+    }
+    CHECK(tally.now == 0);
+  });
+}
+
+TEST_CASE("inputs bound in place are not copied") {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  Program program;
+  const auto X = program.input<double>("X", {64, 64});
+  const auto Y = let<"Y">(i) = sum(j)(X(i, j));
+  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = size});
+  const auto whole = filled<Kokkos::View<double**, Kokkos::LayoutLeft, Space>>(
+      ein::Box{{0, 0}, {64, 64}}, Formula<>{});
+  const Counting counting;
+  const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(X, whole));
+  CHECK(run.statistics().input_bytes == 0);
+  CHECK(tally.peak <= run.statistics().peak_bytes());
+  (void)Y;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The words a plan predicts are those that MPI is told to move, rank by rank.
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "run/programs.hpp"
+#include "support/pmpi_counter.hpp"
+
+using namespace run_test;
+using namespace eindecomp::labels;
+
+namespace {
+
+/// Runs a program under every plan, its inputs generated, and compares.
+template <class... Bindings>
+void check_words(const Program& program, const Bindings&... bindings) {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  Extent moved = 0;
+  for_each_plan(program, size, [&](const Plan& plan) {
+    CAPTURE(plan.strategy);
+    CAPTURE(plan.workers);
+    const ein::TaskGraph tasks = plan.tasks();
+    const std::size_t r = static_cast<std::size_t>(rank);
+    ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+    for (int round = 0; round < 2; ++round) {
+      pmpi::reset();
+      const auto run = executor.run(bindings...);
+      const pmpi::Counts plan_words = pmpi::counts("EinDecomp transfers");
+      const pmpi::Counts all = pmpi::all_counts();
+      CHECK(plan_words.received == tasks.received[r]);
+      CHECK(plan_words.sent == tasks.sent[r]);
+      CHECK(plan_words.others == 0);
+      // Nothing moves on any other way.
+      CHECK(all.received == plan_words.received);
+      CHECK(all.sent == plan_words.sent);
+      CHECK(run.statistics().words_received == tasks.received[r]);
+      CHECK(run.statistics().words_sent == tasks.sent[r]);
+      CHECK(run.statistics().messages_received == plan_words.messages_received);
+      CHECK(run.statistics().messages_sent == plan_words.messages_sent);
+    }
+    moved += tasks.total_words();
+  });
+  // The comparison is not one of zeros.
+  if (size > 1) CHECK(moved > 0);
+}
+
+}  // namespace
+
+TEST_CASE("a matrix product of uneven extents") {
+  Program program;
+  const auto A = program.input<double>("A", {17, 9});
+  const auto B = program.input<double>("B", {9, 23});
+  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
+  program.role(i, "batch");
+  check_words(program, ein::bind_generator(A, Formula<>{1}), ein::bind_generator(B, Formula<>{2}));
+  (void)C;
+}
+
+TEST_CASE("a chain of products, (A·B)+(C·(D·E))") {
+  Program program;
+  const auto A = program.input<double>("A", {16, 12});
+  const auto B = program.input<double>("B", {12, 20});
+  const auto C = program.input<double>("C", {16, 8});
+  const auto D = program.input<double>("D", {8, 24});
+  const auto E = program.input<double>("E", {24, 20});
+  const auto AB = let<"AB">(i, k) = sum(j)(A(i, j) * B(j, k));
+  const auto DE = let<"DE">(l, k) = sum(m)(D(l, m) * E(m, k));
+  const auto CDE = let<"CDE">(i, k) = sum(l)(C(i, l) * DE(l, k));
+  const auto Z = let<"Z">(i, k) = AB(i, k) + CDE(i, k);
+  program.role(i, "batch");
+  check_words(program, ein::bind_generator(A, Formula<>{1}), ein::bind_generator(B, Formula<>{2}),
+              ein::bind_generator(C, Formula<>{3}), ein::bind_generator(D, Formula<>{4}),
+              ein::bind_generator(E, Formula<>{5}));
+  (void)Z;
+}
+
+TEST_CASE("softmax, a pair-valued aggregation and elements of several sizes") {
+  Program program;
+  const auto X = program.input<float>("X", {14, 10});
+  const auto W = program.input<Kokkos::complex<double>>("W", {10, 6});
+  const auto P = let<"P">(i, j) = softmax(j)(X(i, j));
+  const auto Y = let<"Y">(i, k) = sum(j)(P(i, j) * W(j, k));
+  const auto M = let<"M">(j) = argmax(i)(P(i, j));
+  const auto S = ein::let<"S">() = sum(i, j)(P(i, j));
+  program.role(i, "batch");
+  check_words(program, ein::bind_generator(X, Formula<float>{1}),
+              ein::bind_generator(W, Formula<double>{2}));
+  (void)Y;
+  (void)M;
+  (void)S;
+}
