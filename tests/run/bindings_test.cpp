@@ -158,7 +158,7 @@ TEST_CASE("a program built at run time is bound and read by its own symbols") {
   ein::Builder<Program::Backend> builder(program);
   const ein::AnySymbol A = builder.input<double>("A", {6, 8});
   const ein::AnySymbol C =
-      builder.statement<ein::Identity, ein::Sum, double>("C", {{A, ein::letters("ij")}}, {{"i"}});
+      builder.statement<ein::Identity, ein::Sum, double>("C", {{A, ein::letters("ij")}}, ein::letters("i"));
   const Plan plan = ein::decompose(program, {.workers = 4, .ranks = size_of_world()});
   const auto a = filled<Kokkos::View<double**, Kokkos::LayoutRight, Space>>(
       ein::Box{{0, 0}, {6, 8}}, Formula<>{3});

@@ -34,6 +34,7 @@ concept Communicator = requires(T& group, const T& view, void* data, const void*
                                 const std::string& text, std::vector<std::uint64_t>& words) {
   { view.rank() } -> std::same_as<int>;
   { view.size() } -> std::same_as<int>;
+  { view.gpu_aware() } -> std::same_as<bool>;
   group.maximum(words);
   { group.all_gather(text) } -> std::same_as<std::vector<std::string>>;
   group.receive(0, data, Extent{}, 0, 0);
@@ -57,6 +58,7 @@ class SelfCommunicator {
 
   [[nodiscard]] int rank() const noexcept { return 0; }
   [[nodiscard]] int size() const noexcept { return 1; }
+  [[nodiscard]] bool gpu_aware() const noexcept { return true; }
 
   void maximum(std::vector<std::uint64_t>& /*values*/) {}
   [[nodiscard]] std::vector<std::string> all_gather(const std::string& text) { return {text}; }

@@ -12,6 +12,9 @@
 #define MPICH_SKIP_MPICXX 1
 #endif
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 #include <source_location>
 #include <string>
@@ -32,6 +35,19 @@ inline void check(int code, const char* call,
                   std::string(text, static_cast<std::size_t>(length)) +
                   "); the communicator cannot be used any more",
               where);
+}
+
+/// Whether the MPI library was built for GPUs and finds itself able to reach theirs. Libraries that
+/// cannot be asked count as unable.
+inline bool gpu_aware() {
+  bool aware = false;
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+  aware = aware || MPIX_Query_cuda_support() == 1;
+#endif
+#if defined(MPIX_ROCM_AWARE_SUPPORT) && MPIX_ROCM_AWARE_SUPPORT
+  aware = aware || MPIX_Query_rocm_support() == 1;
+#endif
+  return aware;
 }
 
 /// One element as MPI sees it: `bytes` of memory without a meaning, so that a message's count is

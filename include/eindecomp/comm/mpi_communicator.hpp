@@ -84,6 +84,8 @@ class MpiCommunicator {
 
   [[nodiscard]] int rank() const noexcept { return m_rank; }
   [[nodiscard]] int size() const noexcept { return m_size; }
+  /// Whether the MPI library says that it takes pointers to a GPU's memory.
+  [[nodiscard]] bool gpu_aware() const { return detail::gpu_aware(); }
   [[nodiscard]] MPI_Comm get() const noexcept { return m_comm; }
   [[nodiscard]] Traffic traffic() const noexcept { return m_traffic; }
 

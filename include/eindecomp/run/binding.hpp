@@ -3,6 +3,7 @@
 /// Handing a program's inputs to a run: blocks of this rank, whole tensors, functions of the index.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -15,6 +16,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/kernel/element_types.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/generate.hpp"

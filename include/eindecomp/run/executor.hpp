@@ -124,8 +124,9 @@ class Executor {
                     v.where);
       }
     }
-    RankSchedule& schedule = m_session->schedule;
-    schedule = make_schedule(plan.graph, plan.placement, plan.ranks, group.rank(), where);
+    m_session->set_schedule(
+        make_schedule(plan.graph, plan.placement, plan.ranks, group.rank(), where));
+    const RankSchedule& schedule = m_session->schedule;
     for (const auto& launcher : m_launchers) {
       m_launcher_pointers.push_back(launcher.get());
       if (launcher != nullptr) {
@@ -134,7 +135,7 @@ class Executor {
     }
     check_memory(0, where);
     m_arena = detail::allocate<MemorySpace>("EinDecomp::arena", schedule.arena_bytes);
-    if (!detail::host_reaches<Space> && !m_options.gpu_aware_mpi) {
+    if (!detail::host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
       m_host = detail::allocate<Kokkos::HostSpace>(
           "EinDecomp::messages on host", detail::most_message_bytes(plan.graph, schedule));
     }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/types.hpp"
@@ -20,8 +21,8 @@ struct ExecuteOptions {
   /// run.
   std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();
   /// Whether MPI may be given pointers to a GPU's memory; if not, messages pass through the host.
-  /// Without meaning where the host can reach the space's memory.
-  bool gpu_aware_mpi = false;
+  /// Unset, the MPI library is asked. Without meaning where the host can reach the space's memory.
+  std::optional<bool> gpu_aware_mpi = std::nullopt;
 };
 
 /// What a run did on this rank.

@@ -4,6 +4,7 @@
 /// beside the plan's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -52,14 +53,23 @@ struct Session {
     return stored;
   }
 
-  /// The buffers of a tensor's stored blocks on this rank, in the order of Plan::local.
-  [[nodiscard]] std::vector<int> stored_buffers(VertexId v) const {
-    std::vector<int> found;
-    for (const RankBlock& block : stored_everywhere(v)) {
-      if (block.rank == control.rank()) found.push_back(stored_buffer(v, block.box));
+  /// Takes this rank's schedule.
+  void set_schedule(RankSchedule s) {
+    schedule = std::move(s);
+    m_stored.assign(graph.vertices.size(), {});
+    const std::vector<VertexId> results = graph.results();
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      const bool outlives = std::find(results.begin(), results.end(), v) != results.end();
+      if (!graph[v].is_input() && !outlives) continue;
+      for (const RankBlock& block : stored_everywhere(v)) {
+        if (block.rank == control.rank()) m_stored[at(v)].push_back(stored_buffer(v, block.box));
+      }
     }
-    return found;
   }
+
+  /// The buffers of an input's or a result's stored blocks on this rank, in the order of
+  /// Plan::local.
+  [[nodiscard]] const std::vector<int>& stored_buffers(VertexId v) const { return m_stored[at(v)]; }
 
   /// The vertex a symbol names.
   /// \throws Error if the symbol is another graph's.
@@ -84,9 +94,11 @@ struct Session {
       }
     }
     throw Error("the schedule of rank " + std::to_string(control.rank()) +
-                " stores no block of tensor " + graph[v].name + " at (" + index_text(box.lo) +
+                " stores no block of tensor " + graph[v].name.str() + " at (" + index_text(box.lo) +
                 ") where its placement does (an error of this library); please report the program");
   }
+
+  std::vector<std::vector<int>> m_stored;  ///< by vertex
 };
 
 }  // namespace eindecomp::detail
