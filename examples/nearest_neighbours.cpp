@@ -19,9 +19,12 @@ int main(int argc, char** argv) {
   std::string digits = examples::data_file("digits_labels.npy");
   std::string output;
   ein::Extent first = std::numeric_limits<ein::Extent>::max();
-  app.add_option("--images", images, ".npy of 8-bit pixels, an image per row")->check(CLI::ExistingFile);
-  app.add_option("--labels", digits, ".npy of 8-bit classes, one per image")->check(CLI::ExistingFile);
-  app.add_option("--first", first, "take the first so many images only")->check(CLI::PositiveNumber);
+  app.add_option("--images", images, ".npy of 8-bit pixels, an image per row")
+      ->check(CLI::ExistingFile);
+  app.add_option("--labels", digits, ".npy of 8-bit classes, one per image")
+      ->check(CLI::ExistingFile);
+  app.add_option("--first", first, "take the first so many images only")
+      ->check(CLI::PositiveNumber);
   app.add_option("--output", output, "write each image's nearest neighbour to this .npy");
 
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {
@@ -43,7 +46,8 @@ int main(int argc, char** argv) {
       const auto nearest = run.gather(N);
       ein::Extent right = 0;
       for (ein::Extent n = 0; n < count; ++n) {
-        right += classes(static_cast<std::size_t>(n)) == classes(static_cast<std::size_t>(nearest(n)));
+        right +=
+            classes(static_cast<std::size_t>(n)) == classes(static_cast<std::size_t>(nearest(n)));
       }
       if (context.rank == 0 && !output.empty()) examples::save(output, nearest);
       // The published figure; fewer images have none.

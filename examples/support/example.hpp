@@ -58,7 +58,7 @@ struct Measurement {
   Extent counted_words = 0;
   std::int64_t predicted_bytes = 0;  ///< of tensors, on the rank that holds most
   std::int64_t allocated_bytes = 0;  ///< likewise
-  double seconds = 0;  ///< of the slowest rank, in the fastest run
+  double seconds = 0;                ///< of the slowest rank, in the fastest run
   Verdict verdict;
 };
 
@@ -83,12 +83,12 @@ template <class Plan, class Check, class... Bindings>
     found.seconds = n == 0 ? seconds : std::min(found.seconds, seconds);
     if (n + 1 < context.runs) continue;
     found.counted_words = reduced(own.words_received, MPI_INT64_T, MPI_SUM, context.comm);
-    found.allocated_bytes = reduced(own.peak_bytes() - own.workspace_bytes, MPI_INT64_T, MPI_MAX,
-                                    context.comm);
+    found.allocated_bytes =
+        reduced(own.peak_bytes() - own.workspace_bytes, MPI_INT64_T, MPI_MAX, context.comm);
     found.verdict = check(run);
   }
-  found.verdict.correct =
-      reduced(context.rank != 0 || found.verdict.correct ? 1 : 0, MPI_INT, MPI_MIN, context.comm) == 1;
+  found.verdict.correct = reduced(context.rank != 0 || found.verdict.correct ? 1 : 0, MPI_INT,
+                                  MPI_MIN, context.comm) == 1;
   return found;
 }
 
@@ -116,11 +116,13 @@ template <class Program, class Check, class... Bindings>
   };
   if (context.rank == 0) {
     fmt::print("{}\n", ein::compare(plans));
-    fmt::print("{:14} {:>12} {:>12} {:>9} {:>13} {:>13}  result\n", "measured", "words", "predicted",
-               "time", "memory", "predicted");
+    fmt::print("{:14} {:>12} {:>12} {:>9} {:>13} {:>13}  result\n", "measured", "words",
+               "predicted", "time", "memory", "predicted");
     for (std::size_t n = 0; n < plans.size(); ++n) {
       const Measurement& m = measurements[n];
-      const auto mebibytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / 1048576; };
+      const auto mebibytes = [](std::int64_t bytes) {
+        return static_cast<double>(bytes) / 1048576;
+      };
       fmt::print("{:14} {:>12} {:>12} {:>6.1f} ms {:>9.2f} MiB {:>9.2f} MiB  {}{}\n",
                  plans[n].strategy.view(), m.counted_words, m.predicted_words, 1e3 * m.seconds,
                  mebibytes(m.allocated_bytes), mebibytes(m.predicted_bytes),
