@@ -54,8 +54,10 @@ namespace detail {
 [[nodiscard]] constexpr Plan decompose(
     const EinGraph& graph, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
-  detail::check_options(options, where);
-  Partitions partitions = find_strategy(options.strategy, where).decompose(graph, options, where);
+  const Strategy& strategy = find_strategy(options.strategy, where);
+  detail::check_options(options, strategy.any_p, where);
+  Labeling chosen = strategy.decompose(graph, options, where);
+  Partitions partitions = std::move(chosen.partitions);
   std::vector<Cost> costs;
   Cost cost;
   for (VertexId v = 0; v < graph.size(); ++v) {
@@ -70,6 +72,7 @@ namespace detail {
             std::move(partitions),
             std::move(costs),
             cost,
+            chosen.gap,
             {}};
   if (plan.cost.total() == unaffordable) {
     detail::fail(
@@ -87,7 +90,7 @@ namespace detail {
 
 /// As above, for a program that names its backend: the plan can be executed.
 template <class Backend>
-[[nodiscard]] BasicPlan<Backend> decompose(
+[[nodiscard]] constexpr BasicPlan<Backend> decompose(
     const BasicProgram<Backend>& program, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
   return {decompose(program.graph(), options, where), program.launchers()};

@@ -34,7 +34,8 @@ struct InputParts {
 /// How to decompose a program; meant for designated initialisers:
 /// `decompose(g, {.workers = 16, .strategy = "square"})`.
 struct DecomposeOptions {
-  /// The number of kernel calls each statement is cut into where its extents allow: a power of two.
+  /// The number of kernel calls each statement is cut into where its extents allow: a power of two,
+  /// or any number where the strategy takes one (Strategy::any_p).
   int workers = 1;
   /// The number of processes that share the workers; 0: one per worker. Need not divide anything.
   int ranks = 0;
@@ -47,21 +48,34 @@ struct DecomposeOptions {
   std::vector<InputParts> layouts = {};
 };
 
+/// The largest number of workers that need not be a power of two.
+inline constexpr int max_any_workers = 1 << 16;
+
 namespace detail {
 
 /// \throws Error unless workers, ranks and by_hand make sense.
-constexpr void check_options(const DecomposeOptions& options, const std::source_location& where) {
+/// \param any_p  whether the strategy takes any number of workers, or only powers of two.
+constexpr void check_options(const DecomposeOptions& options, bool any_p,
+                             const std::source_location& where) {
   if (options.workers < 1) {
     fail("a plan for " + to_text(options.workers) +
              " workers (a plan has at least one); give workers >= 1",
          where);
   }
-  if (!std::has_single_bit(static_cast<unsigned>(options.workers))) {
+  if (!any_p && !std::has_single_bit(static_cast<unsigned>(options.workers))) {
     const unsigned below = std::bit_floor(static_cast<unsigned>(options.workers));
     fail("a plan for " + to_text(options.workers) +
              " workers (the number of workers must be a power of two); give " + to_text(below) +
              " or " + to_text(2LL * below) +
              " workers, and any number of ranks to share them out to",
+         where);
+  }
+  if (any_p && options.workers > max_any_workers &&
+      !std::has_single_bit(static_cast<unsigned>(options.workers))) {
+    fail("a plan for " + to_text(options.workers) +
+             " workers (numbers that are no power of two go "
+             "up to " +
+             to_text(max_any_workers) + "); give fewer, or a power of two",
          where);
   }
   if (options.ranks < 0) {

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string_view>
 #include <vector>
@@ -48,7 +49,12 @@ struct Plan {
   Partitions partitions;    ///< per vertex; empty for inputs
   std::vector<Cost> costs;  ///< per vertex, in the paper's words; zero for inputs
   Cost cost;                ///< their sum
+  /// How far the cost may be above the least there is, in words; absent if nothing is proven.
+  std::optional<Extent> gap;
   Placement placement;      ///< empty in a constant expression
+
+  /// Whether the cost is proven to be the least there is.
+  [[nodiscard]] constexpr bool optimal() const { return gap == Extent{0}; }
 
   /// The vertex of a tensor of this plan.
   /// \throws Error if it is not one of this plan's graph.

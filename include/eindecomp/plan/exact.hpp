@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The strategy `exact`: the least graph cost of any program, trees or not.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/ein_decomp.hpp"
+#include "eindecomp/plan/exact_search.hpp"
+#include "eindecomp/plan/partition.hpp"
+
+namespace eindecomp {
+
+/// A labeling and how good it is proven to be.
+struct ExactResult {
+  Partitions partitions;
+  Extent cost = 0;         ///< the graph cost of `partitions`
+  Extent lower_bound = 0;  ///< no labeling costs less
+  /// Whether no labeling is better.
+  [[nodiscard]] constexpr bool optimal() const { return cost == lower_bound; }
+  /// The labeling is at most this far above the optimum, in words.
+  [[nodiscard]] constexpr Extent gap() const { return cost - lower_bound; }
+};
+
+/// The partition vectors of least graph cost for p workers, for any graph and any p.
+///
+/// Eliminates the statements one by one, always the one that leaves the smallest table. Each
+/// elimination minimises over a statement's vectors the sum of all that depends on them, for every
+/// combination of what the neighbours show: its output's partition and those it asks its operands
+/// for. Equal eliminations, as those in the layers of a network, are computed once.
+///
+/// Where an elimination would exceed the budget it is split, which bounds the cost from below; the
+/// labeling then comes from the bound's tables, or from linearize() if that is affordable, and is
+/// improved statement by statement. The result says how far it may be from the optimum.
+///
+/// \throws Error if a statement has more than max_partition_vectors vectors.
+[[nodiscard]] constexpr ExactResult exact(const EinGraph& graph, int p,
+                                          const ExactOptions& options = {}) {
+  detail::ExactSearch search(graph, p, options);
+  ExactResult result;
+  result.lower_bound = search.lower_bound();
+  if (search.complete()) {
+    result.partitions = search.labeling();
+    result.cost = result.lower_bound;
+    return result;
+  }
+  constexpr int sweeps = 32;
+  search.improve(sweeps);
+  result.partitions = search.labeling();
+  result.cost = graph_cost(graph, result.partitions).total();
+  constexpr double affordable = 1 << 26;
+  if (search.edge_entries() <= affordable) {
+    search.start_from(graph, linearize(graph, p));
+    search.improve(sweeps);
+    Partitions other = search.labeling();
+    const Extent cost = graph_cost(graph, other).total();
+    if (cost < result.cost) {
+      result.cost = cost;
+      result.partitions = std::move(other);
+    }
+  }
+  return result;
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Repartition costs between all vectors of a producer and all of a consumer, without a table of
+/// them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/partition.hpp"
+
+namespace eindecomp::detail {
+
+/// How the parts of a dimension under any two divisors of p meet, by bound.
+class Meetings {
+ public:
+  constexpr explicit Meetings(int p) : m_divisors(divisors(p)) {}
+
+  /// The meetings for one bound, consumer's divisor by producer's. Numbers as by index().
+  [[nodiscard]] constexpr const std::vector<Meeting>& of(Extent bound) {
+    for (const auto& [known, table] : m_tables) {
+      if (known == bound) return table;
+    }
+    std::vector<Meeting> table(count() * count());
+    for (std::size_t c = 0; c < count(); ++c) {
+      for (std::size_t d = 0; d < count(); ++d) {
+        if (m_divisors[c] > bound || m_divisors[d] > bound) continue;
+        table[c * count() + d] = meet(bound, m_divisors[d], m_divisors[c]);
+      }
+    }
+    m_tables.emplace_back(bound, std::move(table));
+    return m_tables.back().second;
+  }
+
+  [[nodiscard]] constexpr std::size_t count() const { return m_divisors.size(); }
+  /// Which divisor of p a number of parts is; the largest is 0.
+  [[nodiscard]] constexpr std::size_t index(Extent parts) const {
+    return static_cast<std::size_t>(
+        std::ranges::lower_bound(m_divisors, parts, std::ranges::greater{}) - m_divisors.begin());
+  }
+
+ private:
+  std::vector<Extent> m_divisors;
+  std::vector<std::pair<Extent, std::vector<Meeting>>> m_tables;
+};
+
+/// All that repartition_cost() needs of a list of vectors, ready for use.
+struct Digest {
+  std::vector<std::uint16_t> divisor;  ///< per vector and dimension, as Meetings numbers them
+  std::vector<Extent> blocks;          ///< per vector: N
+  std::vector<Extent> words;           ///< per vector: n
+};
+
+/// repartition_cost() from any vector of one list to any of another; a column at a time.
+class EdgeCosts {
+ public:
+  /// \param consumed  lists the partitions asked for, of several slots one after another.
+  constexpr EdgeCosts(Meetings& meetings, std::span<const Extent> bound, const VectorList& produced,
+                      const VectorList& consumed)
+      : m_rank(bound.size()),
+        m_slots(bound.empty() ? 0 : consumed.width() / bound.size()),
+        m_count(meetings.count()),
+        m_produced(digest(meetings, bound, produced)),
+        m_consumed(digest(meetings, bound, consumed)),
+        m_produced_size(produced.size()),
+        m_consumed_size(consumed.size()) {
+    for (Extent b : bound) m_meetings.push_back(meetings.of(b));
+    // Neither term of the cost exceeds twice p·2^rank·n; where that is far from the limit of 64
+    // bits, nothing need be checked.
+    Extent most = Extent{1} << (bound.size() + 3);
+    for (Extent b : bound) most = multiply_words(most, b);
+    Extent blocks = 1;
+    for (Extent n : m_produced.blocks) blocks = std::max(blocks, n);
+    for (Extent n : m_consumed.blocks) blocks = std::max(blocks, n);
+    m_safe = multiply_words(most, blocks) != unaffordable;
+  }
+
+  [[nodiscard]] constexpr std::size_t produced() const { return m_produced_size; }
+  [[nodiscard]] constexpr std::size_t consumed() const { return m_consumed_size; }
+
+  /// The costs from every producer's vector to one of the consumer's, all slots together.
+  constexpr void column(std::size_t consumer, std::span<Extent> costs) const {
+    std::ranges::fill(costs, 0);
+    for (std::size_t slot = 0; slot < m_slots; ++slot) {
+      const std::size_t c = consumer * m_slots + slot;
+      for (std::size_t u = 0; u < costs.size(); ++u) costs[u] = add_words(costs[u], cost(u, c));
+    }
+  }
+  /// The costs from one producer's vector to every one of the consumer's.
+  constexpr void row(std::size_t producer, std::span<Extent> costs) const {
+    for (std::size_t c = 0; c < costs.size(); ++c) {
+      Extent sum = 0;
+      for (std::size_t slot = 0; slot < m_slots; ++slot) {
+        sum = add_words(sum, cost(producer, c * m_slots + slot));
+      }
+      costs[c] = sum;
+    }
+  }
+
+ private:
+  [[nodiscard]] static constexpr Digest digest(const Meetings& meetings,
+                                               std::span<const Extent> bound,
+                                               const VectorList& list) {
+    Digest made;
+    if (bound.empty()) return made;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      for (std::size_t at = 0; at < list.width(); at += bound.size()) {
+        const std::span<const Extent> d = list[i].subspan(at, bound.size());
+        for (Extent parts : d) {
+          made.divisor.push_back(static_cast<std::uint16_t>(meetings.index(parts)));
+        }
+        made.blocks.push_back(kernel_calls(d));
+        made.words.push_back(block_words(bound, d));
+      }
+    }
+    return made;
+  }
+
+  [[nodiscard]] constexpr Extent cost(std::size_t u, std::size_t c) const {
+    const std::uint16_t* from = m_produced.divisor.data() + u * m_rank;
+    const std::uint16_t* to = m_consumed.divisor.data() + c * m_rank;
+    Extent pairs = 1;
+    Extent inside = 1;
+    bool equal = true;
+    for (std::size_t k = 0; k < m_rank; ++k) {
+      const Meeting& met = m_meetings[k][to[k] * m_count + from[k]];
+      pairs *= met.pairs;
+      inside *= met.inside;
+      equal = equal && from[k] == to[k];
+    }
+    if (equal) return 0;
+    const Extent gathered = pairs - m_consumed.blocks[c];
+    const Extent sent = pairs - inside;
+    if (m_safe) return gathered * m_consumed.words[c] + sent * m_produced.words[u];
+    return add_words(multiply_words(gathered, m_consumed.words[c]),
+                     multiply_words(sent, m_produced.words[u]));
+  }
+
+  std::size_t m_rank;
+  std::size_t m_slots;
+  std::size_t m_count;                           // of divisors
+  std::vector<std::vector<Meeting>> m_meetings;  // per dimension
+  Digest m_produced;
+  Digest m_consumed;
+  std::size_t m_produced_size;
+  std::size_t m_consumed_size;
+  bool m_safe = false;
+};
+
+}  // namespace eindecomp::detail
