@@ -10,23 +10,12 @@
 #include <vector>
 
 #include "eindecomp/plan/decompose.hpp"
-#include "eindecomp/plan/static_plan.hpp"
 #include "plan/programs.hpp"
 
 using namespace eindecomp;
 using namespace eindecomp_tests;
 
 namespace {
-
-constexpr auto chain_plan = static_plan<16>([] { return matrix_chain(1024); });
-static_assert(chain_plan.cost.total() == 27262976);
-static_assert(chain_plan.size() == 4 && chain_plan.workers == 16);
-static_assert(chain_plan.parts("AB", "i") * chain_plan.parts("AB", "j") *
-                  chain_plan.parts("AB", "k") ==
-              16);
-
-constexpr auto attention_plan = static_plan<8, "square">([] { return attention(false); });
-static_assert(attention_plan.parts("T", "s") == 4 && attention_plan.parts("T", "t") == 2);
 
 /// A symbol as programs hand them out.
 struct Symbol {
@@ -42,17 +31,6 @@ void check_error(Call&& call, const char* message) {
 }
 
 }  // namespace
-
-TEST_CASE("a static plan is the plan made at run time") {
-  const Plan plan = decompose(matrix_chain(1024), {.workers = 16});
-  CHECK(plan.cost == chain_plan.cost);
-  for (const char* statement : {"AB", "DE", "CDE", "S"}) {
-    const auto& fixed = chain_plan[statement];
-    CHECK(plan.cost_of(statement) == fixed.cost);
-    CHECK(plan.partition(statement) ==
-          PartitionVector(fixed.partition.begin(), fixed.partition.end()));
-  }
-}
 
 TEST_CASE("a plan adds up and says what it was asked for") {
   const EinGraph graph = attention(true);

@@ -11,6 +11,7 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
@@ -21,28 +22,6 @@ namespace eindecomp {
 
 template <class Backend>
 class BasicProgram;
-
-namespace detail {
-
-/// The layouts given by hand, by vertex. \throws Error if one is not for an input.
-[[nodiscard]] constexpr PlaceOptions place_options(const EinGraph& graph,
-                                                   const DecomposeOptions& options,
-                                                   const std::source_location& where) {
-  PlaceOptions found;
-  for (const InputParts& given : options.layouts) {
-    const VertexId v = graph.find(given.input);
-    if (v < 0 || !graph[v].is_input()) {
-      fail("a layout is given for '" + given.input + "' (" +
-               (v < 0 ? "there is no such tensor" : "it is a statement, whose layout is planned") +
-               "); give layouts of inputs, by name",
-           where);
-    }
-    found.inputs.push_back({v, given.parts});
-  }
-  return found;
-}
-
-}  // namespace detail
 
 /// Decomposes a program: chooses every statement's partition vector, places the blocks on the mesh
 /// of workers and costs the result. Works without data, without MPI, on any one process; not
@@ -56,6 +35,7 @@ namespace detail {
     const std::source_location& where = std::source_location::current()) {
   const Strategy& strategy = find_strategy(options.strategy, where);
   detail::check_options(options, strategy.any_p, where);
+  const PlaceOptions layouts = detail::place_options(graph, options, where);
   Labeling chosen = strategy.decompose(graph, options, where);
   Partitions partitions = std::move(chosen.partitions);
   std::vector<Cost> costs;
@@ -81,9 +61,10 @@ namespace detail {
             detail::to_text(options.workers) + " workers); use smaller extents or fewer workers",
         where);
   }
-  const PlaceOptions layouts = detail::place_options(graph, options, where);
   if (!std::is_constant_evaluated()) {
-    plan.placement = place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
+    plan.placement = chosen.placement
+                         ? std::move(*chosen.placement)
+                         : place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
   }
   return plan;
 }

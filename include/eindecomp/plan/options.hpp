@@ -46,6 +46,10 @@ struct DecomposeOptions {
   std::vector<StatementParts> by_hand = {};
   /// Inputs whose layout is the user's, as `{{"A", {4, 1}}}`; the plan chooses the others'.
   std::vector<InputParts> layouts = {};
+  /// For the strategy placed: the share of the workers, in percent, that it may leave without work
+  /// where the others then receive fewer words by more than that share. Negative: 3 %, but at least
+  /// one worker.
+  double max_idle = -1;
 };
 
 /// The largest number of workers that need not be a power of two.
@@ -81,6 +85,11 @@ constexpr void check_options(const DecomposeOptions& options, bool any_p,
   if (options.ranks < 0) {
     fail("a plan for " + to_text(options.ranks) +
              " ranks (a plan runs on at least one); give ranks >= 1, or 0 for one per worker",
+         where);
+  }
+  if (!(options.max_idle <= 100)) {
+    fail("a plan that may leave more than all workers idle (max_idle is a share in percent); give "
+         "max_idle <= 100, or leave it out",
          where);
   }
   if (!options.by_hand.empty() && options.strategy != "by_hand") {

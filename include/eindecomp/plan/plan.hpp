@@ -44,8 +44,8 @@ concept TensorHandle = requires(const T& handle) {
 struct Plan {
   EinGraph graph;
   Text strategy;            ///< the name of the strategy that chose the partition vectors
-  int workers = 1;          ///< p
-  int ranks = 1;            ///< R; worker w lives on rank w·R/p, or on rank w if R > p
+  int workers = 1;          ///< p, as asked for; placed may use fewer, see workers_in_use()
+  int ranks = 1;            ///< R; worker w of p' in use lives on rank w·R/p', or w if R > p'
   Partitions partitions;    ///< per vertex; empty for inputs
   std::vector<Cost> costs;  ///< per vertex, in the paper's words; zero for inputs
   Cost cost;                ///< their sum
@@ -55,6 +55,11 @@ struct Plan {
 
   /// Whether the cost is proven to be the least there is.
   [[nodiscard]] constexpr bool optimal() const { return gap == Extent{0}; }
+
+  /// p': the workers that compute and store, p but for a plan by placed that leaves some idle.
+  [[nodiscard]] constexpr int workers_in_use() const {
+    return placement.stored.empty() ? workers : placement.mesh.workers();
+  }
 
   /// The vertex of a tensor of this plan.
   /// \throws Error if it is not one of this plan's graph.
@@ -143,7 +148,7 @@ struct Plan {
     }
     const BlockMap blocks(placement.mesh, graph[v].bound,
                           placement.stored[static_cast<std::size_t>(v)]);
-    const WorkerRange hosted = workers_of(rank, workers, ranks);
+    const WorkerRange hosted = workers_of(rank, workers_in_use(), ranks);
     std::vector<Box> boxes;
     for (int worker = hosted.first; worker < hosted.last; ++worker) {
       const Extent block = blocks.block(worker);

@@ -41,26 +41,10 @@ struct StaticSizes {
   return sizes;
 }
 
-/// A callable without state that returns an EinGraph, or a program that has one.
+/// A callable without state that returns an EinGraph, or a program, which converts to one.
 template <class Program>
-concept StaticProgram =
-    std::is_empty_v<Program> && std::default_initializable<Program> && requires {
-  { Program{}() } -> std::convertible_to<EinGraph>;
-};
-template <class Program>
-concept StaticProgramWithGraph =
-    std::is_empty_v<Program> && std::default_initializable<Program> && requires {
-  { Program{}().graph() } -> std::convertible_to<EinGraph>;
-};
-
-template <StaticProgram Program>
-[[nodiscard]] constexpr EinGraph graph_of(Program program) {
-  return program();
-}
-template <StaticProgramWithGraph Program>
-[[nodiscard]] constexpr EinGraph graph_of(Program program) {
-  return program().graph();
-}
+concept StaticProgram = std::is_empty_v<Program> && std::default_initializable<Program> &&
+    std::is_invocable_r_v<EinGraph, Program>;
 
 }  // namespace detail
 
@@ -111,12 +95,11 @@ struct StaticPlan {
 /// \tparam Strategy  one of `strategies`.
 /// \param program    a stateless callable, such as a lambda without captures, that returns an
 ///   EinGraph, or a program, made of constants.
-template <int Workers, fixed_string Strategy = "ein_decomp", class Program>
-  requires detail::StaticProgram<Program> || detail::StaticProgramWithGraph<Program>
+template <int Workers, fixed_string Strategy = "ein_decomp", detail::StaticProgram Program>
 [[nodiscard]] consteval auto static_plan(Program) {
-  constexpr detail::StaticSizes sizes = detail::static_sizes(detail::graph_of(Program{}));
-  const Plan plan =
-      decompose(detail::graph_of(Program{}), {.workers = Workers, .strategy = Strategy.view()});
+  constexpr detail::StaticSizes sizes = detail::static_sizes(Program{}());
+  const EinGraph graph = Program{}();
+  const Plan plan = decompose(graph, {.workers = Workers, .strategy = Strategy.view()});
   StaticPlan<sizes> kept;
   kept.workers = plan.workers;
   kept.cost = plan.cost;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <optional>
 #include <source_location>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/text.hpp"
@@ -16,8 +18,11 @@
 #include "eindecomp/plan/by_hand.hpp"
 #include "eindecomp/plan/ein_decomp.hpp"
 #include "eindecomp/plan/exact.hpp"
+#include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/placed.hpp"
+#include "eindecomp/relation/layout.hpp"
 
 namespace eindecomp {
 
@@ -26,6 +31,8 @@ struct Labeling {
   Partitions partitions;
   /// How far the graph cost may be above the least one, in words; absent if nothing is proven.
   std::optional<Extent> gap;
+  /// Where calls and tensors lie, of a strategy that decides that too; absent, place() does.
+  std::optional<Placement> placement;
 
   // NOLINTNEXTLINE(google-explicit-constructor): most strategies prove nothing.
   constexpr Labeling(Partitions chosen, std::optional<Extent> above = std::nullopt)
@@ -41,6 +48,12 @@ struct Strategy {
   /// Whether any number of workers will do, or only a power of two.
   bool any_p = false;
 };
+
+namespace detail {
+/// The strategy `placed`, its search started from every other strategy's partition vectors.
+[[nodiscard]] Labeling placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
+                                       const std::source_location& where);
+}  // namespace detail
 
 /// All strategies.
 inline constexpr std::array strategies{
@@ -70,6 +83,12 @@ inline constexpr std::array strategies{
                 const std::source_location& where) -> Labeling {
                return data_parallel(graph, options.workers, where);
              }},
+    Strategy{"placed", "fewest words received by the busiest worker, calls and tensors placed",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) -> Labeling {
+               return detail::placed_labeling(graph, options, where);
+             },
+             true},
     Strategy{"by_hand", "the partition vectors in DecomposeOptions::by_hand",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
@@ -87,6 +106,28 @@ inline constexpr std::array strategies{
   }
   detail::fail("there is no strategy '" + Text(name) + "' (strategies go by name); choose " + names,
                where);
+}
+
+inline Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
+                                        const std::source_location& where) {
+  std::vector<Partitions> labelings;
+  for (const Strategy& other : strategies) {
+    if (other.name == "placed" || other.name == "by_hand") continue;
+    if (!other.any_p && !std::has_single_bit(static_cast<unsigned>(options.workers))) continue;
+    try {
+      labelings.push_back(other.decompose(graph, options, where).partitions);
+    } catch (const Error&) {  // it does not apply to this program
+    }
+  }
+  Placement placement = placed(graph, options.workers, {.max_idle = options.max_idle},
+                               place_options(graph, options, where), labelings, where);
+  Partitions partitions;
+  for (const AxisLists& calls : placement.calls) {
+    partitions.push_back(parts_of(placement.mesh, calls));
+  }
+  Labeling labeling(std::move(partitions));
+  labeling.placement = std::move(placement);
+  return labeling;
 }
 
 }  // namespace eindecomp

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The strategy `placed`: the plan whose busiest worker receives the fewest words.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/placed_exhaustive.hpp"
+#include "eindecomp/plan/placed_model.hpp"
+#include "eindecomp/plan/placed_search.hpp"
+#include "eindecomp/plan/placed_start.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/words_by_worker.hpp"
+
+namespace eindecomp {
+
+/// How `placed` searches.
+struct PlacedOptions {
+  /// The share of the workers, in percent, that may be left without work if the others receive
+  /// fewer words by more than that share. Negative: 3 %, but at least one worker.
+  double max_idle = -1;
+  /// How much is weighed before the search is content with what it has: words of single workers,
+  /// in millions.
+  std::int64_t effort = 800;
+};
+
+/// The fewest workers that a plan for p may use.
+[[nodiscard]] constexpr int fewest_workers(int p, double max_idle) {
+  // One worker moves nothing: whoever asks for more wants them to work.
+  const int least = std::min(p, 2);
+  const int idle = max_idle < 0 ? std::max(1, static_cast<int>(static_cast<Extent>(p) * 3 / 100))
+                                : static_cast<int>(p * std::min(max_idle, 100.0) / 100.0);
+  return std::max(least, p - idle);
+}
+
+namespace detail {
+
+/// A placement and what it moves.
+struct PlacedPlan {
+  Placement placement;
+  WordSum words;
+};
+
+/// The best placement found on one mesh.
+class PlacedOnMesh {
+ public:
+  PlacedOnMesh(const EinGraph& graph, int workers, const PlaceOptions& layouts,
+               std::int64_t effort, const std::source_location& where)
+      : m_graph(graph),
+        m_layouts(layouts),
+        m_where(where),
+        m_model(graph, make_mesh(workers), layouts),
+        m_search(m_model),
+        m_budget(std::max<std::int64_t>(effort * 1'000'000 / workers, 1000)) {}
+
+  /// Weighs the placement of a labeling, if it makes enough calls, and searches on from it.
+  void add(const Partitions& partitions) {
+    const Placement placement = place(m_graph, partitions, m_model.mesh(), m_layouts, m_where);
+    std::optional<PlacedState> state = m_search.state_of(placement);
+    if (!state || !complete(placement)) return;
+    offer(placement);
+    m_starts.push_back(std::move(*state));
+  }
+
+  [[nodiscard]] std::optional<PlacedPlan> find() {
+    std::sort(m_starts.begin(), m_starts.end(),
+              [](const PlacedState& a, const PlacedState& b) { return a.score < b.score; });
+    for (std::size_t i = 0; i < m_starts.size(); ++i) {
+      m_search.improve(m_starts[i], m_budget / static_cast<std::int64_t>(m_starts.size()));
+      offer(m_starts[i]);
+    }
+    if (m_best) {
+      PlacedExhaustive exhaustive(m_model, m_best->words);
+      if (exhaustive.run()) offer(exhaustive.best());
+    }
+    return std::move(m_best);
+  }
+
+  [[nodiscard]] PlacedModel& model() { return m_model; }
+
+ private:
+  /// Whether every statement makes as many calls as it can, not only the first of each class.
+  [[nodiscard]] bool complete(const Placement& placement) const {
+    for (const StatementClass& c : m_model.classes()) {
+      for (VertexId v : c.members) {
+        if (!m_model.allows(c, cuts_of(placement.calls[static_cast<std::size_t>(v)]))) return false;
+      }
+    }
+    return true;
+  }
+  void offer(const PlacedState& state) {
+    if (!m_best || state.score < m_best->words) {
+      m_best = PlacedPlan{m_model.placement(state), state.score};
+    }
+  }
+  void offer(Placement placement) {
+    const WordSum words = sum_of(words_by_worker(m_graph, placement, m_where));
+    if (!m_best || words < m_best->words) m_best = PlacedPlan{std::move(placement), words};
+  }
+
+  const EinGraph& m_graph;
+  const PlaceOptions& m_layouts;
+  std::source_location m_where;
+  PlacedModel m_model;
+  PlacedSearch m_search;
+  std::int64_t m_budget;
+  std::vector<PlacedState> m_starts;
+  std::optional<PlacedPlan> m_best;
+};
+
+/// Whether the inputs' layouts given by the user suit a mesh of so many workers.
+[[nodiscard]] inline bool layouts_fit(const EinGraph& graph, int workers,
+                                      const PlaceOptions& layouts) {
+  const Mesh mesh = make_mesh(workers);
+  for (const InputLayout& given : layouts.inputs) {
+    if (graph[given.input].bound.size() != given.parts.size()) continue;  // place() says so
+    if (!AxisAssignment(mesh, given.parts).feasible()) return false;
+  }
+  return true;
+}
+
+}  // namespace detail
+
+/// The placement for p workers, or a few less, whose busiest worker receives the fewest words; of
+/// several such, one that moves fewest in all. Every statement is cut into as many calls as its
+/// extents, its uncut labels and the workers allow; every tensor is stored once, spread over the
+/// workers as evenly as it can be, inputs in the layouts given. All placements are weighed where
+/// they are few; else a local search starts from several labelings, so the result is no worse than
+/// any of those given.
+///
+/// \param labelings  other strategies' partition vectors for p workers
+/// \returns a placement whose mesh has the workers in use
+/// \throws Error if p is not positive or exceeds 2^16, or a given layout does not suit its input.
+[[nodiscard]] inline Placement placed(
+    const EinGraph& graph, int p, const PlacedOptions& options = {},
+    const PlaceOptions& layouts = {}, std::span<const Partitions> labelings = {},
+    const std::source_location& where = std::source_location::current()) {
+  constexpr int most = 1 << detail::max_mesh_axes;
+  if (p < 1 || p > most) {
+    detail::fail("the strategy placed for " + detail::to_text(p) +
+                     " workers (it searches for 1 to 65536); give another number of workers, or "
+                     "choose another strategy",
+                 where);
+  }
+  detail::PlacedOnMesh all(graph, p, layouts, options.effort, where);
+  for (const Partitions& partitions : labelings) all.add(partitions);
+  for (const Partitions& partitions : detail::starts(all.model())) all.add(partitions);
+  detail::PlacedPlan best = std::move(*all.find());
+
+  // Fewer workers, where their words might be fewer by more than the share of the others.
+  const Extent of_all = best.words.busiest;
+  for (int workers : detail::worker_counts(all.model(), fewest_workers(p, options.max_idle))) {
+    if (!detail::layouts_fit(graph, workers, layouts)) continue;
+    detail::PlacedOnMesh fewer(graph, workers, layouts, options.effort / 2, where);
+    for (const Partitions& partitions : detail::starts(fewer.model())) fewer.add(partitions);
+    std::optional<detail::PlacedPlan> found = fewer.find();
+    if (!found || found->words >= best.words) continue;
+    if (static_cast<double>(found->words.busiest) * p <
+        static_cast<double>(of_all) * workers) {
+      best = std::move(*found);
+    }
+  }
+  return std::move(best.placement);
+}
+
+}  // namespace eindecomp

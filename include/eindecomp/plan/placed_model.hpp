@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What the strategy `placed` searches over: the axes that cut every statement's calls and every
+/// tensor's storage, and the words of each worker under them. Repeated statements (layers) are one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/hash.hpp"
+#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/words_by_worker.hpp"
+
+namespace eindecomp::detail {
+
+/// Axis lists without allocations: (axis, entry) pairs; those of one entry stand outermost first.
+struct AxisCuts {
+  std::uint8_t size = 0;
+  std::array<std::uint8_t, max_mesh_axes> axis{};
+  std::array<std::uint8_t, max_mesh_axes> entry{};
+
+  constexpr bool operator==(const AxisCuts&) const = default;
+
+  constexpr void push(std::size_t a, std::size_t e) {
+    axis[size] = static_cast<std::uint8_t>(a);
+    entry[size++] = static_cast<std::uint8_t>(e);
+  }
+  constexpr void erase(std::size_t i) {
+    for (std::size_t j = i + 1; j < size; ++j) {
+      axis[j - 1] = axis[j];
+      entry[j - 1] = entry[j];
+    }
+    axis[--size] = 0;
+    entry[size] = 0;
+  }
+  constexpr void insert(std::size_t i, std::uint8_t a, std::uint8_t e) {
+    for (std::size_t j = size++; j > i; --j) {
+      axis[j] = axis[j - 1];
+      entry[j] = entry[j - 1];
+    }
+    axis[i] = a;
+    entry[i] = e;
+  }
+  [[nodiscard]] constexpr std::uint32_t used() const {
+    std::uint32_t set = 0;
+    for (std::size_t i = 0; i < size; ++i) set |= std::uint32_t{1} << axis[i];
+    return set;
+  }
+  /// The same with the entries in order: equal lists are then equal cuts.
+  [[nodiscard]] constexpr AxisCuts sorted() const {
+    AxisCuts result = *this;
+    for (std::size_t i = 1; i < size; ++i) {  // stable
+      for (std::size_t j = i; j > 0 && result.entry[j] < result.entry[j - 1]; --j) {
+        std::swap(result.entry[j], result.entry[j - 1]);
+        std::swap(result.axis[j], result.axis[j - 1]);
+      }
+    }
+    return result;
+  }
+};
+
+[[nodiscard]] inline AxisCuts cuts_of(const AxisLists& lists) {
+  AxisCuts cuts;
+  for (std::size_t e = 0; e < lists.size(); ++e) {
+    for (int axis : lists[e]) cuts.push(static_cast<std::size_t>(axis), e);
+  }
+  return cuts;
+}
+
+[[nodiscard]] inline AxisLists lists_of(const AxisCuts& cuts, std::size_t entries) {
+  AxisLists lists(entries);
+  for (std::size_t i = 0; i < cuts.size; ++i) lists[cuts.entry[i]].push_back(cuts.axis[i]);
+  return lists;
+}
+
+/// Statements to be cut alike.
+struct StatementClass {
+  VertexId first = -1;
+  std::vector<VertexId> members;
+  std::vector<Extent> limits;  ///< the most parts of each label
+  Extent calls = 1;            ///< N: the largest number of calls that can be reached
+  std::vector<int> tensors;    ///< groups of tensors whose words depend on its calls
+};
+
+/// Tensors that are produced and read alike, and so are stored alike.
+struct TensorGroup {
+  struct Reader {
+    int statement = -1;  ///< a class
+    std::vector<int> labels;
+    bool operator==(const Reader&) const = default;
+  };
+  VertexId first = -1;
+  std::vector<VertexId> members;
+  int producer = -1;            ///< a class; -1 of an input
+  std::vector<Reader> readers;  ///< distinct
+  bool given = false;           ///< the user gives the parts of its dimensions
+  std::vector<Extent> parts;    ///< those
+};
+
+/// Which statement every statement is cut like: in a program of repeated blocks the one at the same
+/// place of the first of them; else itself. Blocks are stretches of statements that equal those
+/// `period` earlier in labels, extents and in what they read relative to themselves.
+[[nodiscard]] inline std::vector<VertexId> fold(const EinGraph& graph) {
+  std::vector<VertexId> statements;
+  std::vector<int> ordinal(graph.vertices.size(), -1);
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (graph[v].is_input()) continue;
+    ordinal[static_cast<std::size_t>(v)] = static_cast<int>(statements.size());
+    statements.push_back(v);
+  }
+  std::vector<VertexId> like(graph.vertices.size());
+  for (VertexId v = 0; v < graph.size(); ++v) like[static_cast<std::size_t>(v)] = v;
+  const std::size_t n = statements.size();
+  if (n < 24) return like;
+
+  std::vector<std::uint64_t> signature(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vertex& v = graph[statements[i]];
+    Hasher hasher;
+    hasher.add(v.extents);
+    for (Extent limit : part_limits(graph, statements[i])) {
+      hasher.add(static_cast<std::uint64_t>(limit));
+    }
+    for (int l : v.output) hasher.add(static_cast<std::uint64_t>(l));
+    for (const Operand& o : v.operands) {
+      const int producer = ordinal[static_cast<std::size_t>(o.vertex)];
+      hasher.add(producer < 0 ? std::uint64_t{0} : i - static_cast<std::size_t>(producer));
+      for (int l : o.labels) hasher.add(static_cast<std::uint64_t>(l) + 100);
+    }
+    signature[i] = hasher.value();
+  }
+  // The period that spares most.
+  std::size_t best_period = 0;
+  std::size_t most = 0;
+  for (std::size_t period = 2; period <= n / 2; ++period) {
+    std::size_t spared = 0;
+    std::size_t run = 0;
+    for (std::size_t i = period; i <= n; ++i) {
+      if (i < n && signature[i] == signature[i - period]) {
+        ++run;
+        continue;
+      }
+      if (run >= period) spared += run;
+      run = 0;
+    }
+    if (spared > most) {
+      most = spared;
+      best_period = period;
+    }
+  }
+  if (most == 0) return like;
+  for (std::size_t i = best_period; i < n;) {
+    std::size_t end = i;
+    while (end < n && signature[end] == signature[end - best_period]) ++end;
+    if (end - i >= best_period) {
+      for (std::size_t j = i; j < end; ++j) {
+        like[static_cast<std::size_t>(statements[j])] =
+            like[static_cast<std::size_t>(statements[j - best_period])];
+      }
+    }
+    i = end + 1;
+  }
+  return like;
+}
+
+/// A placement under search, with the words that follow from it.
+struct PlacedState {
+  std::vector<AxisCuts> calls;             ///< per class
+  std::vector<AxisCuts> stored;            ///< per group
+  std::vector<std::vector<Extent>> words;  ///< per group, per worker, of one tensor of the group
+  std::vector<Extent> sum;                 ///< per worker, of the program
+  WordSum score;
+};
+
+/// A program on one mesh.
+class PlacedModel {
+ public:
+  PlacedModel(const EinGraph& graph, const Mesh& mesh, const PlaceOptions& layouts)
+      : m_graph(&graph), m_counter(mesh) {
+    const std::vector<VertexId> like = fold(graph);
+    m_class_of.assign(graph.vertices.size(), -1);
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      if (graph[v].is_input()) continue;
+      const auto at = static_cast<std::size_t>(v);
+      if (like[at] != v) {
+        m_class_of[at] = m_class_of[static_cast<std::size_t>(like[at])];
+        m_classes[static_cast<std::size_t>(m_class_of[at])].members.push_back(v);
+        continue;
+      }
+      m_class_of[at] = static_cast<int>(m_classes.size());
+      StatementClass c;
+      c.first = v;
+      c.members.push_back(v);
+      c.limits = part_limits(graph, v);
+      c.calls = reachable(c.limits);
+      m_classes.push_back(std::move(c));
+    }
+    group_tensors(layouts);
+  }
+
+  [[nodiscard]] const EinGraph& graph() const { return *m_graph; }
+  [[nodiscard]] const Mesh& mesh() const { return m_counter.mesh(); }
+  [[nodiscard]] Extent workers() const { return static_cast<Extent>(m_counter.workers()); }
+  [[nodiscard]] std::size_t axes() const { return mesh().axes.size(); }
+  [[nodiscard]] Extent axis_size(std::size_t a) const { return mesh().axes[a]; }
+  [[nodiscard]] const std::vector<StatementClass>& classes() const { return m_classes; }
+  [[nodiscard]] const std::vector<TensorGroup>& groups() const { return m_groups; }
+  [[nodiscard]] int group_of(VertexId v) const { return m_group_of[static_cast<std::size_t>(v)]; }
+
+  [[nodiscard]] const Vertex& statement(const StatementClass& c) const {
+    return (*m_graph)[c.first];
+  }
+  [[nodiscard]] const Vertex& tensor(const TensorGroup& t) const { return (*m_graph)[t.first]; }
+
+  /// The product of the sizes of the axes of one entry.
+  [[nodiscard]] Extent parts(const AxisCuts& cuts, std::size_t entry) const {
+    Extent n = 1;
+    for (std::size_t i = 0; i < cuts.size; ++i) {
+      if (cuts.entry[i] == entry) n *= axis_size(cuts.axis[i]);
+    }
+    return n;
+  }
+
+  /// Whether these calls are as many as can be, and no label is cut too finely.
+  [[nodiscard]] bool allows(const StatementClass& c, const AxisCuts& cuts) const {
+    Extent n = 1;
+    for (std::size_t i = 0; i < cuts.size; ++i) n *= axis_size(cuts.axis[i]);
+    if (n != c.calls) return false;
+    for (std::size_t l = 0; l < c.limits.size(); ++l) {
+      if (parts(cuts, l) > c.limits[l]) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] Region stored_region(const AxisCuts& cuts) const {
+    Region region;
+    region.idle = all_axes() & ~cuts.used();
+    for (std::size_t i = 0; i < cuts.size; ++i) region.cut(cuts.entry[i], cuts.axis[i]);
+    return region;
+  }
+
+  [[nodiscard]] Region call_region(const AxisCuts& calls, std::span<const int> labels) const {
+    Region region;
+    region.idle = all_axes() & ~calls.used();
+    for (std::size_t i = 0; i < calls.size; ++i) {
+      for (std::size_t k = 0; k < labels.size(); ++k) {
+        if (labels[k] == calls.entry[i]) region.cut(k, calls.axis[i]);
+      }
+    }
+    return region;
+  }
+
+  [[nodiscard]] Extent contributions_of(const StatementClass& c, const AxisCuts& calls) const {
+    Extent n = 1;
+    for (int l : statement(c).aggregated) n *= parts(calls, static_cast<std::size_t>(l));
+    return n;
+  }
+
+  /// The words of one tensor of a group, per worker, if it is stored so; the calls of the classes
+  /// are given by calls(class).
+  template <class Calls>
+  void count(const TensorGroup& t, const AxisCuts& stored, const Calls& calls,
+             std::vector<Extent>& words) {
+    m_needs.clear();
+    for (const TensorGroup::Reader& r : t.readers) {
+      m_needs.push_back(call_region(calls(r.statement), r.labels));
+    }
+    const Vertex& v = tensor(t);
+    if (t.producer < 0) {
+      m_counter.count(v.bound, stored_region(stored), m_needs, nullptr, 1, words);
+      return;
+    }
+    const StatementClass& c = m_classes[static_cast<std::size_t>(t.producer)];
+    const AxisCuts& own = calls(t.producer);
+    const Region produced = call_region(own, v.output);
+    m_counter.count(v.bound, stored_region(stored), m_needs, &produced, contributions_of(c, own),
+                    words);
+  }
+
+  /// Whether a tensor may be stored so: no axis left out that a dimension could still take (of a
+  /// result: none of its calls' axes); the parts that the user gives, if any.
+  [[nodiscard]] bool allows(const TensorGroup& t, const AxisCuts& cuts,
+                            std::uint32_t call_axes) const {
+    const Vertex& v = tensor(t);
+    std::array<Extent, max_rank> cut{};
+    for (std::size_t k = 0; k < v.bound.size(); ++k) {
+      cut[k] = parts(cuts, k);
+      if (cut[k] > v.bound[k]) return false;
+      if (t.given && cut[k] != t.parts[k]) return false;
+    }
+    if (t.given) return true;
+    const std::uint32_t wanted = (t.producer < 0 ? all_axes() : call_axes) & ~cuts.used();
+    for (std::size_t a = 0; a < axes(); ++a) {
+      if ((wanted >> a & 1U) == 0) continue;
+      for (std::size_t k = 0; k < v.bound.size(); ++k) {
+        if (cut[k] * axis_size(a) <= v.bound[k]) return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::uint32_t all_axes() const {
+    return (std::uint32_t{1} << mesh().axes.size()) - 1;
+  }
+
+  [[nodiscard]] Placement placement(const PlacedState& state) const {
+    Placement result{mesh(), std::vector<AxisLists>(m_graph->vertices.size()),
+                     std::vector<AxisLists>(m_graph->vertices.size())};
+    for (std::size_t i = 0; i < m_graph->vertices.size(); ++i) {
+      const Vertex& v = m_graph->vertices[i];
+      if (!v.is_input()) {
+        result.calls[i] =
+            lists_of(state.calls[static_cast<std::size_t>(m_class_of[i])], v.labels.size());
+      }
+      result.stored[i] =
+          lists_of(state.stored[static_cast<std::size_t>(m_group_of[i])], v.bound.size());
+    }
+    return result;
+  }
+
+  /// Counts a state's words anew.
+  void recount(PlacedState& state) {
+    state.words.resize(m_groups.size());
+    state.sum.assign(m_counter.workers(), 0);
+    state.score = {};
+    for (std::size_t t = 0; t < m_groups.size(); ++t) {
+      count(
+          m_groups[t], state.stored[t],
+          [&](int c) -> const AxisCuts& { return state.calls[static_cast<std::size_t>(c)]; },
+          state.words[t]);
+      const auto copies = static_cast<Extent>(m_groups[t].members.size());
+      for (std::size_t w = 0; w < state.sum.size(); ++w) {
+        state.sum[w] += copies * state.words[t][w];
+      }
+    }
+    state.score = sum_of(state.sum);
+  }
+
+ private:
+  [[nodiscard]] Extent reachable(std::span<const Extent> limits) const {
+    // Any extent that takes all workers settles it.
+    for (Extent limit : limits) {
+      if (limit >= workers()) return workers();
+    }
+    return kernel_calls(partition_vectors(limits, static_cast<int>(workers()))[0]);
+  }
+
+  void group_tensors(const PlaceOptions& layouts) {
+    const std::size_t n = m_graph->vertices.size();
+    std::vector<TensorGroup> single(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      single[i].first = static_cast<VertexId>(i);
+      single[i].producer = m_class_of[i];
+      for (const Operand& o : m_graph->vertices[i].operands) {
+        std::vector<TensorGroup::Reader>& readers =
+            single[static_cast<std::size_t>(o.vertex)].readers;
+        TensorGroup::Reader reader{m_class_of[i], o.labels};
+        if (std::find(readers.begin(), readers.end(), reader) == readers.end()) {
+          readers.push_back(std::move(reader));
+        }
+      }
+    }
+    for (const InputLayout& given : layouts.inputs) {
+      single[static_cast<std::size_t>(given.input)].given = true;
+      single[static_cast<std::size_t>(given.input)].parts = given.parts;
+    }
+    m_group_of.assign(n, -1);
+    // Without repeated statements every tensor is its own group: two may be stored in two ways.
+    const bool folded = std::any_of(m_classes.begin(), m_classes.end(),
+                                    [](const auto& c) { return c.members.size() > 1; });
+    std::vector<std::vector<int>> by_producer(m_classes.size() + 1);
+    for (std::size_t i = 0; i < n; ++i) {
+      std::vector<int>& known = by_producer[static_cast<std::size_t>(single[i].producer + 1)];
+      for (int g : known) {
+        if (!folded) break;
+        const TensorGroup& t = m_groups[static_cast<std::size_t>(g)];
+        if (t.readers == single[i].readers && t.given == single[i].given &&
+            t.parts == single[i].parts && tensor(t).bound == m_graph->vertices[i].bound) {
+          m_group_of[i] = g;
+          break;
+        }
+      }
+      if (m_group_of[i] < 0) {
+        m_group_of[i] = static_cast<int>(m_groups.size());
+        known.push_back(m_group_of[i]);
+        m_groups.push_back(std::move(single[i]));
+      }
+      m_groups[static_cast<std::size_t>(m_group_of[i])].members.push_back(
+          static_cast<VertexId>(i));
+    }
+    for (std::size_t t = 0; t < m_groups.size(); ++t) {
+      const auto touch = [&](int c) {
+        std::vector<int>& tensors = m_classes[static_cast<std::size_t>(c)].tensors;
+        if (tensors.empty() || tensors.back() != static_cast<int>(t)) {
+          tensors.push_back(static_cast<int>(t));
+        }
+      };
+      if (m_groups[t].producer >= 0) touch(m_groups[t].producer);
+      std::vector<int> readers;
+      for (const TensorGroup::Reader& r : m_groups[t].readers) {
+        if (r.statement != m_groups[t].producer) readers.push_back(r.statement);
+      }
+      std::sort(readers.begin(), readers.end());
+      readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+      for (int c : readers) touch(c);
+    }
+  }
+
+  const EinGraph* m_graph;
+  WordCounter m_counter;
+  std::vector<StatementClass> m_classes;
+  std::vector<TensorGroup> m_groups;
+  std::vector<int> m_class_of;  ///< per vertex; -1 of inputs
+  std::vector<int> m_group_of;  ///< per vertex
+  std::vector<Region> m_needs;  ///< kept to spare allocations
+};
+
+}  // namespace eindecomp::detail

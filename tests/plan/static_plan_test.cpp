@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/plan/static_plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/program.hpp"
+#include "plan/programs.hpp"
+
+using namespace eindecomp;
+using namespace eindecomp_tests;
+
+namespace {
+
+constexpr auto chain_plan = static_plan<16>([] { return matrix_chain(1024); });
+static_assert(chain_plan.cost.total() == 27262976);
+static_assert(chain_plan.size() == 4 && chain_plan.workers == 16);
+static_assert(chain_plan.parts("AB", "i") * chain_plan.parts("AB", "j") *
+                  chain_plan.parts("AB", "k") ==
+              16);
+
+constexpr auto attention_plan = static_plan<8, "square">([] { return attention(false); });
+static_assert(attention_plan.parts("T", "s") == 4 && attention_plan.parts("T", "t") == 2);
+
+/// A program in index notation, planned by the compiler.
+constexpr auto written = [] {
+  using namespace eindecomp::labels;
+  BasicProgram<NoBackend> program;
+  auto X = program.input<double>("X", {8, 8});
+  auto Y = program.input<double>("Y", {8, 8});
+  auto Z = let<"Z">(i, k) = sum(j)(X(i, j) * Y(j, k));
+  static_cast<void>(Z);
+  return program;
+};
+static_assert(static_plan<16>(written).cost.total() == 448);
+static_assert(static_plan<16>(written)["Z"].cost == static_plan<16>(written).cost);
+
+}  // namespace
+
+TEST_CASE("a static plan is the plan made at run time") {
+  const Plan plan = decompose(matrix_chain(1024), {.workers = 16});
+  CHECK(plan.cost == chain_plan.cost);
+  for (const char* statement : {"AB", "DE", "CDE", "S"}) {
+    const auto& fixed = chain_plan[statement];
+    CHECK(plan.cost_of(statement) == fixed.cost);
+    CHECK(plan.partition(statement) ==
+          PartitionVector(fixed.partition.begin(), fixed.partition.end()));
+  }
+}
+
+TEST_CASE("a program gives the plan of its graph, with its launchers") {
+  const auto program = written();
+  const BasicPlan<NoBackend> plan = decompose(program, {.workers = 16});
+  CHECK(plan.cost == static_plan<16>(written).cost);
+  CHECK(plan.launchers.size() == program.launchers().size());
+  CHECK(plan.hash() == decompose(program.graph(), {.workers = 16}).hash());
+}
