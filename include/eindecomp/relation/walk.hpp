@@ -164,14 +164,15 @@ class Walk {
       return other_found->second;
     }
     const int buffer = m_sink.assembled(tensor, box, rank);
-    assemble(tensor, held, box, rank, buffer);
+    assemble(tensor, held, way, box, rank, buffer);
     held.assembled[way].buffers.emplace(slot(block, rank), buffer);
     return buffer;
   }
 
   /// Fills a buffer with a box: what lies on the rank is copied, the rest comes from the ranks that
   /// store it.
-  void assemble(VertexId tensor, const Held& held, const Box& box, int rank, int buffer) {
+  void assemble(VertexId tensor, const Held& held, std::size_t way, const Box& box, int rank,
+                int buffer) {
     const auto piece = [&](Extent n, const Box& both) {
       const int owner = host(held.stored.worker(n));
       const int from = held.buffers[static_cast<std::size_t>(n)];
@@ -180,8 +181,11 @@ class Walk {
         return;
       }
       m_rest.assign(1, both);
-      for (const Assembled& other : held.assembled) {
-        if (!other.buffers.empty()) take_from(other, rank, buffer);
+      for (std::size_t i = 0; i < held.assembled.size() && !m_rest.empty(); ++i) {
+        // Other blocks of the same way have nothing in common with this one.
+        if (i != way && !held.assembled[i].buffers.empty()) {
+          take_from(held.assembled[i], rank, buffer);
+        }
       }
       for (const Box& missing : m_rest) {
         m_sink.moved(tensor, owner, from, rank, buffer, missing);
