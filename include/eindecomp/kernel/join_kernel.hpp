@@ -19,36 +19,41 @@ template <class Space>
   return compat::is_device<Space> ? JoinTuning::device() : JoinTuning::host();
 }
 
-/// One operand's elements of one row.
-template <std::size_t I, class T, int Tile>
-struct OperandRow {
-  T value[Tile];
-
-  EINDECOMP_FUNCTION void load(const T* from, Extent stride, int width) {
-    if (stride == 1) {
-      for (int j = 0; j < width; ++j) value[j] = from[j];
-    } else if (stride == 0) {
-      const T one = *from;
-      for (int j = 0; j < width; ++j) value[j] = one;
-    } else {
-      for (int j = 0; j < width; ++j) value[j] = from[j * stride];
-    }
-  }
+/// One operand's elements along a row of any stride, of stride 1, and of stride 0.
+template <class T>
+struct StridedRow {
+  const T* first;
+  Extent stride;
+  EINDECOMP_FUNCTION const T& operator[](int j) const { return first[j * stride]; }
+};
+template <class T>
+struct ContiguousRow {
+  const T* first;
+  EINDECOMP_FUNCTION const T& operator[](int j) const { return first[j]; }
+};
+template <class T>
+struct RepeatedRow {
+  T value;
+  EINDECOMP_FUNCTION const T& operator[](int) const { return value; }
 };
 
-template <int Tile, class Indices, class... Ts>
-struct OperandRows;
-template <int Tile, std::size_t... I, class... Ts>
-struct OperandRows<Tile, std::index_sequence<I...>, Ts...> : OperandRow<I, Ts, Tile>... {
-  template <int Tensors>
-  EINDECOMP_FUNCTION void load(const void* const* base, const Extent (&offset)[Tensors],
-                               const Extent (&stride)[Tensors], int width) {
-    (OperandRow<I, Ts, Tile>::load(static_cast<const Ts*>(base[I]) + offset[I], stride[I], width),
-     ...);
+/// Which of these a kernel reads: any, or, where every operand has stride 0 or 1, what the bits of
+/// a mask tell the compiler.
+struct AnyStride {
+  template <std::size_t I, class T>
+  EINDECOMP_FUNCTION static StridedRow<T> row(const T* first, Extent stride) {
+    return {first, stride};
   }
-  template <class Join>
-  EINDECOMP_FUNCTION auto join(const Join& join, int j) const {
-    return join(OperandRow<I, Ts, Tile>::value[j]...);
+};
+template <unsigned Contiguous>
+struct KnownStride {
+  template <std::size_t I, class T>
+  EINDECOMP_FUNCTION static auto row(const T* first, Extent) {
+    if constexpr ((Contiguous >> I & 1U) != 0) {
+      return ContiguousRow<T>{first};
+    } else {
+      return RepeatedRow<T>{*first};
+    }
   }
 };
 
@@ -59,7 +64,7 @@ struct JoinKernel {
   using Value = typename Sig::Value;
   using Traits = typename Sig::Traits;
   using State = typename Sig::State;
-  using Rows = OperandRows<Tile, std::index_sequence_for<Ts...>, Ts...>;
+  using Indices = std::index_sequence_for<Ts...>;
   static constexpr int operands = Sig::operands;
   static constexpr int tensors = operands + 1;
 
@@ -116,50 +121,121 @@ struct JoinKernel {
   /// …, lane[output width - 1].
   EINDECOMP_FUNCTION void reduce(const Cursor<tensors>& out, int output_width, Extent first,
                                  Extent last, State* lane) const {
-    Rows rows;
     if constexpr (Sig::elementwise) {
-      rows.load(operand, out.offset, schedule.vector_stride, output_width);
-      for (int j = 0; j < output_width; ++j) {
-        lane[j] = Traits::lift(store.monoid, static_cast<Value>(rows.join(join, j)), 0);
-      }
+      rows(output_width, out.offset, 1, 0, lane);
     } else {
-      const int lanes = schedule.across_outputs ? output_width : schedule.width;
       for (int j = 0; j < Tile; ++j) lane[j] = Traits::identity(store.monoid);
-      if (first < last) {
-        Cursor<tensors> in;
-        in.seek(schedule.inner, first);
-        for (int t = 0; t < tensors; ++t) in.offset[t] += out.offset[t];
-        for (Extent position = first; position < last; ++position) {
-          if (schedule.across_outputs) {
-            step(rows, in, output_width, schedule.first_index + position, 0, lane);
-          } else {
-            step(rows, in, row_width(in, schedule.inner),
-                 schedule.first_index + in.coordinate[0] * Tile, 1, lane);
-          }
-          in.advance(schedule.inner);
+      if (first >= last) return;
+      Cursor<tensors> in;
+      in.seek(schedule.inner, first);
+      for (int t = 0; t < tensors; ++t) in.offset[t] += out.offset[t];
+      for (Extent position = first; position < last;) {
+        // As many rows as one run of the fastest loop has, the narrow one at its end apart.
+        Extent count = schedule.inner.extent[0] - in.coordinate[0];
+        int width = output_width;
+        if (!schedule.across_outputs) {
+          width = row_width(in, schedule.inner);
+          if (count > 1 && schedule.last_width != schedule.width) --count;
         }
+        if (count > last - position) count = last - position;
+        const Extent index = schedule.first_index +
+                             (schedule.across_outputs ? position : in.coordinate[0] * Extent{Tile});
+        rows(width, in.offset, count, index, lane);
+        in.skip(schedule.inner, count);
+        position += count;
       }
       if (!schedule.across_outputs) {
-        for (int j = 1; j < lanes; ++j) lane[0] = Traits::combine(store.monoid, lane[0], lane[j]);
+        for (int j = 1; j < schedule.width; ++j) {
+          lane[0] = Traits::combine(store.monoid, lane[0], lane[j]);
+        }
       }
     }
   }
 
-  /// Combines one row of joins into the lanes. Full rows have a width the compiler knows.
-  EINDECOMP_FUNCTION void step(Rows& rows, const Cursor<tensors>& in, int width, Extent index,
-                               Extent index_stride, State* lane) const {
-    if (width == Tile) {
-      rows.load(operand, in.offset, schedule.vector_stride, Tile);
-      for (int j = 0; j < Tile; ++j) combine_into(rows, j, index + j * index_stride, lane[j]);
-    } else {
-      rows.load(operand, in.offset, schedule.vector_stride, width);
-      for (int j = 0; j < width; ++j) combine_into(rows, j, index + j * index_stride, lane[j]);
+  /// Combines `count` rows, from `offset` on along the fastest inner loop, into the lanes.
+  EINDECOMP_FUNCTION void rows(int width, const Extent* offset, Extent count, Extent index,
+                               State* lane) const {
+    if (width != Tile) {
+      walk<AnyStride, false>(Indices{}, width, offset, count, index, lane);
+      return;
     }
+    if constexpr (Tile > 1 && operands <= 2) {
+      unsigned contiguous = 0;
+      bool known = true;
+      for (int t = 0; t < operands; ++t) {
+        contiguous |= schedule.vector_stride[t] == 1 ? 1U << t : 0U;
+        known = known && (schedule.vector_stride[t] == 1 || schedule.vector_stride[t] == 0);
+      }
+      if (known) {
+        switch (contiguous) {
+          case 1:
+            return walk<KnownStride<1>, true>(Indices{}, width, offset, count, index, lane);
+          case 2:
+            return walk<KnownStride<2>, true>(Indices{}, width, offset, count, index, lane);
+          case 3:
+            return walk<KnownStride<3>, true>(Indices{}, width, offset, count, index, lane);
+          default:
+            break;
+        }
+      }
+    }
+    walk<AnyStride, true>(Indices{}, width, offset, count, index, lane);
   }
-  EINDECOMP_FUNCTION void combine_into(const Rows& rows, int j, Extent index, State& into) const {
-    into =
-        Traits::combine(store.monoid, into,
-                        Traits::lift(store.monoid, static_cast<Value>(rows.join(join, j)), index));
+
+  template <class Access, bool Full, std::size_t... I>
+  EINDECOMP_FUNCTION void walk(std::index_sequence<I...>, int some_width, const Extent* offset,
+                               Extent count, Extent index, State* lane) const {
+    const int width = Full ? Tile : some_width;
+    Extent at[operands];
+    Extent step[operands];
+    for (int t = 0; t < operands; ++t) {
+      at[t] = offset[t];
+      step[t] = schedule.inner.stride[t][0];
+    }
+    // The joins of row r.
+    const auto row = [&](int r) {
+      return [this, ... element = Access::template row<I>(
+                        static_cast<const Ts*>(operand[I]) + at[I] + r * step[I],
+                        schedule.vector_stride[I])](int j) {
+        return static_cast<Value>(join(element[j]...));
+      };
+    };
+    if constexpr (Sig::elementwise) {
+      const auto value = row(0);
+      for (int j = 0; j < width; ++j) lane[j] = Traits::lift(store.monoid, value(j), 0);
+    } else {
+      // Across outputs a row has one index, else its elements follow one another.
+      const Extent index_stride = schedule.across_outputs ? 0 : 1;
+      const Extent index_step = schedule.across_outputs ? 1 : Tile;
+      const auto combine = [&](State& state, const Value& value, Extent its_index) {
+        state = Traits::combine(store.monoid, state, Traits::lift(store.monoid, value, its_index));
+      };
+      State sum[Tile];
+      for (int j = 0; j < width; ++j) sum[j] = lane[j];
+      // Four rows at once load and store the lanes once.
+      for (; Full && count >= 4; count -= 4, index += 4 * index_step) {
+        const auto value0 = row(0);
+        const auto value1 = row(1);
+        const auto value2 = row(2);
+        const auto value3 = row(3);
+        for (int j = 0; j < Tile; ++j) {
+          const Extent first = index + j * index_stride;
+          State state = sum[j];
+          combine(state, value0(j), first);
+          combine(state, value1(j), first + index_step);
+          combine(state, value2(j), first + 2 * index_step);
+          combine(state, value3(j), first + 3 * index_step);
+          sum[j] = state;
+        }
+        for (int t = 0; t < operands; ++t) at[t] += 4 * step[t];
+      }
+      for (; count > 0; --count, index += index_step) {
+        const auto value = row(0);
+        for (int j = 0; j < width; ++j) combine(sum[j], value(j), index + j * index_stride);
+        for (int t = 0; t < operands; ++t) at[t] += step[t];
+      }
+      for (int j = 0; j < width; ++j) lane[j] = sum[j];
+    }
   }
 };
 

@@ -51,6 +51,9 @@ struct JoinSchedule {
     inner = nest.inner;
     first_index = nest.first_index;
     vectorise(tuning.tile);
+    // Kernels rely on a fastest loop in both nests.
+    if (outer.loops == 0) outer.push(1);
+    if (inner.loops == 0) inner.push(1);
     rows = outer.size();
     steps = inner.size();
     const Extent outputs = rows * (across_outputs ? width : 1);
@@ -105,10 +108,7 @@ struct JoinSchedule {
         }
       }
     }
-    if (best < 0) {
-      outer.push(1);  // kernels rely on a loop that counts rows
-      return;
-    }
+    if (best < 0) return;
     LoopNest<tensors>& nest = across_outputs ? outer : inner;
     nest.make_fastest(best);
     const Extent length = nest.extent[0];

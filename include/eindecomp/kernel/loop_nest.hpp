@@ -95,6 +95,13 @@ struct Cursor {
     }
   }
 
+  /// Moves on along the fastest loop, at most to its end, which is the start of the next run.
+  EINDECOMP_FUNCTION void skip(const LoopNest<Tensors>& nest, Extent count) {
+    coordinate[0] += count - 1;
+    for (int t = 0; t < Tensors; ++t) offset[t] += (count - 1) * nest.stride[t][0];
+    advance(nest);
+  }
+
   /// Moves to the next position; after the last one comes the first.
   EINDECOMP_FUNCTION void advance(const LoopNest<Tensors>& nest) {
     for (int l = 0; l < nest.loops; ++l) {
