@@ -9,12 +9,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <eindecomp/eindecomp.hpp>
 #include <eindecomp/tools/compare.hpp>
 #include <eindecomp/tools/dot.hpp>
 #include <eindecomp/tools/report.hpp>
 #include <exception>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -51,6 +54,20 @@ struct Context {
     return names;
   }
 };
+
+/// How far a result in row-major order is from what is expected, element by element; infinitely
+/// far where either is not a number.
+[[nodiscard]] inline double largest_difference(const double* found,
+                                               const std::vector<double>& expected) {
+  double largest = 0;
+  for (std::size_t n = 0; n < expected.size(); ++n) {
+    if (found[n] == expected[n]) continue;  // also where both are infinite
+    const double difference = std::abs(found[n] - expected[n]);
+    if (!(difference <= largest)) largest = difference;
+    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
+  }
+  return largest;
+}
 
 /// One strategy's figures, over all ranks.
 struct Measurement {
