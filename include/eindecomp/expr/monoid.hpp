@@ -29,21 +29,24 @@
 namespace eindecomp {
 
 namespace detail {
+// Constants, since device code may use their values but not call numeric_limits.
+template <class T>
+inline constexpr T greatest_value = std::numeric_limits<T>::has_infinity
+                                        ? std::numeric_limits<T>::infinity()
+                                        : std::numeric_limits<T>::max();
+// Not numeric_limits::min(), which is the least positive.
+template <class T>
+inline constexpr T least_value = std::numeric_limits<T>::has_infinity
+                                     ? -std::numeric_limits<T>::infinity()
+                                     : std::numeric_limits<T>::lowest();
+
 template <class T>
 EINDECOMP_FUNCTION constexpr T greatest() {
-  if constexpr (std::numeric_limits<T>::has_infinity) {
-    return std::numeric_limits<T>::infinity();
-  } else {
-    return std::numeric_limits<T>::max();
-  }
+  return greatest_value<T>;
 }
 template <class T>
 EINDECOMP_FUNCTION constexpr T least() {
-  if constexpr (std::numeric_limits<T>::has_infinity) {
-    return -std::numeric_limits<T>::infinity();  // not numeric_limits::min(), the least positive
-  } else {
-    return std::numeric_limits<T>::lowest();
-  }
+  return least_value<T>;
 }
 }  // namespace detail
 
@@ -165,7 +168,7 @@ struct ArgExtremum {
   using State = Indexed<T>;
   template <class T>
   requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr Indexed<T> identity() {
-    return {Smallest ? greatest<T>() : least<T>(), std::numeric_limits<std::int64_t>::max()};
+    return {Smallest ? greatest<T>() : least<T>(), greatest<std::int64_t>()};
   }
   template <class T>
   EINDECOMP_FUNCTION constexpr Indexed<T> operator()(const Indexed<T>& a,
