@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <numeric>
 #include <source_location>
@@ -22,17 +23,19 @@
 
 namespace eindecomp {
 
-/// One plan per strategy that applies to the program, in the order of `strategies`; by_hand only
-/// if partition vectors are given. `options.strategy` does not matter.
+/// One plan per strategy that applies to the program and to that number of workers, in the order of
+/// `strategies`; by_hand only if partition vectors are given. `options.strategy` does not matter.
 /// \throws Error if another option is wrong.
 [[nodiscard]] inline std::vector<Plan> decompose_all(
     const EinGraph& graph, DecomposeOptions options,
     const std::source_location& where = std::source_location::current()) {
   std::vector<Plan> plans;
   const std::vector<StatementParts> by_hand = options.by_hand;
+  const bool power =
+      options.workers < 1 || std::has_single_bit(static_cast<unsigned>(options.workers));
   for (const Strategy& strategy : strategies) {
     const bool hand = strategy.name == "by_hand";
-    if (hand && by_hand.empty()) continue;
+    if ((hand && by_hand.empty()) || (!power && !strategy.any_p)) continue;
     options.strategy = strategy.name;
     options.by_hand = hand ? by_hand : std::vector<StatementParts>{};
     try {
