@@ -57,8 +57,8 @@ struct PlacedPlan {
 /// The best placement found on one mesh.
 class PlacedOnMesh {
  public:
-  PlacedOnMesh(const EinGraph& graph, int workers, const PlaceOptions& layouts,
-               std::int64_t effort, const std::source_location& where)
+  PlacedOnMesh(const EinGraph& graph, int workers, const PlaceOptions& layouts, std::int64_t effort,
+               const std::source_location& where)
       : m_graph(graph),
         m_layouts(layouts),
         m_where(where),
@@ -168,8 +168,7 @@ class PlacedOnMesh {
     for (const Partitions& partitions : detail::starts(fewer.model())) fewer.add(partitions);
     std::optional<detail::PlacedPlan> found = fewer.find();
     if (!found || found->words >= best.words) continue;
-    if (static_cast<double>(found->words.busiest) * p <
-        static_cast<double>(of_all) * workers) {
+    if (static_cast<double>(found->words.busiest) * p < static_cast<double>(of_all) * workers) {
       best = std::move(*found);
     }
   }

@@ -30,8 +30,6 @@ class PlacedExhaustive {
   /// programs of too many placements.
   bool run() {
     if (!prepare()) return false;
-    m_state.calls.resize(m_model.classes().size());
-    m_chosen.assign(m_model.classes().size(), -1);
     Partial none{std::vector<Extent>(static_cast<std::size_t>(m_model.workers()), 0), 0};
     branch(0, none);
     return m_found;
@@ -44,7 +42,7 @@ class PlacedExhaustive {
  private:
   static constexpr std::size_t most_classes = 6;
   static constexpr std::size_t most_cuts = 20'000;
-  static constexpr std::int64_t most_steps = 40'000'000;
+  static constexpr std::int64_t most_steps = 60'000'000;
 
   /// The layouts of a tensor under certain calls of which none is as good for every worker as
   /// another, by the words they cost.
@@ -95,7 +93,43 @@ class PlacedExhaustive {
     }
     m_layouts.assign(m_model.groups().size(), {});
     m_now.assign(m_model.groups().size(), nullptr);
+    m_state.calls.resize(m_model.classes().size());
+    m_chosen.assign(m_model.classes().size(), -1);
+    weigh_classes();
     return true;
+  }
+
+  /// For every class what the tensors that only it reads or produces move at least; its cuts with
+  /// the least first.
+  void weigh_classes() {
+    m_own.assign(m_cuts.size(), {});
+    m_rest.assign(m_cuts.size() + 1, 0);
+    for (std::size_t c = m_cuts.size(); c-- > 0;) {
+      std::vector<std::pair<Extent, AxisCuts>> order;
+      for (std::size_t i = 0; i < m_cuts[c].size(); ++i) {
+        m_state.calls[c] = m_cuts[c][i];
+        m_chosen[c] = static_cast<int>(i);
+        Extent total = 0;
+        for (std::size_t t : m_decided[c]) {
+          if (only(m_model.groups()[t], static_cast<int>(c))) total += layouts_of(t).least_total;
+        }
+        order.emplace_back(total, m_cuts[c][i]);
+      }
+      std::stable_sort(order.begin(), order.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        m_own[c].push_back(order[i].first);
+        m_cuts[c][i] = order[i].second;
+      }
+      for (std::size_t t : m_decided[c]) m_layouts[t].clear();  // they went by the old numbers
+      m_rest[c] = m_rest[c + 1] + order.front().first;
+    }
+  }
+
+  [[nodiscard]] static bool only(const TensorGroup& t, int c) {
+    return (t.producer < 0 || t.producer == c) &&
+           std::all_of(t.readers.begin(), t.readers.end(),
+                       [c](const TensorGroup::Reader& r) { return r.statement == c; });
   }
 
   /// All ways to put the axes from `a` on into the entries, or to leave them idle.
@@ -135,17 +169,20 @@ class PlacedExhaustive {
     return true;
   }
 
-  [[nodiscard]] bool hopeless(const Partial& partial) const {
-    WordSum bound{0, partial.total};
+  /// Whether words that are certain, and so many more in all, rule out a better placement.
+  [[nodiscard]] bool hopeless(const Partial& partial, Extent more) const {
+    WordSum bound{0, partial.total + more};
     for (Extent w : partial.words) bound.busiest = std::max(bound.busiest, w);
+    return too_much(bound);
+  }
+  [[nodiscard]] bool too_much(WordSum bound) const {
     const Extent p = m_model.workers();
-    bound.busiest = std::max(bound.busiest, (partial.total + p - 1) / p);
+    bound.busiest = std::max(bound.busiest, (bound.total + p - 1) / p);
     return bound >= m_best_score;
   }
 
   void branch(std::size_t c, const Partial& before) {
     if (c == m_cuts.size()) {
-      Partial none{std::vector<Extent>(before.words.size(), 0), 0};
       finish(before);
       return;
     }
@@ -154,6 +191,7 @@ class PlacedExhaustive {
         m_complete = false;
         return;
       }
+      if (too_much({0, before.total + m_own[c][i] + m_rest[c + 1]})) break;
       m_state.calls[c] = m_cuts[c][i];
       m_chosen[c] = static_cast<int>(i);
       Partial partial = before;
@@ -165,7 +203,7 @@ class PlacedExhaustive {
         }
         partial.total += m_now[t]->least_total;
         m_steps += static_cast<std::int64_t>(partial.words.size());
-        pruned = hopeless(partial);
+        pruned = hopeless(partial, m_rest[c + 1]);
         if (pruned) break;
       }
       if (!pruned) branch(c + 1, partial);
@@ -191,7 +229,7 @@ class PlacedExhaustive {
     for (const AxisCuts& cuts : m_stored[at]) {
       if (!m_model.allows(t, cuts, axes)) continue;
       m_model.count(t, cuts, calls, words);
-      m_steps += 8 * static_cast<std::int64_t>(words.size());
+      m_steps += 300 + 8 * static_cast<std::int64_t>(words.size());
       const auto beats = [](const std::vector<Extent>& a, const std::vector<Extent>& b) {
         for (std::size_t w = 0; w < a.size(); ++w) {
           if (a[w] > b[w]) return false;
@@ -239,7 +277,7 @@ class PlacedExhaustive {
       return;
     }
     m_steps += static_cast<std::int64_t>(bound.words.size());
-    if (hopeless(bound)) return;
+    if (hopeless(bound, 0)) return;
     if (n == m_open.size()) {
       take(bound);
       return;
@@ -276,10 +314,12 @@ class PlacedExhaustive {
   bool m_complete = true;
   std::int64_t m_steps = 0;
 
-  std::vector<std::vector<AxisCuts>> m_cuts;    ///< per class
-  std::vector<std::vector<AxisCuts>> m_stored;  ///< per tensor, but for its calls' axes
-  std::vector<std::vector<std::size_t>> m_decided;
-  std::vector<std::size_t> m_free;  ///< inputs that nobody reads
+  std::vector<std::vector<AxisCuts>> m_cuts;        ///< per class
+  std::vector<std::vector<AxisCuts>> m_stored;      ///< per tensor, but for its calls' axes
+  std::vector<std::vector<std::size_t>> m_decided;  ///< tensors per class, its last statement
+  std::vector<std::vector<Extent>> m_own;           ///< per class, per cuts
+  std::vector<Extent> m_rest;                       ///< of this class and later ones, at least
+  std::vector<std::size_t> m_free;                  ///< inputs that nobody reads
   std::vector<std::map<std::vector<int>, Layouts>> m_layouts;
   std::vector<const Layouts*> m_now;
   std::vector<int> m_chosen;

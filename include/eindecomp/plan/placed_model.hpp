@@ -395,8 +395,7 @@ class PlacedModel {
         known.push_back(m_group_of[i]);
         m_groups.push_back(std::move(single[i]));
       }
-      m_groups[static_cast<std::size_t>(m_group_of[i])].members.push_back(
-          static_cast<VertexId>(i));
+      m_groups[static_cast<std::size_t>(m_group_of[i])].members.push_back(static_cast<VertexId>(i));
     }
     for (std::size_t t = 0; t < m_groups.size(); ++t) {
       const auto touch = [&](int c) {

@@ -111,7 +111,8 @@ class PlacedSearch {
       m_views.offer(seen(calls(t.producer), v.output));
       wanted = calls(t.producer).used();
     }
-    for (const TensorGroup::Reader& r : t.readers) m_views.offer(seen(calls(r.statement), r.labels));
+    for (const TensorGroup::Reader& r : t.readers)
+      m_views.offer(seen(calls(r.statement), r.labels));
     if (m_views.empty()) m_views.offer({});
     for (const AxisCuts& outer : m_views) {
       for (const AxisCuts& inner : m_views) {
@@ -249,8 +250,8 @@ class PlacedSearch {
     m_trial_words.resize(std::max(n, m_trial_words.size()));
     m_trial_stored.resize(std::max(n, m_trial_stored.size()));
     for (int at : statement.tensors) {
-      const auto copies = static_cast<Extent>(
-          m_model.groups()[static_cast<std::size_t>(at)].members.size());
+      const auto copies =
+          static_cast<Extent>(m_model.groups()[static_cast<std::size_t>(at)].members.size());
       const std::vector<Extent>& words = state.words[static_cast<std::size_t>(at)];
       for (std::size_t w = 0; w < words.size(); ++w) m_trial_sum[w] -= copies * words[w];
     }
@@ -263,8 +264,7 @@ class PlacedSearch {
                          t.producer < 0 ? m_model.all_axes() : calls(t.producer).used())) {
         m_layouts.offer(state.stored[at]);
       }
-      const WordSum sum =
-          choose_layout(t, calls, m_trial_sum, m_trial_stored[i], m_trial_words[i]);
+      const WordSum sum = choose_layout(t, calls, m_trial_sum, m_trial_stored[i], m_trial_words[i]);
       score.busiest = sum.busiest;
       score.total += sum.total;
       if (score.busiest > state.score.busiest) return false;

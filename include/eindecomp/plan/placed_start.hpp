@@ -19,8 +19,7 @@ namespace eindecomp::detail {
 
 /// The elements of the largest block of a tensor whose dimensions carry these labels.
 [[nodiscard]] constexpr double block_size(std::span<const Extent> bound,
-                                          std::span<const int> labels,
-                                          std::span<const Extent> d) {
+                                          std::span<const int> labels, std::span<const Extent> d) {
   double n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
     const Extent parts = d[static_cast<std::size_t>(labels[k])];
@@ -59,8 +58,8 @@ namespace eindecomp::detail {
     std::size_t best = 0;
     double least = 0;
     for (std::size_t i = 0; i < vectors.size(); ++i) {
-      const double words = own_words(graph, model.statement(c), vectors[i],
-                                     static_cast<double>(model.workers()));
+      const double words =
+          own_words(graph, model.statement(c), vectors[i], static_cast<double>(model.workers()));
       if (i > 0 && words >= least) continue;
       best = i;
       least = words;
