@@ -162,7 +162,7 @@ template <class Body>
   MPI_Comm_rank(comm, &context.rank);
   MPI_Comm_size(comm, &context.ranks);
   context.workers = static_cast<int>(std::bit_ceil(static_cast<unsigned>(context.ranks)));
-  app.add_option("--workers", context.workers, "workers of the plan, a power of two")
+  app.add_option("--workers", context.workers, "workers of the plan")
       ->capture_default_str();
   app.add_option("--strategy", context.strategies,
                  "strategies to plan by, one or more names, or all: those that apply")
