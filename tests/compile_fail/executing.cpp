@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plans that cannot be executed, beside one that can.
+
+#include "eindecomp/eindecomp.hpp"
+
+namespace ein = eindecomp;
+using namespace ein::labels;
+using ein::let;
+
+#if defined(EINDECOMP_EXPECT_REJECTION) && EINDECOMP_CASE == 1
+using Program = ein::PlanProgram;
+#else
+using Program = ein::ProgramOn<Kokkos::Serial>;
+#endif
+#if defined(EINDECOMP_EXPECT_REJECTION) && EINDECOMP_CASE == 2
+using Space = Kokkos::OpenMP;
+#else
+using Space = Kokkos::Serial;
+#endif
+
+void run() {
+  Program g;
+  const auto X = g.input<double>("X", {4, 5});
+  let<"H">(i) = sum(j)(X(i, j));
+  const auto plan = ein::decompose(g, {.workers = 1});
+  auto result = ein::execute(plan, Space(), ein::bind_generator(X, [](auto, auto) { return 1.0; }));
+#if defined(EINDECOMP_EXPECT_REJECTION) && EINDECOMP_CASE == 3
+  ein::bind_generator(X, [](auto) { return 1.0; });
+#elif defined(EINDECOMP_EXPECT_REJECTION) && EINDECOMP_CASE == 4
+  ein::bind_global(X, Kokkos::View<float**, Kokkos::HostSpace>());
+#elif defined(EINDECOMP_EXPECT_REJECTION) && EINDECOMP_CASE == 5
+  ein::bind_global(X, Kokkos::View<double*, Kokkos::HostSpace>());
+#endif
+}
+
+void views() {
+  Kokkos::View<double**, Kokkos::HostSpace> A("A", 3, 4);
+  Kokkos::View<double*, Kokkos::HostSpace> y("y", 3);
+#if defined(EINDECOMP_EXPECT_REJECTION) && EINDECOMP_CASE == 6
+  ein::einsum<"ijk->i">(Kokkos::Serial(), A, y);
+#elif defined(EINDECOMP_EXPECT_REJECTION) && EINDECOMP_CASE == 7
+  ein::einsum<"ij->i">(Kokkos::Serial(), A, A);
+#elif defined(EINDECOMP_EXPECT_REJECTION) && EINDECOMP_CASE == 8
+  ein::einsum<"i?->i">(Kokkos::Serial(), A, y);
+#else
+  ein::einsum<"ij->i">(Kokkos::Serial(), A, y);
+#endif
+}

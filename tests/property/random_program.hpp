@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Draws a program: statements from the signatures, labels, extents and values at random, such that
+// no result is out of range or hangs on the last bit of an operand.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/graph/print.hpp"
+#include "eindecomp/plan/decompose.hpp"
+#include "property/signatures.hpp"
+
+namespace property {
+
+using Random = std::mt19937_64;
+
+inline Extent draw(Random& random, Extent low, Extent high) {
+  // Not std::uniform_int_distribution: seeds mean the same with every standard library.
+  return low + static_cast<Extent>(random() % static_cast<std::uint64_t>(high - low + 1));
+}
+inline bool chance(Random& random, int percent) { return draw(random, 1, 100) <= percent; }
+template <class T>
+const T& pick(Random& random, const std::vector<T>& of) {
+  return of[static_cast<std::size_t>(draw(random, 0, static_cast<Extent>(of.size()) - 1))];
+}
+
+/// Small whole numbers.
+inline reference::Tensor random_input(Random& random, Kind kind, std::vector<Extent> bound) {
+  reference::Tensor tensor;
+  tensor.kind = kind;
+  tensor.bound = std::move(bound);
+  Extent size = 1;
+  for (Extent b : tensor.bound) size *= b;
+  // Some tensors are positive, for logarithms and divisions.
+  const Extent low = chance(random, 30) ? 1 : -3;
+  for (Extent i = 0; i < size; ++i) {
+    const auto real = static_cast<long double>(draw(random, low, 4));
+    const auto imaginary = static_cast<long double>(draw(random, -2, 2));
+    tensor.values.emplace_back(real, reference::is_complex(kind) ? imaginary : 0);
+    tensor.scale = std::max(tensor.scale, std::max(std::abs(real), std::abs(imaginary)));
+  }
+  return tensor;
+}
+
+class RandomProgram {
+ public:
+  explicit RandomProgram(std::uint64_t seed)
+      : m_random(seed), program(draw_options(m_random)), m_builder(program) {
+    const Extent statements = draw(m_random, 1, 4);
+    for (Extent s = 0; s < statements; ++s) {
+      while (!draw_statement()) {
+      }
+    }
+    // Now and then a tensor that is read is a result as well.
+    for (VertexId v = 0; v < program.graph().size(); ++v) {
+      if (!program.graph()[v].is_input() && chance(m_random, 15)) {
+        m_builder.keep({v, program.graph().identity()});
+      }
+    }
+  }
+
+  [[nodiscard]] ein::DecomposeOptions draw_plan(int ranks) {
+    ein::DecomposeOptions options;
+    options.workers = 1 << draw(m_random, 0, 4);
+    options.ranks = ranks;
+    options.strategy = "by_hand";
+    for (VertexId v = 0; v < program.graph().size(); ++v) {
+      const ein::Vertex& vertex = program.graph()[v];
+      if (vertex.is_input()) continue;
+      ein::StatementParts statement{vertex.name, {}};
+      Extent left = options.workers;
+      std::vector<std::size_t> order(vertex.labels.size());
+      for (std::size_t l = 0; l < order.size(); ++l) order[l] = l;
+      for (std::size_t l = order.size(); l > 1; --l) {
+        std::swap(order[l - 1], order[static_cast<std::size_t>(
+                                    draw(m_random, 0, static_cast<Extent>(l) - 1))]);
+      }
+      for (std::size_t l : order) {
+        Extent parts = 1;
+        while (parts * 2 <= vertex.extents[l] && parts * 2 <= left && chance(m_random, 70)) {
+          parts *= 2;
+        }
+        left /= parts;
+        statement.parts.push_back(
+            {program.graph().labels[static_cast<std::size_t>(vertex.labels[l])].name, parts});
+      }
+      options.by_hand.push_back(std::move(statement));
+    }
+    return options;
+  }
+
+  ein::BasicProgram<Backend> program_copy() const { return program; }
+
+  /// Per vertex: what it holds.
+  std::vector<reference::Tensor> tensors;
+
+ private:
+  static ein::LoweringOptions draw_options(Random& random) {
+    ein::LoweringOptions options;
+    options.order_contractions = chance(random, 70);
+    options.aggregate_private_labels = chance(random, 70);
+    options.share_subexpressions = chance(random, 70);
+    return options;
+  }
+
+  struct Draft {
+    std::map<std::string, Extent> extents;
+    std::vector<std::string> order;  // labels as they appear
+    Extent points = 1;
+
+    [[nodiscard]] bool knows(const std::string& label) const { return extents.contains(label); }
+    void add(const std::string& label, Extent extent) {
+      if (extents.emplace(label, extent).second) {
+        order.push_back(label);
+        points *= extent;
+      }
+    }
+  };
+  static constexpr Extent most_points = 1500;
+
+  std::string unused_label(const Draft& draft) {
+    static const std::vector<std::string> names{"a", "b", "c", "i", "j", "k",   "l",
+                                                "m", "n", "p", "q", "r", "head"};
+    for (;;) {
+      const std::string& name = pick(m_random, names);
+      if (!draft.knows(name)) return name;
+    }
+  }
+  std::string label_of_extent(const Draft& draft, Extent extent) {
+    std::vector<std::string> fitting;
+    for (const auto& [label, its] : draft.extents) {
+      if (its == extent) fitting.push_back(label);
+    }
+    // The first may be one of this very operand: a diagonal.
+    if (!fitting.empty() && chance(m_random, 70)) return pick(m_random, fitting);
+    return unused_label(draft);
+  }
+
+  /// A new input, or a tensor there is.
+  Builder::Read draw_operand(Kind kind, Draft& draft) {
+    std::vector<VertexId> there;
+    for (VertexId v = 0; v < program.graph().size(); ++v) {
+      if (tensors[static_cast<std::size_t>(v)].kind == kind) there.push_back(v);
+    }
+    if (!there.empty() && chance(m_random, 60)) {
+      const VertexId v = pick(m_random, there);
+      ein::LabelStrings labels;
+      for (Extent extent : program.graph()[v].bound) {
+        const std::string label = label_of_extent(draft, extent);
+        draft.add(label, extent);
+        labels.push_back(label);
+      }
+      return {ein::AnySymbol(v, program.graph().identity()), labels};
+    }
+    static const std::vector<Extent> ranks{0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6};
+    const Extent rank = pick(m_random, ranks);
+    ein::LabelStrings labels;
+    std::vector<Extent> bound;
+    for (Extent k = 0; k < rank; ++k) {
+      std::string label;
+      if (!draft.order.empty() && chance(m_random, 45)) {
+        label = pick(m_random, draft.order);
+      } else {
+        label = unused_label(draft);
+        draft.add(label, draw(m_random, 1, draft.points > 200 ? 2 : rank > 3 ? 4 : 7));
+      }
+      labels.push_back(label);
+      bound.push_back(draft.extents.at(label));
+    }
+    reference::Tensor data = random_input(m_random, kind, bound);
+    const ein::AnySymbol symbol = add_input(kind, std::move(bound));
+    tensors.push_back(std::move(data));
+    return {symbol, labels};
+  }
+
+  ein::AnySymbol add_input(Kind kind, std::vector<Extent> bound) {
+    const std::string name = "X" + std::to_string(m_inputs++);
+    switch (kind) {
+      case Kind::float32:
+        return m_builder.input<float>(name, std::move(bound));
+      case Kind::complex64:
+        return m_builder.input<Complex64>(name, std::move(bound));
+      case Kind::complex128:
+        return m_builder.input<Complex128>(name, std::move(bound));
+      case Kind::int32:
+        return m_builder.input<std::int32_t>(name, std::move(bound));
+      case Kind::int64:
+        return m_builder.input<std::int64_t>(name, std::move(bound));
+      default:
+        return m_builder.input<double>(name, std::move(bound));
+    }
+  }
+
+  /// The output's labels, in any order, with one that no operand has now and then.
+  bool draw_output(const Signature& signature, Draft& draft, std::vector<Builder::Write>& output) {
+    std::vector<std::string> labels = draft.order;
+    for (std::size_t l = labels.size(); l > 1; --l) {
+      std::swap(labels[l - 1], labels[static_cast<std::size_t>(
+                                   draw(m_random, 0, static_cast<Extent>(l) - 1))]);
+    }
+    if (signature.one_aggregated_label) {
+      if (labels.empty()) return false;
+      labels.pop_back();
+    } else if (!signature.monoid.empty()) {
+      labels.resize(static_cast<std::size_t>(
+          draw(m_random, 0, static_cast<Extent>(std::min<std::size_t>(labels.size(), 5)))));
+    }
+    if (labels.size() > 6) return false;
+    for (const std::string& label : labels) {
+      // Saying an extent that is known anyway is allowed.
+      output.push_back({label, chance(m_random, 10) ? draft.extents.at(label) : 0});
+    }
+    if (labels.size() < 6 && draft.points < 300 && chance(m_random, 10)) {
+      const std::string label = unused_label(draft);
+      draft.add(label, draw(m_random, 1, 5));
+      output.insert(output.begin() + draw(m_random, 0, static_cast<Extent>(output.size())),
+                    {label, draft.extents.at(label)});
+    }
+    return true;
+  }
+
+  /// \returns false, and leaves the program as it was, if the draw came to nothing.
+  bool draw_statement() {
+    const ein::BasicProgram<Backend> before = program;
+    const std::vector<reference::Tensor> tensors_before = tensors;
+    const int inputs_before = m_inputs;
+    const bool fine = try_statement();
+    if (!fine) {
+      *program.state() = *before.state();
+      tensors = tensors_before;
+      m_inputs = inputs_before;
+    }
+    return fine;
+  }
+
+  bool try_statement() {
+    const Signature& signature = pick(m_random, signatures());
+    Draft draft;
+    std::vector<Builder::Read> operands;
+    for (Kind kind : signature.operands) operands.push_back(draw_operand(kind, draft));
+    std::vector<Builder::Write> output;
+    if (draft.points > most_points || !draw_output(signature, draft, output)) return false;
+    const VertexId first_new = program.graph().size();
+    signature.write(m_builder, "S" + std::to_string(m_statements++), operands, output);
+    for (VertexId v = first_new; v < program.graph().size(); ++v) {
+      const ein::Vertex& vertex = program.graph()[v];
+      tensors.push_back(reference::evaluate_statement(vertex, tensors, user_operators()));
+      if (!is_sound(vertex, tensors.back())) return false;
+    }
+    return true;
+  }
+
+  /// Whether a result is in range, and no comparison hangs on a rounding error.
+  bool is_sound(const ein::Vertex& v, const reference::Tensor& result) const {
+    for (reference::Wide z : result.values) {
+      if (!std::isfinite(z.real()) || !std::isfinite(z.imag())) return false;
+    }
+    if (reference::is_integer(result.kind) && !(result.scale < 0x1p30L)) return false;
+    if (!(result.scale < 1e6L)) return result.exact && result.scale < 1e15L;
+    bool exact_operands = true;
+    bool positive = true;
+    for (const ein::Operand& o : v.operands) {
+      const reference::Tensor& t = tensors[static_cast<std::size_t>(o.vertex)];
+      exact_operands = exact_operands && t.exact;
+      for (reference::Wide z : t.values) positive = positive && z.real() > 0;
+    }
+    static const std::vector<std::string> steps{"less",  "less_equal", "greater", "greater_equal",
+                                                "equal", "not_equal",  "and",     "or",
+                                                "not",   "select",     "div"};
+    const std::string join = v.op.join.str();
+    const std::string monoid = v.op.aggregate.str();
+    if (std::find(steps.begin(), steps.end(), join) != steps.end() && !exact_operands) return false;
+    if (std::find(steps.begin(), steps.end(), monoid) != steps.end() && !exact_operands) {
+      return false;
+    }
+    if (monoid.starts_with("arg") && !exact_operands) return false;
+    if ((join == "log" || join == "sqrt") && !(exact_operands && positive)) return false;
+    return join != "exp" || exact_operands;
+  }
+
+  Random m_random;
+
+ public:
+  ein::BasicProgram<Backend> program;
+
+ private:
+  Builder m_builder;
+  int m_inputs = 0;
+  int m_statements = 0;
+};
+
+}  // namespace property

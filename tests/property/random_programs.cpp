@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random programs, cut at random and run on all ranks, against the reference; and the words that
+// every rank moves against the plan's prediction.
+
+#include <doctest/doctest.h>
+
+#include <complex>
+#include <string>
+#include <vector>
+
+#include "property/data.hpp"
+#include "property/random_program.hpp"
+#include "support/pmpi_counter.hpp"
+
+using namespace property;
+
+namespace {
+
+std::string plan_text(const ein::Plan& plan) {
+  std::string text = "workers " + std::to_string(plan.workers) + "\n";
+  for (VertexId v = 0; v < plan.graph.size(); ++v) {
+    text += ein::formula(plan.graph, v).str() + "  d =";
+    for (Extent parts : plan.partitions[static_cast<std::size_t>(v)]) {
+      text += " " + std::to_string(parts);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+void run_seed(std::uint64_t seed) {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+
+  RandomProgram drawn(seed);
+  const ein::EinGraph& graph = drawn.program.graph();
+  const auto plan = ein::decompose(drawn.program, drawn.draw_plan(ranks));
+  const std::string text =
+      "seed " + std::to_string(seed) + "\n" + ein::to_text(graph).str() + plan_text(plan);
+  INFO(text);
+
+  Random ways_random(seed);
+  std::vector<Binding> bindings;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (!graph[v].is_input()) continue;
+    const auto way = static_cast<Way>(draw(ways_random, 0, ways - 1));
+    bindings.push_back(bind_tensor(plan, v, drawn.tensors[static_cast<std::size_t>(v)], way, rank,
+                                   static_cast<int>(draw(ways_random, 0, ranks - 1))));
+  }
+
+  pmpi::reset();
+  Executor executor(plan, MPI_COMM_WORLD, Space());
+  const Run run = run_with(executor, bindings);
+
+  const auto me = static_cast<std::size_t>(rank);
+  const ein::TaskGraph tasks = plan.tasks();
+  const pmpi::Counts counted = pmpi::counts("EinDecomp transfers");
+  CHECK(counted.received == tasks.received[me]);
+  CHECK(counted.sent == tasks.sent[me]);
+  CHECK(counted.others == 0);
+  CHECK(run.statistics().words_received == tasks.received[me]);
+  CHECK(run.statistics().words_sent == tasks.sent[me]);
+
+  long double scale = 0;
+  for (const reference::Tensor& t : drawn.tensors) scale = std::max(scale, t.scale);
+  for (VertexId v : graph.results()) {
+    const reference::Tensor& expected = drawn.tensors[static_cast<std::size_t>(v)];
+    const std::vector<reference::Wide> got = gather_tensor(run, graph, v);
+    REQUIRE(got.size() == expected.values.size());
+    const long double tolerance = reference::tolerance(expected, scale);
+    std::size_t wrong = got.size();
+    for (std::size_t i = got.size(); i-- > 0;) {
+      if (!(std::abs(got[i] - expected.values[i]) <= tolerance)) wrong = i;
+    }
+    if (wrong == got.size()) continue;
+    CAPTURE(graph[v].name.str());
+    CAPTURE(wrong);
+    CAPTURE(static_cast<double>(got[wrong].real()));
+    CAPTURE(static_cast<double>(expected.values[wrong].real()));
+    CAPTURE(static_cast<double>(tolerance));
+    CHECK(wrong == got.size());
+  }
+}
+
+void run_seeds(std::uint64_t first, std::uint64_t count) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) run_seed(seed);
+}
+
+}  // namespace
+
+TEST_CASE("random programs 0 to 499") { run_seeds(0, 500); }
+TEST_CASE("random programs 500 to 999") { run_seeds(500, 500); }
+TEST_CASE("random programs 1000 to 1499") { run_seeds(1000, 500); }
+TEST_CASE("random programs 1500 to 1999") { run_seeds(1500, 500); }

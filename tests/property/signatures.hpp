@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The operator signatures that random programs are drawn from, as data: each knows how to write a
+// statement through the run-time builder. They are instantiated in several sources, signatures_*.cpp.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <Kokkos_Core.hpp>
+
+#include "eindecomp/graph/builder.hpp"
+#include "eindecomp/kernel/backend.hpp"
+#include "support/reference.hpp"
+
+namespace property {
+
+namespace ein = eindecomp;
+using ein::Extent;
+using ein::VertexId;
+using reference::Kind;
+using Space = Kokkos::DefaultExecutionSpace;
+using Backend = ein::KokkosBackend<Space>;
+using Builder = ein::Builder<Backend>;
+using Complex64 = Kokkos::complex<float>;
+using Complex128 = Kokkos::complex<double>;
+
+/// A user's own ⊗: a + b + a·b.
+struct Blend {
+  static constexpr std::string_view name = "blend";
+  template <class A, class B>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const {
+    return a + b + a * b;
+  }
+};
+
+/// A user's own ⊕ with an accumulator of its own: the largest element less the smallest.
+struct Spread {
+  static constexpr std::string_view name = "spread";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+  struct Range {
+    T low;
+    T high;
+  };
+  template <class T>
+  using State = Range<T>;
+  template <class T>
+  EINDECOMP_FUNCTION static constexpr Range<T> identity() {
+    return {std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest()};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr Range<T> operator()(const Range<T>& a, const Range<T>& b) const {
+    return {a.low < b.low ? a.low : b.low, a.high < b.high ? b.high : a.high};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr Range<T> lift(const T& value, std::int64_t) const {
+    return {value, value};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr T finish(const Range<T>& range) const {
+    return range.high - range.low;
+  }
+};
+
+/// Both again, for the reference.
+inline const reference::UserOperators& user_operators() {
+  static const reference::UserOperators operators{
+      {{"blend",
+        [](const reference::Operands& x) {
+          return reference::rounded(
+              reference::promoted(x.at(0).kind, x.at(1).kind),
+              x[0].value + x[1].value + x[0].value * x[1].value);
+        }}},
+      {{"spread", [](const reference::Operands& all) {
+          long double low = all.at(0).real();
+          long double high = low;
+          for (const reference::Number& x : all) {
+            low = std::min(low, x.real());
+            high = std::max(high, x.real());
+          }
+          return reference::rounded(all[0].kind, high - low);
+        }}}};
+  return operators;
+}
+
+struct Signature {
+  std::string join;
+  std::string monoid;
+  std::vector<Kind> operands;
+  bool one_aggregated_label = false;
+  std::function<ein::AnySymbol(Builder&, std::string_view, const std::vector<Builder::Read>&,
+                               const std::vector<Builder::Write>&)>
+      write;
+};
+
+template <class Join, class Monoid, class... Ts>
+void add(std::vector<Signature>& to, Join join = {}, Monoid monoid = {}) {
+  to.push_back({std::string(Join::name),
+                std::string(Monoid::name),
+                {ein::element_type<Ts>().kind...},
+                ein::MonoidTraits<Monoid, ein::detail::JoinResult<Join, Ts...>>::uses_index,
+                [join, monoid](Builder& builder, std::string_view name,
+                               const std::vector<Builder::Read>& operands,
+                               const std::vector<Builder::Write>& output) {
+                  return builder.statement<Join, Monoid, Ts...>(name, operands, output, join,
+                                                                monoid);
+                }});
+}
+
+void add_maps(std::vector<Signature>& to);
+void add_joins(std::vector<Signature>& to);
+void add_aggregations(std::vector<Signature>& to);
+void add_other_types(std::vector<Signature>& to);
+void add_complex(std::vector<Signature>& to);
+
+inline const std::vector<Signature>& signatures() {
+  static const std::vector<Signature> all = [] {
+    std::vector<Signature> found;
+    add_maps(found);
+    add_joins(found);
+    add_aggregations(found);
+    add_other_types(found);
+    add_complex(found);
+    return found;
+  }();
+  return all;
+}
+
+}  // namespace property

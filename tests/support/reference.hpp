@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a graph means, evaluated slowly and obviously: whole tensors, one statement after another,
+// every term of every aggregation in a list. Knows an EinGraph's data and the names of operators,
+// nothing else of the library.
+//
+// Numbers are kept as complex<long double>, which holds all 64-bit integers and all floating-point
+// types exactly, and are rounded to their kind after every operation.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/graph/ein_graph.hpp"
+
+namespace reference {
+
+using eindecomp::EinGraph;
+using eindecomp::Extent;
+using eindecomp::Vertex;
+using eindecomp::VertexId;
+using Kind = eindecomp::ElementKind;
+using Wide = std::complex<long double>;
+
+/// A number and the type it has in the program.
+struct Number {
+  Kind kind = Kind::float64;
+  Wide value{};
+  [[nodiscard]] long double real() const { return value.real(); }
+};
+
+[[nodiscard]] inline bool is_integer(Kind kind) {
+  return kind == Kind::int32 || kind == Kind::int64;
+}
+[[nodiscard]] inline bool is_complex(Kind kind) {
+  return kind == Kind::complex64 || kind == Kind::complex128;
+}
+
+/// The type of an arithmetic expression over both, as C++ has it.
+[[nodiscard]] inline Kind promoted(Kind a, Kind b) {
+  const auto order = [](Kind kind) {
+    const Kind from_low[] = {Kind::int32,   Kind::int64,     Kind::float32,
+                             Kind::float64, Kind::complex64, Kind::complex128};
+    return std::find(std::begin(from_low), std::end(from_low), kind) - std::begin(from_low);
+  };
+  if (is_complex(a) != is_complex(b) && (a == Kind::float64 || b == Kind::float64)) {
+    return Kind::complex128;
+  }
+  return order(a) < order(b) ? b : a;
+}
+/// What exp and its kin return.
+[[nodiscard]] inline Kind floating(Kind kind) { return is_integer(kind) ? Kind::float64 : kind; }
+
+/// The largest number below which all whole numbers are numbers of the kind.
+[[nodiscard]] inline long double exact_limit(Kind kind) {
+  switch (kind) {
+    case Kind::float32:
+    case Kind::complex64:
+      return 0x1p24L;
+    case Kind::int32:
+      return 0x1p31L;
+    case Kind::int64:
+      return 0x1p62L;
+    default:
+      return 0x1p53L;
+  }
+}
+
+[[nodiscard]] inline Number rounded(Kind kind, Wide value) {
+  switch (kind) {
+    case Kind::float32:
+      return {kind, static_cast<long double>(static_cast<float>(value.real()))};
+    case Kind::float64:
+      return {kind, static_cast<long double>(static_cast<double>(value.real()))};
+    case Kind::complex64:
+      return {kind, {static_cast<float>(value.real()), static_cast<float>(value.imag())}};
+    case Kind::complex128:
+      return {kind, {static_cast<double>(value.real()), static_cast<double>(value.imag())}};
+    default:
+      return {kind, std::trunc(value.real())};
+  }
+}
+[[nodiscard]] inline Number truth(bool value) { return {Kind::int32, value ? 1.0L : 0.0L}; }
+
+/// A whole tensor, row-major.
+struct Tensor {
+  Kind kind = Kind::float64;
+  std::vector<Extent> bound;
+  std::vector<Wide> values;
+  /// Every term was a whole number that its type holds, so that no order of evaluation rounds.
+  bool exact = true;
+  /// The largest magnitude met on the way to the values.
+  long double scale = 0;
+};
+
+using Operands = std::vector<Number>;
+/// A user's own ⊗ and ⊕, by name.
+struct UserOperators {
+  std::map<std::string, std::function<Number(const Operands&)>, std::less<>> joins;
+  std::map<std::string, std::function<Number(const Operands&)>, std::less<>> monoids;
+};
+
+/// ⊗ by name.
+[[nodiscard]] inline Number apply(std::string_view name, const Operands& x,
+                                  const UserOperators& user) {
+  if (const auto found = user.joins.find(name); found != user.joins.end()) {
+    return found->second(x);
+  }
+  const Kind kind = x.size() == 1 ? x[0].kind : promoted(x[0].kind, x[1].kind);
+  const auto fold = [&](auto op) {
+    Number result = x[0];
+    for (std::size_t k = 1; k < x.size(); ++k) {
+      result = rounded(promoted(result.kind, x[k].kind), op(result.value, x[k].value));
+    }
+    return result;
+  };
+  if (name == "mul") return fold([](Wide a, Wide b) { return a * b; });
+  if (name == "add") return fold([](Wide a, Wide b) { return a + b; });
+  if (name == "identity") return x.at(0);
+  if (name == "negate") return {kind, -x[0].value};
+  if (name == "not") return truth(x[0].value == Wide{});
+  if (name == "relu") return {kind, std::max(x[0].real(), 0.0L)};
+  if (name == "abs") {
+    const Kind part = kind == Kind::complex64    ? Kind::float32
+                      : kind == Kind::complex128 ? Kind::float64
+                                                 : kind;
+    return rounded(part, std::abs(x[0].value));
+  }
+  if (name == "exp") return rounded(floating(kind), std::exp(x[0].value));
+  if (name == "sqrt") return rounded(floating(kind), std::sqrt(x[0].value));
+  if (name == "tanh") return rounded(floating(kind), std::tanh(x[0].value));
+  if (name == "log") {
+    return is_complex(kind) ? rounded(kind, std::log(x[0].value))
+                            : rounded(floating(kind), std::log(x[0].real()));
+  }
+  if (name == "select") {
+    return rounded(promoted(x.at(1).kind, x.at(2).kind),
+                   x[0].value != Wide{} ? x[1].value : x[2].value);
+  }
+  if (x.size() == 2) {
+    const Wide a = x[0].value;
+    const Wide b = x[1].value;
+    if (name == "sub") return rounded(kind, a - b);
+    if (name == "div") return rounded(kind, a / b);
+    if (name == "abs_diff") return rounded(kind, std::abs(a.real() - b.real()));
+    if (name == "sq_diff") return rounded(kind, (a - b) * (a - b));
+    if (name == "min") return rounded(kind, std::min(a.real(), b.real()));
+    if (name == "max") return rounded(kind, std::max(a.real(), b.real()));
+    if (name == "less") return truth(a.real() < b.real());
+    if (name == "less_equal") return truth(a.real() <= b.real());
+    if (name == "greater") return truth(a.real() > b.real());
+    if (name == "greater_equal") return truth(a.real() >= b.real());
+    if (name == "equal") return truth(a == b);
+    if (name == "not_equal") return truth(a != b);
+    if (name == "and") return truth(a != Wide{} && b != Wide{});
+    if (name == "or") return truth(a != Wide{} || b != Wide{});
+  }
+  throw std::logic_error("the reference has no operator " + std::string(name) + " of " +
+                         std::to_string(x.size()) + " operands");
+}
+
+/// ⊗ as a graph describes it: a name, or a composition such as `exp(sub(#0,#1))`.
+class Formula {
+ public:
+  Formula(std::string_view text, const Operands& operands, const UserOperators& user)
+      : m_text(text), m_operands(operands), m_user(user) {}
+
+  [[nodiscard]] Number value() {
+    if (m_text.find('#') == std::string_view::npos) return apply(m_text, m_operands, m_user);
+    const Number result = parse();
+    if (m_at != m_text.size()) throw std::logic_error("cannot read " + std::string(m_text));
+    return result;
+  }
+
+ private:
+  [[nodiscard]] Number parse() {
+    const std::size_t end = std::min(m_text.find_first_of("(,)", m_at), m_text.size());
+    const std::string_view word = m_text.substr(m_at, end - m_at);
+    m_at = end;
+    if (word.starts_with('#')) return m_operands.at(std::stoul(std::string(word.substr(1))));
+    if (m_at == m_text.size() || m_text[m_at] != '(') {
+      const std::string digits(word);
+      char* rest = nullptr;
+      const long double number = std::strtold(digits.c_str(), &rest);
+      if (*rest != '\0') throw std::logic_error("cannot read " + digits);
+      // A scalar promotes like an operand of the statement's own type.
+      Kind kind = m_operands.at(0).kind;
+      if (is_integer(kind) && number != std::trunc(number)) kind = Kind::float64;
+      return {kind, number};
+    }
+    Operands arguments;
+    while (m_text[m_at] != ')') {
+      ++m_at;
+      arguments.push_back(parse());
+    }
+    ++m_at;
+    return apply(word, arguments, m_user);
+  }
+
+  std::string_view m_text;
+  const Operands& m_operands;
+  const UserOperators& m_user;
+  std::size_t m_at = 0;
+};
+
+/// One term of an aggregation and its place along the first aggregated label.
+struct Term {
+  Number number;
+  Extent index = 0;
+};
+
+/// ⊕ by name over all terms.
+[[nodiscard]] inline Number aggregate(std::string_view name, const std::vector<Term>& terms,
+                                      const UserOperators& user) {
+  const Kind kind = terms.at(0).number.kind;
+  if (const auto found = user.monoids.find(name); found != user.monoids.end()) {
+    Operands all;
+    for (const Term& term : terms) all.push_back(term.number);
+    return found->second(all);
+  }
+  if (name.empty()) {
+    if (terms.size() != 1) throw std::logic_error("several terms and no aggregation");
+    return terms[0].number;
+  }
+  if (name == "argmin" || name == "argmax") {
+    const Term* best = &terms[0];
+    for (const Term& term : terms) {
+      const bool better = name == "argmin" ? term.number.real() < best->number.real()
+                                           : best->number.real() < term.number.real();
+      if (better) best = &term;
+    }
+    return {Kind::int64, static_cast<long double>(best->index)};
+  }
+  if (name == "log_sum_exp") {
+    long double sum = 0;
+    for (const Term& term : terms) sum += std::exp(term.number.real());
+    return rounded(kind, std::log(sum));
+  }
+  if (name == "and" || name == "or") {
+    bool all = true;
+    bool any = false;
+    for (const Term& term : terms) {
+      all = all && term.number.value != Wide{};
+      any = any || term.number.value != Wide{};
+    }
+    return truth(name == "and" ? all : any);
+  }
+  Wide result = terms[0].number.value;
+  for (std::size_t t = 1; t < terms.size(); ++t) {
+    const Wide term = terms[t].number.value;
+    if (name == "sum") {
+      result += term;
+    } else if (name == "prod") {
+      result *= term;
+    } else if (name == "min") {
+      result = std::min(result.real(), term.real());
+    } else if (name == "max") {
+      result = std::max(result.real(), term.real());
+    } else {
+      throw std::logic_error("the reference has no aggregation " + std::string(name));
+    }
+  }
+  return rounded(kind, result);
+}
+
+namespace detail {
+
+inline std::size_t at(Extent i) { return static_cast<std::size_t>(i); }
+
+/// Row-major place of the element that some labels point to.
+inline std::size_t place(const std::vector<int>& labels, const std::vector<Extent>& bound,
+                         const std::vector<Extent>& index) {
+  Extent sum = 0;
+  for (std::size_t k = 0; k < labels.size(); ++k) sum = sum * bound[k] + index[at(labels[k])];
+  return at(sum);
+}
+
+inline bool next(std::vector<Extent>& index, const std::vector<Extent>& bound) {
+  for (std::size_t k = bound.size(); k-- > 0;) {
+    if (++index[k] < bound[k]) return true;
+    index[k] = 0;
+  }
+  return false;
+}
+
+/// Whether a join of whole numbers gives whole numbers without rounding.
+inline bool keeps_whole(std::string_view join, bool of_complex) {
+  for (const char* name : {"div", "exp", "log", "sqrt", "tanh", "scaled_mul", "."}) {
+    if (join.find(name) != std::string_view::npos) return false;
+  }
+  return !of_complex || join.find("abs") == std::string_view::npos;
+}
+
+/// The scalar of a scaled_mul from the bits that the graph keeps of it. Whole numbers that the
+/// tests use are small, so bits alone tell them from floating-point numbers.
+inline Number factor_from(std::uint64_t bits) {
+  const auto whole = static_cast<std::int64_t>(bits);
+  if (whole > -0x100000 && whole < 0x100000) return {Kind::int32, static_cast<long double>(whole)};
+  if (bits >> 32 != 0) return {Kind::float64, std::bit_cast<double>(bits)};
+  const auto half = static_cast<std::uint32_t>(bits);
+  if (half > 0xFFF00000U) {
+    return {Kind::int32, static_cast<long double>(static_cast<std::int32_t>(half))};
+  }
+  return {Kind::float32, std::bit_cast<float>(half)};
+}
+
+inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::abs(z.imag())); }
+
+}  // namespace detail
+
+/// One statement's result from its operands'.
+[[nodiscard]] inline Tensor evaluate_statement(const Vertex& v, const std::vector<Tensor>& tensors,
+                                               const UserOperators& user) {
+  Extent size = 1;
+  for (Extent b : v.bound) size *= b;
+  std::vector<std::vector<Term>> terms(detail::at(size));
+  Tensor result;
+  result.bound = v.bound;
+  const Kind first = tensors.at(detail::at(v.operands.at(0).vertex)).kind;
+  result.exact = detail::keeps_whole(v.op.join.view(), is_complex(first)) &&
+                 v.op.aggregate != "log_sum_exp";
+  std::vector<Extent> index(v.extents.size(), 0);
+  Kind joined = Kind::float64;
+  do {
+    Operands operands;
+    for (const eindecomp::Operand& o : v.operands) {
+      const Tensor& t = tensors.at(detail::at(o.vertex));
+      operands.push_back({t.kind, t.values.at(detail::place(o.labels, t.bound, index))});
+      result.exact = result.exact && t.exact;
+      result.scale = std::max(result.scale, detail::magnitude(operands.back().value));
+    }
+    Number term;
+    if (v.op.join == "scaled_mul") {
+      operands.insert(operands.begin(), detail::factor_from(v.op.state.at(0)));
+      term = apply("mul", operands, user);
+    } else {
+      term = Formula(v.op.join.view(), operands, user).value();
+    }
+    joined = term.kind;
+    result.scale = std::max(result.scale, detail::magnitude(term.value));
+    const Extent place = v.aggregated.empty() ? 0 : index[detail::at(v.aggregated[0])];
+    terms[detail::place(v.output, v.bound, index)].push_back({term, place});
+  } while (detail::next(index, v.extents));
+
+  result.kind = joined;
+  for (const std::vector<Term>& list : terms) {
+    const Number value = aggregate(v.op.aggregate.view(), list, user);
+    result.kind = value.kind;
+    result.values.push_back(value.value);
+    long double sum = 0;
+    long double product = 1;
+    for (const Term& term : list) {
+      sum += 2 * detail::magnitude(term.number.value);
+      product *= std::max(1.0L, 2 * detail::magnitude(term.number.value));
+    }
+    if (v.op.aggregate == "sum") result.scale = std::max(result.scale, sum);
+    if (v.op.aggregate == "prod") result.scale = std::max(result.scale, product);
+    result.scale = std::max(result.scale, detail::magnitude(value.value));
+  }
+  result.exact = result.exact && result.scale < exact_limit(joined);
+  return result;
+}
+
+/// All tensors of a graph. `inputs` has an entry per vertex, used for inputs only.
+[[nodiscard]] inline std::vector<Tensor> evaluate(const EinGraph& graph,
+                                                  const std::vector<Tensor>& inputs,
+                                                  const UserOperators& user = {}) {
+  std::vector<Tensor> tensors;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (graph[v].is_input()) {
+      tensors.push_back(inputs.at(detail::at(v)));
+    } else {
+      tensors.push_back(evaluate_statement(graph[v], tensors, user));
+    }
+  }
+  return tensors;
+}
+
+/// How far a value may be from the reference's: nothing where no order of evaluation rounds.
+[[nodiscard]] inline long double tolerance(const Tensor& tensor, long double scale) {
+  if (tensor.exact) return 0;
+  const bool single = tensor.kind == Kind::float32 || tensor.kind == Kind::complex64;
+  const long double epsilon = single ? 0x1p-23L : 0x1p-52L;
+  return 1000 * epsilon * std::max(1.0L, scale);
+}
+
+}  // namespace reference
