@@ -157,8 +157,8 @@ TEST_CASE("a program built at run time is bound and read by its own symbols") {
   Program program;
   ein::Builder<Program::Backend> builder(program);
   const ein::AnySymbol A = builder.input<double>("A", {6, 8});
-  const ein::AnySymbol C =
-      builder.statement<ein::Identity, ein::Sum, double>("C", {{A, ein::letters("ij")}}, ein::letters("i"));
+  const ein::AnySymbol C = builder.statement<ein::Identity, ein::Sum, double>(
+      "C", {{A, ein::letters("ij")}}, ein::letters("i"));
   const Plan plan = ein::decompose(program, {.workers = 4, .ranks = size_of_world()});
   const auto a = filled<Kokkos::View<double**, Kokkos::LayoutRight, Space>>(
       ein::Box{{0, 0}, {6, 8}}, Formula<>{3});
@@ -185,4 +185,36 @@ TEST_CASE("an input that no statement reads needs no binding") {
                                    ein::bind_generator(A, Formula<>{}),
                                    ein::bind_generator(unused, Formula<>{})));
   (void)B;
+}
+
+TEST_CASE("a rank that stores no block binds nothing, an empty view or its copy of a scalar") {
+  Program program;
+  const auto scale = program.input<double>("scale");
+  const auto X = program.input<double>("X", {3});
+  const auto Y = let<"Y">(i) = X(i) * scale();
+  // One worker: rank 0 stores everything.
+  const Plan plan = ein::decompose(program, {.workers = 1, .ranks = size_of_world()});
+  const Kokkos::View<double, Space> half("test::scalar");
+  Kokkos::deep_copy(half, 0.5);
+  using Line = Kokkos::View<double*, Space>;
+  const Line x =
+      rank_in_world() == 0
+          ? filled<Line>(ein::Box{{0}, {3}}, [](Extent n) { return static_cast<double>(n); })
+          : Line();
+  const auto run =
+      ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(scale, half), ein::bind(X, x));
+  CHECK(on_host(run.gather(Y))(2) == 1.0);
+  const std::vector<Line> lines(rank_in_world() == 0 ? 1 : 0, x);
+  const auto again =
+      ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(scale, half), ein::bind(X, lines));
+  CHECK(on_host(again.gather(Y))(2) == 1.0);
+}
+
+TEST_CASE("a plan of a copy is run with the symbols of the original") {
+  const Product product;
+  const Program copy = product.program;
+  const Plan plan = ein::decompose(copy, {.workers = 4, .ranks = size_of_world()});
+  CHECK(product.right(ein::execute(plan, MPI_COMM_WORLD, Space(),
+                                   ein::bind_generator(product.A, product.fa),
+                                   ein::bind_generator(product.B, product.fb))));
 }

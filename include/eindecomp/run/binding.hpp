@@ -159,8 +159,8 @@ ViewBinding<typename View::memory_space> bind_views(const Symbol& symbol, std::v
 
 /// This rank's block of an input: any layout, const or not, managed or not; its extents those of
 /// plan.local(symbol, rank). Read in place, through its strides; may not change during the run. A
-/// managed view is kept alive by the binding. Not collective; all checks of extents happen when the
-/// run starts.
+/// managed view is kept alive by the binding. A rank that stores no block binds an empty view. Not
+/// collective; all checks of extents happen when the run starts.
 template <TensorSymbol Symbol, class View>
   requires(compat::is_view<std::remove_cvref_t<View>>)
 [[nodiscard]] auto bind(Symbol&& symbol, View&& block,
@@ -209,7 +209,7 @@ template <detail::TypedSymbol Symbol, class Function>
                                   std::source_location where = std::source_location::current()) {
   using S = std::remove_cvref_t<Symbol>;
   using T = Stored<typename S::value_type>;
-  using F = std::remove_cvref_t<Function>;
+  using F = std::decay_t<Function>;  // a function is kept by its address
   constexpr int rank = static_cast<int>(S::rank);
   static_assert(detail::generates<F, T>(std::make_index_sequence<static_cast<std::size_t>(rank)>{}),
                 "EinDecomp: the generator cannot be called with one index per dimension of the "
