@@ -17,7 +17,7 @@ namespace eindecomp::kernel {
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] Path path_of(const LocalEinsum& shape) {
   if constexpr (detail::has_gemm<Space, Join, Monoid, Ts...>()) {
-    if (const auto gemm = detail::worthwhile_gemm(shape)) return detail::gemm_path(*gemm);
+    if (detail::worthwhile_gemm(shape)) return Path::gemm;
   }
   constexpr int operands = static_cast<int>(sizeof...(Ts));
   return detail::JoinSchedule<operands>(shape, detail::join_tuning<Space>()).path();

@@ -12,7 +12,6 @@
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/gemm_shape.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
-#include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
@@ -52,18 +51,13 @@ template <class Space, class Join, class Monoid, class... Ts>
 /// Multiplications of one BLAS call below which the generic kernel is at least as fast.
 inline constexpr Extent least_gemm = 512;
 
-/// The path a shape takes, if it is one of the BLAS'.
-[[nodiscard]] constexpr Path gemm_path(const GemmShape& shape) {
-  return shape.is_gemv() ? Path::gemv : Path::gemm;
-}
-
 /// The BLAS calls worth making for a shape.
 [[nodiscard]] constexpr std::optional<GemmShape> worthwhile_gemm(const LocalEinsum& shape) {
   std::optional<GemmShape> found = gemm_shape(shape);
   if (!found) return std::nullopt;
-  // Outer products and inner products move as much as they compute: the generic kernel streams
-  // them, and cuts long inner products into parts without waiting for a scalar on the host.
-  if (found->k == 1 || (found->m == 1 && found->n == 1)) return std::nullopt;
+  // Outer products, inner products and matrices times vectors are bound by memory, which the
+  // generic kernel streams; Kokkos Kernels' gemv alone would add seconds to a translation unit.
+  if (found->k == 1 || found->m == 1 || found->n == 1) return std::nullopt;
   if (found->m * found->n * found->k < least_gemm) return std::nullopt;
   return found;
 }
@@ -94,10 +88,6 @@ void run_gemm(const Space& space, const GemmShape& shape, const T alpha,
                                           shape.transpose_b ? shape.k : shape.n, shape.ldb};
       const compat::Matrix<T> product{c + out.offset[2], shape.m, shape.n, shape.ldc};
       const T beta = accumulate || j > 0 ? T(1) : T(0);
-      if (shape.is_gemv()) {
-        compat::gemv(space, shape.transpose_a, alpha, left, right.data, beta, product.data);
-        continue;
-      }
       compat::gemm(space, shape.transpose_a, shape.transpose_b, alpha, left, right, beta, product);
     }
   }

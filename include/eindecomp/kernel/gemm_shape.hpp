@@ -47,9 +47,6 @@ struct GemmShape {
   bool transpose_a = false;  ///< A is stored as (k,m), k contiguous
   bool transpose_b = false;  ///< B is stored as (n,k), n contiguous
   bool swapped = false;      ///< A is the second operand: C is row-major, so its transpose is made
-
-  /// Matrix times contiguous vector into contiguous vector.
-  [[nodiscard]] constexpr bool is_gemv() const { return n == 1 && !transpose_b; }
 };
 
 namespace gemm_detail {
@@ -154,11 +151,9 @@ constexpr void append(LoopNest<3>& into, const LoopNest<3>& from, int except) {
         const Dimension n = dimension(ns, j);
         const Dimension k = dimension(ks, l);
         GemmShape found;
-        // A vector is best a column of C.
-        const bool row = m.extent == 1 && n.extent > 1;
-        if (row || !fit(m, n, k, found)) {
-          found.swapped = fit(exchanged(n), exchanged(m), exchanged(k), found);
-          if (!found.swapped && !(row && fit(m, n, k, found))) continue;
+        if (!fit(m, n, k, found)) {
+          if (!fit(exchanged(n), exchanged(m), exchanged(k), found)) continue;
+          found.swapped = true;
         }
         if (!fits_int(found)) continue;
         if (best && found.m * found.n * found.k <= best->m * best->n * best->k) continue;

@@ -13,7 +13,6 @@
 
 #if !defined(EINDECOMP_DISABLE_BLAS) && __has_include(<KokkosBlas3_gemm.hpp>)
 #define EINDECOMP_HAS_KOKKOS_BLAS 1
-#include <KokkosBlas2_gemv.hpp>
 #include <KokkosBlas3_gemm.hpp>
 #endif
 
@@ -142,13 +141,6 @@ template <class Space, class T>
                          Kokkos::ALL());
 }
 
-template <class Space, class T>
-[[nodiscard]] auto blas_vector(T* data, std::int64_t size) {
-  return Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::Device<Space, typename Space::memory_space>,
-                      Kokkos::MemoryTraits<Kokkos::Unmanaged>>(data,
-                                                               static_cast<std::size_t>(size));
-}
-
 template <class Space>
 using ProbeView = decltype(blas_view<Space>(Matrix<double>{}));
 
@@ -181,20 +173,6 @@ void gemm([[maybe_unused]] const Space& space, bool transpose_a, bool transpose_
   }
 }
 
-/// y = alpha·op(A)·x + beta·y, x and y contiguous. No dimension may be 0.
-template <ExecutionSpace Space, class T>
-void gemv([[maybe_unused]] const Space& space, bool transpose_a, T alpha, const Matrix<const T>& a,
-          const T* x, T beta, T* y) {
-  const char* const op = transpose_a ? "T" : "N";
-  const auto view_a = detail::blas_view<Space>(a);
-  const auto view_x = detail::blas_vector<Space>(x, transpose_a ? a.rows : a.columns);
-  const auto view_y = detail::blas_vector<Space>(y, transpose_a ? a.columns : a.rows);
-  if constexpr (detail::BlasTakesInstance<Space>) {
-    KokkosBlas::gemv(space, op, alpha, view_a, view_x, beta, view_y);
-  } else {
-    KokkosBlas::gemv(op, alpha, view_a, view_x, beta, view_y);
-  }
-}
 #else
 /// Without Kokkos Kernels every product takes the generic path.
 template <class Space>

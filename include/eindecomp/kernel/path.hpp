@@ -13,7 +13,6 @@ enum class Path {
   none,    ///< the output has no elements
   direct,  ///< the generic kernel, each output's reduction in one piece
   split,   ///< the generic kernel, few long reductions cut into parts that are combined after
-  gemv,    ///< matrix times vector by the BLAS
   gemm,    ///< matrix times matrix by the BLAS, once per batch entry
 };
 
@@ -25,8 +24,6 @@ enum class Path {
       return "direct";
     case Path::split:
       return "split";
-    case Path::gemv:
-      return "gemv";
     case Path::gemm:
       return "gemm";
   }
