@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -55,6 +56,8 @@ struct Digest {
   std::vector<std::uint16_t> divisor;  ///< per vector and dimension, as Meetings numbers them
   std::vector<Extent> blocks;          ///< per vector: N
   std::vector<Extent> words;           ///< per vector: n
+  /// Per vector: how many leading dimensions it has in common with the one before.
+  std::vector<std::uint8_t> common;
 };
 
 /// repartition_cost() from any vector of one list to any of another; a column at a time.
@@ -71,9 +74,9 @@ class EdgeCosts {
         m_produced_size(produced.size()),
         m_consumed_size(consumed.size()) {
     for (Extent b : bound) m_meetings.push_back(meetings.of(b));
-    // Neither term of the cost exceeds twice p·2^rank·n; where that is far from the limit of 64
+    // Neither term of a slot's cost exceeds p·2^rank·n; where that is far from the limit of 64
     // bits, nothing need be checked.
-    Extent most = Extent{1} << (bound.size() + 3);
+    Extent most = Extent{1} << (bound.size() + 6);
     for (Extent b : bound) most = multiply_words(most, b);
     Extent blocks = 1;
     for (Extent n : m_produced.blocks) blocks = std::max(blocks, n);
@@ -88,18 +91,15 @@ class EdgeCosts {
   constexpr void column(std::size_t consumer, std::span<Extent> costs) const {
     std::ranges::fill(costs, 0);
     for (std::size_t slot = 0; slot < m_slots; ++slot) {
-      const std::size_t c = consumer * m_slots + slot;
-      for (std::size_t u = 0; u < costs.size(); ++u) costs[u] = add_words(costs[u], cost(u, c));
+      const std::size_t fixed = consumer * m_slots + slot;
+      add<true>(m_produced, 0, 1, m_consumed, fixed, costs);
     }
   }
   /// The costs from one producer's vector to every one of the consumer's.
   constexpr void row(std::size_t producer, std::span<Extent> costs) const {
-    for (std::size_t c = 0; c < costs.size(); ++c) {
-      Extent sum = 0;
-      for (std::size_t slot = 0; slot < m_slots; ++slot) {
-        sum = add_words(sum, cost(producer, c * m_slots + slot));
-      }
-      costs[c] = sum;
+    std::ranges::fill(costs, 0);
+    for (std::size_t slot = 0; slot < m_slots; ++slot) {
+      add<false>(m_consumed, slot, m_slots, m_produced, producer, costs);
     }
   }
 
@@ -117,29 +117,52 @@ class EdgeCosts {
         }
         made.blocks.push_back(kernel_calls(d));
         made.words.push_back(block_words(bound, d));
+        std::uint8_t common = 0;
+        if (i > 0) {
+          const std::span<const Extent> before = list[i - 1].subspan(at, bound.size());
+          while (common < bound.size() && d[common] == before[common]) ++common;
+        }
+        made.common.push_back(common);
       }
     }
     return made;
   }
 
-  [[nodiscard]] constexpr Extent cost(std::size_t u, std::size_t c) const {
-    const std::uint16_t* from = m_produced.divisor.data() + u * m_rank;
-    const std::uint16_t* to = m_consumed.divisor.data() + c * m_rank;
-    Extent pairs = 1;
-    Extent inside = 1;
-    bool equal = true;
+  /// Adds the costs between one vector and those numbered first, first + step, … of a list; to the
+  /// one if the list is the producer's, from it if not. What the leading dimensions contribute is
+  /// kept from one vector to the next, which has most of them in common.
+  template <bool ListIsProducer>
+  constexpr void add(const Digest& list, std::size_t first, std::size_t step, const Digest& one,
+                     std::size_t fixed, std::span<Extent> costs) const {
+    std::array<const Meeting*, max_rank> meetings{};
+    std::array<Extent, max_rank + 1> pairs{};
+    std::array<Extent, max_rank + 1> inside{};
+    pairs[0] = 1;
+    inside[0] = 1;
     for (std::size_t k = 0; k < m_rank; ++k) {
-      const Meeting& met = m_meetings[k][to[k] * m_count + from[k]];
-      pairs *= met.pairs;
-      inside *= met.inside;
-      equal = equal && from[k] == to[k];
+      const std::size_t at = one.divisor[fixed * m_rank + k];
+      meetings[k] = m_meetings[k].data() + (ListIsProducer ? at * m_count : at);
     }
-    if (equal) return 0;
-    const Extent gathered = pairs - m_consumed.blocks[c];
-    const Extent sent = pairs - inside;
-    if (m_safe) return gathered * m_consumed.words[c] + sent * m_produced.words[u];
-    return add_words(multiply_words(gathered, m_consumed.words[c]),
-                     multiply_words(sent, m_produced.words[u]));
+    for (std::size_t n = 0; n < costs.size(); ++n) {
+      const std::size_t i = first + n * step;
+      const std::uint16_t* const divisor = list.divisor.data() + i * m_rank;
+      for (std::size_t k = list.common[i]; k < m_rank; ++k) {
+        const Meeting& met = meetings[k][ListIsProducer ? divisor[k] : divisor[k] * m_count];
+        pairs[k + 1] = pairs[k] * met.pairs;
+        inside[k + 1] = inside[k] * met.inside;
+      }
+      const std::size_t u = ListIsProducer ? i : fixed;
+      const std::size_t c = ListIsProducer ? fixed : i;
+      // Both are 0 between equal vectors.
+      const Extent gathered = pairs[m_rank] - m_consumed.blocks[c];
+      const Extent sent = pairs[m_rank] - inside[m_rank];
+      if (m_safe) {
+        costs[n] += gathered * m_consumed.words[c] + sent * m_produced.words[u];
+      } else {
+        costs[n] = add_words(costs[n], add_words(multiply_words(gathered, m_consumed.words[c]),
+                                                 multiply_words(sent, m_produced.words[u])));
+      }
+    }
   }
 
   std::size_t m_rank;

@@ -49,9 +49,9 @@ class PointWalk {
 
 /// R[axes] = min over a statement's states of its own cost + Σ terms.
 ///
-/// A term that alone depends on some of the axes is not added up state by state: the others are
-/// summed and minimised first, as far as that term can tell states apart, and the minimum over
-/// their sums and the term is a product of matrices over (min, +).
+/// Terms of equal axes that no other has are not added up state by state: the others are summed and
+/// minimised first, as far as those terms can tell states apart, and the minimum over both sums is
+/// a product of matrices over (min, +).
 class StatementElimination {
  public:
   /// \param own  whether the statement's own cost is counted.
@@ -68,7 +68,7 @@ class StatementElimination {
     }
   }
 
-  /// About how many additions run() does, if the search in a product goes through an eighth.
+  /// About how many additions run() does, if a product's search goes through a sixteenth.
   [[nodiscard]] constexpr double work() const { return m_work; }
 
   [[nodiscard]] constexpr CostTable run() const {
@@ -85,27 +85,40 @@ class StatementElimination {
   }
 
  private:
-  /// The axes of term `t` that no other term has, or all the others.
-  [[nodiscard]] constexpr std::vector<std::size_t> axes_of(std::size_t t, bool alone) const {
-    std::vector<bool> only(m_shape.size(), true);
-    for (std::size_t n = 0; n < m_terms.size(); ++n) {
-      for (int axis : m_terms[n].axes) {
-        if (axis >= 0 && n != t) only[static_cast<std::size_t>(axis)] = false;
-      }
-    }
+  /// The axes of the result that a term depends on, in order.
+  [[nodiscard]] constexpr std::vector<std::size_t> axes_of(const Term& term) const {
     std::vector<std::size_t> axes;
-    for (std::size_t a = 0; a < only.size(); ++a) {
-      if (only[a] == alone) axes.push_back(a);
+    for (int axis : term.axes) {
+      if (axis >= 0) axes.push_back(static_cast<std::size_t>(axis));
     }
+    std::ranges::sort(axes);
     return axes;
   }
-  /// The axes of term `t` that others have too.
-  [[nodiscard]] constexpr std::vector<std::size_t> shared_axes(std::size_t t) const {
-    std::vector<std::size_t> axes = axes_of(t, false);
-    std::erase_if(axes, [&](std::size_t a) {
-      return std::ranges::find(m_terms[t].axes, static_cast<int>(a)) == m_terms[t].axes.end();
-    });
-    return axes;
+
+  /// The factors of a product: terms of equal axes to the right, all others to the left.
+  struct Sides {
+    std::vector<std::size_t> left;
+    std::vector<std::size_t> right;
+    std::vector<std::size_t> rows;     ///< the result's axes that terms to the left depend on
+    std::vector<std::size_t> columns;  ///< the other axes
+    std::vector<std::size_t> shared;   ///< the rows' axes that those to the right depend on too
+  };
+  [[nodiscard]] constexpr Sides sides(std::size_t last) const {
+    Sides found;
+    const std::vector<std::size_t> right_axes = axes_of(m_terms[last]);
+    std::vector<bool> left(m_shape.size(), false);
+    for (std::size_t t = 0; t < m_terms.size(); ++t) {
+      const std::vector<std::size_t> axes = axes_of(m_terms[t]);
+      (axes == right_axes ? found.right : found.left).push_back(t);
+      if (axes == right_axes) continue;
+      for (std::size_t a : axes) left[a] = true;
+    }
+    for (std::size_t a = 0; a < m_shape.size(); ++a)
+      (left[a] ? found.rows : found.columns).push_back(a);
+    for (std::size_t a : right_axes) {
+      if (left[a]) found.shared.push_back(a);
+    }
+    return found;
   }
   [[nodiscard]] constexpr double points(const std::vector<std::size_t>& axes) const {
     double n = 1;
@@ -113,57 +126,69 @@ class StatementElimination {
     return n;
   }
   [[nodiscard]] constexpr double work_with(std::size_t t) const {
-    const double rows = points(axes_of(t, false));
-    const double columns = points(axes_of(t, true));
+    const Sides split = sides(t);
+    const double rows = points(split.rows);
+    const double columns = points(split.columns);
     const auto states = static_cast<double>(m_statement->size());
-    const auto width = static_cast<double>(Slice(*m_statement, m_terms[t]).costs().size());
-    return rows * states * static_cast<double>(m_terms.size()) + 16 * rows * width +
-           4 * points(shared_axes(t)) * columns * width + rows * columns * (1 + width / 8);
+    const auto width =
+        static_cast<double>(SliceSum(*m_statement, slices(split.right)).costs().size());
+    return rows * states * static_cast<double>(split.left.size() + 1) + 2 * rows * width +
+           6 * points(split.shared) * columns * width * static_cast<double>(split.right.size()) +
+           rows * columns * (8 + width / 16);
   }
 
-  [[nodiscard]] constexpr std::vector<Slice> slices(int without) const {
+  [[nodiscard]] constexpr std::vector<Slice> slices(const std::vector<std::size_t>& terms) const {
     std::vector<Slice> made;
-    for (std::size_t t = 0; t < m_terms.size(); ++t) {
-      if (static_cast<int>(t) != without) made.emplace_back(*m_statement, m_terms[t]);
-    }
+    for (std::size_t t : terms) made.emplace_back(*m_statement, m_terms[t]);
     return made;
+  }
+  /// The statement's own cost and some terms at a point, per state.
+  constexpr void add_left(std::vector<Slice>& terms, std::span<const std::size_t> point,
+                          std::vector<Extent>& sums) const {
+    if (m_own) {
+      sums = m_statement->cost;
+    } else {
+      sums.assign(m_statement->size(), 0);
+    }
+    add_slices(*m_statement, terms, point, sums);
+  }
+  [[nodiscard]] static constexpr std::vector<std::size_t> numbers_below(std::size_t n) {
+    std::vector<std::size_t> numbers(n);
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    return numbers;
   }
 
   constexpr void add_up(CostTable& result) const {
-    std::vector<std::size_t> all(m_shape.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    const PointWalk walk(m_shape, all);
-    std::vector<Slice> terms = slices(-1);
+    const PointWalk walk(m_shape, numbers_below(m_shape.size()));
+    std::vector<Slice> terms = slices(numbers_below(m_terms.size()));
     std::vector<std::size_t> point(m_shape.size(), 0);
     std::vector<Extent> sums;
     for (Extent& value : result.values) {
-      add_slices(*m_statement, m_own, terms, point, sums);
+      add_left(terms, point, sums);
       value = *std::ranges::min_element(sums);
       walk.advance(point);
     }
   }
 
   constexpr void multiply(CostTable& result) const {
-    const auto t = static_cast<std::size_t>(m_last);
-    Slice last(*m_statement, m_terms[t]);
-    const PointWalk rows(m_shape, axes_of(t, false));
-    const PointWalk columns(m_shape, axes_of(t, true));
-    const PointWalk shared(m_shape, shared_axes(t));
-    std::vector<std::size_t> everything(m_shape.size());
-    std::iota(everything.begin(), everything.end(), std::size_t{0});
-    const PointWalk all(m_shape, std::move(everything));
+    Sides split = sides(static_cast<std::size_t>(m_last));
+    SliceSum last(*m_statement, slices(split.right));
+    std::vector<Slice> others = slices(split.left);
+    const PointWalk rows(m_shape, std::move(split.rows));
+    const PointWalk columns(m_shape, std::move(split.columns));
+    const PointWalk shared(m_shape, std::move(split.shared));
+    const PointWalk all(m_shape, numbers_below(m_shape.size()));
 
-    SortedRows sorted(rows.count(), last.costs().size());
+    std::vector<MinTree> trees(rows.count(), MinTree(last.costs().size()));
     std::vector<std::vector<std::size_t>> groups(shared.count());  // rows, by the shared axes
     std::vector<std::size_t> row_place;
     std::vector<std::size_t> point(m_shape.size(), 0);
-    std::vector<Slice> others = slices(m_last);
     std::vector<Extent> sums;
     std::vector<Extent> least(last.costs().size());
     for (std::size_t row = 0; row < rows.count(); ++row) {
-      add_slices(*m_statement, m_own, others, point, sums);
+      add_left(others, point, sums);
       if (last.face() < 0) {
-        sorted.set(row, sums);
+        trees[row].set(sums);
       } else {
         std::ranges::fill(least, unaffordable);
         const Face& face = m_statement->faces[static_cast<std::size_t>(last.face())];
@@ -171,7 +196,7 @@ class StatementElimination {
           Extent& known = least[static_cast<std::size_t>(face.seen[s])];
           known = std::min(known, sums[s]);
         }
-        sorted.set(row, least);
+        trees[row].set(least);
       }
       groups[shared.place(point)].push_back(row);
       row_place.push_back(all.place(point));
@@ -180,13 +205,16 @@ class StatementElimination {
 
     // Back at the first point. A place is linear in the point, so those of rows and columns add up.
     std::vector<std::size_t> column_point(m_shape.size(), 0);
+    MinTree costs(last.costs().size());
+    std::vector<std::size_t> best(rows.count(), 0);  // the last column's is a good guess
     for (const std::vector<std::size_t>& group : groups) {
       for (std::size_t column = 0; column < columns.count(); ++column) {
         last.move(point);
-        const SortedRows::Column costs(last.costs());
+        costs.set(last.costs());
         const std::size_t column_place = all.place(column_point);
         for (std::size_t row : group) {
-          result.values[row_place[row] + column_place] = sorted.least(row, costs);
+          result.values[row_place[row] + column_place] =
+              LeastSum(trees[row], costs, best[row]).value();
         }
         columns.advance(point);
         columns.advance(column_point);

@@ -157,7 +157,8 @@ class ExactSearch {
         key.push_back(consumed);
         const Numbering::Number number = numbers(key);
         if (number.fresh) classes.push_back({reading.producer, produced, consumed});
-        found.push_back({number.value, {reading.producer, 0}, {v, face}});
+        found.push_back(
+            {number.value, {reading.producer, 0}, {v, m_shapes.of(v).first_like(face)}});
       }
     }
     m_edges.reserve(classes.size());  // the tables point at them
@@ -335,8 +336,8 @@ class ExactSearch {
       const StatementShape& shape = m_shapes.of(v);
       std::vector<Slice> slices;
       for (const Term& term : terms) slices.emplace_back(shape, term);
-      std::vector<Extent> sums;
-      add_slices(shape, true, slices, point, sums);
+      std::vector<Extent> sums = shape.cost;
+      add_slices(shape, slices, point, sums);
       m_chosen.push_back(static_cast<int>(std::ranges::min_element(sums) - sums.begin()));
     }
     return m_chosen[static_cast<std::size_t>(number.value)];

@@ -86,6 +86,15 @@ struct StatementShape {
   std::vector<PartitionVector> vector;  ///< per state: the vector it stands for
   std::vector<Face> faces;  ///< the output (one blank vector if nobody reads it), readings
   [[nodiscard]] constexpr std::size_t size() const { return cost.size(); }
+
+  /// The first face that shows exactly what the given one shows, such as the output of an
+  /// element-wise statement for its operand.
+  [[nodiscard]] constexpr int first_like(int face) const {
+    int first = 0;
+    const std::vector<int>& seen = faces[static_cast<std::size_t>(face)].seen;
+    while (faces[static_cast<std::size_t>(first)].seen != seen) ++first;
+    return first;
+  }
 };
 
 /// The shapes of a graph's statements for p workers. Equal statements share one, so that all layers

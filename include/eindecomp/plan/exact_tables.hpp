@@ -107,11 +107,9 @@ class Slice {
   int m_face = -1;
 };
 
-/// The sum of several slices and the statement's own cost, per state.
-constexpr void add_slices(const StatementShape& shape, bool own, std::vector<Slice>& slices,
-                          std::span<const std::size_t> point, std::vector<Extent>& sums) {
-  sums.assign(shape.size(), 0);
-  if (own) sums = shape.cost;
+/// Adds several slices at a point to costs per state.
+constexpr void add_slices(const StatementShape& shape, std::vector<Slice>& slices,
+                          std::span<const std::size_t> point, std::span<Extent> sums) {
   for (Slice& slice : slices) {
     slice.move(point);
     const std::span<const Extent> costs = slice.costs();
@@ -126,57 +124,128 @@ constexpr void add_slices(const StatementShape& shape, bool own, std::vector<Sli
   }
 }
 
-/// The rows of A in a product min_u A[row, u] + G[u, column], each sorted, so that the search for a
-/// minimum ends where no later sum can be less.
-class SortedRows {
+/// The sum of several slices: per vector of their face if they have only one among them, else per
+/// state.
+class SliceSum {
  public:
-  constexpr SortedRows(std::size_t rows, std::size_t width)
-      : m_width(width), m_costs(rows * width), m_sorted(rows * width), m_order(rows * width) {}
-
-  constexpr void set(std::size_t row, std::span<const Extent> costs) {
-    const std::size_t begin = row * m_width;
-    std::ranges::copy(costs, m_costs.begin() + static_cast<std::ptrdiff_t>(begin));
-    const std::span<std::uint32_t> order = std::span(m_order).subspan(begin, m_width);
-    std::iota(order.begin(), order.end(), std::uint32_t{0});
-    std::ranges::sort(order, [costs](std::uint32_t a, std::uint32_t b) {
-      return costs[a] < costs[b] || (costs[a] == costs[b] && a < b);
-    });
-    for (std::size_t n = 0; n < m_width; ++n) m_sorted[begin + n] = costs[order[n]];
+  constexpr SliceSum(const StatementShape& shape, std::vector<Slice> slices)
+      : m_shape(&shape), m_slices(std::move(slices)), m_face(m_slices.front().face()) {
+    for (const Slice& slice : m_slices) {
+      if (slice.face() != m_face) m_face = -1;
+    }
+    m_costs.resize(m_face >= 0 ? shape.faces[static_cast<std::size_t>(m_face)].size : shape.size());
   }
 
-  /// A column of G, with its least cost and the least of the others.
-  struct Column {
-    std::span<const Extent> costs;
-    std::size_t first = 0;
-    Extent second = unaffordable;
-    constexpr explicit Column(std::span<const Extent> column) : costs(column) {
-      for (std::size_t u = 1; u < column.size(); ++u) {
-        if (column[u] < column[first]) {
-          second = column[first];
-          first = u;
-        } else if (column[u] < second) {
-          second = column[u];
-        }
+  [[nodiscard]] constexpr int face() const { return m_face; }
+  [[nodiscard]] constexpr std::span<const Extent> costs() const {
+    return m_slices.size() == 1 ? m_slices.front().costs() : std::span<const Extent>(m_costs);
+  }
+
+  constexpr void move(std::span<const std::size_t> point) {
+    if (m_slices.size() == 1) {
+      m_slices.front().move(point);
+      return;
+    }
+    std::ranges::fill(m_costs, 0);
+    if (m_face < 0) {
+      add_slices(*m_shape, m_slices, point, m_costs);
+      return;
+    }
+    for (Slice& slice : m_slices) {
+      slice.move(point);
+      for (std::size_t i = 0; i < m_costs.size(); ++i) {
+        m_costs[i] = add_words(m_costs[i], slice.costs()[i]);
       }
     }
-  };
-
-  [[nodiscard]] constexpr Extent least(std::size_t row, const Column& column) const {
-    const std::size_t begin = row * m_width;
-    Extent best = add_words(m_costs[begin + column.first], column.costs[column.first]);
-    for (std::size_t n = begin; n < begin + m_width; ++n) {
-      // All but the column's least cost are at least the second: what remains cannot be better.
-      if (m_sorted[n] >= best - column.second) break;
-      best = std::min(best, add_words(m_sorted[n], column.costs[m_order[n]]));
-    }
-    return best;
   }
 
  private:
-  std::size_t m_width;
+  const StatementShape* m_shape;
+  std::vector<Slice> m_slices;
   std::vector<Extent> m_costs;
-  std::vector<Extent> m_sorted;
-  std::vector<std::uint32_t> m_order;
+  int m_face;
+};
+
+/// Numbers in a row, and the least of every 16, of every 256, and so on.
+class MinTree {
+ public:
+  static constexpr std::size_t fan = 16;
+
+  constexpr explicit MinTree(std::size_t width) {
+    m_begin.push_back(0);
+    do {
+      m_begin.push_back(m_begin.back() + width);
+      width = (width + fan - 1) / fan;
+    } while (m_begin.back() - m_begin[m_begin.size() - 2] > fan);
+    m_values.resize(m_begin.back());
+  }
+
+  [[nodiscard]] constexpr std::size_t levels() const { return m_begin.size() - 1; }
+  [[nodiscard]] constexpr std::size_t width(std::size_t level) const {
+    return m_begin[level + 1] - m_begin[level];
+  }
+  [[nodiscard]] constexpr const Extent* level(std::size_t level) const {
+    return m_values.data() + m_begin[level];
+  }
+
+  constexpr void set(std::span<const Extent> values) {
+    std::ranges::copy(values, m_values.begin());
+    for (std::size_t l = 1; l < levels(); ++l) {
+      for (std::size_t n = 0; n < width(l); ++n) {
+        const std::size_t end = std::min((n + 1) * fan, width(l - 1));
+        Extent least = level(l - 1)[n * fan];
+        for (std::size_t m = n * fan + 1; m < end; ++m) least = std::min(least, level(l - 1)[m]);
+        m_values[m_begin[l] + n] = least;
+      }
+    }
+  }
+
+ private:
+  std::vector<std::size_t> m_begin;  // of each level's values
+  std::vector<Extent> m_values;
+};
+
+/// Finds min_u row[u] + column[u], descending only where the sum of the minima is below the least
+/// sum found: neighbours in a list of vectors cost about the same, so few are looked at.
+class LeastSum {
+ public:
+  /// \param at  a good guess at u; becomes the u of the least sum.
+  constexpr LeastSum(const MinTree& row, const MinTree& column, std::size_t& at)
+      : m_row(&row), m_column(&column), m_at(at) {
+    m_least = sum(row.level(0)[at], column.level(0)[at]);
+    const std::size_t top = row.levels() - 1;
+    descend(top, 0, row.width(top));
+    at = m_at;
+  }
+  [[nodiscard]] constexpr Extent value() const {
+    return static_cast<Extent>(std::min(m_least, static_cast<std::uint64_t>(unaffordable)));
+  }
+
+ private:
+  // Unsigned, two costs never overflow.
+  [[nodiscard]] static constexpr std::uint64_t sum(Extent a, Extent b) {
+    return static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b);
+  }
+  constexpr void descend(std::size_t level, std::size_t begin, std::size_t end) {
+    const Extent* const row = m_row->level(level);
+    const Extent* const column = m_column->level(level);
+    for (std::size_t n = begin; n < end; ++n) {
+      const std::uint64_t bound = sum(row[n], column[n]);
+      if (bound >= m_least) continue;
+      if (level == 0) {
+        m_least = bound;
+        m_at = n;
+      } else {
+        descend(level - 1, n * MinTree::fan,
+                std::min((n + 1) * MinTree::fan, m_row->width(level - 1)));
+      }
+    }
+  }
+
+  const MinTree* m_row;
+  const MinTree* m_column;
+  std::size_t m_at;
+  std::uint64_t m_least = 0;
 };
 
 }  // namespace eindecomp::detail

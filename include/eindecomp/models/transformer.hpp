@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The prefill of a LLaMA-style transformer as a program, every statement written out.
+#pragma once
+
+#include <cmath>
+#include <string_view>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/text.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/program.hpp"
+
+namespace eindecomp {
+
+/// The sizes of a transformer.
+struct TransformerSizes {
+  int layers = 1;
+  Extent batch = 1;
+  Extent sequence = 1;
+  Extent model = 1;  ///< attributes between layers
+  Extent heads = 1;
+  Extent head_size = 2;  ///< even: the rotary embedding turns pairs
+  Extent hidden = 1;     ///< attributes within the gated network
+};
+
+/// LLaMA with 7 billion parameters.
+[[nodiscard]] constexpr TransformerSizes llama_7b(Extent batch, Extent sequence) {
+  return {32, batch, sequence, 4096, 32, 128, 11008};
+}
+/// LLaMA with 65 billion parameters.
+[[nodiscard]] constexpr TransformerSizes llama_65b(Extent batch, Extent sequence) {
+  return {80, batch, sequence, 8192, 64, 128, 22016};
+}
+
+/// gain · x / √(mean square + ε), the mean square given as a sum: what an RMS norm does to an
+/// element.
+template <class T>
+struct RmsScale {
+  static constexpr std::string_view name = "rms_scale";
+  T count;  ///< elements summed
+  T epsilon;
+  EINDECOMP_FUNCTION T operator()(const T& x, const T& sum_of_squares, const T& gain) const {
+    return gain * x / Sqrt{}(sum_of_squares / count + epsilon);
+  }
+};
+
+/// x / (1 + exp(-x)), the sigmoid linear unit.
+struct Silu {
+  static constexpr std::string_view name = "silu";
+  template <class T>
+  EINDECOMP_FUNCTION T operator()(const T& x) const {
+    return x / (T(1) + Exp{}(-x));
+  }
+};
+
+namespace detail {
+
+/// Square of an element, for one operand.
+struct Square {
+  static constexpr std::string_view name = "square";
+  template <class T>
+  EINDECOMP_FUNCTION constexpr T operator()(const T& x) const {
+    return x * x;
+  }
+};
+
+/// Writes one transformer after another layer into a program.
+template <class T, class Backend>
+class TransformerWriter {
+  template <int Rank>
+  using Tensor = Symbol<T, Rank, Backend>;
+
+ public:
+  TransformerWriter(BasicProgram<Backend>& program, const TransformerSizes& sizes)
+      : m_program(program),
+        m_sizes(sizes),
+        m_rotary(program.template input<T>("rotary", {sizes.sequence, sizes.head_size / 2, 2, 2})),
+        m_mask(program.template input<T>("mask", {sizes.sequence, sizes.sequence})) {}
+
+  /// x + attention(norm(x)), and that + network(norm(that)).
+  Tensor<3> layer(Tensor<3> x, int number) {
+    using namespace labels;
+    m_suffix = Text(".") + to_text(number);
+    const auto attended = attention(norm("attention_norm", x));
+    const auto middle = let(name("middle"))(b, s, a) = x(b, s, a) + attended(b, s, a);
+    const auto fed = network(norm("network_norm", middle));
+    return let(name("out"))(b, s, a) = middle(b, s, a) + fed(b, s, a);
+  }
+
+  /// gain · x / √(mean x² + ε), in two statements.
+  Tensor<3> norm(std::string_view which, Tensor<3> x) {
+    using namespace labels;
+    const auto gain = m_program.template input<T>(name(Text(which) + ".gain"), {m_sizes.model});
+    const auto squares = let(name(Text(which) + ".squares"))(b, s) =
+        sum(a)(map(Square{}, x(b, s, a)));
+    const RmsScale<T> scale{static_cast<T>(m_sizes.model), static_cast<T>(1e-6)};
+    return let(name(which))(b, s, a) = join(scale, x(b, s, a), squares(b, s), gain(a));
+  }
+
+ private:
+  [[nodiscard]] Text name(const Text& what) const { return what + m_suffix; }
+
+  /// Causal attention of x to itself. A head's attributes come as pairs (r, u): r the pair, u which
+  /// of the two; the rotary embedding turns pair r of position s by the matrix R(s, r, ·, ·).
+  Tensor<3> attention(Tensor<3> x) {
+    using namespace labels;
+    const Extent heads = m_sizes.heads;
+    const Extent pairs = m_sizes.head_size / 2;
+    const auto wq = m_program.template input<T>(name("WQ"), {m_sizes.model, heads, pairs, 2});
+    const auto wk = m_program.template input<T>(name("WK"), {m_sizes.model, heads, pairs, 2});
+    const auto wv = m_program.template input<T>(name("WV"), {m_sizes.model, heads, 2 * pairs});
+    const auto wo = m_program.template input<T>(name("WO"), {heads, 2 * pairs, m_sizes.model});
+
+    const auto q = let(name("Q"))(b, s, h, r, u) = sum(a)(x(b, s, a) * wq(a, h, r, u));
+    const auto k = let(name("K"))(b, s, h, r, u) = sum(a)(x(b, s, a) * wk(a, h, r, u));
+    const auto v = let(name("V"))(b, t, h, d) = sum(a)(x(b, t, a) * wv(a, h, d));
+    const auto qr = let(name("Qr"))(b, s, h, r, w) =
+        sum(u)(q(b, s, h, r, u) * m_rotary(s, r, u, w));
+    const auto kr = let(name("Kr"))(b, s, h, r, w) =
+        sum(u)(k(b, s, h, r, u) * m_rotary(s, r, u, w));
+    const T scale = T(1) / std::sqrt(static_cast<T>(2 * pairs));
+    const auto scores = let(name("scores"))(b, h, s, t) =
+        sum(r, w)(scale * qr(b, s, h, r, w) * kr(b, t, h, r, w));
+    const auto masked = let(name("masked"))(b, h, s, t) = scores(b, h, s, t) + m_mask(s, t);
+    const auto weights = let(name("weights"))(b, h, s, t) = softmax(t)(masked(b, h, s, t));
+    const auto heads_out = let(name("heads"))(b, s, h, d) =
+        sum(t)(weights(b, h, s, t) * v(b, t, h, d));
+    return let(name("attention"))(b, s, a) = sum(h, d)(heads_out(b, s, h, d) * wo(h, d, a));
+  }
+
+  /// The gated network (SwiGLU): (silu(x·W1) ∘ (x·W3))·W2.
+  Tensor<3> network(Tensor<3> x) {
+    using namespace labels;
+    const auto w1 = m_program.template input<T>(name("W1"), {m_sizes.model, m_sizes.hidden});
+    const auto w2 = m_program.template input<T>(name("W2"), {m_sizes.hidden, m_sizes.model});
+    const auto w3 = m_program.template input<T>(name("W3"), {m_sizes.model, m_sizes.hidden});
+    const auto gate = let(name("gate"))(b, s, f) = sum(a)(x(b, s, a) * w1(a, f));
+    const auto up = let(name("up"))(b, s, f) = sum(a)(x(b, s, a) * w3(a, f));
+    const auto open = let(name("silu"))(b, s, f) = map(Silu{}, gate(b, s, f));
+    const auto gated = let(name("gated"))(b, s, f) = open(b, s, f) * up(b, s, f);
+    return let(name("network"))(b, s, a) = sum(f)(gated(b, s, f) * w2(f, a));
+  }
+
+  BasicProgram<Backend>& m_program;
+  TransformerSizes m_sizes;
+  Tensor<4> m_rotary;
+  Tensor<2> m_mask;
+  Text m_suffix;
+};
+
+}  // namespace detail
+
+/// Writes the prefill of a LLaMA-style transformer into a program: from the embedded prompt X
+/// (batch by sequence by model) through every layer (RMS norms, rotary embedding, causal attention,
+/// gated network, residuals) and the last norm. Every layer has weights of its own; the rotary
+/// matrices R(s,r,u,w) and the mask, 0 or -∞, are inputs `rotary` and `mask` that all layers read.
+/// Labels have the roles batch, sequence, head and hidden.
+///
+/// \returns the symbol of the result, of X's shape.
+/// \throws Error if an extent is not positive, the head size is odd or a name is taken.
+template <class T = float, class Backend>
+auto transformer_prefill(BasicProgram<Backend>& program, const TransformerSizes& sizes) {
+  using namespace labels;
+  if (sizes.head_size % 2 != 0) {
+    detail::fail(Text("a transformer with heads of ") + detail::to_text(sizes.head_size) +
+                 " attributes (the rotary embedding turns pairs of them); give an even head size");
+  }
+  auto x = program.template input<T>("X", {sizes.batch, sizes.sequence, sizes.model});
+  detail::TransformerWriter<T, Backend> writer(program, sizes);
+  for (int layer = 0; layer < sizes.layers; ++layer) x = writer.layer(x, layer);
+  x = writer.norm("final_norm", x);
+  program.role(b, "batch");
+  program.role(s, "sequence");
+  program.role(t, "sequence");
+  program.role(h, "head");
+  program.role(f, "hidden");
+  return x;
+}
+
+}  // namespace eindecomp
