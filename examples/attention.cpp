@@ -100,16 +100,16 @@ int main(int argc, char** argv) {
   Sizes size;
   std::string output;
   app.add_option("--batch", size.batch, "sequences")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive)
       ->capture_default_str();
   app.add_option("--sequence", size.sequence, "length of each")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive)
       ->capture_default_str();
   app.add_option("--heads", size.heads, "attention heads")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive)
       ->capture_default_str();
   app.add_option("--per-head", size.per_head, "attributes of each head")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive)
       ->capture_default_str();
   app.add_option("--output", output, "write the result to this .npy");
 

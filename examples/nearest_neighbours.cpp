@@ -23,8 +23,7 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   app.add_option("--labels", digits, ".npy of 8-bit classes, one per image")
       ->check(CLI::ExistingFile);
-  app.add_option("--first", first, "take the first so many images only")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--first", first, "take the first so many images only")->check(examples::positive);
   app.add_option("--output", output, "write each image's nearest neighbour to this .npy");
 
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {

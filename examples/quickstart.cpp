@@ -43,12 +43,12 @@ std::vector<double> reference(ein::Extent rows, ein::Extent inner, ein::Extent c
 int main(int argc, char** argv) {
   CLI::App app("softmax(max(X·W, 0)), row by row");
   ein::Extent rows = 512, inner = 1024, columns = 256;
-  app.add_option("--rows", rows, "rows of X")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--rows", rows, "rows of X")->check(examples::positive)->capture_default_str();
   app.add_option("--inner", inner, "columns of X")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive)
       ->capture_default_str();
   app.add_option("--columns", columns, "columns of W")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive)
       ->capture_default_str();
 
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {

@@ -27,6 +27,9 @@ namespace ein = eindecomp;
 using ein::Extent;
 using Space = Kokkos::DefaultExecutionSpace;
 
+/// What a size may be.
+inline const CLI::Range positive(1, 1'000'000'000);
+
 /// What a check of a result against its reference found; only rank 0's counts.
 struct Verdict {
   bool correct = false;
@@ -162,13 +165,12 @@ template <class Body>
   MPI_Comm_rank(comm, &context.rank);
   MPI_Comm_size(comm, &context.ranks);
   context.workers = static_cast<int>(std::bit_ceil(static_cast<unsigned>(context.ranks)));
-  app.add_option("--workers", context.workers, "workers of the plan")
-      ->capture_default_str();
+  app.add_option("--workers", context.workers, "workers of the plan")->capture_default_str();
   app.add_option("--strategy", context.strategies,
                  "strategies to plan by, one or more names, or all: those that apply")
       ->capture_default_str();
   app.add_option("--runs", context.runs, "runs per plan; the fastest is shown")
-      ->check(CLI::PositiveNumber)
+      ->check(positive)
       ->capture_default_str();
   app.add_flag("--report", context.report, "print each plan");
   app.add_option("--dot", context.dot, "write each plan as a Graphviz file, <DOT>.<strategy>.dot");
