@@ -45,6 +45,46 @@ namespace detail {
   return text;
 }
 
+/// An operand under its labels: `X(i,j)`.
+[[nodiscard]] constexpr Text operand_text(const EinGraph& graph, const Vertex& v, std::size_t o) {
+  return graph[v.operands[o].vertex].name + "(" + labels_text(graph, v, v.operands[o].labels) + ")";
+}
+
+/// The join applied to the operands: `mul(X(i,j), W(j,k))`; of a composed functor, which names its
+/// operands #0, #1, …, the whole expression: `exp(sub(T(i,k),m(i)))`.
+[[nodiscard]] constexpr Text join_text(const EinGraph& graph, const Vertex& v) {
+  const std::string_view join = v.op.join;
+  if (join == "identity" && v.operands.size() == 1) return operand_text(graph, v, 0);
+  Text text;
+  if (join.find('#') == std::string_view::npos) {
+    text += join;
+    text += '(';
+    for (std::size_t o = 0; o < v.operands.size(); ++o) {
+      if (o != 0) text += ", ";
+      text += operand_text(graph, v, o);
+    }
+    text += ')';
+    return text;
+  }
+  for (std::size_t i = 0; i < join.size(); ++i) {
+    if (join[i] != '#') {
+      text += join[i];
+      continue;
+    }
+    std::size_t o = 0;
+    while (i + 1 < join.size() && join[i + 1] >= '0' && join[i + 1] <= '9') {
+      o = 10 * o + static_cast<std::size_t>(join[++i] - '0');
+    }
+    // A user's functor may have a # in its name that counts nothing.
+    if (o < v.operands.size()) {
+      text += operand_text(graph, v, o);
+    } else {
+      text += '#';
+    }
+  }
+  return text;
+}
+
 }  // namespace detail
 
 /// A statement as one line: `H(i,k) = sum[j] mul(X(i,j), W(j,k))`; an input with its extents:
@@ -67,16 +107,7 @@ namespace detail {
     text += detail::labels_text(graph, v, v.aggregated);
     text += "] ";
   }
-  text += v.op.join;
-  text += '(';
-  for (std::size_t o = 0; o < v.operands.size(); ++o) {
-    if (o != 0) text += ", ";
-    text += graph[v.operands[o].vertex].name;
-    text += '(';
-    text += detail::labels_text(graph, v, v.operands[o].labels);
-    text += ')';
-  }
-  return text + ")";
+  return text + detail::join_text(graph, v);
 }
 
 /// The whole graph, a line per tensor: its formula, its elements, the extents of its labels.
