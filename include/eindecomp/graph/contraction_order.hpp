@@ -127,8 +127,9 @@ struct ContractionOrder {
                                                            LabelSet output,
                                                            const std::vector<Extent>& extents) {
   constexpr std::size_t exact_up_to = 10;
-  return operands.size() <= exact_up_to ? subset_order(operands, output, extents)
-                                        : greedy_order(operands, output, extents);
+  // No ?: here: g++ 12 mistakes its temporaries in constant expressions.
+  if (operands.size() <= exact_up_to) return subset_order(operands, output, extents);
+  return greedy_order(operands, output, extents);
 }
 
 }  // namespace eindecomp::detail

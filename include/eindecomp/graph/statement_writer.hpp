@@ -87,6 +87,12 @@ class StatementWriter {
       if (spec.operands.size() > 2 && m_state.options.order_contractions) {
         return write_in_order(spec);
       }
+      if constexpr (sizeof...(Ts) == 2) {
+        // All aggregated labels were private, and are gone.
+        if (aggregated_labels(spec) == 0) {
+          return emit<Join, NoAggregation, Ts...>(spec, m_join, NoAggregation{});
+        }
+      }
     }
     return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
   }
@@ -106,6 +112,13 @@ class StatementWriter {
     spec.partial = element_type<typename Traits::State>();
 
     EinGraph& graph = m_state.graph;
+    if constexpr (Traits::uses_index) {
+      if (const int labels = aggregated_labels(spec); labels != 1) {
+        fail(Text("statement ") + spec.name + " aggregates " + to_text(labels) + " labels by " +
+                 spec.op.aggregate + " (it gives an index along one label); aggregate one label",
+             spec.where);
+      }
+    }
     const VertexId v = graph.add_statement(spec);
     if (m_state.options.share_subexpressions) {
       const VertexId same = graph.find_same_statement(v);
@@ -126,11 +139,36 @@ class StatementWriter {
     return false;
   }
 
+  /// How many labels of the operands the output lacks.
+  [[nodiscard]] static constexpr int aggregated_labels(const StatementSpec& spec) {
+    LabelNames found;
+    for (const auto& operand : spec.operands) {
+      for (std::string_view name : operand.labels) {
+        if (!in_output(spec, name) && find_name(found, name) < 0) found.push_back(name);
+      }
+    }
+    return static_cast<int>(found.size());
+  }
+
+  /// The statement as the user wrote it, all rules checked, so that no message speaks of tensors
+  /// that rewriting made up. `names` becomes those of Vertex::labels.
+  constexpr Vertex checked(const StatementSpec& spec, LabelNames& names) const {
+    EinGraph& graph = m_state.graph;
+    check_labels(graph, spec, spec.name);
+    const std::size_t labels_before = graph.labels.size();
+    Vertex v;
+    v.name = spec.name;
+    resolve_operands(graph, spec, v, names);
+    resolve_output(graph, spec, v, names);
+    graph.labels.resize(labels_before);
+    return v;
+  }
+
   /// Replaces every operand that alone has an aggregated label by its own aggregation.
   constexpr void aggregate_private_labels(StatementSpec& spec) const {
     if (spec.operands.size() < 2) return;
-    // The rules first, on the statement as the user wrote it.
-    check_labels(m_state.graph, spec, spec.name);
+    LabelNames names;
+    (void)checked(spec, names);
     for (std::size_t o = 0; o < spec.operands.size(); ++o) {
       StatementSpec inner;
       bool has_private = false;
@@ -163,10 +201,8 @@ class StatementWriter {
   /// Joins the operands two at a time.
   constexpr VertexId write_in_order(const StatementSpec& spec) const {
     using T = std::tuple_element_t<0, std::tuple<Ts...>>;
-    check_labels(m_state.graph, spec, spec.name);
-    // The label algebra of the whole statement, extents checked: a graph of its own says it all.
-    EinGraph whole = m_state.graph;
-    const Vertex v = whole[whole.add_statement(spec)];
+    LabelNames names;
+    const Vertex v = checked(spec, names);
     if (v.labels.size() > static_cast<std::size_t>(max_ordered_labels)) {
       return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
     }
@@ -202,7 +238,7 @@ class StatementWriter {
         const LabelSet kept = (sets[at_a] | sets[at_b]) & needed;
         for (std::size_t l = 0; l < v.labels.size(); ++l) {
           if ((kept >> l & 1U) != 0) {
-            pair.output.push_back({label_name(v.labels[l], whole), 0});
+            pair.output.push_back({names[l], 0});
           }
         }
         sets.push_back(kept);
@@ -219,10 +255,6 @@ class StatementWriter {
       open.push_back(operand);
     }
     return -1;  // not reached: there are at least two operands
-  }
-
-  [[nodiscard]] static constexpr std::string_view label_name(LabelId label, const EinGraph& graph) {
-    return graph.labels[static_cast<std::size_t>(label)].name;
   }
 
   template <class J, class T>
