@@ -23,12 +23,12 @@ Integer draw(std::mt19937& random, Integer first, Integer last) {
   return std::uniform_int_distribution<Integer>(first, last)(random);
 }
 
-/// One to four statements of one to three operands, ranks 0 to 3, uneven extents, diagonals,
+/// One to `most` statements of one to three operands, ranks 0 to 3, uneven extents, diagonals,
 /// broadcasts. A tree if asked for: no statement's result is read twice.
-inline EinGraph random_graph(std::mt19937& random, bool tree) {
+inline EinGraph random_graph(std::mt19937& random, bool tree, int most = 4) {
   EinGraph graph;
   std::vector<VertexId> results;
-  const int statements = draw(random, 1, 4);
+  const int statements = draw(random, 1, most);
   for (int s = 0; s < statements; ++s) {
     std::vector<VertexId> operands;
     std::string form;

@@ -90,6 +90,15 @@ class TransformerWriter {
     return let(name("out"))(b, s, a) = middle(b, s, a) + fed(b, s, a);
   }
 
+  /// The norm after the last layer.
+  Tensor<3> last_norm(Tensor<3> x) {
+    m_suffix = {};
+    return norm("final_norm", x);
+  }
+
+ private:
+  [[nodiscard]] Text name(const Text& what) const { return what + m_suffix; }
+
   /// gain · x / √(mean x² + ε), in two statements.
   Tensor<3> norm(std::string_view which, Tensor<3> x) {
     using namespace labels;
@@ -99,9 +108,6 @@ class TransformerWriter {
     const RmsScale<T> scale{static_cast<T>(m_sizes.model), static_cast<T>(1e-6)};
     return let(name(which))(b, s, a) = join(scale, x(b, s, a), squares(b, s), gain(a));
   }
-
- private:
-  [[nodiscard]] Text name(const Text& what) const { return what + m_suffix; }
 
   /// Causal attention of x to itself. A head's attributes come as pairs (r, u): r the pair, u which
   /// of the two; the rotary embedding turns pair r of position s by the matrix R(s, r, ·, ·).
@@ -171,7 +177,7 @@ auto transformer_prefill(BasicProgram<Backend>& program, const TransformerSizes&
   auto x = program.template input<T>("X", {sizes.batch, sizes.sequence, sizes.model});
   detail::TransformerWriter<T, Backend> writer(program, sizes);
   for (int layer = 0; layer < sizes.layers; ++layer) x = writer.layer(x, layer);
-  x = writer.norm("final_norm", x);
+  x = writer.last_norm(x);
   program.role(b, "batch");
   program.role(s, "sequence");
   program.role(t, "sequence");

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/models/transformer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "eindecomp/plan/ein_decomp.hpp"
+#include "eindecomp/plan/exact.hpp"
+
+using namespace eindecomp;
+
+namespace {
+
+EinGraph prefill(const TransformerSizes& sizes) {
+  PlanProgram program;
+  transformer_prefill(program, sizes);
+  return program.graph();
+}
+
+std::vector<Extent> bound(const EinGraph& graph, const char* name) {
+  const VertexId v = graph.find(name);
+  REQUIRE(v >= 0);
+  return graph[v].bound;
+}
+
+Extent total(const EinGraph& graph, const Partitions& partitions) {
+  return graph_cost(graph, partitions).total();
+}
+
+double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+}  // namespace
+
+TEST_CASE("a transformer's layers are written statement by statement") {
+  const EinGraph graph = prefill(llama_7b(4, 4096));
+  const auto inputs = std::ranges::count_if(graph.vertices, &Vertex::is_input);
+  CHECK(inputs == 3 + 32 * 9 + 1);
+  CHECK(graph.size() - inputs == 32 * 24 + 2);
+  CHECK(bound(graph, "Q.31") == std::vector<Extent>{4, 4096, 32, 64, 2});
+  CHECK(bound(graph, "scores.0") == std::vector<Extent>{4, 32, 4096, 4096});
+  CHECK(bound(graph, "gated.7") == std::vector<Extent>{4, 4096, 11008});
+  CHECK(graph.results().size() == 1);
+  CHECK(bound(graph, "final_norm") == std::vector<Extent>{4, 4096, 4096});
+  // Parameters: 32 layers of 4·4096² + 3·4096·11008 and two gains, and the last gain.
+  Extent parameters = 0;
+  for (const Vertex& v : graph.vertices) {
+    if (v.is_input() && v.name != "X" && v.name != "rotary" && v.name != "mask") {
+      parameters += v.size();
+    }
+  }
+  CHECK(parameters == 32 * (4 * 4096LL * 4096 + 3 * 4096LL * 11008 + 2 * 4096) + 4096);
+}
+
+TEST_CASE("an odd head size is an error") {
+  PlanProgram program;
+  CHECK_THROWS_WITH_AS(transformer_prefill(program, {.head_size = 3}),
+                       doctest::Contains("give an even head size"), Error);
+}
+
+TEST_CASE("exact plans a transformer, layers folded") {
+  TransformerSizes sizes = llama_7b(2, 1024);
+  for (int p : {4, 12, 64}) {
+    CAPTURE(p);
+    Extent before = 0;
+    for (int layers : {1, 2, 3, 32}) {
+      sizes.layers = layers;
+      const EinGraph graph = prefill(sizes);
+      const ExactResult found = exact(graph, p);
+      CHECK(found.optimal());
+      CHECK(total(graph, found.partitions) == found.cost);
+      CHECK(found.cost > before);
+      if (layers == 1) CHECK(found.cost <= total(graph, linearize(graph, p)));
+      before = found.cost;
+    }
+  }
+}
+
+TEST_CASE("exact of 256 layers costs at most four times that of 32") {
+  TransformerSizes sizes = llama_7b(4, 4096);
+  double time[2] = {0, 0};
+  for (int n = 0; n < 2; ++n) {
+    sizes.layers = n == 0 ? 32 : 256;
+    const EinGraph graph = prefill(sizes);
+    const double begin = seconds();
+    CHECK(exact(graph, 256).optimal());
+    time[n] = seconds() - begin;
+  }
+  CHECK(time[1] <= 4 * time[0] + 0.05);
+}
