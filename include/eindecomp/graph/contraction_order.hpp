@@ -3,6 +3,7 @@
 /// The cheapest order to join many operands two at a time.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -16,7 +17,8 @@ namespace eindecomp::detail {
 using LabelSet = std::uint64_t;
 inline constexpr int max_ordered_labels = 64;
 
-/// An order of binary joins: operands are numbered 0 … n-1, the result of pair k is n + k.
+/// An order of binary joins: operands are numbered 0 … n-1, the result of pair k is n + k. Without
+/// pairs if every order has an intermediate of more dimensions than a tensor may have.
 struct ContractionOrder {
   std::vector<std::pair<int, int>> pairs;
   double cost = 0;  ///< scalar operations, plus the elements of every intermediate
@@ -52,6 +54,7 @@ struct ContractionOrder {
     left[std::size_t{1} << o] = operands[o];
   }
   for (std::size_t s = 1; s <= all; ++s) {
+    if (std::popcount(left[s]) > max_rank) continue;
     // Each split once: the lowest operand stays in the first half.
     const std::size_t lowest = s & (~s + 1);
     for (std::size_t a = (s - 1) & s; a != 0; a = (a - 1) & s) {
@@ -67,6 +70,7 @@ struct ContractionOrder {
   }
   ContractionOrder order;
   order.cost = best[all];
+  if (order.cost == std::numeric_limits<double>::infinity()) return order;
   // Subsets are joined smaller first, so that a pair's halves stand before it.
   const auto join = [&](const auto& self, std::size_t s) -> int {
     if ((s & (s - 1)) == 0) {
@@ -104,6 +108,7 @@ struct ContractionOrder {
           if (c != a && c != b) outside |= set_of(open[c]);
         }
         const LabelSet joined = set_of(open[a]) | set_of(open[b]);
+        if (std::popcount(joined & outside) > max_rank) continue;
         const double cost = volume(joined, extents) + volume(joined & outside, extents);
         if (cost < best) {
           best = cost;
@@ -114,6 +119,10 @@ struct ContractionOrder {
       }
     }
     order.cost += best;
+    if (best == std::numeric_limits<double>::infinity()) {
+      order.pairs.clear();
+      return order;
+    }
     order.pairs.emplace_back(open[best_a], open[best_b]);
     open[best_a] = static_cast<int>(sets.size());
     sets.push_back(best_left);

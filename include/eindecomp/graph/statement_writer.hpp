@@ -215,6 +215,7 @@ class StatementWriter {
     LabelSet output = 0;
     for (int l : v.output) output |= LabelSet{1} << l;
     const ContractionOrder order = contraction_order(sets, output, v.extents);
+    if (order.pairs.empty()) return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
 
     std::vector<StatementSpec::OperandSpec> open = spec.operands;
     for (std::size_t k = 0; k < order.pairs.size(); ++k) {
