@@ -75,13 +75,9 @@ class PlacedOnMesh {
     m_starts.push_back(std::move(*state));
   }
 
+  /// The best of the placements added, and of all if they are few.
   [[nodiscard]] std::optional<PlacedPlan> find() {
-    std::sort(m_starts.begin(), m_starts.end(),
-              [](const PlacedState& a, const PlacedState& b) { return a.score < b.score; });
-    for (std::size_t i = 0; i < m_starts.size(); ++i) {
-      m_search.improve(m_starts[i], m_budget / static_cast<std::int64_t>(m_starts.size()));
-      offer(m_starts[i]);
-    }
+    find_local();
     if (m_best) {
       PlacedExhaustive exhaustive(m_model, m_best->words);
       if (exhaustive.run()) offer(exhaustive.best());
@@ -89,7 +85,22 @@ class PlacedOnMesh {
     return std::move(m_best);
   }
 
+  /// The best that local search finds.
+  const std::optional<PlacedPlan>& find_local() {
+    std::sort(m_starts.begin(), m_starts.end(),
+              [](const PlacedState& a, const PlacedState& b) { return a.score < b.score; });
+    // The worst of many are not worth the time.
+    if (m_starts.size() > most_starts) m_starts.resize(most_starts);
+    for (PlacedState& start : m_starts) {
+      m_search.improve(start, m_budget / static_cast<std::int64_t>(m_starts.size()));
+      offer(start);
+    }
+    m_starts.clear();
+    return m_best;
+  }
+
   [[nodiscard]] PlacedModel& model() { return m_model; }
+  [[nodiscard]] std::int64_t left() const { return m_search.left(); }
 
  private:
   /// Whether every statement makes as many calls as it can, not only the first of each class.
@@ -110,6 +121,8 @@ class PlacedOnMesh {
     const WordSum words = sum_of(words_by_worker(m_graph, placement, m_where));
     if (!m_best || words < m_best->words) m_best = PlacedPlan{std::move(placement), words};
   }
+
+  static constexpr std::size_t most_starts = 3;
 
   const EinGraph& m_graph;
   const PlaceOptions& m_layouts;

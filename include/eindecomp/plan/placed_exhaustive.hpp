@@ -228,7 +228,7 @@ class PlacedExhaustive {
     std::vector<Extent> words;
     for (const AxisCuts& cuts : m_stored[at]) {
       if (!m_model.allows(t, cuts, axes)) continue;
-      m_model.count(t, cuts, calls, words);
+      if (m_model.count(t, cuts, calls, words)) WordCounter::spread(words);
       m_steps += 300 + 8 * static_cast<std::int64_t>(words.size());
       const auto beats = [](const std::vector<Extent>& a, const std::vector<Extent>& b) {
         for (std::size_t w = 0; w < a.size(); ++w) {

@@ -267,9 +267,10 @@ class PlacedModel {
   }
 
   /// The words of one tensor of a group, per worker, if it is stored so; the calls of the classes
-  /// are given by calls(class).
+  /// are given by calls(class). If all workers receive the same, only words[0] is written and true
+  /// returned.
   template <class Calls>
-  void count(const TensorGroup& t, const AxisCuts& stored, const Calls& calls,
+  bool count(const TensorGroup& t, const AxisCuts& stored, const Calls& calls,
              std::vector<Extent>& words) {
     m_needs.clear();
     for (const TensorGroup::Reader& r : t.readers) {
@@ -277,14 +278,13 @@ class PlacedModel {
     }
     const Vertex& v = tensor(t);
     if (t.producer < 0) {
-      m_counter.count(v.bound, stored_region(stored), m_needs, nullptr, 1, words);
-      return;
+      return m_counter.count(v.bound, stored_region(stored), m_needs, nullptr, 1, words);
     }
     const StatementClass& c = m_classes[static_cast<std::size_t>(t.producer)];
     const AxisCuts& own = calls(t.producer);
     const Region produced = call_region(own, v.output);
-    m_counter.count(v.bound, stored_region(stored), m_needs, &produced, contributions_of(c, own),
-                    words);
+    return m_counter.count(v.bound, stored_region(stored), m_needs, &produced,
+                           contributions_of(c, own), words);
   }
 
   /// Whether a tensor may be stored so: no axis left out that a dimension could still take (of a
@@ -334,10 +334,12 @@ class PlacedModel {
     state.sum.assign(m_counter.workers(), 0);
     state.score = {};
     for (std::size_t t = 0; t < m_groups.size(); ++t) {
-      count(
-          m_groups[t], state.stored[t],
-          [&](int c) -> const AxisCuts& { return state.calls[static_cast<std::size_t>(c)]; },
-          state.words[t]);
+      const auto calls = [&](int c) -> const AxisCuts& {
+        return state.calls[static_cast<std::size_t>(c)];
+      };
+      if (count(m_groups[t], state.stored[t], calls, state.words[t])) {
+        WordCounter::spread(state.words[t]);
+      }
       const auto copies = static_cast<Extent>(m_groups[t].members.size());
       for (std::size_t w = 0; w < state.sum.size(); ++w) {
         state.sum[w] += copies * state.words[t][w];

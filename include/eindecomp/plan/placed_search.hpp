@@ -57,6 +57,9 @@ class PlacedSearch {
     return state;
   }
 
+  /// What the last search left of its budget.
+  [[nodiscard]] std::int64_t left() const { return m_budget; }
+
   /// Improves a state until no single change does, or so many layouts have been weighed.
   void improve(PlacedState& state, std::int64_t budget) {
     m_budget = budget;
@@ -175,23 +178,32 @@ class PlacedSearch {
   WordSum choose_layout(const TensorGroup& t, const Calls& calls, std::span<const Extent> others,
                         AxisCuts& chosen, std::vector<Extent>& words) {
     const auto copies = static_cast<Extent>(t.members.size());
+    const WordSum before = sum_of(others);
+    const auto workers = static_cast<Extent>(others.size());
     WordSum best;
     bool any = false;
+    bool same = false;
     for (const AxisCuts& cuts : m_layouts) {
       --m_budget;
-      m_model.count(t, cuts, calls, m_counted);
+      const bool uniform = m_model.count(t, cuts, calls, m_counted);
       WordSum sum;
-      for (std::size_t w = 0; w < m_counted.size(); ++w) {
-        sum.busiest = std::max(sum.busiest, others[w] + copies * m_counted[w]);
-        sum.total += m_counted[w];
+      if (uniform) {
+        sum = {before.busiest + copies * m_counted[0], workers * m_counted[0]};
+      } else {
+        for (std::size_t w = 0; w < m_counted.size(); ++w) {
+          sum.busiest = std::max(sum.busiest, others[w] + copies * m_counted[w]);
+          sum.total += m_counted[w];
+        }
       }
       sum.total *= copies;
       if (any && sum >= best) continue;
       any = true;
       best = sum;
       chosen = cuts;
+      same = uniform;
       words.swap(m_counted);
     }
+    if (same) WordCounter::spread(words);
     return best;
   }
 

@@ -101,10 +101,12 @@ namespace eindecomp::detail {
     return words;
   };
   const double of_all = estimate(p);
+  // The estimate of one statement is good; of several it is not, but a search costs little.
+  const double slack = model.classes().size() <= 4 ? 1.02 : 1;
   std::vector<std::pair<double, int>> promising;
   for (const auto& [prime, n] : numbers) {
     const double words = estimate(n);
-    if (words * p < 1.02 * of_all * n) promising.emplace_back(words, n);
+    if (words * p < slack * of_all * n) promising.emplace_back(words, n);
   }
   std::stable_sort(promising.begin(), promising.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -119,18 +119,24 @@ class WordCounter {
   /// \param contributions  the calls that compute parts of one block: the product of the parts of
   ///   the aggregated labels
   /// \param words [out]    per worker; sized by the function
-  void count(std::span<const Extent> bound, const Region& store, std::span<const Region> needs,
+  /// \returns whether all workers receive the same; then only words[0] is written, see spread()
+  bool count(std::span<const Extent> bound, const Region& store, std::span<const Region> needs,
              const Region* produced, Extent contributions, std::vector<Extent>& words) {
-    words.assign(m_workers, 0);
+    words.resize(m_workers);
     m_needs.clear();
     for (const Region& need : needs) {
       if (std::find(m_needs.begin(), m_needs.end(), need) == m_needs.end()) m_needs.push_back(need);
     }
     if (aligned(bound, store, produced)) {
-      count_aligned(bound, store, produced, contributions, words);
-    } else {
-      count_boxes(bound, store, produced, contributions, words);
+      return count_aligned(bound, store, produced, contributions, words);
     }
+    count_boxes(bound, store, produced, contributions, words);
+    return false;
+  }
+
+  /// Writes down for every worker what count() wrote for the first.
+  static void spread(std::vector<Extent>& words) {
+    std::fill(words.begin(), words.end(), words[0]);
   }
 
  private:
@@ -181,7 +187,7 @@ class WordCounter {
     return true;
   }
 
-  void count_aligned(std::span<const Extent> bound, const Region& store, const Region* produced,
+  bool count_aligned(std::span<const Extent> bound, const Region& store, const Region* produced,
                      Extent contributions, std::vector<Extent>& words) {
     m_terms.clear();
     m_everywhere = 0;
@@ -202,10 +208,12 @@ class WordCounter {
       add_term(bound, {chosen.data(), 1}, contributions);
       add_term(bound, {chosen.data(), 2}, -1);
     }
-    std::fill(words.begin(), words.end(), m_everywhere);
-    for (const Term& term : m_terms) {
-      if (term.words != 0) add_where(term, words);
-    }
+    std::erase_if(m_terms, [](const Term& term) { return term.words == 0; });
+    words[0] = m_everywhere;
+    if (m_terms.empty()) return true;
+    spread(words);
+    for (const Term& term : m_terms) add_where(term, words);
+    return false;
   }
 
   /// Adds the elements that all of the regions share on a worker.
@@ -258,18 +266,18 @@ class WordCounter {
   }
 
   void add_where(const Term& term, std::vector<Extent>& words) {
-    m_holds.assign(m_workers, 1);
+    m_differs.assign(m_workers, 0);  // 0 where the term holds
     for (std::size_t a = 0; a < m_axes; ++a) {
       const int* digit = m_digits.data() + a * m_workers;
       if ((term.zero >> a & 1U) != 0) {
-        for (std::size_t w = 0; w < m_workers; ++w) m_holds[w] &= digit[w] == 0 ? 1 : 0;
+        for (std::size_t w = 0; w < m_workers; ++w) m_differs[w] |= digit[w];
       }
       if (term.like[a] != a) {
         const int* other = m_digits.data() + term.like[a] * m_workers;
-        for (std::size_t w = 0; w < m_workers; ++w) m_holds[w] &= digit[w] == other[w] ? 1 : 0;
+        for (std::size_t w = 0; w < m_workers; ++w) m_differs[w] |= digit[w] ^ other[w];
       }
     }
-    for (std::size_t w = 0; w < m_workers; ++w) words[w] += m_holds[w] * term.words;
+    for (std::size_t w = 0; w < m_workers; ++w) words[w] += m_differs[w] == 0 ? term.words : 0;
   }
 
   // --- Any parts ---
@@ -398,7 +406,7 @@ class WordCounter {
   // Kept between uses to spare allocations.
   std::vector<Region> m_needs;
   std::vector<Term> m_terms;
-  std::vector<Extent> m_holds;
+  std::vector<int> m_differs;
   Extent m_everywhere = 0;
 };
 
@@ -442,13 +450,15 @@ class WordCounter {
   for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
     const Vertex& v = graph.vertices[i];
     const detail::Region store = counter.stored(placement.stored[i]);
+    bool same = false;
     if (v.is_input()) {
-      counter.count(v.bound, store, needs[i], nullptr, 1, words);
+      same = counter.count(v.bound, store, needs[i], nullptr, 1, words);
     } else {
       const detail::Region produced = counter.projected(placement.calls[i], v.output);
-      counter.count(v.bound, store, needs[i], &produced,
-                    detail::contributions(placement.mesh, v, placement.calls[i]), words);
+      same = counter.count(v.bound, store, needs[i], &produced,
+                           detail::contributions(placement.mesh, v, placement.calls[i]), words);
     }
+    if (same) detail::WordCounter::spread(words);
     for (std::size_t w = 0; w < received.size(); ++w) received[w] += words[w];
   }
   return received;

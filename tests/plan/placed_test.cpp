@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// EINDECOMP_TEST_ALL=1 in the environment runs every random program and every number of workers.
+#include "eindecomp/plan/placed.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/relation/task_graph.hpp"
+#include "plan/placed_brute_force.hpp"
+#include "plan/programs.hpp"
+#include "plan/random_graph.hpp"
+
+using namespace eindecomp;
+using namespace eindecomp_tests;
+
+namespace {
+
+bool run_all() { return std::getenv("EINDECOMP_TEST_ALL") != nullptr; }
+
+Plan placed_plan(const EinGraph& graph, int p, double max_idle = -1) {
+  DecomposeOptions options;
+  options.workers = p;
+  options.strategy = "placed";
+  options.max_idle = max_idle;
+  return decompose(graph, options);
+}
+
+std::pair<Extent, Extent> words(const Plan& plan) {
+  const TaskGraph tasks = plan.tasks();
+  return {tasks.busiest_words(), tasks.total_words()};
+}
+
+/// Whether every statement is cut into as many calls as can be.
+bool is_parallel(const Plan& plan) {
+  for (VertexId v = 0; v < plan.graph.size(); ++v) {
+    if (plan.graph[v].is_input()) continue;
+    const auto most = kernel_calls(partition_vectors(plan.graph, v, plan.workers_in_use())[0]);
+    if (kernel_calls(plan.partitions[static_cast<std::size_t>(v)]) != most) return false;
+  }
+  return true;
+}
+
+/// What the busiest worker of the best grid receives for Z(m,n) = X(m,k)·Y(k,n), operands and
+/// result spread evenly.
+double best_grid(Extent m, Extent k, Extent n, int workers) {
+  const auto up = [](Extent b, Extent d) { return static_cast<double>((b + d - 1) / d); };
+  double best = -1;
+  for (Extent a = 1; a <= workers; ++a) {
+    if (workers % a != 0) continue;
+    for (Extent b = 1; b <= workers / a; ++b) {
+      if (workers / a % b != 0) continue;
+      const Extent c = workers / a / b;
+      if (a > m || b > k || c > n) continue;
+      const double moved = up(m, a) * up(k, b) * (1 - 1 / static_cast<double>(c)) +
+                           up(k, b) * up(n, c) * (1 - 1 / static_cast<double>(a)) +
+                           up(m, a) * up(n, c) * (1 - 1 / static_cast<double>(b));
+      if (best < 0 || moved < best) best = moved;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("placed equals brute force over all placements") {
+  const int wanted = run_all() ? 500 : 40;
+  int compared = 0;
+  for (unsigned seed = 50'000; compared < wanted; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const EinGraph graph = random_graph(random, false);
+    const int p = draw(random, 2, 8);
+    int statements = 0;
+    bool small = true;
+    for (const Vertex& v : graph.vertices) {
+      statements += v.is_input() ? 0 : 1;
+      small = small && v.size() <= 500;
+    }
+    if (statements > 3 || !small) continue;
+    PlacedBruteForce brute_force(graph, make_mesh(p).axes);
+    if (brute_force.count() < 2 || brute_force.count() > 4000) continue;
+    CAPTURE(p);
+    CHECK(words(placed_plan(graph, p, 0)) == brute_force.least());
+    ++compared;
+  }
+}
+
+TEST_CASE("no strategy moves fewer words than placed") {
+  const int count = run_all() ? 5000 : 100;
+  int better = 0;
+  for (int i = 0; i < count; ++i) {
+    const unsigned seed = 70'000 + static_cast<unsigned>(i);
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const EinGraph graph = random_graph(random, false);
+    const int p = draw(random, 1, 3) == 1 ? draw(random, 2, 13) : 1 << draw(random, 1, 4);
+    CAPTURE(p);
+    const Plan plan = placed_plan(graph, p);
+    CHECK(is_parallel(plan));
+    CHECK_NOTHROW(check_placement(plan.graph, plan.placement));
+    const auto least = words(plan);
+    for (const Strategy& other : strategies) {
+      if (other.name == "placed" || other.name == "by_hand" || other.name == "data_parallel") {
+        continue;
+      }
+      if (!other.any_p && !std::has_single_bit(static_cast<unsigned>(p))) continue;
+      CAPTURE(std::string(other.name));
+      DecomposeOptions options;
+      options.workers = p;
+      options.strategy = other.name;
+      const auto moved = words(decompose(graph, options));
+      CHECK(least <= moved);
+      if (least.first < moved.first) ++better;
+    }
+  }
+  CHECK(better > count / 4);
+}
+
+TEST_CASE("placed finds the best grid for one matrix product, on a few workers less if that pays") {
+  struct Shape {
+    Extent m, k, n;
+  };
+  double worst = 0;
+  double worst_ruled = 0;
+  for (const Shape& s :
+       {Shape{8192, 8192, 8192}, Shape{65536, 4096, 4096}, Shape{16384, 16384, 512}}) {
+    const EinGraph graph = matmul(s.m, s.k, s.n);
+    for (int p = 2; p <= 512; ++p) {
+      if (!run_all() && p > 40 && p % 61 != 0 && p != 512) continue;
+      const int fewest = fewest_workers(p, -1);
+      const double of_all = best_grid(s.m, s.k, s.n, p);
+      double any = of_all;
+      double ruled = of_all;
+      for (int q = fewest; q < p; ++q) {
+        const double grid = best_grid(s.m, s.k, s.n, q);
+        any = std::min(any, grid);
+        if (grid * p < of_all * q) ruled = std::min(ruled, grid);
+      }
+      const Plan plan = placed_plan(graph, p);
+      CAPTURE(s.m);
+      CAPTURE(p);
+      CHECK(plan.workers == p);
+      CHECK(plan.workers_in_use() >= fewest);
+      const auto moved = detail::sum_of(words_by_worker(plan.graph, plan.placement));
+      const double busiest = static_cast<double>(moved.busiest);
+      CHECK(busiest <= 1.02 * ruled);
+      worst = std::max(worst, busiest / any);
+      worst_ruled = std::max(worst_ruled, busiest / ruled);
+    }
+  }
+  MESSAGE("worst ratio to the best grid " << worst_ruled << ", to that of any number of workers "
+                                          << worst);
+}
+
+TEST_CASE("placed leaves workers idle only where it is allowed to") {
+  const EinGraph graph = matmul(1024, 1024, 1024);
+  CHECK(placed_plan(graph, 7).workers_in_use() == 6);
+  CHECK(placed_plan(graph, 7, 0).workers_in_use() == 7);
+  CHECK(placed_plan(graph, 2).workers_in_use() == 2);
+  CHECK(placed_plan(graph, 8).workers_in_use() == 8);
+  CHECK(fewest_workers(512, -1) == 497);
+  CHECK(fewest_workers(10, -1) == 9);
+  CHECK(fewest_workers(10, 20) == 8);
+  CHECK(fewest_workers(1, -1) == 1);
+  CHECK_THROWS_AS(placed_plan(graph, 4, 200), Error);
+
+  // An idle worker has no blocks.
+  const Plan plan = placed_plan(graph, 7);
+  CHECK(plan.ranks == 7);
+  CHECK(plan.local("X", 5).size() == 1);
+  CHECK(plan.local("X", 6).empty());
+  CHECK(plan.tasks().received.at(6) == 0);
+}
+
+TEST_CASE("placed keeps to the user's layouts and to labels that may not be cut") {
+  EinGraph graph = matmul(64, 64, 64);
+  DecomposeOptions options;
+  options.workers = 8;
+  options.strategy = "placed";
+  options.layouts = {{"X", {1, 4}}, {"Y", {8, 1}}};
+  const Plan given = decompose(graph, options);
+  CHECK(parts_of(given.placement.mesh, given.placement.stored[0]) == PartitionVector{1, 4});
+  CHECK(parts_of(given.placement.mesh, given.placement.stored[1]) == PartitionVector{8, 1});
+
+  graph.labels[static_cast<std::size_t>(graph.find_label("j"))].uncut = true;
+  CHECK(placed_plan(graph, 8).parts("Z", "j") == 1);
+}
+
+TEST_CASE("placed keeps blocks that several statements read") {
+  // Both products take X by rows of the grid: it is gathered once.
+  EinGraph graph;
+  const VertexId x = input(graph, "X", {64, 64});
+  const VertexId v = input(graph, "V", {64, 64});
+  const VertexId w = input(graph, "W", {64, 64});
+  write(graph, "A", "ij,jk->ik", {x, v});
+  const auto one = words(placed_plan(matmul(64, 64, 64), 4));
+  write(graph, "B", "ij,jk->ik", {x, w});
+  const auto two = words(placed_plan(graph, 4));
+  CHECK(two.first < 2 * one.first);
+}
