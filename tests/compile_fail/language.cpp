@@ -107,7 +107,7 @@ void statements() {
   EITHER((let<"H">(i) = ein::aggregate<Subtraction>(j)(X(i, j))),
          (let<"H">(i) = ein::aggregate<ein::Sum>(j)(X(i, j))));
 #elif EINDECOMP_CASE == 15
-  EITHER(((void)ein::einsum<"i;j,jk->ik">(X, W)),
+  EITHER(((void)ein::einsum<"i%j,jk->ik">(X, W)),
          ((void)ein::einsum<"ij,jk->ik">(X, W)));
 #elif EINDECOMP_CASE == 16
   EITHER(((void)ein::einsum<"...ij,jk->ik">(X, W)),
@@ -131,7 +131,7 @@ void statements() {
   EITHER((let<"H">(i, j) = X(i, j) * sum(k)(sum(l)(W(j, k)))),
          (let<"H">(i, j) = X(i, j) * sum(k)(sum(l)(W(j, k) * X(i, l)))));
 #elif EINDECOMP_CASE == 23
-  EITHER((let<"H">(i) = join(ein::Select{}, X(i, j), X(i, j))),
+  EITHER((let<"H">(i, j) = join(ein::Select{}, X(i, j), X(i, j))),
          (let<"H">(i, j) = join(ein::Sub{}, X(i, j), X(i, j))));
 #else
 #error "no such case"
