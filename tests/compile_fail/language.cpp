@@ -65,26 +65,19 @@ void statements() {
   [[maybe_unused]] const auto V = g.input<double>("V", {5});
   [[maybe_unused]] const auto C = g.input<std::complex<double>>("C", {4, 5});
 #if EINDECOMP_CASE == 1
-  EITHER((let<"H">(i, k) = sum(j)(X(i) * W(j, k))),
-         (let<"H">(i, k) = sum(j)(X(i, j) * W(j, k))));
+  EITHER((let<"H">(i, k) = sum(j)(X(i) * W(j, k))), (let<"H">(i, k) = sum(j)(X(i, j) * W(j, k))));
 #elif EINDECOMP_CASE == 2
-  EITHER((let<"H">(i, k) = sum(j)(X(i, j))),
-         (let<"H">(i, ein::extent(k, 3)) = sum(j)(X(i, j))));
+  EITHER((let<"H">(i, k) = sum(j)(X(i, j))), (let<"H">(i, ein::extent(k, 3)) = sum(j)(X(i, j))));
 #elif EINDECOMP_CASE == 3
-  EITHER((let<"H">(i, i) = X(i, j)),
-         (let<"H">(i, j) = X(i, j)));
+  EITHER((let<"H">(i, i) = X(i, j)), (let<"H">(i, j) = X(i, j)));
 #elif EINDECOMP_CASE == 4
-  EITHER((let<"H">(i, j) = sum(j)(X(i, j))),
-         (let<"H">(i) = sum(j)(X(i, j))));
+  EITHER((let<"H">(i, j) = sum(j)(X(i, j))), (let<"H">(i) = sum(j)(X(i, j))));
 #elif EINDECOMP_CASE == 5
-  EITHER((let<"H">(i) = X(i, j)),
-         (let<"H">(i) = sum(j)(X(i, j))));
+  EITHER((let<"H">(i) = X(i, j)), (let<"H">(i) = sum(j)(X(i, j))));
 #elif EINDECOMP_CASE == 6
-  EITHER((let<"H">(i) = sum(j, k)(X(i, j))),
-         (let<"H">(i) = sum(j)(X(i, j))));
+  EITHER((let<"H">(i) = sum(j, k)(X(i, j))), (let<"H">(i) = sum(j)(X(i, j))));
 #elif EINDECOMP_CASE == 7
-  EITHER((let<"H">(i) = sum(j, j)(X(i, j))),
-         (let<"H">(i) = sum(j)(X(i, j))));
+  EITHER((let<"H">(i) = sum(j, j)(X(i, j))), (let<"H">(i) = sum(j)(X(i, j))));
 #elif EINDECOMP_CASE == 8
   EITHER((let<"H">(i, j) = ein::map(OnText{}, X(i, j))),
          (let<"H">(i, j) = ein::map(ein::Exp{}, X(i, j))));
@@ -101,32 +94,24 @@ void statements() {
   EITHER((let<"H">(i) = ein::aggregate<CannotCombine>(j)(X(i, j))),
          (let<"H">(i) = ein::aggregate<ein::Sum>(j)(X(i, j))));
 #elif EINDECOMP_CASE == 13
-  EITHER((let<"H">(i) = min(j)(C(i, j))),
-         (let<"H">(i) = sum(j)(C(i, j))));
+  EITHER((let<"H">(i) = min(j)(C(i, j))), (let<"H">(i) = sum(j)(C(i, j))));
 #elif EINDECOMP_CASE == 14
   EITHER((let<"H">(i) = ein::aggregate<Subtraction>(j)(X(i, j))),
          (let<"H">(i) = ein::aggregate<ein::Sum>(j)(X(i, j))));
 #elif EINDECOMP_CASE == 15
-  EITHER(((void)ein::einsum<"i%j,jk->ik">(X, W)),
-         ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  EITHER(((void)ein::einsum<"i%j,jk->ik">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
 #elif EINDECOMP_CASE == 16
-  EITHER(((void)ein::einsum<"...ij,jk->ik">(X, W)),
-         ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  EITHER(((void)ein::einsum<"...ij,jk->ik">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
 #elif EINDECOMP_CASE == 17
-  EITHER(((void)ein::einsum<"ij,jk->ik">(X)),
-         ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  EITHER(((void)ein::einsum<"ij,jk->ik">(X)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
 #elif EINDECOMP_CASE == 18
-  EITHER(((void)ein::einsum<"ij,jk->ik">(X, V)),
-         ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  EITHER(((void)ein::einsum<"ij,jk->ik">(X, V)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
 #elif EINDECOMP_CASE == 19
-  EITHER(((void)ein::einsum<"ij,jk->il">(X, W)),
-         ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  EITHER(((void)ein::einsum<"ij,jk->il">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
 #elif EINDECOMP_CASE == 20
-  EITHER(((void)ein::einsum<"ij,jk->ii">(X, W)),
-         ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  EITHER(((void)ein::einsum<"ij,jk->ii">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
 #elif EINDECOMP_CASE == 21
-  EITHER(((void)ein::einsum<"ij,jk->ik->i">(X, W)),
-         ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  EITHER(((void)ein::einsum<"ij,jk->ik->i">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
 #elif EINDECOMP_CASE == 22
   EITHER((let<"H">(i, j) = X(i, j) * sum(k)(sum(l)(W(j, k)))),
          (let<"H">(i, j) = X(i, j) * sum(k)(sum(l)(W(j, k) * X(i, l)))));

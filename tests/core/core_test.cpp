@@ -89,9 +89,8 @@ static_assert(std::is_trivially_copyable_v<Vector>);
 TEST_CASE("an error says what is wrong and where") {
   const auto line = __LINE__ + 1;
   const ein::Error error("label 'j' is 3 in X(i,j) (why); what to do");
-  CHECK(std::string(error.what()) ==
-        "EinDecomp: label 'j' is 3 in X(i,j) (why); what to do [" + std::string(__FILE__) + ":" +
-            std::to_string(line) + "]");
+  CHECK(std::string(error.what()) == "EinDecomp: label 'j' is 3 in X(i,j) (why); what to do [" +
+                                         std::string(__FILE__) + ":" + std::to_string(line) + "]");
   CHECK(error.where().line() == static_cast<unsigned>(line));
 }
 
@@ -112,8 +111,8 @@ static_assert(ein::detail::accept<no_fault>());
 static_assert(ein::detail::sentence_of<some_fault>().view() == "EinDecomp: a label is lost");
 static_assert(ein::detail::type_name<int>() == "int");
 
-static_assert(EINDECOMP_VERSION == EINDECOMP_VERSION_MAJOR * 10000 +
-                                       EINDECOMP_VERSION_MINOR * 100 + EINDECOMP_VERSION_PATCH);
+static_assert(EINDECOMP_VERSION == EINDECOMP_VERSION_MAJOR * 10000 + EINDECOMP_VERSION_MINOR * 100 +
+                                       EINDECOMP_VERSION_PATCH);
 #if EINDECOMP_VERSION < 1
 #error "the version must be usable here"
 #endif

@@ -195,8 +195,8 @@ TEST_CASE("log-sum-exp does not overflow and takes minus infinity") {
   const ein::LogSumExp lse;
   const double infinity = std::numeric_limits<double>::infinity();
   const auto of = [&](double a, double b) {
-    return Traits::finish(lse, Traits::combine(lse, Traits::lift(lse, a, 0),
-                                               Traits::lift(lse, b, 0)));
+    return Traits::finish(lse,
+                          Traits::combine(lse, Traits::lift(lse, a, 0), Traits::lift(lse, b, 0)));
   };
   CHECK(of(1000, 1000) == doctest::Approx(1000 + std::log(2.0)));
   CHECK(of(-1000, -1000) == doctest::Approx(-1000 + std::log(2.0)));

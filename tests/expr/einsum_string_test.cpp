@@ -47,8 +47,8 @@ static_assert(understood("->") == "->");
 static_assert(understood("iij->j") == "iij->j");
 static_assert(understood("ea,fb,abcd,gc,hd->efgh") == "ea,fb,abcd,gc,hd->efgh");
 
-static_assert(understood("ij->ijk").view().starts_with(
-    "label 'k' is in the output but in no operand"));
+static_assert(
+    understood("ij->ijk").view().starts_with("label 'k' is in the output but in no operand"));
 static_assert(understood("ij->ii").view().starts_with("label 'i' is repeated in the output"));
 static_assert(understood("i1->i") ==
               "character '1' at position 1 in \"i1->i\" is unknown; a string has letters, commas "
@@ -98,13 +98,13 @@ using I = ein::Label<"i">;
 using J = ein::Label<"j">;
 using K = ein::Label<"k">;
 using ein::LabelList;
-static_assert(std::is_same_v<ein::UnitedLabels<LabelList<I, J>, LabelList<J, K>>,
-                             LabelList<I, J, K>>);
-static_assert(std::is_same_v<ein::UnitedLabels<LabelList<K, K>, LabelList<>, LabelList<I>>,
-                             LabelList<K, I>>);
+static_assert(
+    std::is_same_v<ein::UnitedLabels<LabelList<I, J>, LabelList<J, K>>, LabelList<I, J, K>>);
+static_assert(
+    std::is_same_v<ein::UnitedLabels<LabelList<K, K>, LabelList<>, LabelList<I>>, LabelList<K, I>>);
 static_assert(std::is_same_v<ein::UnitedLabels<>, LabelList<>>);
-static_assert(std::is_same_v<ein::RemainingLabels<LabelList<I, J, K>, LabelList<J>>,
-                             LabelList<I, K>>);
+static_assert(
+    std::is_same_v<ein::RemainingLabels<LabelList<I, J, K>, LabelList<J>>, LabelList<I, K>>);
 static_assert(std::is_same_v<ein::RemainingLabels<LabelList<I>, LabelList<I>>, LabelList<>>);
 
 // --- label rules ---------------------------------------------------------------------------------
@@ -147,6 +147,7 @@ static_assert(aggregation_fault("i", "i", "i") ==
               "out of one");
 static_assert(aggregation_fault("i", "i", "q") ==
               "label 'q' is aggregated but in no operand; take it out of the aggregation");
-static_assert(aggregation_fault("i", "", "ii") ==
-              "label 'i' is aggregated twice; name it once");
-TEST_CASE("an access as text") { CHECK(ein::detail::access_text("X", {"i", "head"}) == "X(i,head)"); }
+static_assert(aggregation_fault("i", "", "ii") == "label 'i' is aggregated twice; name it once");
+TEST_CASE("an access as text") {
+  CHECK(ein::detail::access_text("X", {"i", "head"}) == "X(i,head)");
+}

@@ -105,8 +105,7 @@ TEST_CASE("the order is the cheapest of all") {
   for (int trial = 0; trial < 200; ++trial) {
     CAPTURE(trial);
     const Product p = random_product(random, 2 + random() % 4);
-    const ContractionOrder order =
-        eindecomp::detail::subset_order(p.operands, p.output, p.extents);
+    const ContractionOrder order = eindecomp::detail::subset_order(p.operands, p.output, p.extents);
     CHECK(order.cost == cheapest(p.operands, p.output, p.extents));
     CHECK(followed(order, p.operands, p.output, p.extents) == order.cost);
   }

@@ -102,7 +102,8 @@ TEST_CASE("a copy is written independently") {
   CHECK(moved.graph().size() == 3);
 }
 
-// --- three ways to write one graph ----------------------------------------------------------------
+// --- three ways to write one graph
+// ----------------------------------------------------------------
 
 TEST_CASE("let, a string and labels as data make the same graph") {
   ein::PlanProgram by_let;
@@ -168,7 +169,8 @@ TEST_CASE("names: made up, numbered when taken, known at run time") {
   CHECK(names == std::vector<std::string>{"X", "X#2", "X#3", "X#4", "t4", "Q_7"});
 }
 
-// --- rewrites --------------------------------------------------------------------------------------
+// --- rewrites
+// --------------------------------------------------------------------------------------
 
 TEST_CASE("equal statements are one vertex, unless that is switched off") {
   const auto count = [](ein::LoweringOptions options) {
@@ -191,16 +193,16 @@ TEST_CASE("what only looks equal is not shared") {
   const auto add = [captured](double value) { return value + captured; };
   const std::vector<ein::VertexId> different{
       (let<"A">(i) = sum(j)(2.0 * X(i, j))).vertex(),
-      (let<"B">(i) = sum(j)(2.5 * X(i, j))).vertex(),           // another scalar
-      (let<"C">(j) = sum(i)(2.0 * X(i, j))).vertex(),           // another label
-      (let<"D">(i) = sum(j)(2.0 * Y(i, j))).vertex(),           // another tensor
-      (let<"E">(i) = max(j)(2.0 * X(i, j))).vertex(),           // another aggregation
-      (let<"F">(i) = sum(j)(2 * X(i, j))).vertex(),             // another type of scalar
-      (let<"G">(i, j) = 2.0 * X(i, j)).vertex(),                // no aggregation
-      (let<"H">(j, i) = 2.0 * X(i, j)).vertex(),                // another order of dimensions
+      (let<"B">(i) = sum(j)(2.5 * X(i, j))).vertex(),  // another scalar
+      (let<"C">(j) = sum(i)(2.0 * X(i, j))).vertex(),  // another label
+      (let<"D">(i) = sum(j)(2.0 * Y(i, j))).vertex(),  // another tensor
+      (let<"E">(i) = max(j)(2.0 * X(i, j))).vertex(),  // another aggregation
+      (let<"F">(i) = sum(j)(2 * X(i, j))).vertex(),    // another type of scalar
+      (let<"G">(i, j) = 2.0 * X(i, j)).vertex(),       // no aggregation
+      (let<"H">(j, i) = 2.0 * X(i, j)).vertex(),       // another order of dimensions
       (let<"I">(i, extent(k, 2)) = sum(j)(2.0 * X(i, j))).vertex(),
       (let<"J">(i, extent(k, 3)) = sum(j)(2.0 * X(i, j))).vertex(),
-      (let<"K">(i, j) = ein::map(add, X(i, j))).vertex(),       // a state that cannot be compared
+      (let<"K">(i, j) = ein::map(add, X(i, j))).vertex(),  // a state that cannot be compared
       (let<"L">(i, j) = ein::map(add, X(i, j))).vertex(),
   };
   for (std::size_t a = 0; a < different.size(); ++a) {
@@ -276,8 +278,9 @@ TEST_CASE("extents that disagree") {
   CHECK(message([&] { (void)ein::einsum<"ij,jk->ik">("H", X, W); }) ==
         "EinDecomp: label 'j' is 512 in X(i,j) and 500 in W(j,k) (a label has one extent in a "
         "statement; size 1 is not stretched)");
-  CHECK(message([&] { (void)ein::einsum<"ij,jk->ik">(X, W); }).starts_with(
-      "EinDecomp: label 'j' is 512"));
+  CHECK(message([&] {
+          (void)ein::einsum<"ij,jk->ik">(X, W);
+        }).starts_with("EinDecomp: label 'j' is 512"));
   CHECK(message([&] { let<"D">(i) = X(i, i); }) ==
         "EinDecomp: label 'i' is 4 in X(i,i) and 512 in X(i,i) (a label has one extent in a "
         "statement; size 1 is not stretched)");
@@ -285,10 +288,12 @@ TEST_CASE("extents that disagree") {
   CHECK(message([&] {
           let<"H">(i, k) = sum(j)(max(k)(X(i, j) + W(k, i)) * W(j, k));
         }).starts_with("EinDecomp: label 'i' is 4 in X(i,j) and 6 in W(k,i)"));
-  CHECK(message([&] { let<"H">(i, k) = sum(j)(X(i, j)) * W(k, i); }).starts_with(
-      "EinDecomp: label 'i' is 4 in H.1(i) and 6 in W(k,i)"));
-  CHECK(message([&] { let<"H">(i, k) = sum(j, l)(X(i, j) * X(i, l) * X(j, k)); }).starts_with(
-      "EinDecomp: label 'j' is 512"));
+  CHECK(message([&] {
+          let<"H">(i, k) = sum(j)(X(i, j)) * W(k, i);
+        }).starts_with("EinDecomp: label 'i' is 4 in H.1(i) and 6 in W(k,i)"));
+  CHECK(message([&] {
+          let<"H">(i, k) = sum(j, l)(X(i, j) * X(i, l) * X(j, k));
+        }).starts_with("EinDecomp: label 'j' is 512"));
   CHECK(text(g) == before);
   CHECK(g.graph().labels.empty());
   CHECK(g.launchers().size() == 2);
@@ -301,14 +306,16 @@ TEST_CASE("size 1 is not stretched") {
   ein::PlanProgram g;
   const auto X = g.input<double>("X", {4, 1});
   const auto W = g.input<double>("W", {4, 6});
-  CHECK(message([&] { let<"H">(i, j) = X(i, j) + W(i, j); }).starts_with(
-      "EinDecomp: label 'j' is 1 in X(i,j) and 6 in W(i,j)"));
+  CHECK(message([&] {
+          let<"H">(i, j) = X(i, j) + W(i, j);
+        }).starts_with("EinDecomp: label 'j' is 1 in X(i,j) and 6 in W(i,j)"));
 }
 
 TEST_CASE("zero and negative extents") {
   ein::PlanProgram g;
-  CHECK(message([&] { g.input<double>("X", {4, 0}); }) ==
-        "EinDecomp: dimension 1 of tensor X has extent 0 (extents are positive)");
+  CHECK(message([&] {
+          g.input<double>("X", {4, 0});
+        }) == "EinDecomp: dimension 1 of tensor X has extent 0 (extents are positive)");
   CHECK(message([&] { g.input<double>("X", {-3}); }) ==
         "EinDecomp: dimension 0 of tensor X has extent -3 (extents are positive)");
   const auto X = g.input<double>("X", {4});
@@ -323,12 +330,15 @@ TEST_CASE("zero and negative extents") {
 TEST_CASE("more elements than can be counted") {
   ein::PlanProgram g;
   const Extent half = Extent{1} << 32;
-  CHECK(message([&] { g.input<double>("X", {half, half}); }) ==
+  CHECK(message([&] {
+          g.input<double>("X", {half, half});
+        }) ==
         "EinDecomp: tensor X of 4294967296 x 4294967296 has more elements than a 64-bit integer "
         "counts");
   const auto X = g.input<double>("X", {half});
-  CHECK(message([&] { let<"H">(i, j) = X(i) * X(j); }).starts_with(
-      "EinDecomp: tensor H of 4294967296 x 4294967296 has more elements"));
+  CHECK(message([&] {
+          let<"H">(i, j) = X(i) * X(j);
+        }).starts_with("EinDecomp: tensor H of 4294967296 x 4294967296 has more elements"));
   CHECK(g.graph().size() == 1);
   g.input<double>("Y", {(Extent{1} << 62) - 1, 2});
 }
@@ -336,8 +346,9 @@ TEST_CASE("more elements than can be counted") {
 TEST_CASE("a name that is taken") {
   ein::PlanProgram g;
   g.input<double>("X", {4});
-  CHECK(message([&] { g.input<float>("X", {4}); }).starts_with(
-      "EinDecomp: there is a tensor X already"));
+  CHECK(message([&] {
+          g.input<float>("X", {4});
+        }).starts_with("EinDecomp: there is a tensor X already"));
 }
 
 TEST_CASE("a symbol of another graph") {
@@ -365,29 +376,27 @@ TEST_CASE("what the compiler cannot check of labels as data") {
   Builder builder(g);
   const auto X = builder.input<double>("X", {4, 5});
   const auto say = [&](const std::vector<Builder::Read>& reads, const ein::LabelStrings& output) {
-    return message([&] {
-      builder.statement<ein::Identity, ein::Sum, double>("H", reads, output);
-    });
+    return message([&] { builder.statement<ein::Identity, ein::Sum, double>("H", reads, output); });
   };
   CHECK(say({{X, {"i"}}}, {"i"}) ==
         "EinDecomp: tensor X has rank 2 and 1 labels in X(i); give each dimension one label");
-  CHECK(say({{X, {"i", "j"}}}, {"k"}).starts_with(
-      "EinDecomp: label 'k' is in the output but in no operand"));
-  CHECK(say({{X, {"i", "j"}}}, {"i", "i"}).starts_with(
-      "EinDecomp: label 'i' is repeated in the output"));
+  CHECK(say({{X, {"i", "j"}}}, {"k"})
+            .starts_with("EinDecomp: label 'k' is in the output but in no operand"));
+  CHECK(say({{X, {"i", "j"}}}, {"i", "i"})
+            .starts_with("EinDecomp: label 'i' is repeated in the output"));
   CHECK(say({}, {}).starts_with("EinDecomp: statement H names 1 element types for 0 operands"));
   CHECK(message([&] {
           builder.statement<ein::Exp, ein::NoAggregation, double>("H", {{X, {"i", "j"}}},
                                                                   ein::LabelStrings{"i"});
-        }).starts_with(
-      "EinDecomp: label 'j' is in an operand but neither in the output nor aggregated"));
+        })
+            .starts_with(
+                "EinDecomp: label 'j' is in an operand but neither in the output nor aggregated"));
   CHECK(message([&] {
           builder.statement<ein::Exp, ein::NoAggregation, float>("H", {{X, {"i", "j"}}},
                                                                  ein::letters("ij"));
         }) == "EinDecomp: tensor X is read as elements of another type in statement H");
-  CHECK(message([&] {
-          builder.einsum<ein::Identity, ein::Sum, double>("H", "ij,jk->ik", {X});
-        }) == "EinDecomp: \"ij,jk->ik\" has 2 operands and is given 1; give each its tensor");
+  CHECK(message([&] { builder.einsum<ein::Identity, ein::Sum, double>("H", "ij,jk->ik", {X}); }) ==
+        "EinDecomp: \"ij,jk->ik\" has 2 operands and is given 1; give each its tensor");
   CHECK(message([&] {
           builder.einsum<ein::Identity, ein::Sum, double>("H", "i?->i", {X});
         }).starts_with("EinDecomp: character '?' at position 1"));
@@ -400,7 +409,8 @@ TEST_CASE("what the compiler cannot check of labels as data") {
   CHECK(g.graph().labels.empty());
 }
 
-// --- results, roles ---------------------------------------------------------------------------------
+// --- results, roles
+// ---------------------------------------------------------------------------------
 
 TEST_CASE("results are what nothing reads, and what is kept") {
   ein::PlanProgram g;
@@ -425,7 +435,8 @@ TEST_CASE("labels have roles and may be forbidden to cut") {
   CHECK(graph.labels[static_cast<std::size_t>(graph.find_label("head"))].uncut);
 }
 
-// --- in constant expressions ------------------------------------------------------------------------
+// --- in constant expressions
+// ------------------------------------------------------------------------
 
 namespace {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a typed case writes into: a program, data for its inputs, and what its results must be,
-// given as loops over the data. Cases are checked twice: their graph by the reference (tests/graph),
-// and their run on all ranks (tests/property).
+// given as loops over the data. Cases are checked twice: their graph by the reference
+// (tests/graph), and their run on all ranks (tests/property).
 #pragma once
 
 #include <array>
@@ -66,7 +66,8 @@ class Harness {
     auto symbol = program.template input<T>(name, bound);
     std::array<Extent, Rank> extents{};
     for (std::size_t k = 0; k < Rank; ++k) extents[k] = bound[k];
-    return std::pair(symbol, store(symbol.vertex(), Array<T, static_cast<int>(Rank)>(extents), low));
+    return std::pair(symbol,
+                     store(symbol.vertex(), Array<T, static_cast<int>(Rank)>(extents), low));
   }
   template <class T>
   auto scalar(std::string_view name, int low = -3) {

@@ -78,8 +78,8 @@ class RandomProgram {
       std::vector<std::size_t> order(vertex.labels.size());
       for (std::size_t l = 0; l < order.size(); ++l) order[l] = l;
       for (std::size_t l = order.size(); l > 1; --l) {
-        std::swap(order[l - 1], order[static_cast<std::size_t>(
-                                    draw(m_random, 0, static_cast<Extent>(l) - 1))]);
+        std::swap(order[l - 1],
+                  order[static_cast<std::size_t>(draw(m_random, 0, static_cast<Extent>(l) - 1))]);
       }
       for (std::size_t l : order) {
         Extent parts = 1;
@@ -201,8 +201,8 @@ class RandomProgram {
   bool draw_output(const Signature& signature, Draft& draft, std::vector<Builder::Write>& output) {
     std::vector<std::string> labels = draft.order;
     for (std::size_t l = labels.size(); l > 1; --l) {
-      std::swap(labels[l - 1], labels[static_cast<std::size_t>(
-                                   draw(m_random, 0, static_cast<Extent>(l) - 1))]);
+      std::swap(labels[l - 1],
+                labels[static_cast<std::size_t>(draw(m_random, 0, static_cast<Extent>(l) - 1))]);
     }
     if (signature.one_aggregated_label) {
       if (labels.empty()) return false;

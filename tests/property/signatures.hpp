@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The operator signatures that random programs are drawn from, as data: each knows how to write a
-// statement through the run-time builder. They are instantiated in several sources, signatures_*.cpp.
+// statement through the run-time builder. They are instantiated in several sources,
+// signatures_*.cpp.
 #pragma once
 
 #include <functional>
@@ -71,9 +72,8 @@ inline const reference::UserOperators& user_operators() {
   static const reference::UserOperators operators{
       {{"blend",
         [](const reference::Operands& x) {
-          return reference::rounded(
-              reference::promoted(x.at(0).kind, x.at(1).kind),
-              x[0].value + x[1].value + x[0].value * x[1].value);
+          return reference::rounded(reference::promoted(x.at(0).kind, x.at(1).kind),
+                                    x[0].value + x[1].value + x[0].value * x[1].value);
         }}},
       {{"spread", [](const reference::Operands& all) {
           long double low = all.at(0).real();

@@ -42,9 +42,8 @@ void contraction_cases(const Visit& visit) {
   visit("matrix times vector", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {6, 5});
     const auto [V, vs] = t.template input<double>("V", {5});
-    t.expect(let<"H">(i) = sum(j)(X(i, j) * V(j)), [&](Extent I) {
-      return total(5, [&](Extent J) { return xs(I, J) * vs(J); });
-    });
+    t.expect(let<"H">(i) = sum(j)(X(i, j) * V(j)),
+             [&](Extent I) { return total(5, [&](Extent J) { return xs(I, J) * vs(J); }); });
   });
   visit("inner product", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {11});
@@ -55,8 +54,7 @@ void contraction_cases(const Visit& visit) {
   visit("outer product", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {4});
     const auto [V, vs] = t.template input<double>("V", {5});
-    t.expect(let<"H">(j, i) = X(i) * V(j),
-             [&](Extent J, Extent I) { return xs(I) * vs(J); });
+    t.expect(let<"H">(j, i) = X(i) * V(j), [&](Extent J, Extent I) { return xs(I) * vs(J); });
   });
   visit("contraction over two labels", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {2, 3, 4});
@@ -80,8 +78,7 @@ void contraction_cases(const Visit& visit) {
     const auto [C, cs] = t.template input<double>("C", {5, 3});
     t.expect(let<"H">(i, k) = 2.0 * sum(j)(X(i, j) * W(j, k)) + -0.5 * C(i, k),
              [&](Extent I, Extent K) {
-               return 2 * total(4, [&](Extent J) { return xs(I, J) * ws(J, K); }) -
-                      0.5 * cs(I, K);
+               return 2 * total(4, [&](Extent J) { return xs(I, J) * ws(J, K); }) - 0.5 * cs(I, K);
              });
   });
   visit("chain of three matrices", [](auto& t) {
@@ -124,9 +121,8 @@ void contraction_cases(const Visit& visit) {
   visit("label private to one operand of a sum", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {4, 5});
     const auto [Y, ys] = t.template input<double>("Y", {4});
-    t.expect(let<"H">(i) = sum(j)(X(i, j) + Y(i)), [&](Extent I) {
-      return total(5, [&](Extent J) { return xs(I, J) + ys(I); });
-    });
+    t.expect(let<"H">(i) = sum(j)(X(i, j) + Y(i)),
+             [&](Extent I) { return total(5, [&](Extent J) { return xs(I, J) + ys(I); }); });
   });
   visit("complex matrix product", [](auto& t) {
     using Complex = typename std::decay_t<decltype(t)>::Complex;
@@ -192,9 +188,8 @@ void element_cases(const Visit& visit) {
   });
   visit("broadcast of an aggregation", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {3, 4});
-    t.expect(let<"H">(i, extent(k, 5)) = sum(j)(X(i, j)), [&](Extent I, Extent) {
-      return total(4, [&](Extent J) { return xs(I, J); });
-    });
+    t.expect(let<"H">(i, extent(k, 5)) = sum(j)(X(i, j)),
+             [&](Extent I, Extent) { return total(4, [&](Extent J) { return xs(I, J); }); });
   });
   visit("rank 0", [](auto& t) {
     const auto [A, as] = t.template scalar<double>("A");
@@ -204,15 +199,12 @@ void element_cases(const Visit& visit) {
   visit("scalar operand", [](auto& t) {
     const auto [A, as] = t.template scalar<double>("A");
     const auto [X, xs] = t.template input<double>("X", {4, 3});
-    t.expect(let<"H">(i, j) = A() * X(i, j),
-             [&](Extent I, Extent J) { return as() * xs(I, J); });
+    t.expect(let<"H">(i, j) = A() * X(i, j), [&](Extent I, Extent J) { return as() * xs(I, J); });
   });
   visit("maximum of everything", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {4, 3});
     t.expect(let<"H">() = max(i, j)(X(i, j)), [&] {
-      return largest(4, [&](Extent I) {
-        return largest(3, [&](Extent J) { return xs(I, J); });
-      });
+      return largest(4, [&](Extent I) { return largest(3, [&](Extent J) { return xs(I, J); }); });
     });
   });
   visit("minimum", [](auto& t) {
@@ -233,9 +225,8 @@ void element_cases(const Visit& visit) {
     t.expect(let<"H">(i) = ein::all(j)(X(i, j)), [&](Extent I) {
       return smallest(4, [&](Extent J) { return xs(I, J) != 0 ? 1 : 0; });
     });
-    t.expect(let<"G">(i) = ein::any(j)(X(i, j)), [&](Extent I) {
-      return largest(4, [&](Extent J) { return xs(I, J) != 0 ? 1 : 0; });
-    });
+    t.expect(let<"G">(i) = ein::any(j)(X(i, j)),
+             [&](Extent I) { return largest(4, [&](Extent J) { return xs(I, J) != 0 ? 1 : 0; }); });
   });
   visit("arithmetic", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {4, 3});
@@ -280,9 +271,7 @@ void element_cases(const Visit& visit) {
     const auto [X, xs] = t.template input<float>("X", {4, 3});
     const auto [Y, ys] = t.template input<float>("Y", {5, 3});
     t.expect(let<"H">(i, j) = sum(k)(ein::sq_diff(X(i, k), Y(j, k))), [&](Extent I, Extent J) {
-      return total(3, [&](Extent K) {
-        return (xs(I, K) - ys(J, K)) * (xs(I, K) - ys(J, K));
-      });
+      return total(3, [&](Extent K) { return (xs(I, K) - ys(J, K)) * (xs(I, K) - ys(J, K)); });
     });
     t.expect(let<"G">(i, j) = max(k)(ein::abs_diff(X(i, k), Y(j, k))), [&](Extent I, Extent J) {
       return largest(3, [&](Extent K) { return std::abs(xs(I, K) - ys(J, K)); });
@@ -361,9 +350,7 @@ void algebra_cases(const Visit& visit) {
     const auto [X, xs] = t.template input<double>("X", {5, 4});
     t.expect(
         let<"H">(i) = ein::log_sum_exp(j)(X(i, j)),
-        [&](Extent I) {
-          return std::log(total(4, [&](Extent J) { return std::exp(xs(I, J)); }));
-        },
+        [&](Extent I) { return std::log(total(4, [&](Extent J) { return std::exp(xs(I, J)); })); },
         false);
   });
   visit("the user's join, with state", [](auto& t) {
@@ -384,9 +371,8 @@ void algebra_cases(const Visit& visit) {
   });
   visit("the user's monoid with an accumulator", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {3, 8});
-    t.expect(let<"H">(i) = ein::aggregate(Mean{}, j)(X(i, j)), [&](Extent I) {
-      return total(8, [&](Extent J) { return xs(I, J); }) / 8;
-    });
+    t.expect(let<"H">(i) = ein::aggregate(Mean{}, j)(X(i, j)),
+             [&](Extent I) { return total(8, [&](Extent J) { return xs(I, J); }) / 8; });
   });
   visit("the user's map", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {4, 5});
@@ -396,18 +382,15 @@ void algebra_cases(const Visit& visit) {
   });
   visit("aggregations inside an expression", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {4, 5});
-    t.expect(let<"H">(i, j) = X(i, j) - max(j)(X(i, j)) + sum(i)(X(i, j)),
-             [&](Extent I, Extent J) {
-               return xs(I, J) - largest(5, [&](Extent M) { return xs(I, M); }) +
-                      total(4, [&](Extent M) { return xs(M, J); });
-             });
+    t.expect(let<"H">(i, j) = X(i, j) - max(j)(X(i, j)) + sum(i)(X(i, j)), [&](Extent I, Extent J) {
+      return xs(I, J) - largest(5, [&](Extent M) { return xs(I, M); }) +
+             total(4, [&](Extent M) { return xs(M, J); });
+    });
   });
   visit("aggregation of an aggregation", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {4, 5, 3});
     t.expect(let<"H">(k) = max(i)(sum(j)(X(i, j, k))), [&](Extent K) {
-      return largest(4, [&](Extent I) {
-        return total(5, [&](Extent J) { return xs(I, J, K); });
-      });
+      return largest(4, [&](Extent I) { return total(5, [&](Extent J) { return xs(I, J, K); }); });
     });
   });
   visit("product of sums", [](auto& t) {
@@ -535,12 +518,10 @@ void program_cases(const Visit& visit) {
           return total(2, [&](Extent H) {
             return total(3, [&](Extent D) {
               const auto score = [&](Extent T) {
-                return std::exp(0.001 * total(3, [&](Extent C) {
-                                  return head(S, H, C) * head(T, H, C);
-                                }));
+                return std::exp(0.001 *
+                                total(3, [&](Extent C) { return head(S, H, C) * head(T, H, C); }));
               };
-              return wos(A, H, D) *
-                     total(4, [&](Extent T) { return score(T) * head(T, H, D); }) /
+              return wos(A, H, D) * total(4, [&](Extent T) { return score(T) * head(T, H, D); }) /
                      total(4, score);
             });
           });
@@ -564,15 +545,10 @@ void program_cases(const Visit& visit) {
   visit("covariance", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {8, 3});
     const auto M = let<"M">(j) = sum(i)(X(i, j) / 8.0);
-    t.expect(let<"C">(j, k) = sum(i)((X(i, j) - M(j)) * (X(i, k) - M(k))),
-             [&](Extent J, Extent K) {
-               const auto mean = [&](Extent R) {
-                 return total(8, [&](Extent I) { return xs(I, R) / 8; });
-               };
-               return total(8, [&](Extent I) {
-                 return (xs(I, J) - mean(J)) * (xs(I, K) - mean(K));
-               });
-             });
+    t.expect(let<"C">(j, k) = sum(i)((X(i, j) - M(j)) * (X(i, k) - M(k))), [&](Extent J, Extent K) {
+      const auto mean = [&](Extent R) { return total(8, [&](Extent I) { return xs(I, R) / 8; }); };
+      return total(8, [&](Extent I) { return (xs(I, J) - mean(J)) * (xs(I, K) - mean(K)); });
+    });
   });
   visit("rank 6", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {2, 3, 2, 2, 3, 2});

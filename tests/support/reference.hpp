@@ -329,8 +329,8 @@ inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::
   Tensor result;
   result.bound = v.bound;
   const Kind first = tensors.at(detail::at(v.operands.at(0).vertex)).kind;
-  result.exact = detail::keeps_whole(v.op.join.view(), is_complex(first)) &&
-                 v.op.aggregate != "log_sum_exp";
+  result.exact =
+      detail::keeps_whole(v.op.join.view(), is_complex(first)) && v.op.aggregate != "log_sum_exp";
   std::vector<Extent> index(v.extents.size(), 0);
   Kind joined = Kind::float64;
   do {

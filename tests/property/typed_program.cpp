@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "property/typed_run.hpp"
+
+TEST_CASE("typed programs on all ranks: program") { property::program_cases(property::RunCase{}); }
