@@ -28,11 +28,15 @@ function(eindecomp_find_libraries out)
 endfunction()
 
 # eindecomp_add_programs(KIND target...): every .cpp of this folder is a program of its own, its
-# CMake target being eindecomp_<KIND>_<name>, linked to the library and the targets named.
+# CMake target being eindecomp_<KIND>_<name>, linked to the library and the targets named. One that
+# has been declared before, with libraries of its own, is left as it is.
 function(eindecomp_add_programs kind)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
+    if(TARGET eindecomp_${kind}_${name})
+      continue()
+    endif()
     add_executable(eindecomp_${kind}_${name} ${source})
     set_target_properties(eindecomp_${kind}_${name} PROPERTIES OUTPUT_NAME ${name})
     target_link_libraries(eindecomp_${kind}_${name} PRIVATE ${ARGN} eindecomp_warnings)

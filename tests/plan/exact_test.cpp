@@ -96,13 +96,18 @@ TEST_CASE("exact equals brute force on random programs, with any budget bounds i
     odd += !std::has_single_bit(static_cast<unsigned>(p));
 
     ExactOptions small;
-    small.max_states = 1 << draw(random, 0, 4);
+    if (draw(random, 0, 1) == 0) {
+      small.max_states = 1 << draw(random, 0, 4);
+    } else {
+      small.max_work = draw(random, 0, 2000);
+    }
     const ExactResult near = exact(graph, p, small);
     REQUIRE(near.lower_bound <= least);
     REQUIRE(near.cost >= least);
     REQUIRE(near.cost <= linear);
     REQUIRE(near.gap() == near.cost - near.lower_bound);
     REQUIRE(total(graph, near.partitions) == near.cost);
+    REQUIRE(near.lower_bound >= 0);
     split += !near.optimal();
     above += near.cost > least;
   }

@@ -204,20 +204,29 @@ class StatementElimination {
     }
 
     // Back at the first point. A place is linear in the point, so those of rows and columns add up.
+    // Several columns are held at a time: a row then comes into the cache once for all of them.
+    constexpr std::size_t most = 16;
     std::vector<std::size_t> column_point(m_shape.size(), 0);
-    MinTree costs(last.costs().size());
+    std::vector<MinTree> costs(std::min(most, columns.count()), MinTree(last.costs().size()));
+    std::vector<std::size_t> column_place(costs.size());
     std::vector<std::size_t> best(rows.count(), 0);  // the last column's is a good guess
     for (const std::vector<std::size_t>& group : groups) {
-      for (std::size_t column = 0; column < columns.count(); ++column) {
-        last.move(point);
-        costs.set(last.costs());
-        const std::size_t column_place = all.place(column_point);
-        for (std::size_t row : group) {
-          result.values[row_place[row] + column_place] =
-              LeastSum(trees[row], costs, best[row]).value();
+      for (std::size_t done = 0; done < columns.count();) {
+        const std::size_t held = std::min(most, columns.count() - done);
+        for (std::size_t n = 0; n < held; ++n) {
+          last.move(point);
+          costs[n].set(last.costs());
+          column_place[n] = all.place(column_point);
+          columns.advance(point);
+          columns.advance(column_point);
         }
-        columns.advance(point);
-        columns.advance(column_point);
+        for (std::size_t row : group) {
+          for (std::size_t n = 0; n < held; ++n) {
+            result.values[row_place[row] + column_place[n]] =
+                LeastSum(trees[row], costs[n], best[row]).value();
+          }
+        }
+        done += held;
       }
       shared.advance(point);
     }

@@ -27,8 +27,9 @@ struct ExactOptions {
   /// The states of one table: an elimination that leaves more is split in two, which only bounds
   /// the cost from below.
   double max_states = 1 << 24;
-  /// The additions of one elimination, likewise.
-  double max_work = 0x1p38;
+  /// The additions of all different eliminations together, roughly; what is left when they are
+  /// spent is split likewise.
+  double max_work = 0x1p35;
 };
 
 namespace detail {
@@ -286,8 +287,9 @@ class ExactSearch {
     const StatementElimination elimination(m_shapes.of(v), own, std::move(terms), std::move(shape));
     // A single factor cannot be split.
     const bool affordable =
-        size <= m_options.max_states && elimination.work() <= m_options.max_work;
+        size <= m_options.max_states && m_work + elimination.work() <= m_options.max_work;
     if (!affordable && factors.size() > 1) return -1;
+    m_work += elimination.work();
     CostTable made = elimination.run();
     m_tables.push_back(std::move(made));
     return static_cast<int>(m_tables.size()) - 1;
@@ -380,6 +382,7 @@ class ExactSearch {
   std::vector<int> m_chosen;  // per choice: the state
   std::vector<int> m_state;   // per vertex
   Extent m_bound = 0;
+  double m_work = 0;  // spent
   double m_edge_entries = 0;
   bool m_complete = true;
 };
