@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The strategy `k_cut`: SoyBean's tilings, one cut into halves after another.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/k_cut_search.hpp"
+#include "eindecomp/plan/k_cut_tiles.hpp"
+#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/placement.hpp"
+
+namespace eindecomp {
+
+struct KCutOptions {
+  /// Results that take an input's place: the pair has one tiling.
+  std::vector<InPlace> in_place = {};
+  /// How many one-cuts of one statement are solved, all cuts together, to see which of equally
+  /// good cuts leaves the better ones to come. Every cut is solved once whatever this says.
+  std::size_t budget = 4096;
+  /// The states of one table of a one-cut; beyond, the cut is only near the least.
+  std::size_t max_states = std::size_t{1} << 20;
+};
+
+/// Some cuts in the order made: the first divides all workers into two groups, on the slowest link.
+struct KCutResult {
+  std::vector<Cut> cuts;
+  bool optimal = true;  ///< every cut moves the fewest words that a cut of its tiles can
+
+  /// c_k: the words of all cuts, Σ 2^{k−i} δ_i with δ_k the first; a cut is made in every group
+  /// that those before it have left.
+  [[nodiscard]] constexpr Extent words() const {
+    Extent sum = 0;
+    for (std::size_t n = cuts.size(); n-- > 0;) {
+      sum = detail::add_words(cuts[n].words, detail::multiply_words(2, sum));
+    }
+    return sum;
+  }
+};
+
+/// The cut of a program's tiles into two halves that converts the fewest words (SoyBean, section
+/// 4.2), found by eliminating tensor after tensor.
+[[nodiscard]] constexpr Cut one_cut(const EinGraph& graph, const Tiles& tiles,
+                                    const KCutOptions& options = {}) {
+  return detail::OneCutSearch(graph, tiles, options.in_place, options.max_states).cuts(1).front();
+}
+
+namespace detail {
+
+/// Cuts tiles again and again, among equally good cuts the one that leaves the least to come.
+class KCutSearch {
+ public:
+  constexpr KCutSearch(const EinGraph& graph, const KCutOptions& options)
+      : m_graph(graph), m_options(options) {}
+
+  /// \param allowed  how many one-cuts may be solved; at least one per cut are.
+  [[nodiscard]] constexpr KCutResult run(const Tiles& tiles, int cuts, std::size_t allowed) const {
+    KCutResult best;
+    if (cuts == 0) return best;
+    OneCutSearch search(m_graph, tiles, m_options.in_place, m_options.max_states);
+    const auto rest = static_cast<std::size_t>(cuts - 1);
+    const std::size_t left = allowed > 0 ? allowed - 1 : 0;
+    const std::size_t tries = rest == 0 ? 1 : std::max<std::size_t>(1, left / rest);
+    const std::vector<Cut> found = search.cuts(tries);
+    for (const Cut& cut : found) {
+      KCutResult later = run(cut_tiles(tiles, cut), cuts - 1, left / found.size());
+      later.cuts.insert(later.cuts.begin(), cut);
+      later.optimal = later.optimal && cut.words == search.lower_bound();
+      if (best.cuts.empty() || later.words() < best.words()) best = std::move(later);
+      // Where nothing is left to convert there is nothing to gain.
+      if (best.words() == best.cuts.front().words) break;
+    }
+    return best;
+  }
+
+ private:
+  const EinGraph& m_graph;
+  const KCutOptions& m_options;
+};
+
+}  // namespace detail
+
+/// Cuts a program k times in half, each time at the least cost of that cut, for 2^k workers
+/// (SoyBean, section 4.3). Extents that are odd are not cut, nor labels marked uncut.
+/// \throws Error if k is negative.
+[[nodiscard]] constexpr KCutResult k_cuts(
+    const EinGraph& graph, int k, const KCutOptions& options = {},
+    const std::source_location& where = std::source_location::current()) {
+  if (k < 0) {
+    detail::fail("a program is to be cut " + detail::to_text(k) +
+                     " times (2^k workers are at least one); give k >= 0",
+                 where);
+  }
+  std::size_t statements = 1;
+  for (const Vertex& v : graph.vertices) statements += v.is_input() ? 0U : 1U;
+  return detail::KCutSearch(graph, options)
+      .run(whole_tiles(graph), k, std::max<std::size_t>(1, options.budget / statements));
+}
+
+/// Which cuts divide each label of each statement, outermost first; axes of the mesh of 2^k
+/// workers. Where a cut left a statement whole though its extents let it have more parts of uneven
+/// size, the label that costs least under the paper's model takes it: no strategy leaves workers
+/// without work that can have some.
+[[nodiscard]] constexpr std::vector<AxisLists> axes_of_cuts(const EinGraph& graph,
+                                                            std::span<const Cut> cuts) {
+  std::vector<AxisLists> calls(graph.vertices.size());
+  Partitions partitions(graph.vertices.size());
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (graph[v].is_input()) continue;
+    const auto at = static_cast<std::size_t>(v);
+    PartitionVector& d = partitions[at];
+    d.assign(graph[v].labels.size(), 1);
+    calls[at].resize(d.size());
+    std::vector<int> idle;
+    const auto divide = [&](std::size_t label, int axis) {
+      d[label] *= 2;
+      calls[at][label].push_back(axis);
+    };
+    for (std::size_t n = 0; n < cuts.size(); ++n) {
+      const int label = cuts[n].labels[at];
+      if (label == undivided) {
+        idle.push_back(static_cast<int>(n));
+      } else {
+        divide(static_cast<std::size_t>(label), static_cast<int>(n));
+      }
+    }
+    const std::vector<Extent> limits = part_limits(graph, v);
+    for (int axis : idle) {
+      std::size_t best = d.size();
+      Extent least = unaffordable;
+      for (std::size_t l = 0; l < d.size(); ++l) {
+        if (2 * d[l] > limits[l]) continue;
+        d[l] *= 2;
+        const Extent cost = statement_cost(graph, v, partitions).total();
+        d[l] /= 2;
+        if (best < d.size() && cost >= least) continue;
+        best = l;
+        least = cost;
+      }
+      if (best == d.size()) break;
+      divide(best, axis);
+    }
+  }
+  return calls;
+}
+
+/// The partition vectors that some cuts come to, whatever their order (SoyBean's flattening).
+[[nodiscard]] constexpr Partitions flatten(const EinGraph& graph, std::span<const Cut> cuts) {
+  const Mesh mesh{std::vector<int>(cuts.size(), 2)};
+  Partitions partitions;
+  for (const AxisLists& lists : axes_of_cuts(graph, cuts)) {
+    partitions.push_back(parts_of(mesh, lists));
+  }
+  return partitions;
+}
+
+/// The strategy `k_cut` for p = 2^k workers. \throws Error unless p is a power of two.
+[[nodiscard]] constexpr Partitions k_cut(
+    const EinGraph& graph, int p, const KCutOptions& options = {},
+    const std::source_location& where = std::source_location::current()) {
+  if (p < 1 || !std::has_single_bit(static_cast<unsigned>(p))) {
+    detail::fail("k_cut for " + detail::to_text(p) +
+                     " workers (every cut doubles their number); give a power of two",
+                 where);
+  }
+  const int k = std::countr_zero(static_cast<unsigned>(p));
+  return flatten(graph, k_cuts(graph, k, options, where).cuts);
+}
+
+/// What one step of training a network of fully connected layers moves by SoyBean's closed form
+/// (section 2.2), in the unit that its sizes are given in: words or bytes.
+struct ClosedForm {
+  std::int64_t data = 0;    ///< data parallelism on all workers
+  std::int64_t model = 0;   ///< model parallelism on all workers
+  std::int64_t hybrid = 0;  ///< data parallelism among the groups, model parallelism within
+};
+
+/// SoyBean's closed form for data, model and hybrid parallelism.
+/// \param parameters   size of all weights
+/// \param activations  size of all layers' activations for the whole batch
+/// \param groups       divides workers
+/// \throws Error if a number is not positive or groups does not divide workers.
+[[nodiscard]] constexpr ClosedForm soybean_closed_form(
+    std::int64_t parameters, std::int64_t activations, int workers, int groups,
+    const std::source_location& where = std::source_location::current()) {
+  if (parameters < 1 || activations < 1 || workers < 1 || groups < 1 || workers % groups != 0) {
+    detail::fail("the closed form for " + detail::to_text(workers) + " workers in " +
+                     detail::to_text(groups) + " groups, with parameters of " +
+                     detail::to_text(parameters) + " and activations of " +
+                     detail::to_text(activations) +
+                     " (all are positive, and groups of one size share the workers); give groups "
+                     "that divide the workers",
+                 where);
+  }
+  using detail::add_words;
+  using detail::multiply_words;
+  // Gradients are collected and new parameters sent back, or activations and their gradients.
+  return {multiply_words(parameters, 2 * static_cast<std::int64_t>(workers)),
+          multiply_words(activations, 2 * static_cast<std::int64_t>(workers)),
+          // Every group has its share of the batch: groups · (activations/groups) · size · 2.
+          add_words(multiply_words(parameters, 2 * static_cast<std::int64_t>(groups)),
+                    multiply_words(activations, 2 * static_cast<std::int64_t>(workers / groups)))};
+}
+
+}  // namespace eindecomp

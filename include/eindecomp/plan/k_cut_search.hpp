@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The least one-cut of a program, by eliminating tensor after tensor.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/k_cut_tiles.hpp"
+
+namespace eindecomp::detail {
+
+/// Minimises one cut's words over all tensors' tilings. A graph input that nothing replaces is
+/// replicated: it can be that for nothing, and no tiling serves a reader better.
+class OneCutSearch {
+ public:
+  constexpr OneCutSearch(const EinGraph& graph, const Tiles& tiles,
+                         std::span<const InPlace> in_place, std::size_t max_states)
+      : m_rules(graph, tiles), m_max_states(max_states), m_variable(graph.vertices.size()) {
+    std::vector<bool> free(graph.vertices.size());
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      m_variable[static_cast<std::size_t>(v)] = v;
+      free[static_cast<std::size_t>(v)] = !graph[v].is_input();
+    }
+    for (const InPlace& pair : in_place) {
+      m_variable[static_cast<std::size_t>(pair.input)] = pair.result;
+    }
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      std::vector<int> tilings{replicated};
+      if (free[static_cast<std::size_t>(v)]) tilings = m_rules.tilings(v);
+      m_tilings.push_back(std::move(tilings));
+    }
+    for (const InPlace& pair : in_place) {  // what neither may be tiled along, both may not
+      const std::vector<int> allowed = m_rules.tilings(pair.input);
+      std::erase_if(m_tilings[static_cast<std::size_t>(pair.result)], [&](int tiling) {
+        return std::ranges::find(allowed, tiling) == allowed.end();
+      });
+    }
+    m_touching.resize(graph.vertices.size());
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      if (!graph[v].is_input()) add(statement_table(graph, v));
+    }
+    eliminate_all();
+    m_chosen.assign(graph.vertices.size(), 0);
+  }
+  OneCutSearch(const OneCutSearch&) = delete;
+  OneCutSearch& operator=(const OneCutSearch&) = delete;
+
+  /// No cut moves fewer words.
+  [[nodiscard]] constexpr Extent lower_bound() const { return m_bound; }
+
+  /// Up to so many cuts of the least words, different in their tilings; at least one. Where tables
+  /// had to be split the cuts may move more than lower_bound().
+  [[nodiscard]] constexpr std::vector<Cut> cuts(std::size_t most) {
+    std::vector<Cut> found;
+    choose(m_steps.size(), most, found);
+    return found;
+  }
+
+ private:
+  /// A cost that depends on some tensors' tilings, the last one's fastest.
+  struct Table {
+    std::vector<int> scope;
+    std::vector<Extent> values;
+    bool gone = false;
+  };
+  struct Step {
+    int variable = -1;
+    std::vector<int> tables;  ///< all that depended on it
+  };
+
+  [[nodiscard]] constexpr std::size_t choices(int variable) const {
+    return m_tilings[static_cast<std::size_t>(variable)].size();
+  }
+  [[nodiscard]] constexpr std::size_t size_of(std::span<const int> scope) const {
+    std::size_t size = 1;
+    for (int variable : scope) {
+      if (size > m_max_states) return size;
+      size *= choices(variable);
+    }
+    return size;
+  }
+  static constexpr void include(std::vector<int>& scope, int variable) {
+    const auto at = std::ranges::lower_bound(scope, variable);
+    if (at == scope.end() || *at != variable) scope.insert(at, variable);
+  }
+  constexpr void add(Table table) {
+    const int number = static_cast<int>(m_tables.size());
+    for (int variable : table.scope) {
+      m_touching[static_cast<std::size_t>(variable)].push_back(number);
+    }
+    m_tables.push_back(std::move(table));
+  }
+
+  [[nodiscard]] constexpr Table statement_table(const EinGraph& graph, VertexId v) const {
+    Table table;
+    std::vector<VertexId> tensors{v};
+    for (const Operand& operand : graph[v].operands) tensors.push_back(operand.vertex);
+    for (VertexId tensor : tensors) {
+      const int variable = m_variable[static_cast<std::size_t>(tensor)];
+      if (choices(variable) > 1) include(table.scope, variable);
+    }
+    std::vector<std::size_t> at(m_variable.size(), 0);
+    std::vector<int> tilings(m_variable.size(), replicated);
+    const std::vector<int> forms = m_rules.forms(v);
+    do {
+      for (VertexId tensor : tensors) {
+        const auto variable =
+            static_cast<std::size_t>(m_variable[static_cast<std::size_t>(tensor)]);
+        tilings[static_cast<std::size_t>(tensor)] = m_tilings[variable][at[variable]];
+      }
+      table.values.push_back(m_rules.form(v, tilings, forms).words);
+    } while (advance(table.scope, at));
+    return table;
+  }
+
+  /// The next point of a scope, or false after the last; then it is at the first again.
+  constexpr bool advance(std::span<const int> scope, std::vector<std::size_t>& at) const {
+    for (std::size_t n = scope.size(); n-- > 0;) {
+      std::size_t& choice = at[static_cast<std::size_t>(scope[n])];
+      if (++choice < choices(scope[n])) return true;
+      choice = 0;
+    }
+    return false;
+  }
+  [[nodiscard]] constexpr Extent value(const Table& table,
+                                       const std::vector<std::size_t>& at) const {
+    std::size_t place = 0;
+    for (int variable : table.scope) {
+      place = place * choices(variable) + at[static_cast<std::size_t>(variable)];
+    }
+    return table.values[place];
+  }
+
+  [[nodiscard]] constexpr std::vector<int> live_tables(int variable) const {
+    std::vector<int> found;
+    for (int number : m_touching[static_cast<std::size_t>(variable)]) {
+      if (!m_tables[static_cast<std::size_t>(number)].gone) found.push_back(number);
+    }
+    return found;
+  }
+  [[nodiscard]] constexpr std::vector<int> joint_scope(std::span<const int> tables) const {
+    std::vector<int> scope;
+    for (int number : tables) {
+      for (int variable : m_tables[static_cast<std::size_t>(number)].scope) {
+        include(scope, variable);
+      }
+    }
+    return scope;
+  }
+
+  /// Always the variable that leaves the smallest table, of equal ones the first.
+  constexpr void eliminate_all() {
+    for (const Table& table : m_tables) {  // statements with nothing to choose
+      if (table.scope.empty()) m_bound = add_words(m_bound, table.values[0]);
+    }
+    constexpr std::size_t done = std::numeric_limits<std::size_t>::max();
+    std::vector<std::size_t> size(m_tilings.size(), done);
+    std::size_t left = 0;
+    for (std::size_t v = 0; v < size.size(); ++v) {
+      if (m_touching[v].empty()) continue;
+      size[v] = size_of(joint_scope(live_tables(static_cast<int>(v))));
+      ++left;
+    }
+    for (; left > 0; --left) {
+      const auto next = static_cast<std::size_t>(std::ranges::min_element(size) - size.begin());
+      const int variable = static_cast<int>(next);
+      const std::vector<int> tables = live_tables(variable);
+      const std::vector<int> neighbours = joint_scope(tables);
+      m_steps.push_back({variable, tables});
+      for (const std::vector<int>& group : affordable(tables)) remove(variable, group);
+      size[next] = done;
+      for (int other : neighbours) {
+        std::size_t& known = size[static_cast<std::size_t>(other)];
+        if (known != done) known = size_of(joint_scope(live_tables(other)));
+      }
+    }
+  }
+
+  /// Shares tables out to groups whose sum has a table of affordable size: one, unless the program
+  /// is too entangled. Minimising each by itself only bounds the cost from below.
+  [[nodiscard]] constexpr std::vector<std::vector<int>> affordable(
+      const std::vector<int>& tables) const {
+    std::vector<std::vector<int>> groups;
+    for (int number : tables) {
+      bool fits = false;
+      for (std::vector<int>& group : groups) {
+        group.push_back(number);
+        fits = size_of(joint_scope(group)) <= m_max_states;
+        if (fits) break;
+        group.pop_back();
+      }
+      if (!fits) groups.push_back({number});
+    }
+    return groups;
+  }
+
+  /// Replaces some tables by their sum's minimum over a variable.
+  constexpr void remove(int variable, const std::vector<int>& tables) {
+    Table table;
+    table.scope = joint_scope(tables);
+    std::erase(table.scope, variable);
+    std::vector<std::size_t> at(m_tilings.size(), 0);
+    do {
+      table.values.push_back(least(variable, tables, at));
+    } while (advance(table.scope, at));
+    for (int number : tables) m_tables[static_cast<std::size_t>(number)].gone = true;
+    if (table.scope.empty()) {
+      m_bound = add_words(m_bound, table.values[0]);
+    } else {
+      add(std::move(table));
+    }
+  }
+  [[nodiscard]] constexpr Extent sum_of(const std::vector<int>& tables,
+                                        const std::vector<std::size_t>& at) const {
+    Extent sum = 0;
+    for (int number : tables) {
+      sum = add_words(sum, value(m_tables[static_cast<std::size_t>(number)], at));
+    }
+    return sum;
+  }
+  [[nodiscard]] constexpr Extent least(int variable, const std::vector<int>& tables,
+                                       std::vector<std::size_t>& at) const {
+    Extent best = unaffordable;
+    std::size_t& choice = at[static_cast<std::size_t>(variable)];
+    for (choice = 0; choice < choices(variable); ++choice)
+      best = std::min(best, sum_of(tables, at));
+    choice = 0;
+    return best;
+  }
+
+  /// Back from the last elimination: every choice that attains the minimum.
+  constexpr void choose(std::size_t step, std::size_t most, std::vector<Cut>& found) {
+    if (step == 0) {
+      std::vector<int> tilings;
+      for (int variable : m_variable) {
+        const auto v = static_cast<std::size_t>(variable);
+        tilings.push_back(m_tilings[v][m_chosen[v]]);
+      }
+      found.push_back(m_rules.cut(std::move(tilings)));
+      return;
+    }
+    const Step& next = m_steps[step - 1];
+    const Extent best = least(next.variable, next.tables, m_chosen);
+    std::size_t& choice = m_chosen[static_cast<std::size_t>(next.variable)];
+    for (std::size_t c = 0; c < choices(next.variable) && found.size() < most; ++c) {
+      choice = c;
+      if (sum_of(next.tables, m_chosen) == best) choose(step - 1, most, found);
+    }
+    choice = 0;
+  }
+
+  CutRules m_rules;
+  std::size_t m_max_states;
+  std::vector<int> m_variable;              // per tensor
+  std::vector<std::vector<int>> m_tilings;  // per variable
+  std::vector<Table> m_tables;
+  std::vector<std::vector<int>> m_touching;  // per variable: tables
+  std::vector<Step> m_steps;
+  std::vector<std::size_t> m_chosen;
+  Extent m_bound = 0;
+};
+
+}  // namespace eindecomp::detail

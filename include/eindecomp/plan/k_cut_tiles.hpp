@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// SoyBean's tilings: one cut of a program into two halves, and what it costs.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/cost.hpp"
+
+namespace eindecomp {
+
+/// A tensor that every half holds whole, SoyBean's r.
+inline constexpr int replicated = -1;
+/// A statement that no cut divides: every label of it is odd or must not be cut.
+inline constexpr int undivided = -1;
+
+/// One cut of a program into two halves.
+struct Cut {
+  std::vector<int> tilings;  ///< per tensor: the dimension cut in half, or `replicated`
+  /// Per statement: the position in L of the label cut in half, or `undivided`, as of inputs.
+  std::vector<int> labels;
+  Extent words = 0;  ///< δ: words converted, over both halves
+};
+
+/// What a worker is left with after some cuts: the extents of its tiles and of its kernel calls.
+struct Tiles {
+  std::vector<std::vector<Extent>> tensors;  ///< per vertex, per dimension
+  std::vector<std::vector<Extent>> calls;    ///< per vertex, per label of L; empty for inputs
+  constexpr bool operator==(const Tiles&) const = default;
+};
+
+/// The tiles before any cut.
+[[nodiscard]] constexpr Tiles whole_tiles(const EinGraph& graph) {
+  Tiles tiles;
+  for (const Vertex& v : graph.vertices) {
+    tiles.tensors.push_back(v.bound);
+    tiles.calls.push_back(v.extents);
+  }
+  return tiles;
+}
+
+/// The tiles after one more cut, which only divides even extents.
+[[nodiscard]] constexpr Tiles cut_tiles(Tiles tiles, const Cut& cut) {
+  for (std::size_t v = 0; v < tiles.tensors.size(); ++v) {
+    if (cut.tilings[v] != replicated) {
+      tiles.tensors[v][static_cast<std::size_t>(cut.tilings[v])] /= 2;
+    }
+    if (cut.labels[v] != undivided) tiles.calls[v][static_cast<std::size_t>(cut.labels[v])] /= 2;
+  }
+  return tiles;
+}
+
+/// A result that takes the place of an input, as a weight's next value does: both have one tiling.
+struct InPlace {
+  VertexId input = -1;
+  VertexId result = -1;
+};
+
+namespace detail {
+
+/// Words, over both halves, to bring a tensor of n words from one tiling to another.
+[[nodiscard]] constexpr Extent conversion(Extent n, int from, int to) {
+  if (from == to || from == replicated) return 0;
+  return to == replicated ? n : n / 2;
+}
+
+/// What a program allows one cut to do, and what that costs.
+class CutRules {
+ public:
+  constexpr CutRules(const EinGraph& graph, const Tiles& tiles) : m_graph(&graph), m_tiles(&tiles) {
+    // A dimension that any statement gives an uncut label is not tiled.
+    for (const Vertex& v : graph.vertices) {
+      m_tiled.emplace_back(v.bound.size(), true);
+      m_words.push_back(
+          block_words(tiles.tensors[m_words.size()], std::vector<Extent>(v.bound.size(), 1)));
+    }
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      const Vertex& vertex = graph[v];
+      for (const Operand& operand : vertex.operands) forbid(vertex, operand.vertex, operand.labels);
+      if (!vertex.is_input()) forbid(vertex, v, vertex.output);
+    }
+  }
+
+  /// The tilings of a tensor: every dimension of even extent that may be cut, and `replicated`.
+  [[nodiscard]] constexpr std::vector<int> tilings(VertexId v) const {
+    const auto at = static_cast<std::size_t>(v);
+    std::vector<int> found;
+    for (std::size_t k = 0; k < m_tiled[at].size(); ++k) {
+      if (m_tiled[at][k] && m_tiles->tensors[at][k] % 2 == 0) found.push_back(static_cast<int>(k));
+    }
+    found.push_back(replicated);
+    return found;
+  }
+
+  /// The positions of the labels that may be cut in half: a statement's aligned forms.
+  [[nodiscard]] constexpr std::vector<int> forms(VertexId v) const {
+    const Vertex& vertex = (*m_graph)[v];
+    std::vector<int> found;
+    for (std::size_t l = 0; l < vertex.labels.size(); ++l) {
+      if (m_graph->labels[static_cast<std::size_t>(vertex.labels[l])].uncut) continue;
+      if (m_tiles->calls[static_cast<std::size_t>(v)][l] % 2 == 0) {
+        found.push_back(static_cast<int>(l));
+      }
+    }
+    return found;
+  }
+
+  /// Words to bring the operands to an aligned form and the output from it: operands that have the
+  /// label are tiled along it, others replicated; the output is tiled along it, or, where it is
+  /// aggregated, reduced. \param tilings  of all tensors
+  [[nodiscard]] constexpr Extent words(VertexId v, int label, std::span<const int> tilings) const {
+    const Vertex& vertex = (*m_graph)[v];
+    Extent sum = 0;
+    for (const Operand& operand : vertex.operands) {
+      const auto u = static_cast<std::size_t>(operand.vertex);
+      sum = add_words(sum, to_form(m_words[u], tilings[u], label, operand.labels));
+    }
+    const auto at = static_cast<std::size_t>(v);
+    const auto kept = std::ranges::find(vertex.output, label);
+    if (kept != vertex.output.end()) {
+      const int dimension = static_cast<int>(kept - vertex.output.begin());
+      return add_words(sum, conversion(m_words[at], dimension, tilings[at]));
+    }
+    return add_words(sum, multiply_words(m_words[at], tilings[at] == replicated ? 2 : 1));
+  }
+
+  /// The cheapest aligned form of a statement under some tilings: of equal ones that with the
+  /// longest label, which leaves most to the cuts to come. One that cannot be divided is computed
+  /// by both halves.
+  struct Form {
+    int label = undivided;
+    Extent words = 0;
+  };
+  [[nodiscard]] constexpr Form form(VertexId v, std::span<const int> tilings,
+                                    std::span<const int> forms) const {
+    Form best;
+    if (forms.empty()) {
+      for (const Operand& operand : (*m_graph)[v].operands) {
+        const auto u = static_cast<std::size_t>(operand.vertex);
+        best.words = add_words(best.words, conversion(m_words[u], tilings[u], replicated));
+      }
+      return best;
+    }
+    const std::vector<Extent>& extents = m_tiles->calls[static_cast<std::size_t>(v)];
+    for (int label : forms) {
+      const Extent cost = words(v, label, tilings);
+      if (best.label == undivided || cost < best.words ||
+          (cost == best.words && extents[static_cast<std::size_t>(label)] >
+                                     extents[static_cast<std::size_t>(best.label)])) {
+        best = {label, cost};
+      }
+    }
+    return best;
+  }
+
+  /// The cut with these tilings, every statement in its cheapest form.
+  [[nodiscard]] constexpr Cut cut(std::vector<int> tilings) const {
+    Cut made{std::move(tilings), std::vector<int>(m_tiled.size(), undivided), 0};
+    for (VertexId v = 0; v < m_graph->size(); ++v) {
+      if ((*m_graph)[v].is_input()) continue;
+      const Form chosen = form(v, made.tilings, forms(v));
+      made.labels[static_cast<std::size_t>(v)] = chosen.label;
+      made.words = add_words(made.words, chosen.words);
+    }
+    return made;
+  }
+
+ private:
+  constexpr void forbid(const Vertex& reader, VertexId tensor, const std::vector<int>& positions) {
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      const LabelId label = reader.labels[static_cast<std::size_t>(positions[k])];
+      if (m_graph->labels[static_cast<std::size_t>(label)].uncut) {
+        m_tiled[static_cast<std::size_t>(tensor)][k] = false;
+      }
+    }
+  }
+  /// A diagonal may be tiled along either dimension.
+  [[nodiscard]] static constexpr Extent to_form(Extent n, int tiling, int label,
+                                                std::span<const int> positions) {
+    bool has = false;
+    bool tiled = false;
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      has = has || positions[k] == label;
+      tiled = tiled || (positions[k] == label && tiling == static_cast<int>(k));
+    }
+    if (!has) return conversion(n, tiling, replicated);
+    return tiled || tiling == replicated ? 0 : n / 2;
+  }
+
+  const EinGraph* m_graph;
+  const Tiles* m_tiles;
+  std::vector<std::vector<bool>> m_tiled;
+  std::vector<Extent> m_words;  // of a tile
+};
+
+}  // namespace detail
+}  // namespace eindecomp
