@@ -32,9 +32,10 @@ struct PlacedOptions {
   /// The share of the workers, in percent, that may be left without work if the others receive
   /// fewer words by more than that share. Negative: 3 %, but at least one worker.
   double max_idle = -1;
-  /// How much is weighed before the search is content with what it has: words of single workers,
-  /// in millions.
-  std::int64_t effort = 800;
+  /// When to be content with what is found: the effort of the search on all workers, in units of
+  /// about ten milliseconds; those on fewer workers make half of it together. Programs of few
+  /// placements take what it takes to weigh all.
+  std::int64_t effort = 250;
 };
 
 /// The fewest workers that a plan for p may use.
@@ -64,7 +65,7 @@ class PlacedOnMesh {
         m_where(where),
         m_model(graph, make_mesh(workers), layouts),
         m_search(m_model),
-        m_budget(std::max<std::int64_t>(effort * 1'000'000 / workers, 1000)) {}
+        m_budget(effort * 1'000'000) {}
 
   /// Weighs the placement of a labeling, if it makes enough calls, and searches on from it.
   void add(const Partitions& partitions) {
@@ -91,16 +92,18 @@ class PlacedOnMesh {
               [](const PlacedState& a, const PlacedState& b) { return a.score < b.score; });
     // The worst of many are not worth the time.
     if (m_starts.size() > most_starts) m_starts.resize(most_starts);
-    for (PlacedState& start : m_starts) {
-      m_search.improve(start, m_budget / static_cast<std::int64_t>(m_starts.size()));
-      offer(start);
+    std::int64_t left = m_budget;
+    for (std::size_t i = 0; i < m_starts.size(); ++i) {
+      const std::int64_t before = m_model.spent();
+      m_search.improve(m_starts[i], i + 1 == m_starts.size() ? left : left / 2);
+      left = std::max<std::int64_t>(left - (m_model.spent() - before), 0);
+      offer(m_starts[i]);
     }
     m_starts.clear();
     return m_best;
   }
 
   [[nodiscard]] PlacedModel& model() { return m_model; }
-  [[nodiscard]] std::int64_t left() const { return m_search.left(); }
 
  private:
   /// Whether every statement makes as many calls as it can, not only the first of each class.
@@ -175,9 +178,13 @@ class PlacedOnMesh {
 
   // Fewer workers, where their words might be fewer by more than the share of the others.
   const Extent of_all = best.words.busiest;
-  for (int workers : detail::worker_counts(all.model(), fewest_workers(p, options.max_idle))) {
+  const std::vector<int> counts =
+      detail::worker_counts(all.model(), fewest_workers(p, options.max_idle));
+  const std::int64_t effort =
+      options.effort / 2 / std::max<std::int64_t>(static_cast<std::int64_t>(counts.size()), 1);
+  for (int workers : counts) {
     if (!detail::layouts_fit(graph, workers, layouts)) continue;
-    detail::PlacedOnMesh fewer(graph, workers, layouts, options.effort / 2, where);
+    detail::PlacedOnMesh fewer(graph, workers, layouts, effort, where);
     for (const Partitions& partitions : detail::starts(fewer.model())) fewer.add(partitions);
     std::optional<detail::PlacedPlan> found = fewer.find();
     if (!found || found->words >= best.words) continue;

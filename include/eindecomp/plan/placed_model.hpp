@@ -217,6 +217,9 @@ class PlacedModel {
   [[nodiscard]] const std::vector<TensorGroup>& groups() const { return m_groups; }
   [[nodiscard]] int group_of(VertexId v) const { return m_group_of[static_cast<std::size_t>(v)]; }
 
+  /// The effort of all counts so far, see WordCounter.
+  [[nodiscard]] std::int64_t spent() const { return m_counter.spent(); }
+
   [[nodiscard]] const Vertex& statement(const StatementClass& c) const {
     return (*m_graph)[c.first];
   }

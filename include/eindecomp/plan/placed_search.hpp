@@ -57,18 +57,15 @@ class PlacedSearch {
     return state;
   }
 
-  /// What the last search left of its budget.
-  [[nodiscard]] std::int64_t left() const { return m_budget; }
-
-  /// Improves a state until no single change does, or so many layouts have been weighed.
+  /// Improves a state until no single change does, or so much effort (WordCounter::spent) is made.
   void improve(PlacedState& state, std::int64_t budget) {
-    m_budget = budget;
+    m_limit = m_model.spent() + budget;
     for (std::size_t t = 0; t < m_model.groups().size(); ++t) store_better(state, t);
     std::vector<bool> due(m_model.classes().size(), true);
     bool changed = true;
-    while (changed && m_budget > 0) {
+    while (changed && !spent()) {
       changed = false;
-      for (std::size_t c = 0; c < due.size() && m_budget > 0; ++c) {
+      for (std::size_t c = 0; c < due.size() && !spent(); ++c) {
         if (!due[c]) continue;
         due[c] = false;
         if (!improve_class(state, c)) continue;
@@ -86,6 +83,8 @@ class PlacedSearch {
 
  private:
   static constexpr std::size_t most_vectors = 48;
+
+  [[nodiscard]] bool spent() const { return m_model.spent() >= m_limit; }
 
   // --- Where a tensor is stored ---
 
@@ -184,7 +183,6 @@ class PlacedSearch {
     bool any = false;
     bool same = false;
     for (const AxisCuts& cuts : m_layouts) {
-      --m_budget;
       const bool uniform = m_model.count(t, cuts, calls, m_counted);
       WordSum sum;
       if (uniform) {
@@ -234,7 +232,7 @@ class PlacedSearch {
     const CutList list = m_calls;
     bool better = false;
     for (const AxisCuts& calls : list) {
-      if (m_budget <= 0) break;
+      if (spent()) break;
       if (calls != state.calls[c] && move(state, c, calls)) better = true;
     }
     return better;
@@ -488,7 +486,7 @@ class PlacedSearch {
 
   PlacedModel& m_model;
   std::vector<std::optional<VectorList>> m_vectors;  ///< per class
-  std::int64_t m_budget = 0;
+  std::int64_t m_limit = 0;
 
   // Kept between uses to spare allocations.
   CutList m_layouts, m_views, m_calls;
