@@ -315,6 +315,29 @@ TEST_CASE("the order of cuts does not change the tiles, and they make partition 
   }
 }
 
+TEST_CASE("the first cut is the first axis of the mesh") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const EinGraph graph = seed % 2 == 0 ? random_graph(random, false) : even_graph(random, 8, 4);
+    const std::vector<Cut> cuts = k_cuts(graph, 3).cuts;
+    const Placement placement = place_cuts(graph, cuts);
+    CHECK_NOTHROW(check_placement(graph, placement));
+    CHECK(placement.mesh == make_mesh(8));
+    const Partitions partitions = flatten(graph, cuts);
+    for (std::size_t v = 0; v < partitions.size(); ++v) {
+      CHECK(parts_of(placement.mesh, placement.calls[v]) == partitions[v]);
+      const int label = cuts[0].labels[v];
+      if (label != undivided) {
+        CHECK(placement.calls[v][static_cast<std::size_t>(label)].front() == 0);
+      }
+    }
+  }
+  const EinGraph graph = matmul(8, 8, 8);
+  const Placement given = place_cuts(graph, k_cuts(graph, 2).cuts, {.inputs = {{0, {1, 4}}}});
+  CHECK(parts_of(given.mesh, given.stored[0]) == PartitionVector{1, 4});
+}
+
 TEST_CASE("where extents are odd statements are cut unevenly rather than not at all") {
   const Partitions partitions = k_cut(matmul(7, 7, 7), 8);
   CHECK(kernel_calls(partitions.back()) == 8);

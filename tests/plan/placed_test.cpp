@@ -113,7 +113,7 @@ TEST_CASE("no strategy moves fewer words than placed") {
     CHECK_NOTHROW(check_placement(plan.graph, plan.placement));
     const auto least = words(plan);
     for (const Strategy& other : strategies) {
-      if (other.name == "placed" || other.name == "by_hand" || other.name == "data_parallel") {
+      if (other.name == "placed" || other.name == "by_hand" || other.by_role) {
         continue;
       }
       if (!other.any_p && !std::has_single_bit(static_cast<unsigned>(p))) continue;

@@ -78,10 +78,12 @@ auto on_host(const View& view) {
   return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
 }
 
-/// Strategies that need nothing by hand.
+/// Strategies that need nothing by hand and no roles but batch.
 inline std::vector<std::string> automatic_strategies() {
   std::vector<std::string> names;
   for (const ein::Strategy& strategy : ein::strategies) {
+    // The programs have a label of the role batch, and no other roles.
+    if (strategy.by_role && strategy.name != "data_parallel") continue;
     if (strategy.name != "by_hand") names.emplace_back(strategy.name);
   }
   return names;

@@ -27,7 +27,7 @@ TEST_CASE("every strategy that applies is planned") {
     std::vector<std::string> found;
     for (const Strategy& strategy : strategies) {
       if (workers == 3 && !strategy.any_p) continue;
-      if (strategy.name == "data_parallel" && !role) continue;
+      if (strategy.by_role && !(role && strategy.name == "data_parallel")) continue;
       if (strategy.name == "by_hand" && !by_hand) continue;
       found.emplace_back(strategy.name);
     }

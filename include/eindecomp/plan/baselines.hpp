@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The strategies that plans are compared with: `square` and `data_parallel`.
+/// The strategies that plans are compared with: `square`, and those that go by labels' roles.
 #pragma once
 
 #include <algorithm>
@@ -97,24 +97,33 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
   return partitions;
 }
 
-/// Data parallelism: every statement is cut along its labels whose role is "batch", as finely as
-/// their extents allow, also where that leaves workers idle. A statement without such a label
-/// takes the vector that costs it least, given its producers'.
-///
-/// \throws Error if no label of the graph has the role.
-[[nodiscard]] constexpr Partitions data_parallel(
-    const EinGraph& graph, int p,
-    const std::source_location& where = std::source_location::current()) {
-  constexpr std::string_view role = "batch";
-  if (std::ranges::none_of(graph.labels, [=](const LabelInfo& l) { return l.role == role; })) {
-    Text names;
-    for (const LabelInfo& label : graph.labels) names += (names.empty() ? "" : ", ") + label.name;
-    detail::fail(
-        "the strategy data_parallel has nothing to cut (no label of the program has the "
-        "role 'batch'; its labels are " +
-            names + "); give one of them that role, or choose another strategy",
-        where);
-  }
+namespace detail {
+
+/// Cut the labels of a role into so many parts.
+struct RoleParts {
+  std::string_view role;
+  Extent parts = 1;
+};
+
+/// \throws Error, naming the labels there are, if no label of the graph has a role.
+constexpr void require_role(const EinGraph& graph, std::string_view strategy, std::string_view role,
+                            const std::source_location& where) {
+  if (std::ranges::any_of(graph.labels, [=](const LabelInfo& l) { return l.role == role; })) return;
+  Text names;
+  for (const LabelInfo& label : graph.labels) names += (names.empty() ? "" : ", ") + label.name;
+  fail("the strategy " + Text(strategy) +
+           " has nothing to cut (no label of the program has the role '" + Text(role) +
+           "'; its labels are " + names +
+           "); give one of them that role, or choose another strategy",
+       where);
+}
+
+/// Cuts every statement along its labels of some roles, those of the output before those that are
+/// aggregated. What the labels of one role cannot take, by extent or because the statement has
+/// none, goes to the next role where `overflow` says so; what is left leaves workers idle. A
+/// statement without any of the roles takes the vector that costs it least, given its producers'.
+constexpr Partitions cut_by_role(const EinGraph& graph, int p, std::span<const RoleParts> roles,
+                                 bool overflow) {
   Partitions partitions(graph.vertices.size());
   for (VertexId v = 0; v < graph.size(); ++v) {
     const Vertex& vertex = graph[v];
@@ -122,16 +131,104 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
     const std::vector<Extent> limits = part_limits(graph, v);
     PartitionVector d(vertex.labels.size(), 1);
     bool has_role = false;
-    Extent left = p;
-    for (std::size_t l = 0; l < d.size(); ++l) {
-      if (graph.labels[static_cast<std::size_t>(vertex.labels[l])].role != role) continue;
-      has_role = true;
-      left = detail::cut_further(d[l], limits[l], left);
+    Extent left = 1;
+    for (const RoleParts& wanted : roles) {
+      left = overflow ? left * wanted.parts : wanted.parts;
+      for (const bool aggregated : {false, true}) {
+        for (std::size_t l = 0; l < d.size(); ++l) {
+          const bool kept =
+              std::ranges::find(vertex.output, static_cast<int>(l)) != vertex.output.end();
+          if (kept == aggregated) continue;
+          const LabelInfo& label = graph.labels[static_cast<std::size_t>(vertex.labels[l])];
+          if (label.role != wanted.role) continue;
+          has_role = true;
+          left = cut_further(d[l], limits[l], left);
+        }
+      }
     }
-    if (!has_role) d = detail::cheapest_vector(graph, v, p, partitions);
+    if (!has_role) d = cheapest_vector(graph, v, p, partitions);
     partitions[static_cast<std::size_t>(v)] = std::move(d);
   }
   return partitions;
+}
+
+/// The same for one role, which must be there.
+constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view strategy,
+                                  std::string_view role, const std::source_location& where) {
+  require_role(graph, strategy, role, where);
+  return cut_by_role(graph, p, std::vector<RoleParts>{{role, p}}, false);
+}
+
+}  // namespace detail
+
+// All strategies by role: a statement's labels of the role are cut as finely as their extents
+// allow, those of the output first, also where that leaves workers idle. A statement without such
+// a label takes the vector that costs it least, given its producers'.
+
+/// Data parallelism: labels of the role "batch" are cut.
+/// \throws Error if no label of the graph has the role.
+[[nodiscard]] constexpr Partitions data_parallel(
+    const EinGraph& graph, int p,
+    const std::source_location& where = std::source_location::current()) {
+  return detail::cut_one_role(graph, p, "data_parallel", "batch", where);
+}
+
+/// Model parallelism: labels of the role "hidden" are cut, the dimensions of the weights.
+/// \throws Error if no label of the graph has the role.
+[[nodiscard]] constexpr Partitions model_parallel(
+    const EinGraph& graph, int p,
+    const std::source_location& where = std::source_location::current()) {
+  return detail::cut_one_role(graph, p, "model_parallel", "hidden", where);
+}
+
+/// Hybrid parallelism (SoyBean, section 2.2): data parallelism among groups of workers, model
+/// parallelism within a group. \param groups  a power of two; 0: about √p.
+/// \throws Error if no label has the role "batch", or none "hidden", or groups is no power of two
+///   that divides p.
+[[nodiscard]] constexpr Partitions hybrid(
+    const EinGraph& graph, int p, int groups = 0,
+    const std::source_location& where = std::source_location::current()) {
+  if (groups == 0) groups = 1 << (std::countr_zero(static_cast<unsigned>(p)) / 2);
+  if (groups < 1 || p % groups != 0 || !std::has_single_bit(static_cast<unsigned>(groups))) {
+    detail::fail("the strategy hybrid with " + detail::to_text(groups) + " groups of " +
+                     detail::to_text(p) +
+                     " workers (groups are a power of two and of one size); give a power of two "
+                     "up to the number of workers, or 0",
+                 where);
+  }
+  detail::require_role(graph, "hybrid", "batch", where);
+  detail::require_role(graph, "hybrid", "hidden", where);
+  const std::vector<detail::RoleParts> roles{{"batch", groups}, {"hidden", p / groups}};
+  return detail::cut_by_role(graph, p, roles, false);
+}
+
+/// Megatron's tensor parallelism for transformers: attention is cut by its labels of the role
+/// "head"; the network after it, and what heads leave, by those of the role "hidden".
+/// \throws Error if no label has the role "head", or none "hidden".
+[[nodiscard]] constexpr Partitions megatron(
+    const EinGraph& graph, int p,
+    const std::source_location& where = std::source_location::current()) {
+  detail::require_role(graph, "megatron", "head", where);
+  detail::require_role(graph, "megatron", "hidden", where);
+  const std::vector<detail::RoleParts> roles{{"head", p}, {"hidden", 1}};
+  return detail::cut_by_role(graph, p, roles, true);
+}
+
+/// Sequence parallelism: labels of the role "sequence" are cut; of a statement that has queries and
+/// keys the output's first, in the order of its labels.
+/// \throws Error if no label of the graph has the role.
+[[nodiscard]] constexpr Partitions sequence_parallel(
+    const EinGraph& graph, int p,
+    const std::source_location& where = std::source_location::current()) {
+  return detail::cut_one_role(graph, p, "sequence", "sequence", where);
+}
+
+/// Attention heads side by side: labels of the role "head" are cut, other statements as is
+/// cheapest. \throws Error if no label of the graph has the role.
+[[nodiscard]] constexpr Partitions attention_parallel(
+    const EinGraph& graph, int p,
+    const std::source_location& where = std::source_location::current()) {
+  return detail::cut_one_role(graph, p, "attention", "head", where);
 }
 
 }  // namespace eindecomp

@@ -62,9 +62,10 @@ class BasicProgram;
         where);
   }
   if (!std::is_constant_evaluated()) {
-    plan.placement = chosen.placement
-                         ? std::move(*chosen.placement)
-                         : place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
+    plan.placement = std::move(chosen.placement);
+    if (plan.placement.stored.empty()) {
+      plan.placement = place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
+    }
   }
   return plan;
 }

@@ -167,6 +167,36 @@ class KCutSearch {
   return partitions;
 }
 
+/// Where calls and tensors lie after some cuts: cut n is axis n of the mesh, the first one the
+/// slowest link. Every tensor is stored once, as place() stores it: results as their calls leave
+/// them, inputs as given, else as their first reader wants them.
+/// \throws Error if a layout does not suit its input.
+[[nodiscard]] constexpr Placement place_cuts(
+    const EinGraph& graph, std::span<const Cut> cuts, const PlaceOptions& options = {},
+    const std::source_location& where = std::source_location::current()) {
+  const Mesh mesh{std::vector<int>(cuts.size(), 2)};
+  Placement placement = place(graph, flatten(graph, cuts), mesh, options, where);
+  placement.calls = axes_of_cuts(graph, cuts);
+  std::vector<bool> decided(graph.vertices.size(), false);
+  for (const InputLayout& given : options.inputs) {
+    decided[static_cast<std::size_t>(given.input)] = true;
+  }
+  for (std::size_t v = 0; v < decided.size(); ++v) {
+    const Vertex& vertex = graph.vertices[v];
+    const AxisLists& calls = placement.calls[v];
+    for (const Operand& operand : vertex.operands) {
+      const auto u = static_cast<std::size_t>(operand.vertex);
+      if (decided[u] || !graph[operand.vertex].is_input()) continue;
+      placement.stored[u] =
+          detail::layout_after(mesh, graph[operand.vertex].bound, operand.labels, calls, true);
+      decided[u] = true;
+    }
+    if (vertex.is_input()) continue;
+    placement.stored[v] = detail::layout_after(mesh, vertex.bound, vertex.output, calls, false);
+  }
+  return placement;
+}
+
 /// The strategy `k_cut` for p = 2^k workers. \throws Error unless p is a power of two.
 [[nodiscard]] constexpr Partitions k_cut(
     const EinGraph& graph, int p, const KCutOptions& options = {},

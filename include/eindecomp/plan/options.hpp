@@ -50,6 +50,9 @@ struct DecomposeOptions {
   /// where the others then receive fewer words by more than that share. Negative: 3 %, but at least
   /// one worker.
   double max_idle = -1;
+  /// For the strategy hybrid: into how many groups the workers are shared out, a power of two. 0:
+  /// as many groups as there are workers in one, or half as many.
+  int groups = 0;
 };
 
 /// The largest number of workers that need not be a power of two.

@@ -19,6 +19,7 @@
 #include "eindecomp/plan/ein_decomp.hpp"
 #include "eindecomp/plan/exact.hpp"
 #include "eindecomp/plan/given_layouts.hpp"
+#include "eindecomp/plan/k_cut.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/placed.hpp"
@@ -31,8 +32,8 @@ struct Labeling {
   Partitions partitions;
   /// How far the graph cost may be above the least one, in words; absent if nothing is proven.
   std::optional<Extent> gap;
-  /// Where calls and tensors lie, of a strategy that decides that too; absent, place() does.
-  std::optional<Placement> placement;
+  /// Where calls and tensors lie, of a strategy that decides that too; if empty, place() does.
+  Placement placement;
 
   // NOLINTNEXTLINE(google-explicit-constructor): most strategies prove nothing.
   constexpr Labeling(Partitions chosen, std::optional<Extent> above = std::nullopt)
@@ -47,12 +48,27 @@ struct Strategy {
   Labeling (*decompose)(const EinGraph&, const DecomposeOptions&, const std::source_location&);
   /// Whether any number of workers will do, or only a power of two.
   bool any_p = false;
+  /// Whether it goes by the roles of labels, and throws where a program has not those it needs.
+  bool by_role = false;
 };
 
 namespace detail {
 /// The strategy `placed`, its search started from every other strategy's partition vectors.
 [[nodiscard]] Labeling placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
                                        const std::source_location& where);
+
+/// SoyBean's cuts and where they put things; in a constant expression the partition vectors alone.
+[[nodiscard]] constexpr Labeling k_cut_labeling(const EinGraph& graph,
+                                                const DecomposeOptions& options,
+                                                const std::source_location& where) {
+  const int k = std::countr_zero(static_cast<unsigned>(options.workers));
+  const std::vector<Cut> cuts = k_cuts(graph, k, {}, where).cuts;
+  Labeling labeling(flatten(graph, cuts));
+  if (!std::is_constant_evaluated()) {
+    labeling.placement = place_cuts(graph, cuts, place_options(graph, options, where), where);
+  }
+  return labeling;
+}
 }  // namespace detail
 
 /// All strategies.
@@ -78,11 +94,48 @@ inline constexpr std::array strategies{
     Strategy{"square", "the two largest labels of every output, cut evenly",
              [](const EinGraph& graph, const DecomposeOptions& options, const std::source_location&)
                  -> Labeling { return square(graph, options.workers); }},
+    Strategy{"k_cut",
+             "one cut into halves after another, each of fewest words for tensors' tilings",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) -> Labeling {
+               return detail::k_cut_labeling(graph, options, where);
+             }},
     Strategy{"data_parallel", "the labels whose role is batch",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return data_parallel(graph, options.workers, where);
-             }},
+             },
+             false, true},
+    Strategy{"model_parallel", "the labels whose role is hidden",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) -> Labeling {
+               return model_parallel(graph, options.workers, where);
+             },
+             false, true},
+    Strategy{"hybrid", "batch among groups of workers, hidden within a group",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) -> Labeling {
+               return hybrid(graph, options.workers, options.groups, where);
+             },
+             false, true},
+    Strategy{"megatron", "heads, and the hidden labels of statements that have no heads",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) -> Labeling {
+               return megatron(graph, options.workers, where);
+             },
+             false, true},
+    Strategy{"sequence", "the labels whose role is sequence",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) -> Labeling {
+               return sequence_parallel(graph, options.workers, where);
+             },
+             false, true},
+    Strategy{"attention", "the labels whose role is head",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) -> Labeling {
+               return attention_parallel(graph, options.workers, where);
+             },
+             false, true},
     Strategy{"placed", "fewest words received by the busiest worker, calls and tensors placed",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
@@ -111,6 +164,7 @@ inline constexpr std::array strategies{
 inline Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
                                         const std::source_location& where) {
   std::vector<Partitions> labelings;
+  std::vector<Placement> placements;
   for (const Strategy& other : strategies) {
     if (other.name == "placed" || other.name == "by_hand") continue;
     // Both are slow on deep programs, where `exact` has a better labeling at once; and on programs
@@ -120,12 +174,21 @@ inline Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOp
     if (other.name == "ein_decomp" && !is_forest(graph)) continue;
     if (!other.any_p && !std::has_single_bit(static_cast<unsigned>(options.workers))) continue;
     try {
-      labelings.push_back(other.decompose(graph, options, where).partitions);
+      Labeling found = other.decompose(graph, options, where);
+      labelings.push_back(std::move(found.partitions));
+      if (!found.placement.stored.empty()) placements.push_back(std::move(found.placement));
     } catch (const Error&) {  // it does not apply to this program
     }
   }
   Placement placement = placed(graph, options.workers, {.max_idle = options.max_idle},
                                place_options(graph, options, where), labelings, where);
+  WordSum least = sum_of(words_by_worker(graph, placement, where));
+  for (Placement& other : placements) {
+    const WordSum words = sum_of(words_by_worker(graph, other, where));
+    if (!(words < least)) continue;
+    least = words;
+    placement = std::move(other);
+  }
   Partitions partitions;
   for (const AxisLists& calls : placement.calls) {
     partitions.push_back(parts_of(placement.mesh, calls));

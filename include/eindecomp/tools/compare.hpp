@@ -42,7 +42,7 @@ namespace eindecomp {
       plans.push_back(decompose(graph, options, where));
     } catch (const Error&) {
       // Only a strategy by roles may not apply; what is wrong for the others is wrong.
-      if (strategy.name != "data_parallel") throw;
+      if (!strategy.by_role) throw;
     }
   }
   return plans;
