@@ -23,6 +23,10 @@ class PointWalk {
  public:
   constexpr PointWalk(std::span<const std::size_t> shape, std::vector<std::size_t> axes)
       : m_shape(shape), m_axes(std::move(axes)) {}
+  PointWalk(const PointWalk&) = delete;
+  PointWalk& operator=(const PointWalk&) = delete;
+  constexpr ~PointWalk() = default;  // said, nvcc believes that the type is literal
+
   [[nodiscard]] constexpr std::size_t count() const {
     std::size_t n = 1;
     for (std::size_t a : m_axes) n *= m_shape[a];
