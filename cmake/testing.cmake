@@ -14,6 +14,9 @@ set(EINDECOMP_TEST_ENVIRONMENT
   OMPI_MCA_rmaps_base_oversubscribe=1
   OMPI_MCA_mpi_yield_when_idle=1)
 
+# scripts/test runs the tests of one process under sanitizers and need not build them twice.
+option(EINDECOMP_SINGLE_PROCESS_TESTS "Build the tests that need no MPI" ON)
+
 # Resolves LIBS into OUT; OUT stays empty where a component is not enabled.
 function(_eindecomp_resolve_libs out)
   set(targets)
@@ -42,6 +45,9 @@ endfunction()
 # Further arguments are further labels.
 function(_eindecomp_set_test_properties name timeout)
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    math(EXPR timeout "4 * ${timeout}")
+  endif()
   set_tests_properties(${name} PROPERTIES
     LABELS "${room};${ARGN}" TIMEOUT ${timeout} ENVIRONMENT "${EINDECOMP_TEST_ENVIRONMENT}")
 endfunction()
@@ -52,7 +58,7 @@ endfunction()
 function(eindecomp_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS")
   _eindecomp_resolve_libs(libs ${arg_LIBS})
-  if(NOT libs)
+  if(NOT libs OR NOT EINDECOMP_SINGLE_PROCESS_TESTS)
     return()
   endif()
   if(NOT arg_TIMEOUT)
