@@ -6,7 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <complex>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "property/data.hpp"
@@ -95,3 +97,18 @@ TEST_CASE("random programs 0 to 499") { run_seeds(0, 500); }
 TEST_CASE("random programs 500 to 999") { run_seeds(500, 500); }
 TEST_CASE("random programs 1000 to 1499") { run_seeds(1000, 500); }
 TEST_CASE("random programs 1500 to 1999") { run_seeds(1500, 500); }
+
+TEST_CASE("every operator is drawn") {
+  std::map<std::pair<std::string, std::string>, int> drawn;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const RandomProgram random_program(seed);
+    for (const ein::Vertex& v : random_program.program.graph().vertices) {
+      ++drawn[{v.op.join.str(), v.op.aggregate.str()}];
+    }
+  }
+  for (const Signature& signature : signatures()) {
+    CAPTURE(signature.join);
+    CAPTURE(signature.monoid);
+    CHECK(drawn[{signature.join, signature.monoid}] > 0);
+  }
+}
