@@ -35,7 +35,7 @@ struct PlacedOptions {
   /// When to be content with what is found: the effort of the search on all workers, in units of
   /// about ten milliseconds; those on fewer workers make half of it together. Programs of few
   /// placements take what it takes to weigh all.
-  std::int64_t effort = 250;
+  std::int64_t effort = 90;
 };
 
 /// The fewest workers that a plan for p may use.
@@ -103,6 +103,14 @@ class PlacedOnMesh {
     return m_best;
   }
 
+  /// Searches on from the same labels cut throughout the program.
+  void add_by_priority() {
+    if (m_model.classes().size() < 2) return;  // all vectors of one statement are weighed anyway
+    for (PlacedState& state : m_search.by_priority(most_starts, m_budget / 4)) {
+      m_starts.push_back(std::move(state));
+    }
+  }
+
   [[nodiscard]] PlacedModel& model() { return m_model; }
 
  private:
@@ -125,7 +133,7 @@ class PlacedOnMesh {
     if (!m_best || words < m_best->words) m_best = PlacedPlan{std::move(placement), words};
   }
 
-  static constexpr std::size_t most_starts = 3;
+  static constexpr std::size_t most_starts = 4;
 
   const EinGraph& m_graph;
   const PlaceOptions& m_layouts;
@@ -174,6 +182,7 @@ class PlacedOnMesh {
   detail::PlacedOnMesh all(graph, p, layouts, options.effort, where);
   for (const Partitions& partitions : labelings) all.add(partitions);
   for (const Partitions& partitions : detail::starts(all.model())) all.add(partitions);
+  all.add_by_priority();
   detail::PlacedPlan best = std::move(*all.find());
 
   // Fewer workers, where their words might be fewer by more than the share of the others.
@@ -186,6 +195,7 @@ class PlacedOnMesh {
     if (!detail::layouts_fit(graph, workers, layouts)) continue;
     detail::PlacedOnMesh fewer(graph, workers, layouts, effort, where);
     for (const Partitions& partitions : detail::starts(fewer.model())) fewer.add(partitions);
+    fewer.add_by_priority();
     std::optional<detail::PlacedPlan> found = fewer.find();
     if (!found || found->words >= best.words) continue;
     if (static_cast<double>(found->words.busiest) * p < static_cast<double>(of_all) * workers) {

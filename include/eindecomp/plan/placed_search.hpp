@@ -57,6 +57,61 @@ class PlacedSearch {
     return state;
   }
 
+  /// States in which every statement gives an axis of the mesh to the first label that it has of a
+  /// list, the same list throughout the program or one for the outer axes and one for the inner:
+  /// data, sequence, head or hidden parallelism and their like, and mixtures of two. The best of
+  /// them, at most so many; of what so much effort can weigh.
+  [[nodiscard]] std::vector<PlacedState> by_priority(std::size_t most, std::int64_t budget) {
+    m_limit = m_model.spent() + budget;
+    const auto labels = static_cast<LabelId>(m_model.graph().labels.size());
+    std::vector<Priority> lists;
+    for (LabelId a = 0; a < labels; ++a) {
+      lists.push_back({a, -1, -1});
+      for (LabelId b = 0; b < labels; ++b) {
+        if (b == a) continue;
+        lists.push_back({a, b, -1});
+        for (LabelId c = 0; c < labels && labels <= 12; ++c) {
+          if (c != a && c != b) lists.push_back({a, b, c});
+        }
+      }
+    }
+    std::vector<PlacedState> best;
+    std::vector<std::pair<WordSum, std::size_t>> order;
+    const auto weigh = [&](const Priority& outer, const Priority& inner, std::size_t axes) {
+      PlacedState state = guess(outer, inner, axes);
+      const WordSum score = state.score;
+      const auto better = [](const PlacedState& x, const PlacedState& y) {
+        return x.score < y.score;
+      };
+      if (std::any_of(best.begin(), best.end(),
+                      [&](const PlacedState& known) { return known.score == score; })) {
+        return score;
+      }
+      best.insert(std::upper_bound(best.begin(), best.end(), state, better), std::move(state));
+      if (best.size() > most) best.pop_back();
+      return score;
+    };
+    if (lists.size() > most_lists) lists.resize(most_lists);
+    for (std::size_t i = 0; i < lists.size() && !spent(); ++i) {
+      order.emplace_back(weigh(lists[i], lists[i], m_model.axes()), i);
+    }
+    std::sort(order.begin(), order.end());
+    const auto last = std::unique(order.begin(), order.end(),
+                                  [](const auto& x, const auto& y) { return x.first == y.first; });
+    order.erase(last, order.end());
+    if (order.size() > most_mixed) order.resize(most_mixed);
+    for (std::size_t axes = 1; axes < m_model.axes(); ++axes) {
+      for (const auto& outer : order) {
+        for (const auto& inner : order) {
+          if (outer.second != inner.second && !spent()) {
+            weigh(lists[outer.second], lists[inner.second], axes);
+          }
+        }
+      }
+    }
+    return best;
+  }
+
   /// Improves a state until no single change does, or so much effort (WordCounter::spent) is made.
   void improve(PlacedState& state, std::int64_t budget) {
     m_limit = m_model.spent() + budget;
@@ -83,6 +138,47 @@ class PlacedSearch {
 
  private:
   static constexpr std::size_t most_vectors = 48;
+  static constexpr std::size_t most_lists = 2000;
+  static constexpr std::size_t most_mixed = 8;
+
+  using Priority = std::array<LabelId, 3>;
+
+  [[nodiscard]] PlacedState guess(const Priority& outer, const Priority& inner,
+                                  std::size_t outer_axes) {
+    PlacedState state;
+    for (const StatementClass& c : m_model.classes()) {
+      const Vertex& v = m_model.statement(c);
+      AxisCuts preferred;
+      for (std::size_t a = 0; a < m_model.axes(); ++a) {
+        for (LabelId label : a < outer_axes ? outer : inner) {
+          const auto at = std::find(v.labels.begin(), v.labels.end(), label);
+          if (at == v.labels.end()) continue;
+          const auto l = static_cast<std::size_t>(at - v.labels.begin());
+          if (m_model.parts(preferred, l) * m_model.axis_size(a) > c.limits[l]) continue;
+          preferred.push(a, l);
+          break;
+        }
+      }
+      AxisCuts cuts = calls_like(c, preferred, {}, 0).sorted();
+      if (!m_model.allows(c, cuts)) cuts = calls_of(a_vector(c), preferred, {}).sorted();
+      state.calls.push_back(cuts);
+    }
+    const auto calls = [&](int c) -> const AxisCuts& {
+      return state.calls[static_cast<std::size_t>(c)];
+    };
+    for (const TensorGroup& t : m_model.groups()) {
+      list_layouts(t, calls, true);
+      state.stored.push_back(*m_layouts.begin());
+    }
+    m_model.recount(state);
+    return state;
+  }
+
+  /// Some vector of as many calls as can be.
+  [[nodiscard]] PartitionVector a_vector(const StatementClass& c) const {
+    const VectorList all = partition_vectors(c.limits, static_cast<int>(m_model.workers()));
+    return {all[0].begin(), all[0].end()};
+  }
 
   [[nodiscard]] bool spent() const { return m_model.spent() >= m_limit; }
 
@@ -104,7 +200,7 @@ class PlacedSearch {
   /// Layouts worth weighing: a reader's or the producer's cuts outside, another's within, the axes
   /// left over innermost.
   template <class Calls>
-  void list_layouts(const TensorGroup& t, const Calls& calls) {
+  void list_layouts(const TensorGroup& t, const Calls& calls, bool first_only = false) {
     m_layouts.clear();
     m_views.clear();
     const Vertex& v = m_model.tensor(t);
@@ -122,6 +218,7 @@ class PlacedSearch {
           if (favourite == 1 && v.bound.size() == 1) break;
           const AxisCuts cuts = layout(t, outer, inner, favourite, wanted);
           if (m_model.allows(t, cuts, wanted)) m_layouts.offer(cuts);
+          if (first_only && !m_layouts.empty()) return;
           if (t.producer >= 0 && wanted != m_model.all_axes()) {
             m_layouts.offer(layout(t, outer, inner, favourite, m_model.all_axes()));
           }
@@ -416,7 +513,9 @@ class PlacedSearch {
     for (const AxisCuts* from : {&first, &second}) {
       for (std::size_t i = 0; i < from->size; ++i) take(from->axis[i], from->entry[i]);
     }
-    for (std::size_t a = 0; a < m_model.axes(); ++a) take(a, favourite);
+    for (std::size_t a = 0; a < m_model.axes() && favourite < c.limits.size(); ++a) {
+      take(a, favourite);
+    }
     for (std::size_t a = 0; a < m_model.axes(); ++a) {
       for (std::size_t l = 0; l < c.limits.size(); ++l) take(a, l);
     }
