@@ -33,9 +33,9 @@ struct PlacedOptions {
   /// fewer words by more than that share. Negative: 3 %, but at least one worker.
   double max_idle = -1;
   /// When to be content with what is found: the effort of the search on all workers, in units of
-  /// about ten milliseconds; those on fewer workers make half of it together. Programs of few
+  /// some thirty milliseconds; those on fewer workers make half of it together. Programs of few
   /// placements take what it takes to weigh all.
-  std::int64_t effort = 90;
+  std::int64_t effort = 45;
 };
 
 /// The fewest workers that a plan for p may use.

@@ -139,8 +139,8 @@ class WordCounter {
     return false;
   }
 
-  /// The effort of all counts so far, in units of about ten nanoseconds: the same on every machine,
-  /// so that a search that ends by it finds the same everywhere.
+  /// The effort of all counts so far, in units of some tens of nanoseconds: the same on every
+  /// machine, so that a search that ends by it finds the same everywhere.
   [[nodiscard]] std::int64_t spent() const { return m_spent; }
 
   /// Writes down for every worker what count() wrote for the first.
