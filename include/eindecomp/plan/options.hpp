@@ -91,9 +91,10 @@ constexpr void check_options(const DecomposeOptions& options, bool any_p,
          where);
   }
   if (!(options.max_idle <= 100)) {
-    fail("a plan that may leave more than all workers idle (max_idle is a share in percent); give "
-         "max_idle <= 100, or leave it out",
-         where);
+    fail(
+        "a plan that may leave more than all workers idle (max_idle is a share in percent); give "
+        "max_idle <= 100, or leave it out",
+        where);
   }
   if (!options.by_hand.empty() && options.strategy != "by_hand") {
     fail("partition vectors are given by hand but the strategy is '" + options.strategy +

@@ -51,7 +51,7 @@ struct Plan {
   Cost cost;                ///< their sum
   /// How far the cost may be above the least there is, in words; absent if nothing is proven.
   std::optional<Extent> gap;
-  Placement placement;      ///< empty in a constant expression
+  Placement placement;  ///< empty in a constant expression
 
   /// Whether the cost is proven to be the least there is.
   [[nodiscard]] constexpr bool optimal() const { return gap == Extent{0}; }
