@@ -133,7 +133,7 @@ class PlacedOnMesh {
     if (!m_best || words < m_best->words) m_best = PlacedPlan{std::move(placement), words};
   }
 
-  static constexpr std::size_t most_starts = 4;
+  static constexpr std::size_t most_starts = 3;
 
   const EinGraph& m_graph;
   const PlaceOptions& m_layouts;
