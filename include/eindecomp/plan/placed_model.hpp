@@ -245,15 +245,15 @@ class PlacedModel {
     return true;
   }
 
-  [[nodiscard]] Region stored_region(const AxisCuts& cuts) const {
-    Region region;
+  [[nodiscard]] CutRegion stored_region(const AxisCuts& cuts) const {
+    CutRegion region;
     region.idle = all_axes() & ~cuts.used();
     for (std::size_t i = 0; i < cuts.size; ++i) region.cut(cuts.entry[i], cuts.axis[i]);
     return region;
   }
 
-  [[nodiscard]] Region call_region(const AxisCuts& calls, std::span<const int> labels) const {
-    Region region;
+  [[nodiscard]] CutRegion call_region(const AxisCuts& calls, std::span<const int> labels) const {
+    CutRegion region;
     region.idle = all_axes() & ~calls.used();
     for (std::size_t i = 0; i < calls.size; ++i) {
       for (std::size_t k = 0; k < labels.size(); ++k) {
@@ -285,7 +285,7 @@ class PlacedModel {
     }
     const StatementClass& c = m_classes[static_cast<std::size_t>(t.producer)];
     const AxisCuts& own = calls(t.producer);
-    const Region produced = call_region(own, v.output);
+    const CutRegion produced = call_region(own, v.output);
     return m_counter.count(v.bound, stored_region(stored), m_needs, &produced,
                            contributions_of(c, own), words);
   }
@@ -424,9 +424,9 @@ class PlacedModel {
   WordCounter m_counter;
   std::vector<StatementClass> m_classes;
   std::vector<TensorGroup> m_groups;
-  std::vector<int> m_class_of;  ///< per vertex; -1 of inputs
-  std::vector<int> m_group_of;  ///< per vertex
-  std::vector<Region> m_needs;  ///< kept to spare allocations
+  std::vector<int> m_class_of;     ///< per vertex; -1 of inputs
+  std::vector<int> m_group_of;     ///< per vertex
+  std::vector<CutRegion> m_needs;  ///< kept to spare allocations
 };
 
 }  // namespace eindecomp::detail

@@ -38,12 +38,12 @@ inline constexpr std::size_t max_mesh_axes = 16;
 /// The box of a tensor that each worker stores, needs or computes: per dimension the axes that cut
 /// it, outermost first. On the idle axes only coordinate 0 has a box. An axis may cut two
 /// dimensions (a diagonal).
-struct Region {
+struct CutRegion {
   std::array<std::uint8_t, max_rank> length{};
   std::array<std::array<std::uint8_t, max_mesh_axes>, max_rank> axis{};
   std::uint32_t idle = 0;
 
-  constexpr bool operator==(const Region&) const = default;
+  constexpr bool operator==(const CutRegion&) const = default;
 
   constexpr void cut(std::size_t dimension, int by) {
     axis[dimension][length[dimension]++] = static_cast<std::uint8_t>(by);
@@ -91,8 +91,8 @@ class WordCounter {
   [[nodiscard]] std::size_t workers() const { return m_workers; }
 
   /// The region of a stored tensor.
-  [[nodiscard]] Region stored(const AxisLists& lists) const {
-    Region region;
+  [[nodiscard]] CutRegion stored(const AxisLists& lists) const {
+    CutRegion region;
     region.idle = m_all & ~used(lists);
     for (std::size_t k = 0; k < lists.size(); ++k) {
       for (int axis : lists[k]) region.cut(k, axis);
@@ -101,8 +101,8 @@ class WordCounter {
   }
 
   /// The region of a tensor whose dimensions carry these labels of a statement with these calls.
-  [[nodiscard]] Region projected(const AxisLists& calls, std::span<const int> positions) const {
-    Region region;
+  [[nodiscard]] CutRegion projected(const AxisLists& calls, std::span<const int> positions) const {
+    CutRegion region;
     region.idle = m_all & ~used(calls);
     for (std::size_t k = 0; k < positions.size(); ++k) {
       for (int axis : calls[static_cast<std::size_t>(positions[k])]) region.cut(k, axis);
@@ -120,11 +120,12 @@ class WordCounter {
   ///   the aggregated labels
   /// \param words [out]    per worker; sized by the function
   /// \returns whether all workers receive the same; then only words[0] is written, see spread()
-  bool count(std::span<const Extent> bound, const Region& store, std::span<const Region> needs,
-             const Region* produced, Extent contributions, std::vector<Extent>& words) {
+  bool count(std::span<const Extent> bound, const CutRegion& store,
+             std::span<const CutRegion> needs, const CutRegion* produced, Extent contributions,
+             std::vector<Extent>& words) {
     words.resize(m_workers);
     m_needs.clear();
-    for (const Region& need : needs) {
+    for (const CutRegion& need : needs) {
       if (std::find(m_needs.begin(), m_needs.end(), need) == m_needs.end()) m_needs.push_back(need);
     }
     const auto workers = static_cast<std::int64_t>(m_workers);
@@ -173,15 +174,15 @@ class WordCounter {
 
   /// Whether at every depth all regions cut a dimension by axes of one size, evenly: then two boxes
   /// meet if their coordinates agree depth by depth, in a box of the finer one's size.
-  bool aligned(std::span<const Extent> bound, const Region& store, const Region* produced) {
+  bool aligned(std::span<const Extent> bound, const CutRegion& store, const CutRegion* produced) {
     if (m_needs.size() > most_aligned) return false;
     for (std::size_t k = 0; k < bound.size(); ++k) {
-      const Region* longest = &store;
-      for (const Region& need : m_needs) {
+      const CutRegion* longest = &store;
+      for (const CutRegion& need : m_needs) {
         if (need.length[k] > longest->length[k]) longest = &need;
       }
       if (produced != nullptr && produced->length[k] > longest->length[k]) longest = produced;
-      const auto agrees = [&](const Region& region) {
+      const auto agrees = [&](const CutRegion& region) {
         for (std::size_t j = 0; j < region.length[k]; ++j) {
           if (size(region.axis[k][j]) != size(longest->axis[k][j])) return false;
         }
@@ -196,11 +197,11 @@ class WordCounter {
     return true;
   }
 
-  bool count_aligned(std::span<const Extent> bound, const Region& store, const Region* produced,
-                     Extent contributions, std::vector<Extent>& words) {
+  bool count_aligned(std::span<const Extent> bound, const CutRegion& store,
+                     const CutRegion* produced, Extent contributions, std::vector<Extent>& words) {
     m_terms.clear();
     m_everywhere = 0;
-    std::array<const Region*, most_aligned + 1> chosen{};
+    std::array<const CutRegion*, most_aligned + 1> chosen{};
     for (std::uint32_t set = 1; set < std::uint32_t{1} << m_needs.size(); ++set) {
       std::size_t n = 0;
       for (std::size_t i = 0; i < m_needs.size(); ++i) {
@@ -226,7 +227,7 @@ class WordCounter {
   }
 
   /// Adds the elements that all of the regions share on a worker.
-  void add_term(std::span<const Extent> bound, std::span<const Region* const> regions,
+  void add_term(std::span<const Extent> bound, std::span<const CutRegion* const> regions,
                 Extent factor) {
     Term term;
     for (std::size_t a = 0; a < m_axes; ++a) term.like[a] = static_cast<std::uint8_t>(a);
@@ -235,12 +236,12 @@ class WordCounter {
       return a;
     };
     term.words = factor;
-    for (const Region* region : regions) term.zero |= region->idle;
+    for (const CutRegion* region : regions) term.zero |= region->idle;
     for (std::size_t k = 0; k < bound.size(); ++k) {
       Extent length = bound[k];
       for (std::size_t j = 0;; ++j) {
         int first = -1;
-        for (const Region* region : regions) {
+        for (const CutRegion* region : regions) {
           if (region->length[k] <= j) continue;
           const std::uint8_t a = root(region->axis[k][j]);
           if (first < 0) {
@@ -341,7 +342,7 @@ class WordCounter {
   /// The parts' first indices along every dimension of a region, and each worker's boxes from them.
   class RegionBoxes {
    public:
-    RegionBoxes(const WordCounter& counter, std::span<const Extent> bound, const Region& region)
+    RegionBoxes(const WordCounter& counter, std::span<const Extent> bound, const CutRegion& region)
         : m_counter(&counter), m_region(region), m_begin(bound.size()) {
       for (std::size_t k = 0; k < bound.size(); ++k) {
         Extent parts = 1;
@@ -374,16 +375,16 @@ class WordCounter {
 
    private:
     const WordCounter* m_counter;
-    Region m_region;
+    CutRegion m_region;
     std::vector<std::vector<Extent>> m_begin;
   };
 
-  void count_boxes(std::span<const Extent> bound, const Region& store, const Region* produced,
+  void count_boxes(std::span<const Extent> bound, const CutRegion& store, const CutRegion* produced,
                    Extent contributions, std::vector<Extent>& words) const {
     const std::size_t rank = bound.size();
     const RegionBoxes stored_boxes(*this, bound, store);
     std::vector<RegionBoxes> need_boxes;
-    for (const Region& need : m_needs) need_boxes.emplace_back(*this, bound, need);
+    for (const CutRegion& need : m_needs) need_boxes.emplace_back(*this, bound, need);
     std::vector<RegionBoxes> result_boxes;
     if (produced != nullptr) result_boxes.emplace_back(*this, bound, *produced);
 
@@ -413,7 +414,7 @@ class WordCounter {
   std::vector<int> m_digits;  ///< per axis, per worker
 
   // Kept between uses to spare allocations.
-  std::vector<Region> m_needs;
+  std::vector<CutRegion> m_needs;
   std::vector<Term> m_terms;
   std::vector<int> m_differs;
   Extent m_everywhere = 0;
@@ -448,7 +449,7 @@ class WordCounter {
                  where);
   }
   detail::WordCounter counter(placement.mesh);
-  std::vector<std::vector<detail::Region>> needs(graph.vertices.size());
+  std::vector<std::vector<detail::CutRegion>> needs(graph.vertices.size());
   for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
     for (const Operand& o : graph.vertices[i].operands) {
       needs[static_cast<std::size_t>(o.vertex)].push_back(
@@ -459,12 +460,12 @@ class WordCounter {
   std::vector<Extent> words;
   for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
     const Vertex& v = graph.vertices[i];
-    const detail::Region store = counter.stored(placement.stored[i]);
+    const detail::CutRegion store = counter.stored(placement.stored[i]);
     bool same = false;
     if (v.is_input()) {
       same = counter.count(v.bound, store, needs[i], nullptr, 1, words);
     } else {
-      const detail::Region produced = counter.projected(placement.calls[i], v.output);
+      const detail::CutRegion produced = counter.projected(placement.calls[i], v.output);
       same = counter.count(v.bound, store, needs[i], &produced,
                            detail::contributions(placement.mesh, v, placement.calls[i]), words);
     }

@@ -91,7 +91,7 @@ class StepRunner {
   /// A message's memory in the space: its staging, or the one region it consists of.
   [[nodiscard]] char* packed(const Message& m) const {
     if (m.staging >= 0) return m_arena + m.staging;
-    const eindecomp::Region& only = m.regions.front();
+    const Region& only = m.regions.front();
     return m_buffers[at(only.buffer)].at(only.box.lo);
   }
   [[nodiscard]] int bytes_of(const Message& m) const {
@@ -103,7 +103,7 @@ class StepRunner {
   void for_each_region(const Message& m, const Visit& visit) const {
     if (m.staging < 0) return;
     char* next = m_arena + m.staging;
-    for (const eindecomp::Region& region : m.regions) {
+    for (const Region& region : m.regions) {
       const BlockMemory& buffer = m_buffers[at(region.buffer)];
       visit(region.box, BlockMemory::dense(next, region.box, buffer.bytes), buffer);
       next += region.box.size() * buffer.bytes;
