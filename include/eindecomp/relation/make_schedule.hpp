@@ -133,7 +133,7 @@ class RankBuilder {
   struct Piece {
     VertexId tensor = -1;
     int peer = -1;
-    Region region;  // detail has a Region of its own
+    Region region;
   };
 
   [[nodiscard]] Buffer& buffer(int b) { return m_schedule.buffers[static_cast<std::size_t>(b)]; }
