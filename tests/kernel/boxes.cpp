@@ -12,21 +12,12 @@ namespace {
 
 using Space = Kokkos::DefaultHostExecutionSpace;
 
-void check_copy(std::uint64_t seed) {
-  CAPTURE(seed);
-  Random random(seed);
-  const auto bytes =
-      static_cast<std::size_t>(pick<Extent>(random, {1, 2, 3, 4, 8, 12, 16, 24, 32}));
+/// Copies elements of that many bytes between tensors of random layouts and those extents.
+void check_copy(Random& random, std::size_t bytes, const std::vector<Extent>& extents) {
   StridedBox box;
-  box.rank = static_cast<int>(draw(random, 0, 6));
-  std::vector<Extent> extents;
+  box.rank = static_cast<int>(extents.size());
   std::vector<int> labels;
-  for (int k = 0; k < box.rank; ++k) {
-    extents.push_back(pick<Extent>(random, box.rank <= 3 ? std::vector<Extent>{1, 2, 7, 33}
-                                                         : std::vector<Extent>{0, 1, 2, 5}));
-    labels.push_back(k);
-  }
-  if (box.rank == 1) extents[0] = draw(random, 0, 20000);
+  for (int k = 0; k < box.rank; ++k) labels.push_back(k);
   const Tensor from(random, labels, extents);
   const Tensor into(random, labels, extents);
   for (int k = 0; k < box.rank; ++k) {
@@ -39,7 +30,11 @@ void check_copy(std::uint64_t seed) {
   const std::size_t shift = static_cast<std::size_t>(draw(random, 0, 1)) * bytes;
   std::vector<unsigned char> source(static_cast<std::size_t>(from.span) * bytes + shift);
   std::vector<unsigned char> target(static_cast<std::size_t>(into.span) * bytes + shift, 0x77);
-  for (unsigned char& byte : source) byte = static_cast<unsigned char>(draw(random, 0, 255));
+  auto bits = static_cast<std::uint64_t>(draw(random, 1, 1000000));
+  for (unsigned char& byte : source) {
+    bits = bits * 6364136223846793005U + 1442695040888963407U;
+    byte = static_cast<unsigned char>(bits >> 56U);
+  }
   std::vector<unsigned char> expected = target;
   std::vector<Extent> index(extents.size(), 0);
   for_each_index(extents, std::vector<bool>(extents.size(), true), index, 0, [&] {
@@ -56,7 +51,33 @@ void check_copy(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("copies of random boxes") {
-  for (std::uint64_t i = 0; i < 400; ++i) check_copy(7000 + i);
+  for (std::uint64_t seed = 7000; seed < 7800; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const auto bytes =
+        static_cast<std::size_t>(pick<Extent>(random, {1, 2, 3, 4, 8, 12, 16, 24, 32}));
+    std::vector<Extent> extents(static_cast<std::size_t>(draw(random, 0, 6)));
+    for (Extent& extent : extents) {
+      extent = pick<Extent>(random, extents.size() <= 3 ? std::vector<Extent>{1, 2, 7, 33, 70}
+                                                        : std::vector<Extent>{0, 1, 2, 5});
+    }
+    if (extents.size() == 1) extents[0] = draw(random, 0, 20000);
+    check_copy(random, bytes, extents);
+  }
+}
+
+TEST_CASE("large copies, which bypass the caches where they can") {
+  // Lines of the target begin at elements, or not, and tiles are whole, or not.
+  for (std::uint64_t seed = 7800; seed < 7824; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const auto bytes = static_cast<std::size_t>(pick<Extent>(random, {4, 8, 16}));
+    const Extent elements = eindecomp::kernel::detail::streamed_bytes / static_cast<Extent>(bytes);
+    const Extent rows = pick<Extent>(random, {64, 256, 333, 1000});
+    std::vector<Extent> extents{rows, elements / rows / 8 + draw(random, 1, 2) * 8, 8};
+    if (draw(random, 0, 1) == 0) extents = {rows, elements / rows + draw(random, 1, 9)};
+    check_copy(random, bytes, extents);
+  }
 }
 
 TEST_CASE("Kokkos' complex types are known to the graph") {

@@ -59,6 +59,22 @@ TEST_CASE("products of float") { check_products<Sequential, float>(3); }
 TEST_CASE("products of complex<double>") { check_products<Parallel, Kokkos::complex<double>>(5); }
 TEST_CASE("products of complex<float>") { check_products<Sequential, Kokkos::complex<float>>(7); }
 
+TEST_CASE("products that are not matrices where they lie are computed in blocks") {
+  Family family;
+  family.min_labels = 4;
+  family.max_labels = 6;
+  family.products = true;
+  family.extents = {1, 5, 8, 16, 24, 40};
+  family.max_joins = 600000;
+  PathCounts counts = check_random<Parallel, Mul, Sum, double, double>(
+      120, 27, family, Mul{}, Sum{}, product_sum<double>());
+  if (eindecomp::compat::has_blas<Parallel>) CHECK(counts[Path::blocks] > 10);
+  using Complex = Kokkos::complex<float>;
+  counts = check_random<Sequential, ScaledMul<Complex>, Sum, Complex, Complex>(
+      80, 29, family, {Complex(2, -1)}, Sum{}, product_sum<Complex>(Complex(2, -1)));
+  if (eindecomp::compat::has_blas<Sequential>) CHECK(counts[Path::blocks] > 5);
+}
+
 TEST_CASE("scaled products find their alpha") {
   const ScaledMul<double> join{2.5};
   const PathCounts counts = check_random<Parallel, ScaledMul<double>, Sum, double, double>(

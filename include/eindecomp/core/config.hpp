@@ -10,3 +10,23 @@
 #else
 #define EINDECOMP_FUNCTION
 #endif
+
+/// The bytes of a vector register that host code may use through portable vector types; not defined
+/// where the compiler has no shuffles of them.
+#if defined(__has_builtin) && !defined(__CUDACC__) && !defined(__HIPCC__)
+#if __has_builtin(__builtin_shufflevector)
+#if defined(__AVX512F__)
+#define EINDECOMP_REGISTER_BYTES 64
+#elif defined(__AVX__)
+#define EINDECOMP_REGISTER_BYTES 32
+#else
+#define EINDECOMP_REGISTER_BYTES 16
+#endif
+#endif
+#endif
+
+/// The bytes of a store that bypasses the caches; not defined where there is none.
+#if defined(__SSE2__) && defined(__GNUC__) && !defined(__clang__) && \
+    defined(EINDECOMP_REGISTER_BYTES)
+#define EINDECOMP_STREAMING_BYTES EINDECOMP_REGISTER_BYTES
+#endif

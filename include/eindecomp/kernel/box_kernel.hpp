@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/copy_kernel.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
@@ -19,21 +20,23 @@ namespace eindecomp::kernel {
 namespace detail {
 
 /// Tensor 0 is what is written, tensor 1 what is read.
-using BoxNest = LoopNest<2>;
+using BoxNest = CopyNest;
 
-/// The loops of a box, merged, the fastest one that along which most is contiguous.
-[[nodiscard]] inline BoxNest box_nest(const StridedBox& box, Extent words_per_element = 1) {
+/// The loops of a box, those of extent 1 left out.
+[[nodiscard]] inline BoxNest loops_of(const StridedBox& box) {
   BoxNest nest;
-  if (words_per_element > 1) {
-    nest.stride[0][0] = nest.stride[1][0] = 1;
-    nest.push(words_per_element);
-  }
   for (int k = 0; k < box.rank; ++k) {
     if (box.extent[k] == 1) continue;
-    nest.stride[0][nest.loops] = box.into_stride[k] * words_per_element;
-    nest.stride[1][nest.loops] = box.from_stride[k] * words_per_element;
+    nest.stride[0][nest.loops] = box.into_stride[k];
+    nest.stride[1][nest.loops] = box.from_stride[k];
     nest.push(box.extent[k]);
   }
+  return nest;
+}
+
+/// The same merged, the fastest one that along which the target is contiguous.
+[[nodiscard]] inline BoxNest box_nest(const StridedBox& box) {
+  BoxNest nest = loops_of(box);
   nest.sort([](const BoxNest& n, int l) { return n.stride[0][l]; });
   nest.merge();
   if (nest.loops == 0) nest.push(1);
@@ -83,29 +86,6 @@ void run_box(const Space& space, const std::string& label, BoxNest nest,
   launch(space, label, (kernel.runs + kernel.runs_per_item - 1) / kernel.runs_per_item, kernel);
 }
 
-/// Bytes moved at once, whatever the type of the object they are part of.
-template <class Integer>
-struct [[gnu::may_alias]] Word {
-  Integer bits;
-};
-
-template <class Word>
-struct CopyRun {
-  Word* into;
-  const Word* from;
-
-  EINDECOMP_FUNCTION void run(Extent into_offset, Extent into_stride, Extent from_offset,
-                              Extent from_stride, Extent n) const {
-    Word* const to = into + into_offset;
-    const Word* const source = from + from_offset;
-    if (into_stride == 1 && from_stride == 1) {
-      for (Extent i = 0; i < n; ++i) to[i] = source[i];
-    } else {
-      for (Extent i = 0; i < n; ++i) to[i * into_stride] = source[i * from_stride];
-    }
-  }
-};
-
 template <class Monoid, class Value>
 struct CombineRun {
   using Traits = MonoidTraits<Monoid, Value>;
@@ -141,18 +121,6 @@ struct FinishRun {
   }
 };
 
-/// The largest power of two, at most 8, that divides the element size and both addresses.
-[[nodiscard]] inline std::int64_t word_bytes(std::int64_t element_bytes, const void* into,
-                                             const void* from) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(into) |
-                    reinterpret_cast<std::uintptr_t>(from) |
-                    static_cast<std::uintptr_t>(element_bytes);
-  for (std::int64_t word = 8; word > 1; word /= 2) {
-    if (bits % static_cast<std::uintptr_t>(word) == 0) return word;
-  }
-  return 1;
-}
-
 }  // namespace detail
 
 /// Copies the elements of a box, whatever they are, between memories that `Space` can access.
@@ -160,21 +128,7 @@ struct FinishRun {
 template <compat::ExecutionSpace Space>
 void copy_box(const Space& space, std::int64_t element_bytes, const StridedBox& box, void* into,
               const void* from) {
-  const auto copy = [&]<class W>(W) {
-    detail::run_box(space, "EinDecomp::copy",
-                    detail::box_nest(box, element_bytes / static_cast<std::int64_t>(sizeof(W))),
-                    detail::CopyRun<W>{static_cast<W*>(into), static_cast<const W*>(from)});
-  };
-  switch (detail::word_bytes(element_bytes, into, from)) {
-    case 8:
-      return copy(detail::Word<std::uint64_t>{});
-    case 4:
-      return copy(detail::Word<std::uint32_t>{});
-    case 2:
-      return copy(detail::Word<std::uint16_t>{});
-    default:
-      return copy(detail::Word<std::uint8_t>{});
-  }
+  detail::copy_nest(space, "EinDecomp::copy", detail::loops_of(box), element_bytes, into, from);
 }
 
 /// into = into ⊕ from, accumulators both. Launches on `space` and does not fence.

@@ -3,21 +3,25 @@
 /// The one place that decides which code computes a kernel call.
 #pragma once
 
-#include <optional>
-
-#include "eindecomp/kernel/gemm_path.hpp"
+#include "eindecomp/kernel/copy_path.hpp"
 #include "eindecomp/kernel/join_kernel.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/product_path.hpp"
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel {
 
-/// The code that run_join takes for a shape.
+/// The code that run_join takes for a shape, unless it accumulates.
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] Path path_of(const LocalEinsum& shape) {
-  if constexpr (detail::has_gemm<Space, Join, Monoid, Ts...>()) {
-    if (detail::worthwhile_gemm(shape)) return Path::gemm;
+  if constexpr (detail::has_copy<Join, Monoid, Ts...>()) {
+    if (detail::aggregates_nothing(shape)) return Path::copy;
+  }
+  if constexpr (detail::is_blas_product<Space, Join, Monoid, Ts...>()) {
+    using Value = typename Signature<Join, Monoid, Ts...>::Value;
+    const Path path = detail::choose_product<Value>(Space(), shape, false).path;
+    if (path != Path::direct) return path;
   }
   constexpr int operands = static_cast<int>(sizeof...(Ts));
   return detail::JoinSchedule<operands>(shape, detail::join_tuning<Space>()).path();
@@ -27,11 +31,18 @@ template <class Space, class Join, class Monoid, class... Ts>
 template <class Space, class Join, class Monoid, class... Ts>
 void run_join(const Space& space, const LocalEinsum& shape, Join join, Monoid monoid,
               const void* const* operands, void* output, Write write) {
-  if constexpr (detail::has_gemm<Space, Join, Monoid, Ts...>()) {
+  if constexpr (detail::has_copy<Join, Monoid, Ts...>()) {
+    if (write != Write::accumulate && detail::aggregates_nothing(shape)) {
+      detail::run_copy<typename Signature<Join, Monoid, Ts...>::Value>(space, shape, operands[0],
+                                                                       output);
+      return;
+    }
+  }
+  if constexpr (detail::is_blas_product<Space, Join, Monoid, Ts...>()) {
     using Value = typename Signature<Join, Monoid, Ts...>::Value;
-    if (const auto gemm = detail::worthwhile_gemm(shape)) {
-      detail::run_gemm<Value>(space, *gemm, detail::product_factor<Value>(join), operands, output,
-                              write == Write::accumulate);
+    const Value alpha = detail::product_factor<Value>(join);
+    const Value beta(write == Write::accumulate ? 1 : 0);
+    if (detail::run_product(space, shape, alpha, operands, beta, static_cast<Value*>(output))) {
       return;
     }
   }

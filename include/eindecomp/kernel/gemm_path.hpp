@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Products and sums of BLAS types through the BLAS.
+/// Products and sums of BLAS types by calls of the BLAS where the tensors lie.
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -39,7 +38,7 @@ inline constexpr bool is_product<ScaledMul<Factor>> = true;
 
 /// Whether a signature on a space is one the BLAS knows.
 template <class Space, class Join, class Monoid, class... Ts>
-[[nodiscard]] constexpr bool has_gemm() {
+[[nodiscard]] constexpr bool is_blas_product() {
   if constexpr (sizeof...(Ts) == 2 && is_product<Join> && std::is_same_v<Monoid, Sum>) {
     using Value = typename Signature<Join, Monoid, Ts...>::Value;
     return compat::has_blas<Space> && is_blas_type<Value> && (std::is_same_v<Ts, Value> && ...);
@@ -48,30 +47,15 @@ template <class Space, class Join, class Monoid, class... Ts>
   }
 }
 
-/// Multiplications of one BLAS call below which the generic kernel is at least as fast.
-inline constexpr Extent least_gemm = 512;
-
-/// The BLAS calls worth making for a shape.
-[[nodiscard]] constexpr std::optional<GemmShape> worthwhile_gemm(const LocalEinsum& shape) {
-  std::optional<GemmShape> found = gemm_shape(shape);
-  if (!found) return std::nullopt;
-  // Outer products, inner products and matrices times vectors are bound by memory, which the
-  // generic kernel streams; Kokkos Kernels' gemv alone would add seconds to a translation unit.
-  if (found->k == 1 || found->m == 1 || found->n == 1) return std::nullopt;
-  if (found->m * found->n * found->k < least_gemm) return std::nullopt;
-  return found;
-}
-
-/// C = alpha·A·B (+ C) for every position of the outer nest. One instantiation per space and
+/// C = alpha·A·B + beta·C for every position of the outer nest. One instantiation per space and
 /// element type.
 template <class T, class Space>
 void run_gemm(const Space& space, const GemmShape& shape, const T alpha,
-              const void* const* operands, void* output, bool accumulate) {
+              const void* const* operands, const T beta, T* output) {
   const compat::ScopedRegion region("EinDecomp::gemm");
   const int first = shape.swapped ? 1 : 0;
   const T* const a = static_cast<const T*>(operands[first]);
   const T* const b = static_cast<const T*>(operands[1 - first]);
-  T* const c = static_cast<T*>(output);
   const Extent outer_size = shape.outer.size();
   const Extent inner_size = shape.inner.size();
   Cursor<3> out;
@@ -86,9 +70,9 @@ void run_gemm(const Space& space, const GemmShape& shape, const T alpha,
       const compat::Matrix<const T> right{b + out.offset[1 - first] + in.offset[1 - first],
                                           shape.transpose_b ? shape.n : shape.k,
                                           shape.transpose_b ? shape.k : shape.n, shape.ldb};
-      const compat::Matrix<T> product{c + out.offset[2], shape.m, shape.n, shape.ldc};
-      const T beta = accumulate || j > 0 ? T(1) : T(0);
-      compat::gemm(space, shape.transpose_a, shape.transpose_b, alpha, left, right, beta, product);
+      const compat::Matrix<T> product{output + out.offset[2], shape.m, shape.n, shape.ldc};
+      compat::gemm(space, shape.transpose_a, shape.transpose_b, alpha, left, right,
+                   j > 0 ? T(1) : beta, product);
     }
   }
 }

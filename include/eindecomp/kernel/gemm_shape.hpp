@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Whether a local EinSum of two operands is matrix multiplications, and which.
+/// Which calls of the BLAS a contraction amounts to where it lies.
 #pragma once
 
 #include <cstdint>
@@ -8,30 +8,10 @@
 #include <optional>
 
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/contraction.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 
 namespace eindecomp::kernel::detail {
-
-/// What a label is to a product of two operands.
-enum class LabelClass {
-  batch,    ///< in both operands and the output
-  m,        ///< in the first operand and the output
-  n,        ///< in the second operand and the output
-  k,        ///< in both operands, aggregated
-  foreign,  ///< private to one operand and aggregated, or in the output only
-};
-
-/// A label counts as in a tensor where its stride there is not 0: a diagonal is a label like any
-/// other, and a view of stride 0 lacks it.
-[[nodiscard]] constexpr LabelClass classify(const LocalEinsum& shape, int label) {
-  const bool a = shape.operand_stride[0][label] != 0;
-  const bool b = shape.operand_stride[1][label] != 0;
-  if (shape.aggregated[label]) return a && b ? LabelClass::k : LabelClass::foreign;
-  if (a && b) return LabelClass::batch;
-  if (a) return LabelClass::m;
-  return b ? LabelClass::n : LabelClass::foreign;
-}
 
 /// C(m,n) += A(m,k)·B(k,n), column-major, once per position of `outer` (whose tensors are A, B, C)
 /// and, accumulating, once per position of `inner`.
@@ -114,32 +94,13 @@ constexpr void append(LoopNest<3>& into, const LoopNest<3>& from, int except) {
 
 }  // namespace gemm_detail
 
-/// The matrix multiplications a product of two operands amounts to, the largest that the strides
-/// allow; nothing if a label is private to one operand, an extent is 0, or no choice of dimensions
-/// gives each matrix a unit stride.
-[[nodiscard]] constexpr std::optional<GemmShape> gemm_shape(const LocalEinsum& shape) {
+/// The matrix multiplications that a contraction amounts to as it lies in memory, the largest that
+/// the strides allow; nothing if no choice of dimensions gives each matrix a unit stride.
+[[nodiscard]] constexpr std::optional<GemmShape> gemm_shape(const Contraction& product) {
   using namespace gemm_detail;
-  LoopNest<3> nests[4];  // by LabelClass
-  for (int l = 0; l < shape.labels; ++l) {
-    if (shape.extent[l] == 0) return std::nullopt;
-    if (shape.extent[l] == 1) continue;
-    const LabelClass label_class = classify(shape, l);
-    if (label_class == LabelClass::foreign) return std::nullopt;
-    LoopNest<3>& nest = nests[static_cast<int>(label_class)];
-    nest.stride[0][nest.loops] = shape.operand_stride[0][l];
-    nest.stride[1][nest.loops] = shape.operand_stride[1][l];
-    nest.stride[2][nest.loops] = shape.aggregated[l] ? 0 : shape.output_stride[l];
-    nest.push(shape.extent[l]);
-  }
-  for (LoopNest<3>& nest : nests) {
-    nest.sort([](const LoopNest<3>& n, int l) {
-      return n.stride[0][l] + n.stride[1][l] + n.stride[2][l];
-    });
-    nest.merge();
-  }
-  const LoopNest<3>& ms = nests[static_cast<int>(LabelClass::m)];
-  const LoopNest<3>& ns = nests[static_cast<int>(LabelClass::n)];
-  const LoopNest<3>& ks = nests[static_cast<int>(LabelClass::k)];
+  const LoopNest<3>& ms = product.m;
+  const LoopNest<3>& ns = product.n;
+  const LoopNest<3>& ks = product.k;
 
   std::optional<GemmShape> best;
   int best_loop[3] = {-1, -1, -1};
@@ -165,7 +126,7 @@ constexpr void append(LoopNest<3>& into, const LoopNest<3>& from, int except) {
     }
   }
   if (!best) return std::nullopt;
-  best->outer = nests[static_cast<int>(LabelClass::batch)];
+  best->outer = product.batch;
   append(best->outer, ms, best_loop[0]);
   append(best->outer, ns, best_loop[1]);
   append(best->inner, ks, best_loop[2]);

@@ -5,15 +5,31 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <source_location>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#if !defined(EINDECOMP_DISABLE_BLAS) && __has_include(<KokkosBlas3_gemm.hpp>)
-#define EINDECOMP_HAS_KOKKOS_BLAS 1
+#include "eindecomp/core/error.hpp"
+
+#if !defined(EINDECOMP_DISABLE_BLAS)
+// The BLAS of the host by pointers: Kokkos Kernels' views would cost time in every small call and a
+// second in every translation unit.
+#if __has_include(<KokkosBlas_Host_tpl.hpp>)
+#include <KokkosBlas_Host_tpl.hpp>
+#if defined(KOKKOSKERNELS_ENABLE_TPL_BLAS)
+#define EINDECOMP_HAS_HOST_BLAS 1
+#endif
+#endif
+#if (defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)) && \
+    __has_include(<KokkosBlas3_gemm.hpp>)
+#define EINDECOMP_HAS_DEVICE_BLAS 1
 #include <KokkosBlas3_gemm.hpp>
+#endif
 #endif
 
 namespace eindecomp::compat {
@@ -110,10 +126,18 @@ template <class Space>
 using Scratch = Kokkos::View<unsigned char*, typename Space::memory_space>;
 
 /// Allocates scratch; on a device Kokkos may wait for it when it is freed, never before.
+/// \throws Error if there is not as much memory.
 template <ExecutionSpace Space>
 [[nodiscard]] Scratch<Space> allocate_scratch(const Space& space, const std::string& label,
                                               std::size_t bytes) {
-  return Scratch<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, label), bytes);
+  try {
+    return Scratch<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, label), bytes);
+  } catch (const std::exception& cause) {
+    throw Error("a kernel's workspace of " + std::to_string(bytes) +
+                    " bytes could not be allocated (" + cause.what() +
+                    "); nothing was written, free memory or cut the tensors",
+                std::source_location());
+  }
 }
 
 /// A column-major matrix in someone else's memory; consecutive columns are `leading` apart.
@@ -125,9 +149,19 @@ struct Matrix {
   std::int64_t leading = 0;
 };
 
-#if defined(EINDECOMP_HAS_KOKKOS_BLAS)
 namespace detail {
 
+// std::complex of a Kokkos::complex, which has the same bytes.
+template <class T>
+struct HostBlasType {
+  using type = T;
+};
+template <class T>
+struct HostBlasType<Kokkos::complex<T>> {
+  using type = std::complex<T>;
+};
+
+#if defined(EINDECOMP_HAS_DEVICE_BLAS)
 // Kokkos Kernels reaches the BLAS only where all views have one layout; a subview of whole rows of
 // an unmanaged LayoutLeft view keeps that layout and carries the leading dimension.
 template <class Space, class T>
@@ -149,34 +183,62 @@ template <class Space>
 concept BlasTakesInstance = requires(const Space& space, const ProbeView<Space>& view) {
   KokkosBlas::gemm(space, "N", "N", 1.0, view, view, 0.0, view);
 };
+#endif
+
+template <class Space>
+[[nodiscard]] constexpr bool reaches_blas() {
+  if constexpr (is_synchronous<Space>) {
+#if defined(EINDECOMP_HAS_HOST_BLAS)
+    return true;
+#endif
+  } else {
+#if defined(EINDECOMP_HAS_DEVICE_BLAS)
+    return BlasTakesInstance<Space>;
+#endif
+  }
+  return false;
+}
 
 }  // namespace detail
 
 /// Whether the BLAS can be called on `Space`: on the caller's instance, or on a host space that has
-/// finished whatever came before.
+/// finished whatever came before. Without it every product takes another path.
 template <class Space>
-inline constexpr bool has_blas = is_synchronous<Space> || detail::BlasTakesInstance<Space>;
+inline constexpr bool has_blas = detail::reaches_blas<Space>();
 
-/// C = alpha·op(A)·op(B) + beta·C. No dimension may be 0.
+#if defined(EINDECOMP_HAS_HOST_BLAS)
+/// C = alpha·op(A)·op(B) + beta·C on the host, by the calling thread and whatever threads the BLAS
+/// has of its own. No dimension may be 0.
+template <class T>
+void host_gemm(bool transpose_a, bool transpose_b, const T& alpha, const Matrix<const T>& a,
+               const Matrix<const T>& b, const T& beta, const Matrix<T>& c) {
+  using Host = typename detail::HostBlasType<T>::type;
+  const auto number = [](const T& value) { return reinterpret_cast<const Host&>(value); };
+  const auto matrix = [](const T* data) { return reinterpret_cast<const Host*>(data); };
+  const auto size = [](std::int64_t extent) { return static_cast<int>(extent); };
+  KokkosBlas::Impl::HostBlas<Host>::gemm(
+      transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', size(c.rows), size(c.columns),
+      size(transpose_a ? a.rows : a.columns), number(alpha), matrix(a.data), size(a.leading),
+      matrix(b.data), size(b.leading), number(beta), reinterpret_cast<Host*>(c.data),
+      size(c.leading));
+}
+#endif
+
+/// C = alpha·op(A)·op(B) + beta·C on `space`, without a fence. No dimension may be 0.
 template <ExecutionSpace Space, class T>
 void gemm([[maybe_unused]] const Space& space, bool transpose_a, bool transpose_b, T alpha,
           const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& c) {
-  const char* const op_a = transpose_a ? "T" : "N";
-  const char* const op_b = transpose_b ? "T" : "N";
-  const auto view_a = detail::blas_view<Space>(a);
-  const auto view_b = detail::blas_view<Space>(b);
-  const auto view_c = detail::blas_view<Space>(c);
-  if constexpr (detail::BlasTakesInstance<Space>) {
-    KokkosBlas::gemm(space, op_a, op_b, alpha, view_a, view_b, beta, view_c);
-  } else {
-    KokkosBlas::gemm(op_a, op_b, alpha, view_a, view_b, beta, view_c);
-  }
-}
-
-#else
-/// Without Kokkos Kernels every product takes the generic path.
-template <class Space>
-inline constexpr bool has_blas = false;
+  static_assert(has_blas<Space>);
+#if defined(EINDECOMP_HAS_HOST_BLAS)
+  if constexpr (is_synchronous<Space>) host_gemm(transpose_a, transpose_b, alpha, a, b, beta, c);
 #endif
+#if defined(EINDECOMP_HAS_DEVICE_BLAS)
+  if constexpr (!is_synchronous<Space>) {
+    KokkosBlas::gemm(space, transpose_a ? "T" : "N", transpose_b ? "T" : "N", alpha,
+                     detail::blas_view<Space>(a), detail::blas_view<Space>(b), beta,
+                     detail::blas_view<Space>(c));
+  }
+#endif
+}
 
 }  // namespace eindecomp::compat

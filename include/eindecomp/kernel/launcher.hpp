@@ -3,6 +3,7 @@
 /// One operator signature on one execution space, behind the type-erased Launcher.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "eindecomp/kernel/box_kernel.hpp"
@@ -49,7 +50,13 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return detail::join_tuning<Space>().partials * static_cast<std::int64_t>(sizeof(State));
+    const std::int64_t partials =
+        detail::join_tuning<Space>().partials * static_cast<std::int64_t>(sizeof(State));
+    if constexpr (compat::is_synchronous<Space> &&
+                  detail::is_blas_product<Space, Join, Monoid, Ts...>()) {
+      return std::max(partials, machine_rates.workspace_bytes);
+    }
+    return partials;
   }
 
  private:

@@ -13,7 +13,9 @@ enum class Path {
   none,    ///< the output has no elements
   direct,  ///< the generic kernel, each output's reduction in one piece
   split,   ///< the generic kernel, few long reductions cut into parts that are combined after
-  gemm,    ///< matrix times matrix by the BLAS, once per batch entry
+  copy,    ///< elements put elsewhere: a permutation, a diagonal, a broadcast
+  gemm,    ///< matrix times matrix by the BLAS where the tensors lie, once per batch entry
+  blocks,  ///< blocks multiplied by the BLAS, transposed into a workspace where it needs that
 };
 
 [[nodiscard]] constexpr std::string_view to_string(Path path) {
@@ -24,8 +26,12 @@ enum class Path {
       return "direct";
     case Path::split:
       return "split";
+    case Path::copy:
+      return "copy";
     case Path::gemm:
       return "gemm";
+    case Path::blocks:
+      return "blocks";
   }
   return "unknown";
 }

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Copies between strided tensors of one shape, transpositions among them: bytes, no arithmetic.
+///
+/// Where the loop that is fastest in the target is fastest in the source too, runs are copied.
+/// Else the two fastest loops span planes, which are copied in tiles that fit in cache, so that
+/// every line of memory is read and written once.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/loop_nest.hpp"
+#include "eindecomp/kernel/register_tile.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// Bytes moved at once, whatever the type of the object they are part of.
+template <class T>
+struct [[gnu::may_alias]] Word {
+  using Integer = T;
+  Integer bits;
+};
+struct [[gnu::may_alias]] Word16 {
+  using Integer = std::uint64_t;
+  Integer bits[2];
+};
+
+/// Tensor 0 is what is written, tensor 1 what is read.
+using CopyNest = LoopNest<2>;
+
+/// What a copy does with the lines of its target.
+enum class Target {
+  cached,    ///< leaves them in cache
+  streamed,  ///< past the caches where it can: the target is large
+};
+
+/// How a nest is copied: the fastest loop of the target, that of the source, and all loops outside
+/// a tile of these two.
+struct CopySchedule {
+  CopyNest tiles;         ///< all loops, of the two fastest their tiles
+  bool planes = false;    ///< the two loops differ
+  int rows = 0;           ///< in `tiles`, the loop over tiles of the target's fastest loop
+  int columns = 0;        ///< and over those of the source's
+  Extent extent[2]{};     ///< of the two loops, the target's first
+  Extent tile[2]{};       ///< their elements done at once
+  Extent stride[2][2]{};  ///< of the two tensors along the two loops
+  bool streamed = false;  ///< whole lines of the target bypass the caches
+  bool aligned = false;   ///< every tile of a plane begins on a line of the target
+  Extent tiles_per_item = 1;
+  Extent items = 0;
+
+  static constexpr std::int64_t line = 64;         ///< bytes of a line of memory
+  static constexpr std::int64_t tile_bytes = 512;  ///< of a tile, along the target's fastest loop
+  static constexpr Extent tile_columns = 64;
+
+  /// \param nest without loops of extent 1. \param word_bytes size of what its strides count.
+  /// \param into where the first word goes. \param single every item is one word, for devices.
+  CopySchedule(CopyNest nest, std::int64_t word_bytes, const void* into, Target target,
+               bool single) {
+    nest.sort([](const CopyNest& n, int l) { return n.stride[0][l]; });
+    nest.merge();
+    if (nest.loops == 0) nest.push(1);
+    int source = 0;
+    for (int l = 1; l < nest.loops; ++l) {
+      // A source that is the same along a loop has no order to prefer there.
+      if (nest.stride[1][l] != 0 &&
+          (nest.stride[1][source] == 0 || nest.stride[1][l] < nest.stride[1][source])) {
+        source = l;
+      }
+    }
+    if (nest.stride[1][0] == 0 || single) source = 0;
+    planes = source != 0;
+    const int loop[2] = {0, source};
+    const Extent run = single ? 1 : run_bytes / word_bytes;
+    for (int i = 0; i < 2; ++i) {
+      extent[i] = nest.extent[loop[i]];
+      for (int t = 0; t < 2; ++t) stride[t][i] = nest.stride[t][loop[i]];
+    }
+#if defined(EINDECOMP_STREAMING_BYTES)
+    streamed = target == Target::streamed && word_bytes >= 4 && stride[0][0] == 1 &&
+               stride[1][planes ? 1 : 0] == 1;
+    aligned = streamed && planes && EINDECOMP_STREAMING_BYTES == line &&
+              reinterpret_cast<std::uintptr_t>(into) % line == 0;
+    for (int l = 1; l < nest.loops; ++l) {
+      aligned = aligned && nest.stride[0][l] * word_bytes % line == 0;
+    }
+#endif
+    tile[0] = std::min(extent[0], planes ? tile_bytes / word_bytes : run);
+    // Without a buffer between them longer runs of the source are read.
+    tile[1] = std::min(extent[1], aligned ? 4 * tile_columns : tile_columns);
+    tiles = nest;
+    for (int i = 0; i < (planes ? 2 : 1); ++i) {
+      if (extent[i] == 0) return;
+      tiles.extent[loop[i]] = (extent[i] + tile[i] - 1) / tile[i];
+      for (int t = 0; t < 2; ++t) tiles.stride[t][loop[i]] *= tile[i];
+    }
+    order_tiles(loop);
+    const Extent size = tiles.size();
+    const Extent tile_size = tile[0] * (planes ? tile[1] : 1);
+    tiles_per_item = std::max<Extent>(1, run / std::max<Extent>(1, tile_size));
+    items = (size + tiles_per_item - 1) / tiles_per_item;
+  }
+
+ private:
+  static constexpr std::int64_t run_bytes = 32768;
+
+  /// Tiles that share lines of memory follow one another.
+  constexpr void order_tiles(const int* loop) {
+    const auto nearness = [](const CopyNest& n, int l) {
+      return n.stride[1][l] == 0 ? n.stride[0][l] : std::min(n.stride[0][l], n.stride[1][l]);
+    };
+    Extent mark[max_labels]{};
+    for (int l = 0; l < tiles.loops; ++l) mark[l] = l;
+    for (int a = 1; a < tiles.loops; ++a) {
+      for (int b = a; b > 0 && nearness(tiles, b) < nearness(tiles, b - 1); --b) {
+        tiles.swap_loops(b, b - 1);
+        std::swap(mark[b], mark[b - 1]);
+      }
+    }
+    for (int l = 0; l < tiles.loops; ++l) {
+      if (mark[l] == loop[0]) rows = l;
+      if (mark[l] == loop[1]) columns = l;
+    }
+  }
+};
+
+/// Item = some tiles or runs.
+template <class Word>
+struct CopyKernel {
+  CopySchedule schedule;
+  Word* into;
+  const Word* from;
+
+  EINDECOMP_FUNCTION void operator()(const Extent item) const {
+    const Extent first = item * schedule.tiles_per_item;
+    Extent count = schedule.tiles.size() - first;
+    if (count > schedule.tiles_per_item) count = schedule.tiles_per_item;
+    Cursor<2> at;
+    at.seek(schedule.tiles, first);
+    for (; count > 0; --count) {
+      if (schedule.planes) {
+        plane(into + at.offset[0], from + at.offset[1], length(0, at.coordinate[schedule.rows]),
+              length(1, at.coordinate[schedule.columns]));
+      } else {
+        run(into + at.offset[0], from + at.offset[1], length(0, at.coordinate[schedule.rows]));
+      }
+      at.advance(schedule.tiles);
+    }
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (schedule.streamed) end_streaming();
+#endif
+  }
+
+ private:
+  [[nodiscard]] EINDECOMP_FUNCTION Extent length(int loop, Extent tile) const {
+    const Extent rest = schedule.extent[loop] - tile * schedule.tile[loop];
+    return rest < schedule.tile[loop] ? rest : schedule.tile[loop];
+  }
+
+  EINDECOMP_FUNCTION void run(Word* to, const Word* source, Extent n) const {
+    const Extent into_stride = schedule.stride[0][0];
+    const Extent from_stride = schedule.stride[1][0];
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (schedule.streamed) {
+      stream_row(to, source, n);
+      return;
+    }
+#endif
+    if (into_stride == 1 && from_stride == 1) {
+      for (Extent i = 0; i < n; ++i) to[i] = source[i];
+    } else {
+      for (Extent i = 0; i < n; ++i) to[i * into_stride] = source[i * from_stride];
+    }
+  }
+
+  EINDECOMP_FUNCTION void plane(Word* to, const Word* source, Extent rows, Extent columns) const {
+    const auto& stride = schedule.stride;
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (schedule.aligned) {
+      transpose_plane<true>(to, stride[0][1], source, stride[1][0], rows, columns);
+      return;
+    }
+    if (schedule.streamed) {
+      // In a buffer first, so that long pieces of lines are written at once wherever they begin.
+      constexpr Extent row_bytes = CopySchedule::tile_bytes + CopySchedule::line;
+      constexpr Extent step = row_bytes / static_cast<Extent>(sizeof(Word));
+      alignas(CopySchedule::line) Word buffer[step * CopySchedule::tile_columns];
+      transpose_plane<false>(buffer, step, source, stride[1][0], rows, columns);
+      for (Extent q = 0; q < columns; ++q) {
+        stream_row(to + q * stride[0][1], buffer + q * step, rows);
+      }
+      return;
+    }
+#endif
+    if (stride[0][0] == 1 && stride[1][1] == 1) {
+      transpose_plane<false>(to, stride[0][1], source, stride[1][0], rows, columns);
+      return;
+    }
+    for (Extent q = 0; q < columns; ++q) {
+      for (Extent p = 0; p < rows; ++p) {
+        to[p * stride[0][0] + q * stride[0][1]] = source[p * stride[1][0] + q * stride[1][1]];
+      }
+    }
+  }
+};
+
+/// The largest power of two, at most 16, that divides the element size, and whose half, or 8,
+/// divides both addresses.
+[[nodiscard]] inline std::int64_t word_bytes(std::int64_t element_bytes, const void* into,
+                                             const void* from) {
+  const auto addresses =
+      reinterpret_cast<std::uintptr_t>(into) | reinterpret_cast<std::uintptr_t>(from);
+  const auto size = static_cast<std::uintptr_t>(element_bytes);
+  if (size % 16 == 0 && addresses % 8 == 0) return 16;
+  for (std::int64_t word = 8; word > 1; word /= 2) {
+    if ((addresses | size) % static_cast<std::uintptr_t>(word) == 0) return word;
+  }
+  return 1;
+}
+
+/// The nest of elements as one of words.
+[[nodiscard]] constexpr CopyNest in_words(const CopyNest& elements, Extent words_per_element) {
+  if (words_per_element == 1) return elements;
+  CopyNest nest;
+  nest.stride[0][0] = nest.stride[1][0] = 1;
+  nest.push(words_per_element);
+  for (int l = 0; l < elements.loops; ++l) {
+    for (int t = 0; t < 2; ++t)
+      nest.stride[t][nest.loops] = elements.stride[t][l] * words_per_element;
+    nest.push(elements.extent[l]);
+  }
+  return nest;
+}
+
+/// Calls run(kernel) with the kernel that copies a nest of elements of that many bytes.
+template <bool Single, class Run>
+void with_copy_kernel(const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
+                      const void* from, const Run& run) {
+  const auto copy = [&]<class W>(W) {
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(W));
+    run(CopyKernel<W>{
+        CopySchedule(in_words(nest, element_bytes / bytes), bytes, into, target, Single),
+        static_cast<W*>(into), static_cast<const W*>(from)});
+  };
+  switch (word_bytes(element_bytes, into, from)) {
+    case 16:
+      return copy(Word16{});
+    case 8:
+      return copy(Word<std::uint64_t>{});
+    case 4:
+      return copy(Word<std::uint32_t>{});
+    case 2:
+      return copy(Word<std::uint16_t>{});
+    default:
+      return copy(Word<std::uint8_t>{});
+  }
+}
+
+/// Bytes from which on a target is written past the caches: more than one core's own cache holds.
+inline constexpr std::int64_t streamed_bytes = std::int64_t{4} << 20;
+
+/// Copies in parallel: launches on `space` and does not fence.
+template <compat::ExecutionSpace Space>
+void copy_nest(const Space& space, const std::string& label, const CopyNest& nest,
+               std::int64_t element_bytes, void* into, const void* from) {
+  constexpr bool single = compat::is_device<Space>;
+  const Target target =
+      nest.size() * element_bytes < streamed_bytes ? Target::cached : Target::streamed;
+  with_copy_kernel<single>(nest, element_bytes, target, into, from, [&](const auto& kernel) {
+    launch(space, label, kernel.schedule.items, kernel);
+  });
+}
+
+/// Copies on the calling thread, to which both memories belong.
+inline void copy_nest(const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
+                      const void* from) {
+  with_copy_kernel<false>(nest, element_bytes, target, into, from, [&](const auto& kernel) {
+    for (Extent item = 0; item < kernel.schedule.items; ++item) kernel(item);
+  });
+}
+
+}  // namespace eindecomp::kernel::detail

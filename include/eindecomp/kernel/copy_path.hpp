@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// EinSums that only put elements elsewhere: permutations, diagonals, broadcasts of one operand.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "eindecomp/expr/operator.hpp"
+#include "eindecomp/kernel/copy_kernel.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/signature.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// Whether a signature's results are elements of its operand where nothing is aggregated.
+template <class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool has_copy() {
+  if constexpr (sizeof...(Ts) == 1) {
+    using Sig = Signature<Join, Monoid, Ts...>;
+    using Value = typename Sig::Value;
+    constexpr bool unchanged = std::is_same_v<Join, Identity> || std::is_same_v<Join, Mul>;
+    constexpr bool own_state = requires(const Monoid& monoid, const Value& value) {
+      monoid.lift(value, 0);
+    }
+    || requires(const Monoid& monoid, const typename Sig::State& state) { monoid.finish(state); };
+    return unchanged && !own_state && (std::is_same_v<Ts, Value> && ...) &&
+           std::is_same_v<typename Sig::State, Value> &&
+           std::is_same_v<typename Sig::Result, Value>;
+  } else {
+    return false;
+  }
+}
+
+/// Whether a shape of one operand aggregates nothing and has something to copy.
+[[nodiscard]] constexpr bool aggregates_nothing(const LocalEinsum& shape) {
+  for (int l = 0; l < shape.labels; ++l) {
+    if (shape.extent[l] == 0 || (shape.aggregated[l] && shape.extent[l] > 1)) return false;
+  }
+  return true;
+}
+
+/// output = the operand's elements. Launches on `space` and does not fence.
+template <class T, class Space>
+void run_copy(const Space& space, const LocalEinsum& shape, const void* operand, void* output) {
+  CopyNest nest;
+  for (int l = 0; l < shape.labels; ++l) {
+    if (shape.extent[l] == 1) continue;
+    nest.stride[0][nest.loops] = shape.output_stride[l];
+    nest.stride[1][nest.loops] = shape.operand_stride[0][l];
+    nest.push(shape.extent[l]);
+  }
+  copy_nest(space, "EinDecomp::copy", nest, static_cast<std::int64_t>(sizeof(T)), output, operand);
+}
+
+}  // namespace eindecomp::kernel::detail

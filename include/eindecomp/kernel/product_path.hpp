@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Products and sums of BLAS types: which way they are computed, and that way.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/expr/operator.hpp"
+#include "eindecomp/kernel/block_kernel.hpp"
+#include "eindecomp/kernel/block_search.hpp"
+#include "eindecomp/kernel/gemm_path.hpp"
+#include "eindecomp/kernel/gemm_shape.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/product_cost.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// A product's way, and what it was chosen by.
+struct ProductChoice {
+  Path path = Path::direct;  ///< gemm, blocks, or another's: the generic kernel
+  Contraction product;
+  GemmShape gemm;
+  BlockPlan blocks;
+  double gemm_seconds = std::numeric_limits<double>::infinity();
+  double blocks_seconds = std::numeric_limits<double>::infinity();
+  const char* reason = "";
+};
+
+/// Joins below which no call of the BLAS is worth its preparation.
+inline constexpr double least_gemm = 512;
+/// Joins below which the search for blocks would take longer than it saves.
+inline constexpr double least_blocks = 1 << 17;
+
+/// Threads that blocks are shared out among; none where blocks are not for that space.
+template <class Space>
+[[nodiscard]] int block_threads(const Space& space) {
+  if constexpr (compat::is_synchronous<Space>) {
+    return std::max(1, static_cast<int>(space.concurrency()));
+  } else {
+    return 0;
+  }
+}
+
+/// Joins of a shape, all its labels' extents multiplied.
+[[nodiscard]] constexpr double all_joins(const LocalEinsum& shape) {
+  double joins = 1;
+  for (int l = 0; l < shape.labels; ++l) joins *= static_cast<double>(shape.extent[l]);
+  return joins;
+}
+
+/// Chooses the way for a shape of two operands. \param threads 0 on a device.
+[[nodiscard]] inline ProductChoice choose_product(const LocalEinsum& shape, double element_bytes,
+                                                  int threads, bool accumulate) {
+  ProductChoice choice;
+  const std::optional<Contraction> product = contraction(shape);
+  if (!product) {
+    choice.reason = "a label is private to one tensor, or an extent is 0";
+    return choice;
+  }
+  choice.product = *product;
+  const Extent m = product->m.size();
+  const Extent n = product->n.size();
+  const Extent k = product->k.size();
+  // Outer products, inner products and matrices times vectors are bound by memory, which the
+  // generic kernel streams.
+  if (m == 1 || n == 1 || k == 1) {
+    choice.reason = "an outer product, an inner product or a matrix times a vector";
+    return choice;
+  }
+  if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < least_gemm) {
+    choice.reason = "too small for a call of the BLAS";
+    return choice;
+  }
+  const double joins = product->joins();
+  const std::optional<GemmShape> gemm = gemm_shape(*product);
+  bool one_call = false;
+  if (gemm && gemm->m > 1 && gemm->n > 1 && gemm->k > 1) {
+    choice.gemm = *gemm;
+    const double calls = static_cast<double>(gemm->outer.size() * gemm->inner.size());
+    choice.gemm_seconds = calls * gemm_seconds(machine_rates, static_cast<double>(gemm->m),
+                                               static_cast<double>(gemm->n),
+                                               static_cast<double>(gemm->k), element_bytes);
+    // A BLAS shares out only what is large.
+    if (joins / calls > 1e5 && threads > 1) choice.gemm_seconds /= threads;
+    one_call = calls == 1;
+  }
+  if (threads > 0 && !one_call && joins >= least_blocks) {
+    choice.blocks = block_plan(*product, machine_rates, element_bytes, threads, accumulate);
+    choice.blocks_seconds = choice.blocks.seconds;
+  }
+  if (choice.blocks_seconds < choice.gemm_seconds) {
+    choice.path = Path::blocks;
+    choice.reason = choice.blocks.elements() > 0 ? "the BLAS is fastest on tiles put in order first"
+                                                 : "many products, shared out among the threads";
+  } else if (choice.gemm_seconds < std::numeric_limits<double>::infinity()) {
+    choice.path = Path::gemm;
+    choice.reason = one_call ? "one call of the BLAS where the tensors lie"
+                             : "calls of the BLAS where the tensors lie cost least";
+  } else {
+    choice.reason = "no unit strides, and too small to transpose";
+  }
+  return choice;
+}
+template <class T, class Space>
+[[nodiscard]] ProductChoice choose_product(const Space& space, const LocalEinsum& shape,
+                                           bool accumulate) {
+  return choose_product(shape, static_cast<double>(sizeof(T)), block_threads(space), accumulate);
+}
+
+/// output = alpha·A·B + beta·output where one of the BLAS' ways is best; returns whether it was.
+/// One instantiation per space and element type.
+template <class T, class Space>
+[[nodiscard]] bool run_product(const Space& space, const LocalEinsum& shape, T alpha,
+                               const void* const* operands, T beta, T* output) {
+  if (all_joins(shape) < least_gemm) return false;
+  const ProductChoice choice = choose_product<T>(space, shape, beta != T(0));
+  if (choice.path == Path::gemm) {
+    run_gemm(space, choice.gemm, alpha, operands, beta, output);
+    return true;
+  }
+  if constexpr (compat::is_synchronous<Space>) {
+    if (choice.path == Path::blocks) {
+      run_blocks(space, choice.blocks, alpha, operands, beta, output);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace eindecomp::kernel::detail
