@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/kernel/backend.hpp"
@@ -137,7 +138,7 @@ TEST_CASE("products take the path their shape allows") {
       {"ij,jk->ki", {20, 21, 22}, Path::gemm},
       {"bij,bjk->bik", {3, 20, 21, 22}, Path::gemm},    // batch
       {"bij,jk->bik", {3, 20, 21, 22}, Path::gemm},     // b and i merge
-      {"ibj,jkb->kib", {20, 3, 21, 22}, Path::direct},  // the batch holds every unit stride
+      {"ibj,jkb->kib", {20, 3, 21, 22}, Path::packed},  // the batch holds every unit stride
       {"sa,ahd->shd", {20, 21, 4, 16}, Path::gemm},     // h and d merge
       {"shd,thd->hst", {20, 4, 16, 22}, Path::gemm},    // batch in the middle
       {"hst,thd->shd", {4, 20, 22, 16}, Path::gemm},
@@ -190,6 +191,10 @@ TEST_CASE("products take the path their shape allows") {
         CHECK(report.ran("EinDecomp::join"));
         CHECK(report.allocations.empty());
         break;
+      case Path::packed:
+        CHECK(report.kernels == std::vector<std::string>{"EinDecomp::pack", "EinDecomp::packed"});
+        CHECK(report.allocations.size() == 1);
+        break;
       case Path::none:
         CHECK(report.kernels.empty());
     }
@@ -198,17 +203,42 @@ TEST_CASE("products take the path their shape allows") {
   }
 }
 
-TEST_CASE("other algebras and types stay on the generic kernel") {
-  const LocalEinsum shape = row_major("ij,jk->ik", {20, 21, 22});
+TEST_CASE("products over other algebras and types are packed") {
   const auto path = []<class Join, class Monoid, class... Ts>(const LocalEinsum& of) {
     return kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...>().path(of);
   };
-  CHECK(path.operator()<Add, Min, double, double>(shape) == Path::direct);
-  CHECK(path.operator()<Mul, Max, double, double>(shape) == Path::direct);
-  CHECK(path.operator()<Mul, Sum, double, float>(shape) == Path::direct);
-  CHECK(path.operator()<Mul, Sum, std::int32_t, std::int32_t>(shape) == Path::direct);
+  const LocalEinsum shape = row_major("ij,jk->ik", {20, 21, 22});
+  CHECK(path.operator()<Add, Min, double, double>(shape) == Path::packed);
+  CHECK(path.operator()<Mul, Max, float, float>(shape) == Path::packed);
+  CHECK(path.operator()<Less, Sum, double, double>(shape) == Path::packed);
+  CHECK(path.operator()<And, Or, double, double>(shape) == Path::packed);
+  CHECK(path.operator()<Mul, Sum, double, float>(shape) == Path::packed);
+  CHECK(path.operator()<Mul, Sum, std::int32_t, std::int32_t>(shape) == Path::packed);
   CHECK(path.operator()<Mul, Sum, Kokkos::complex<float>, Kokkos::complex<float>>(shape) ==
         available(Path::gemm));
+
+  // Accumulators that are pairs, elements that no vector holds, no aggregation, three operands.
+  CHECK(path.operator()<Add, ArgMin, double, double>(shape) == Path::direct);
+  CHECK(path.operator()<Add, LogSumExp, double, double>(shape) == Path::direct);
+  CHECK(path.operator()<Sub, Sum, Kokkos::complex<float>, Kokkos::complex<float>>(shape) ==
+        Path::direct);
+  CHECK(path.operator()<Mul, NoAggregation, double, double>(
+            row_major("ij,jk->ijk", {20, 21, 22})) == Path::direct);
+  CHECK(path.operator()<Mul, Sum, double, double, double>(row_major("ij,jk,k->ik", {20, 21, 22})) ==
+        Path::direct);
+
+  // Nothing to gain: a matrix and a vector, short reductions, few joins.
+  for (const auto& [text, extents] : std::vector<std::pair<const char*, std::vector<Extent>>>{
+           {"ij,j->i", {200, 210}}, {"ij,jk->ik", {40, 2, 400}}, {"ij,jk->ik", {8, 8, 8}}}) {
+    CAPTURE(text);
+    CHECK(path.operator()<Add, Min, double, double>(row_major(text, extents)) == Path::direct);
+  }
+  // Every label has a place: private ones, diagonals, those that only the output has.
+  for (const auto& [text, extents] : std::vector<std::pair<const char*, std::vector<Extent>>>{
+           {"ijp,jkq->ik", {20, 21, 3, 22, 2}}, {"iij,jkk->ik", {20, 21, 22}}}) {
+    CAPTURE(text);
+    CHECK(path.operator()<SqDiff, Sum, double, double>(row_major(text, extents)) == Path::packed);
+  }
 }
 
 TEST_CASE("workspace stays within its bound, whatever the shape") {

@@ -269,14 +269,13 @@ Expectation(Accumulator, Term, Fold, Finish, double)
 using PathCounts = std::map<Path, int>;
 
 /// Runs one random EinSum through a launcher and compares it with plain loops.
-template <class Space, class Join, class Monoid, class... Ts, class Expected>
-void check_one(const Einsum& einsum, Random& random, const Join& join, const Monoid& monoid,
+template <class... Ts, class Launcher, class Expected>
+void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
                const Expected& expected, PathCounts& counts) {
-  using Launcher = eindecomp::kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...>;
   using State = typename Launcher::State;
   using Result = typename Launcher::Result;
-  const Launcher launcher(join, monoid);
-  const Space space;
+  using Monoid = typename Launcher::Sig::Monoid;
+  const typename Launcher::ExecutionSpace space;
   const LocalEinsum shape = einsum.shape();
   const Tensor& output = einsum.output[0];
 
@@ -382,20 +381,28 @@ void check_one(const Einsum& einsum, Random& random, const Join& join, const Mon
   }
 }
 
-/// `cases` random EinSums of one signature on one space; the seed is in the message of a failure.
-template <class Space, class Join, class Monoid, class... Ts, class Expected>
-PathCounts check_random(int cases, std::uint64_t seed, const Family& family, const Join& join,
-                        const Monoid& monoid, const Expected& expected) {
+/// `cases` random EinSums of a launcher's; the seed is in the message of a failure.
+template <class... Ts, class Launcher, class Expected>
+PathCounts check_launcher(int cases, std::uint64_t seed, const Family& family,
+                          const Launcher& launcher, const Expected& expected) {
   PathCounts counts;
   for (int i = 0; i < cases; ++i) {
     const std::uint64_t case_seed = seed * 100003 + static_cast<std::uint64_t>(i);
     CAPTURE(case_seed);
     Random random(case_seed);
     const Einsum einsum = draw_einsum(random, static_cast<int>(sizeof...(Ts)), family);
-    check_one<Space, Join, Monoid, Ts...>(einsum, random, join, monoid, expected, counts);
+    check_one<Ts...>(einsum, random, launcher, expected, counts);
   }
   CHECK_FALSE(counts.empty());
   return counts;
+}
+
+/// The same of one signature on one space.
+template <class Space, class Join, class Monoid, class... Ts, class Expected>
+PathCounts check_random(int cases, std::uint64_t seed, const Family& family, const Join& join,
+                        const Monoid& monoid, const Expected& expected) {
+  const eindecomp::kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...> launcher(join, monoid);
+  return check_launcher<Ts...>(cases, seed, family, launcher, expected);
 }
 
 }  // namespace kernel_test

@@ -40,6 +40,11 @@ Family matrices() {
   return family;
 }
 
+int count(const PathCounts& counts, Path path) {
+  const auto found = counts.find(path);
+  return found == counts.end() ? 0 : found->second;
+}
+
 template <class Space, class T>
 void check_products(std::uint64_t seed) {
   check_random<Space, Mul, Sum, T, T>(100, seed, {}, Mul{}, Sum{}, product_sum<T>());
@@ -49,7 +54,7 @@ void check_products(std::uint64_t seed) {
   if (eindecomp::compat::has_blas<Space>) {
     CHECK(counts.at(Path::gemm) > 10);
   }
-  CHECK(counts.at(Path::direct) > 10);
+  CHECK(count(counts, Path::direct) + count(counts, Path::packed) > 10);
 }
 
 }  // namespace
@@ -80,7 +85,7 @@ TEST_CASE("scaled products find their alpha") {
   const PathCounts counts = check_random<Parallel, ScaledMul<double>, Sum, double, double>(
       150, 11, matrices(), join, Sum{}, product_sum<double>(2.5));
   CHECK(counts.at(Path::gemm) > 10);
-  CHECK(counts.at(Path::direct) > 10);
+  CHECK(count(counts, Path::direct) + count(counts, Path::packed) > 10);
 }
 
 TEST_CASE("a factor of a wider type widens the result and leaves the BLAS") {

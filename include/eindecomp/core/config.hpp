@@ -25,8 +25,23 @@
 #endif
 #endif
 
+/// How many such registers there are.
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define EINDECOMP_REGISTERS 32
+#else
+#define EINDECOMP_REGISTERS 16
+#endif
+
 /// The bytes of a store that bypasses the caches; not defined where there is none.
 #if defined(__SSE2__) && defined(__GNUC__) && !defined(__clang__) && \
     defined(EINDECOMP_REGISTER_BYTES)
 #define EINDECOMP_STREAMING_BYTES EINDECOMP_REGISTER_BYTES
+#endif
+
+/// Before a loop over the elements of a vector: leaves it to the vectoriser, which g++ would
+/// otherwise find unrolled into scalar code.
+#if defined(__GNUC__) && !defined(__clang__)
+#define EINDECOMP_VECTOR_LOOP _Pragma("GCC unroll 1")
+#else
+#define EINDECOMP_VECTOR_LOOP
 #endif

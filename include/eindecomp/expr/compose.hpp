@@ -82,6 +82,14 @@ struct Composed : detail::ComposedBase<Op, std::index_sequence_for<Children...>,
   using detail::ComposedBase<Op, std::index_sequence_for<Children...>, Children...>::ComposedBase;
 };
 
+template <int I>
+inline constexpr bool takes_vectors<Arg<I>> = true;
+template <class T>
+inline constexpr bool takes_vectors<Value<T>> = true;
+template <class Op, class... Children>
+inline constexpr bool takes_vectors<Composed<Op, Children...>> = takes_vectors<Op> &&
+                                                                 (takes_vectors<Children> && ...);
+
 namespace detail {
 
 /// A functor as text: its name, or its type's.

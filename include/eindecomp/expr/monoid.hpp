@@ -91,6 +91,10 @@ struct Min {
       const A& a, const B& b) const -> std::common_type_t<A, B> {
     return b < a ? b : a;  // not fmin: this is one instruction
   }
+  template <detail::Vector V>
+  constexpr V operator()(const V& a, const V& b) const {
+    return b < a ? b : a;
+  }
 };
 
 /// The larger, as a join and as a monoid, whose identity is -infinity or the least integer.
@@ -104,6 +108,10 @@ struct Max {
   template <class A, class B>
   requires std::totally_ordered_with<A, B> EINDECOMP_FUNCTION constexpr auto operator()(
       const A& a, const B& b) const -> std::common_type_t<A, B> {
+    return a < b ? b : a;
+  }
+  template <detail::Vector V>
+  constexpr V operator()(const V& a, const V& b) const {
     return a < b ? b : a;
   }
 };
@@ -309,6 +317,15 @@ template <class M, class T>
 concept CommutativeMonoid =
     promises_commutative_monoid<M> && detail::HasIdentity<M, T> && detail::Combines<M, T>;
 
+template <>
+inline constexpr bool takes_vectors<Sum> = true;
+template <>
+inline constexpr bool takes_vectors<Prod> = true;
+template <>
+inline constexpr bool takes_vectors<Min> = true;
+template <>
+inline constexpr bool takes_vectors<Max> = true;
+
 // --- Algebra: what rewrites may rely on -------------------------------------------------------
 
 /// ⊗ may take its operands in any order and grouping. Specialise for a functor of your own.
@@ -326,6 +343,16 @@ template <>
 inline constexpr bool is_associative_commutative<And> = true;
 template <>
 inline constexpr bool is_associative_commutative<Or> = true;
+
+/// a ⊗ b = b ⊗ a. Specialise for a functor of your own.
+template <class Join>
+inline constexpr bool is_commutative = is_associative_commutative<Join>;
+template <class Factor>
+inline constexpr bool is_commutative<ScaledMul<Factor>> = true;
+template <>
+inline constexpr bool is_commutative<AbsDiff> = true;
+template <>
+inline constexpr bool is_commutative<SqDiff> = true;
 
 /// a ⊗ (b ⊕ c) = (a ⊗ b) ⊕ (a ⊗ c). Specialise for functors of your own.
 template <class Join, class Monoid>

@@ -8,12 +8,35 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "eindecomp/core/config.hpp"
 
 namespace eindecomp {
+
+/// Promises that a functor, called with the compiler's vectors of an element type, gives for each
+/// element what it gives for that type: `static constexpr bool takes_vectors = true`, or
+/// specialise. A template of arithmetic and `?:` does so as it stands; one may also be overloaded
+/// for vectors (see AbsDiff). Without the promise a functor is called element by element.
+template <class F>
+inline constexpr bool takes_vectors = requires {
+  requires static_cast<bool>(F::takes_vectors);
+};
+
+namespace detail {
+/// A vector of the compiler, `T [[gnu::vector_size(n)]]`: subscripted, and neither class, pointer
+/// nor array.
+template <class V>
+concept Vector =
+    !std::is_class_v<V> && !std::is_pointer_v<V> && !std::is_array_v<V> && requires(V v) {
+  v[0];
+};
+template <Vector V>
+using VectorElement = std::remove_cvref_t<decltype(std::declval<V&>()[0])>;
+}  // namespace detail
 
 // The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
 // clang-format off
@@ -34,7 +57,6 @@ namespace eindecomp {
 
 EINDECOMP_BINARY(Sub, "sub", a - b)
 EINDECOMP_BINARY(Div, "div", a / b)
-EINDECOMP_BINARY(AbsDiff, "abs_diff", a < b ? b - a : a - b)
 EINDECOMP_BINARY(SqDiff, "sq_diff", (a - b) * (a - b))
 EINDECOMP_BINARY(Less, "less", a < b)
 EINDECOMP_BINARY(LessEqual, "less_equal", a <= b)
@@ -50,6 +72,28 @@ EINDECOMP_UNARY(Not, "not", !a)
 // clang-format on
 #undef EINDECOMP_BINARY
 #undef EINDECOMP_UNARY
+
+/// |a - b|.
+struct AbsDiff {
+  static constexpr std::string_view name = "abs_diff";
+  template <class A, class B>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
+      -> std::decay_t<decltype(a < b ? b - a : a - b)> {
+    return a < b ? b - a : a - b;
+  }
+  template <detail::Vector V>
+  constexpr V operator()(const V& a, const V& b) const {
+    using Bits = decltype(a < b);
+    using Element = detail::VectorElement<V>;
+    if constexpr (std::is_floating_point_v<Element>) {
+      // The sign bit cleared: one instruction instead of three.
+      const Bits magnitude = Bits{} + std::numeric_limits<detail::VectorElement<Bits>>::max();
+      return (V)((Bits)(a - b) & magnitude);
+    } else {
+      return a < b ? b - a : a - b;
+    }
+  }
+};
 
 namespace detail {
 // Inside this namespace the names below are functions of <cmath> for arithmetic types and, by
@@ -171,5 +215,18 @@ struct ScaledMul {
     return factor * Mul{}(a...);
   }
 };
+
+template <>
+inline constexpr bool takes_vectors<Add> = true;
+template <>
+inline constexpr bool takes_vectors<Sub> = true;
+template <>
+inline constexpr bool takes_vectors<Mul> = true;
+template <class Factor>
+inline constexpr bool takes_vectors<ScaledMul<Factor>> = true;
+template <>
+inline constexpr bool takes_vectors<AbsDiff> = true;
+template <>
+inline constexpr bool takes_vectors<SqDiff> = true;
 
 }  // namespace eindecomp

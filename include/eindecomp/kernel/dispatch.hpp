@@ -6,6 +6,7 @@
 #include "eindecomp/kernel/copy_path.hpp"
 #include "eindecomp/kernel/join_kernel.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/packed_path.hpp"
 #include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/product_path.hpp"
 #include "eindecomp/kernel/signature.hpp"
@@ -22,6 +23,9 @@ template <class Space, class Join, class Monoid, class... Ts>
     using Value = typename Signature<Join, Monoid, Ts...>::Value;
     const Path path = detail::choose_product<Value>(Space(), shape, false).path;
     if (path != Path::direct) return path;
+  }
+  if constexpr (detail::has_packed<Space, Join, Monoid, Ts...>()) {
+    if (detail::worthwhile_packed<Join, Monoid, Ts...>(shape)) return Path::packed;
   }
   constexpr int operands = static_cast<int>(sizeof...(Ts));
   return detail::JoinSchedule<operands>(shape, detail::join_tuning<Space>()).path();
@@ -43,6 +47,13 @@ void run_join(const Space& space, const LocalEinsum& shape, Join join, Monoid mo
     const Value alpha = detail::product_factor<Value>(join);
     const Value beta(write == Write::accumulate ? 1 : 0);
     if (detail::run_product(space, shape, alpha, operands, beta, static_cast<Value*>(output))) {
+      return;
+    }
+  }
+  if constexpr (detail::has_packed<Space, Join, Monoid, Ts...>()) {
+    if (const auto product = detail::worthwhile_packed<Join, Monoid, Ts...>(shape)) {
+      detail::run_packed<Space, Join, Monoid, Ts...>(space, *product, join, monoid, operands,
+                                                     output, write);
       return;
     }
   }

@@ -22,6 +22,7 @@ namespace eindecomp::kernel {
 template <class Space, class Join, class Monoid, class... Ts>
 class JoinAggregateLauncher final : public Launcher<Space> {
  public:
+  using ExecutionSpace = Space;
   using Sig = Signature<Join, Monoid, Ts...>;
   using Value = typename Sig::Value;
   using State = typename Sig::State;
@@ -50,13 +51,16 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    const std::int64_t partials =
+    std::int64_t bytes =
         detail::join_tuning<Space>().partials * static_cast<std::int64_t>(sizeof(State));
     if constexpr (compat::is_synchronous<Space> &&
                   detail::is_blas_product<Space, Join, Monoid, Ts...>()) {
-      return std::max(partials, machine_rates.workspace_bytes);
+      bytes = std::max(bytes, machine_rates.workspace_bytes);
     }
-    return partials;
+    if constexpr (detail::has_packed<Space, Join, Monoid, Ts...>()) {
+      bytes = std::max(bytes, detail::packed_workspace_bytes);
+    }
+    return bytes;
   }
 
  private:

@@ -16,6 +16,7 @@ enum class Path {
   copy,    ///< elements put elsewhere: a permutation, a diagonal, a broadcast
   gemm,    ///< matrix times matrix by the BLAS where the tensors lie, once per batch entry
   blocks,  ///< blocks multiplied by the BLAS, transposed into a workspace where it needs that
+  packed,  ///< products over any ⊗ and ⊕, packed and blocked for registers and caches
 };
 
 [[nodiscard]] constexpr std::string_view to_string(Path path) {
@@ -32,6 +33,8 @@ enum class Path {
       return "gemm";
     case Path::blocks:
       return "blocks";
+    case Path::packed:
+      return "packed";
   }
   return "unknown";
 }

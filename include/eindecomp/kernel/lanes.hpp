@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Vector registers as types, and scalar functors on them.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/expr/operator.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// The registers of the machine compiled for.
+#if defined(EINDECOMP_REGISTER_BYTES)
+inline constexpr bool has_vectors = true;
+inline constexpr int vector_bytes = EINDECOMP_REGISTER_BYTES;
+#else
+inline constexpr bool has_vectors = false;
+inline constexpr int vector_bytes = 16;
+#endif
+inline constexpr int vector_registers = EINDECOMP_REGISTERS;
+
+/// What a vector may consist of.
+template <class T>
+inline constexpr bool is_lane =
+    has_vectors&& std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
+
+#if defined(EINDECOMP_REGISTER_BYTES)
+template <class T, int Width>
+struct LanesOf {
+  using type [[gnu::vector_size(Width * sizeof(T))]] = T;
+};
+#else
+// Never run: it lets what is written for vectors compile.
+template <class T, int Width>
+struct LanesOf {
+  struct type {
+    T lane[Width];
+    T& operator[](int l) { return lane[l]; }
+    const T& operator[](int l) const { return lane[l]; }
+  };
+};
+#endif
+
+/// A vector of `Width` elements T; Width is a power of two.
+template <class T, int Width>
+using Lanes = typename LanesOf<T, Width>::type;
+
+/// All lanes the same.
+template <class T, int Width>
+[[nodiscard]] inline Lanes<T, Width> repeat(T value) {
+  return [&]<std::size_t... L>(std::index_sequence<L...>) {
+    return Lanes<T, Width>{(static_cast<void>(L), value)...};
+  }
+  (std::make_index_sequence<std::size_t{Width}>());
+}
+
+template <class T, int Width>
+[[nodiscard]] inline Lanes<T, Width> load_lanes(const T* from) {
+  Lanes<T, Width> lanes;
+  std::memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+
+/// The vector of function(0), …, function(Width - 1).
+template <class T, int Width, class Function>
+[[nodiscard]] inline Lanes<T, Width> lane_by_lane(const Function& function) {
+  // In memory, where the vectoriser finds what it knows; it ends in registers.
+  T lane[Width];
+  EINDECOMP_VECTOR_LOOP
+  for (int l = 0; l < Width; ++l) lane[l] = function(l);
+  return load_lanes<T, Width>(lane);
+}
+
+/// The elements of a vector, as lane_by_lane reads them.
+template <class T, int Width>
+struct LaneArray {
+  T lane[Width];
+  explicit LaneArray(const Lanes<T, Width>& lanes) { std::memcpy(lane, &lanes, sizeof lane); }
+  const T& operator[](int l) const { return lane[l]; }
+};
+
+/// A functor of two arguments that promises to work on vectors of T, and gives them. A concept, for
+/// without the promise it must not even be asked.
+template <class F, class T>
+concept WorksOnLanes = takes_vectors<F> && is_lane<T> &&
+    requires(const F& f, const Lanes<T, static_cast<int>(16 / sizeof(T))>& v) {
+  { f(v, v) } -> std::same_as<std::remove_cvref_t<decltype(v)>>;
+};
+
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The packed path: products of two operands over any ⊗ and ⊕, blocked for registers and caches,
+/// from and to tensors of any strides.
+///
+/// Block by block the operands are copied into panels, and tiles of C are accumulated in registers
+/// from a panel of each. A tile is one item's, and its blocks of K follow one another, so that
+/// results do not depend on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/packed_blocks.hpp"
+#include "eindecomp/kernel/packed_run.hpp"
+#include "eindecomp/kernel/packed_shape.hpp"
+#include "eindecomp/kernel/packed_tile.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// Whether the packed path serves a signature on a space.
+template <class Space, class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool has_packed() {
+  return compat::is_synchronous<Space> && packs<Join, Monoid, Ts...>();
+}
+
+// Below these the generic path is at least as fast.
+inline constexpr Extent least_packed_joins = 4096;
+inline constexpr Extent least_packed_steps = 4;
+inline constexpr Extent least_packed_rows = 4;
+inline constexpr Extent least_packed_columns = 4;
+
+/// Operands may be exchanged: the tile calls ⊗ with an element of A and one of B.
+template <class Join, class A, class B>
+inline constexpr bool exchangeable = is_commutative<Join>&& std::is_same_v<A, B>;
+
+/// The product that a shape is to the packed path of a signature.
+template <class Join, class A, class B>
+[[nodiscard]] constexpr PackedShape packed_shape_of(const LocalEinsum& shape) {
+  return packed_shape(shape, exchangeable<Join, A, B>);
+}
+
+/// What the packed path does for a product of a signature.
+template <class Join, class Monoid, class A, class B>
+[[nodiscard]] constexpr PackedWork packed_work_of(const PackedShape& shape) {
+  using Algebra = TileAlgebra<Join, Monoid, A, B>;
+  constexpr TileShape tile = Algebra::shape;
+  return packed_work(shape, tile,
+                     panel_code<A, B, typename Algebra::State, tile.rows, tile.columns()>());
+}
+
+/// The product of a shape where the packed path is faster than the generic one.
+template <class Join, class Monoid, class A, class B>
+[[nodiscard]] constexpr std::optional<PackedShape> worthwhile_packed(const LocalEinsum& shape) {
+  // Packing pays where every element packed meets many; a quick look before a close one.
+  Extent outputs = 1;
+  Extent steps = 1;
+  for (int l = 0; l < shape.labels; ++l) {
+    (shape.aggregated[l] ? steps : outputs) *= shape.extent[l];
+  }
+  if (steps < least_packed_steps || outputs * steps < least_packed_joins) return std::nullopt;
+  const PackedShape product = packed_shape_of<Join, A, B>(shape);
+  if (product.rows < least_packed_rows || product.columns < least_packed_columns) {
+    return std::nullopt;
+  }
+  return product;
+}
+
+/// One instantiation per space.
+template <class Space>
+void run_packed_blocks(const Space& space, PackedRun& run) {
+  const compat::Scratch<Space> scratch = compat::allocate_scratch(
+      space, "EinDecomp::packed scratch", static_cast<std::size_t>(run.workspace_bytes()));
+  run.for_each_block(scratch.data(), [&](Extent packed) {
+    launch(space, "EinDecomp::pack", run.packing_items() - packed,
+           [&](Extent item) { run.pack(packed + item); });
+    launch(space, "EinDecomp::packed", run.tile_items(), [&](Extent item) { run.compute(item); });
+  });
+}
+
+/// Runs a product on the packed path. Launches on `space`, which is a host space, and does not
+/// fence. Allocates at most packed_workspace_bytes.
+template <class Space, class Join, class Monoid, class A, class B>
+void run_packed(const Space& space, const PackedShape& shape, const Join& join,
+                const Monoid& monoid, const void* const* operands, void* output, Write write) {
+  using Algebra = TileAlgebra<Join, Monoid, A, B>;
+  constexpr TileShape tile = Algebra::shape;
+  static constexpr TileCode tile_functions = tile_code<Algebra>();
+  static constexpr PanelCode panel_functions =
+      panel_code<A, B, typename Algebra::State, tile.rows, tile.columns()>();
+  const Algebra algebra{join, monoid};
+  PackedRun run(shape, tile_functions, panel_functions, &algebra, operands[shape.exchanged ? 1 : 0],
+                operands[shape.exchanged ? 0 : 1], output, write);
+  run_packed_blocks(space, run);
+}
+
+}  // namespace eindecomp::kernel::detail

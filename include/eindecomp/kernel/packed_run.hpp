@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The packed product block by block, without types: compiled once, whatever the signatures.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/lanes.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/packed_blocks.hpp"
+#include "eindecomp/kernel/packed_panels.hpp"
+#include "eindecomp/kernel/packed_shape.hpp"
+#include "eindecomp/kernel/packed_tile.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// Offsets of neighbouring positions of a nest in one tensor.
+template <Extent Most>
+struct Offsets {
+  std::array<Extent, static_cast<std::size_t>(Most)> offset;
+  int count = 0;
+  bool unit = true;  ///< they count by one
+
+  /// Those of positions first, first + 1, … of a nest, at most `most`, not beyond `end`.
+  void fill(const PackedShape::Nest& nest, int tensor, Extent first, Extent most, Extent end,
+            Extent origin = 0) {
+    count = static_cast<int>(std::min(most, end - first));
+    unit = true;
+    if (count <= 0) return;
+    Cursor<3> at;
+    at.seek(nest, first);
+    for (int i = 0; i < count; ++i, at.advance(nest)) {
+      const Extent here = origin + at.offset[tensor];
+      offset[static_cast<std::size_t>(i)] = here;
+      unit = unit && here == offset[0] + i;
+    }
+  }
+};
+
+/// A packed product under way: the block that is packed and computed now.
+class PackedRun {
+ public:
+  PackedRun(const PackedShape& shape, const TileCode& tile, const PanelCode& panel,
+            const void* algebra, const void* a, const void* b, void* c, Write write)
+      : m_shape(shape),
+        m_tile(tile),
+        m_panel(panel),
+        m_blocks(shape, tile.shape, panel),
+        m_algebra(algebra),
+        m_operand{static_cast<const std::byte*>(a), static_cast<const std::byte*>(b)},
+        m_output(static_cast<std::byte*>(c)),
+        m_write(write) {}
+
+  /// Scratch for the panels of a block.
+  [[nodiscard]] Extent workspace_bytes() const {
+    return a_bytes() + b_bytes() + 2 * packed_alignment;
+  }
+
+  /// Goes through all blocks in `workspace` and calls visit(packed) for each in its turn: items
+  /// packed, …, packing_items() - 1 are to be packed, then all tiles computed.
+  template <class Visit>
+  void for_each_block(void* workspace, const Visit& visit) {
+    m_panels[0] = aligned(static_cast<std::byte*>(workspace));
+    m_panels[1] = aligned(m_panels[0] + a_bytes());
+    const Extent all_rows = ceil_div(m_shape.rows, m_tile.shape.rows);
+    const Extent all_columns = ceil_div(m_shape.columns, m_tile.shape.columns());
+    for (Extent entry = 0; entry < m_shape.entries; entry += m_blocks.entries) {
+      m_entry = {entry, std::min(m_blocks.entries, m_shape.entries - entry)};
+      for (Extent column = 0; column < all_columns; column += m_blocks.column_panels) {
+        m_column = {column, std::min(m_blocks.column_panels, all_columns - column)};
+        Extent step = 0;
+        do {
+          set_steps(step);
+          for (Extent row = 0; row < all_rows; row += m_blocks.row_panels) {
+            m_row = {row, std::min(m_blocks.row_panels, all_rows - row)};
+            // B stays as it is while blocks of rows go by.
+            visit(row == 0 ? 0 : column_items());
+          }
+          step += m_blocks.steps;
+        } while (step < m_shape.steps);
+      }
+    }
+  }
+
+  /// Panels of the block: of B, then of A.
+  [[nodiscard]] Extent packing_items() const {
+    return column_items() + m_entry.count * m_row.count;
+  }
+  /// Groups of tiles of the block.
+  [[nodiscard]] Extent tile_items() const { return m_entry.count * row_groups() * column_groups(); }
+
+  void pack(Extent item) const {
+    if (item < column_items()) {
+      pack_panel(1, item, m_column, m_shape.n, m_shape.columns, m_tile.shape.columns(),
+                 m_panel.pack_b);
+    } else {
+      pack_panel(0, item - column_items(), m_row, m_shape.m, m_shape.rows, m_tile.shape.rows,
+                 m_panel.pack_a);
+    }
+  }
+
+  void compute(Extent item) const {
+    const Extent group = item % (row_groups() * column_groups());
+    const Extent entry = item / (row_groups() * column_groups());
+    const Extent first_row = group / column_groups() * m_blocks.group_rows;
+    const Extent first_column = group % column_groups() * m_blocks.group_columns;
+    const Extent last_row = std::min(first_row + m_blocks.group_rows, m_row.count);
+    const Extent last_column = std::min(first_column + m_blocks.group_columns, m_column.count);
+    const int tile_rows = m_tile.shape.rows;
+    const int tile_columns = m_tile.shape.columns();
+
+    Cursor<3> batch;
+    batch.seek(m_shape.batch, m_entry.first + entry);
+    Offsets<PackedBlocks::most_group_rows * most_tile_rows> rows;
+    rows.fill(m_shape.m, 2, (m_row.first + first_row) * tile_rows,
+              (last_row - first_row) * tile_rows, m_shape.rows, batch.offset[2]);
+    for (Extent column = first_column; column < last_column; ++column) {
+      Offsets<most_tile_columns> columns;
+      columns.fill(m_shape.n, 2, (m_column.first + column) * tile_columns, tile_columns,
+                   m_shape.columns);
+      const std::byte* const b = m_panels[1] + panel_bytes(1) * (entry * m_column.count + column);
+      for (Extent row = first_row; row < last_row; ++row) {
+        const std::byte* const a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + row);
+        const int done = static_cast<int>(row - first_row) * tile_rows;
+        compute_tile(
+            a, b,
+            {m_output, rows.offset.data() + done, columns.offset.data(),
+             std::min(rows.count - done, tile_rows), columns.count, tile_columns, columns.unit});
+      }
+    }
+  }
+
+ private:
+  static constexpr int most_tile_rows = 12;
+  static constexpr int most_tile_columns = 2 * vector_bytes;
+  static constexpr std::size_t most_tile_bytes = std::size_t{most_tile_rows} * most_tile_columns;
+
+  struct Range {
+    Extent first = 0;
+    Extent count = 0;
+  };
+
+  [[nodiscard]] static std::byte* aligned(std::byte* address) {
+    const auto beyond = reinterpret_cast<std::uintptr_t>(address) % packed_alignment;
+    return beyond == 0 ? address : address + (packed_alignment - beyond);
+  }
+
+  /// Bytes of a panel of A (0) or B (1) as the blocks have room for.
+  [[nodiscard]] Extent panel_bytes(int operand) const {
+    return m_blocks.steps * (operand == 0 ? m_tile.shape.rows * m_panel.a_bytes
+                                          : m_tile.shape.columns() * m_panel.b_bytes);
+  }
+  [[nodiscard]] Extent a_bytes() const {
+    return panel_bytes(0) * m_blocks.entries * m_blocks.row_panels;
+  }
+  [[nodiscard]] Extent b_bytes() const {
+    return panel_bytes(1) * m_blocks.entries * m_blocks.column_panels;
+  }
+  [[nodiscard]] Extent column_items() const { return m_entry.count * m_column.count; }
+  [[nodiscard]] Extent row_groups() const { return ceil_div(m_row.count, m_blocks.group_rows); }
+  [[nodiscard]] Extent column_groups() const {
+    return ceil_div(m_column.count, m_blocks.group_columns);
+  }
+
+  void set_steps(Extent first) {
+    for (int operand = 0; operand < 2; ++operand) {
+      m_steps[operand].fill(m_shape.k, operand, first, m_blocks.steps, m_shape.steps);
+    }
+    m_merge = first > 0 || m_write == Write::accumulate;
+    m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
+  }
+
+  void pack_panel(int operand, Extent item, const Range& panels, const PackedShape::Nest& nest,
+                  Extent lanes, int width, void (*pack)(const PanelSource&, void*)) const {
+    Cursor<3> batch;
+    batch.seek(m_shape.batch, m_entry.first + item / panels.count);
+    Offsets<std::max(most_tile_rows, most_tile_columns)> lane;
+    lane.fill(nest, operand, (panels.first + item % panels.count) * width, width, lanes,
+              batch.offset[operand]);
+    const auto& steps = m_steps[operand];
+    pack({m_operand[operand], lane.offset.data(), steps.offset.data(), lane.count, steps.count,
+          lane.unit, steps.unit},
+         m_panels[operand] + panel_bytes(operand) * item);
+  }
+
+  void compute_tile(const std::byte* a, const std::byte* b, const TilePlace& place) const {
+    alignas(vector_bytes) std::byte tile[most_tile_bytes];
+    m_tile.accumulate(m_algebra, a, b, m_steps[0].count, place.rows, place.columns, tile);
+    if (m_merge) {
+      alignas(vector_bytes) std::byte earlier[most_tile_bytes];
+      m_panel.load(place, earlier);
+      m_tile.merge(m_algebra, tile, earlier, place.rows, place.columns);
+    }
+    if (m_finish && m_tile.finish != nullptr) {
+      m_tile.finish(m_algebra, tile, place.rows, place.columns);
+    }
+    m_panel.store(place, tile);
+  }
+
+  const PackedShape& m_shape;
+  const TileCode& m_tile;
+  const PanelCode& m_panel;
+  PackedBlocks m_blocks;
+  const void* m_algebra;
+  const std::byte* m_operand[2];
+  std::byte* m_output;
+  Write m_write;
+
+  std::byte* m_panels[2] = {nullptr, nullptr};
+  Offsets<most_packed_steps> m_steps[2];
+  Range m_entry;   ///< batch entries of the block
+  Range m_row;     ///< its panels of A
+  Range m_column;  ///< its panels of B
+  bool m_merge = false;
+  bool m_finish = false;
+};
+
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The packed path on every shape, also those that dispatch leaves to others, against plain loops;
+// and against the generic path across the boundaries of tiles and blocks.
+
+#include <cmath>
+#include <limits>
+
+#include "eindecomp/kernel/einsum.hpp"
+#include "random_einsum.hpp"
+
+using namespace kernel_test;
+namespace ein = eindecomp;
+namespace detail = eindecomp::kernel::detail;
+
+namespace {
+
+#if defined(KOKKOS_ENABLE_OPENMP)
+using Space = Kokkos::OpenMP;
+#else
+using Space = Kokkos::DefaultHostExecutionSpace;
+#endif
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A launcher that packs whatever it is given.
+template <class Join, class Monoid, class A, class B>
+class Packed {
+ public:
+  using ExecutionSpace = Space;
+  using Sig = ein::kernel::Signature<Join, Monoid, A, B>;
+  using State = typename Sig::State;
+  using Result = typename Sig::Result;
+  static_assert(detail::has_packed<Space, Join, Monoid, A, B>());
+
+  explicit Packed(Join join = {}, Monoid monoid = {}) : m_join(join), m_boxes(join, monoid) {}
+
+  [[nodiscard]] static Path path(const LocalEinsum&) { return Path::packed; }
+
+  void join(const Space& space, const LocalEinsum& shape, const void* const* operands, void* output,
+            Write write) const {
+    detail::run_packed<Space, Join, Monoid, A, B>(space, detail::packed_shape_of<Join, A, B>(shape),
+                                                  m_join, Monoid{}, operands, output, write);
+  }
+  void combine(const Space& space, const StridedBox& box, void* into, const void* from) const {
+    m_boxes.combine(space, box, into, from);
+  }
+  void finish(const Space& space, const StridedBox& box, void* into, const void* from) const {
+    m_boxes.finish(space, box, into, from);
+  }
+
+ private:
+  Join m_join;
+  ein::kernel::JoinAggregateLauncher<Space, Join, Monoid, A, B> m_boxes;
+};
+
+/// Any labels, extents about the tiles'.
+Family anything() {
+  Family family;
+  family.extents = {0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 24, 25, 31, 32, 33, 40};
+  family.max_joins = 12000;
+  return family;
+}
+
+/// A label of M, of N and of K at least.
+Family products() {
+  Family family = anything();
+  family.min_labels = 3;
+  family.products = true;
+  family.max_joins = 40000;
+  return family;
+}
+
+template <class A, class B = A, class Join, class Monoid, class Expected>
+void check(std::uint64_t seed, const Join& join, const Monoid&, const Expected& expected) {
+  const Packed<Join, Monoid, A, B> launcher(join);
+  check_launcher<A, B>(250, seed, anything(), launcher, expected);
+  check_launcher<A, B>(250, seed + 1, products(), launcher, expected);
+}
+
+const auto same = [](const auto& accumulator) { return accumulator; };
+const auto add_to = [](auto& sum, auto value, Extent) { sum += value; };
+const auto keep_less = [](auto& least, auto value, Extent) { least = std::min(least, value); };
+const auto keep_more = [](auto& most, auto value, Extent) { most = std::max(most, value); };
+
+/// A template that no vector may be given to.
+struct Weighted {
+  double weight;
+  template <class T>
+  EINDECOMP_FUNCTION auto operator()(const T& a, const T& b) const {
+    if (a < b) return weight * a + b;
+    return a - weight * b;
+  }
+};
+struct Quotient {
+  EINDECOMP_FUNCTION std::int32_t operator()(std::int32_t a, std::int32_t b) const {
+    return a / (b + 4);
+  }
+};
+/// The norm: a result that is not the accumulator.
+struct Norm {
+  static constexpr bool commutative_monoid = true;
+  EINDECOMP_FUNCTION static double identity() { return 0; }
+  EINDECOMP_FUNCTION double operator()(double a, double b) const { return a + b; }
+  EINDECOMP_FUNCTION double lift(double value, std::int64_t) const { return value * value; }
+  EINDECOMP_FUNCTION double finish(double state) const { return std::sqrt(state); }
+};
+
+}  // namespace
+
+TEST_CASE("min-plus") {
+  const auto add = [](auto a, auto b) { return a + b; };
+  check<double>(201, ein::Add{}, ein::Min{}, Expectation{infinity, add, keep_less, same, 0.0});
+  check<float>(203, ein::Add{}, ein::Min{},
+               Expectation{static_cast<float>(infinity), add, keep_less, same, 0.0});
+}
+
+TEST_CASE("max-plus, max-times, max-min of other types") {
+  check<std::int64_t>(205, ein::Add{}, ein::Max{},
+                      Expectation{std::numeric_limits<std::int64_t>::lowest(),
+                                  [](auto a, auto b) { return a + b; }, keep_more, same, 0.0});
+  check<float>(207, ein::Mul{}, ein::Max{},
+               Expectation{static_cast<float>(-infinity), [](auto a, auto b) { return a * b; },
+                           keep_more, same, 0.0});
+  check<std::int32_t>(
+      209, ein::Min{}, ein::Max{},
+      Expectation{std::numeric_limits<std::int32_t>::lowest(),
+                  [](auto a, auto b) { return std::min(a, b); }, keep_more, same, 0.0});
+}
+
+TEST_CASE("distances") {
+  check<double>(
+      211, ein::SqDiff{}, ein::Sum{},
+      Expectation{0.0, [](auto a, auto b) { return (a - b) * (a - b); }, add_to, same, 0.0});
+  check<double>(
+      213, ein::AbsDiff{}, ein::Max{},
+      Expectation{-infinity, [](auto a, auto b) { return std::abs(a - b); }, keep_more, same, 0.0});
+  check<std::int32_t>(
+      215, ein::AbsDiff{}, ein::Sum{},
+      Expectation{0, [](auto a, auto b) { return std::abs(a - b); }, add_to, same, 0.0});
+}
+
+TEST_CASE("products and sums") {
+  const auto times = [](auto a, auto b) { return a * b; };
+  check<double>(217, ein::Mul{}, ein::Sum{}, Expectation{0.0, times, add_to, same, 0.0});
+  check<float>(219, ein::ScaledMul<float>{0.5F}, ein::Sum{},
+               Expectation{0.0F, [](auto a, auto b) { return 0.5F * (a * b); }, add_to, same, 0.0});
+  check<double>(221, ein::Mul{}, ein::Prod{},
+                Expectation{1.0, times, [](auto& product, auto value, Extent) { product *= value; },
+                            same, 1e-10});
+}
+
+TEST_CASE("mixed operands promote as C++ does") {
+  const auto times = [](auto a, auto b) { return a * b; };
+  check<float, double>(223, ein::Mul{}, ein::Sum{}, Expectation{0.0, times, add_to, same, 0.0});
+  check<std::int32_t, float>(225, ein::Mul{}, ein::Sum{},
+                             Expectation{0.0F, times, add_to, same, 0.0});
+  check<std::int16_t, std::int16_t>(227, ein::Mul{}, ein::Sum{},
+                                    Expectation{0, times, add_to, same, 0.0});
+}
+
+TEST_CASE("truth values") {
+  const auto any = [](std::int32_t& found, auto value, Extent) {
+    found = found != 0 || value != 0 ? 1 : 0;
+  };
+  check<double>(229, ein::Less{}, ein::Sum{},
+                Expectation{0, [](auto a, auto b) { return a < b ? 1 : 0; }, add_to, same, 0.0});
+  check<double>(
+      231, ein::And{}, ein::Or{},
+      Expectation{0, [](auto a, auto b) { return a != 0 && b != 0 ? 1 : 0; }, any, same, 0.0});
+}
+
+TEST_CASE("a user's operators") {
+  check<double>(
+      233, Weighted{0.25}, ein::Min{},
+      Expectation{infinity, [](double a, double b) { return a < b ? 0.25 * a + b : a - 0.25 * b; },
+                  keep_less, same, 0.0});
+  check<std::int32_t>(
+      235, Quotient{}, ein::Sum{},
+      Expectation{0, [](auto a, auto b) { return a / (b + 4); }, add_to, same, 0.0});
+  check<double>(237, ein::Sub{}, Norm{},
+                Expectation{0.0, [](auto a, auto b) { return a - b; },
+                            [](auto& sum, auto value, Extent) { sum += value * value; },
+                            [](auto sum) { return std::sqrt(sum); }, 1e-12});
+}
+
+TEST_CASE("tiles and blocks have seams nowhere") {
+  // Long enough for several blocks in every dimension; the generic path knows no blocks.
+  const auto run = []<class Join, class Monoid, class T>(const std::vector<Extent>& extents,
+                                                         bool column_major) {
+    LocalEinsum shape;
+    shape.labels = 3;
+    shape.operands = 2;
+    std::copy(extents.begin(), extents.end(), shape.extent);
+    const auto [m, k, n] = std::tuple(extents[0], extents[1], extents[2]);
+    shape.aggregated[1] = true;
+    shape.operand_stride[0][0] = k;
+    shape.operand_stride[0][1] = 1;
+    shape.operand_stride[1][1] = n;
+    shape.operand_stride[1][2] = 1;
+    shape.output_stride[0] = column_major ? 1 : n;
+    shape.output_stride[2] = column_major ? m : 1;
+    Random random(static_cast<std::uint64_t>(m * k * n));
+    std::vector<T> a(static_cast<std::size_t>(m * k));
+    std::vector<T> b(static_cast<std::size_t>(k * n));
+    for (T& x : a) x = draw_value<T>(random);
+    for (T& x : b) x = draw_value<T>(random);
+    std::vector<T> packed(static_cast<std::size_t>(m * n), T(7));
+    std::vector<T> generic = packed;
+    const void* operands[] = {a.data(), b.data()};
+    detail::run_packed<Space, Join, Monoid, T, T>(
+        Space(), detail::packed_shape_of<Join, T, T>(shape), Join{}, Monoid{}, operands,
+        packed.data(), Write::finished);
+    detail::run_generic<Space, Join, Monoid, T, T>(Space(), shape, Join{}, Monoid{}, operands,
+                                                   generic.data(), Write::finished);
+    CAPTURE(m);
+    CAPTURE(k);
+    CAPTURE(n);
+    CHECK(packed == generic);
+  };
+  for (Extent k : {63, 64, 65, 255, 256, 257, 511, 512, 513, 1025}) {
+    run.operator()<ein::Add, ein::Min, double>({13, k, 35}, false);
+    run.operator()<ein::Sub, ein::Max, float>({26, k, 37}, true);
+  }
+  for (Extent n : {1023, 1024, 1025, 2100}) {
+    run.operator()<ein::Add, ein::Min, double>({5, 300, n}, false);
+    run.operator()<ein::Sub, ein::Min, double>({n, 300, 5}, true);
+    run.operator()<ein::Add, ein::Min, float>({n, 600, 33}, true);
+  }
+}
+
+TEST_CASE("results do not depend on the execution space") {
+#if defined(KOKKOS_ENABLE_SERIAL)
+  Random random(239);
+  const Kokkos::View<double**> a("a", 150, 700);
+  const Kokkos::View<double**> b("b", 700, 170);
+  for (std::size_t i = 0; i < a.size(); ++i) a.data()[i] = std::sin(static_cast<double>(i));
+  for (std::size_t i = 0; i < b.size(); ++i) b.data()[i] = std::cos(static_cast<double>(i));
+  const Kokkos::View<double**> c("c", 150, 170);
+  const Kokkos::View<double**> d("d", 150, 170);
+  ein::einsum<"ij,jk->ik", ein::SquaredDistance>(Space(), a, b, c);
+  ein::einsum<"ij,jk->ik", ein::SquaredDistance>(Kokkos::Serial(), a, b, d);
+  CHECK(std::equal(c.data(), c.data() + c.size(), d.data()));
+#endif
+}
+
+TEST_CASE("NaN: sums become it, min and max pass over it") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Kokkos::View<double**> a("a", 20, 20);
+  const Kokkos::View<double**> b("b", 20, 20);
+  Kokkos::deep_copy(a, 1.0);
+  Kokkos::deep_copy(b, 2.0);
+  a(3, 4) = nan;
+  for (int j = 0; j < 20; ++j) a(5, j) = nan;
+  const auto least = ein::einsum<"ij,jk->ik", ein::MinPlus>(Space(), a, b);
+  const auto sum = ein::einsum<"ij,jk->ik", ein::SquaredDistance>(Space(), a, b);
+  CHECK(least(3, 7) == 3.0);
+  CHECK(least(5, 7) == infinity);  // the identity: there was no number
+  CHECK(std::isnan(sum(3, 7)));
+  CHECK(sum(4, 7) == 20.0);
+}
