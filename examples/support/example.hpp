@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +44,7 @@ struct Context {
   int runs = 2;
   bool report = false;
   std::string dot;
-  std::vector<std::string> strategies{"ein_decomp"};
+  std::vector<std::string> strategies{"placed"};
 
   /// The strategies asked for; `all` stands for those that apply to the program.
   [[nodiscard]] std::vector<std::string> chosen(const ein::EinGraph& graph) const {
@@ -164,7 +163,7 @@ template <class Body>
   context.comm = comm;
   MPI_Comm_rank(comm, &context.rank);
   MPI_Comm_size(comm, &context.ranks);
-  context.workers = static_cast<int>(std::bit_ceil(static_cast<unsigned>(context.ranks)));
+  context.workers = context.ranks;
   app.add_option("--workers", context.workers, "workers of the plan")->capture_default_str();
   app.add_option("--strategy", context.strategies,
                  "strategies to plan by, one or more names, or all: those that apply")

@@ -34,7 +34,7 @@ void check_error(Call&& call, const char* message) {
 
 TEST_CASE("a plan adds up and says what it was asked for") {
   const EinGraph graph = attention(true);
-  const Plan plan = decompose(graph, {.workers = 8, .ranks = 3});
+  const Plan plan = decompose(graph, {.workers = 8, .ranks = 3, .strategy = "ein_decomp"});
   CHECK(plan.workers == 8);
   CHECK(plan.ranks == 3);
   CHECK(plan.strategy == "ein_decomp");
@@ -44,6 +44,7 @@ TEST_CASE("a plan adds up and says what it was asked for") {
   for (VertexId v = 0; v < graph.size(); ++v) sum += plan.cost_of(v);
   CHECK(sum == plan.cost);
   CHECK(decompose(graph, {.workers = 8}).ranks == 8);
+  CHECK(decompose(graph, {.workers = 6}).strategy == "placed");
   CHECK(decompose(graph, {}).workers == 1);
   CHECK(decompose(graph, {}).tasks().total_words() == 0);
   CHECK(plan.peak_bytes().size() == 3);
@@ -97,20 +98,22 @@ TEST_CASE("options out of range are errors with the caller's place") {
   };
   error({.workers = 0}, "a plan for 0 workers (a plan has at least one)");
   error({.workers = -4}, "a plan for -4 workers");
-  error({.workers = 12}, "the number of workers must be a power of two); give 8 or 16 workers");
+  error({.workers = 12, .strategy = "square"},
+        "the number of workers must be a power of two); give 8 or 16 workers");
   error({.workers = 4, .ranks = -1}, "a plan for -1 ranks");
   error({.workers = 4, .strategy = ""}, "there is no strategy ''");
   error({.workers = 4, .by_hand = {{"Z", {}}}}, "set strategy = \"by_hand\"");
   error({.workers = 4, .layouts = {{"Q", {1, 1}}}}, "a layout is given for 'Q' (there is no such");
   error({.workers = 4, .layouts = {{"Z", {1, 1}}}}, "a layout is given for 'Z' (it is a statement");
   try {
-    static_cast<void>(decompose(graph, {.workers = 3}));
+    static_cast<void>(decompose(graph, {.workers = 3, .strategy = "square"}));
     FAIL("no error");
   } catch (const Error& caught) {
     CHECK(std::string(caught.where().file_name()).find("plan_test.cpp") != std::string::npos);
   }
   constexpr Extent huge = Extent{1} << 31;
-  check_error([&] { return decompose(matmul(huge, huge, huge), {.workers = 1 << 10}); },
+  const EinGraph product = matmul(huge, huge, huge);
+  check_error([&] { return decompose(product, {.workers = 1 << 10, .strategy = "square"}); },
               "the plan would move more words than a 64-bit integer counts");
 }
 
@@ -132,6 +135,8 @@ TEST_CASE("hashes tell plans apart, and only plans") {
   hashes.push_back(decompose(matmul(8, 8, 9), {.workers = 4}).hash());
   hashes.push_back(decompose(matmul(8, 8, 8), {.workers = 8}).hash());
   hashes.push_back(decompose(matmul(8, 8, 8), {.workers = 4, .ranks = 3}).hash());
+  hashes.push_back(
+      decompose(matmul(8, 8, 8), {.workers = 4, .steps = {{"Z", "Z", {{"i", 2}}}}}).hash());
   hashes.push_back(decompose(matmul(8, 8, 8), {.workers = 4, .layouts = {{"X", {1, 4}}}}).hash());
   EinGraph graph = matmul(8, 8, 8);
   graph.vertices[2].op.state = {1};

@@ -133,7 +133,7 @@ TEST_CASE("strategies go by name, and every one labels random graphs with what f
   CHECK(find_strategy("square").name == "square");
   CHECK_THROWS_WITH_AS(static_cast<void>(find_strategy("best")),
                        doctest::Contains("there is no strategy 'best' (strategies go by name); "
-                                         "choose ein_decomp, "),
+                                         "choose placed, ein_decomp, "),
                        Error);
   std::mt19937 random(99);
   for (int round = 0; round < 200; ++round) {

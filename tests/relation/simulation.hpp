@@ -362,7 +362,8 @@ inline void check_run(const RandomProgram& program, const std::vector<RankSchedu
     for (const auto& [ends, wire] : wires) CHECK(wire.empty());
   };
 
-  const int steps = static_cast<int>(tasks.statements.size());
+  const int steps = static_cast<int>(schedules.front().steps.size());
+  CHECK(at(steps) >= tasks.statements.size());
   for (const RankSchedule& s : schedules) REQUIRE(s.steps.size() == at(steps));
   for (int s = 0; s < steps; ++s) {
     for (SimulatedRank& r : ranks) r.begin(s);

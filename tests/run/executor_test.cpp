@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
+#include <utility>
 #include <vector>
 
 #include "run/programs.hpp"
@@ -215,6 +217,39 @@ TEST_CASE("messages are cut at the limit and arrive all the same") {
     for (int c = 0; c < 20; ++c) same = same && got(r, c) == expected(r, c);
   }
   CHECK(same);
+}
+
+TEST_CASE("statements in steps give the same elements and hold less") {
+  const World world;
+  Program program;
+  const auto Q = program.input<double>("Q", {29, 7});
+  const auto K = program.input<double>("K", {17, 7});
+  const auto V = program.input<double>("V", {17, 5});
+  const auto T = let<"T">(i, j) = sum(k)(Q(i, k) * K(j, k));
+  const auto P = let<"P">(i, j) = softmax(j)(T(i, j));
+  const auto O = let<"O">(i, m) = sum(j)(P(i, j) * V(j, m));
+  program.role(i, "batch");
+  ein::DecomposeOptions options{.workers = 4, .ranks = world.size, .strategy = "data_parallel"};
+  const Plan whole = ein::decompose(program, options);
+  options.steps = {{"T", "O", {{"i", 3}}}};
+  const Plan stepped = ein::decompose(program, options);
+  CHECK(stepped.tasks().total_words() == whole.tasks().total_words());
+  const auto result = [&](const Plan& plan) {
+    const auto run =
+        ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(Q, Formula<>{1}),
+                     ein::bind_generator(K, Formula<>{2}), ein::bind_generator(V, Formula<>{3}));
+    CHECK(run.statistics().arena_bytes <= plan.peak_bytes()[static_cast<std::size_t>(world.rank)]);
+    return std::pair(on_host(run.gather(O)), run.statistics());
+  };
+  const auto [expected, held_whole] = result(whole);
+  const auto [got, held] = result(stepped);
+  CHECK(held.words_received == held_whole.words_received);
+  if (!whole.local(O, world.rank).empty()) CHECK(held.arena_bytes < held_whole.arena_bytes);
+  double error = 0;
+  for (int r = 0; r < 29; ++r) {
+    for (int c = 0; c < 5; ++c) error = std::max(error, std::abs(got(r, c) - expected(r, c)));
+  }
+  CHECK(error < 1e-12);
 }
 
 TEST_CASE("a rank without work takes part") {

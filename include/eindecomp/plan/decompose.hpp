@@ -10,6 +10,7 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/choose_steps.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/options.hpp"
@@ -28,8 +29,9 @@ class BasicProgram;
 /// collective: ranks that call it with equal arguments get equal plans. In a constant expression
 /// the plan is costed but not placed.
 ///
-/// \throws Error if an option is out of range, the strategy is unknown or does not apply, or the
-///   graph's cost exceeds 64 bits.
+/// \throws Error if an option is out of range, the strategy is unknown or does not apply, steps
+/// given
+///   by hand are not possible, or the graph's cost exceeds 64 bits.
 [[nodiscard]] constexpr Plan decompose(
     const EinGraph& graph, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
@@ -66,6 +68,7 @@ class BasicProgram;
     if (plan.placement.stored.empty()) {
       plan.placement = place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
     }
+    plan.steps = choose_steps(graph, plan.placement, options, where);
   }
   return plan;
 }

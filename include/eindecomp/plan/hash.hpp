@@ -10,6 +10,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/step_group.hpp"
 
 namespace eindecomp::detail {
 
@@ -78,6 +79,17 @@ constexpr void add_to_hash(Hasher& hasher, const Placement& placement) {
   hasher.add(placement.mesh.axes);
   for (const AxisLists& lists : placement.calls) hasher.add(lists);
   for (const AxisLists& lists : placement.stored) hasher.add(lists);
+}
+
+constexpr void add_to_hash(Hasher& hasher, const std::vector<StepGroup>& groups) {
+  for (const StepGroup& group : groups) {
+    hasher.add(static_cast<std::uint64_t>(group.first));
+    hasher.add(static_cast<std::uint64_t>(group.last));
+    for (const StepAxis& axis : group.axes) {
+      hasher.add(axis.positions);
+      hasher.add(static_cast<std::uint64_t>(axis.parts));
+    }
+  }
 }
 
 }  // namespace eindecomp::detail

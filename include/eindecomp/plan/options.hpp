@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <cstdint>
 #include <source_location>
 #include <vector>
 
@@ -31,6 +32,13 @@ struct InputParts {
   std::vector<Extent> parts;
 };
 
+/// Statements that are to run in steps, given by hand: block by block along labels of the first.
+struct StatementSteps {
+  Text first;
+  Text last;
+  std::vector<LabelParts> parts;  ///< of each kernel call of the first; last label fastest
+};
+
 /// How to decompose a program; meant for designated initialisers:
 /// `decompose(g, {.workers = 16, .strategy = "square"})`.
 struct DecomposeOptions {
@@ -39,8 +47,9 @@ struct DecomposeOptions {
   int workers = 1;
   /// The number of processes that share the workers; 0: one per worker. Need not divide anything.
   int ranks = 0;
-  /// The name of one of `strategies` (strategy.hpp).
-  Text strategy = "ein_decomp";
+  /// The name of one of `strategies` (strategy.hpp). The default searches and is the only one that
+  /// does not work in a constant expression.
+  Text strategy = "placed";
   /// For the strategy by_hand, and only for it: the partition vector of every statement, as
   /// `{{"H", {{"i", 4}, {"k", 4}}}, {"R", {{"i", 16}}}}`.
   std::vector<StatementParts> by_hand = {};
@@ -53,6 +62,12 @@ struct DecomposeOptions {
   /// For the strategy hybrid: into how many groups the workers are shared out, a power of two. 0:
   /// as many groups as there are workers in one, or half as many.
   int groups = 0;
+  /// Statements that run in steps (StepGroup), as `{{"T", "O", {{"h", 4}, {"s", 8}}}}`; if given,
+  /// no others do.
+  std::vector<StatementSteps> steps = {};
+  /// What statements that run in steps may pass on to each other at a time, in bytes: about half of
+  /// the cache that a worker has to itself. 0: only those given by hand run in steps.
+  std::int64_t cache_bytes = std::int64_t{1} << 20;
 };
 
 /// The largest number of workers that need not be a power of two.

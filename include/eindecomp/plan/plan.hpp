@@ -23,6 +23,7 @@
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/make_schedule.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 
 namespace eindecomp {
@@ -51,7 +52,8 @@ struct Plan {
   Cost cost;                ///< their sum
   /// How far the cost may be above the least there is, in words; absent if nothing is proven.
   std::optional<Extent> gap;
-  Placement placement;  ///< empty in a constant expression
+  Placement placement;                ///< empty in a constant expression
+  std::vector<StepGroup> steps = {};  ///< the statements that run block by block, in order
 
   /// Whether the cost is proven to be the least there is.
   [[nodiscard]] constexpr bool optimal() const { return gap == Extent{0}; }
@@ -166,14 +168,15 @@ struct Plan {
   /// every call.
   [[nodiscard]] std::vector<std::int64_t> peak_bytes() const {
     std::vector<std::int64_t> bytes;
-    for (const RankSchedule& schedule : make_schedules(graph, placement, ranks)) {
+    for (const RankSchedule& schedule : make_schedules(graph, placement, ranks, steps)) {
       bytes.push_back(schedule.peak_bytes());
     }
     return bytes;
   }
 
   /// A number that is equal for equal plans, and in all likelihood for no others: graph, partition
-  /// vectors, placement and ranks. The same in every process, so that ranks can compare plans.
+  /// vectors, placement, steps and ranks. The same in every process, so that ranks can compare
+  /// plans.
   [[nodiscard]] constexpr std::uint64_t hash() const {
     detail::Hasher hasher;
     detail::add_to_hash(hasher, graph);
@@ -181,6 +184,7 @@ struct Plan {
     hasher.add(static_cast<std::uint64_t>(ranks));
     for (const PartitionVector& d : partitions) hasher.add(d);
     detail::add_to_hash(hasher, placement);
+    detail::add_to_hash(hasher, steps);
     return hasher.value();
   }
 };

@@ -71,8 +71,14 @@ namespace detail {
 }
 }  // namespace detail
 
-/// All strategies.
+/// All strategies, the default first.
 inline constexpr std::array strategies{
+    Strategy{"placed", "fewest words received by the busiest worker, calls and tensors placed",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) -> Labeling {
+               return detail::placed_labeling(graph, options, where);
+             },
+             true},
     Strategy{"ein_decomp", "least cost by dynamic programming; exact on trees, else linearised",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location&) -> Labeling {
@@ -136,12 +142,6 @@ inline constexpr std::array strategies{
                return attention_parallel(graph, options.workers, where);
              },
              false, true},
-    Strategy{"placed", "fewest words received by the busiest worker, calls and tensors placed",
-             [](const EinGraph& graph, const DecomposeOptions& options,
-                const std::source_location& where) -> Labeling {
-               return detail::placed_labeling(graph, options, where);
-             },
-             true},
     Strategy{"by_hand", "the partition vectors in DecomposeOptions::by_hand",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {

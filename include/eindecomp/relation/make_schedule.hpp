@@ -19,7 +19,9 @@
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/run_in_steps.hpp"
 #include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/walk.hpp"
 
@@ -29,8 +31,9 @@ namespace detail {
 /// Builds the schedule of one rank from what a walk tells of it.
 class RankBuilder {
  public:
-  RankBuilder(const EinGraph& graph, const std::vector<bool>& results, int rank)
-      : m_graph(&graph), m_results(&results) {
+  RankBuilder(const EinGraph& graph, const std::vector<bool>& results,
+              const std::vector<StepGroup>& groups, int rank)
+      : m_graph(&graph), m_results(&results), m_groups(&groups) {
     m_schedule.rank = rank;
     for (const Vertex& v : graph.vertices) m_steps += v.is_input() ? 0 : 1;
   }
@@ -98,8 +101,9 @@ class RankBuilder {
     step().partial_sends = messages(m_partial_sends);
   }
 
-  /// Gives every scratch buffer and every message its place.
+  /// Runs groups in steps, and gives every scratch buffer and every message its place.
   [[nodiscard]] RankSchedule finish() {
+    if (!m_groups->empty()) StepSplitter(*m_graph, *m_groups, m_schedule).run();
     std::vector<std::vector<int>> born(m_schedule.steps.size());
     std::vector<std::vector<int>> dying(m_schedule.steps.size());
     for (std::size_t i = 0; i < m_schedule.buffers.size(); ++i) {
@@ -183,7 +187,8 @@ class RankBuilder {
 
   const EinGraph* m_graph;
   const std::vector<bool>* m_results;
-  int m_steps = 0;
+  const std::vector<StepGroup>* m_groups;
+  int m_steps = 0;  ///< before groups run in steps
   RankSchedule m_schedule;
   const BlockMap* m_calls = nullptr;
   const std::vector<JoinedBlocks>* m_joined = nullptr;
@@ -194,13 +199,13 @@ class RankBuilder {
 class ScheduleSink {
  public:
   /// For one rank, or for all if rank is -1.
-  ScheduleSink(const EinGraph& graph, int ranks, int rank)
+  ScheduleSink(const EinGraph& graph, const std::vector<StepGroup>& groups, int ranks, int rank)
       : m_focus(rank), m_results(graph.vertices.size(), false) {
     for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
     if (rank >= 0) {
-      m_builders.emplace_back(graph, m_results, rank);
+      m_builders.emplace_back(graph, m_results, groups, rank);
     } else {
-      for (int r = 0; r < ranks; ++r) m_builders.emplace_back(graph, m_results, r);
+      for (int r = 0; r < ranks; ++r) m_builders.emplace_back(graph, m_results, groups, r);
     }
   }
   ScheduleSink(const ScheduleSink&) = delete;  // the builders point into it
@@ -268,11 +273,14 @@ class ScheduleSink {
 
 }  // namespace detail
 
-/// What one rank does to run a placed program on so many ranks. Every rank makes its own, without
-/// communication; sends and receives of all ranks match in number, order and regions.
-/// \throws Error if the placement does not suit the graph or there is no such rank.
+/// What one rank does to run a placed program on so many ranks, the groups among its statements in
+/// steps. Every rank makes its own, without communication; sends and receives of all ranks match in
+/// number, order and regions.
+/// \throws Error if the placement does not suit the graph, a group cannot run in steps, or there is
+///   no such rank.
 [[nodiscard]] inline RankSchedule make_schedule(
     const EinGraph& graph, const Placement& placement, int ranks, int rank,
+    const std::vector<StepGroup>& groups = {},
     const std::source_location& where = std::source_location::current()) {
   detail::check_ranks(ranks, where);
   if (rank < 0 || rank >= ranks) {
@@ -281,19 +289,23 @@ class ScheduleSink {
                  where);
   }
   check_placement(graph, placement, where);
-  detail::ScheduleSink sink(graph, ranks, rank);
+  check_step_groups(graph, placement, groups, where);
+  detail::ScheduleSink sink(graph, groups, ranks, rank);
   detail::Walk<detail::ScheduleSink>(graph, placement, ranks, sink).run();
   return std::move(sink.finish().front());
 }
 
 /// The schedules of all ranks, as make_schedule gives them one by one, at the cost of one walk.
-/// \throws Error if the placement does not suit the graph, or there is no rank.
+/// \throws Error if the placement does not suit the graph, a group cannot run in steps, or there is
+///   no rank.
 [[nodiscard]] inline std::vector<RankSchedule> make_schedules(
     const EinGraph& graph, const Placement& placement, int ranks,
+    const std::vector<StepGroup>& groups = {},
     const std::source_location& where = std::source_location::current()) {
   detail::check_ranks(ranks, where);
   check_placement(graph, placement, where);
-  detail::ScheduleSink sink(graph, ranks, -1);
+  check_step_groups(graph, placement, groups, where);
+  detail::ScheduleSink sink(graph, groups, ranks, -1);
   detail::Walk<detail::ScheduleSink>(graph, placement, ranks, sink).run();
   return sink.finish();
 }

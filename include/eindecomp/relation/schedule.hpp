@@ -74,10 +74,10 @@ struct BlockAggregation {
   constexpr bool operator==(const BlockAggregation&) const = default;
 };
 
-/// One statement on one rank, in this order. Lists of messages are sorted by tensor, then by peer,
-/// one message for each: the messages between two ranks come in one order on both. All of a step's
-/// messages have places of their own. Copies run one after another, after the receives: they may
-/// read what the step received or copied before.
+/// One statement on one rank, or one block of it (StepGroup), in this order. Lists of messages are
+/// sorted by tensor, then by peer, one message for each: the messages between two ranks come in one
+/// order on both. All of a step's messages have places of their own. Copies run one after another,
+/// after the receives: they may read what the step received or copied before.
 struct Step {
   VertexId statement = -1;
   std::vector<Message> receives;  ///< operands from other ranks
@@ -94,7 +94,7 @@ struct Step {
 struct RankSchedule {
   int rank = 0;
   std::vector<Buffer> buffers;
-  std::vector<Step> steps;        ///< one per statement of the graph, in order
+  std::vector<Step> steps;        ///< of the statements in order, as many on every rank
   std::int64_t arena_bytes = 0;   ///< of all scratch buffers and staging
   std::int64_t result_bytes = 0;  ///< of the stored results
   std::int64_t input_bytes = 0;   ///< of the stored inputs, which the user may hand over

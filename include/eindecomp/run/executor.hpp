@@ -125,7 +125,7 @@ class Executor {
       }
     }
     m_session->set_schedule(
-        make_schedule(plan.graph, plan.placement, plan.ranks, group.rank(), where));
+        make_schedule(plan.graph, plan.placement, plan.ranks, group.rank(), plan.steps, where));
     const RankSchedule& schedule = m_session->schedule;
     for (const auto& launcher : m_launchers) {
       m_launcher_pointers.push_back(launcher.get());

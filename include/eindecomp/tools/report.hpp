@@ -31,6 +31,23 @@ namespace detail {
   return table.text();
 }
 
+/// Which statements run in steps, a line per group; empty if none do.
+[[nodiscard]] inline std::string steps_text(const Plan& plan) {
+  std::string text;
+  for (const StepGroup& group : plan.steps) {
+    const Vertex& first = plan.graph[group.first];
+    text += "steps      " + first.name.str() + " to " + plan.graph[group.last].name.str() +
+            " run block by block:";
+    for (const StepAxis& axis : group.axes) {
+      const LabelId label = first.labels[static_cast<std::size_t>(axis.positions.front())];
+      text += ' ' + plan.graph.labels[static_cast<std::size_t>(label)].name.str() + ':' +
+              std::to_string(axis.parts);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
 }  // namespace detail
 
 /// A plan as a table for people: for every statement its partition vector, its kernel calls, what
@@ -66,7 +83,8 @@ namespace detail {
          " in all\n"
          "words      elements that really cross between ranks; busiest: received by the one that\n"
          "           receives most\n"
-         "memory     tensors held while the statement runs, on the rank that holds most\n";
+         "memory     tensors held while the statement runs, on the rank that holds most\n" +
+         detail::steps_text(plan);
 }
 
 }  // namespace eindecomp

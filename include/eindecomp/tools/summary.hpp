@@ -84,13 +84,24 @@ namespace detail {
   return bytes;
 }
 
+/// The most bytes of tensors that a rank holds in any step of a statement.
+[[nodiscard]] inline std::int64_t bytes_during(const EinGraph& graph, const RankSchedule& schedule,
+                                               VertexId statement) {
+  std::int64_t most = 0;
+  for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
+    if (schedule.steps[step].statement != statement) continue;
+    most = std::max(most, bytes_at(graph, schedule, step));
+  }
+  return most;
+}
+
 }  // namespace detail
 
 /// Collects a plan's figures. Walks the whole program twice.
 [[nodiscard]] inline PlanSummary summarize(const Plan& plan) {
   const TaskGraph tasks = plan.tasks();
   const std::vector<RankSchedule> schedules =
-      make_schedules(plan.graph, plan.placement, plan.ranks);
+      make_schedules(plan.graph, plan.placement, plan.ranks, plan.steps);
   PlanSummary summary;
   for (std::size_t s = 0; s < tasks.statements.size(); ++s) {
     const StatementTasks& made = tasks.statements[s];
@@ -104,7 +115,8 @@ namespace detail {
       statement.busiest_words = std::max(statement.busiest_words, words);
     }
     for (const RankSchedule& schedule : schedules) {
-      statement.bytes = std::max(statement.bytes, detail::bytes_at(plan.graph, schedule, s));
+      statement.bytes =
+          std::max(statement.bytes, detail::bytes_during(plan.graph, schedule, made.statement));
     }
     for (const Operand& operand : plan.graph[made.statement].operands) {
       const auto known =

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Which statements of a placed program run in steps, and in how many.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/by_hand.hpp"
+#include "eindecomp/plan/options.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/step_group.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// Where statement v of a group that begins with `statements` has the label of an axis: what it
+/// reads of the group says so. -1 if it reads nothing of it, or not along the axis.
+[[nodiscard]] inline int axis_position(const EinGraph& graph,
+                                       const std::vector<VertexId>& statements,
+                                       const StepAxis& axis, VertexId v) {
+  for (const Operand& o : graph[v].operands) {
+    const auto made = std::find(statements.begin(), statements.end(), o.vertex);
+    if (made == statements.end()) continue;
+    const int position = axis.positions[static_cast<std::size_t>(made - statements.begin())];
+    for (std::size_t k = 0; k < o.labels.size(); ++k) {
+      if (graph[o.vertex].output[k] == position) return o.labels[k];
+    }
+  }
+  return -1;
+}
+
+/// Finds groups that are worth running in steps: what one statement passes on to the next is then
+/// in a cache when it is read, at the price of reading again, block after block, what all blocks
+/// need. Counts bytes of main memory, on one worker.
+class StepChooser {
+ public:
+  StepChooser(const EinGraph& graph, const Placement& placement, std::int64_t cache_bytes)
+      : m_graph(graph), m_placement(placement), m_cache(cache_bytes) {
+    m_last_reader.assign(graph.vertices.size(), -1);
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      for (const Operand& o : graph[v].operands) m_last_reader[at(o.vertex)] = v;
+    }
+  }
+
+  [[nodiscard]] std::vector<StepGroup> choose() const {
+    std::vector<StepGroup> groups;
+    for (VertexId v = 0; v < m_graph.size(); ++v) {
+      if (m_graph[v].is_input()) continue;
+      std::optional<StepGroup> group = best_from(v);
+      if (!group) continue;
+      v = group->last;
+      groups.push_back(std::move(*group));
+    }
+    return groups;
+  }
+
+ private:
+  static constexpr std::size_t max_statements = 32;
+  /// What a step costs beside its work, as bytes that could have been read meanwhile.
+  static constexpr std::int64_t step_bytes = 16 * 1024;
+
+  [[nodiscard]] static std::size_t at(VertexId v) { return static_cast<std::size_t>(v); }
+
+  /// The group from that statement on that saves most.
+  [[nodiscard]] std::optional<StepGroup> best_from(VertexId first) const {
+    StepGroup group{first, first, {}};
+    for (int position : m_graph[first].output) group.axes.push_back({{position}, 1});
+    drop_faulty(group);
+    std::vector<VertexId> statements{first};
+    std::optional<StepGroup> best;
+    std::int64_t most = 0;
+    for (VertexId v = first + 1; v < m_graph.size() && statements.size() < max_statements; ++v) {
+      if (m_graph[v].is_input()) continue;
+      for (StepAxis& axis : group.axes) {
+        axis.positions.push_back(axis_position(m_graph, statements, axis, v));
+      }
+      group.last = v;
+      statements.push_back(v);
+      drop_faulty(group);
+      if (group.axes.empty()) break;
+      StepGroup cut = group;
+      const std::int64_t saved = cut_to_fit(cut, statements);
+      if (saved <= most) continue;
+      most = saved;
+      best = std::move(cut);
+    }
+    return best;
+  }
+
+  /// Takes out the axes along which the group cannot be cut: all, if the reason is not an axis.
+  void drop_faulty(StepGroup& group) const {
+    std::erase_if(group.axes, [&](const StepAxis& axis) {
+      return !step_fault(m_graph, m_placement, {group.first, group.last, {axis}}).empty();
+    });
+  }
+
+  /// Bytes of the block of a tensor that one worker computes or reads under some axis lists.
+  [[nodiscard]] std::int64_t block_bytes(VertexId tensor, const AxisLists& calls,
+                                         const std::vector<int>& positions) const {
+    const Vertex& v = m_graph[tensor];
+    const std::vector<Extent> parts = parts_of(m_placement.mesh, calls);
+    std::int64_t bytes = v.element.bytes;
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      const Extent d = parts[static_cast<std::size_t>(positions[k])];
+      bytes *= (v.bound[k] + d - 1) / d;
+    }
+    return bytes;
+  }
+
+  /// Cuts a group so that what it passes on fits the cache, outermost labels first.
+  /// \returns the bytes that saves; nothing or less if it is not worth while.
+  [[nodiscard]] std::int64_t cut_to_fit(StepGroup& group,
+                                        const std::vector<VertexId>& statements) const {
+    const auto inside = [&](VertexId v) {
+      return group.contains(v) && !m_graph[v].is_input() && !m_graph[v].kept &&
+             m_last_reader[at(v)] >= 0 && m_last_reader[at(v)] <= group.last;
+    };
+    std::int64_t passed = 0;
+    std::int64_t saved = 0;
+    for (VertexId v : statements) {
+      if (!inside(v)) continue;
+      const std::int64_t bytes = block_bytes(v, m_placement.calls[at(v)], m_graph[v].output);
+      passed += bytes;
+      saved += bytes;  // written; what is read is added below
+    }
+    std::int64_t needed = (passed + m_cache - 1) / m_cache;
+    if (needed <= 1) return 0;
+    for (StepAxis& axis : group.axes) {
+      axis.parts = std::min(needed, least_extent(statements, axis));
+      needed = (needed + axis.parts - 1) / axis.parts;
+    }
+    if (needed > 1) return 0;
+    std::erase_if(group.axes, [](const StepAxis& axis) { return axis.parts == 1; });
+    std::int64_t lost = group.steps() * static_cast<std::int64_t>(statements.size()) * step_bytes;
+    for (std::size_t s = 0; s < statements.size(); ++s) {
+      const VertexId v = statements[s];
+      for (const Operand& o : m_graph[v].operands) {
+        const std::int64_t bytes = block_bytes(o.vertex, m_placement.calls[at(v)], o.labels);
+        if (inside(o.vertex)) {
+          saved += bytes;
+          continue;
+        }
+        std::int64_t times = 1;
+        for (const StepAxis& axis : group.axes) {
+          const bool has =
+              std::find(o.labels.begin(), o.labels.end(), axis.positions[s]) != o.labels.end();
+          if (!has) times *= axis.parts;
+        }
+        lost += (times - 1) * bytes;
+      }
+    }
+    return saved - lost;
+  }
+
+  /// The most pieces that every call's part of a label can be cut into.
+  [[nodiscard]] Extent least_extent(const std::vector<VertexId>& statements,
+                                    const StepAxis& axis) const {
+    const auto l = static_cast<std::size_t>(axis.positions.front());
+    const VertexId first = statements.front();
+    const Extent d = parts_of(m_placement.mesh, m_placement.calls[at(first)])[l];
+    return m_graph[first].extents[l] / d;
+  }
+
+  const EinGraph& m_graph;
+  const Placement& m_placement;
+  std::int64_t m_cache;
+  std::vector<VertexId> m_last_reader;  ///< by vertex; -1 if there is none
+};
+
+/// The statement of that name. \throws Error if there is none.
+[[nodiscard]] inline VertexId statement_in_steps(const EinGraph& graph, const Text& name,
+                                                 const std::source_location& where) {
+  const VertexId v = graph.find(name);
+  if (v < 0 || graph[v].is_input()) {
+    fail("steps are given for '" + name + "' (" +
+             (v < 0 ? "there is no such statement" : "it is an input, not a statement") +
+             "); name the first and the last statement of the group",
+         where);
+  }
+  return v;
+}
+
+/// A group as the user describes it. \throws Error as choose_steps.
+[[nodiscard]] inline StepGroup steps_by_hand(const EinGraph& graph, const StatementSteps& given,
+                                             const std::source_location& where) {
+  StepGroup group{statement_in_steps(graph, given.first, where),
+                  statement_in_steps(graph, given.last, where),
+                  {}};
+  const Vertex& first = graph[group.first];
+  for (const LabelParts& part : given.parts) {
+    const int position = label_position(graph, first, part.label);
+    if (position < 0) {
+      fail("steps are given along label '" + part.label + "' of statement '" + first.name +
+               "' (the statement has no such label); its labels are " + label_names(graph, first),
+           where);
+    }
+    group.axes.push_back({{position}, part.parts});
+  }
+  std::vector<VertexId> statements{group.first};
+  for (VertexId v = group.first + 1; v <= group.last; ++v) {
+    if (graph[v].is_input()) continue;
+    for (std::size_t a = 0; a < group.axes.size(); ++a) {
+      const int position = axis_position(graph, statements, group.axes[a], v);
+      if (position < 0) {
+        fail("statement '" + graph[v].name + "' cannot run in steps along label '" +
+                 given.parts[a].label + "' of '" + first.name +
+                 "' (it reads nothing of the group along it); end the group before it",
+             where);
+      }
+      group.axes[a].positions.push_back(position);
+    }
+    statements.push_back(v);
+  }
+  return group;
+}
+
+}  // namespace detail
+
+/// The groups of a placed program's statements that run in steps: those given by hand, or, if none
+/// are, those for which that saves traffic between caches and main memory.
+///
+/// \throws Error if a group given by hand names what is not there, or cannot run in steps
+///   (step_fault).
+[[nodiscard]] inline std::vector<StepGroup> choose_steps(
+    const EinGraph& graph, const Placement& placement, const DecomposeOptions& options,
+    const std::source_location& where = std::source_location::current()) {
+  if (options.steps.empty()) {
+    if (options.cache_bytes <= 0) return {};
+    return detail::StepChooser(graph, placement, options.cache_bytes).choose();
+  }
+  std::vector<StepGroup> groups;
+  for (const StatementSteps& given : options.steps) {
+    groups.push_back(detail::steps_by_hand(graph, given, where));
+  }
+  std::sort(groups.begin(), groups.end(),
+            [](const StepGroup& a, const StepGroup& b) { return a.first < b.first; });
+  check_step_groups(graph, placement, groups, where);
+  return groups;
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/task_graph.hpp"
+#include "simulation.hpp"
+#include "support.hpp"
+
+using namespace relation_test;
+using eindecomp::StepAxis;
+using eindecomp::StepGroup;
+
+namespace {
+
+/// X(a,b) -> R(b) = ⊕ X, E(b,a) = X ⊗ R, S(b) = ⊕ E, P(a,b) = E ⊗ S: a softmax along a.
+EinGraph softmax(Extent a, Extent b) {
+  EinGraph graph;
+  const VertexId x = graph.add_input("X", {a, b}, {});
+  const VertexId r = add(graph, "R", {{"ab", x}}, "b");
+  const VertexId e = add(graph, "E", {{"ab", x}, {"b", r}}, "ba");
+  const VertexId s = add(graph, "S", {{"ba", e}}, "b");
+  add(graph, "P", {{"ba", e}, {"b", s}}, "ab");
+  return graph;
+}
+
+/// The whole softmax along b.
+StepGroup along_b(Extent parts) { return {1, 4, {{{1, 1, 0, 0}, parts}}}; }
+
+Placement on(int workers, const EinGraph& graph, const std::vector<PartitionVector>& d) {
+  return place(graph, d, eindecomp::make_mesh(workers));
+}
+
+/// A chain of statements that all keep two labels, under names that change, beside labels of their
+/// own, and that now and then read an input, and the vectors that cut the two labels alike.
+struct Chain {
+  RandomProgram program;
+  std::vector<PartitionVector> vectors;
+  std::vector<std::pair<int, int>> kept;  ///< per statement: where the two labels stand
+};
+
+Chain random_chain(Random& random, Extent parts_i, Extent parts_h) {
+  Chain chain;
+  EinGraph& graph = chain.program.graph;
+  const Extent i = random.number(4, 7);
+  const Extent h = random.number(2, 4);
+  const Extent j = random.number(1, 4);
+  graph.add_input("X", {i, j, h}, {});
+  graph.add_input("W", {j, j}, {});
+  graph.add_input("B", {h, j}, {});
+  chain.program.algebra.assign(3, Algebra::sum);
+  chain.vectors.resize(3);
+  VertexId previous = 0;
+  const int statements = random.number(2, 5);
+  for (int s = 0; s < statements; ++s) {
+    // Dimensions of extent i, j and h, in this order or, of later tensors, in another.
+    const bool turned = previous != 0;
+    const char* names = random.pick({"ijh", "ujv", "pqr"});
+    const std::string a{names[0]}, c{names[1]}, b{names[2]};
+    const std::string labels = turned ? b + a + c : a + c + b;
+    const std::string fresh = "z";
+    VertexId v = -1;
+    const std::string name = "S" + std::to_string(s);
+    const bool product = random.chance(50);
+    const std::string output = b + a + (product ? fresh : c);
+    const std::string by_w = c + fresh;
+    const std::string by_b = b + c;
+    if (product) {
+      v = add(graph, name, {{labels.c_str(), previous}, {by_w.c_str(), 1}}, output.c_str());
+    } else if (random.chance(50)) {
+      v = add(graph, name, {{labels.c_str(), previous}, {by_b.c_str(), 2}}, output.c_str());
+    } else {
+      v = add(graph, name, {{labels.c_str(), previous}}, output.c_str());
+    }
+    const Vertex& made = graph[v];
+    PartitionVector d(made.labels.size(), 1);
+    const int at_b = made.output[0];
+    const int at_a = made.output[1];
+    d[at(at_a)] = parts_i;
+    d[at(at_b)] = parts_h;
+    chain.vectors.push_back(d);
+    chain.kept.emplace_back(at_a, at_b);
+    chain.program.algebra.push_back(
+        random.pick({Algebra::sum, Algebra::sum_then_scale, Algebra::pair}));
+    if (chain.program.algebra.back() == Algebra::pair) graph.vertices.back().partial.bytes = 16;
+    graph.vertices.back().kept = random.chance(15);
+    previous = v;
+  }
+  return chain;
+}
+
+}  // namespace
+
+TEST_CASE("a group in steps holds what it passes on one block at a time") {
+  const EinGraph graph = softmax(10, 12);
+  const Placement placement = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+  const auto plain = eindecomp::make_schedule(graph, placement, 1, 0);
+  const auto stepped = eindecomp::make_schedule(graph, placement, 1, 0, {along_b(4)});
+  // R, whose place S takes, and E: (12 + 120) · 8 bytes in multiples of 64, against blocks of 3
+  // columns.
+  CHECK(plain.arena_bytes == 128 + 960);
+  CHECK(stepped.arena_bytes == 64 + 256);
+  CHECK(stepped.result_bytes == plain.result_bytes);
+  REQUIRE(stepped.steps.size() == 4 + 4 * 4);
+  for (std::size_t s = 0; s < 4; ++s) CHECK(stepped.steps[s].calls.empty());
+  for (std::size_t s = 4; s < stepped.steps.size(); ++s) {
+    REQUIRE(stepped.steps[s].calls.size() == 1);
+    const auto& call = stepped.steps[s].calls[0];
+    const std::size_t b = s % 4 < 2 ? 1 : 0;  // where R and E, S and P have the label
+    const auto n = static_cast<Extent>((s - 4) / 4);
+    CHECK(call.domain.lo[b] == 3 * n);
+    CHECK(call.domain.hi[b] == 3 * n + 3);
+  }
+}
+
+TEST_CASE("programs in steps give what they give whole, and move the same words") {
+  const unsigned first_seed = 77001;
+  int steps_run = 0;
+  for (unsigned n = 0; n < 400; ++n) {
+    const unsigned seed = first_seed + n;
+    CAPTURE(seed);
+    Random random(seed);
+    const Extent parts_i = random.pick({1, 2, 4});
+    const Extent parts_h = random.pick({1, 2});
+    const Chain chain = random_chain(random, parts_i, parts_h);
+    const EinGraph& graph = chain.program.graph;
+    const int workers = static_cast<int>(parts_i * parts_h);
+    const Placement placement = on(workers, graph, chain.vectors);
+    const int statements = static_cast<int>(chain.kept.size());
+    StepGroup group;
+    const int first = random.number(0, statements - 1);
+    const int last = random.number(first, statements - 1);
+    group.first = 3 + first;
+    group.last = 3 + last;
+    for (int axis : {0, 1}) {
+      if (random.chance(30)) continue;
+      StepAxis along;
+      for (int s = first; s <= last; ++s) {
+        along.positions.push_back(axis == 0 ? chain.kept[at(s)].first : chain.kept[at(s)].second);
+      }
+      const Extent extent = graph[3 + first].extents[at(along.positions.front())];
+      along.parts = random.number(1, static_cast<int>(extent));
+      group.axes.push_back(along);
+    }
+    CHECK(step_fault(graph, placement, group).str() == "");
+    const int ranks = random.pick({1, 2, 3, 8});
+    const auto tasks = eindecomp::make_task_graph(graph, placement, ranks);
+    const auto plain = eindecomp::make_schedules(graph, placement, ranks);
+    const auto stepped = eindecomp::make_schedules(graph, placement, ranks, {group});
+    check_run(chain.program, stepped, tasks);
+    for (int r = 0; r < ranks; ++r) {
+      CHECK(eindecomp::make_schedule(graph, placement, ranks, r, {group}) == stepped[at(r)]);
+      CHECK(stepped[at(r)].result_bytes == plain[at(r)].result_bytes);
+    }
+    steps_run += group.steps() > 1 ? 1 : 0;
+  }
+  CHECK(steps_run > 200);
+}
+
+TEST_CASE("tensors that others read stay whole") {
+  EinGraph graph = softmax(8, 8);
+  add(graph, "T", {{"ba", 2}}, "a");  // reads E after the group
+  const Placement placement = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+  const StepGroup group = along_b(8);
+  CHECK(passed_on(graph, group) == std::vector<bool>{true, false, true, false});
+  const auto schedule = eindecomp::make_schedule(graph, placement, 1, 0, {group});
+  CHECK(std::ranges::count_if(schedule.buffers, [](const Buffer& b) {
+          return b.tensor == 2 && b.box == Box::whole({8, 8});
+        }) == 1);
+}
+
+TEST_CASE("groups that cannot run in steps are refused with the reason") {
+  const EinGraph graph = softmax(8, 8);
+  const Placement whole = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+  const auto refusal = [&](const Placement& placement, const std::vector<StepGroup>& groups) {
+    return error_of([&] { (void)eindecomp::make_schedule(graph, placement, 1, 0, groups); });
+  };
+  CHECK(contains(refusal(whole, {{0, 4, {}}}), "from one statement to another"));
+  CHECK(contains(refusal(whole, {{4, 3, {}}}), "from one statement to another"));
+  CHECK(contains(refusal(whole, {{1, 9, {}}}), "from one statement to another"));
+  CHECK(contains(refusal(whole, {{1, 2, {{{0, 0}, 2}}}}), "statement 'R' aggregates label 'a'"));
+  CHECK(contains(refusal(whole, {{1, 2, {{{1}, 2}}}}), "the group has 2"));
+  CHECK(contains(refusal(whole, {{1, 2, {{{1, 7}, 2}}}}), "'E' has no label number 7"));
+  CHECK(contains(refusal(whole, {{1, 2, {{{1, 1}, 9}}}}), "extent 8 and would be cut into 9"));
+  CHECK(contains(refusal(whole, {{1, 2, {{{1, 1}, 0}}}}), "would be cut into 0"));
+  CHECK(contains(refusal(whole, {{1, 2, {{{1, 0}, 2}}}}), "'E' reads 'R' across the blocks"));
+  CHECK(contains(refusal(whole, {{1, 2, {{{1, 1}, 2}, {{1, 1}, 2}}}}), "two axes are the same"));
+  CHECK(contains(refusal(whole, {along_b(2), {4, 4, {{{0}, 2}}}}), "share statement 'P'"));
+  // Cut along the aggregated label: the result is put together from several workers'.
+  const Placement across = on(2, graph, {{}, {2, 1}, {1, 2}, {2, 1}, {2, 1}});
+  CHECK(contains(refusal(across, {along_b(2)}), "is not stored where it is computed"));
+  const Placement elsewhere = on(2, graph, {{}, {1, 2}, {2, 1}, {2, 1}, {2, 1}});
+  CHECK(contains(refusal(elsewhere, {along_b(2)}), "statement 'E' reads 'R' from other workers"));
+}
