@@ -55,7 +55,9 @@ class BasicProgram;
             std::move(costs),
             cost,
             chosen.gap,
-            {}};
+            {},
+            {},
+            std::move(chosen.cuts)};
   if (plan.cost.total() == unaffordable) {
     detail::fail(
         "the plan would move more words than a 64-bit integer counts (the extents are too "

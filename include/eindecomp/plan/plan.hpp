@@ -54,6 +54,8 @@ struct Plan {
   std::optional<Extent> gap;
   Placement placement;                ///< empty in a constant expression
   std::vector<StepGroup> steps = {};  ///< the statements that run block by block, in order
+  /// Of a plan by k_cut: δ, the words converted, of every cut, the first cut first.
+  std::vector<Extent> cuts = {};
 
   /// Whether the cost is proven to be the least there is.
   [[nodiscard]] constexpr bool optimal() const { return gap == Extent{0}; }

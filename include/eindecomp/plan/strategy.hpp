@@ -34,6 +34,7 @@ struct Labeling {
   std::optional<Extent> gap;
   /// Where calls and tensors lie, of a strategy that decides that too; if empty, place() does.
   Placement placement;
+  std::vector<Extent> cuts;  ///< of k_cut, see Plan::cuts
 
   // NOLINTNEXTLINE(google-explicit-constructor): most strategies prove nothing.
   constexpr Labeling(Partitions chosen, std::optional<Extent> above = std::nullopt)
@@ -64,6 +65,7 @@ namespace detail {
   const int k = std::countr_zero(static_cast<unsigned>(options.workers));
   const std::vector<Cut> cuts = k_cuts(graph, k, {}, where).cuts;
   Labeling labeling(flatten(graph, cuts));
+  for (const Cut& cut : cuts) labeling.cuts.push_back(cut.words);
   if (!std::is_constant_evaluated()) {
     labeling.placement = place_cuts(graph, cuts, place_options(graph, options, where), where);
   }

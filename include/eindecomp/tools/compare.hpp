@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <numeric>
 #include <source_location>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
@@ -23,13 +25,29 @@
 
 namespace eindecomp {
 
+/// A plan, and how long it took to find.
+struct TimedPlan {
+  Plan plan;
+  double seconds = 0;
+};
+
+/// decompose(), timed.
+[[nodiscard]] inline TimedPlan decompose_timed(
+    const EinGraph& graph, const DecomposeOptions& options,
+    const std::source_location& where = std::source_location::current()) {
+  const auto begin = std::chrono::steady_clock::now();
+  Plan plan = decompose(graph, options, where);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return {std::move(plan), took.count()};
+}
+
 /// One plan per strategy that applies to the program and to that number of workers, in the order of
 /// `strategies`; by_hand only if partition vectors are given. `options.strategy` does not matter.
 /// \throws Error if another option is wrong.
-[[nodiscard]] inline std::vector<Plan> decompose_all(
+[[nodiscard]] inline std::vector<TimedPlan> decompose_all_timed(
     const EinGraph& graph, DecomposeOptions options,
     const std::source_location& where = std::source_location::current()) {
-  std::vector<Plan> plans;
+  std::vector<TimedPlan> plans;
   const std::vector<StatementParts> by_hand = options.by_hand;
   const bool power =
       options.workers < 1 || std::has_single_bit(static_cast<unsigned>(options.workers));
@@ -39,11 +57,22 @@ namespace eindecomp {
     options.strategy = strategy.name;
     options.by_hand = hand ? by_hand : std::vector<StatementParts>{};
     try {
-      plans.push_back(decompose(graph, options, where));
+      plans.push_back(decompose_timed(graph, options, where));
     } catch (const Error&) {
       // Only a strategy by roles may not apply; what is wrong for the others is wrong.
       if (!strategy.by_role) throw;
     }
+  }
+  return plans;
+}
+
+/// The same, not timed.
+[[nodiscard]] inline std::vector<Plan> decompose_all(
+    const EinGraph& graph, const DecomposeOptions& options,
+    const std::source_location& where = std::source_location::current()) {
+  std::vector<Plan> plans;
+  for (TimedPlan& timed : decompose_all_timed(graph, options, where)) {
+    plans.push_back(std::move(timed.plan));
   }
   return plans;
 }

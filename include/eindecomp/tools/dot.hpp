@@ -5,20 +5,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <random>
 #include <source_location>
 #include <string>
 #include <string_view>
-#include <system_error>
 
-#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/print.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/tools/summary.hpp"
 #include "eindecomp/tools/table.hpp"
+#include "eindecomp/tools/write_file.hpp"
 
 namespace eindecomp {
 namespace detail {
@@ -101,23 +98,7 @@ namespace detail {
 /// \throws Error if the file cannot be written.
 inline void write_dot(const Plan& plan, const std::filesystem::path& path,
                       const std::source_location& where = std::source_location::current()) {
-  const std::string dot = to_dot(plan);
-  // Ranks may write the same picture at once: each writes a file of its own, the last name wins.
-  std::filesystem::path partial = path;
-  partial += ".partial-" + std::to_string(std::random_device{}());
-  std::ofstream file(partial, std::ios::binary);
-  file << dot;
-  file.close();
-  std::error_code failed;
-  if (file) std::filesystem::rename(partial, path, failed);
-  if (!file || failed) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    detail::fail("cannot write the plan to " + path.string() + " (" +
-                     (failed ? failed.message() : "the file beside it could not be written") +
-                     "); give a path in a folder that exists and is writable",
-                 where);
-  }
+  detail::replace_file(path, to_dot(plan), "the plan", where);
 }
 
 }  // namespace eindecomp

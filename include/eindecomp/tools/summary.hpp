@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/lower_bound.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/layout.hpp"
@@ -36,6 +38,7 @@ struct StatementSummary {
   Extent partial_words = 0;  ///< received by all ranks to be aggregated
   Extent busiest_words = 0;  ///< received by the rank that receives most for this statement
   std::int64_t bytes = 0;    ///< of tensors held while it runs, on the rank that holds most
+  double lower_bound = 0;    ///< words that some rank must receive or send for it (lower_bound())
   std::vector<OperandWords> operands;  ///< one entry per tensor read, in order
 
   [[nodiscard]] Extent words() const { return operand_words + partial_words; }
@@ -49,6 +52,20 @@ struct PlanSummary {
   Extent words = 0;          ///< received by all ranks in a run, exactly
   Extent busiest_words = 0;  ///< received in a run by the rank that receives most
   std::int64_t bytes = 0;    ///< of tensors at most, on the rank that holds most
+
+  /// The statements' words on their busiest ranks over their lower bounds, both summed up: an
+  /// indicator of how good the plan is, as no bound on the program's words. Absent where nothing
+  /// need move.
+  [[nodiscard]] std::optional<double> lower_bound_ratio() const {
+    double moved = 0;
+    double bound = 0;
+    for (const StatementSummary& s : statements) {
+      moved += static_cast<double>(s.busiest_words);
+      bound += s.lower_bound;
+    }
+    if (bound <= 0) return std::nullopt;
+    return moved / bound;
+  }
 };
 
 namespace detail {
@@ -111,6 +128,8 @@ namespace detail {
     statement.cost = plan.cost_of(made.statement);
     statement.operand_words = made.repartition_words;
     statement.partial_words = made.aggregation_words;
+    statement.lower_bound =
+        lower_bound(plan.graph, made.statement, std::min(plan.ranks, plan.workers_in_use()));
     for (Extent words : made.received) {
       statement.busiest_words = std::max(statement.busiest_words, words);
     }

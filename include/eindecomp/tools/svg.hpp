@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A plan as an SVG picture, drawn by Graphviz.
+#pragma once
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <source_location>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/tools/dot.hpp"
+#include "eindecomp/tools/write_file.hpp"
+
+extern char** environ;
+
+namespace eindecomp {
+namespace detail {
+
+/// Runs a program that the search path has, without a shell. \returns whether it ended well.
+[[nodiscard]] inline bool run_program(std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) {
+    return false;
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace detail
+
+/// Writes the picture of to_dot(plan) to a file, which is replaced as a whole or, on an error, left
+/// as it was. Runs Graphviz' program `dot`.
+/// \throws Error if there is no such program or the file cannot be written.
+inline void write_svg(const Plan& plan, const std::filesystem::path& path,
+                      const std::source_location& where = std::source_location::current()) {
+  const std::filesystem::path svg = detail::name_beside(path);
+  detail::write_file(svg, "", path, "the picture", where);
+  const std::filesystem::path dot =
+      detail::name_beside(std::filesystem::temp_directory_path() / "eindecomp.dot");
+  detail::write_file(dot, to_dot(plan), dot, "the plan", where);
+  const bool drawn = detail::run_program({"dot", "-Tsvg", "-o" + svg.string(), dot.string()});
+  std::error_code ignored;
+  std::filesystem::remove(dot, ignored);
+  if (!drawn) {
+    std::filesystem::remove(svg, ignored);
+    detail::fail(
+        "cannot draw the plan (Graphviz' program dot did not do it); install graphviz, or write "
+        "DOT and draw it elsewhere",
+        where);
+  }
+  detail::put_in_place(svg, path, "the picture", where);
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/planned.hpp"
+
+#include <source_location>
+#include <utility>
+
+#include "eindecomp/tools/countable.hpp"
+#include "eindecomp/tools/plan_json.hpp"
+#include "eindecomp/tools/program_json.hpp"
+
+namespace eindecomp_tests {
+
+Planned planned(std::string_view text, int workers, const std::string& strategy, bool rewrite) {
+  using namespace eindecomp;
+  Planned result;
+  try {
+    const JsonProgram program = read_program(text, "file", rewrite);
+    result.was_read = true;
+    check_countable(program.graph, workers, "file");
+    DecomposeOptions options;
+    options.workers = workers;
+    options.strategy = strategy;
+    options.layouts = program.layouts;
+    TimedPlan timed = decompose_timed(program.graph, options, std::source_location{});
+    const PlanSummary summary = summarize(timed.plan);
+    result.plan = plan_json(timed, summary);
+  } catch (const Error& error) {
+    result.complaint = detail::sentence_of(error);
+  }
+  return result;
+}
+
+}  // namespace eindecomp_tests

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// eindecomp-plan: plans a program from a JSON file without running it. docs/tools.md has the
+// format.
+//
+// Exit status 0: planned. 2: something is wrong with what was asked for, in one line on the error
+// stream. 1: a result could not be written.
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/plan/options.hpp"
+#include "eindecomp/tools/compare.hpp"
+#include "eindecomp/tools/countable.hpp"
+#include "eindecomp/tools/dot.hpp"
+#include "eindecomp/tools/plan_json.hpp"
+#include "eindecomp/tools/program_json.hpp"
+#include "eindecomp/tools/ranking.hpp"
+#include "eindecomp/tools/report.hpp"
+#include "eindecomp/tools/svg.hpp"
+
+namespace ein = eindecomp;
+
+namespace {
+
+struct Arguments {
+  std::string program;
+  int workers = 1;
+  std::string strategy;
+  std::string cost = "words";
+  double max_idle = -1;
+  bool json = false;
+  bool rewrite = false;
+  std::string dot;
+  std::string svg;
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  app.add_option("program", arguments.program, "the program, a JSON file; - reads standard input")
+      ->required();
+  app.add_option("--workers", arguments.workers, "how many workers to plan for, 1 to 65536")
+      ->type_name("N")
+      ->required()
+      ->check(CLI::Range(1, ein::max_any_workers));
+  std::string names = "all";
+  for (const ein::Strategy& strategy : ein::strategies) {
+    if (strategy.name != "by_hand") names += ", " + std::string(strategy.name);
+  }
+  app.add_option("--strategy", arguments.strategy,
+                 "one of " + names + "; without it the one that is best by --cost")
+      ->type_name("NAME");
+  app.add_option("--cost", arguments.cost, "what makes a plan better: paper, words")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"paper", "words"}))
+      ->capture_default_str();
+  app.add_option("--max-idle", arguments.max_idle,
+                 "the share of the workers that the strategy placed may leave idle")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 100.0));
+  app.add_flag("--rewrite", arguments.rewrite,
+               "order products of many tensors, aggregate private labels first, share equal "
+               "statements");
+  app.add_flag("--json", arguments.json, "print JSON");
+  app.add_option("--dot", arguments.dot, "write a picture of the best plan, in Graphviz' language")
+      ->type_name("FILE");
+  app.add_option("--svg", arguments.svg, "write that picture drawn (needs Graphviz)")
+      ->type_name("FILE");
+}
+
+std::string read_text(const std::string& path) {
+  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    ein::detail::fail_at(path, "the file cannot be read; name one that exists");
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<ein::RankedPlan> plan(const Arguments& arguments) {
+  const std::string name = arguments.program == "-" ? "standard input" : arguments.program;
+  const ein::JsonProgram program =
+      ein::read_program(read_text(arguments.program), name, arguments.rewrite);
+  ein::check_countable(program.graph, arguments.workers, name);
+  const bool by_cost = arguments.cost == "paper";
+  ein::DecomposeOptions options;
+  options.workers = arguments.workers;
+  options.strategy = by_cost ? "exact" : "placed";
+  options.layouts = program.layouts;
+  options.max_idle = arguments.max_idle;
+  if (!arguments.strategy.empty()) options.strategy = arguments.strategy;
+  std::vector<ein::TimedPlan> plans;
+  const std::source_location nowhere{};
+  if (options.strategy == "all") {
+    plans = ein::decompose_all_timed(program.graph, options, nowhere);
+  } else {
+    plans.push_back(ein::decompose_timed(program.graph, options, nowhere));
+  }
+  return ein::rank_plans(std::move(plans), by_cost ? ein::RankedBy::paper : ein::RankedBy::words);
+}
+
+std::string output(const Arguments& arguments, const std::vector<ein::RankedPlan>& plans) {
+  const bool all = arguments.strategy == "all";
+  if (!arguments.json) return all ? ein::ranking(plans) : ein::report(plans.front().timed.plan);
+  auto json = nlohmann::ordered_json::array();
+  for (const ein::RankedPlan& ranked : plans) {
+    json.push_back(ein::plan_json(ranked.timed, ranked.summary));
+  }
+  return (all ? json : json.front()).dump(2) + '\n';
+}
+
+void write_pictures(const Arguments& arguments, const ein::Plan& plan) {
+  const std::source_location nowhere{};
+  if (!arguments.dot.empty()) ein::write_dot(plan, arguments.dot, nowhere);
+  if (!arguments.svg.empty()) ein::write_svg(plan, arguments.svg, nowhere);
+}
+
+int complain(const std::string& sentence, int status) {
+  fmt::print(stderr, "eindecomp-plan: {}\n", sentence);
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr int wrong = 2;
+  constexpr int unwritten = 1;
+  CLI::App app{"Plans a program of EinSum statements for many workers, without running it"};
+  app.name("eindecomp-plan");
+  Arguments arguments;
+  declare(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return complain(error.what(), wrong);
+  }
+  std::vector<ein::RankedPlan> plans;
+  std::string text;
+  try {
+    plans = plan(arguments);
+    text = output(arguments, plans);
+  } catch (const ein::Error& error) {
+    return complain(ein::detail::sentence_of(error), wrong);
+  } catch (const std::exception& error) {
+    return complain(error.what(), wrong);
+  }
+  try {
+    write_pictures(arguments, plans.front().timed.plan);
+  } catch (const ein::Error& error) {
+    return complain(ein::detail::sentence_of(error), unwritten);
+  }
+  fmt::print("{}", text);
+  return std::fflush(stdout) == 0 ? 0 : complain("the output could not be written", unwritten);
+}
