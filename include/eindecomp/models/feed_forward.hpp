@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Networks of fully connected layers as programs: what they say, and one step of training with
+/// gradients written by hand.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/program.hpp"
+#include "eindecomp/models/training.hpp"
+
+namespace eindecomp {
+
+/// A network of fully connected layers without biases.
+struct FeedForward {
+  Extent batch = 1;
+  /// Of the input and of every layer's output: one more than there are layers.
+  std::vector<Extent> widths;
+  bool relu = false;     ///< after every layer but the last
+  bool softmax = false;  ///< after the last
+};
+
+/// The classifier of EinDecomp's experiments: 597,540 features, 8192 hidden neurons, 14,588 labels.
+[[nodiscard]] inline FeedForward amazon_classifier(Extent batch) {
+  return {batch, {597540, 8192, 14588}, true, true};
+}
+
+/// SoyBean's MLP: layers of one width and nothing between them.
+[[nodiscard]] inline FeedForward soybean_mlp(int layers, Extent width, Extent batch) {
+  return {batch, std::vector<Extent>(static_cast<std::size_t>(layers) + 1, width), false, false};
+}
+
+namespace detail {
+
+/// Writes one network into a program. In every statement b is the batch; a weight is W(i,j).
+template <class T, class Backend>
+class FeedForwardWriter {
+  using Matrix = Symbol<T, 2, Backend>;
+
+ public:
+  FeedForwardWriter(BasicProgram<Backend>& program, const FeedForward& net)
+      : m_program(program), m_net(net) {
+    if (net.widths.size() < 2) {
+      fail("a network of " + to_text(static_cast<long long>(net.widths.size())) +
+           " widths (it has an input and at least one layer); give two or more");
+    }
+  }
+
+  /// What the network says of X.
+  Matrix forward() {
+    using namespace labels;
+    Matrix x = m_program.template input<T>("X", {m_net.batch, m_net.widths[0]});
+    for (std::size_t l = 1; l < m_net.widths.size(); ++l) {
+      const auto w =
+          m_program.template input<T>(numbered("W", l), {m_net.widths[l - 1], m_net.widths[l]});
+      m_inputs.push_back(x);
+      m_weights.push_back(w);
+      x = let(numbered("Z", l))(b, j) = sum(i)(x(b, i) * w(i, j));
+      if (m_net.relu && l + 1 < m_net.widths.size()) {
+        x = let(numbered("A", l))(b, j) = eindecomp::relu(x(b, j));
+      }
+    }
+    if (m_net.softmax) x = let("P")(b, j) = eindecomp::softmax(j)(x(b, j));
+    m_program.role(b, "batch");
+    m_program.role(i, "hidden");
+    m_program.role(j, "hidden");
+    return x;
+  }
+
+  /// The statements after forward() that bring every weight W to W - rate · dW, of the squared
+  /// error's half, or behind a softmax of the cross entropy.
+  TrainingStep backward(Matrix output, T rate) {
+    using namespace labels;
+    TrainingStep step{output.vertex(), std::vector<WeightUpdate>(m_weights.size())};
+    const auto target = m_program.template input<T>("T", {m_net.batch, m_net.widths.back()});
+    Matrix error = let("E")(b, j) = output(b, j) - target(b, j);
+    for (std::size_t l = m_weights.size(); l > 0; --l) {
+      const Matrix x = m_inputs[l - 1];
+      const Matrix w = m_weights[l - 1];
+      const auto gradient = let(numbered("dW", l))(i, j) = sum(b)(x(b, i) * error(b, j));
+      if (l > 1) error = input_gradient(error, l);
+      const auto next = let(numbered("W'", l))(i, j) = w(i, j) - rate * gradient(i, j);
+      step.updates[l - 1] = {w.vertex(), next.vertex()};
+    }
+    return step;
+  }
+
+ private:
+  static Text numbered(const char* name, std::size_t layer) {
+    return Text(name) + to_text(static_cast<long long>(layer));
+  }
+
+  /// The error before layer l, from that behind it.
+  Matrix input_gradient(Matrix error, std::size_t l) {
+    using namespace labels;
+    const Matrix x = m_inputs[l - 1];
+    const Matrix w = m_weights[l - 1];
+    const Matrix gradient = let(numbered("dA", l - 1))(b, i) = sum(j)(error(b, j) * w(i, j));
+    if (!m_net.relu) return gradient;
+    return let(numbered("dZ", l - 1))(b, i) = select(x(b, i) > T(0), gradient(b, i), T(0));
+  }
+
+  BasicProgram<Backend>& m_program;
+  FeedForward m_net;
+  std::vector<Matrix> m_inputs;  // of every layer
+  std::vector<Matrix> m_weights;
+};
+
+}  // namespace detail
+
+/// Writes a network into a program: inputs X (batch by the first width), W1, W2, …; label b has the
+/// role batch, i and j hidden.
+///
+/// \returns the symbol of what the network says, batch by the last width.
+/// \throws Error if it has no layer, an extent is not positive or a name is taken.
+template <class T = float, class Backend>
+auto feed_forward(BasicProgram<Backend>& program, const FeedForward& net) {
+  return detail::FeedForwardWriter<T, Backend>(program, net).forward();
+}
+
+/// Writes one step of training by gradient descent: the network, the difference to the target T,
+/// the gradients by hand, every weight's next value W'. The gradient of X is left out.
+///
+/// \throws Error as feed_forward.
+template <class T = float, class Backend>
+TrainingStep feed_forward_training(BasicProgram<Backend>& program, const FeedForward& net,
+                                   T rate = T(0.01)) {
+  detail::FeedForwardWriter<T, Backend> writer(program, net);
+  const auto output = writer.forward();
+  return writer.backward(output, rate);
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/models/convolution.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "models/numbers.hpp"
+
+using namespace eindecomp;
+using namespace eindecomp_tests;
+
+namespace {
+
+/// The multiplications of convolutions and dense layers for one image, and the weights.
+struct Size {
+  Extent multiplications = 0;
+  Extent weights = 0;
+  std::ptrdiff_t statements = 0;
+};
+
+Size size_of(const EinGraph& graph) {
+  Size size;
+  for (const Vertex& v : graph.vertices) {
+    if (v.is_input() && v.name != "X") size.weights += v.size();
+    if (v.op.aggregate == "sum") size.multiplications += points(v);
+    if (!v.is_input()) ++size.statements;
+  }
+  return size;
+}
+
+EinGraph written(const ConvolutionalNet& net) {
+  PlanProgram program;
+  convolutional(program, net);
+  return program.graph();
+}
+
+bool is_uncut(const EinGraph& graph, char label) {
+  return graph.labels[static_cast<std::size_t>(graph.find_label(std::string(1, label)))].uncut;
+}
+
+}  // namespace
+
+TEST_CASE("AlexNet has its figures") {
+  const EinGraph graph = written(alexnet(1));
+  const Size size = size_of(graph);
+  CHECK(size.multiplications == 1'135'256'096);
+  CHECK(size.weights == 62'367'776);
+  // Eight layers, seven relus, three pools of two statements.
+  CHECK(size.statements == 8 + 7 + 3 * 2);
+  CHECK(graph[graph.results().front()].bound == std::vector<Extent>{1, 1000});
+  CHECK(size_of(written(alexnet(256))).multiplications == 256 * size.multiplications);
+}
+
+TEST_CASE("VGG-16 has its figures") {
+  const EinGraph graph = written(vgg16(1));
+  const Size size = size_of(graph);
+  CHECK(size.multiplications == 15'470'264'320);
+  CHECK(size.weights == 138'344'128);
+  CHECK(size.statements == 16 + 15 + 5 * 2);
+  CHECK(graph[graph.find("pool18")].bound == std::vector<Extent>{1, 512, 7, 7});
+}
+
+TEST_CASE("SoyBean's networks are five convolutions of one size") {
+  const EinGraph small = written(soybean_cnn(6, 2048, 256));
+  CHECK(size_of(small).multiplications == 5 * 256 * 36LL * 2048 * 2048 * 9);
+  CHECK(size_of(small).weights == 5 * 2048LL * 2048 * 9);
+  const EinGraph large = written(soybean_cnn(24, 512, 256));
+  CHECK(size_of(large).multiplications == 5 * 256 * 576LL * 512 * 512 * 9);
+}
+
+TEST_CASE("batch and channels may be cut, images and filters not") {
+  const EinGraph graph = written(alexnet(1));
+  for (char label : std::string("yxpqrs")) CHECK(is_uncut(graph, label));
+  for (char label : std::string("bcofg")) CHECK_FALSE(is_uncut(graph, label));
+  CHECK(graph.labels[static_cast<std::size_t>(graph.find_label("b"))].role == "batch");
+  for (const char* label : {"c", "o", "f", "g"}) {
+    CHECK(graph.labels[static_cast<std::size_t>(graph.find_label(label))].role == "hidden");
+  }
+}
+
+TEST_CASE("training writes a gradient and an update for every weight") {
+  PlanProgram program;
+  const TrainingStep step = convolutional_training(program, alexnet(2));
+  const EinGraph& graph = program.graph();
+  CHECK(step.updates.size() == 8);
+  for (const WeightUpdate& update : step.updates) {
+    CHECK(graph[update.weight].is_input());
+    CHECK(graph[update.weight].bound == graph[update.next].bound);
+  }
+  CHECK(graph[step.updates[0].weight].name == "W1");
+  CHECK(graph.find("dX1") < 0);  // nothing needs the gradient of the images
+  CHECK(graph.results().size() == 8);
+  // A layer's work is done once forward, once for dW, once for dX but in the first layer.
+  const auto work = [&](const std::string& name) { return points(graph[graph.find(name)]); };
+  for (int layer : {1, 3, 5, 6, 7, 9, 10, 11}) {
+    CAPTURE(layer);
+    const std::string number = std::to_string(layer);
+    CHECK(work("dW" + number) == work("Z" + number));
+    if (layer > 1) CHECK(work("dX" + number) == work("Z" + number));
+  }
+  // Every error has the shape of what it is the error of.
+  const auto bound = [&](const std::string& name) { return graph[graph.find(name)].bound; };
+  CHECK(bound("dX9") == bound("pool8"));
+  CHECK(bound("dX8") == bound("A7"));
+  CHECK(bound("dZ8") == bound("A7"));
+}
+
+TEST_CASE("a pool's gradient goes where the maximum was") {
+  // One window over the whole image: the same as a maximum.
+  PlanProgram program;
+  ConvolutionalNet net{1, 1, {detail::convolve(1, 3, 1), detail::pool(1)}};
+  const TrainingStep step = convolutional_training<double>(program, net);
+  Numbers numbers(program.graph(), 3);
+  numbers["W1"].values = {2};
+  numbers["T"].values = {0};
+  numbers["X"].values = {1, 5, 2, 3, 4, 3, 0, 1, 2};
+  const EinGraph& graph = program.graph();
+  CHECK(numbers.of(step.output).values == std::vector<double>{10});
+  CHECK(numbers.of(graph.find("dX2")).values == std::vector<double>{0, 10, 0, 0, 0, 0, 0, 0, 0});
+  // dW = 5 · 10
+  CHECK(numbers.of(step.updates[0].next).values[0] == doctest::Approx(2 - 0.01 * 50));
+}
+
+TEST_CASE("layers in an order that no image survives are errors") {
+  PlanProgram program;
+  using namespace detail;
+  CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {}}), doctest::Contains("with no image"),
+                       Error);
+  CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {dense(4)}}),
+                       doctest::Contains("with no image"), Error);
+  CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {convolve(4, 6, 3), dense(4), pool(3)}}),
+                       doctest::Contains("behind a dense layer"), Error);
+  CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {convolve(4, 6, 3), convolve(4, 5, 3)}}),
+                       doctest::Contains("images of 5 rows from such of 6"), Error);
+}
