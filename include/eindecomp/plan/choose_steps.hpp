@@ -65,6 +65,8 @@ class StepChooser {
 
  private:
   static constexpr std::size_t max_statements = 32;
+  /// Schedules list every step of every rank: more than these would cost more than they save.
+  static constexpr std::int64_t max_steps = 1 << 14;
   /// What a step costs beside its work, as bytes that could have been read meanwhile.
   static constexpr std::int64_t step_bytes = 16 * 1024;
 
@@ -133,7 +135,7 @@ class StepChooser {
       saved += bytes;  // written; what is read is added below
     }
     std::int64_t needed = (passed + m_cache - 1) / m_cache;
-    if (needed <= 1) return 0;
+    if (needed <= 1 || needed > max_steps) return 0;
     for (StepAxis& axis : group.axes) {
       axis.parts = std::min(needed, least_extent(statements, axis));
       needed = (needed + axis.parts - 1) / axis.parts;
