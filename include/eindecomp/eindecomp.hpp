@@ -14,6 +14,8 @@
 #include "eindecomp/graph/macros.hpp"
 #include "eindecomp/graph/print.hpp"
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/explain.hpp"
+#include "eindecomp/plan/simulate.hpp"
 #include "eindecomp/plan/static_plan.hpp"
 
 #ifdef EINDECOMP_ENABLE_KOKKOS

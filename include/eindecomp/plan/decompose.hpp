@@ -10,6 +10,7 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/choose_placement.hpp"
 #include "eindecomp/plan/choose_steps.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/given_layouts.hpp"
@@ -30,8 +31,8 @@ class BasicProgram;
 /// the plan is costed but not placed.
 ///
 /// \throws Error if an option is out of range, the strategy is unknown or does not apply, steps
-/// given
-///   by hand are not possible, or the graph's cost exceeds 64 bits.
+///   given by hand are not possible, the graph's cost exceeds 64 bits, or a rank would hold more
+///   bytes than `memory` allows.
 [[nodiscard]] constexpr Plan decompose(
     const EinGraph& graph, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
@@ -46,11 +47,10 @@ class BasicProgram;
     costs.push_back(statement_cost(graph, v, partitions));
     cost += costs.back();
   }
-  const int ranks = options.ranks == 0 ? options.workers : options.ranks;
   Plan plan{graph,
             options.strategy,
             options.workers,
-            ranks,
+            detail::ranks_of(options),
             std::move(partitions),
             std::move(costs),
             cost,
@@ -71,6 +71,7 @@ class BasicProgram;
       plan.placement = place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
     }
     plan.steps = choose_steps(graph, plan.placement, options, where);
+    detail::check_memory(graph, plan.placement, plan.steps, options, where);
   }
   return plan;
 }

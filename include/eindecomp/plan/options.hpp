@@ -11,6 +11,7 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/plan/machine.hpp"
 
 namespace eindecomp {
 
@@ -37,6 +38,13 @@ struct StatementSteps {
   Text first;
   Text last;
   std::vector<LabelParts> parts;  ///< of each kernel call of the first; last label fastest
+};
+
+/// What makes one plan better than another.
+enum class Objective : std::uint8_t {
+  words,  ///< the words that the busiest worker receives; of equal ones, those of all workers
+  time,   ///< the predicted time on `machine`, transfers and kernels in turn (make_timeline)
+  paper,  ///< the paper's cost
 };
 
 /// How to decompose a program; meant for designated initialisers:
@@ -68,6 +76,14 @@ struct DecomposeOptions {
   /// What statements that run in steps may pass on to each other at a time, in bytes: about half of
   /// the cache that a worker has to itself. 0: only those given by hand run in steps.
   std::int64_t cache_bytes = std::int64_t{1} << 20;
+  /// For the strategy placed: what it chooses by.
+  Objective objective = Objective::words;
+  /// The cluster that the plan is for: its worker r is the plan's rank r. Needed to choose by time.
+  Machine machine = {};
+  /// The most bytes of tensors that a rank may hold at any time: stored inputs and results,
+  /// operands received or put together, accumulators and messages, as Plan::peak_bytes() has them.
+  /// No strategy may exceed it; placed looks for a plan that does not. 0: the memory of `machine`.
+  std::int64_t memory = 0;
 };
 
 /// The largest number of workers that need not be a power of two.
@@ -75,7 +91,17 @@ inline constexpr int max_any_workers = 1 << 16;
 
 namespace detail {
 
-/// \throws Error unless workers, ranks and by_hand make sense.
+/// The number of processes that share the workers.
+[[nodiscard]] constexpr int ranks_of(const DecomposeOptions& options) {
+  return options.ranks == 0 ? options.workers : options.ranks;
+}
+
+/// The most bytes that a rank may hold; 0: no limit.
+[[nodiscard]] constexpr std::int64_t memory_limit(const DecomposeOptions& options) {
+  return options.memory > 0 ? options.memory : options.machine.memory;
+}
+
+/// \throws Error unless the numbers, by_hand and the machine make sense.
 /// \param any_p  whether the strategy takes any number of workers, or only powers of two.
 constexpr void check_options(const DecomposeOptions& options, bool any_p,
                              const std::source_location& where) {
@@ -109,6 +135,19 @@ constexpr void check_options(const DecomposeOptions& options, bool any_p,
     fail(
         "a plan that may leave more than all workers idle (max_idle is a share in percent); give "
         "max_idle <= 100, or leave it out",
+        where);
+  }
+  if (options.memory < 0) {
+    fail("a plan that may hold " + to_text(options.memory) +
+             " bytes on a rank (memory is not negative); give bytes, or 0 for no limit",
+         where);
+  }
+  if (options.machine.described()) {
+    check_machine(options.machine, where);
+  } else if (options.objective == Objective::time) {
+    fail(
+        "a plan is to be chosen by time but no machine is described (the time depends on it); set "
+        "machine, or another objective",
         where);
   }
   if (!options.by_hand.empty() && options.strategy != "by_hand") {

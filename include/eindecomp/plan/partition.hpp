@@ -143,6 +143,15 @@ class VectorSearch {
   return limits;
 }
 
+/// The kernel calls that each of partition_vectors(limits, p) makes: p where the limits allow it.
+[[nodiscard]] constexpr Extent most_kernel_calls(std::span<const Extent> limits, int p) {
+  // Any label that takes all workers settles it.
+  for (Extent limit : limits) {
+    if (limit >= p) return p;
+  }
+  return kernel_calls(partition_vectors(limits, p)[0]);
+}
+
 /// All partition vectors of a statement for p workers, as above.
 [[nodiscard]] constexpr VectorList partition_vectors(const EinGraph& graph, VertexId v, int p) {
   return partition_vectors(part_limits(graph, v), p);

@@ -202,7 +202,7 @@ class PlacedModel {
       c.first = v;
       c.members.push_back(v);
       c.limits = part_limits(graph, v);
-      c.calls = reachable(c.limits);
+      c.calls = most_kernel_calls(c.limits, static_cast<int>(workers()));
       m_classes.push_back(std::move(c));
     }
     group_tensors(layouts);
@@ -352,14 +352,6 @@ class PlacedModel {
   }
 
  private:
-  [[nodiscard]] Extent reachable(std::span<const Extent> limits) const {
-    // Any extent that takes all workers settles it.
-    for (Extent limit : limits) {
-      if (limit >= workers()) return workers();
-    }
-    return kernel_calls(partition_vectors(limits, static_cast<int>(workers()))[0]);
-  }
-
   void group_tensors(const PlaceOptions& layouts) {
     const std::size_t n = m_graph->vertices.size();
     std::vector<TensorGroup> single(n);

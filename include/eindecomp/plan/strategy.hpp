@@ -16,6 +16,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/baselines.hpp"
 #include "eindecomp/plan/by_hand.hpp"
+#include "eindecomp/plan/choose_placement.hpp"
 #include "eindecomp/plan/ein_decomp.hpp"
 #include "eindecomp/plan/exact.hpp"
 #include "eindecomp/plan/given_layouts.hpp"
@@ -182,20 +183,17 @@ inline Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOp
     } catch (const Error&) {  // it does not apply to this program
     }
   }
-  Placement placement = placed(graph, options.workers, {.max_idle = options.max_idle},
-                               place_options(graph, options, where), labelings, where);
-  WordSum least = sum_of(words_by_worker(graph, placement, where));
-  for (Placement& other : placements) {
-    const WordSum words = sum_of(words_by_worker(graph, other, where));
-    if (!(words < least)) continue;
-    least = words;
-    placement = std::move(other);
+  const PlaceOptions layouts = place_options(graph, options, where);
+  PlacementChooser chooser(graph, options, layouts, where);
+  chooser.offer(
+      placed(graph, options.workers, {.max_idle = options.max_idle}, layouts, labelings, where));
+  for (Placement& other : placements) chooser.offer(std::move(other));
+  if (chooser.beyond_words()) {  // placed() weighs nothing else
+    for (const Partitions& partitions : labelings) chooser.offer(partitions);
+    chooser.search();
   }
-  Partitions partitions;
-  for (const AxisLists& calls : placement.calls) {
-    partitions.push_back(parts_of(placement.mesh, calls));
-  }
-  Labeling labeling(std::move(partitions));
+  Placement placement = chooser.take();
+  Labeling labeling(partitions_of(placement));
   labeling.placement = std::move(placement);
   return labeling;
 }

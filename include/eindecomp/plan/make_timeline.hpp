@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// From the schedules of all ranks to what each does when, on a described machine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <tuple>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/machine.hpp"
+#include "eindecomp/plan/timeline.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/schedule.hpp"
+
+namespace eindecomp {
+
+/// Whether a worker may compute while its messages are under way.
+enum class Overlap : std::uint8_t {
+  none,  ///< as the executor runs: a statement's transfers, its kernels, the next statement's
+  all,   ///< messages leave as soon as what they carry is there and the links are free
+};
+
+namespace detail {
+
+/// Times the schedules of all ranks, step by step.
+class Simulator {
+ public:
+  Simulator(const EinGraph& graph, const std::vector<RankSchedule>& schedules,
+            const Machine& machine, Overlap overlap)
+      : m_graph(graph), m_schedules(schedules), m_machine(machine), m_overlap(overlap) {
+    for (const RankSchedule& schedule : schedules) {
+      m_workers.push_back({0, 0, 0, std::vector<double>(schedule.buffers.size(), 0.0)});
+    }
+    m_timeline.events.resize(schedules.size());
+    m_time_of.assign(graph.vertices.size(), 0);
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      if (graph[v].is_input()) continue;
+      m_time_of[static_cast<std::size_t>(v)] = m_timeline.statements.size();
+      m_timeline.statements.push_back({v, -1, 0, 0, 0, 0});
+      m_loads.emplace_back(schedules.size());
+    }
+  }
+
+  [[nodiscard]] Timeline run() {
+    const std::size_t steps = m_schedules.empty() ? 0 : m_schedules.front().steps.size();
+    for (std::size_t s = 0; s < steps; ++s) {
+      m_now = m_time_of[static_cast<std::size_t>(m_schedules.front().steps[s].statement)];
+      const double before = m_timeline.seconds;
+      transfer(s, &Step::sends, &Step::receives);
+      for (std::size_t r = 0; r < m_workers.size(); ++r) {
+        const Step& step = m_schedules[r].steps[s];
+        for (const Copy& copy : step.copies) run_copy(r, copy);
+        for (const KernelCall& call : step.calls) run_call(r, call);
+      }
+      transfer(s, &Step::partial_sends, &Step::partial_receives);
+      for (std::size_t r = 0; r < m_workers.size(); ++r) {
+        for (const BlockAggregation& a : m_schedules[r].steps[s].aggregations) aggregate(r, a);
+      }
+      time().adds += m_timeline.seconds - before;
+    }
+    for (m_now = 0; m_now < m_loads.size(); ++m_now) {
+      time().begin = std::max(time().begin, 0.0);
+      for (const Load& load : m_loads[m_now]) {
+        time().transfers = std::max({time().transfers, load.sends, load.receives});
+        time().kernels = std::max(time().kernels, load.kernels);
+      }
+    }
+    return std::move(m_timeline);
+  }
+
+ private:
+  /// What a worker is busy with for one statement, in seconds.
+  struct Load {
+    double sends = 0;
+    double receives = 0;
+    double kernels = 0;
+  };
+  struct Worker {
+    double kernels_free = 0;  ///< when the processor is free
+    double sends_free = 0;    ///< when the link is free, outwards
+    double receives_free = 0;
+    std::vector<double> ready;  ///< per buffer, when all that was put into it is there
+  };
+  /// A message on its way.
+  struct Transit {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    VertexId tensor = -1;
+    const Message* sent = nullptr;
+    const Message* received = nullptr;
+  };
+
+  [[nodiscard]] const Buffer& buffer(std::size_t rank, int b) const {
+    return m_schedules[rank].buffers[static_cast<std::size_t>(b)];
+  }
+  [[nodiscard]] double& ready(std::size_t rank, int b) {
+    return m_workers[rank].ready[static_cast<std::size_t>(b)];
+  }
+  [[nodiscard]] std::int64_t element_bytes(const Buffer& b) const {
+    return b.partial ? m_graph[b.tensor].partial.bytes : m_graph[b.tensor].element.bytes;
+  }
+  [[nodiscard]] double from_memory(double bytes) const {
+    return m_machine.memory_bandwidth > 0 ? bytes / m_machine.memory_bandwidth : 0.0;
+  }
+
+  /// The time, and a worker's load, of the statement at hand.
+  [[nodiscard]] StatementTime& time() { return m_timeline.statements[m_now]; }
+  [[nodiscard]] Load& load(std::size_t rank) { return m_loads[m_now][rank]; }
+
+  void record(std::size_t rank, Event event) {
+    event.statement = time().statement;
+    time().begin = time().begin < 0 ? event.begin : std::min(time().begin, event.begin);
+    time().end = std::max(time().end, event.end);
+    m_timeline.seconds = std::max(m_timeline.seconds, event.end);
+    m_timeline.events[rank].push_back(event);
+  }
+
+  /// The messages of one phase of a step, as every rank sends them: first those to the next rank,
+  /// then those to the one after that, so that no two go to the same one at once if all are equal.
+  [[nodiscard]] std::vector<Transit> transits(std::size_t s, std::vector<Message> Step::*sends,
+                                              std::vector<Message> Step::*receives) const {
+    std::vector<Transit> found;
+    std::vector<Transit> arriving;
+    for (std::size_t r = 0; r < m_schedules.size(); ++r) {
+      const Step& step = m_schedules[r].steps[s];
+      for (const Message& m : step.*sends) {
+        found.push_back({r, static_cast<std::size_t>(m.peer), tensor(r, m), &m, nullptr});
+      }
+      for (const Message& m : step.*receives) {
+        arriving.push_back({static_cast<std::size_t>(m.peer), r, tensor(r, m), nullptr, &m});
+      }
+    }
+    const std::size_t ranks = m_schedules.size();
+    const auto turn = [ranks](const Transit& t) {
+      return std::tuple((t.to + ranks - t.from) % ranks, t.from, t.tensor);
+    };
+    const auto earlier = [&](const Transit& a, const Transit& b) { return turn(a) < turn(b); };
+    std::sort(found.begin(), found.end(), earlier);
+    std::sort(arriving.begin(), arriving.end(), earlier);
+    // Sends and receives of all ranks match one to one.
+    for (std::size_t i = 0; i < found.size(); ++i) found[i].received = arriving[i].received;
+    return found;
+  }
+  [[nodiscard]] VertexId tensor(std::size_t rank, const Message& m) const {
+    return buffer(rank, m.regions.front().buffer).tensor;
+  }
+
+  void transfer(std::size_t s, std::vector<Message> Step::*sends,
+                std::vector<Message> Step::*receives) {
+    const std::vector<Transit> list = transits(s, sends, receives);
+    std::vector<double> done(m_workers.size(), 0.0);
+    for (const Transit& t : list) {
+      Worker& sender = m_workers[t.from];
+      Worker& receiver = m_workers[t.to];
+      double start = std::max(sender.sends_free, receiver.receives_free);
+      for (const Region& region : t.sent->regions) {
+        start = std::max(start, ready(t.from, region.buffer));
+      }
+      if (m_overlap == Overlap::none) {
+        start = std::max({start, sender.kernels_free, receiver.kernels_free});
+      }
+      const MachineAxis& link = m_machine.between(static_cast<int>(t.from), static_cast<int>(t.to));
+      const auto bytes = static_cast<double>(
+          t.sent->words * element_bytes(buffer(t.from, t.sent->regions.front().buffer)));
+      const double stop = start + link.latency + bytes / link.bandwidth;
+      sender.sends_free = stop;
+      receiver.receives_free = stop;
+      load(t.from).sends += stop - start;
+      load(t.to).receives += stop - start;
+      for (const Region& region : t.received->regions) {
+        double& arrived = ready(t.to, region.buffer);
+        arrived = std::max(arrived, stop);
+      }
+      done[t.from] = std::max(done[t.from], stop);
+      done[t.to] = std::max(done[t.to], stop);
+      const Extent words = t.sent->words;
+      record(t.from, {Event::Kind::send, -1, t.tensor, static_cast<int>(t.to), words, start, stop});
+      record(t.to,
+             {Event::Kind::receive, -1, t.tensor, static_cast<int>(t.from), words, start, stop});
+    }
+    if (m_overlap == Overlap::all) return;
+    for (std::size_t r = 0; r < m_workers.size(); ++r) {
+      m_workers[r].kernels_free = std::max(m_workers[r].kernels_free, done[r]);
+    }
+  }
+
+  /// Keeps the processor of a worker busy once what it reads is there; what it writes is then.
+  void compute(std::size_t rank, Event::Kind kind, double start, double seconds, Extent words,
+               int output) {
+    Worker& worker = m_workers[rank];
+    start = std::max(start, worker.kernels_free);
+    const double stop = start + seconds;
+    worker.kernels_free = stop;
+    load(rank).kernels += seconds;
+    double& written = ready(rank, output);
+    written = std::max(written, stop);
+    record(rank, {kind, -1, buffer(rank, output).tensor, -1, words, start, stop});
+  }
+
+  void run_copy(std::size_t rank, const Copy& copy) {
+    const Extent words = copy.box.size();
+    const auto bytes = static_cast<double>(words * element_bytes(buffer(rank, copy.to)));
+    compute(rank, Event::Kind::copy, ready(rank, copy.from), from_memory(2 * bytes), words,
+            copy.to);
+  }
+
+  void run_call(std::size_t rank, const KernelCall& call) {
+    const Vertex& v = m_graph[time().statement];
+    const Buffer& output = buffer(rank, call.output);
+    const Extent words = elements(call.domain, v.output);
+    auto bytes = static_cast<double>(words * element_bytes(output));
+    double start = 0;
+    for (std::size_t o = 0; o < call.operands.size(); ++o) {
+      start = std::max(start, ready(rank, call.operands[o]));
+      bytes += static_cast<double>(elements(call.domain, v.operands[o].labels) *
+                                   element_bytes(buffer(rank, call.operands[o])));
+    }
+    const double operations =
+        static_cast<double>(call.domain.size()) / m_machine.operations_per_second;
+    compute(rank, Event::Kind::call, start, std::max(operations, from_memory(bytes)), words,
+            call.output);
+  }
+
+  void aggregate(std::size_t rank, const BlockAggregation& aggregation) {
+    if (aggregation.parts.empty()) return;
+    const Extent words = aggregation.target.box.size();
+    const auto parts = static_cast<Extent>(aggregation.parts.size());
+    double start = 0;
+    for (const Region& part : aggregation.parts) start = std::max(start, ready(rank, part.buffer));
+    const auto bytes = static_cast<double>(
+        words * (parts * element_bytes(buffer(rank, aggregation.parts.front().buffer)) +
+                 element_bytes(buffer(rank, aggregation.target.buffer))));
+    const double operations =
+        static_cast<double>(words * (parts - 1)) / m_machine.operations_per_second;
+    compute(rank, Event::Kind::aggregate, start, std::max(operations, from_memory(bytes)), words,
+            aggregation.target.buffer);
+  }
+
+  /// The elements of a tensor whose dimensions carry these labels; of a diagonal those on it.
+  [[nodiscard]] static Extent elements(const Box& domain, const std::vector<int>& labels) {
+    Extent n = 1;
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      const auto before = labels.begin() + static_cast<std::ptrdiff_t>(k);
+      if (std::find(labels.begin(), before, labels[k]) == before) n *= domain.extent(labels[k]);
+    }
+    return n;
+  }
+
+  const EinGraph& m_graph;
+  const std::vector<RankSchedule>& m_schedules;
+  const Machine& m_machine;
+  Overlap m_overlap;
+  std::vector<Worker> m_workers;
+  Timeline m_timeline;
+  std::vector<std::size_t> m_time_of;      ///< per vertex: its place in Timeline::statements
+  std::size_t m_now = 0;                   ///< that of the statement at hand
+  std::vector<std::vector<Load>> m_loads;  ///< per statement, per rank
+};
+
+}  // namespace detail
+
+/// A run of these schedules, one per rank, on a machine whose worker r is rank r.
+///
+/// A worker computes one thing, sends one message and receives one message at a time. A message
+/// takes the latency of its link and its bytes by the bandwidth; a kernel call its operations by
+/// the rate or the bytes of its operands and result by the memory's bandwidth, whichever is longer;
+/// combining partial results likewise; that some of those bytes may be in a cache counts nothing. Messages of a statement leave in the order of the ranks'
+/// distance, those of one statement before those of the next. Packing a message takes no time.
+/// With Overlap::all messages may arrive long before they are needed, which takes memory that the
+/// schedules do not count: that time is one to aim at, not one to expect.
+///
+/// \param schedules  of all ranks, from make_schedules()
+/// \throws Error if the machine is not well described or has fewer workers than there are ranks.
+[[nodiscard]] inline Timeline make_timeline(
+    const EinGraph& graph, const std::vector<RankSchedule>& schedules, const Machine& machine,
+    Overlap overlap, const std::source_location& where = std::source_location::current()) {
+  check_machine(machine, where);
+  if (static_cast<std::size_t>(machine.workers()) < schedules.size()) {
+    detail::fail("a plan for " + detail::to_text(static_cast<long long>(schedules.size())) +
+                     " ranks on a machine of " + detail::to_text(machine.workers()) +
+                     " workers (each rank runs on a worker of its own); plan for fewer ranks, or "
+                     "describe a larger machine",
+                 where);
+  }
+  return detail::Simulator(graph, schedules, machine, overlap).run();
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plans chosen by time, by the paper's cost and within a limit of memory.
+
+#include "eindecomp/plan/choose_placement.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/simulate.hpp"
+#include "plan/programs.hpp"
+#include "plan/random_graph.hpp"
+
+using namespace eindecomp;
+using namespace eindecomp_tests;
+
+namespace {
+
+Machine machine_of(int workers) {
+  return {.operations_per_second = 1e6,
+          .axes = {{.size = workers, .latency = 1e-4, .bandwidth = 1e6}}};
+}
+
+std::int64_t peak(const Plan& plan) {
+  const std::vector<std::int64_t> bytes = plan.peak_bytes();
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
+double seconds(const Plan& plan, const Machine& machine) {
+  return simulate(plan, machine).in_turn.seconds;
+}
+
+/// Calls visit(plan) for every labeling of a graph, placed as usual.
+template <class Visit>
+void for_each_plan(const EinGraph& graph, int workers, const Visit& visit) {
+  std::vector<VectorList> vectors;
+  std::vector<std::size_t> chosen(graph.vertices.size(), 0);
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    vectors.push_back(graph[v].is_input() ? VectorList() : partition_vectors(graph, v, workers));
+  }
+  while (true) {
+    std::vector<StatementParts> by_hand;
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      if (graph[v].is_input()) continue;
+      const auto at = static_cast<std::size_t>(v);
+      by_hand.push_back({graph[v].name, {}});
+      for (std::size_t l = 0; l < graph[v].labels.size(); ++l) {
+        by_hand.back().parts.push_back(
+            {graph.labels[static_cast<std::size_t>(graph[v].labels[l])].name,
+             vectors[at][chosen[at]][l]});
+      }
+    }
+    visit(decompose(graph, {.workers = workers, .strategy = "by_hand", .by_hand = by_hand}));
+    std::size_t v = 0;
+    for (; v < chosen.size(); ++v) {
+      if (vectors[v].empty()) continue;
+      if (++chosen[v] < vectors[v].size()) break;
+      chosen[v] = 0;
+    }
+    if (v == chosen.size()) return;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("no labeling of a small program is faster, or cheaper, or leaner than the one chosen") {
+  const unsigned seed = 41;
+  std::mt19937 random(seed);
+  CAPTURE(seed);
+  for (int round = 0; round < 25; ++round) {
+    CAPTURE(round);
+    const EinGraph graph = random_graph(random, false, 2);
+    const int workers = 1 << draw(random, 1, 2);
+    const Machine machine = machine_of(workers);
+    double fastest = std::numeric_limits<double>::max();
+    Extent cheapest = std::numeric_limits<Extent>::max();
+    std::int64_t leanest = std::numeric_limits<std::int64_t>::max();
+    std::int64_t fattest = 0;
+    for_each_plan(graph, workers, [&](const Plan& plan) {
+      fastest = std::min(fastest, seconds(plan, machine));
+      cheapest = std::min(cheapest, plan.cost.total());
+      leanest = std::min(leanest, peak(plan));
+      fattest = std::max(fattest, peak(plan));
+    });
+    const Plan fast = decompose(graph, {.workers = workers,
+                                        .strategy = "placed",
+                                        .objective = Objective::time,
+                                        .machine = machine});
+    REQUIRE(seconds(fast, machine) <= fastest);
+    const Plan cheap =
+        decompose(graph, {.workers = workers, .strategy = "placed", .objective = Objective::paper});
+    REQUIRE(cheap.cost.total() <= cheapest);
+
+    const std::int64_t limit = leanest + (fattest - leanest) / draw(random, 1, 3);
+    const Plan lean = decompose(graph, {.workers = workers, .strategy = "placed", .memory = limit});
+    REQUIRE(peak(lean) <= limit);
+    for_each_plan(graph, workers, [&](const Plan& plan) {
+      if (peak(plan) > limit) return;
+      REQUIRE(lean.tasks().busiest_words() <= plan.tasks().busiest_words());
+    });
+  }
+}
+
+TEST_CASE("a limit of memory is kept by every strategy, or the plan refused") {
+  const EinGraph graph = matmul(8, 8, 8);
+  // All of Y and a quarter of X and Z, beside the stored quarters: 1664 bytes, see report_test.
+  DecomposeOptions options{.workers = 4, .strategy = "by_hand", .by_hand = {{"Z", {{"i", 4}}}}};
+  const std::int64_t needed = peak(decompose(graph, options));
+  options.memory = needed;
+  CHECK(peak(decompose(graph, options)) == needed);
+  options.memory = needed - 24;
+  const std::string sentence = "the plan by by_hand holds " + std::to_string(needed) +
+                               " bytes of tensors on rank 0 for statement 'Z' (24 more than the " +
+                               std::to_string(needed - 24) +
+                               " that a rank may hold); allow more memory, give more workers, or "
+                               "let strategy placed look for a plan that fits";
+  CHECK_THROWS_WITH_AS(static_cast<void>(decompose(graph, options)),
+                       doctest::Contains(sentence.c_str()), Error);
+  options.memory = 0;
+  options.machine = machine_of(4);
+  options.machine.memory = needed - 24;
+  CHECK_THROWS_WITH_AS(static_cast<void>(decompose(graph, options)),
+                       doctest::Contains(sentence.c_str()), Error);
+  options.memory = needed;  // instead of the machine's
+  CHECK(peak(decompose(graph, options)) == needed);
+}
+
+TEST_CASE("where no plan fits the error tells by how much the smallest misses") {
+  const EinGraph graph = matmul(8, 8, 8);
+  std::int64_t leanest = std::numeric_limits<std::int64_t>::max();
+  for_each_plan(graph, 4, [&](const Plan& plan) { leanest = std::min(leanest, peak(plan)); });
+  std::string said;
+  try {
+    static_cast<void>(decompose(graph, {.workers = 4, .strategy = "placed", .memory = 100}));
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  const std::string beginning = "the smallest plan that is found holds ";
+  const std::size_t at = said.find(beginning);
+  REQUIRE(at != std::string::npos);
+  const std::int64_t smallest = std::stoll(said.substr(at + beginning.size()));
+  CHECK(smallest <= leanest);
+  CHECK(said.find("(" + std::to_string(smallest - 100) + " more than the 100") !=
+        std::string::npos);
+  CHECK(said.find("for statement 'Z'") != std::string::npos);
+}
+
+TEST_CASE("deep programs are cut to fit, too") {
+  // Eight layers H = X · W with a residual: too many statements to try all labelings.
+  EinGraph graph;
+  VertexId x = input(graph, "X", {64, 256});
+  for (int layer = 0; layer < 8; ++layer) {
+    const std::string number = std::to_string(layer);
+    const VertexId w = input(graph, "W" + number, {256, 256});
+    const VertexId h = write(graph, "H" + number, "ij,jk->ik", {x, w});
+    const VertexId r = write(graph, "R" + number, "ik,ik->ik", {h, x});
+    x = write(graph, "T" + number, "ik->ik", {r});
+  }
+  const Plan words = decompose(graph, {.workers = 8, .strategy = "placed"});
+  const std::int64_t limit = peak(words) - 1;
+  const Plan lean = decompose(graph, {.workers = 8, .strategy = "placed", .memory = limit});
+  CHECK(peak(lean) <= limit);
+  CHECK(lean.tasks().busiest_words() >= words.tasks().busiest_words());
+  const Machine machine = machine_of(8);
+  const Plan fast = decompose(
+      graph,
+      {.workers = 8, .strategy = "placed", .objective = Objective::time, .machine = machine});
+  for (const char* other : {"ein_decomp", "exact", "square", "k_cut", "placed"}) {
+    CAPTURE(other);
+    CHECK(seconds(fast, machine) <=
+          seconds(decompose(graph, {.workers = 8, .strategy = other}), machine));
+  }
+}
+
+TEST_CASE("the fewest words are not the shortest time") {
+  const EinGraph graph = attention(false);
+  const Machine machine{.operations_per_second = 1e9,
+                        .memory_bandwidth = 1e10,
+                        .axes = {{.size = 2, .latency = 1e-5, .bandwidth = 1e9},
+                                 {.size = 4, .latency = 1e-6, .bandwidth = 1e10}}};
+  const Plan words = decompose(graph, {.workers = 8, .strategy = "placed"});
+  const Plan fast = decompose(
+      graph,
+      {.workers = 8, .strategy = "placed", .objective = Objective::time, .machine = machine});
+  CHECK(seconds(fast, machine) < seconds(words, machine));
+  CHECK(fast.tasks().busiest_words() > words.tasks().busiest_words());
+}
+
+TEST_CASE("options of choice are checked") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const auto refuses = [&](const DecomposeOptions& options, const char* sentence) {
+    CHECK_THROWS_WITH_AS(static_cast<void>(decompose(graph, options)), doctest::Contains(sentence),
+                         Error);
+  };
+  refuses({.workers = 2, .strategy = "placed", .objective = Objective::time},
+          "no machine is described");
+  refuses({.workers = 2, .memory = -1}, "-1 bytes on a rank");
+  refuses({.workers = 2, .machine = {.memory = 5}}, "do no operations");
+  refuses(
+      {.workers = 4, .strategy = "placed", .objective = Objective::time, .machine = machine_of(2)},
+      "a plan for 4 ranks on a machine of 2 workers");
+}
