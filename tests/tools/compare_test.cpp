@@ -4,9 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "eindecomp/tools/report.hpp"
 #include "plan/programs.hpp"
 
 using namespace eindecomp;
@@ -45,6 +48,30 @@ TEST_CASE("every strategy that applies is planned") {
                   Error);
 }
 
+TEST_CASE("plans that do not fit into memory are left out") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const auto peak = [](const Plan& plan) {
+    const std::vector<std::int64_t> bytes = plan.peak_bytes();
+    return *std::max_element(bytes.begin(), bytes.end());
+  };
+  const std::vector<Plan> all = decompose_all(graph, {.workers = 4});
+  std::int64_t least = peak(all[0]);
+  std::int64_t most = least;
+  for (const Plan& plan : all) {
+    least = std::min(least, peak(plan));
+    most = std::max(most, peak(plan));
+  }
+  REQUIRE(least < most);
+  const std::vector<Plan> fitting = decompose_all(graph, {.workers = 4, .memory = most - 1});
+  CHECK(!fitting.empty());
+  CHECK(fitting.size() < all.size());
+  for (const Plan& plan : fitting) CHECK(peak(plan) < most);
+  CHECK_THROWS_WITH_AS(static_cast<void>(decompose_all(graph, {.workers = 4, .memory = 1})),
+                       doctest::Contains("the smallest plan that is found"), Error);
+  CHECK_THROWS_AS(
+      static_cast<void>(decompose_all(graph, {.workers = 4, .ranks = -1, .memory = 1000})), Error);
+}
+
 TEST_CASE("the plan whose busiest rank receives least comes first") {
   const EinGraph graph = matmul(8, 8, 8);
   const std::vector<Plan> plans{
@@ -57,6 +84,24 @@ TEST_CASE("the plan whose busiest rank receives least comes first") {
   CHECK((text.find("\nby_hand ") < text.find("\nsquare ")) == (by_hand < square));
   CHECK(text.find("\nZ ") != std::string::npos);
   CHECK(text.find("i:1 j:4 k:1") != std::string::npos);
+}
+
+TEST_CASE("a plan that leaves workers idle is marked") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const std::vector<Plan> plans{
+      decompose(graph, {.workers = 4, .strategy = "by_hand", .by_hand = {{"Z", {{"i", 1}}}}}),
+      decompose(graph, {.workers = 4, .strategy = "square"})};
+  CHECK(summarize(plans[0]).idle == 0.75);
+  CHECK(summarize(plans[1]).idle == 0);
+  const std::string text = compare(plans);
+  CHECK(text.find(" 75 % ") != std::string::npos);
+  CHECK(report(plans[0]).find(" 1 of 4 ") != std::string::npos);
+  CHECK(report(plans[1]).find(" of 4 ") == std::string::npos);
+  // Extents that take no more parts leave nobody idle.
+  const EinGraph tiny = matmul(1, 2, 1);
+  CHECK(summarize(decompose(tiny, {.workers = 4, .strategy = "square"})).idle == 0);
+  CHECK(detail::idle_text(0.001) == "< 1 %");
+  CHECK(detail::idle_text(0.006) == "1 %");
 }
 
 TEST_CASE("nothing and strangers are handled") {

@@ -61,8 +61,8 @@ struct Merit {
 /// The best of the placements offered, and of those that it finds itself.
 class PlacementChooser {
  public:
-  PlacementChooser(const EinGraph& graph, const DecomposeOptions& options, const PlaceOptions& layouts,
-          const std::source_location& where)
+  PlacementChooser(const EinGraph& graph, const DecomposeOptions& options,
+                   const PlaceOptions& layouts, const std::source_location& where)
       : m_graph(graph),
         m_options(options),
         m_layouts(layouts),

@@ -271,10 +271,11 @@ class Simulator {
 /// A worker computes one thing, sends one message and receives one message at a time. A message
 /// takes the latency of its link and its bytes by the bandwidth; a kernel call its operations by
 /// the rate or the bytes of its operands and result by the memory's bandwidth, whichever is longer;
-/// combining partial results likewise; that some of those bytes may be in a cache counts nothing. Messages of a statement leave in the order of the ranks'
-/// distance, those of one statement before those of the next. Packing a message takes no time.
-/// With Overlap::all messages may arrive long before they are needed, which takes memory that the
-/// schedules do not count: that time is one to aim at, not one to expect.
+/// combining partial results likewise; that some of those bytes may be in a cache counts nothing.
+/// Messages of a statement leave in the order of the ranks' distance, those of one statement before
+/// those of the next. Packing a message takes no time. With Overlap::all messages may arrive long
+/// before they are needed, which takes memory that the schedules do not count: that time is one to
+/// aim at, not one to expect.
 ///
 /// \param schedules  of all ranks, from make_schedules()
 /// \throws Error if the machine is not well described or has fewer workers than there are ranks.

@@ -7,6 +7,7 @@
 #include <bit>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <numeric>
 #include <source_location>
 #include <span>
@@ -24,6 +25,15 @@
 #include "eindecomp/tools/table.hpp"
 
 namespace eindecomp {
+namespace detail {
+
+/// A share as `25 %`; `-` if it is none, `< 1 %` if next to none.
+[[nodiscard]] inline std::string idle_text(double share) {
+  if (share <= 0) return "-";
+  return share < 0.005 ? "< 1 %" : decimal(100 * share, 0) + " %";
+}
+
+}  // namespace detail
 
 /// A plan, and how long it took to find.
 struct TimedPlan {
@@ -43,11 +53,13 @@ struct TimedPlan {
 
 /// One plan per strategy that applies to the program and to that number of workers, in the order of
 /// `strategies`; by_hand only if partition vectors are given. `options.strategy` does not matter.
-/// \throws Error if another option is wrong.
+/// Plans that need more memory than the options allow are left out.
+/// \throws Error if another option is wrong, or no plan fits into memory.
 [[nodiscard]] inline std::vector<TimedPlan> decompose_all_timed(
     const EinGraph& graph, DecomposeOptions options,
     const std::source_location& where = std::source_location::current()) {
   std::vector<TimedPlan> plans;
+  std::exception_ptr refusal;
   const std::vector<StatementParts> by_hand = options.by_hand;
   const bool power =
       options.workers < 1 || std::has_single_bit(static_cast<unsigned>(options.workers));
@@ -59,10 +71,14 @@ struct TimedPlan {
     try {
       plans.push_back(decompose_timed(graph, options, where));
     } catch (const Error&) {
-      // Only a strategy by roles may not apply; what is wrong for the others is wrong.
-      if (!strategy.by_role) throw;
+      // Only a strategy by roles may not apply; what is wrong for the others is wrong, unless it is
+      // that they need too much memory.
+      if (strategy.by_role) continue;
+      if (detail::memory_limit(options) == 0) throw;
+      if (!refusal || strategy.name == "placed") refusal = std::current_exception();
     }
   }
+  if (plans.empty() && refusal) std::rethrow_exception(refusal);
   return plans;
 }
 
@@ -78,7 +94,9 @@ struct TimedPlan {
 }
 
 /// Plans of one program in a table, the one with the fewest words on the busiest rank first (ties
-/// to fewer words in all, then to the order given), and a second with their partition vectors.
+/// to fewer words in all, then to the order given), and a second with their partition vectors. The
+/// ratio is PlanSummary's to the lower bounds; idle, its share of the workers' time that goes
+/// unused because labels are left whole that might be cut.
 /// \throws Error if the plans are of different programs.
 [[nodiscard]] inline std::string compare(
     std::span<const Plan> plans,
@@ -105,15 +123,16 @@ struct TimedPlan {
                                               : x.words < y.words;
   });
 
-  detail::TextTable table({left, right, right, right, right, right, right, right});
-  table.add({"strategy", "busiest", "words", "memory", "paper's cost", "join", "aggregate",
-             "repartition"});
+  detail::TextTable table({left, right, right, right, right, right, right, right, right, right});
+  table.add({"strategy", "busiest", "ratio", "words", "memory", "idle", "paper's cost", "join",
+             "aggregate", "repartition"});
   table.rule();
   for (std::size_t n : order) {
     const PlanSummary& s = summaries[n];
-    table.add({plans[n].strategy.str(), grouped(s.busiest_words), grouped(s.words),
-               detail::bytes_text(s.bytes), grouped(s.cost.total()), grouped(s.cost.join),
-               grouped(s.cost.aggregate), grouped(s.cost.repartition)});
+    table.add({plans[n].strategy.str(), grouped(s.busiest_words),
+               detail::ratio_text(s.lower_bound_ratio()), grouped(s.words),
+               detail::bytes_text(s.bytes), detail::idle_text(s.idle), grouped(s.cost.total()),
+               grouped(s.cost.join), grouped(s.cost.aggregate), grouped(s.cost.repartition)});
   }
   if (plans.empty()) return table.text();
 

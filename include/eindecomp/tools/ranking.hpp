@@ -4,9 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,13 +51,6 @@ struct RankedPlan {
 }
 
 namespace detail {
-
-/// A number with so many decimals.
-[[nodiscard]] inline std::string decimal(double number, int decimals) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, number);
-  return text.data();
-}
 
 /// How far a plan's cost is from the least there is, as far as that is proven.
 [[nodiscard]] inline std::string gap_text(const std::optional<Extent>& gap) {

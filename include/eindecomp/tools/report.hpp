@@ -16,6 +16,12 @@
 namespace eindecomp {
 namespace detail {
 
+/// How many kernel calls a statement makes; and of how many, if more could be made.
+[[nodiscard]] inline std::string calls_text(const StatementSummary& s) {
+  if (s.calls >= s.most_calls) return grouped(s.calls);
+  return grouped(s.calls) + " of " + grouped(s.most_calls);
+}
+
 /// Where the inputs lie before the program runs.
 [[nodiscard]] inline std::string inputs_text(const Plan& plan) {
   using enum TextTable::Align;
@@ -56,21 +62,23 @@ namespace detail {
   using enum detail::TextTable::Align;
   using detail::grouped;
   const PlanSummary summary = summarize(plan);
-  detail::TextTable table({left, left, right, right, right, right, right, right, right, left});
+  detail::TextTable table(
+      {left, left, right, right, right, right, right, right, right, right, left});
   table.add({"statement", "partition", "calls", "join", "aggregate", "repartition", "words",
-             "busiest", "memory", "formula"});
+             "busiest", "ratio", "memory", "formula"});
   table.rule();
   for (const StatementSummary& s : summary.statements) {
     table.add({plan.graph[s.statement].name.str(), detail::partition_text(plan, s.statement).str(),
-               grouped(s.calls), grouped(s.cost.join), grouped(s.cost.aggregate),
+               detail::calls_text(s), grouped(s.cost.join), grouped(s.cost.aggregate),
                grouped(s.cost.repartition), grouped(s.words()), grouped(s.busiest_words),
-               detail::bytes_text(s.bytes), formula(plan.graph, s.statement).str()});
+               detail::ratio_text(s.lower_bound_ratio(), s.replicated), detail::bytes_text(s.bytes),
+               formula(plan.graph, s.statement).str()});
   }
   table.rule();
   table.add({"total", "", grouped(summary.calls), grouped(summary.cost.join),
              grouped(summary.cost.aggregate), grouped(summary.cost.repartition),
              grouped(summary.words), grouped(summary.busiest_words),
-             detail::bytes_text(summary.bytes)});
+             detail::ratio_text(summary.lower_bound_ratio()), detail::bytes_text(summary.bytes)});
 
   return "Plan by " + plan.strategy.str() + " for " + detail::counted(plan.workers, "worker") +
          " on " + detail::counted(plan.ranks, "rank") + "\n\n" + detail::inputs_text(plan) + '\n' +
@@ -83,6 +91,11 @@ namespace detail {
          " in all\n"
          "words      elements that really cross between ranks; busiest: received by the one that\n"
          "           receives most\n"
+         "ratio      busiest over the lower bound: what some rank must receive or send if "
+         "operands\n"
+         "           are stored once; of the total, over the sum: an indicator; *: part of an "
+         "operand\n"
+         "           was there already, received for another statement\n"
          "memory     tensors held while the statement runs, on the rank that holds most\n" +
          detail::steps_text(plan);
 }

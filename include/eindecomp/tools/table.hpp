@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,13 @@ namespace eindecomp::detail {
     tenths = 0;
   }
   return grouped(whole) + '.' + std::string(to_text(tenths).view()) + ' ' + std::string(units[n]);
+}
+
+/// A number with so many decimals.
+[[nodiscard]] inline std::string decimal(double number, int decimals) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, number);
+  return text.data();
 }
 
 /// Rows of cells. The first row added is the header, a line is drawn under it.
