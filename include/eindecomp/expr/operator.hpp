@@ -8,10 +8,8 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include "eindecomp/core/config.hpp"
 
@@ -34,8 +32,6 @@ concept Vector =
     !std::is_class_v<V> && !std::is_pointer_v<V> && !std::is_array_v<V> && requires(V v) {
   v[0];
 };
-template <Vector V>
-using VectorElement = std::remove_cvref_t<decltype(std::declval<V&>()[0])>;
 }  // namespace detail
 
 // The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
@@ -79,19 +75,11 @@ struct AbsDiff {
   template <class A, class B>
   EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
       -> std::decay_t<decltype(a < b ? b - a : a - b)> {
-    return a < b ? b - a : a - b;
-  }
-  template <detail::Vector V>
-  constexpr V operator()(const V& a, const V& b) const {
-    using Bits = decltype(a < b);
-    using Element = detail::VectorElement<V>;
-    if constexpr (std::is_floating_point_v<Element>) {
-      // The sign bit cleared: one instruction instead of three.
-      const Bits magnitude = Bits{} + std::numeric_limits<detail::VectorElement<Bits>>::max();
-      return (V)((Bits)(a - b) & magnitude);
-    } else {
-      return a < b ? b - a : a - b;
+    if constexpr (std::is_floating_point_v<A> && std::is_floating_point_v<B>) {
+      // Where fabs may be called it clears a bit instead of comparing.
+      if (!std::is_constant_evaluated()) return std::fabs(a - b);
     }
+    return a < b ? b - a : a - b;
   }
 };
 
@@ -224,8 +212,6 @@ template <>
 inline constexpr bool takes_vectors<Mul> = true;
 template <class Factor>
 inline constexpr bool takes_vectors<ScaledMul<Factor>> = true;
-template <>
-inline constexpr bool takes_vectors<AbsDiff> = true;
 template <>
 inline constexpr bool takes_vectors<SqDiff> = true;
 

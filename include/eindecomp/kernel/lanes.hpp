@@ -66,6 +66,21 @@ template <class T, int Width>
   return lanes;
 }
 
+/// The bytes that memory moves at once.
+inline constexpr int line_bytes = 64;
+
+/// Asks for the cache line of an address, which may lie beyond the end of what is allocated.
+inline void prefetch_to_read([[maybe_unused]] const void* address) {
+#if defined(EINDECOMP_REGISTER_BYTES)
+  __builtin_prefetch(address, 0);
+#endif
+}
+inline void prefetch_to_write([[maybe_unused]] const void* address) {
+#if defined(EINDECOMP_REGISTER_BYTES)
+  __builtin_prefetch(address, 1);
+#endif
+}
+
 /// The vector of function(0), …, function(Width - 1).
 template <class T, int Width, class Function>
 [[nodiscard]] inline Lanes<T, Width> lane_by_lane(const Function& function) {

@@ -32,8 +32,10 @@ inline constexpr Extent most_packed_steps = 512;
 
 /// Sizes of blocks, which are packed one after another, and of items within a block.
 struct PackedBlocks {
-  static constexpr Extent most_group_rows = 8;     ///< panels of A in an item: they stay in L2
-  static constexpr Extent most_group_columns = 4;  ///< panels of B in an item
+  static constexpr Extent pair_bytes = 112 << 10;  ///< a panel of each operand
+  static constexpr Extent level_2 = 512 << 10;     ///< bytes of A that stay there
+  static constexpr Extent most_group_rows = 64;    ///< panels of A in an item
+  static constexpr Extent pack_group = 4;          ///< panels packed together
   static constexpr Extent least_items = 64;        ///< of a block, if it has as many tiles
 
   Extent steps = 1;          ///< positions of K
@@ -46,10 +48,8 @@ struct PackedBlocks {
   constexpr PackedBlocks(const PackedShape& shape, const TileShape& tile, const PanelCode& panel) {
     const Extent a_step = tile.rows * panel.a_bytes;
     const Extent b_step = tile.columns() * panel.b_bytes;
-    // A panel of each in L1.
-    constexpr Extent level_1 = 56 << 10;
     steps = even_piece(shape.steps,
-                       std::clamp<Extent>(level_1 / (a_step + b_step), 64, most_packed_steps));
+                       std::clamp<Extent>(pair_bytes / (a_step + b_step), 64, most_packed_steps));
     const Extent a_panel = std::max<Extent>(1, steps) * a_step;
     const Extent b_panel = std::max<Extent>(1, steps) * b_step;
     const Extent all_rows = ceil_div(shape.rows, tile.rows);
@@ -61,11 +61,12 @@ struct PackedBlocks {
                                   packed_operand_bytes / (b_panel * column_panels));
       entries = even_piece(shape.entries, std::max<Extent>(1, fit));
     }
+    // Items of many rows and few columns: neighbours share the panels of A, and each fetches its
+    // panels of B from further away once.
+    group_rows = even_piece(row_panels, std::clamp<Extent>(level_2 / a_panel, 1, most_group_rows));
     const Extent tiles = entries * row_panels * column_panels;
-    const Extent wanted = std::max<Extent>(1, tiles / least_items);
-    group_rows = even_piece(row_panels, std::min(wanted, most_group_rows));
-    group_columns =
-        even_piece(column_panels, std::clamp<Extent>(wanted / group_rows, 1, most_group_columns));
+    group_columns = even_piece(
+        column_panels, std::clamp<Extent>(tiles / (least_items * group_rows), 1, column_panels));
   }
 };
 

@@ -5,8 +5,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/copy_kernel.hpp"
+#include "eindecomp/kernel/lanes.hpp"
+#include "eindecomp/kernel/register_tile.hpp"
 
 namespace eindecomp::kernel::detail {
 
@@ -18,8 +24,8 @@ struct PanelSource {
   const Extent* step_offset;
   int lanes;
   Extent steps;
-  bool unit_lanes;  ///< lane_offset counts by one
-  bool unit_steps;  ///< step_offset counts by one
+  Extent lane_stride;  ///< between neighbouring lanes; 0 where it is not always the same
+  Extent step_stride;  ///< between neighbouring steps; 0 where it is not always the same
 };
 
 /// Writes a panel: for every step `Width` lanes. Lanes that the source lacks repeat its last one,
@@ -27,78 +33,103 @@ struct PanelSource {
 template <class T, int Width>
 void pack_panel(const PanelSource& source, void* panel) {
   const T* const from = static_cast<const T*>(source.from);
-  T* to = static_cast<T*>(panel);
-  if (source.unit_lanes && source.lanes == Width) {
-    for (Extent step = 0; step < source.steps; ++step, to += Width) {
-      const T* const element = from + source.lane_offset[0] + source.step_offset[step];
-      for (int lane = 0; lane < Width; ++lane) to[lane] = element[lane];
+  T* const to = static_cast<T*>(panel);
+  const bool whole = source.lanes == Width;
+  constexpr int line = line_bytes / static_cast<int>(sizeof(T));
+  if (whole && source.lane_stride == 1) {
+    constexpr Extent ahead = 8;
+    for (Extent step = 0; step < source.steps; ++step) {
+      const T* const first = from + source.lane_offset[0];
+      const T* const later = first + source.step_offset[std::min(step + ahead, source.steps - 1)];
+      for (int lane = 0; lane < Width; lane += line) prefetch_to_read(later + lane);
+      std::memcpy(to + step * Width, first + source.step_offset[step], sizeof(T) * Width);
     }
     return;
   }
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    if (whole && source.step_stride == 1 && source.lane_stride != 0) {
+      using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+      const T* const first = from + source.lane_offset[0] + source.step_offset[0];
+      transpose_plane<false>(reinterpret_cast<Word<Bits>*>(to), Width,
+                             reinterpret_cast<const Word<Bits>*>(first), source.lane_stride, Width,
+                             source.steps);
+      return;
+    }
+  }
   // A cache line of a lane at a time, as they may all lie in the same cache set.
-  constexpr Extent chunk = 16;
-  for (Extent first = 0; first < source.steps; first += chunk, to += chunk * Width) {
-    const Extent count = std::min(chunk, source.steps - first);
-    const Extent* const offset = source.step_offset + first;
+  for (Extent first = 0; first < source.steps; first += line) {
+    const Extent last = std::min(first + line, source.steps);
     for (int lane = 0; lane < Width; ++lane) {
       const T* const element = from + source.lane_offset[std::min(lane, source.lanes - 1)];
-      if (source.unit_steps && count == chunk) {
-        for (Extent step = 0; step < chunk; ++step) {
-          to[step * Width + lane] = element[offset[0] + step];
-        }
-      } else {
-        for (Extent step = 0; step < count; ++step) {
-          to[step * Width + lane] = element[offset[step]];
-        }
+      for (Extent step = first; step < last; ++step) {
+        to[step * Width + lane] = element[source.step_offset[step]];
       }
     }
   }
 }
 
-/// Rows and columns of a tensor that a tile, row-major with `stride`, stands for.
+/// Rows and columns of a tensor that a tile, which is row-major, stands for.
 struct TilePlace {
   void* tensor;
   const Extent* row_offset;
   const Extent* column_offset;
   int rows;
   int columns;
-  int stride;
   bool unit_columns;  ///< column_offset counts by one
 };
 
+/// Asks for the lines of a tile's elements, so that they are there when it has been computed.
 template <class T>
+void prefetch_tile(const TilePlace& place) {
+  const T* const tensor = static_cast<const T*>(place.tensor);
+  // Along what is contiguous, if anything is.
+  const bool along_rows = place.unit_columns;
+  const int lines = along_rows ? place.rows : place.columns;
+  const int length = along_rows ? place.columns : place.rows;
+  const Extent* const line_offset = along_rows ? place.row_offset : place.column_offset;
+  const Extent* const offset = along_rows ? place.column_offset : place.row_offset;
+  constexpr int line_elements = line_bytes / static_cast<int>(sizeof(T));
+  for (int i = 0; i < lines; ++i) {
+    const T* const line = tensor + line_offset[i];
+    for (int j = 0; j < length; j += line_elements) prefetch_to_write(line + offset[j]);
+    prefetch_to_write(line + offset[length - 1]);
+  }
+}
+
+/// \tparam Columns the tile's stride
+template <class T, int Columns>
 void load_tile(const TilePlace& place, void* tile) {
-  T* const to = static_cast<T*>(tile);
   const T* const from = static_cast<const T*>(place.tensor);
-  for (int i = 0; i < place.rows; ++i) {
+  T* to = static_cast<T*>(tile);
+  for (int i = 0; i < place.rows; ++i, to += Columns) {
     const T* const row = from + place.row_offset[i];
-    T* const row_to = to + i * place.stride;
-    if (place.unit_columns) {
-      const T* const contiguous_row = row + place.column_offset[0];
-      for (int j = 0; j < place.columns; ++j) row_to[j] = contiguous_row[j];
+    if (place.unit_columns && place.columns == Columns) {
+      std::memcpy(to, row + place.column_offset[0], sizeof(T) * Columns);
     } else {
-      for (int j = 0; j < place.columns; ++j) row_to[j] = row[place.column_offset[j]];
+      for (int j = 0; j < place.columns; ++j) to[j] = row[place.column_offset[j]];
     }
   }
 }
 
-template <class T>
+template <class T, int Columns>
 void store_tile(const TilePlace& place, const void* tile) {
-  const T* const from = static_cast<const T*>(tile);
+  const T* from = static_cast<const T*>(tile);
   T* const to = static_cast<T*>(place.tensor);
   if (place.unit_columns) {
-    for (int i = 0; i < place.rows; ++i) {
+    for (int i = 0; i < place.rows; ++i, from += Columns) {
       T* const row = to + place.row_offset[i] + place.column_offset[0];
-      for (int j = 0; j < place.columns; ++j) row[j] = from[i * place.stride + j];
+      if (place.columns == Columns) {
+        std::memcpy(row, from, sizeof(T) * Columns);
+      } else {
+        for (int j = 0; j < place.columns; ++j) row[j] = from[j];
+      }
     }
     return;
   }
   // Column by column: where columns are not contiguous, rows often are.
   for (int j = 0; j < place.columns; ++j) {
     T* const column = to + place.column_offset[j];
-    for (int i = 0; i < place.rows; ++i) {
-      column[place.row_offset[i]] = from[i * place.stride + j];
-    }
+    for (int i = 0; i < place.rows; ++i) column[place.row_offset[i]] = from[i * Columns + j];
   }
 }
 
@@ -106,6 +137,7 @@ void store_tile(const TilePlace& place, const void* tile) {
 struct PanelCode {
   void (*pack_a)(const PanelSource&, void*) = nullptr;
   void (*pack_b)(const PanelSource&, void*) = nullptr;
+  void (*prefetch)(const TilePlace&) = nullptr;
   void (*load)(const TilePlace&, void*) = nullptr;
   void (*store)(const TilePlace&, const void*) = nullptr;
   Extent a_bytes = 0;
@@ -117,8 +149,9 @@ template <class A, class B, class State, int Rows, int Columns>
 [[nodiscard]] constexpr PanelCode panel_code() {
   return {pack_panel<A, Rows>,
           pack_panel<B, Columns>,
-          load_tile<State>,
-          store_tile<State>,
+          prefetch_tile<State>,
+          load_tile<State, Columns>,
+          store_tile<State, Columns>,
           static_cast<Extent>(sizeof(A)),
           static_cast<Extent>(sizeof(B)),
           static_cast<Extent>(sizeof(State))};

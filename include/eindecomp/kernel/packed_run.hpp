@@ -23,20 +23,21 @@ template <Extent Most>
 struct Offsets {
   std::array<Extent, static_cast<std::size_t>(Most)> offset;
   int count = 0;
-  bool unit = true;  ///< they count by one
+  Extent stride = 1;  ///< between neighbours; 0 where it is not always the same
 
   /// Those of positions first, first + 1, … of a nest, at most `most`, not beyond `end`.
   void fill(const PackedShape::Nest& nest, int tensor, Extent first, Extent most, Extent end,
             Extent origin = 0) {
     count = static_cast<int>(std::min(most, end - first));
-    unit = true;
+    stride = 1;
     if (count <= 0) return;
     Cursor<3> at;
     at.seek(nest, first);
     for (int i = 0; i < count; ++i, at.advance(nest)) {
       const Extent here = origin + at.offset[tensor];
       offset[static_cast<std::size_t>(i)] = here;
-      unit = unit && here == offset[0] + i;
+      if (i == 1) stride = here - offset[0];
+      if (here != offset[0] + i * stride) stride = 0;
     }
   }
 };
@@ -86,19 +87,19 @@ class PackedRun {
     }
   }
 
-  /// Panels of the block: of B, then of A.
+  /// Groups of neighbouring panels of the block: of B, then of A.
   [[nodiscard]] Extent packing_items() const {
-    return column_items() + m_entry.count * m_row.count;
+    return column_items() + m_entry.count * groups(m_row);
   }
   /// Groups of tiles of the block.
   [[nodiscard]] Extent tile_items() const { return m_entry.count * row_groups() * column_groups(); }
 
   void pack(Extent item) const {
     if (item < column_items()) {
-      pack_panel(1, item, m_column, m_shape.n, m_shape.columns, m_tile.shape.columns(),
+      pack_group(1, item, m_column, m_shape.n, m_shape.columns, m_tile.shape.columns(),
                  m_panel.pack_b);
     } else {
-      pack_panel(0, item - column_items(), m_row, m_shape.m, m_shape.rows, m_tile.shape.rows,
+      pack_group(0, item - column_items(), m_row, m_shape.m, m_shape.rows, m_tile.shape.rows,
                  m_panel.pack_a);
     }
   }
@@ -126,10 +127,9 @@ class PackedRun {
       for (Extent row = first_row; row < last_row; ++row) {
         const std::byte* const a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + row);
         const int done = static_cast<int>(row - first_row) * tile_rows;
-        compute_tile(
-            a, b,
-            {m_output, rows.offset.data() + done, columns.offset.data(),
-             std::min(rows.count - done, tile_rows), columns.count, tile_columns, columns.unit});
+        compute_tile(a, b,
+                     {m_output, rows.offset.data() + done, columns.offset.data(),
+                      std::min(rows.count - done, tile_rows), columns.count, columns.stride == 1});
       }
     }
   }
@@ -160,7 +160,10 @@ class PackedRun {
   [[nodiscard]] Extent b_bytes() const {
     return panel_bytes(1) * m_blocks.entries * m_blocks.column_panels;
   }
-  [[nodiscard]] Extent column_items() const { return m_entry.count * m_column.count; }
+  [[nodiscard]] static Extent groups(const Range& panels) {
+    return ceil_div(panels.count, PackedBlocks::pack_group);
+  }
+  [[nodiscard]] Extent column_items() const { return m_entry.count * groups(m_column); }
   [[nodiscard]] Extent row_groups() const { return ceil_div(m_row.count, m_blocks.group_rows); }
   [[nodiscard]] Extent column_groups() const {
     return ceil_div(m_column.count, m_blocks.group_columns);
@@ -174,21 +177,36 @@ class PackedRun {
     m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
   }
 
-  void pack_panel(int operand, Extent item, const Range& panels, const PackedShape::Nest& nest,
+  /// Packs the panels of a group side by side, some steps at a time: what is read of a row of a
+  /// tensor is then long enough for the memory to keep up.
+  void pack_group(int operand, Extent item, const Range& panels, const PackedShape::Nest& nest,
                   Extent lanes, int width, void (*pack)(const PanelSource&, void*)) const {
+    constexpr Extent chunk = 32;
+    const Extent entry = item / groups(panels);
+    const Extent first = item % groups(panels) * PackedBlocks::pack_group;
+    const Extent count = std::min(PackedBlocks::pack_group, panels.count - first);
+    const Extent step_bytes = panel_bytes(operand) / m_blocks.steps;
     Cursor<3> batch;
-    batch.seek(m_shape.batch, m_entry.first + item / panels.count);
-    Offsets<std::max(most_tile_rows, most_tile_columns)> lane;
-    lane.fill(nest, operand, (panels.first + item % panels.count) * width, width, lanes,
-              batch.offset[operand]);
+    batch.seek(m_shape.batch, m_entry.first + entry);
+    Offsets<std::max(most_tile_rows, most_tile_columns)> lane[PackedBlocks::pack_group];
+    for (Extent p = 0; p < count; ++p) {
+      lane[p].fill(nest, operand, (panels.first + first + p) * width, width, lanes,
+                   batch.offset[operand]);
+    }
+    std::byte* const to = m_panels[operand] + panel_bytes(operand) * (entry * panels.count + first);
     const auto& steps = m_steps[operand];
-    pack({m_operand[operand], lane.offset.data(), steps.offset.data(), lane.count, steps.count,
-          lane.unit, steps.unit},
-         m_panels[operand] + panel_bytes(operand) * item);
+    for (Extent step = 0; step < steps.count; step += chunk) {
+      for (Extent p = 0; p < count; ++p) {
+        pack({m_operand[operand], lane[p].offset.data(), steps.offset.data() + step, lane[p].count,
+              std::min(chunk, steps.count - step), lane[p].stride, steps.stride},
+             to + panel_bytes(operand) * p + step_bytes * step);
+      }
+    }
   }
 
   void compute_tile(const std::byte* a, const std::byte* b, const TilePlace& place) const {
     alignas(vector_bytes) std::byte tile[most_tile_bytes];
+    m_panel.prefetch(place);
     m_tile.accumulate(m_algebra, a, b, m_steps[0].count, place.rows, place.columns, tile);
     if (m_merge) {
       alignas(vector_bytes) std::byte earlier[most_tile_bytes];

@@ -111,7 +111,16 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
   const Algebra local = algebra;
   const States start = repeat<State, width>(Algebra::Traits::identity(local.monoid));
   States state[] = {(static_cast<void>(I), start)...};
+  // As far ahead as a line takes from beyond the second cache.
+  constexpr int ahead = 12;
+  constexpr int a_line = line_bytes / static_cast<int>(sizeof(typename Algebra::A));
   for (; steps > 0; --steps) {
+    for (int row = 0; row < shape.rows; row += a_line) {
+      prefetch_to_read(a + ahead * shape.rows + row);
+    }
+    for (int v = 0; v < Vectors; ++v) {
+      prefetch_to_read(b + ahead * shape.columns() + v * width);
+    }
     Lanes<B, width> column[Vectors];
     for (int v = 0; v < Vectors; ++v) column[v] = load_lanes<B, width>(b + v * width);
     ((state[I] = local.step(state[I], a[I / Vectors], column[I % Vectors])), ...);
@@ -184,6 +193,10 @@ template <class Algebra>
     const auto& algebra = *static_cast<const Algebra*>(erased);
     auto* const state = static_cast<State*>(tile);
     const auto* const before = static_cast<const State*>(earlier);
+    if (columns == stride) {  // all of it in one loop
+      columns *= rows;
+      rows = 1;
+    }
     for (int i = 0; i < rows * stride; i += stride) {
       for (int j = i; j < i + columns; ++j) {
         state[j] = Traits::combine(algebra.monoid, before[j], state[j]);
