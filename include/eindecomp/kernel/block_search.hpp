@@ -20,8 +20,8 @@ namespace block_detail {
   return (extent + count - 1) / count;
 }
 
-/// Tiles of about `wanted` positions: of the first loop or loops as much as they may have, of the
-/// others what is left.
+/// Tiles of about `wanted` positions: of the first loop at most `of_first`, of the others what is
+/// left.
 [[nodiscard]] constexpr TiledNest tile_in_order(const LoopNest<3>& nest, Extent wanted,
                                                 Extent of_first) {
   Extent tile[max_labels]{};
@@ -29,6 +29,22 @@ namespace block_detail {
   for (int l = 0; l < nest.loops; ++l) {
     const Extent most = std::min(nest.extent[l], l == 0 ? std::min(left, of_first) : left);
     tile[l] = even(nest.extent[l], most);
+    left = std::max<Extent>(1, left / tile[l]);
+  }
+  return TiledNest(nest, tile);
+}
+
+/// Tiles of the loops, in order, that one stride of a tensor walks.
+[[nodiscard]] constexpr TiledNest tile_one_stride(const LoopNest<3>& nest, Extent wanted,
+                                                  int tensor) {
+  Extent tile[max_labels]{};
+  Extent left = std::max<Extent>(wanted, 1);
+  bool one = true;
+  for (int l = 0; l < nest.loops; ++l) {
+    one = one &&
+          (l == 0 || (tile[l - 1] == nest.extent[l - 1] &&
+                      nest.stride[tensor][l] == nest.stride[tensor][l - 1] * nest.extent[l - 1]));
+    tile[l] = one ? even(nest.extent[l], std::min(nest.extent[l], left)) : 1;
     left = std::max<Extent>(1, left / tile[l]);
   }
   return TiledNest(nest, tile);
@@ -44,7 +60,7 @@ namespace block_detail {
 
 /// The ways to cut one nest that are worth a try.
 struct Cuts {
-  TiledNest way[3];
+  TiledNest way[5];
   int ways = 0;
 
   /// \param one, other the tensors that have the nest's labels.
@@ -54,9 +70,16 @@ struct Cuts {
       by.sort([tensor](const LoopNest<3>& n, int l) { return n.stride[tensor][l]; });
       return by;
     };
-    way[ways++] = tile_in_order(ordered(one), wanted, wanted);
-    if (nest.loops < 2) return;
-    way[ways++] = tile_in_order(ordered(other), wanted, wanted);
+    if (nest.loops < 2) {
+      way[ways++] = tile_in_order(nest, wanted, wanted);
+      return;
+    }
+    for (const int tensor : {one, other}) {
+      const LoopNest<3> order = ordered(tensor);
+      way[ways++] = tile_in_order(order, wanted, wanted);
+      way[ways] = tile_one_stride(order, wanted, tensor);
+      if (way[ways].in_tile != way[ways - 1].in_tile) ++ways;
+    }
     // Long along the fastest loops of both.
     LoopNest<3> both = ordered(one);
     const int second = fastest(both, other);

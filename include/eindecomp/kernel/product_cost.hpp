@@ -20,7 +20,8 @@ struct MachineRates {
   double copy_bytes = 9e9;       ///< bytes copied, read and written, a second, from and to memory
   double cached_bytes = 16e9;    ///< the same where the target stays in cache
   double call_seconds = 0.4e-6;  ///< of a call of the BLAS that does nothing
-  std::int64_t cache_bytes = 1536 << 10;    ///< what a block's tiles may take up to stay in cache
+  std::int64_t cache_bytes =
+      512 << 10;  ///< what a block's tiles may take up to stay in a core's own cache
   std::int64_t workspace_bytes = 64 << 20;  ///< what all threads' tiles may take up together
 };
 
@@ -41,12 +42,12 @@ namespace detail {
   return multiply + packed / rates.pack_bytes + rates.call_seconds;
 }
 
-/// Seconds to copy elements whose runs in memory have a length on either side.
+/// Seconds to copy elements whose runs in memory have a length.
 [[nodiscard]] constexpr double copy_seconds(double bytes_per_second, double elements,
                                             double element_bytes, double run) {
-  // A line of memory has 64 bytes, used or not.
-  const double waste = std::max(1.0, 64 / element_bytes / run);
-  return elements * element_bytes * (1 + waste) / bytes_per_second;
+  // A line of memory has 64 bytes, used or not, and the first of a run is waited for.
+  const double waste = 64 / (element_bytes * run);
+  return elements * element_bytes * (2 + waste) / bytes_per_second;
 }
 
 }  // namespace detail

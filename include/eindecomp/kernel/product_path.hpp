@@ -34,7 +34,7 @@ struct ProductChoice {
 /// Joins below which no call of the BLAS is worth its preparation.
 inline constexpr double least_gemm = 512;
 /// Joins below which the search for blocks would take longer than it saves.
-inline constexpr double least_blocks = 1 << 17;
+inline constexpr double least_blocks = 1 << 19;
 
 /// Threads that blocks are shared out among; none where blocks are not for that space.
 template <class Space>
