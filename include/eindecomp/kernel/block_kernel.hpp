@@ -207,10 +207,11 @@ void run_blocks(const Space& space, const BlockPlan& plan, T alpha, const void* 
   auto workspace = product.workspace(workspaces);
   const Extent blocks = plan.blocks();
   for (Extent block = 0; block < blocks; ++block) {
-    product.run(block, workspace, [&space](const CopyNest& nest, T* into, const T* from, Target) {
-      copy_nest(space, "EinDecomp::transpose", nest, static_cast<std::int64_t>(sizeof(T)), into,
-                from);
-    });
+    product.run(block, workspace,
+                [&space](const CopyNest& nest, T* into, const T* from, Target target) {
+                  copy_nest(space, "EinDecomp::transpose", nest,
+                            static_cast<std::int64_t>(sizeof(T)), target, into, from);
+                });
   }
 }
 

@@ -25,7 +25,8 @@ struct TiledNest {
   Extent tiles = 1;    ///< how many there are
   Extent stride[3]{};  ///< the one stride of a tensor in every tile; 0 if a tile has one position,
                        ///< -1 if there is no one stride
-  Extent run[3]{};     ///< elements of a tensor side by side in a tile, at least
+  Extent start[3]{};   ///< the least stride of a tensor in a tile, 0 if a tile has one position
+  Extent run[3]{};     ///< positions that follow one another by that stride
 
   constexpr TiledNest() = default;
   /// \param its_tile extents of a tile, none of them 0.
@@ -65,25 +66,33 @@ struct TiledNest {
   constexpr void describe(int tensor) {
     Extent next = 0;
     bool whole = true;
+    for (int l = 0; l < nest.loops && stride[tensor] >= 0; ++l) {
+      const Extent here = nest.stride[tensor][l];
+      if (tile[l] == 1) {
+        whole = whole && nest.extent[l] == 1;
+        continue;
+      }
+      if (stride[tensor] == 0) {
+        stride[tensor] = here;
+        whole = true;
+      } else if (!whole || here != next) {
+        stride[tensor] = -1;
+      }
+      whole = whole && tile[l] == nest.extent[l];
+      next = here * tile[l];
+    }
     run[tensor] = 1;
     for (int l = 0; l < nest.loops; ++l) {
       const Extent here = nest.stride[tensor][l];
-      if (here == 1) run[tensor] = tile[l];
-      if (tile[l] == 1) {
-        whole = whole && nest.extent[l] == 1;
-      } else if (stride[tensor] == 0) {
-        stride[tensor] = here;
-        whole = tile[l] == nest.extent[l];
-        next = here * tile[l];
-      } else {
-        if (!whole || here != next) stride[tensor] = -1;
-        whole = whole && tile[l] == nest.extent[l];
-        next = here * tile[l];
+      if (tile[l] > 1 && (start[tensor] == 0 || here < start[tensor])) {
+        start[tensor] = here;
+        run[tensor] = tile[l];
       }
-      if (stride[tensor] < 0) break;
     }
     for (int l = 0; l < nest.loops; ++l) {
-      if (nest.stride[tensor][l] == 1) run[tensor] = tile[l];
+      if (tile[l] > 1 && nest.stride[tensor][l] == start[tensor] * run[tensor]) {
+        run[tensor] *= tile[l];
+      }
     }
   }
 };
@@ -140,8 +149,31 @@ namespace block_detail {
     return {false, true, row == 0 ? cols.in_tile : row};
   }
   // In the workspace contiguous along what is contiguous in memory.
-  const bool along_columns = rows.run[tensor] == 1 && cols.run[tensor] > 1;
+  const bool along_columns = rows.start[tensor] != 1 && cols.start[tensor] == 1;
   return {true, tensor != 2 && along_columns, 0};
+}
+
+/// Elements of a tensor side by side in the tiles of a block.
+[[nodiscard]] constexpr Extent run_in_tile(int tensor, const TiledNest& rows, const TiledNest& cols,
+                                           const TiledNest& batch) {
+  Extent run = 1;
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const TiledNest* nest : {&rows, &cols, &batch}) {
+      if (nest->start[tensor] == run) run *= nest->run[tensor];
+    }
+  }
+  return run;
+}
+
+/// Whether blocks that follow one another write to the same lines of the output, few enough to
+/// stay in cache meanwhile.
+[[nodiscard]] constexpr bool shares_lines(const TiledNest& m, const TiledNest& n, double run) {
+  const double lines = static_cast<double>(m.in_tile) * static_cast<double>(n.in_tile) / run;
+  if (n.tiles > 1 || lines * 64 > 1 << 20) return false;
+  for (int l = 0; l < m.nest.loops; ++l) {
+    if (m.tile[l] < m.nest.extent[l]) return m.nest.stride[2][l] == 1;
+  }
+  return false;
 }
 
 /// Seconds the whole plan takes on one thread.
@@ -154,17 +186,38 @@ namespace block_detail {
   const double calls = entries * real(m.tiles) * real(n.tiles) * real(k.tiles);
   double sum =
       calls * gemm_seconds(rates, real(m.in_tile), real(n.in_tile), real(k.in_tile), element_bytes);
-  const auto copy = [&](int tensor, const TiledNest& rows, const TiledNest& cols, double times) {
-    if (!matrix[tensor].packed) return;
-    const Extent run = std::max({rows.run[tensor], cols.run[tensor], batch.run[tensor]});
-    sum +=
-        times * copy_seconds(cached ? rates.cached_bytes : rates.copy_bytes,
-                             entries * real(rows.size) * real(cols.size), element_bytes, real(run));
+  const auto operand = [&](int tensor, const TiledNest& rows, const TiledNest& cols, double times) {
+    const double elements = entries * real(rows.size) * real(cols.size);
+    const double run = real(run_in_tile(tensor, rows, cols, batch));
+    const double moved = elements * element_bytes / rates.cached_bytes;
+    if (matrix[tensor].packed) {
+      // Tiles beyond the cache are read from memory once more.
+      sum += times *
+             (read_seconds(rates, elements, element_bytes, run) + moved * (cached ? 1.0 : 6.0));
+    } else {
+      sum += overlapped_seconds(rates, elements, element_bytes, run) + (times - 1) * moved;
+    }
   };
   // A tile that is the same as the one before is not packed again.
-  copy(0, m, k, k.tiles == 1 ? 1.0 : real(n.tiles));
-  copy(1, k, n, k.tiles == 1 && n.tiles == 1 ? 1.0 : real(m.tiles));
-  copy(2, m, n, accumulate ? 2.0 : 1.0);
+  operand(0, m, k, k.tiles == 1 ? 1.0 : real(n.tiles));
+  operand(1, k, n, k.tiles == 1 && n.tiles == 1 ? 1.0 : real(m.tiles));
+  const double outputs = entries * real(m.size) * real(n.size);
+  const double run = real(run_in_tile(2, m, n, batch));
+  if (matrix[2].packed) {
+    sum += outputs * element_bytes / rates.cached_bytes * (cached ? 1.0 : 6.0);
+    const auto bytes = static_cast<std::int64_t>(run * element_bytes);
+    if (bytes >= 256 || bytes % 64 == 0) {
+      sum += stream_seconds(rates, outputs, element_bytes, run);
+    } else {
+      const double line = 64 / element_bytes;
+      sum += write_seconds(rates, outputs, element_bytes, shares_lines(m, n, run) ? line : run);
+    }
+    if (accumulate) sum += read_seconds(rates, outputs, element_bytes, run);
+  } else {
+    sum += write_seconds(rates, outputs, element_bytes, run);
+    // Later visits find the output in cache only if it is small.
+    sum += (real(k.tiles) - 1) * 2 * outputs * element_bytes / rates.cached_bytes;
+  }
   return sum;
 }
 

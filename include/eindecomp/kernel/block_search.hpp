@@ -128,6 +128,11 @@ struct BlockSize {
 };
 [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent n, Extent k, Extent terms,
                                              double budget) {
+  // All of the output at once if that leaves room for a few hundred terms.
+  const double outputs = static_cast<double>(m) * static_cast<double>(n);
+  const auto terms_left =
+      static_cast<Extent>((budget - outputs) / (static_cast<double>(m) + static_cast<double>(n)));
+  if (terms_left >= 256) return {m, n, std::min(k, terms_left)};
   const Extent kb = k <= terms + terms / 2 ? k : terms;
   const double kd = static_cast<double>(kb);
   const auto rest = [&](Extent other) {

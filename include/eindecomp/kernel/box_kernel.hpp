@@ -128,7 +128,9 @@ struct FinishRun {
 template <compat::ExecutionSpace Space>
 void copy_box(const Space& space, std::int64_t element_bytes, const StridedBox& box, void* into,
               const void* from) {
-  detail::copy_nest(space, "EinDecomp::copy", detail::loops_of(box), element_bytes, into, from);
+  const detail::CopyNest nest = detail::loops_of(box);
+  detail::copy_nest(space, "EinDecomp::copy", nest, element_bytes,
+                    detail::target_of(nest.size() * element_bytes), into, from);
 }
 
 /// into = into ⊕ from, accumulators both. Launches on `space` and does not fence.

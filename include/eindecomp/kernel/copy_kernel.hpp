@@ -58,6 +58,7 @@ struct CopySchedule {
   static constexpr std::int64_t line = 64;         ///< bytes of a line of memory
   static constexpr std::int64_t tile_bytes = 512;  ///< of a tile, along the target's fastest loop
   static constexpr Extent tile_columns = 64;
+  static constexpr std::int64_t least_streamed_run = 256;
 
   /// \param nest without loops of extent 1. \param word_bytes size of what its strides count.
   /// \param into where the first word goes. \param single every item is one word, for devices.
@@ -90,6 +91,8 @@ struct CopySchedule {
     for (int l = 1; l < nest.loops; ++l) {
       aligned = aligned && nest.stride[0][l] * word_bytes % line == 0;
     }
+    // Pieces of lines at the ends of short runs cost more than is saved.
+    streamed = streamed && (aligned || !planes || extent[0] * word_bytes >= least_streamed_run);
 #endif
     tile[0] = std::min(extent[0], planes ? tile_bytes / word_bytes : run);
     // Without a buffer between them longer runs of the source are read.
@@ -265,13 +268,16 @@ void with_copy_kernel(const CopyNest& nest, std::int64_t element_bytes, Target t
 /// Bytes from which on a target is written past the caches: more than one core's own cache holds.
 inline constexpr std::int64_t streamed_bytes = std::int64_t{4} << 20;
 
+/// How a target of that many bytes is best written if nothing reads it at once.
+[[nodiscard]] constexpr Target target_of(std::int64_t bytes) {
+  return bytes < streamed_bytes ? Target::cached : Target::streamed;
+}
+
 /// Copies in parallel: launches on `space` and does not fence.
 template <compat::ExecutionSpace Space>
 void copy_nest(const Space& space, const std::string& label, const CopyNest& nest,
-               std::int64_t element_bytes, void* into, const void* from) {
+               std::int64_t element_bytes, Target target, void* into, const void* from) {
   constexpr bool single = compat::is_device<Space>;
-  const Target target =
-      nest.size() * element_bytes < streamed_bytes ? Target::cached : Target::streamed;
   with_copy_kernel<single>(nest, element_bytes, target, into, from, [&](const auto& kernel) {
     launch(space, label, kernel.schedule.items, kernel);
   });

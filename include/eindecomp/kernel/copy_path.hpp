@@ -50,7 +50,8 @@ void run_copy(const Space& space, const LocalEinsum& shape, const void* operand,
     nest.stride[1][nest.loops] = shape.operand_stride[0][l];
     nest.push(shape.extent[l]);
   }
-  copy_nest(space, "EinDecomp::copy", nest, static_cast<std::int64_t>(sizeof(T)), output, operand);
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
+  copy_nest(space, "EinDecomp::copy", nest, bytes, target_of(nest.size() * bytes), output, operand);
 }
 
 }  // namespace eindecomp::kernel::detail

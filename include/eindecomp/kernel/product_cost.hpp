@@ -10,19 +10,20 @@
 
 namespace eindecomp::kernel {
 
-/// Rates of a machine, as far as the choice between ways depends on them: only their ratios do.
+/// Rates of a machine, as far as the choice between ways depends on them, which is on their ratios.
 /// Given, not measured: measured ones would let two runs of a program choose differently, and so
 /// round differently.
 struct MachineRates {
-  double gemm_bytes =
-      360e9;  ///< multiplications by the BLAS, times the bytes of an element, a second
-  double pack_bytes = 12e9;      ///< bytes the BLAS puts in order for itself, a second
-  double copy_bytes = 9e9;       ///< bytes copied, read and written, a second, from and to memory
-  double cached_bytes = 16e9;    ///< the same where the target stays in cache
+  double gemm_bytes = 340e9;   ///< multiplications a second by the BLAS, times bytes of an element
+  double memory_bytes = 20e9;  ///< bytes read from memory, or written past the caches, a second
+  double cached_bytes = 30e9;  ///< bytes moved within the caches, a second
+  double run_seconds = 25e-9;  ///< wait for the first line of a run of neighbouring elements
   double call_seconds = 0.4e-6;  ///< of a call of the BLAS that does nothing
-  std::int64_t cache_bytes =
-      512 << 10;  ///< what a block's tiles may take up to stay in a core's own cache
-  std::int64_t workspace_bytes = 64 << 20;  ///< what all threads' tiles may take up together
+  /// What the tiles of a block may take up to stay in a core's own cache.
+  std::int64_t cache_bytes = 512 << 10;
+  /// What the tiles of all threads may take up together: less than the 32 MiB from which on glibc
+  /// returns memory at once, so that every call would touch new pages.
+  std::int64_t workspace_bytes = 28 << 20;
 };
 
 /// The rates that dispatch uses.
@@ -30,24 +31,46 @@ inline constexpr MachineRates machine_rates{};
 
 namespace detail {
 
-/// Seconds of one product of matrices by the BLAS, wherever they lie.
+/// Seconds of one product of matrices that are in cache, by the BLAS.
 [[nodiscard]] constexpr double gemm_seconds(const MachineRates& rates, double m, double n, double k,
                                             double element_bytes) {
-  // The BLAS computes tiles of some 16 × 8 elements whole, packs both operands, and reads and
-  // writes the output once every few hundred terms.
+  // Tiles of some 16 × 4 elements are computed whole. Small matrices are multiplied where they lie;
+  // of others both operands are put in order, and the output is read and written once every few
+  // hundred terms.
+  const bool small = m * n * k <= 1e6;
   const double rows = std::max(m, 16.0);
   const double columns = std::max(n, 4.0);
-  const double multiply = rows * columns * (k + 8) * element_bytes / rates.gemm_bytes;
-  const double packed = (m * k + k * n + m * n * (1 + k / 384)) * element_bytes;
-  return multiply + packed / rates.pack_bytes + rates.call_seconds;
+  const double multiply =
+      rows * columns * (small ? 1.1 * k : k + 8) * element_bytes / rates.gemm_bytes;
+  const double moved = small ? m * n : m * k + k * n + m * n * (1 + k / 384);
+  return multiply + moved * element_bytes / rates.cached_bytes + rates.call_seconds;
 }
 
-/// Seconds to copy elements whose runs in memory have a length.
-[[nodiscard]] constexpr double copy_seconds(double bytes_per_second, double elements,
+/// Seconds to bring elements that lie in runs from memory.
+[[nodiscard]] constexpr double read_seconds(const MachineRates& rates, double elements,
                                             double element_bytes, double run) {
-  // A line of memory has 64 bytes, used or not, and the first of a run is waited for.
-  const double waste = 64 / (element_bytes * run);
-  return elements * element_bytes * (2 + waste) / bytes_per_second;
+  // Of a line of memory of 64 bytes all is read, used or not.
+  const double lines = element_bytes + 64 / run;
+  return elements * (lines / rates.memory_bytes + rates.run_seconds / run);
+}
+
+/// Seconds to write runs of elements where they lie, which reads their lines first.
+[[nodiscard]] constexpr double write_seconds(const MachineRates& rates, double elements,
+                                             double element_bytes, double run) {
+  return 2 * read_seconds(rates, elements, element_bytes, run);
+}
+
+/// The same for what the BLAS reads where it lies, while it computes.
+[[nodiscard]] constexpr double overlapped_seconds(const MachineRates& rates, double elements,
+                                                  double element_bytes, double run) {
+  const double lines = element_bytes + 64 / run;
+  return elements * (lines / rates.memory_bytes + rates.run_seconds / 3 / run);
+}
+
+/// Seconds to write whole lines past the caches.
+[[nodiscard]] constexpr double stream_seconds(const MachineRates& rates, double elements,
+                                              double element_bytes, double run) {
+  return elements * (element_bytes + 64 / run) / rates.memory_bytes;
 }
 
 }  // namespace detail

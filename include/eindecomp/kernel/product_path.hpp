@@ -34,7 +34,7 @@ struct ProductChoice {
 /// Joins below which no call of the BLAS is worth its preparation.
 inline constexpr double least_gemm = 512;
 /// Joins below which the search for blocks would take longer than it saves.
-inline constexpr double least_blocks = 1 << 19;
+inline constexpr double least_blocks = 1 << 18;
 
 /// Threads that blocks are shared out among; none where blocks are not for that space.
 template <class Space>
@@ -51,6 +51,34 @@ template <class Space>
   double joins = 1;
   for (int l = 0; l < shape.labels; ++l) joins *= static_cast<double>(shape.extent[l]);
   return joins;
+}
+
+/// Seconds that the calls of the BLAS where the tensors lie take on one thread.
+[[nodiscard]] constexpr double calls_seconds(const Contraction& product, const GemmShape& gemm,
+                                             double element_bytes) {
+  const auto real = [](Extent e) { return static_cast<double>(e); };
+  const MachineRates& rates = machine_rates;
+  const double calls = real(gemm.outer.size()) * real(gemm.inner.size());
+  const double entries = real(product.batch.size());
+  const double m = real(product.m.size());
+  const double n = real(product.n.size());
+  const double k = real(product.k.size());
+  // Columns that follow one another are one run.
+  const auto run = [&real](Extent rows, Extent columns, Extent leading) {
+    return real(leading == rows ? rows * columns : rows);
+  };
+  const double run_a =
+      gemm.transpose_a ? run(gemm.k, gemm.m, gemm.lda) : run(gemm.m, gemm.k, gemm.lda);
+  const double run_b =
+      gemm.transpose_b ? run(gemm.n, gemm.k, gemm.ldb) : run(gemm.k, gemm.n, gemm.ldb);
+  const double run_c = run(gemm.m, gemm.n, gemm.ldc);
+  const double of_a = entries * k * (gemm.swapped ? n : m);
+  const double of_b = entries * k * (gemm.swapped ? m : n);
+  const double of_c = entries * m * n;
+  return calls * gemm_seconds(rates, real(gemm.m), real(gemm.n), real(gemm.k), element_bytes) +
+         overlapped_seconds(rates, of_a, element_bytes, run_a) +
+         overlapped_seconds(rates, of_b, element_bytes, run_b) +
+         write_seconds(rates, of_c, element_bytes, run_c);
 }
 
 /// Chooses the way for a shape of two operands. \param threads 0 on a device.
@@ -82,9 +110,7 @@ template <class Space>
   if (gemm && gemm->m > 1 && gemm->n > 1 && gemm->k > 1) {
     choice.gemm = *gemm;
     const double calls = static_cast<double>(gemm->outer.size() * gemm->inner.size());
-    choice.gemm_seconds = calls * gemm_seconds(machine_rates, static_cast<double>(gemm->m),
-                                               static_cast<double>(gemm->n),
-                                               static_cast<double>(gemm->k), element_bytes);
+    choice.gemm_seconds = calls_seconds(*product, *gemm, element_bytes);
     // A BLAS shares out only what is large.
     if (joins / calls > 1e5 && threads > 1) choice.gemm_seconds /= threads;
     one_call = calls == 1;
