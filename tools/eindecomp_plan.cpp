@@ -9,12 +9,14 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -25,6 +27,8 @@
 #include "eindecomp/tools/compare.hpp"
 #include "eindecomp/tools/countable.hpp"
 #include "eindecomp/tools/dot.hpp"
+#include "eindecomp/tools/explanation.hpp"
+#include "eindecomp/tools/machine_json.hpp"
 #include "eindecomp/tools/plan_json.hpp"
 #include "eindecomp/tools/program_json.hpp"
 #include "eindecomp/tools/ranking.hpp"
@@ -40,8 +44,11 @@ struct Arguments {
   int workers = 1;
   std::string strategy;
   std::string cost = "words";
+  std::string machine;
+  std::int64_t memory = 0;
   double max_idle = -1;
   bool json = false;
+  bool explain = false;
   bool rewrite = false;
   std::string dot;
   std::string svg;
@@ -61,10 +68,17 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--strategy", arguments.strategy,
                  "one of " + names + "; without it the one that is best by --cost")
       ->type_name("NAME");
-  app.add_option("--cost", arguments.cost, "what makes a plan better: paper, words")
+  app.add_option("--cost", arguments.cost, "what makes a plan better: paper, words or time")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"paper", "words"}))
+      ->check(CLI::IsMember({"paper", "words", "time"}))
       ->capture_default_str();
+  app.add_option("--machine", arguments.machine,
+                 "the cluster that the plan is for, a JSON file; needed for --cost time")
+      ->type_name("FILE");
+  app.add_option("--memory", arguments.memory,
+                 "how many bytes of tensors a worker may hold; without it as the machine has it")
+      ->type_name("BYTES")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
   app.add_option("--max-idle", arguments.max_idle,
                  "the share of the workers that the strategy placed may leave idle")
       ->type_name("PERCENT")
@@ -73,6 +87,7 @@ void declare(CLI::App& app, Arguments& arguments) {
                "order products of many tensors, aggregate private labels first, share equal "
                "statements");
   app.add_flag("--json", arguments.json, "print JSON");
+  app.add_flag("--explain", arguments.explain, "say why every statement is cut as it is");
   app.add_option("--dot", arguments.dot, "write a picture of the best plan, in Graphviz' language")
       ->type_name("FILE");
   app.add_option("--svg", arguments.svg, "write that picture drawn (needs Graphviz)")
@@ -88,18 +103,31 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+ein::DecomposeOptions options_for(const Arguments& arguments, const ein::JsonProgram& program) {
+  ein::DecomposeOptions options;
+  options.workers = arguments.workers;
+  options.layouts = program.layouts;
+  options.max_idle = arguments.max_idle;
+  options.memory = arguments.memory;
+  if (!arguments.machine.empty()) {
+    options.machine = ein::read_machine(read_text(arguments.machine), arguments.machine);
+  }
+  if (arguments.cost == "time") options.objective = ein::Objective::time;
+  if (arguments.cost == "paper") {
+    options.objective = ein::Objective::paper;
+    // Proves what it finds, but knows nothing of memory.
+    if (ein::detail::memory_limit(options) == 0) options.strategy = "exact";
+  }
+  if (!arguments.strategy.empty()) options.strategy = arguments.strategy;
+  return options;
+}
+
 std::vector<ein::RankedPlan> plan(const Arguments& arguments) {
   const std::string name = arguments.program == "-" ? "standard input" : arguments.program;
   const ein::JsonProgram program =
       ein::read_program(read_text(arguments.program), name, arguments.rewrite);
   ein::check_countable(program.graph, arguments.workers, name);
-  const bool by_cost = arguments.cost == "paper";
-  ein::DecomposeOptions options;
-  options.workers = arguments.workers;
-  options.strategy = by_cost ? "exact" : "placed";
-  options.layouts = program.layouts;
-  options.max_idle = arguments.max_idle;
-  if (!arguments.strategy.empty()) options.strategy = arguments.strategy;
+  const ein::DecomposeOptions options = options_for(arguments, program);
   std::vector<ein::TimedPlan> plans;
   const std::source_location nowhere{};
   if (options.strategy == "all") {
@@ -107,17 +135,27 @@ std::vector<ein::RankedPlan> plan(const Arguments& arguments) {
   } else {
     plans.push_back(ein::decompose_timed(program.graph, options, nowhere));
   }
-  return ein::rank_plans(std::move(plans), by_cost ? ein::RankedBy::paper : ein::RankedBy::words);
+  return ein::rank_plans(std::move(plans), options.objective, options.machine, nowhere);
 }
 
 std::string output(const Arguments& arguments, const std::vector<ein::RankedPlan>& plans) {
   const bool all = arguments.strategy == "all";
-  if (!arguments.json) return all ? ein::ranking(plans) : ein::report(plans.front().timed.plan);
-  auto json = nlohmann::ordered_json::array();
-  for (const ein::RankedPlan& ranked : plans) {
-    json.push_back(ein::plan_json(ranked.timed, ranked.summary));
+  if (arguments.json) {
+    auto json = nlohmann::ordered_json::array();
+    for (const ein::RankedPlan& ranked : plans) {
+      json.push_back(ein::plan_json(ranked, arguments.explain));
+    }
+    return (all ? json : json.front()).dump(2) + '\n';
   }
-  return (all ? json : json.front()).dump(2) + '\n';
+  const ein::RankedPlan& best = plans.front();
+  std::string text = all ? ein::ranking(plans) : ein::report(best.timed.plan);
+  if (best.run && !all) {
+    text += "\nA run takes " + ein::detail::decimal(best.run->in_turn.seconds, 6) +
+            " s, or at least " + ein::detail::decimal(best.run->overlapped.seconds, 6) +
+            " s with transfers while kernels run\n";
+  }
+  if (arguments.explain) text += '\n' + ein::explanation(best.timed.plan);
+  return text;
 }
 
 void write_pictures(const Arguments& arguments, const ein::Plan& plan) {

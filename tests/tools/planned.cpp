@@ -4,6 +4,7 @@
 
 #include <source_location>
 #include <utility>
+#include <vector>
 
 #include "eindecomp/tools/countable.hpp"
 #include "eindecomp/tools/plan_json.hpp"
@@ -22,9 +23,9 @@ Planned planned(std::string_view text, int workers, const std::string& strategy,
     options.workers = workers;
     options.strategy = strategy;
     options.layouts = program.layouts;
-    TimedPlan timed = decompose_timed(program.graph, options, std::source_location{});
-    const PlanSummary summary = summarize(timed.plan);
-    result.plan = plan_json(timed, summary);
+    std::vector<TimedPlan> plans;
+    plans.push_back(decompose_timed(program.graph, options, std::source_location{}));
+    result.plan = plan_json(rank_plans(std::move(plans), Objective::words).front());
   } catch (const Error& error) {
     result.complaint = detail::sentence_of(error);
   }

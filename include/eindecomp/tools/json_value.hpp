@@ -91,6 +91,12 @@ class JsonValue {
     return number;
   }
 
+  /// \throws Error unless it is a number.
+  [[nodiscard]] double number() const {
+    if (!m_value->is_number()) refuse("a number");
+    return *m_value;
+  }
+
   [[nodiscard]] std::vector<JsonValue> elements() const {
     if (!m_value->is_array()) refuse("a list");
     std::vector<JsonValue> found;

@@ -5,11 +5,18 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/explain.hpp"
+#include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/plan.hpp"
-#include "eindecomp/tools/compare.hpp"
+#include "eindecomp/plan/simulate.hpp"
+#include "eindecomp/tools/ranking.hpp"
 #include "eindecomp/tools/summary.hpp"
 
 namespace eindecomp {
@@ -28,27 +35,66 @@ template <class T>
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
+/// The name of a label of a statement, by its position there.
+[[nodiscard]] inline std::string label_name(const EinGraph& graph, VertexId v, std::size_t l) {
+  return graph.labels[static_cast<std::size_t>(graph[v].labels[l])].name.str();
+}
+
+[[nodiscard]] inline nlohmann::ordered_json partition_json(const EinGraph& graph, VertexId v,
+                                                           const PartitionVector& d) {
+  nlohmann::ordered_json partition = nlohmann::ordered_json::object();
+  for (std::size_t l = 0; l < d.size(); ++l) partition[label_name(graph, v, l)] = d[l];
+  return partition;
+}
+
 [[nodiscard]] inline nlohmann::ordered_json statement_json(const Plan& plan,
                                                            const StatementSummary& s) {
-  const Vertex& v = plan.graph[s.statement];
-  const PartitionVector& d = plan.partition(s.statement);
-  nlohmann::ordered_json partition = nlohmann::ordered_json::object();
-  for (std::size_t l = 0; l < d.size(); ++l) {
-    partition[plan.graph.labels[static_cast<std::size_t>(v.labels[l])].name.str()] = d[l];
-  }
-  return {{"name", v.name.str()},
-          {"partition", std::move(partition)},
+  return {{"name", plan.graph[s.statement].name.str()},
+          {"partition", partition_json(plan.graph, s.statement, plan.partition(s.statement))},
           {"cost", cost_json(s.cost)},
           {"words", s.words()},
           {"peak_bytes", s.bytes}};
 }
 
+/// Adds how long a run takes, and by how much longer for each statement.
+inline void add_run(nlohmann::ordered_json& plan, const Simulation& run) {
+  plan["run_seconds"] = {{"in_turn", run.in_turn.seconds}, {"overlapped", run.overlapped.seconds}};
+  for (std::size_t s = 0; s < run.in_turn.statements.size(); ++s) {
+    plan["statements"][s]["run_seconds"] = run.in_turn.statements[s].adds;
+  }
+}
+
+[[nodiscard]] inline nlohmann::ordered_json alternative_json(const EinGraph& graph, VertexId v,
+                                                             const Alternative& vector) {
+  nlohmann::ordered_json cost = cost_json(vector.cost);
+  cost["readers"] = vector.readers;
+  cost["total"] = vector.total();
+  return {{"partition", partition_json(graph, v, vector.partition)}, {"cost", std::move(cost)}};
+}
+
+/// Why a statement is cut as it is: its labels that are, what its vector costs and the next best.
+[[nodiscard]] inline nlohmann::ordered_json reason_json(const Plan& plan,
+                                                        const StatementExplanation& why) {
+  nlohmann::ordered_json json{{"cut", nlohmann::ordered_json::array()},
+                              {"chosen", alternative_json(plan.graph, why.statement, why.chosen)},
+                              {"runner_up", nullptr}};
+  for (int l : why.cut) {
+    json["cut"].push_back(label_name(plan.graph, why.statement, static_cast<std::size_t>(l)));
+  }
+  if (why.runner_up) {
+    json["runner_up"] = alternative_json(plan.graph, why.statement, *why.runner_up);
+  }
+  return json;
+}
+
 }  // namespace detail
 
-/// A plan's figures as JSON. \param summary  of that plan
-[[nodiscard]] inline nlohmann::ordered_json plan_json(const TimedPlan& timed,
-                                                      const PlanSummary& summary) {
-  const Plan& plan = timed.plan;
+/// A plan's figures as JSON; with what it takes on a machine, if that is described, and, with
+/// `explained`, why every statement is cut as it is.
+[[nodiscard]] inline nlohmann::ordered_json plan_json(const RankedPlan& ranked,
+                                                      bool explained = false) {
+  const Plan& plan = ranked.timed.plan;
+  const PlanSummary& summary = ranked.summary;
   nlohmann::ordered_json json{
       {"strategy", plan.strategy.str()},
       {"workers", plan.workers},
@@ -57,12 +103,19 @@ template <class T>
       {"lower_bound_ratio", detail::json_or_null(summary.lower_bound_ratio())},
       {"optimal", plan.optimal()},
       {"gap", detail::json_or_null(plan.gap)},
-      {"plan_seconds", timed.seconds},
+      {"plan_seconds", ranked.timed.seconds},
       {"statements", nlohmann::ordered_json::array()}};
   for (const StatementSummary& s : summary.statements) {
     json["statements"].push_back(detail::statement_json(plan, s));
   }
   if (plan.strategy == "k_cut") json["cuts"] = plan.cuts;
+  if (ranked.run) detail::add_run(json, *ranked.run);
+  if (explained) {
+    const std::vector<StatementExplanation> reasons = explain(plan);
+    for (std::size_t s = 0; s < reasons.size(); ++s) {
+      json["statements"][s]["why"] = detail::reason_json(plan, reasons[s]);
+    }
+  }
   return json;
 }
 

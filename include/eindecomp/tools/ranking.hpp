@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <tuple>
@@ -13,37 +14,44 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/plan/machine.hpp"
+#include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/simulate.hpp"
 #include "eindecomp/tools/compare.hpp"
 #include "eindecomp/tools/summary.hpp"
 #include "eindecomp/tools/table.hpp"
 
 namespace eindecomp {
 
-/// By what one plan is better than another.
-enum class RankedBy {
-  words,  ///< true words received by the busiest rank, then by all
-  paper,  ///< the paper's cost
-};
-
 /// A plan, how long it took to find, and its figures.
 struct RankedPlan {
   TimedPlan timed;
   PlanSummary summary;
+  std::optional<Simulation> run;  ///< on the machine, if one is described
 };
 
-/// Orders plans of one program, the best first; equal ones stay in the order given.
-[[nodiscard]] inline std::vector<RankedPlan> rank_plans(std::vector<TimedPlan> plans, RankedBy by) {
+/// Orders plans of one program, the best by an objective first; equal ones by words, and then as
+/// they are given. \param machine  what they are to run on, or Machine{}
+/// \throws Error if plans are ordered by time and the machine is not well described or has fewer
+///   workers than a plan has ranks.
+[[nodiscard]] inline std::vector<RankedPlan> rank_plans(
+    std::vector<TimedPlan> plans, Objective by, const Machine& machine = {},
+    const std::source_location& where = std::source_location::current()) {
   std::vector<RankedPlan> ranked;
   for (TimedPlan& timed : plans) {
-    PlanSummary summary = summarize(timed.plan);
-    ranked.push_back({std::move(timed), std::move(summary)});
+    RankedPlan plan{std::move(timed), {}, {}};
+    plan.summary = summarize(plan.timed.plan);
+    if (machine.described() || by == Objective::time) {
+      plan.run = simulate(plan.timed.plan, machine, where);
+    }
+    ranked.push_back(std::move(plan));
   }
   std::ranges::stable_sort(ranked, [by](const RankedPlan& a, const RankedPlan& b) {
     const auto key = [by](const RankedPlan& r) {
-      const Extent cost = r.timed.plan.cost.total();
-      const Extent busiest = r.summary.busiest_words;
-      return by == RankedBy::paper ? std::tuple(cost, busiest, r.summary.words)
-                                   : std::tuple(busiest, r.summary.words, cost);
+      double first = 0;
+      if (by == Objective::time) first = r.run->in_turn.seconds;
+      if (by == Objective::paper) first = static_cast<double>(r.timed.plan.cost.total());
+      return std::tuple(first, r.summary.busiest_words, r.summary.words);
     };
     return key(a) < key(b);
   });
@@ -61,22 +69,34 @@ namespace detail {
 }  // namespace detail
 
 /// Plans in the order given as one table: what the busiest rank receives and all do, over the lower
-/// bounds; memory; the paper's cost and its gap to the optimum; the seconds of planning.
+/// bounds; memory; the paper's cost and its gap to the optimum; the seconds of planning and, on a
+/// described machine, of a run.
 [[nodiscard]] inline std::string ranking(std::span<const RankedPlan> plans) {
   using enum detail::TextTable::Align;
   using detail::grouped;
-  detail::TextTable table({left, right, right, right, right, right, right, right, right});
-  table.add({"strategy", "in use", "busiest", "words", "of bound", "memory", "paper's cost", "gap",
-             "planned in"});
+  const bool timed = !plans.empty() && plans.front().run.has_value();
+  std::vector<std::string> header{"strategy", "in use",       "busiest", "words",     "of bound",
+                                  "memory",   "paper's cost", "gap",     "planned in"};
+  if (timed) header.emplace_back("runs in");
+  std::vector<detail::TextTable::Align> columns(header.size(), right);
+  columns.front() = left;
+  detail::TextTable table(columns);
+  table.add(header);
   table.rule();
   for (const RankedPlan& ranked : plans) {
     const Plan& plan = ranked.timed.plan;
     const PlanSummary& s = ranked.summary;
-    const std::optional<double> ratio = s.lower_bound_ratio();
-    table.add({plan.strategy.str(), grouped(plan.workers_in_use()), grouped(s.busiest_words),
-               grouped(s.words), ratio ? detail::decimal(*ratio, 3) : "-",
-               detail::bytes_text(s.bytes), grouped(plan.cost.total()), detail::gap_text(plan.gap),
-               detail::decimal(ranked.timed.seconds, 3) + " s"});
+    std::vector<std::string> row{plan.strategy.str(),
+                                 grouped(plan.workers_in_use()),
+                                 grouped(s.busiest_words),
+                                 grouped(s.words),
+                                 detail::ratio_text(s.lower_bound_ratio()),
+                                 detail::bytes_text(s.bytes),
+                                 grouped(plan.cost.total()),
+                                 detail::gap_text(plan.gap),
+                                 detail::decimal(ranked.timed.seconds, 3) + " s"};
+    if (timed) row.push_back(detail::decimal(ranked.run->in_turn.seconds, 6) + " s");
+    table.add(row);
   }
   return table.text();
 }

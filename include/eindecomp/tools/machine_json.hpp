@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Machines as JSON (docs/tools.md has the format). Needs nlohmann-json.
+#pragma once
+
+#include <limits>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/plan/machine.hpp"
+#include "eindecomp/tools/json_value.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+[[nodiscard]] inline MachineAxis read_axis(const JsonValue& value) {
+  value.allow_only({"size", "latency", "bandwidth"});
+  MachineAxis axis;
+  const Extent size = value.at("size").positive();
+  if (size > std::numeric_limits<int>::max()) {
+    value.at("size").fail(value.at("size").text() + " is more than an int counts; give less");
+  }
+  axis.size = static_cast<int>(size);
+  if (const auto latency = value.find("latency")) axis.latency = latency->number();
+  axis.bandwidth = value.at("bandwidth").number();
+  return axis;
+}
+
+}  // namespace detail
+
+/// Reads the description of a cluster from JSON.
+/// \param file  its name, for messages
+/// \throws Error, a line that begins with the file, if it breaks a rule of the format or describes
+///   no machine (check_machine).
+[[nodiscard]] inline Machine read_machine(std::string_view text, std::string_view file) {
+  const nlohmann::ordered_json json = detail::parse_json(text, file);
+  const detail::JsonValue value(json, file);
+  value.allow_only({"operations_per_second", "memory", "memory_bandwidth", "axes"});
+  Machine machine;
+  machine.operations_per_second = value.at("operations_per_second").number();
+  if (const auto memory = value.find("memory")) machine.memory = memory->positive();
+  if (const auto bandwidth = value.find("memory_bandwidth")) {
+    machine.memory_bandwidth = bandwidth->number();
+  }
+  for (const detail::JsonValue& axis : value.at("axes").elements()) {
+    machine.axes.push_back(detail::read_axis(axis));
+  }
+  try {
+    check_machine(machine, std::source_location{});
+  } catch (const Error& error) {
+    value.fail(detail::sentence_of(error));
+  }
+  return machine;
+}
+
+}  // namespace eindecomp
