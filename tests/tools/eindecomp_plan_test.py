@@ -104,6 +104,48 @@ class Plans(unittest.TestCase):
         self.assertLess(int(in_use(some_rest.stdout)["placed"]), 7)
         self.assertEqual(in_use(some_rest.stdout)["exact"], "7")
 
+    def test_a_machine_gives_times(self):
+        plan = self.plan(program("chain"), "--workers", 16, "--machine", program("cluster"))
+        times = plan["run_seconds"]
+        self.assertLessEqual(times["overlapped"], times["in_turn"])
+        self.assertAlmostEqual(sum(s["run_seconds"] for s in plan["statements"]), times["in_turn"])
+        # Three products of 1024^3 and a sum on 16 workers of 1e12 operations per second.
+        self.assertGreater(times["in_turn"], 3 * 1024**3 / 16 / 1e12)
+
+    def test_plans_by_time_are_the_fastest(self):
+        options = ("--workers", 16, "--machine", program("cluster"), "--cost", "time")
+        ranked = self.plan(program("chain"), "--strategy", "all", *options)
+        times = [plan["run_seconds"]["in_turn"] for plan in ranked]
+        self.assertEqual(times, sorted(times))
+        chosen = self.plan(program("chain"), *options)
+        self.assertEqual(chosen["strategy"], "placed")
+        self.assertEqual(chosen["run_seconds"]["in_turn"], times[0])
+
+    def test_memory_is_a_limit(self):
+        def most(plan):
+            return max(s["peak_bytes"] for s in plan["statements"])
+        options = (program("chain"), "--workers", 16, "--strategy")
+        ranked = self.plan(*options, "all")
+        peaks = {plan["strategy"]: most(plan) for plan in ranked}
+        limit = sum(peaks.values()) // len(peaks)
+        left = self.plan(*options, "all", "--memory", limit)
+        self.assertLess(len(left), len(ranked))
+        for plan in left:
+            self.assertLessEqual(most(plan), limit)
+        for strategy, peak in peaks.items():
+            refused = run(*options, strategy, "--memory", limit).returncode == 2
+            self.assertEqual(refused, peak > limit and strategy != "placed", strategy)
+
+    def test_every_vector_has_its_reason(self):
+        plan = self.plan(program("matmul"), "--workers", 16, "--strategy", "exact", "--explain")
+        why = plan["statements"][0]["why"]
+        self.assertEqual(why["cut"], ["i", "j", "k"])
+        self.assertEqual(why["chosen"]["partition"], {"i": 4, "j": 2, "k": 2})
+        self.assertEqual(why["chosen"]["cost"]["total"], 448)
+        # (2, 4, 2) costs as much.
+        self.assertEqual(why["runner_up"]["cost"]["total"], 448)
+        self.assertNotEqual(why["runner_up"]["partition"], why["chosen"]["partition"])
+
     def test_rewriting_is_an_option(self):
         text = json.dumps({"inputs": {"A": [64, 2], "B": [2, 64], "C": [64, 2]}, "statements": [
             {"name": "D", "einsum": "ij,jk,kl->il", "operands": ["A", "B", "C"]}]})
@@ -126,11 +168,17 @@ class Texts(unittest.TestCase):
         self.assertEqual(len(lines), 2 + 6)
         self.assertEqual({len(line.split("  ")[0].split()) for line in lines[2:]}, {1})
 
+    def test_a_report_with_time_and_reasons(self):
+        done = run(program("matmul"), "--workers", 16, "--strategy", "exact", "--machine",
+                   program("cluster"), "--explain")
+        self.assertIn("\nA run takes 0.0000", done.stdout)
+        self.assertIn("\nZ cuts i, j and k\n", done.stdout)
+
     def test_help_names_every_option(self):
         done = run("--help")
         self.assertEqual(done.returncode, 0)
-        for option in ("--workers", "--strategy", "--cost", "--json", "--dot", "--svg",
-                       "--max-idle", "--rewrite"):
+        for option in ("--workers", "--strategy", "--cost", "--machine", "--memory", "--json",
+                       "--dot", "--svg", "--max-idle", "--rewrite", "--explain"):
             self.assertIn(option, done.stdout)
 
 
@@ -191,6 +239,13 @@ class Refusals(unittest.TestCase):
             ((good, "--workers", "4", "--strategy", "megatron"), "no label of the program has the"),
             (("nowhere.json", "--workers", "4"), "nowhere.json: the file cannot be read"),
             ((PROGRAMS, "--workers", "4"), "programs: the file cannot be read"),
+            ((good, "--workers", "4", "--memory", "0"), "--memory"),
+            ((good, "--workers", "4", "--memory", "1e3"), "--memory"),
+            ((good, "--workers", "4", "--memory", "100"), "more than the 100 that a rank may hold"),
+            ((good, "--workers", "4", "--cost", "time"), "machine"),
+            ((good, "--workers", "4", "--machine", "nowhere.json"), "nowhere.json: the file cannot"),
+            ((good, "--workers", "4", "--machine", good), 'matmul.json: "inputs" means nothing'),
+            ((good, "--workers", "32", "--machine", program("cluster")), "machine"),
         ):
             with self.subTest(arguments=arguments):
                 self.assertIn(message, self.refused(*arguments))
