@@ -38,6 +38,21 @@
 #define EINDECOMP_STREAMING_BYTES EINDECOMP_REGISTER_BYTES
 #endif
 
+/// Whether loops over exponential() become vector code; where they do not, the C library's function
+/// is faster. g++ 12 needs the masks of AVX-512 for it.
+#if defined(__AVX512F__) && !defined(__CUDACC__) && !defined(__HIPCC__)
+#define EINDECOMP_VECTOR_EXPONENTIAL 1
+#else
+#define EINDECOMP_VECTOR_EXPONENTIAL 0
+#endif
+
+/// A function that loops must not call but contain, to be vectorised.
+#if defined(__GNUC__)
+#define EINDECOMP_ALWAYS_INLINE [[gnu::always_inline]] inline
+#else
+#define EINDECOMP_ALWAYS_INLINE inline
+#endif
+
 /// Before a loop over the elements of a vector: leaves it to the vectoriser, which g++ would
 /// otherwise find unrolled into scalar code.
 #if defined(__GNUC__) && !defined(__clang__)

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/expr/exponential.hpp"
 
 namespace eindecomp {
 
@@ -101,7 +102,12 @@ EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
 }
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
+#if EINDECOMP_VECTOR_EXPONENTIAL
+  if constexpr (std::is_same_v<A, float> || std::is_same_v<A, double>) return exponential(a);
+  else return exp(a);
+#else
   return exp(a);
+#endif
 }
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_log(const A& a) {
