@@ -75,7 +75,7 @@ struct DecomposeOptions {
   std::vector<StatementSteps> steps = {};
   /// What statements that run in steps may pass on to each other at a time, in bytes: about half of
   /// the cache that a worker has to itself. 0: only those given by hand run in steps.
-  std::int64_t cache_bytes = std::int64_t{1} << 20;
+  std::int64_t cache_bytes = std::int64_t{2} << 20;
   /// For the strategy placed: what it chooses by.
   Objective objective = Objective::words;
   /// The cluster that the plan is for: its worker r is the plan's rank r. Needed to choose by time.
