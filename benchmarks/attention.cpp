@@ -95,13 +95,12 @@ Measured measure(const Sizes& sizes, std::int64_t cache_bytes, int runs) {
     const auto done = executor.run(ein::bind(Q, q), ein::bind(K, k), ein::bind(V, v));
     Space().fence();
     const double milliseconds =
-        1e3 *
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    measured.milliseconds =
-        run == 0 ? milliseconds : std::min(measured.milliseconds, milliseconds);
+        1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    measured.milliseconds = run == 0 ? milliseconds : std::min(measured.milliseconds, milliseconds);
     if (run + 1 == runs) {
       measured.extra_bytes = tally.peak - before - done.statistics().result_bytes;
-      measured.result = Tensor::HostMirror("O", sizes.batch, sizes.length, sizes.heads, sizes.width);
+      measured.result =
+          Tensor::HostMirror("O", sizes.batch, sizes.length, sizes.heads, sizes.width);
       Kokkos::deep_copy(measured.result, done.local(O).view());
     }
   }
@@ -136,8 +135,8 @@ int main(int argc, char** argv) {
     difference = std::max(difference, std::abs(static_cast<double>(stepped.result.data()[n]) -
                                                whole.result.data()[n]));
   }
-  const std::int64_t scores = std::int64_t{4} * sizes.batch * sizes.heads * sizes.length *
-                              sizes.length;
+  const std::int64_t scores =
+      std::int64_t{4} * sizes.batch * sizes.heads * sizes.length * sizes.length;
   if (json) {
     const auto object = [](const Measured& m) {
       return nlohmann::json{{"milliseconds", m.milliseconds}, {"extra_bytes", m.extra_bytes}};

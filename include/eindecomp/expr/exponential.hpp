@@ -39,10 +39,10 @@ struct ExponentialConstants<double> {
   using Integer = std::int64_t;
   static constexpr int terms = 12;
   // Taylor's: the next term is below half a unit in the last place.
-  static constexpr double c[terms] = {
-      1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,        1.0 / 720,
-      1.0 / 5040,    1.0 / 40320,    1.0 / 362880,    1.0 / 3628800,    1.0 / 39916800,
-      1.0 / 479001600, 1.0 / 6227020800.0};
+  static constexpr double c[terms] = {1.0 / 2,        1.0 / 6,         1.0 / 24,
+                                      1.0 / 120,      1.0 / 720,       1.0 / 5040,
+                                      1.0 / 40320,    1.0 / 362880,    1.0 / 3628800,
+                                      1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
   static constexpr double most = 746.0;
   static constexpr double ln2_high = 6.93145751953125e-1;
   static constexpr double ln2_low = 1.42860682030941723212e-6;
@@ -51,7 +51,8 @@ struct ExponentialConstants<double> {
 
 /// c[0] + c[1]·r + …, without a loop that would keep one around it from being vectorised.
 template <class T, std::size_t... N>
-[[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr T horner(T r, std::index_sequence<N...>) {
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr T horner(
+    T r, std::index_sequence<N...>) {
   T p = 0;
   ((p = p * r + ExponentialConstants<T>::c[sizeof...(N) - 1 - N]), ...);
   return p;

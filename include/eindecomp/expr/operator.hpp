@@ -103,8 +103,10 @@ EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
 #if EINDECOMP_VECTOR_EXPONENTIAL
-  if constexpr (std::is_same_v<A, float> || std::is_same_v<A, double>) return exponential(a);
-  else return exp(a);
+  if constexpr (std::is_same_v<A, float> || std::is_same_v<A, double>)
+    return exponential(a);
+  else
+    return exp(a);
 #else
   return exp(a);
 #endif
