@@ -102,11 +102,11 @@ template <class Algebra, std::size_t... I>
   return sum;
 }
 
-/// Joins a second of `threads` cores at once.
+/// Joins a second of `threads` cores at once, in runs of as many joins as the product has.
 template <class Algebra>
-double issue_bound(const Options& options, int threads) {
+double issue_bound(const Options& options, int threads, double joins) {
   constexpr std::size_t accumulators = std::size_t{Algebra::shape.rows} * Algebra::shape.vectors;
-  constexpr std::int64_t rounds = 200000;
+  const auto rounds = static_cast<std::int64_t>(joins / (threads * Algebra::shape.elements()));
   std::vector<double> kept(static_cast<std::size_t>(threads) * 16);
   const double seconds = fastest(options.seconds, [&] {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
@@ -177,7 +177,7 @@ class Table {
         ein::einsum<"ij,jk->ik", ein::Algebra<Join, Monoid>>(space, a, b, c);
       });
       // Beside what it bounds: a core's clock is not the same at all times.
-      const double bound = issue_bound<Algebra>(m_options, threads);
+      const double bound = issue_bound<Algebra>(m_options, threads, shape.joins());
       const double loops_seconds = fastest(0, [&] {
         plain_loops<T, Join, Monoid>(shape, threads, a.data(), b.data(), expected.data());
       });
