@@ -180,6 +180,22 @@ TEST_CASE("deep programs are cut to fit, too") {
   }
 }
 
+TEST_CASE("a plan may fit because its statements run in steps") {
+  // A chain of maps: what they pass on is whole in memory, or a block at a time.
+  EinGraph graph;
+  VertexId x = input(graph, "X", {512, 512});
+  for (const char* name : {"R", "S", "T", "U"}) x = write(graph, name, "ij->ij", {x});
+  const auto plan = [&](std::int64_t cache_bytes, std::int64_t memory) {
+    return decompose(graph, {.workers = 2, .cache_bytes = cache_bytes, .memory = memory});
+  };
+  const std::int64_t whole = peak(plan(0, 0));
+  const std::int64_t in_steps = peak(plan(256 * 1024, 0));
+  REQUIRE(in_steps < whole);
+  CHECK(peak(plan(256 * 1024, in_steps)) == in_steps);
+  CHECK_THROWS_WITH_AS(static_cast<void>(plan(0, in_steps)),
+                       doctest::Contains("the smallest plan that is found"), Error);
+}
+
 TEST_CASE("the fewest words are not the shortest time") {
   const EinGraph graph = attention(false);
   const Machine machine{.operations_per_second = 1e9,

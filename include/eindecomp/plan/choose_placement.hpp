@@ -100,15 +100,15 @@ class PlacementChooser {
     m_starts.erase(known, m_starts.end());
     const std::size_t starts = std::min(m_starts.size(), most_starts);
     for (std::size_t i = 0; i < starts; ++i) {
-      descend(m_starts[i], m_spent + (most_calls - m_spent) / static_cast<double>(starts - i));
+      descend(m_starts[i], m_spent + (most_effort - m_spent) / static_cast<double>(starts - i));
     }
   }
 
   [[nodiscard]] Placement take() { return std::move(*m_best); }
 
  private:
-  /// Kernel calls in the schedules that a search may make.
-  static constexpr double most_calls = 400'000;
+  /// When a search ends: buffers, steps and calls of all schedules it makes, each some microsecond.
+  static constexpr double most_effort = 4'000'000;
   static constexpr std::size_t most_starts = 4;
 
   /// Where a search begins.
@@ -138,29 +138,35 @@ class PlacementChooser {
     }
     const bool timed = m_options.objective == Objective::time;
     if (m_limit == 0 && !timed) return merit;
-    m_spent += calls_per_schedule();
-    std::vector<StepGroup> steps;
-    try {
-      steps = choose_steps(m_graph, placement, m_options, m_where);
-    } catch (const Error&) {  // the steps given by hand are not possible here
-      merit.excess = std::numeric_limits<std::int64_t>::max();
-      return merit;
-    }
-    const std::vector<RankSchedule> schedules =
-        make_schedules(m_graph, placement, m_ranks, steps, m_where);
-    if (m_limit > 0) {
-      merit.excess = std::max<std::int64_t>(memory_peak(m_graph, schedules).bytes - m_limit, 0);
-      if (merit.excess > 0) merit.overflow = overflow(schedules);
-    }
+    // Steps move nothing, do the same operations and only ever spare memory: they are looked at
+    // where the memory is wanted, for they make long schedules.
+    std::vector<RankSchedule> schedules = schedule(placement, {});
     if (timed) {
       merit.seconds =
           make_timeline(m_graph, schedules, m_options.machine, Overlap::none, m_where).seconds;
     }
+    if (m_limit == 0 || memory_peak(m_graph, schedules).bytes <= m_limit) return merit;
+    try {
+      const std::vector<StepGroup> steps = choose_steps(m_graph, placement, m_options, m_where);
+      if (!steps.empty()) schedules = schedule(placement, steps);
+    } catch (const Error&) {  // those given by hand are not possible here
+      merit.excess = std::numeric_limits<std::int64_t>::max();
+      return merit;
+    }
+    merit.excess = std::max<std::int64_t>(memory_peak(m_graph, schedules).bytes - m_limit, 0);
+    if (merit.excess > 0) merit.overflow = overflow(schedules);
     return merit;
   }
 
-  [[nodiscard]] double calls_per_schedule() const {
-    return static_cast<double>(m_graph.size()) * m_mesh.workers();
+  [[nodiscard]] std::vector<RankSchedule> schedule(const Placement& placement,
+                                                   const std::vector<StepGroup>& steps) {
+    std::vector<RankSchedule> schedules =
+        make_schedules(m_graph, placement, m_ranks, steps, m_where);
+    for (const RankSchedule& s : schedules) {
+      m_spent += static_cast<double>(s.buffers.size());
+      for (const Step& step : s.steps) m_spent += static_cast<double>(step.calls.size() + 1);
+    }
+    return schedules;
   }
 
   [[nodiscard]] std::int64_t overflow(const std::vector<RankSchedule>& schedules) const {
@@ -204,7 +210,9 @@ class PlacementChooser {
       if (alike.members.size() > 1) return false;  // like statements may be cut differently
       labelings *= static_cast<double>(alike.vectors.size());
     }
-    if (labelings * calls_per_schedule() > most_calls) return false;
+    // Per statement and rank some buffers, a step and a call.
+    constexpr double each = 6;
+    if (labelings * each * m_graph.size() * m_ranks > most_effort) return false;
     Partitions partitions(m_graph.vertices.size());
     for (std::size_t g = 0; g < m_alike.size(); ++g) cut(partitions, g, 0);
     std::vector<std::size_t> chosen(m_alike.size(), 0);
@@ -255,7 +263,7 @@ class PlacementChooser {
   Merit m_merit;
   std::vector<Start> m_starts;
   std::vector<Alike> m_alike;
-  double m_spent = 0;  ///< kernel calls in the schedules made
+  double m_spent = 0;  ///< see most_effort
 };
 
 /// \throws Error, saying by how many bytes and for which statement, if a rank holds more than the
