@@ -149,7 +149,8 @@ inline constexpr std::array strategies{
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return by_hand(graph, options.workers, options.by_hand, where);
-             }},
+             },
+             true},
 };
 
 /// The strategy of that name. \throws Error, naming those there are, if there is none.
