@@ -7,12 +7,14 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "eindecomp/kernel/einsum.hpp"
+#include "eindecomp/kernel/explain.hpp"
 
 using namespace eindecomp;
 
@@ -170,6 +172,61 @@ TEST_CASE("an algebra with state, the labels chosen at run time") {
     for (std::size_t k = 0; k < 25; ++k) c(i, k) *= 2.0;
   }
   check_product(c, 20);
+}
+
+TEST_CASE("alpha and beta, on every path") {
+  // Sizes for the generic kernel, for one call of the BLAS, for blocks.
+  for (const std::size_t size : {3UL, 20UL, 70UL}) {
+    for (const double beta : {0.0, 1.0, -2.5}) {
+      CAPTURE(size);
+      CAPTURE(beta);
+      const Kokkos::View<double***> a("a", size, 12, size);
+      const Kokkos::View<double***> b("b", size, 12, size);
+      const Kokkos::View<double**> c("c", size, size);
+      for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t j = 0; j < 12; ++j) {
+          for (std::size_t k = 0; k < size; ++k) {
+            a(i, j, k) = left(i + j, k);
+            b(k, j, i) = right(i + j, k);
+          }
+        }
+      }
+      Kokkos::deep_copy(c, beta == 0.0 ? std::numeric_limits<double>::quiet_NaN() : 4.0);
+      einsum<"ijk,ljk->il">(Space(), {.alpha = 3.0, .beta = beta}, a, b, c);
+      for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t l = 0; l < size; ++l) {
+          double sum = 0;
+          for (std::size_t j = 0; j < 12; ++j) {
+            for (std::size_t k = 0; k < size; ++k) sum += a(i, j, k) * b(l, j, k);
+          }
+          REQUIRE(c(i, l) == (beta == 0.0 ? 0.0 : beta * 4.0) + 3.0 * sum);
+        }
+      }
+    }
+  }
+  const Kokkos::View<int**> from("from", 4, 5);
+  const Kokkos::View<int**> into("into", 5, 4);
+  fill(from, [](std::size_t i, std::size_t j) { return static_cast<int>(i + 10 * j); });
+  Kokkos::deep_copy(into, 100);
+  einsum<"ij->ji">(Space(), {.alpha = 2, .beta = 3}, from, into);
+  CHECK(into(4, 3) == 300 + 2 * 43);
+  const Kokkos::View<double**> square("square", 5, 5);
+  CHECK(contains(
+      message_of([&] { einsum<"ij,jk->ik">(Space(), {.beta = 1.0}, square, square, square); }),
+      "overlaps operand 1"));
+}
+
+TEST_CASE("explain says path, sizes and reason") {
+  const Kokkos::View<double***> a("a", 64, 40, 50);
+  const Kokkos::View<double***> b("b", 40, 60, 50);
+  const Kokkos::View<double**> c("c", 64, 60);
+  const std::string text = explain<"abc,bdc->ad">(Space(), a, b, c);
+  CAPTURE(text);
+  CHECK(contains(text, "batch 1, M 64, N 60, K 2000"));
+  CHECK(contains(explain<"ab,bc->ac", MinPlus>(Space(), c, Kokkos::View<double**>("e", 60, 64),
+                                               Kokkos::View<double**>("f", 64, 64)),
+                 "path "));
+  if (compat::has_blas<Space>) CHECK(contains(text, "predicted"));
 }
 
 TEST_CASE("empty views: nothing to write, or the identity") {

@@ -5,6 +5,7 @@
 ///     einsum<"ij,jk->ik">(space, A, B, C);             // C = A·B
 ///     einsum<"ij,jk->ik", MinPlus>(space, W, W, D);    // D(i,k) = min_j W(i,j) + W(j,k)
 ///     auto t = einsum<"ii">(space, A);                 // a new view of rank 0: the trace
+///     einsum<"ij,jk->ik">(space, {.alpha = 2.0, .beta = 1.0}, A, B, C);  // C = C + 2·A·B
 #pragma once
 
 #include <array>
@@ -93,6 +94,57 @@ void einsum_views(const Space& space, const EinsumShape& spec, const AlgebraType
       space, shape, algebra.join, algebra.monoid, pointers, output.data(), kernel::Write::finished);
 }
 
+/// The scalars of C = beta·C + alpha·Σ…, as the BLAS has them; beta = 0 does not read C.
+template <class T>
+struct Scaling {
+  T alpha{1};
+  T beta{0};
+};
+
+/// output = beta·output + alpha·Σ Π(operands) with the labels of `spec`, which may be made at run
+/// time. All elements are of one type. Without a temporary; as einsum_views otherwise.
+template <compat::ExecutionSpace Space, class Output, class... Operands>
+void einsum_scaled(const Space& space, const EinsumShape& spec,
+                   const Scaling<typename Output::non_const_value_type>& scaling,
+                   const std::source_location& where, const Output& output,
+                   const Operands&... operands) {
+  using T = kernel::detail::ElementOf<Output>;
+  using Product = ScaledMul<T>;
+  static_assert((std::is_same_v<kernel::detail::ElementOf<Operands>, T> && ...),
+                "EinDecomp: with alpha and beta all views have one element type");
+  kernel::detail::check_views<Space, Algebra<Product, Sum>, Output, Operands...>();
+  using kernel::detail::ViewGeometry;
+  const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
+                                                                ViewGeometry::of(output)};
+  const kernel::LocalEinsum shape = kernel::detail::local_einsum(spec, views, where);
+  const void* const pointers[] = {operands.data()...};
+  const Product product{scaling.alpha};
+  if constexpr (kernel::detail::is_blas_product<Space, Product, Sum,
+                                                kernel::detail::ElementOf<Operands>...>()) {
+    if (kernel::detail::run_product(space, shape, scaling.alpha, pointers, scaling.beta,
+                                    output.data())) {
+      return;
+    }
+  }
+  if (scaling.beta != T(0) && scaling.beta != T(1)) {
+    kernel::LocalEinsum of_output;
+    of_output.operands = 1;
+    for (int l = 0; l < shape.labels; ++l) {
+      if (shape.aggregated[l]) continue;
+      of_output.extent[of_output.labels] = shape.extent[l];
+      of_output.operand_stride[0][of_output.labels] = shape.output_stride[l];
+      of_output.output_stride[of_output.labels++] = shape.output_stride[l];
+    }
+    const void* const itself[] = {output.data()};
+    kernel::run_join<Space, Product, NoAggregation, T>(space, of_output, {scaling.beta}, {}, itself,
+                                                       output.data(), kernel::Write::finished);
+  }
+  const kernel::Write write =
+      scaling.beta == T(0) ? kernel::Write::finished : kernel::Write::accumulate;
+  kernel::run_join<Space, Product, Sum, kernel::detail::ElementOf<Operands>...>(
+      space, shape, product, {}, pointers, output.data(), write);
+}
+
 namespace kernel::detail {
 
 template <fixed_string Text, class AlgebraType, class Space, class Output, class... Operands>
@@ -164,6 +216,29 @@ template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpa
 void einsum(const Space& space, const A1& a1, const A2& a2, const A3& a3, const A4& a4, const C& c,
             std::source_location where = std::source_location::current()) {
   kernel::detail::einsum_into<Text, AlgebraType>(space, where, c, a1, a2, a3, a4);
+}
+
+/// C = beta·C + alpha·(the EinSum), sums of products of one element type. An operand may be C
+/// itself only where the EinSum is element-wise. \throws Error, at the caller's line, if extents
+/// disagree or C overlaps an operand.
+template <fixed_string Text, compat::ExecutionSpace Space, class A, class C>
+  requires(operand_count<Text> == 1)
+void einsum(const Space& space, const Scaling<typename C::non_const_value_type>& scaling,
+            const A& a, const C& c, std::source_location where = std::source_location::current()) {
+  constexpr EinsumShape spec = einsum_shape<Text>();
+  static_assert(kernel::detail::ranks_agree<A>(spec, compat::rank_of<C>),
+                "EinDecomp: a view's rank is not the number of its labels in the einsum string");
+  einsum_scaled(space, spec, scaling, where, c, a);
+}
+template <fixed_string Text, compat::ExecutionSpace Space, class A, class B, class C>
+  requires(operand_count<Text> == 2)
+void einsum(const Space& space, const Scaling<typename C::non_const_value_type>& scaling,
+            const A& a, const B& b, const C& c,
+            std::source_location where = std::source_location::current()) {
+  constexpr EinsumShape spec = einsum_shape<Text>();
+  static_assert(kernel::detail::ranks_agree<A, B>(spec, compat::rank_of<C>),
+                "EinDecomp: a view's rank is not the number of its labels in the einsum string");
+  einsum_scaled(space, spec, scaling, where, c, a, b);
 }
 
 /// The same into a new view of the space's own layout and memory.

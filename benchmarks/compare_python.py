@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""NumPy's, opt_einsum's and JAX's times for the contractions that benchmarks/contractions measured.
+
+    contractions --json ours.json && benchmarks/compare_python.py ours.json
+
+Reads cases and our times from the JSON, measures what of the three is installed on the same cases
+and the same number of threads, and prints our speed over the best of them, case by case.
+"""
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import re
+import sys
+import time
+
+
+def extents_by_text(header):
+    """The cases of contraction_cases.hpp: {"bda,dc->abc": {"a": 216, …}}."""
+    source = open(header, encoding="utf-8").read()
+    found = {}
+    for text, numbers in re.findall(r'\{"([a-z,>-]+->[a-z]+)", \{([0-9, ]+)\}\}', source):
+        found[text] = [int(n) for n in numbers.split(",")]
+    loops = r'for \(const char\* operands :\s*\{([^}]*)\}\).*?"->([a-z]+)", \{([0-9, ]+)\}'
+    for operands, output, numbers in re.findall(loops, source, re.DOTALL):
+        for pair in re.findall(r'"([a-z,]+)"', operands):
+            found[f"{pair}->{output}"] = [int(n) for n in numbers.split(",")]
+    return {text: dict(zip("abcdefgh", sizes)) for text, sizes in found.items()}
+
+
+def shortest(call, seconds):
+    call()
+    best = math.inf
+    begin = time.perf_counter()
+    repeats = 0
+    while repeats < 2 or (time.perf_counter() - begin < seconds and repeats < 50):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+        repeats += 1
+    return best
+
+
+def contenders(text, a, b):
+    """Name and call of every way that is installed."""
+    import numpy
+
+    yield "numpy", lambda: numpy.einsum(text, a, b, optimize=True)
+    if importlib.util.find_spec("opt_einsum"):
+        import opt_einsum
+
+        yield "opt_einsum", lambda: opt_einsum.contract(text, a, b)
+    if importlib.util.find_spec("jax"):
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        compiled = jax.jit(lambda x, y: jax.numpy.einsum(text, x, y))
+        x, y = jax.numpy.asarray(a), jax.numpy.asarray(b)
+        yield "jax", lambda: compiled(x, y).block_until_ready()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("ours", help="what contractions --json wrote")
+    parser.add_argument("--seconds", type=float, default=0.3, help="to repeat a case")
+    options = parser.parse_args()
+    ours = json.load(open(options.ours, encoding="utf-8"))
+    threads = str(ours["threads"])
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = threads
+    if threads == "1":
+        os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    if not importlib.util.find_spec("numpy"):
+        sys.exit("NumPy is needed: pip install numpy (and opt_einsum, jax)")
+    import numpy
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    sizes = extents_by_text(os.path.join(here, "contraction_cases.hpp"))
+    order = "F" if ours["layout"] == "left" else "C"
+    random = numpy.random.default_rng(1)
+    logarithms = []
+    for case in ours["cases"]:
+        text = case["contraction"]
+        operands = [
+            numpy.asarray(random.random([sizes[text][label] for label in labels]), ours["type"], order)
+            for labels in text.split("->")[0].split(",")
+        ]
+        times = {name: shortest(call, options.seconds) for name, call in contenders(text, *operands)}
+        speed = min(times.values()) / case["seconds"]
+        logarithms.append(math.log(speed))
+        shown = "  ".join(f"{name} {seconds * 1e3:9.3f} ms" for name, seconds in times.items())
+        print(f"{text:<20} ours {case['seconds'] * 1e3:9.3f} ms  {shown}  ratio {speed:6.2f}", flush=True)
+    print(f"geometric mean {math.exp(sum(logarithms) / len(logarithms)):.2f} over {len(logarithms)}")
+
+
+if __name__ == "__main__":
+    main()

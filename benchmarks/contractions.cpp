@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The 48 TCCG contractions beside a matrix product of the same size by the same BLAS, in one run:
+// a table, the geometric mean of the ratios, and on demand JSON.
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "contraction_cases.hpp"
+#include "eindecomp/expr/einsum_string.hpp"
+#include "eindecomp/kernel/dispatch.hpp"
+
+namespace ein = eindecomp;
+using ein::Extent;
+
+namespace {
+
+using Space = Kokkos::DefaultHostExecutionSpace;
+
+struct Options {
+  std::string type = "double";
+  std::string layout = "left";
+  std::string json;
+  std::string only;
+  double seconds = 0.3;
+};
+
+/// The shortest time of a call, repeated for a while; the first does not count.
+template <class Call>
+double shortest(const Options& options, const Call& call) {
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  call();
+  double best = 1e30;
+  const auto begin = Clock::now();
+  for (int i = 0; i < 3 || (since(begin) < options.seconds && i < 100); ++i) {
+    const auto start = Clock::now();
+    call();
+    best = std::min(best, since(start));
+  }
+  return best;
+}
+
+/// The shape of a case on dense tensors, column-major or, reversing every tensor's labels' order in
+/// memory, row-major.
+ein::kernel::LocalEinsum shape_of(const benchmark_cases::ContractionCase& c, bool column_major) {
+  const ein::EinsumShape spec = ein::detail::make_einsum_shape(c.text);
+  ein::kernel::LocalEinsum shape;
+  shape.labels = spec.labels;
+  shape.operands = spec.operands;
+  for (int l = 0; l < spec.labels; ++l) {
+    shape.extent[l] = c.extents.at(static_cast<std::size_t>(spec.name[l] - 'a'));
+    shape.aggregated[l] = spec.aggregated[l];
+  }
+  const auto strides = [&](const int* labels, int rank, Extent* stride) {
+    Extent step = 1;
+    for (int k = 0; k < rank; ++k) {
+      const int label = labels[column_major ? k : rank - 1 - k];
+      stride[label] = step;
+      step *= shape.extent[label];
+    }
+  };
+  for (int t = 0; t < 2; ++t) strides(spec.operand[t], spec.rank[t], shape.operand_stride[t]);
+  strides(spec.output, spec.output_rank, shape.output_stride);
+  return shape;
+}
+
+template <class T>
+int run(const Options& options) {
+  const Space space;
+  double logarithms = 0;
+  double worst = 1e30;
+  int count = 0;
+  std::string json;
+  fmt::print("{:<18} {:>7} {:>7} {:>6} {:<7} {:>9} {:>8} {:>8} {:>6}\n", "contraction", "m", "n",
+             "k", "path", "ms", "GFLOP/s", "gemm", "ratio");
+  for (const auto& c : benchmark_cases::tccg()) {
+    if (!options.only.empty() && c.text.find(options.only) == std::string::npos) continue;
+    const ein::kernel::LocalEinsum shape = shape_of(c, options.layout == "left");
+    const auto product = ein::kernel::detail::contraction(shape);
+    const auto m = static_cast<std::size_t>(product->m.size());
+    const auto n = static_cast<std::size_t>(product->n.size());
+    const auto k = static_cast<std::size_t>(product->k.size());
+    const Kokkos::View<T*, Space> a("a", m * k);
+    const Kokkos::View<T*, Space> b("b", k * n);
+    const Kokkos::View<T*, Space> result("c", m * n);
+    for (std::size_t i = 0; i < a.size(); ++i) a(i) = static_cast<T>(i % 13) / T(13);
+    for (std::size_t i = 0; i < b.size(); ++i) b(i) = static_cast<T>(i % 11) / T(11);
+    const void* const operands[] = {a.data(), b.data()};
+    const double ours = shortest(options, [&] {
+      ein::kernel::run_join<Space, ein::Mul, ein::Sum, T, T>(
+          space, shape, {}, {}, operands, result.data(), ein::kernel::Write::finished);
+    });
+    const auto rows = static_cast<std::int64_t>(m);
+    const auto terms = static_cast<std::int64_t>(k);
+    const auto columns = static_cast<std::int64_t>(n);
+    const double gemm = shortest(options, [&] {
+      ein::compat::gemm<Space, T>(space, false, false, T(1), {a.data(), rows, terms, rows},
+                                  {b.data(), terms, columns, terms}, T(0),
+                                  {result.data(), rows, columns, rows});
+    });
+    const double flops = 2 * product->joins() * 1e-9;
+    const auto path = ein::kernel::path_of<Space, ein::Mul, ein::Sum, T, T>(shape);
+    const double ratio = gemm / ours;
+    fmt::print("{:<18} {:>7} {:>7} {:>6} {:<7} {:>9.3f} {:>8.1f} {:>8.1f} {:>6.3f}\n", c.text, m, n,
+               k, ein::kernel::to_string(path), ours * 1e3, flops / ours, flops / gemm, ratio);
+    std::fflush(stdout);
+    json += fmt::format(
+        "{}\n  {{\"contraction\": \"{}\", \"m\": {}, \"n\": {}, \"k\": {}, \"path\": \"{}\", "
+        "\"seconds\": {:.6g}, \"gemm_seconds\": {:.6g}}}",
+        count > 0 ? "," : "", c.text, m, n, k, ein::kernel::to_string(path), ours, gemm);
+    logarithms += std::log(ratio);
+    worst = std::min(worst, ratio);
+    ++count;
+  }
+  if (count == 0) {
+    fmt::print(stderr, "no contraction has \"{}\" in it\n", options.only);
+    return 1;
+  }
+  fmt::print("{} {}, {} threads: geometric mean {:.3f}, least {:.3f} over {} contractions\n",
+             options.type, options.layout == "left" ? "column-major" : "row-major",
+             space.concurrency(), std::exp(logarithms / count), worst, count);
+  if (!options.json.empty()) {
+    std::ofstream(options.json) << fmt::format(
+        "{{\"type\": \"{}\", \"layout\": \"{}\", \"threads\": {}, \"cases\": [{}\n]}}\n",
+        options.type, options.layout, space.concurrency(), json);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("The TCCG contractions beside a matrix product of the same size");
+  app.add_option("--type", options.type)
+      ->check(CLI::IsMember({"float", "double"}))
+      ->capture_default_str();
+  app.add_option("--layout", options.layout, "of all tensors")
+      ->check(CLI::IsMember({"left", "right"}))
+      ->capture_default_str();
+  app.add_option("--json", options.json, "a file for the figures");
+  app.add_option("--only", options.only, "contractions that have this in their string");
+  app.add_option("--seconds", options.seconds, "to repeat a case")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  const Kokkos::ScopeGuard guard(argc, argv);
+  return options.type == "float" ? run<float>(options) : run<double>(options);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// EinSums that memory bounds (reductions, maps, permutations) beside STREAM's triad in one run:
+// bytes that must move, each operand read once and the output written once, a second.
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "eindecomp/kernel/einsum.hpp"
+
+namespace ein = eindecomp;
+
+namespace {
+
+using Space = Kokkos::DefaultHostExecutionSpace;
+using Left = Kokkos::LayoutLeft;
+using Right = Kokkos::LayoutRight;
+
+/// The shortest time of a call; the first does not count.
+template <class Call>
+double shortest(const Call& call) {
+  using Clock = std::chrono::steady_clock;
+  call();
+  double best = 1e30;
+  for (int i = 0; i < 7; ++i) {
+    const auto start = Clock::now();
+    call();
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+class Table {
+ public:
+  explicit Table(double triad) : m_triad(triad) {
+    fmt::print("{:<34} {:>8} {:>9} {:>8} {:>8}\n", "", "MB", "ms", "GB/s", "of triad");
+  }
+  void add(const std::string& name, double bytes, double seconds) {
+    fmt::print("{:<34} {:>8.1f} {:>9.3f} {:>8.2f} {:>8.2f}\n", name, bytes * 1e-6, seconds * 1e3,
+               bytes / seconds * 1e-9, bytes / seconds / m_triad);
+    std::fflush(stdout);
+    m_json += fmt::format(
+        "{}\n  {{\"case\": \"{}\", \"bytes\": {:.0f}, \"seconds\": {:.6g}, \"of_triad\": {:.4f}}}",
+        m_json.empty() ? "" : ",", name, bytes, seconds, bytes / seconds / m_triad);
+  }
+  [[nodiscard]] std::string json() const {
+    return fmt::format("{{\"triad_bytes_per_second\": {:.6g}, \"cases\": [{}\n]}}\n", m_triad,
+                       m_json);
+  }
+
+ private:
+  double m_triad;
+  std::string m_json;
+};
+
+/// The bandwidth of a[i] = b[i] + 3·c[i] on arrays of n elements, counted as 3 n elements.
+template <class T>
+double triad(std::size_t n) {
+  const Kokkos::View<T*, Space> a("a", n);
+  const Kokkos::View<T*, Space> b("b", n);
+  const Kokkos::View<T*, Space> c("c", n);
+  Kokkos::deep_copy(b, T(1));
+  Kokkos::deep_copy(c, T(2));
+  T* const to = a.data();
+  const T* const one = b.data();
+  const T* const other = c.data();
+  const double seconds = shortest([=] {
+    Kokkos::parallel_for("triad", Kokkos::RangePolicy<Space>(0, n),
+                         [=](const std::size_t i) { to[i] = one[i] + T(3) * other[i]; });
+  });
+  return 3.0 * static_cast<double>(n * sizeof(T)) / seconds;
+}
+
+template <class T, class Layout>
+void matrices(Table& table, const std::string& layout, std::size_t rows, std::size_t columns) {
+  const Space space;
+  const Kokkos::View<T**, Layout, Space> a("a", rows, columns);
+  const Kokkos::View<T**, Layout, Space> b("b", rows, columns);
+  const Kokkos::View<T**, Layout, Space> turned("turned", columns, rows);
+  const Kokkos::View<T*, Space> by_row("by row", rows);
+  const Kokkos::View<T*, Space> by_column("by column", columns);
+  Kokkos::deep_copy(a, T(1) / T(3));
+  Kokkos::deep_copy(by_row, T(2));
+  const double whole = static_cast<double>(a.size() * sizeof(T));
+  const auto name = [&](const char* what) {
+    return fmt::format("{} {} {}x{}", what, layout, rows, columns);
+  };
+  table.add(name("ij->i"), whole, shortest([&] { ein::einsum<"ij->i">(space, a, by_row); }));
+  table.add(name("ij->j"), whole, shortest([&] { ein::einsum<"ij->j">(space, a, by_column); }));
+  table.add(name("ij->j max"), whole, shortest([&] {
+              ein::einsum<"ij->j", ein::Algebra<ein::Identity, ein::Max>>(space, a, by_column);
+            }));
+  const Kokkos::View<T, Space> all("all");
+  table.add(name("ij->"), whole, shortest([&] { ein::einsum<"ij->">(space, a, all); }));
+  table.add(name("ij->ji"), 2 * whole, shortest([&] { ein::einsum<"ij->ji">(space, a, turned); }));
+  table.add(name("ij->ij"), 2 * whole, shortest([&] { ein::einsum<"ij->ij">(space, a, b); }));
+  table.add(name("ij,i->ij"), 2 * whole,
+            shortest([&] { ein::einsum<"ij,i->ij">(space, a, by_row, b); }));
+  // b is read and written in place.
+  table.add(name("ij,ij->ij"), 3 * whole,
+            shortest([&] { ein::einsum<"ij,ij->ij">(space, a, b, b); }));
+}
+
+template <class T>
+int run(std::size_t mebibytes, const std::string& json) {
+  const std::size_t n = (mebibytes << 20) / sizeof(T);
+  const double stream = triad<T>(n);
+  fmt::print("triad {:.2f} GB/s on {} threads\n", stream * 1e-9, Space().concurrency());
+  Table table(stream);
+  const std::size_t side = 4000;
+  matrices<T, Right>(table, "row-major", n / side, side);
+  matrices<T, Left>(table, "column-major", n / side, side);
+  if (!json.empty()) std::ofstream(json) << table.json();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string type = "double";
+  std::size_t mebibytes = 256;
+  std::string json;
+  CLI::App app("Memory-bound EinSums beside STREAM's triad");
+  app.add_option("--type", type)->check(CLI::IsMember({"float", "double"}))->capture_default_str();
+  app.add_option("--mebibytes", mebibytes, "of the largest tensor")->capture_default_str();
+  app.add_option("--json", json, "a file for the figures");
+  CLI11_PARSE(app, argc, argv);
+  const Kokkos::ScopeGuard guard(argc, argv);
+  return type == "float" ? run<float>(mebibytes, json) : run<double>(mebibytes, json);
+}
