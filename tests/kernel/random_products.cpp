@@ -121,6 +121,20 @@ TEST_CASE("three operands and one") {
   check_random<Parallel, Mul, Sum, double>(120, 23, {}, Mul{}, Sum{}, one);
 }
 
+TEST_CASE("long reductions to many outputs go panel by panel") {
+  Family family;
+  family.min_labels = 2;
+  family.max_labels = 3;
+  family.extents = {3, 130, 200, 613};
+  family.max_joins = 400000;
+  const Expectation one{0.0, [](double a) { return a; },
+                        [](double& sum, double value, Extent) { sum += value; },
+                        [](double sum) { return sum; }, 0.0};
+  check_random<Parallel, Mul, Sum, double>(60, 31, family, Mul{}, Sum{}, one);
+  check_random<Parallel, Mul, Sum, std::int32_t, std::int32_t>(40, 33, family, Mul{}, Sum{},
+                                                               product_sum<std::int32_t>());
+}
+
 TEST_CASE("long reductions to few outputs are cut into parts") {
   Family family;
   family.max_labels = 3;

@@ -98,12 +98,18 @@ struct JoinKernel {
     Extent count = schedule.rows - first_row;
     if (count > schedule.rows_per_item) count = schedule.rows_per_item;
     out.seek(schedule.outer, first_row);
+    if constexpr (Tile > 1 && !Sig::elementwise) {
+      if (schedule.panel > 1) {
+        reduce_panel(out, count);
+        return;
+      }
+    }
     for (; count > 0; --count) {
       const int width = output_width(out);
       reduce(out, width, 0, schedule.steps, lane);
       const Extent offset = out.offset[operands];
       const Extent stride = schedule.vector_stride[operands];
-      for (int j = 0; j < width; ++j) store(offset + j * stride, lane[j]);
+      store.row(offset, stride, lane, width);
       out.advance(schedule.outer);
     }
   }
@@ -117,6 +123,28 @@ struct JoinKernel {
     return schedule.across_outputs ? row_width(out, schedule.outer) : 1;
   }
 
+  /// Aggregates neighbouring rows of outputs, all of them over a few inner positions at a time.
+  void reduce_panel(Cursor<tensors>& out, Extent count) const {
+    State lanes[JoinSchedule<operands>::most_panel][Tile];
+    Cursor<tensors> row[JoinSchedule<operands>::most_panel];
+    for (Extent i = 0; i < count; ++i) {
+      row[i] = out;
+      out.advance(schedule.outer);
+      for (int j = 0; j < Tile; ++j) lanes[i][j] = Traits::identity(store.monoid);
+    }
+    constexpr Extent steps = JoinSchedule<operands>::panel_steps;
+    for (Extent first = 0; first < schedule.steps; first += steps) {
+      const Extent last = first + steps < schedule.steps ? first + steps : schedule.steps;
+      for (Extent i = 0; i < count; ++i) {
+        aggregate(row[i], output_width(row[i]), first, last, lanes[i]);
+      }
+    }
+    const Extent stride = schedule.vector_stride[operands];
+    for (Extent i = 0; i < count; ++i) {
+      store.row(row[i].offset[operands], stride, lanes[i], output_width(row[i]));
+    }
+  }
+
   /// Aggregates the inner positions first <= position < last of one row of outputs into lane[0],
   /// …, lane[output width - 1].
   EINDECOMP_FUNCTION void reduce(const Cursor<tensors>& out, int output_width, Extent first,
@@ -126,6 +154,19 @@ struct JoinKernel {
     } else {
       for (int j = 0; j < Tile; ++j) lane[j] = Traits::identity(store.monoid);
       if (first >= last) return;
+      aggregate(out, output_width, first, last, lane);
+      if (!schedule.across_outputs) {
+        for (int j = 1; j < schedule.width; ++j) {
+          lane[0] = Traits::combine(store.monoid, lane[0], lane[j]);
+        }
+      }
+    }
+  }
+
+  /// Combines the inner positions first <= position < last of one row of outputs into its lanes.
+  EINDECOMP_FUNCTION void aggregate(const Cursor<tensors>& out, int output_width, Extent first,
+                                    Extent last, State* lane) const {
+    if constexpr (!Sig::elementwise) {
       Cursor<tensors> in;
       in.seek(schedule.inner, first);
       for (int t = 0; t < tensors; ++t) in.offset[t] += out.offset[t];
@@ -143,11 +184,6 @@ struct JoinKernel {
         rows(width, in.offset, count, index, lane);
         in.skip(schedule.inner, count);
         position += count;
-      }
-      if (!schedule.across_outputs) {
-        for (int j = 1; j < schedule.width; ++j) {
-          lane[0] = Traits::combine(store.monoid, lane[0], lane[j]);
-        }
       }
     }
   }

@@ -44,6 +44,12 @@ struct JoinSchedule {
   Extent steps = 1;                 ///< inner.size()
   Extent parts = 1;                 ///< pieces each reduction is cut into
   Extent rows_per_item = 1;
+  /// Rows of outputs that are reduced together, some positions at a time, where each row by itself
+  /// would jump from page to page.
+  Extent panel = 1;
+
+  static constexpr Extent most_panel = 32;
+  static constexpr Extent panel_steps = 64;  ///< positions at a time
 
   JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning) {
     const SplitNest<Operands> nest(shape);
@@ -64,6 +70,12 @@ struct JoinSchedule {
     }
     const Extent row_joins = std::max<Extent>(1, steps) * joins_per_step;
     rows_per_item = parts > 1 ? 1 : std::max<Extent>(1, tuning.item_joins / row_joins);
+    if (across_outputs && tuning.tile > 1 && parts == 1 && rows_per_item == 1 &&
+        steps >= 2 * panel_steps) {
+      // Enough items for many threads remain.
+      panel = std::clamp<Extent>(rows / 16, 1, most_panel);
+      rows_per_item = panel;
+    }
   }
 
   [[nodiscard]] Path path() const {

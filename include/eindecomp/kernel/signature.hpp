@@ -70,6 +70,16 @@ struct Store {
         break;
     }
   }
+
+  /// The same for neighbouring elements.
+  EINDECOMP_FUNCTION void row(Extent offset, Extent stride, const State* states, int count) const {
+    if (write == Write::finished && stride == 1) {
+      Result* const to = static_cast<Result*>(output) + offset;
+      for (int j = 0; j < count; ++j) to[j] = Traits::finish(monoid, states[j]);
+    } else {
+      for (int j = 0; j < count; ++j) (*this)(offset + j * stride, states[j]);
+    }
+  }
 };
 
 }  // namespace detail
