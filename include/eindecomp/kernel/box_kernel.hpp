@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include "eindecomp/core/config.hpp"
@@ -71,8 +70,7 @@ struct BoxKernel {
 
 /// Runs operation.run(into offset, stride, from offset, stride, n) over a box.
 template <class Space, class Operation>
-void run_box(const Space& space, const std::string& label, BoxNest nest,
-             const Operation& operation) {
+void run_box(const Space& space, const char* label, BoxNest nest, const Operation& operation) {
   if (nest.size() == 0) return;
   constexpr Extent item_elements = compat::is_device<Space> ? 1 : 4096;
   BoxKernel<Operation> kernel{nest, nest.extent[0], item_elements, {}, 1, 0, operation};

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/kernel/launch.hpp"
@@ -275,7 +274,7 @@ inline constexpr std::int64_t streamed_bytes = std::int64_t{4} << 20;
 
 /// Copies in parallel: launches on `space` and does not fence.
 template <compat::ExecutionSpace Space>
-void copy_nest(const Space& space, const std::string& label, const CopyNest& nest,
+void copy_nest(const Space& space, const char* label, const CopyNest& nest,
                std::int64_t element_bytes, Target target, void* into, const void* from) {
   constexpr bool single = compat::is_device<Space>;
   with_copy_kernel<single>(nest, element_bytes, target, into, from, [&](const auto& kernel) {

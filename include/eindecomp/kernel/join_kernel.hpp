@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <utility>
 
 #include "eindecomp/core/config.hpp"

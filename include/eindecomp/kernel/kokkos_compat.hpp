@@ -112,6 +112,9 @@ void fence(const Space& space, [[maybe_unused]] const std::string& label) {
   }
 }
 
+/// Whether anyone is told of kernels and allocations.
+[[nodiscard]] inline bool tools_listen() { return Kokkos::Tools::profileLibraryLoaded(); }
+
 /// A named region of the profile for as long as it lives; Profiling::ScopedRegion is not in 3.4.
 class ScopedRegion {
  public:

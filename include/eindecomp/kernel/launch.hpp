@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
@@ -25,10 +24,15 @@ struct ErasedBody {
 
 /// Calls body(item) for 0 <= item < items in parallel on `space`, without a fence.
 template <compat::ExecutionSpace Space, class Body>
-void launch(const Space& space, const std::string& label, Extent items, const Body& body) {
+void launch(const Space& space, const char* label, Extent items, const Body& body) {
   if (items <= 0) return;
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<Extent>>;
   if constexpr (compat::is_synchronous<Space>) {
+    // One item is small: starting it would cost more than it does. Tools are shown it all the same.
+    if (items == 1 && !compat::tools_listen()) {
+      body(0);
+      return;
+    }
     const ErasedBody erased{&body, [](const void* erased_body, Extent item) {
                               (*static_cast<const Body*>(erased_body))(item);
                             }};
