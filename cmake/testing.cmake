@@ -12,6 +12,7 @@ set(EINDECOMP_TEST_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1
   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1
+  PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
   OMPI_MCA_mpi_yield_when_idle=1)
 
 # scripts/test runs the tests of one process under sanitizers and need not build them twice.

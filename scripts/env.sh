@@ -34,13 +34,16 @@ if [[ -z ${OPENBLAS_CORETYPE:-} && -r /proc/cpuinfo ]]; then
 fi
 [[ -z ${OPENBLAS_CORETYPE:-} ]] || export OPENBLAS_CORETYPE
 
-# Open MPI refuses to start as root (containers, CI) or with more ranks than cores unless told.
+# Open MPI refuses to start as root (containers, CI) or with more ranks than cores unless told; what
+# it calls the latter changed with version 5.
 OMPI_ALLOW_RUN_AS_ROOT=${OMPI_ALLOW_RUN_AS_ROOT:-1}
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=${OMPI_ALLOW_RUN_AS_ROOT_CONFIRM:-1}
 OMPI_MCA_rmaps_base_oversubscribe=${OMPI_MCA_rmaps_base_oversubscribe:-1}
+PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
 OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
 
 export EINDECOMP_ROOT EINDECOMP_JOBS EINDECOMP_DEPS_PREFIX
 export OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY KOKKOS_DISABLE_WARNINGS OPENBLAS_NUM_THREADS
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-export OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_mpi_yield_when_idle
+export OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy
+export OMPI_MCA_mpi_yield_when_idle

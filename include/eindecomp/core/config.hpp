@@ -55,7 +55,7 @@
 
 /// Before a loop over the elements of a vector: leaves it to the vectoriser, which g++ would
 /// otherwise find unrolled into scalar code.
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define EINDECOMP_VECTOR_LOOP _Pragma("GCC unroll 1")
 #else
 #define EINDECOMP_VECTOR_LOOP

@@ -71,7 +71,7 @@ struct ReaderSlot {
 /// For every statement of a plan, in the order of the graph: the labels it cuts, what its vector
 /// costs, and the next best vector with the rest of the plan as it is.
 /// \throws Error if a statement has more than max_partition_vectors.
-[[nodiscard]] constexpr std::vector<StatementExplanation> explain(const Plan& plan) {
+[[nodiscard]] inline std::vector<StatementExplanation> explain(const Plan& plan) {
   const EinGraph& graph = plan.graph;
   std::vector<std::vector<detail::ReaderSlot>> readers(graph.vertices.size());
   for (VertexId v = 0; v < graph.size(); ++v) {

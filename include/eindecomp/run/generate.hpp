@@ -17,11 +17,18 @@
 
 namespace eindecomp::detail {
 
+/// An index's type, for every dimension the same. A class: nvcc loses packs that are used and
+/// forgotten.
+template <std::size_t>
+struct IndexType {
+  using type = Extent;
+};
+
 /// Whether F may be called with as many indices as the sequence has, for a T.
 template <class F, class T, std::size_t... K>
 [[nodiscard]] constexpr bool generates(std::index_sequence<K...>) {
-  if constexpr (std::is_invocable_v<const F&, decltype(static_cast<void>(K), Extent{})...>) {
-    using Result = std::invoke_result_t<const F&, decltype(static_cast<void>(K), Extent{})...>;
+  if constexpr (std::is_invocable_v<const F&, typename IndexType<K>::type...>) {
+    using Result = std::invoke_result_t<const F&, typename IndexType<K>::type...>;
     return std::is_constructible_v<T, Result>;
   } else {
     return false;
