@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <optional>
 #include <source_location>
@@ -39,11 +38,10 @@ struct Row {
   ein::detail::WordSum words;
 };
 
-/// The strategy's plan, unless it does not apply to the program or the number of workers. Placed as
+/// The strategy's plan, unless it does not apply to the program. Placed as
 /// decompose() does, which would besides look for steps.
 std::optional<Row> plan_by(const ein::Strategy& strategy, const ein::EinGraph& graph, int p) {
   if (strategy.name == "by_hand") return std::nullopt;
-  if (!strategy.any_p && !std::has_single_bit(static_cast<unsigned>(p))) return std::nullopt;
   try {
     ein::DecomposeOptions options;
     options.workers = p;

@@ -60,7 +60,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--workers", arguments.workers, "how many workers to plan for, 1 to 65536")
       ->type_name("N")
       ->required()
-      ->check(CLI::Range(1, ein::max_any_workers));
+      ->check(CLI::Range(1, ein::max_workers));
   std::string names = "all";
   for (const ein::Strategy& strategy : ein::strategies) {
     if (strategy.name != "by_hand") names += ", " + std::string(strategy.name);

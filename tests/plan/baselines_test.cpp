@@ -78,6 +78,8 @@ TEST_CASE("hybrid parallelism cuts the batch among groups and hidden labels with
   CHECK(hybrid_of(16, 0, "H") == Vector{4, 1, 4});
   CHECK(hybrid_of(8, 0, "H") == Vector{2, 1, 4});
   CHECK(hybrid_of(16, 8, "Z") == Vector{8, 2, 1});
+  CHECK(hybrid_of(12, 0, "H") == Vector{3, 1, 4});
+  CHECK(hybrid_of(30, 6, "Z") == Vector{6, 5, 1});
   CHECK(hybrid_of(16, 16, "H") == vector_of(graph, "data_parallel", 16, "H"));
   CHECK(hybrid_of(16, 1, "H") == vector_of(graph, "model_parallel", 16, "H"));
   for (const int groups : {-1, 3, 32}) {
@@ -138,7 +140,7 @@ TEST_CASE("strategies by role suit random programs that have their roles") {
     EinGraph graph = random_graph(random, false);
     for (std::size_t l = 0; l < graph.labels.size(); ++l) graph.labels[l].role = roles[l % 4];
     if (graph.labels.size() > 5) graph.labels[4].uncut = true;
-    const int p = 1 << draw(random, 0, 4);
+    const int p = draw(random, 1, 24);
     for (const Strategy& strategy : strategies) {
       if (!strategy.by_role) continue;
       CAPTURE(strategy.name);

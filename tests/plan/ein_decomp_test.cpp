@@ -37,17 +37,21 @@ constexpr Entry golden_table[] = {{1, 8, 640}, {1, 4, 512}, {1, 2, 640}, {2, 8, 
                                   {4, 2, 448}, {4, 1, 512}, {8, 2, 640}, {8, 1, 640}};
 
 constexpr bool table_is_golden() {
-  const EinGraph graph = matmul(8, 8, 8);
+  EinGraph graph = matmul(8, 8, 8);
   const VertexId z = graph.find("Z");
+  write(graph, "read", "ik->ik", {z});  // the table tells outputs apart only if somebody sees them
   const std::vector<VertexId> reader(graph.vertices.size(), -1);
-  const detail::Table table = detail::make_table(graph, z, 16, reader, {});
+  detail::DynamicProgram program(graph, 16);
+  const detail::Table& table = program[program.table_of(z, reader, {})];
+  const VectorList& outputs = program.shapes().list(program.shapes().of(z).faces[0].list);
   if (table.best.size() != std::size(golden_table)) return false;
+  constexpr Extent least = 448;  // which the table leaves out
   for (const Entry& entry : golden_table) {
     bool found = false;
     for (std::size_t n = 0; n < table.best.size(); ++n) {
-      const auto output = table.outputs[n];
-      found =
-          found || (output[0] == entry.i && output[1] == entry.k && table.best[n] == entry.cost);
+      const auto output = outputs[n];
+      found = found ||
+              (output[0] == entry.i && output[1] == entry.k && table.best[n] + least == entry.cost);
     }
     if (!found) return false;
   }
@@ -102,7 +106,7 @@ TEST_CASE("tree DP equals brute force on random trees, linearisation is never be
   for (int round = 0; trees < 800; ++round) {
     REQUIRE(round < 100000);
     const EinGraph graph = random_graph(random, true);
-    const int p = 1 << draw(random, 0, 4);
+    const int p = draw(random, 0, 2) == 0 ? 3 << draw(random, 0, 2) : 1 << draw(random, 0, 4);
     const Labelings all(graph, p);
     if (all.count() > 50000) continue;
     ++trees;
@@ -125,7 +129,7 @@ TEST_CASE("on random graphs linearisation labels everything and is never below b
   for (int round = 0; graphs < 300; ++round) {
     REQUIRE(round < 100000);
     const EinGraph graph = random_graph(random, false);
-    const int p = 1 << draw(random, 0, 3);
+    const int p = draw(random, 1, 12);
     const Labelings all(graph, p);
     if (all.count() > 50000) continue;
     ++graphs;

@@ -23,13 +23,14 @@ namespace {
 constexpr int whole = -1;
 
 /// The rules of one cut written again, from the tables of section 4: what converting a tensor of n
-/// words costs, 'r' being -1 and 'red' -2.
-Extent convert(Extent n, int from, int to) {
-  if (from == -2) return to == whole ? 2 * n : n;
+/// words costs among some groups, 'r' being -1 and 'red' -2.
+Extent convert(Extent n, int from, int to, int parts) {
+  const Extent others = parts - 1;
+  if (from == -2) return (to == whole ? 2 : 1) * others * n;
   if (from == to) return 0;
   if (from == whole) return 0;
-  if (to == whole) return n;
-  return n / 2;
+  if (to == whole) return parts * (n / parts * others);
+  return parts * (n / parts / parts * others) + n / parts % parts * others;
 }
 
 Extent words_of(const std::vector<Extent>& tile) {
@@ -44,7 +45,11 @@ bool is_uncut(const EinGraph& graph, VertexId v, int position) {
 }
 
 /// The cost of a cut with given tilings, and of each statement by every aligned form.
-Extent cost_of(const EinGraph& graph, const Tiles& tiles, const std::vector<int>& tilings) {
+Extent cost_of(const EinGraph& graph, const Tiles& tiles, const std::vector<int>& tilings,
+               int parts = 2) {
+  const auto convert = [parts](Extent n, int from, int to) {
+    return ::convert(n, from, to, parts);
+  };
   Extent sum = 0;
   for (VertexId v = 0; v < graph.size(); ++v) {
     const Vertex& vertex = graph[v];
@@ -52,7 +57,8 @@ Extent cost_of(const EinGraph& graph, const Tiles& tiles, const std::vector<int>
     const auto at = static_cast<std::size_t>(v);
     Extent best = std::numeric_limits<Extent>::max();
     for (int l = 0; l < static_cast<int>(vertex.labels.size()); ++l) {
-      if (is_uncut(graph, v, l) || tiles.calls[at][static_cast<std::size_t>(l)] % 2 != 0) continue;
+      if (is_uncut(graph, v, l)) continue;
+      if (tiles.calls[at][static_cast<std::size_t>(l)] % parts != 0) continue;
       Extent cost = 0;
       for (const Operand& operand : vertex.operands) {
         const auto u = static_cast<std::size_t>(operand.vertex);
@@ -86,13 +92,14 @@ Extent cost_of(const EinGraph& graph, const Tiles& tiles, const std::vector<int>
 }
 
 /// All tilings of all tensors, inputs too.
-std::vector<std::vector<int>> all_tilings(const EinGraph& graph, const Tiles& tiles) {
+std::vector<std::vector<int>> all_tilings(const EinGraph& graph, const Tiles& tiles,
+                                          int parts = 2) {
   std::vector<std::vector<int>> choices;
   for (VertexId t = 0; t < graph.size(); ++t) {
     std::vector<int> own{whole};
     const auto at = static_cast<std::size_t>(t);
     for (std::size_t k = 0; k < tiles.tensors[at].size(); ++k) {
-      bool allowed = tiles.tensors[at][k] % 2 == 0;
+      bool allowed = tiles.tensors[at][k] % parts == 0;
       for (VertexId v = 0; v < graph.size(); ++v) {
         for (const Operand& operand : graph[v].operands) {
           if (operand.vertex == t && is_uncut(graph, v, operand.labels[k])) allowed = false;
@@ -120,7 +127,7 @@ std::vector<std::vector<int>> all_tilings(const EinGraph& graph, const Tiles& ti
   return all;
 }
 
-/// Graphs of even extents: what random_graph() draws, times a factor.
+/// Graphs of extents that a factor divides: what random_graph() draws, times the factor.
 EinGraph even_graph(std::mt19937& random, Extent factor, int most) {
   EinGraph small = random_graph(random, false, most);
   for (Vertex& v : small.vertices) {
@@ -139,11 +146,18 @@ std::vector<Extent> deltas(const KCutResult& result) {
 }  // namespace
 
 TEST_CASE("conversions cost what the table says") {
-  CHECK(detail::conversion(100, 0, 0) == 0);
-  CHECK(detail::conversion(100, replicated, replicated) == 0);
-  CHECK(detail::conversion(100, replicated, 1) == 0);
-  CHECK(detail::conversion(100, 1, replicated) == 100);
-  CHECK(detail::conversion(100, 0, 1) == 50);
+  CHECK(detail::conversion(100, 0, 0, 2) == 0);
+  CHECK(detail::conversion(100, replicated, replicated, 2) == 0);
+  CHECK(detail::conversion(100, replicated, 1, 2) == 0);
+  CHECK(detail::conversion(100, 1, replicated, 2) == 100);
+  CHECK(detail::conversion(100, 0, 1, 2) == 50);
+  CHECK(detail::reduction(100, 0, 2) == 100);
+  CHECK(detail::reduction(100, replicated, 2) == 200);
+  // Four of five groups' parts of 20, to five groups; or four fifths of a part.
+  CHECK(detail::conversion(100, 1, replicated, 5) == 400);
+  CHECK(detail::conversion(100, 0, 1, 5) == 80);
+  CHECK(detail::reduction(100, 0, 5) == 400);
+  CHECK(detail::reduction(100, replicated, 5) == 800);
 }
 
 TEST_CASE("one statement needs no words as long as its inputs lie as it likes") {
@@ -197,28 +211,32 @@ TEST_CASE("a weight that is replaced by its next value keeps its tiling") {
 TEST_CASE("one cut is the least over all tilings of 2000 random graphs") {
   int checked = 0;
   int with_words = 0;
-  for (unsigned seed = 0; checked < 2000; ++seed) {
+  int into_more = 0;
+  for (unsigned seed = 0; checked < 2000 || into_more < 400; ++seed) {
     CAPTURE(seed);
     REQUIRE(seed < 20'000);
     std::mt19937 random(seed);
-    EinGraph graph = seed % 2 == 0 ? random_graph(random, false) : even_graph(random, 2, 4);
+    const int parts = seed % 5 == 4 ? draw(random, 3, 5) : 2;
+    CAPTURE(parts);
+    EinGraph graph = seed % 2 == 0 ? random_graph(random, false) : even_graph(random, parts, 4);
     if (graph.labels.size() > 2 && seed % 3 == 0) graph.labels[1].uncut = true;
     const Tiles tiles = whole_tiles(graph);
-    const std::vector<std::vector<int>> all = all_tilings(graph, tiles);
+    const std::vector<std::vector<int>> all = all_tilings(graph, tiles, parts);
     if (all.empty() || all.size() > 4096) continue;
-    ++checked;
+    ++(parts == 2 ? checked : into_more);
     Extent least = std::numeric_limits<Extent>::max();
     for (const std::vector<int>& tilings : all) {
-      least = std::min(least, cost_of(graph, tiles, tilings));
+      least = std::min(least, cost_of(graph, tiles, tilings, parts));
     }
-    const Cut cut = one_cut(graph, tiles);
+    const Cut cut = one_cut(graph, tiles, {}, parts);
+    CHECK(cut.parts == parts);
     CHECK(cut.words == least);
-    CHECK(cost_of(graph, tiles, cut.tilings) == least);
+    CHECK(cost_of(graph, tiles, cut.tilings, parts) == least);
     if (least > 0) ++with_words;
     // With tables of a few entries the cut is a valid one, and says so if it is not the least.
-    const KCutResult narrow = k_cuts(graph, 1, {.max_states = 4});
+    const KCutResult narrow = k_cuts(graph, std::vector<int>{parts}, {.max_states = 4});
     CHECK(narrow.cuts[0].words >= least);
-    CHECK(narrow.cuts[0].words == cost_of(graph, tiles, narrow.cuts[0].tilings));
+    CHECK(narrow.cuts[0].words == cost_of(graph, tiles, narrow.cuts[0].tilings, parts));
     if (narrow.optimal) CHECK(narrow.words() == least);
   }
   CHECK(with_words > 200);
@@ -243,7 +261,7 @@ TEST_CASE("two cuts are the least over all sequences of two optimal cuts") {
     ++checked;
     Extent best = std::numeric_limits<Extent>::max();
     Extent worst = 0;
-    const detail::CutRules rules(graph, tiles);
+    const detail::CutRules rules(graph, tiles, 2);
     for (const std::vector<int>& tilings : all) {
       if (cost_of(graph, tiles, tilings) != first) continue;
       const Tiles halves = cut_tiles(tiles, rules.cut(tilings));
@@ -282,6 +300,12 @@ TEST_CASE("later cuts are no cheaper than half of those before, and c_k adds the
     CHECK(result.words() == sum);
   }
   CHECK(positive > 50);
+  // Each of the groups that the cuts before have left makes a cut.
+  const EinGraph graph = matrix_chain(60);
+  const KCutResult mixed = k_cuts(graph, std::vector<int>{2, 3, 5});
+  const std::vector<Extent> delta = deltas(mixed);
+  CHECK(mixed.words() == delta[0] + 2 * (delta[1] + 3 * delta[2]));
+  CHECK(k_cut(graph, 30) == flatten(graph, mixed.cuts));
 }
 
 TEST_CASE("the order of cuts does not change the tiles, and they make partition vectors") {
@@ -341,14 +365,20 @@ TEST_CASE("the first cut is the first axis of the mesh") {
 TEST_CASE("where extents are odd statements are cut unevenly rather than not at all") {
   const Partitions partitions = k_cut(matmul(7, 7, 7), 8);
   CHECK(kernel_calls(partitions.back()) == 8);
-  CHECK_THROWS_WITH_AS(static_cast<void>(k_cut(matmul(8, 8, 8), 6)),
-                       doctest::Contains("k_cut for 6 workers"), Error);
+  CHECK(kernel_calls(k_cut(matmul(7, 7, 7), 30).back()) == 30);
+  // The two large factors would both go to the longer label, and 2 then to the other.
+  CHECK(kernel_calls(k_cut(matmul(22, 1, 12), 242).back()) == 242);
+  CHECK_THROWS_WITH_AS(static_cast<void>(k_cut(matmul(8, 8, 8), 0)),
+                       doctest::Contains("a plan for 0 workers"), Error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(k_cuts(matmul(8, 8, 8), std::vector<int>{2, 1})),
+                       doctest::Contains("cut among 1 groups"), Error);
   CHECK_THROWS_WITH_AS(static_cast<void>(k_cuts(matmul(8, 8, 8), -1)),
                        doctest::Contains("cut -1 times"), Error);
 }
 
 TEST_CASE("k_cut works in constant expressions") {
   static_assert(k_cuts(matrix_chain(8), 2).words() >= 0);
+  static_assert(kernel_calls(k_cut(matmul(6, 6, 6), 6).back()) == 6);
   static_assert(kernel_calls(k_cut(matmul(8, 8, 8), 4).back()) == 4);
 }
 

@@ -98,15 +98,15 @@ TEST_CASE("options out of range are errors with the caller's place") {
   };
   error({.workers = 0}, "a plan for 0 workers (a plan has at least one)");
   error({.workers = -4}, "a plan for -4 workers");
-  error({.workers = 12, .strategy = "square"},
-        "the number of workers must be a power of two); give 8 or 16 workers");
+  error({.workers = 65538, .strategy = "square"},
+        "a plan for 65538 workers (numbers that are no power of two go up to 65536); give fewer");
   error({.workers = 4, .ranks = -1}, "a plan for -1 ranks");
   error({.workers = 4, .strategy = ""}, "there is no strategy ''");
   error({.workers = 4, .by_hand = {{"Z", {}}}}, "set strategy = \"by_hand\"");
   error({.workers = 4, .layouts = {{"Q", {1, 1}}}}, "a layout is given for 'Q' (there is no such");
   error({.workers = 4, .layouts = {{"Z", {1, 1}}}}, "a layout is given for 'Z' (it is a statement");
   try {
-    static_cast<void>(decompose(graph, {.workers = 3, .strategy = "square"}));
+    static_cast<void>(decompose(graph, {.workers = -3, .strategy = "square"}));
     FAIL("no error");
   } catch (const Error& caught) {
     CHECK(std::string(caught.where().file_name()).find("plan_test.cpp") != std::string::npos);

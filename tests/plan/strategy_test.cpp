@@ -35,6 +35,12 @@ TEST_CASE("square cuts the two largest labels of the output evenly") {
   CHECK(vector_of(matmul(64, 64, 64), "square", 16, "Z") == Vector{4, 1, 4});
   CHECK(vector_of(matmul(64, 64, 64), "square", 8, "Z") == Vector{4, 1, 2});
   CHECK(vector_of(matmul(64, 64, 128), "square", 8, "Z") == Vector{2, 1, 4});
+  CHECK(vector_of(matmul(64, 64, 64), "square", 12, "Z") == Vector{4, 1, 3});
+  CHECK(vector_of(matmul(64, 64, 128), "square", 7, "Z") == Vector{1, 1, 7});
+  CHECK(vector_of(matmul(64, 64, 64), "square", 720, "Z") == Vector{30, 1, 24});
+  CHECK(vector_of(matmul(5, 64, 10), "square", 42, "Z") == Vector{3, 2, 7});
+  // Of 12 parts i could have 4 and k 1, but 6 and 2 are more.
+  CHECK(vector_of(matmul(6, 1, 2), "square", 12, "Z") == Vector{6, 1, 2});
   // What k cannot take goes back to i, and from there to the aggregated j.
   CHECK(vector_of(matmul(64, 64, 2), "square", 16, "Z") == Vector{8, 1, 2});
   CHECK(vector_of(matmul(4, 64, 2), "square", 64, "Z") == Vector{4, 8, 2});
@@ -141,7 +147,7 @@ TEST_CASE("strategies go by name, and every one labels random graphs with what f
     if (graph.labels.empty()) continue;
     graph.labels[0].role = "batch";
     if (graph.labels.size() > 2) graph.labels[1].uncut = true;
-    const int p = 1 << draw(random, 0, 4);
+    const int p = draw(random, 1, 24);
     CAPTURE(round);
     CAPTURE(p);
     for (const Strategy& strategy : strategies) {

@@ -235,7 +235,6 @@ class Refusals(unittest.TestCase):
             ((good, "--workers", "4", "--max-idle", "nan"), "max_idle is a share in percent"),
             ((good, "--workers", "4", "--stratgy", "exact"), "--stratgy"),
             ((good, "--workers", "4", "--strategy", "best"), "there is no strategy 'best'"),
-            ((good, "--workers", "6", "--strategy", "square"), "must be a power of two"),
             ((good, "--workers", "4", "--strategy", "megatron"), "no label of the program has the"),
             (("nowhere.json", "--workers", "4"), "nowhere.json: the file cannot be read"),
             ((PROGRAMS, "--workers", "4"), "programs: the file cannot be read"),

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
-#include <numeric>
 #include <source_location>
 #include <span>
 #include <string_view>
@@ -18,19 +16,29 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
-#include "eindecomp/plan/dynamic_program.hpp"
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp {
 namespace detail {
 
-/// Multiplies d[l] by as large a power of two as the limit and the wish allow, and says how much
-/// of the wish is left over.
+/// Multiplies the parts by as large a divisor of the wish as the limit allows, and says how much of
+/// the wish is left over.
 constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
-  Extent factor = 1;
-  while (factor < wish && parts * factor * 2 <= limit) factor *= 2;
-  parts *= factor;
-  return wish / factor;
+  for (Extent factor : divisors(wish)) {
+    if (factor > limit / parts) continue;
+    parts *= factor;
+    return wish / factor;
+  }
+  return wish;  // not reached: the factor 1 always fits
+}
+
+/// The largest divisor of p that is at most √p.
+[[nodiscard]] constexpr Extent smaller_half(int p) {
+  Extent half = 1;
+  for (Extent d : divisors(p)) {
+    if (d <= p / d) half = std::max(half, d);
+  }
+  return half;
 }
 
 /// The given label positions by extent, the largest first; of equal ones the first.
@@ -65,34 +73,33 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
 
 }  // namespace detail
 
-/// The paper's SQRT: with p = 2^k, ⌈k/2⌉ factors of two cut the largest label of the output and
-/// ⌊k/2⌋ the second; an output of rank 1 takes all. What an extent or an uncut label cannot take
-/// goes to the output's next labels by extent, then to the first two again, and at last to the
-/// aggregated labels, so that as many kernel calls are made as can be.
+/// The paper's SQRT: p is the product of two divisors as near to √p as there are, of p = 2^k
+/// 2^⌈k/2⌉ and 2^⌊k/2⌋; the larger cuts the largest label of the output, the other the second; an
+/// output of rank 1 takes all. What an extent or an uncut label cannot take goes to the output's
+/// next labels by extent, then to the first two again, and at last to the aggregated labels, so
+/// that as many kernel calls are made as can be.
 [[nodiscard]] constexpr Partitions square(const EinGraph& graph, int p) {
+  const Extent smaller = detail::smaller_half(p);
   Partitions partitions(graph.vertices.size());
   for (VertexId v = 0; v < graph.size(); ++v) {
     const Vertex& vertex = graph[v];
     if (vertex.is_input()) continue;
     const std::vector<Extent> limits = part_limits(graph, v);
-    PartitionVector& d = partitions[static_cast<std::size_t>(v)];
-    d.assign(vertex.labels.size(), 1);
+    PartitionVector d(vertex.labels.size(), 1);
     const auto cut = [&](int position, Extent wish) {
       const auto l = static_cast<std::size_t>(position);
       return detail::cut_further(d[l], limits[l], wish);
     };
     const std::vector<int> output = detail::by_extent(vertex, vertex.output);
-    const int k = std::countr_zero(static_cast<unsigned>(p));
-    Extent left = 1;
+    Extent left = p;
     if (output.size() >= 2) {
-      left = cut(output[0], Extent{1} << (k - k / 2));
-      left *= cut(output[1], Extent{1} << (k / 2));
+      left = cut(output[0], p / smaller);
+      left *= cut(output[1], smaller);
       for (std::size_t n = 2; n < output.size(); ++n) left = cut(output[n], left);
-    } else {
-      left = p;
     }
     for (int position : output) left = cut(position, left);
     for (int position : detail::by_extent(vertex, vertex.aggregated)) left = cut(position, left);
+    partitions[static_cast<std::size_t>(v)] = with_most_calls(std::move(d), limits, p);
   }
   return partitions;
 }
@@ -118,6 +125,40 @@ constexpr void require_role(const EinGraph& graph, std::string_view strategy, st
        where);
 }
 
+/// The positions of a statement's labels of a role, those of the output before those that are
+/// aggregated.
+[[nodiscard]] constexpr std::vector<int> labels_of_role(const EinGraph& graph, VertexId v,
+                                                        std::string_view role) {
+  const Vertex& vertex = graph[v];
+  std::vector<int> found;
+  for (const bool aggregated : {false, true}) {
+    for (int l = 0; l < static_cast<int>(vertex.labels.size()); ++l) {
+      const bool is_aggregated = std::ranges::find(vertex.aggregated, l) != vertex.aggregated.end();
+      const LabelId label = vertex.labels[static_cast<std::size_t>(l)];
+      if (is_aggregated != aggregated) continue;
+      if (graph.labels[static_cast<std::size_t>(label)].role == role) found.push_back(l);
+    }
+  }
+  return found;
+}
+
+/// Cuts some labels of a statement, one after another as finely as its limits allow, into as many
+/// parts as there can be, at most `parts` in all. \returns how many of these are left over.
+constexpr Extent cut_labels(std::span<const Extent> limits, const std::vector<int>& positions,
+                            Extent parts, PartitionVector& d) {
+  std::vector<Extent> own_limits(d.size(), 1);
+  PartitionVector own(d.size(), 1);
+  Extent left = parts;
+  for (int position : positions) {
+    const auto l = static_cast<std::size_t>(position);
+    own_limits[l] = limits[l];
+    left = cut_further(own[l], limits[l], left);
+  }
+  own = with_most_calls(std::move(own), own_limits, static_cast<int>(parts));
+  for (std::size_t l = 0; l < d.size(); ++l) d[l] *= own[l];
+  return parts / kernel_calls(own);
+}
+
 /// Cuts every statement along its labels of some roles, those of the output before those that are
 /// aggregated. What the labels of one role cannot take, by extent or because the statement has
 /// none, goes to the next role where `overflow` says so; what is left leaves workers idle. A
@@ -126,25 +167,15 @@ constexpr Partitions cut_by_role(const EinGraph& graph, int p, std::span<const R
                                  bool overflow) {
   Partitions partitions(graph.vertices.size());
   for (VertexId v = 0; v < graph.size(); ++v) {
-    const Vertex& vertex = graph[v];
-    if (vertex.is_input()) continue;
+    if (graph[v].is_input()) continue;
     const std::vector<Extent> limits = part_limits(graph, v);
-    PartitionVector d(vertex.labels.size(), 1);
+    PartitionVector d(limits.size(), 1);
     bool has_role = false;
     Extent left = 1;
     for (const RoleParts& wanted : roles) {
-      left = overflow ? left * wanted.parts : wanted.parts;
-      for (const bool aggregated : {false, true}) {
-        for (std::size_t l = 0; l < d.size(); ++l) {
-          const bool kept =
-              std::ranges::find(vertex.output, static_cast<int>(l)) != vertex.output.end();
-          if (kept == aggregated) continue;
-          const LabelInfo& label = graph.labels[static_cast<std::size_t>(vertex.labels[l])];
-          if (label.role != wanted.role) continue;
-          has_role = true;
-          left = cut_further(d[l], limits[l], left);
-        }
-      }
+      const std::vector<int> labels = labels_of_role(graph, v, wanted.role);
+      has_role = has_role || !labels.empty();
+      left = cut_labels(limits, labels, wanted.parts * (overflow ? left : 1), d);
     }
     if (!has_role) d = cheapest_vector(graph, v, p, partitions);
     partitions[static_cast<std::size_t>(v)] = std::move(d);
@@ -182,18 +213,17 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
 }
 
 /// Hybrid parallelism (SoyBean, section 2.2): data parallelism among groups of workers, model
-/// parallelism within a group. \param groups  a power of two; 0: about √p.
-/// \throws Error if no label has the role "batch", or none "hidden", or groups is no power of two
-///   that divides p.
+/// parallelism within a group. \param groups  divides p; 0: the largest divisor up to √p.
+/// \throws Error if no label has the role "batch", or none "hidden", or groups does not divide p.
 [[nodiscard]] constexpr Partitions hybrid(
     const EinGraph& graph, int p, int groups = 0,
     const std::source_location& where = std::source_location::current()) {
-  if (groups == 0) groups = 1 << (std::countr_zero(static_cast<unsigned>(p)) / 2);
-  if (groups < 1 || p % groups != 0 || !std::has_single_bit(static_cast<unsigned>(groups))) {
+  if (groups == 0) groups = static_cast<int>(detail::smaller_half(p));
+  if (groups < 1 || p % groups != 0) {
     detail::fail("the strategy hybrid with " + detail::to_text(groups) + " groups of " +
                      detail::to_text(p) +
-                     " workers (groups are a power of two and of one size); give a power of two "
-                     "up to the number of workers, or 0",
+                     " workers (groups are of one size); give a number that divides the workers, "
+                     "or 0",
                  where);
   }
   detail::require_role(graph, "hybrid", "batch", where);

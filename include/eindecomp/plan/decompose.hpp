@@ -37,7 +37,7 @@ class BasicProgram;
     const EinGraph& graph, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
   const Strategy& strategy = find_strategy(options.strategy, where);
-  detail::check_options(options, strategy.any_p, where);
+  detail::check_options(options, where);
   const PlaceOptions layouts = detail::place_options(graph, options, where);
   Labeling chosen = strategy.decompose(graph, options, where);
   Partitions partitions = std::move(chosen.partitions);

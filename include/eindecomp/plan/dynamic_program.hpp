@@ -13,186 +13,166 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/edge_costs.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/projection.hpp"
+#include "eindecomp/plan/statement_shapes.hpp"
 
-namespace eindecomp {
+namespace eindecomp::detail {
 
-/// A list of vectors as seen at some of their positions: what a neighbour sees of a statement.
-struct Projection {
-  VectorList distinct;  ///< the different projected vectors, in descending lexicographic order
-  std::vector<int> of;  ///< for each vector, which of `distinct` it projects to
-};
-
-/// Projects every vector of a list on the given positions. O(n log n).
-[[nodiscard]] constexpr Projection project(const VectorList& vectors,
-                                           std::span<const int> positions) {
-  VectorList all(positions.size());
-  std::vector<Extent> selected;
-  for (std::size_t i = 0; i < vectors.size(); ++i) {
-    detail::select(vectors[i], positions, selected);
-    all.push_back(selected);
-  }
-  std::vector<int> order(all.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, [&all](int a, int b) {
-    return std::ranges::lexicographical_compare(all[static_cast<std::size_t>(b)],
-                                                all[static_cast<std::size_t>(a)]);
-  });
-  Projection projection{VectorList(positions.size()), std::vector<int>(all.size())};
-  for (int i : order) {
-    const auto vector = all[static_cast<std::size_t>(i)];
-    VectorList& distinct = projection.distinct;
-    if (distinct.empty() || !std::ranges::equal(distinct[distinct.size() - 1], vector)) {
-      distinct.push_back(vector);
-    }
-    projection.of[static_cast<std::size_t>(i)] = static_cast<int>(distinct.size()) - 1;
-  }
-  return projection;
-}
-
-/// The partition vectors a statement may have, and what each costs by itself.
-struct Candidates {
-  VectorList vectors;
-  std::vector<Extent> cost;  ///< join + aggregation of each vector
-};
-
-/// The partition vectors of statement v for p workers. \throws Error if they are too many.
-[[nodiscard]] constexpr Candidates candidates(const EinGraph& graph, VertexId v, int p) {
-  Candidates found{partition_vectors(graph, v, p), {}};
-  found.cost.reserve(found.vectors.size());
-  for (std::size_t i = 0; i < found.vectors.size(); ++i) {
-    found.cost.push_back(detail::add_words(join_cost(graph[v], found.vectors[i]),
-                                           aggregate_cost(graph[v], found.vectors[i])));
-  }
-  return found;
-}
-
-namespace detail {
-
-/// All slots of one statement that one producer fills, as one wide operand.
-struct Reading {
-  VertexId producer = -1;
-  std::vector<int> positions;  ///< the slots' label positions, one slot after another
-};
-
-/// Words to bring a tensor to every slot of a reading; `consumed` holds the slots' partitions one
-/// after another.
-[[nodiscard]] constexpr Extent reading_cost(const Vertex& producer,
-                                            std::span<const Extent> produced,
-                                            std::span<const Extent> consumed) {
-  Extent words = 0;
-  if (producer.bound.empty()) return words;
-  for (std::size_t at = 0; at < consumed.size(); at += produced.size()) {
-    words = add_words(
-        words, repartition_cost(producer.bound, produced, consumed.subspan(at, produced.size())));
-  }
-  return words;
-}
-
-/// A statement's operands, those of one producer together. Inputs of the graph are left out.
-[[nodiscard]] constexpr std::vector<Reading> readings(const EinGraph& graph, VertexId v) {
-  std::vector<Reading> found;
-  for (const Operand& operand : graph[v].operands) {
-    if (graph[operand.vertex].is_input()) continue;
-    auto reading = std::ranges::find(found, operand.vertex, &Reading::producer);
-    if (reading == found.end()) reading = found.insert(found.end(), Reading{operand.vertex, {}});
-    reading->positions.insert(reading->positions.end(), operand.labels.begin(),
-                              operand.labels.end());
-  }
-  return found;
-}
-
-/// M[v, ·] and how to get back from it.
+/// M[v, ·] less its least entry, and how to get back from it.
 struct Table {
-  VectorList vectors;        ///< candidates for d
-  VectorList outputs;        ///< the different d_Z
-  std::vector<Extent> best;  ///< M[v, d_Z] per output
-  std::vector<int> choice;   ///< the vector that attains it
-  struct Source {
-    VertexId producer = -1;
-    std::vector<int> seen;    ///< per vector: which partition of the operand it asks for
-    std::vector<int> output;  ///< per partition asked for: the producer's best output
-  };
-  std::vector<Source> sources;
+  int shape = -1;            ///< of the statement
+  std::vector<Extent> best;  ///< per vector of the output: M[v, d_Z] − min M[v, ·]
+  std::vector<int> choice;   ///< per vector of the output: the state that attains it
+  std::vector<int> order;    ///< the vectors of the output, the best first
+  int content = -1;          ///< equal for tables of equal entries
+  /// Per reading: for each partition asked for, the producer's best output. Empty if the producer
+  /// does not count.
+  std::vector<std::vector<int>> outputs;
 };
 
-/// For each partition of the operand that a consumer may ask for, the least a producer needs to
-/// deliver it: min over the producer's outputs of M[producer, d_Z] + repartition.
-constexpr std::vector<Extent> delivery(const Vertex& producer, const Table& table,
-                                       const VectorList& asked, std::vector<int>& output) {
-  std::vector<Extent> least(asked.size(), unaffordable);
-  output.assign(asked.size(), 0);
-  for (std::size_t a = 0; a < asked.size(); ++a) {
-    for (std::size_t z = 0; z < table.outputs.size(); ++z) {
-      if (table.best[z] >= least[a]) continue;  // already beaten without the repartition
-      const Extent words =
-          add_words(table.best[z], reading_cost(producer, table.outputs[z], asked[a]));
-      if (words < least[a]) {
-        least[a] = words;
-        output[a] = static_cast<int>(z);
+/// The dynamic program for p workers on parts of a graph. What equal statements have in common is
+/// computed once, and the tables of equal paths too: the second layer of a network, or the third,
+/// costs as much as looking them up. (Less their least entry, tables repeat after a few layers.)
+class DynamicProgram {
+ public:
+  constexpr DynamicProgram(const EinGraph& graph, int p)
+      : m_graph(&graph), m_shapes(graph, p), m_edges(p) {}
+  DynamicProgram(const DynamicProgram&) = delete;
+  DynamicProgram& operator=(const DynamicProgram&) = delete;
+  constexpr ~DynamicProgram() = default;  // said, nvcc believes that the type is literal
+
+  /// Labels the given statements, in graph order, with the vectors of least total cost, counting
+  /// only the repartitions from a statement u to reader[u] (-1: none counts). Exact where a
+  /// statement's readers other than that one do not matter. Ties go to the vector listed first.
+  constexpr void minimise(std::span<const VertexId> statements, std::span<const VertexId> reader,
+                          Partitions& partitions) {
+    std::vector<int> table(m_graph->vertices.size(), -1);
+    for (VertexId v : statements) {
+      table[static_cast<std::size_t>(v)] = table_of(v, reader, table);
+    }
+    std::vector<int> wanted(table.size(), -1);  // the output that the reader settled on
+    for (std::size_t n = statements.size(); n-- > 0;) {
+      const auto v = static_cast<std::size_t>(statements[n]);
+      const Table& found = (*this)[table[v]];
+      if (wanted[v] < 0) wanted[v] = found.order.front();
+      const auto state =
+          static_cast<std::size_t>(found.choice[static_cast<std::size_t>(wanted[v])]);
+      const StatementShape& shape = m_shapes[found.shape];
+      partitions[v] = shape.vector[state];
+      const std::vector<Reading> sources = readings(*m_graph, statements[n]);
+      for (std::size_t r = 0; r < sources.size(); ++r) {
+        if (found.outputs[r].empty()) continue;
+        const auto asked = static_cast<std::size_t>(shape.faces[r + 1].seen[state]);
+        wanted[static_cast<std::size_t>(sources[r].producer)] = found.outputs[r][asked];
       }
     }
   }
-  return least;
-}
 
-/// Builds the table of one statement from those of the producers that count.
-[[nodiscard]] constexpr Table make_table(const EinGraph& graph, VertexId v, int p,
-                                         std::span<const VertexId> reader,
-                                         std::span<const Table> tables) {
-  Candidates own = candidates(graph, v, p);
-  Projection output = project(own.vectors, graph[v].output);
-  Table table;
-  for (const Reading& reading : readings(graph, v)) {
-    const auto u = static_cast<std::size_t>(reading.producer);
-    if (reader[u] != v) continue;
-    Projection seen = project(own.vectors, reading.positions);
-    Table::Source source{reading.producer, std::move(seen.of), {}};
-    const std::vector<Extent> least =
-        delivery(graph[reading.producer], tables[u], seen.distinct, source.output);
-    for (std::size_t i = 0; i < own.cost.size(); ++i) {
-      own.cost[i] = add_words(own.cost[i], least[static_cast<std::size_t>(source.seen[i])]);
+  /// The number of a statement's table. \param table  those of the producers that count.
+  constexpr int table_of(VertexId v, std::span<const VertexId> reader, std::span<const int> table) {
+    const std::vector<Reading> sources = readings(*m_graph, v);
+    std::vector<Extent> key{m_shapes.number_of(v)};
+    for (const Reading& source : sources) {
+      const auto u = static_cast<std::size_t>(source.producer);
+      key.push_back(reader[u] == v ? (*this)[table[u]].content : -1);
     }
-    table.sources.push_back(std::move(source));
+    const Numbering::Number number = m_table_numbers(key);
+    if (number.fresh) m_tables.push_back(make(v, sources, reader, table));
+    return number.value;
   }
-  table.best.assign(output.distinct.size(), unaffordable);
-  table.choice.assign(output.distinct.size(), -1);
-  for (std::size_t i = 0; i < own.cost.size(); ++i) {
-    const auto z = static_cast<std::size_t>(output.of[i]);
-    if (table.choice[z] < 0 || own.cost[i] < table.best[z]) {
-      table.best[z] = own.cost[i];
-      table.choice[z] = static_cast<int>(i);
-    }
-  }
-  table.vectors = std::move(own.vectors);
-  table.outputs = std::move(output.distinct);
-  return table;
-}
 
-/// Labels the given statements, in graph order, with the vectors of least total cost, counting
-/// only the repartitions from a statement u to reader[u] (-1: none counts). Exact where a
-/// statement's readers other than that one do not matter. Ties go to the earliest candidate.
-constexpr void minimise(const EinGraph& graph, std::span<const VertexId> statements, int p,
-                        std::span<const VertexId> reader, Partitions& partitions) {
-  std::vector<Table> tables(graph.vertices.size());
-  for (VertexId v : statements) {
-    tables[static_cast<std::size_t>(v)] = make_table(graph, v, p, reader, tables);
+  [[nodiscard]] constexpr const Table& operator[](int number) const {
+    return m_tables[static_cast<std::size_t>(number)];
   }
-  std::vector<int> wanted(graph.vertices.size(), -1);  // the output that the reader settled on
-  for (std::size_t n = statements.size(); n-- > 0;) {
-    const auto v = static_cast<std::size_t>(statements[n]);
-    const Table& table = tables[v];
-    if (wanted[v] < 0) {
-      wanted[v] = static_cast<int>(std::ranges::min_element(table.best) - table.best.begin());
-    }
-    const auto i = static_cast<std::size_t>(table.choice[static_cast<std::size_t>(wanted[v])]);
-    partitions[v].assign(table.vectors[i].begin(), table.vectors[i].end());
-    for (const Table::Source& source : table.sources) {
-      wanted[static_cast<std::size_t>(source.producer)] =
-          source.output[static_cast<std::size_t>(source.seen[i])];
-    }
-  }
-}
+  [[nodiscard]] constexpr const Shapes& shapes() const { return m_shapes; }
 
-}  // namespace detail
-}  // namespace eindecomp
+ private:
+  [[nodiscard]] constexpr Table make(VertexId v, const std::vector<Reading>& sources,
+                                     std::span<const VertexId> reader, std::span<const int> table) {
+    const StatementShape& shape = m_shapes.of(v);
+    Table made;
+    made.shape = m_shapes.number_of(v);
+    std::vector<Extent> cost = shape.cost;
+    for (std::size_t r = 0; r < sources.size(); ++r) {
+      made.outputs.emplace_back();
+      const VertexId producer = sources[r].producer;
+      const auto u = static_cast<std::size_t>(producer);
+      if (reader[u] != v) continue;
+      const Face& asked = shape.faces[r + 1];
+      const int edge = m_edges.number_of(m_shapes, (*m_graph)[producer].bound,
+                                         m_shapes.of(producer).faces[0].list, asked.list);
+      made.outputs.back().resize(asked.size);
+      const std::vector<Extent> least =
+          delivery((*this)[table[u]], m_edges[edge], made.outputs.back());
+      for (std::size_t s = 0; s < cost.size(); ++s) {
+        cost[s] = add_words(cost[s], least[static_cast<std::size_t>(asked.seen[s])]);
+      }
+    }
+    choose(shape.faces[0], cost, made);
+    return made;
+  }
+
+  /// For each partition of the operand that a consumer may ask for, the least a producer needs to
+  /// deliver it: min over the producer's outputs of M[producer, d_Z] + repartition, and which
+  /// output that is. A repartition costs something, so that outputs dearer than what is known by
+  /// then need not be looked at.
+  [[nodiscard]] static constexpr std::vector<Extent> delivery(const Table& producer,
+                                                              const EdgeCosts& edge,
+                                                              std::vector<int>& outputs) {
+    std::vector<Extent> least(outputs.size());
+    int at = producer.order.front();  // what serves one partition serves the next one well
+    const auto words = [&](int output, std::size_t asked) {
+      const auto z = static_cast<std::size_t>(output);
+      return add_words(producer.best[z], edge.cost(z, asked));
+    };
+    for (std::size_t asked = 0; asked < least.size(); ++asked) {
+      least[asked] = words(at, asked);
+      for (int z : producer.order) {
+        if (producer.best[static_cast<std::size_t>(z)] > least[asked]) break;
+        const Extent sum = words(z, asked);
+        if (sum > least[asked] || (sum == least[asked] && z >= at)) continue;
+        least[asked] = sum;
+        at = z;
+      }
+      outputs[asked] = at;
+    }
+    return least;
+  }
+
+  /// Minimises over the states that show one output.
+  constexpr void choose(const Face& output, std::span<const Extent> cost, Table& made) {
+    made.best.assign(output.size, unaffordable);
+    made.choice.assign(output.size, -1);
+    for (std::size_t s = 0; s < cost.size(); ++s) {
+      const auto z = static_cast<std::size_t>(output.seen[s]);
+      if (made.choice[z] >= 0 && cost[s] >= made.best[z]) continue;
+      made.best[z] = cost[s];
+      made.choice[z] = static_cast<int>(s);
+    }
+    made.order.resize(output.size);
+    std::iota(made.order.begin(), made.order.end(), 0);
+    std::ranges::sort(made.order, [&](int a, int b) {
+      const Extent x = made.best[static_cast<std::size_t>(a)];
+      const Extent y = made.best[static_cast<std::size_t>(b)];
+      return x < y || (x == y && a < b);
+    });
+    const Extent least = made.best[static_cast<std::size_t>(made.order.front())];
+    for (Extent& entry : made.best) {
+      if (entry != unaffordable) entry -= least;
+    }
+    std::vector<Extent> key = made.best;
+    key.push_back(output.list);
+    made.content = m_contents(key).value;
+  }
+
+  const EinGraph* m_graph;
+  Shapes m_shapes;
+  SharedEdges m_edges;
+  Numbering m_table_numbers;
+  std::vector<Table> m_tables;
+  Numbering m_contents;
+};
+
+}  // namespace eindecomp::detail

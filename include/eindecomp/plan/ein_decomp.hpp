@@ -47,7 +47,7 @@ namespace detail {
     if (!graph[v].is_input()) statements.push_back(v);
   }
   Partitions partitions(graph.vertices.size());
-  detail::minimise(graph, statements, p, detail::only_readers(graph), partitions);
+  detail::DynamicProgram(graph, p).minimise(statements, detail::only_readers(graph), partitions);
   return partitions;
 }
 
@@ -83,6 +83,7 @@ namespace detail {
 /// labelled by the dynamic program, ignoring the operands off the path and their repartition; and
 /// again, until all are labelled (paper, section 8.4).
 [[nodiscard]] constexpr Partitions linearize(const EinGraph& graph, int p) {
+  detail::DynamicProgram program(graph, p);
   Partitions partitions(graph.vertices.size());
   std::vector<bool> labelled(graph.vertices.size(), false);
   while (true) {
@@ -93,7 +94,7 @@ namespace detail {
       labelled[static_cast<std::size_t>(path[n])] = true;
       if (n > 0) reader[static_cast<std::size_t>(path[n - 1])] = path[n];
     }
-    detail::minimise(graph, path, p, reader, partitions);
+    program.minimise(path, reader, partitions);
   }
 }
 

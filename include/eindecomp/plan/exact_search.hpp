@@ -13,12 +13,12 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
-#include "eindecomp/plan/dynamic_program.hpp"
-#include "eindecomp/plan/exact_edges.hpp"
+#include "eindecomp/plan/edge_costs.hpp"
 #include "eindecomp/plan/exact_eliminate.hpp"
-#include "eindecomp/plan/exact_shapes.hpp"
 #include "eindecomp/plan/exact_tables.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/projection.hpp"
+#include "eindecomp/plan/statement_shapes.hpp"
 
 namespace eindecomp {
 
@@ -54,13 +54,14 @@ class ExactSearch {
   constexpr ExactSearch(const EinGraph& graph, int p, const ExactOptions& options)
       : m_options(options),
         m_shapes(graph, p),
+        m_edges(p),
         m_touching(graph.vertices.size()),
         m_stamp(graph.vertices.size(), 0),
         m_state(graph.vertices.size(), -1) {
     for (VertexId v = 0; v < graph.size(); ++v) {
       if (!graph[v].is_input()) m_statements.push_back(v);
     }
-    add_edges(graph, p);
+    add_edges(graph);
     m_edge_factors = m_touching;
     for (VertexId v : m_statements) push(v);
     while (!m_heap.empty()) {
@@ -129,22 +130,13 @@ class ExactSearch {
     std::vector<int> factors;
   };
 
-  constexpr void add_edges(const EinGraph& graph, int p) {
+  constexpr void add_edges(const EinGraph& graph) {
     struct Found {
       int table;
       Axis producer;
       Axis consumer;
     };
-    struct Class {
-      VertexId producer;
-      int produced;
-      int consumed;
-    };
-    Meetings meetings(p);
-    Numbering numbers;
     std::vector<Found> found;
-    std::vector<Class> classes;
-    std::vector<Extent> key;
     for (VertexId v : m_statements) {
       int face = 0;
       for (const Reading& reading : readings(graph, v)) {
@@ -153,24 +145,16 @@ class ExactSearch {
         if (producer.bound.empty()) continue;  // a scalar has one partition
         const int produced = m_shapes.of(reading.producer).faces[0].list;
         const int consumed = m_shapes.of(v).faces[static_cast<std::size_t>(face)].list;
-        key.assign(producer.bound.begin(), producer.bound.end());
-        key.push_back(produced);
-        key.push_back(consumed);
-        const Numbering::Number number = numbers(key);
-        if (number.fresh) classes.push_back({reading.producer, produced, consumed});
-        found.push_back(
-            {number.value, {reading.producer, 0}, {v, m_shapes.of(v).first_like(face)}});
+        const int edge = m_edges.number_of(m_shapes, producer.bound, produced, consumed);
+        found.push_back({edge, {reading.producer, 0}, {v, m_shapes.of(v).first_like(face)}});
       }
     }
-    m_edges.reserve(classes.size());  // the tables point at them
-    for (const Class& c : classes) {
-      m_edges.emplace_back(meetings, graph[c.producer].bound, m_shapes.list(c.produced),
-                           m_shapes.list(c.consumed));
-      const EdgeCosts& edge = m_edges.back();
+    for (int e = 0; e < m_edges.size(); ++e) {
+      const EdgeCosts& edge = m_edges[e];
       m_tables.push_back({{edge.produced(), edge.consumed()}, {}, &edge});
     }
     for (const Found& f : found) {
-      const EdgeCosts& edge = m_edges[static_cast<std::size_t>(f.table)];
+      const EdgeCosts& edge = m_edges[f.table];
       m_edge_entries += static_cast<double>(edge.produced()) * static_cast<double>(edge.consumed());
       add_factor(f.table, {f.producer, f.consumer});
     }
@@ -367,8 +351,8 @@ class ExactSearch {
 
   ExactOptions m_options;
   Shapes m_shapes;
+  SharedEdges m_edges;  // all made before the tables that point at them
   std::vector<VertexId> m_statements;
-  std::vector<EdgeCosts> m_edges;
   std::vector<CostTable> m_tables;
   std::vector<CostFactor> m_factors;
   std::vector<std::vector<int>> m_touching;      // per vertex: the factors not yet replaced

@@ -13,8 +13,8 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/plan/cost.hpp"
-#include "eindecomp/plan/exact_edges.hpp"
-#include "eindecomp/plan/exact_shapes.hpp"
+#include "eindecomp/plan/edge_costs.hpp"
+#include "eindecomp/plan/statement_shapes.hpp"
 
 namespace eindecomp::detail {
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The strategy `k_cut`: SoyBean's tilings, one cut into halves after another.
+/// The strategy `k_cut`: SoyBean's tilings, one cut after another.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -40,22 +39,24 @@ struct KCutResult {
   std::vector<Cut> cuts;
   bool optimal = true;  ///< every cut moves the fewest words that a cut of its tiles can
 
-  /// c_k: the words of all cuts, Σ 2^{k−i} δ_i with δ_k the first; a cut is made in every group
-  /// that those before it have left.
+  /// c_k: the words of all cuts; a cut is made in every group that those before it have left. Of
+  /// cuts into halves Σ 2^{k−i} δ_i with δ_k the first.
   [[nodiscard]] constexpr Extent words() const {
     Extent sum = 0;
     for (std::size_t n = cuts.size(); n-- > 0;) {
-      sum = detail::add_words(cuts[n].words, detail::multiply_words(2, sum));
+      sum = detail::add_words(cuts[n].words, detail::multiply_words(cuts[n].parts, sum));
     }
     return sum;
   }
 };
 
-/// The cut of a program's tiles into two halves that converts the fewest words (SoyBean, section
-/// 4.2), found by eliminating tensor after tensor.
+/// The cut of a program's tiles among some groups, SoyBean's two halves or more, that converts the
+/// fewest words (SoyBean, section 4.2), found by eliminating tensor after tensor.
 [[nodiscard]] constexpr Cut one_cut(const EinGraph& graph, const Tiles& tiles,
-                                    const KCutOptions& options = {}) {
-  return detail::OneCutSearch(graph, tiles, options.in_place, options.max_states).cuts(1).front();
+                                    const KCutOptions& options = {}, int parts = 2) {
+  return detail::OneCutSearch(graph, tiles, parts, options.in_place, options.max_states)
+      .cuts(1)
+      .front();
 }
 
 namespace detail {
@@ -66,17 +67,19 @@ class KCutSearch {
   constexpr KCutSearch(const EinGraph& graph, const KCutOptions& options)
       : m_graph(graph), m_options(options) {}
 
+  /// \param parts    the groups that each cut makes of one.
   /// \param allowed  how many one-cuts may be solved; at least one per cut are.
-  [[nodiscard]] constexpr KCutResult run(const Tiles& tiles, int cuts, std::size_t allowed) const {
+  [[nodiscard]] constexpr KCutResult run(const Tiles& tiles, std::span<const int> parts,
+                                         std::size_t allowed) const {
     KCutResult best;
-    if (cuts == 0) return best;
-    OneCutSearch search(m_graph, tiles, m_options.in_place, m_options.max_states);
-    const auto rest = static_cast<std::size_t>(cuts - 1);
+    if (parts.empty()) return best;
+    OneCutSearch search(m_graph, tiles, parts.front(), m_options.in_place, m_options.max_states);
+    const std::span<const int> rest = parts.subspan(1);
     const std::size_t left = allowed > 0 ? allowed - 1 : 0;
-    const std::size_t tries = rest == 0 ? 1 : std::max<std::size_t>(1, left / rest);
+    const std::size_t tries = rest.empty() ? 1 : std::max<std::size_t>(1, left / rest.size());
     const std::vector<Cut> found = search.cuts(tries);
     for (const Cut& cut : found) {
-      KCutResult later = run(cut_tiles(tiles, cut), cuts - 1, left / found.size());
+      KCutResult later = run(cut_tiles(tiles, cut), rest, left / found.size());
       later.cuts.insert(later.cuts.begin(), cut);
       later.optimal = later.optimal && cut.words == search.lower_bound();
       if (best.cuts.empty() || later.words() < best.words()) best = std::move(later);
@@ -93,9 +96,26 @@ class KCutSearch {
 
 }  // namespace detail
 
-/// Cuts a program k times in half, each time at the least cost of that cut, for 2^k workers
-/// (SoyBean, section 4.3). Extents that are odd are not cut, nor labels marked uncut.
-/// \throws Error if k is negative.
+/// Cuts a program among groups of workers, these among smaller groups, and so on, each time at the
+/// least cost of that cut (SoyBean, section 4.3). A cut only divides extents that fall into parts
+/// of one size, and no labels marked uncut. \param parts  the groups that each cut makes of one,
+/// the first cut first. \throws Error if a cut makes less than two.
+[[nodiscard]] constexpr KCutResult k_cuts(
+    const EinGraph& graph, std::span<const int> parts, const KCutOptions& options = {},
+    const std::source_location& where = std::source_location::current()) {
+  for (int groups : parts) {
+    if (groups >= 2) continue;
+    detail::fail("a program is to be cut among " + detail::to_text(groups) +
+                     " groups (a cut makes several); give two or more",
+                 where);
+  }
+  std::size_t statements = 1;
+  for (const Vertex& v : graph.vertices) statements += v.is_input() ? 0U : 1U;
+  return detail::KCutSearch(graph, options)
+      .run(whole_tiles(graph), parts, std::max<std::size_t>(1, options.budget / statements));
+}
+
+/// SoyBean's k cuts in half, for 2^k workers. \throws Error if k is negative.
 [[nodiscard]] constexpr KCutResult k_cuts(
     const EinGraph& graph, int k, const KCutOptions& options = {},
     const std::source_location& where = std::source_location::current()) {
@@ -104,18 +124,54 @@ class KCutSearch {
                      " times (2^k workers are at least one); give k >= 0",
                  where);
   }
-  std::size_t statements = 1;
-  for (const Vertex& v : graph.vertices) statements += v.is_input() ? 0U : 1U;
-  return detail::KCutSearch(graph, options)
-      .run(whole_tiles(graph), k, std::max<std::size_t>(1, options.budget / statements));
+  return k_cuts(graph, std::vector<int>(static_cast<std::size_t>(k), 2), options, where);
 }
 
-/// Which cuts divide each label of each statement, outermost first; axes of the mesh of 2^k
+namespace detail {
+
+/// The mesh of some cuts: cut n is axis n.
+[[nodiscard]] constexpr Mesh mesh_of(std::span<const Cut> cuts) {
+  Mesh mesh;
+  for (const Cut& cut : cuts) mesh.axes.push_back(cut.parts);
+  return mesh;
+}
+
+/// Shares a statement's axes out anew so that every label has the parts given; axes stay where they
+/// are as far as that allows. \param parts  a product of mesh axes.
+[[nodiscard]] constexpr AxisLists share_out(const Mesh& mesh, const AxisLists& before,
+                                            PartitionVector parts) {
+  AxisLists lists(parts.size());
+  std::vector<int> moved;
+  const auto take = [&](std::size_t label, int axis) {
+    const int factor = mesh.axes[static_cast<std::size_t>(axis)];
+    if (parts[label] % factor != 0) return false;
+    parts[label] /= factor;
+    lists[label].push_back(axis);
+    return true;
+  };
+  for (int axis = 0; axis < static_cast<int>(mesh.axes.size()); ++axis) {
+    bool stays = false;
+    for (std::size_t l = 0; l < lists.size() && !stays; ++l) {
+      stays = std::ranges::find(before[l], axis) != before[l].end() && take(l, axis);
+    }
+    if (!stays) moved.push_back(axis);
+  }
+  for (int axis : moved) {
+    for (std::size_t l = 0; l < lists.size() && !take(l, axis);) ++l;
+  }
+  for (std::vector<int>& list : lists) std::ranges::sort(list);
+  return lists;
+}
+
+}  // namespace detail
+
+/// Which cuts divide each label of each statement, outermost first; axes of the mesh of the cuts'
 /// workers. Where a cut left a statement whole though its extents let it have more parts of uneven
 /// size, the label that costs least under the paper's model takes it: no strategy leaves workers
 /// without work that can have some.
 [[nodiscard]] constexpr std::vector<AxisLists> axes_of_cuts(const EinGraph& graph,
                                                             std::span<const Cut> cuts) {
+  const Mesh mesh = detail::mesh_of(cuts);
   std::vector<AxisLists> calls(graph.vertices.size());
   Partitions partitions(graph.vertices.size());
   for (VertexId v = 0; v < graph.size(); ++v) {
@@ -124,42 +180,46 @@ class KCutSearch {
     PartitionVector& d = partitions[at];
     d.assign(graph[v].labels.size(), 1);
     calls[at].resize(d.size());
-    std::vector<int> idle;
-    const auto divide = [&](std::size_t label, int axis) {
-      d[label] *= 2;
-      calls[at][label].push_back(axis);
+    std::vector<std::size_t> idle;
+    const auto divide = [&](std::size_t label, std::size_t cut) {
+      d[label] *= cuts[cut].parts;
+      calls[at][label].push_back(static_cast<int>(cut));
     };
     for (std::size_t n = 0; n < cuts.size(); ++n) {
       const int label = cuts[n].labels[at];
       if (label == undivided) {
-        idle.push_back(static_cast<int>(n));
+        idle.push_back(n);
       } else {
-        divide(static_cast<std::size_t>(label), static_cast<int>(n));
+        divide(static_cast<std::size_t>(label), n);
       }
     }
     const std::vector<Extent> limits = part_limits(graph, v);
-    for (int axis : idle) {
+    for (std::size_t cut : idle) {
+      const int parts = cuts[cut].parts;
       std::size_t best = d.size();
       Extent least = unaffordable;
       for (std::size_t l = 0; l < d.size(); ++l) {
-        if (2 * d[l] > limits[l]) continue;
-        d[l] *= 2;
+        if (parts * d[l] > limits[l]) continue;
+        d[l] *= parts;
         const Extent cost = statement_cost(graph, v, partitions).total();
-        d[l] /= 2;
+        d[l] /= parts;
         if (best < d.size() && cost >= least) continue;
         best = l;
         least = cost;
       }
-      if (best == d.size()) break;
-      divide(best, axis);
+      if (best < d.size()) divide(best, cut);
     }
+    PartitionVector most = with_most_calls(d, limits, mesh.workers());
+    if (most == d) continue;
+    calls[at] = detail::share_out(mesh, calls[at], most);
+    d = std::move(most);
   }
   return calls;
 }
 
 /// The partition vectors that some cuts come to, whatever their order (SoyBean's flattening).
 [[nodiscard]] constexpr Partitions flatten(const EinGraph& graph, std::span<const Cut> cuts) {
-  const Mesh mesh{std::vector<int>(cuts.size(), 2)};
+  const Mesh mesh = detail::mesh_of(cuts);
   Partitions partitions;
   for (const AxisLists& lists : axes_of_cuts(graph, cuts)) {
     partitions.push_back(parts_of(mesh, lists));
@@ -174,7 +234,7 @@ class KCutSearch {
 [[nodiscard]] constexpr Placement place_cuts(
     const EinGraph& graph, std::span<const Cut> cuts, const PlaceOptions& options = {},
     const std::source_location& where = std::source_location::current()) {
-  const Mesh mesh{std::vector<int>(cuts.size(), 2)};
+  const Mesh mesh = detail::mesh_of(cuts);
   Placement placement = place(graph, flatten(graph, cuts), mesh, options, where);
   placement.calls = axes_of_cuts(graph, cuts);
   std::vector<bool> decided(graph.vertices.size(), false);
@@ -197,17 +257,12 @@ class KCutSearch {
   return placement;
 }
 
-/// The strategy `k_cut` for p = 2^k workers. \throws Error unless p is a power of two.
+/// The strategy `k_cut` for p workers: one cut per prime factor of p, the axes of make_mesh(p).
+/// \throws Error if p is not positive.
 [[nodiscard]] constexpr Partitions k_cut(
     const EinGraph& graph, int p, const KCutOptions& options = {},
     const std::source_location& where = std::source_location::current()) {
-  if (p < 1 || !std::has_single_bit(static_cast<unsigned>(p))) {
-    detail::fail("k_cut for " + detail::to_text(p) +
-                     " workers (every cut doubles their number); give a power of two",
-                 where);
-  }
-  const int k = std::countr_zero(static_cast<unsigned>(p));
-  return flatten(graph, k_cuts(graph, k, options, where).cuts);
+  return flatten(graph, k_cuts(graph, make_mesh(p, where).axes, options, where).cuts);
 }
 
 /// What one step of training a network of fully connected layers moves by SoyBean's closed form

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// SoyBean's tilings: one cut of a program into two halves, and what it costs.
+/// SoyBean's tilings: one cut of a program into two halves, or into any number of groups, and what
+/// it costs.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +15,18 @@
 
 namespace eindecomp {
 
-/// A tensor that every half holds whole, SoyBean's r.
+/// A tensor that every group holds whole, SoyBean's r.
 inline constexpr int replicated = -1;
-/// A statement that no cut divides: every label of it is odd or must not be cut.
+/// A statement that a cut does not divide: no label of it may be cut and has parts of one size.
 inline constexpr int undivided = -1;
 
-/// One cut of a program into two halves.
+/// One cut of a program among groups of workers, SoyBean's among two.
 struct Cut {
-  std::vector<int> tilings;  ///< per tensor: the dimension cut in half, or `replicated`
-  /// Per statement: the position in L of the label cut in half, or `undivided`, as of inputs.
+  int parts = 2;             ///< the groups
+  std::vector<int> tilings;  ///< per tensor: the dimension that is cut, or `replicated`
+  /// Per statement: the position in L of the label that is cut, or `undivided`, as of inputs.
   std::vector<int> labels;
-  Extent words = 0;  ///< δ: words converted, over both halves
+  Extent words = 0;  ///< δ: words converted, over all groups
 };
 
 /// What a worker is left with after some cuts: the extents of its tiles and of its kernel calls.
@@ -44,13 +46,15 @@ struct Tiles {
   return tiles;
 }
 
-/// The tiles after one more cut, which only divides even extents.
+/// The tiles after one more cut, which only divides extents into parts of one size.
 [[nodiscard]] constexpr Tiles cut_tiles(Tiles tiles, const Cut& cut) {
   for (std::size_t v = 0; v < tiles.tensors.size(); ++v) {
     if (cut.tilings[v] != replicated) {
-      tiles.tensors[v][static_cast<std::size_t>(cut.tilings[v])] /= 2;
+      tiles.tensors[v][static_cast<std::size_t>(cut.tilings[v])] /= cut.parts;
     }
-    if (cut.labels[v] != undivided) tiles.calls[v][static_cast<std::size_t>(cut.labels[v])] /= 2;
+    if (cut.labels[v] != undivided) {
+      tiles.calls[v][static_cast<std::size_t>(cut.labels[v])] /= cut.parts;
+    }
   }
   return tiles;
 }
@@ -63,16 +67,24 @@ struct InPlace {
 
 namespace detail {
 
-/// Words, over both halves, to bring a tensor of n words from one tiling to another.
-[[nodiscard]] constexpr Extent conversion(Extent n, int from, int to) {
+/// Words, over all groups, to bring a tensor of n words from one tiling to another. A group has one
+/// part of it and needs all others, or its part along another dimension, of which it has one part.
+[[nodiscard]] constexpr Extent conversion(Extent n, int from, int to, int parts) {
   if (from == to || from == replicated) return 0;
-  return to == replicated ? n : n / 2;
+  return to == replicated ? multiply_words(n, parts - 1) : n - n / parts;
+}
+
+/// Words, over all groups, to add up what each of them has computed of a tensor of n words, for one
+/// tiling.
+[[nodiscard]] constexpr Extent reduction(Extent n, int to, int parts) {
+  return multiply_words(n, to == replicated ? 2 * (parts - 1) : parts - 1);
 }
 
 /// What a program allows one cut to do, and what that costs.
 class CutRules {
  public:
-  constexpr CutRules(const EinGraph& graph, const Tiles& tiles) : m_graph(&graph), m_tiles(&tiles) {
+  constexpr CutRules(const EinGraph& graph, const Tiles& tiles, int parts)
+      : m_graph(&graph), m_tiles(&tiles), m_parts(parts) {
     // A dimension that any statement gives an uncut label is not tiled.
     for (const Vertex& v : graph.vertices) {
       m_tiled.emplace_back(v.bound.size(), true);
@@ -86,24 +98,27 @@ class CutRules {
     }
   }
 
-  /// The tilings of a tensor: every dimension of even extent that may be cut, and `replicated`.
+  /// The tilings of a tensor: every dimension that may be cut into parts of one size, and
+  /// `replicated`.
   [[nodiscard]] constexpr std::vector<int> tilings(VertexId v) const {
     const auto at = static_cast<std::size_t>(v);
     std::vector<int> found;
     for (std::size_t k = 0; k < m_tiled[at].size(); ++k) {
-      if (m_tiled[at][k] && m_tiles->tensors[at][k] % 2 == 0) found.push_back(static_cast<int>(k));
+      if (m_tiled[at][k] && m_tiles->tensors[at][k] % m_parts == 0) {
+        found.push_back(static_cast<int>(k));
+      }
     }
     found.push_back(replicated);
     return found;
   }
 
-  /// The positions of the labels that may be cut in half: a statement's aligned forms.
+  /// The positions of the labels that may be cut: a statement's aligned forms.
   [[nodiscard]] constexpr std::vector<int> forms(VertexId v) const {
     const Vertex& vertex = (*m_graph)[v];
     std::vector<int> found;
     for (std::size_t l = 0; l < vertex.labels.size(); ++l) {
       if (m_graph->labels[static_cast<std::size_t>(vertex.labels[l])].uncut) continue;
-      if (m_tiles->calls[static_cast<std::size_t>(v)][l] % 2 == 0) {
+      if (m_tiles->calls[static_cast<std::size_t>(v)][l] % m_parts == 0) {
         found.push_back(static_cast<int>(l));
       }
     }
@@ -124,14 +139,14 @@ class CutRules {
     const auto kept = std::ranges::find(vertex.output, label);
     if (kept != vertex.output.end()) {
       const int dimension = static_cast<int>(kept - vertex.output.begin());
-      return add_words(sum, conversion(m_words[at], dimension, tilings[at]));
+      return add_words(sum, conversion(m_words[at], dimension, tilings[at], m_parts));
     }
-    return add_words(sum, multiply_words(m_words[at], tilings[at] == replicated ? 2 : 1));
+    return add_words(sum, reduction(m_words[at], tilings[at], m_parts));
   }
 
   /// The cheapest aligned form of a statement under some tilings: of equal ones that with the
   /// longest label, which leaves most to the cuts to come. One that cannot be divided is computed
-  /// by both halves.
+  /// by all groups.
   struct Form {
     int label = undivided;
     Extent words = 0;
@@ -142,7 +157,7 @@ class CutRules {
     if (forms.empty()) {
       for (const Operand& operand : (*m_graph)[v].operands) {
         const auto u = static_cast<std::size_t>(operand.vertex);
-        best.words = add_words(best.words, conversion(m_words[u], tilings[u], replicated));
+        best.words = add_words(best.words, conversion(m_words[u], tilings[u], replicated, m_parts));
       }
       return best;
     }
@@ -160,7 +175,7 @@ class CutRules {
 
   /// The cut with these tilings, every statement in its cheapest form.
   [[nodiscard]] constexpr Cut cut(std::vector<int> tilings) const {
-    Cut made{std::move(tilings), std::vector<int>(m_tiled.size(), undivided), 0};
+    Cut made{m_parts, std::move(tilings), std::vector<int>(m_tiled.size(), undivided), 0};
     for (VertexId v = 0; v < m_graph->size(); ++v) {
       if ((*m_graph)[v].is_input()) continue;
       const Form chosen = form(v, made.tilings, forms(v));
@@ -180,20 +195,21 @@ class CutRules {
     }
   }
   /// A diagonal may be tiled along either dimension.
-  [[nodiscard]] static constexpr Extent to_form(Extent n, int tiling, int label,
-                                                std::span<const int> positions) {
+  [[nodiscard]] constexpr Extent to_form(Extent n, int tiling, int label,
+                                         std::span<const int> positions) const {
     bool has = false;
     bool tiled = false;
     for (std::size_t k = 0; k < positions.size(); ++k) {
       has = has || positions[k] == label;
       tiled = tiled || (positions[k] == label && tiling == static_cast<int>(k));
     }
-    if (!has) return conversion(n, tiling, replicated);
-    return tiled || tiling == replicated ? 0 : n / 2;
+    if (!has) return conversion(n, tiling, replicated, m_parts);
+    return tiled || tiling == replicated ? 0 : n - n / m_parts;
   }
 
   const EinGraph* m_graph;
   const Tiles* m_tiles;
+  int m_parts;
   std::vector<std::vector<bool>> m_tiled;
   std::vector<Extent> m_words;  // of a tile
 };

@@ -50,8 +50,8 @@ enum class Objective : std::uint8_t {
 /// How to decompose a program; meant for designated initialisers:
 /// `decompose(g, {.workers = 16, .strategy = "square"})`.
 struct DecomposeOptions {
-  /// The number of kernel calls each statement is cut into where its extents allow: a power of two,
-  /// or any number where the strategy takes one (Strategy::any_p).
+  /// The number of kernel calls each statement is cut into where its extents allow: any number up
+  /// to max_workers, or a power of two.
   int workers = 1;
   /// The number of processes that share the workers; 0: one per worker. Need not divide anything.
   int ranks = 0;
@@ -67,8 +67,8 @@ struct DecomposeOptions {
   /// where the others then receive fewer words by more than that share. Negative: 3 %, but at least
   /// one worker.
   double max_idle = -1;
-  /// For the strategy hybrid: into how many groups the workers are shared out, a power of two. 0:
-  /// as many groups as there are workers in one, or half as many.
+  /// For the strategy hybrid: into how many groups the workers are shared out, a divisor of their
+  /// number. 0: the largest up to its square root.
   int groups = 0;
   /// Statements that run in steps (StepGroup), as `{{"T", "O", {{"h", 4}, {"s", 8}}}}`; if given,
   /// no others do.
@@ -87,7 +87,7 @@ struct DecomposeOptions {
 };
 
 /// The largest number of workers that need not be a power of two.
-inline constexpr int max_any_workers = 1 << 16;
+inline constexpr int max_workers = 1 << 16;
 
 namespace detail {
 
@@ -102,28 +102,17 @@ namespace detail {
 }
 
 /// \throws Error unless the numbers, by_hand and the machine make sense.
-/// \param any_p  whether the strategy takes any number of workers, or only powers of two.
-constexpr void check_options(const DecomposeOptions& options, bool any_p,
-                             const std::source_location& where) {
+constexpr void check_options(const DecomposeOptions& options, const std::source_location& where) {
   if (options.workers < 1) {
     fail("a plan for " + to_text(options.workers) +
              " workers (a plan has at least one); give workers >= 1",
          where);
   }
-  if (!any_p && !std::has_single_bit(static_cast<unsigned>(options.workers))) {
-    const unsigned below = std::bit_floor(static_cast<unsigned>(options.workers));
-    fail("a plan for " + to_text(options.workers) +
-             " workers (the number of workers must be a power of two); give " + to_text(below) +
-             " or " + to_text(2LL * below) +
-             " workers, and any number of ranks to share them out to",
-         where);
-  }
-  if (any_p && options.workers > max_any_workers &&
+  if (options.workers > max_workers &&
       !std::has_single_bit(static_cast<unsigned>(options.workers))) {
     fail("a plan for " + to_text(options.workers) +
-             " workers (numbers that are no power of two go "
-             "up to " +
-             to_text(max_any_workers) + "); give fewer, or a power of two",
+             " workers (numbers that are no power of two go up to " + to_text(max_workers) +
+             "); give fewer, or a power of two",
          where);
   }
   if (options.ranks < 0) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -150,6 +151,28 @@ class VectorSearch {
     if (limit >= p) return p;
   }
   return kernel_calls(partition_vectors(limits, p)[0]);
+}
+
+/// A vector as it is if it makes as many kernel calls as any of partition_vectors(limits, p); else
+/// the one of these that leaves most of its factors where they are, of equal ones the first listed.
+/// (Taking label by label what it can have of p is enough for powers of two. But of 12 parts, a
+/// label that can have 6 must not take 4 if the only other label can have 2.)
+/// \param d  entries that divide p, at most limits[l] each.
+[[nodiscard]] constexpr PartitionVector with_most_calls(PartitionVector d,
+                                                        std::span<const Extent> limits, int p) {
+  const Extent calls = kernel_calls(d);
+  if (calls == p || calls == most_kernel_calls(limits, p)) return d;
+  const VectorList vectors = partition_vectors(limits, p);
+  PartitionVector best;
+  Extent most = 0;
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    Extent kept = 1;
+    for (std::size_t l = 0; l < d.size(); ++l) kept *= std::gcd(d[l], vectors[i][l]);
+    if (kept <= most) continue;
+    most = kept;
+    best.assign(vectors[i].begin(), vectors[i].end());
+  }
+  return best;
 }
 
 /// All partition vectors of a statement for p workers, as above.

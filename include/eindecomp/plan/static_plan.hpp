@@ -91,7 +91,7 @@ struct StaticPlan {
 
 /// Decomposes a program at compile time: the same code as decompose(), in a constant expression.
 ///
-/// \tparam Workers   p, a power of two.
+/// \tparam Workers   p.
 /// \tparam Strategy  one of `strategies`.
 /// \param program    a stateless callable, such as a lambda without captures, that returns an
 ///   EinGraph, or a program, made of constants.

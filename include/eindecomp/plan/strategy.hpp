@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <optional>
 #include <source_location>
 #include <string_view>
@@ -25,6 +24,7 @@
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/placed.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
 
 namespace eindecomp {
 
@@ -48,8 +48,6 @@ struct Strategy {
   std::string_view summary;
   /// \throws Error, with the caller's place, where the strategy does not apply.
   Labeling (*decompose)(const EinGraph&, const DecomposeOptions&, const std::source_location&);
-  /// Whether any number of workers will do, or only a power of two.
-  bool any_p = false;
   /// Whether it goes by the roles of labels, and throws where a program has not those it needs.
   bool by_role = false;
 };
@@ -63,8 +61,8 @@ namespace detail {
 [[nodiscard]] constexpr Labeling k_cut_labeling(const EinGraph& graph,
                                                 const DecomposeOptions& options,
                                                 const std::source_location& where) {
-  const int k = std::countr_zero(static_cast<unsigned>(options.workers));
-  const std::vector<Cut> cuts = k_cuts(graph, k, {}, where).cuts;
+  const Mesh mesh = make_mesh(options.workers, where);
+  const std::vector<Cut> cuts = k_cuts(graph, mesh.axes, {}, where).cuts;
   Labeling labeling(flatten(graph, cuts));
   for (const Cut& cut : cuts) labeling.cuts.push_back(cut.words);
   if (!std::is_constant_evaluated()) {
@@ -80,8 +78,7 @@ inline constexpr std::array strategies{
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return detail::placed_labeling(graph, options, where);
-             },
-             true},
+             }},
     Strategy{"ein_decomp", "least cost by dynamic programming; exact on trees, else linearised",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location&) -> Labeling {
@@ -95,16 +92,14 @@ inline constexpr std::array strategies{
                ExactResult found = exact(graph, options.workers);
                const Extent gap = found.gap();
                return {std::move(found.partitions), gap};
-             },
-             true},
+             }},
     Strategy{"linearized", "dynamic programming along one longest path after another",
              [](const EinGraph& graph, const DecomposeOptions& options, const std::source_location&)
                  -> Labeling { return linearize(graph, options.workers); }},
     Strategy{"square", "the two largest labels of every output, cut evenly",
              [](const EinGraph& graph, const DecomposeOptions& options, const std::source_location&)
                  -> Labeling { return square(graph, options.workers); }},
-    Strategy{"k_cut",
-             "one cut into halves after another, each of fewest words for tensors' tilings",
+    Strategy{"k_cut", "one cut after another, each of fewest words for tensors' tilings",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return detail::k_cut_labeling(graph, options, where);
@@ -114,43 +109,42 @@ inline constexpr std::array strategies{
                 const std::source_location& where) -> Labeling {
                return data_parallel(graph, options.workers, where);
              },
-             false, true},
+             true},
     Strategy{"model_parallel", "the labels whose role is hidden",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return model_parallel(graph, options.workers, where);
              },
-             false, true},
+             true},
     Strategy{"hybrid", "batch among groups of workers, hidden within a group",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return hybrid(graph, options.workers, options.groups, where);
              },
-             false, true},
+             true},
     Strategy{"megatron", "heads, and the hidden labels of statements that have no heads",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return megatron(graph, options.workers, where);
              },
-             false, true},
+             true},
     Strategy{"sequence", "the labels whose role is sequence",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return sequence_parallel(graph, options.workers, where);
              },
-             false, true},
+             true},
     Strategy{"attention", "the labels whose role is head",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return attention_parallel(graph, options.workers, where);
              },
-             false, true},
+             true},
     Strategy{"by_hand", "the partition vectors in DecomposeOptions::by_hand",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return by_hand(graph, options.workers, options.by_hand, where);
-             },
-             true},
+             }},
 };
 
 /// The strategy of that name. \throws Error, naming those there are, if there is none.
@@ -171,12 +165,8 @@ inline Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOp
   std::vector<Placement> placements;
   for (const Strategy& other : strategies) {
     if (other.name == "placed" || other.name == "by_hand") continue;
-    // Both are slow on deep programs, where `exact` has a better labeling at once; and on programs
-    // that are not trees they are the same.
-    const bool linearizes = other.name == "linearized" || other.name == "ein_decomp";
-    if (linearizes && graph.size() > 200) continue;
+    // On programs that are not trees it is the same as `linearized`.
     if (other.name == "ein_decomp" && !is_forest(graph)) continue;
-    if (!other.any_p && !std::has_single_bit(static_cast<unsigned>(options.workers))) continue;
     try {
       Labeling found = other.decompose(graph, options, where);
       labelings.push_back(std::move(found.partitions));

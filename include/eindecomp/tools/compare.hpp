@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -51,21 +50,19 @@ struct TimedPlan {
   return {std::move(plan), took.count()};
 }
 
-/// One plan per strategy that applies to the program and to that number of workers, in the order of
-/// `strategies`; by_hand only if partition vectors are given. `options.strategy` does not matter.
-/// Plans that need more memory than the options allow are left out.
-/// \throws Error if another option is wrong, or no plan fits into memory.
+/// One plan per strategy that applies to the program, in the order of `strategies`; by_hand only if
+/// partition vectors are given. `options.strategy` does not matter. Plans that need more memory
+/// than the options allow are left out. \throws Error if another option is wrong, or no plan fits
+/// into memory.
 [[nodiscard]] inline std::vector<TimedPlan> decompose_all_timed(
     const EinGraph& graph, DecomposeOptions options,
     const std::source_location& where = std::source_location::current()) {
   std::vector<TimedPlan> plans;
   std::exception_ptr refusal;
   const std::vector<StatementParts> by_hand = options.by_hand;
-  const bool power =
-      options.workers < 1 || std::has_single_bit(static_cast<unsigned>(options.workers));
   for (const Strategy& strategy : strategies) {
     const bool hand = strategy.name == "by_hand";
-    if ((hand && by_hand.empty()) || (!power && !strategy.any_p)) continue;
+    if (hand && by_hand.empty()) continue;
     options.strategy = strategy.name;
     options.by_hand = hand ? by_hand : std::vector<StatementParts>{};
     try {

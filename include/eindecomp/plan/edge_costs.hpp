@@ -15,6 +15,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/statement_shapes.hpp"
 
 namespace eindecomp::detail {
 
@@ -60,7 +61,8 @@ struct Digest {
   std::vector<std::uint8_t> common;
 };
 
-/// repartition_cost() from any vector of one list to any of another; a column at a time.
+/// repartition_cost() from any vector of one list to any of another; one by one, or a column at a
+/// time.
 class EdgeCosts {
  public:
   /// \param consumed  lists the partitions asked for, of several slots one after another.
@@ -86,6 +88,24 @@ class EdgeCosts {
 
   [[nodiscard]] constexpr std::size_t produced() const { return m_produced_size; }
   [[nodiscard]] constexpr std::size_t consumed() const { return m_consumed_size; }
+
+  /// The cost from a producer's vector to a consumer's, all slots together.
+  [[nodiscard]] constexpr Extent cost(std::size_t producer, std::size_t consumer) const {
+    Extent sum = 0;
+    for (std::size_t slot = 0; slot < m_slots; ++slot) {
+      const std::size_t c = consumer * m_slots + slot;
+      Extent pairs = 1;
+      Extent inside = 1;
+      for (std::size_t k = 0; k < m_rank; ++k) {
+        const std::size_t from = m_produced.divisor[producer * m_rank + k];
+        const Meeting& met = m_meetings[k][m_consumed.divisor[c * m_rank + k] * m_count + from];
+        pairs *= met.pairs;
+        inside *= met.inside;
+      }
+      sum = add_words(sum, words(pairs, inside, producer, c));
+    }
+    return sum;
+  }
 
   /// The costs from every producer's vector to one of the consumer's, all slots together.
   constexpr void column(std::size_t consumer, std::span<Extent> costs) const {
@@ -153,16 +173,23 @@ class EdgeCosts {
       }
       const std::size_t u = ListIsProducer ? i : fixed;
       const std::size_t c = ListIsProducer ? fixed : i;
-      // Both are 0 between equal vectors.
-      const Extent gathered = pairs[m_rank] - m_consumed.blocks[c];
-      const Extent sent = pairs[m_rank] - inside[m_rank];
-      if (m_safe) {
-        costs[n] += gathered * m_consumed.words[c] + sent * m_produced.words[u];
-      } else {
-        costs[n] = add_words(costs[n], add_words(multiply_words(gathered, m_consumed.words[c]),
-                                                 multiply_words(sent, m_produced.words[u])));
-      }
+      costs[n] = add_safely(costs[n], words(pairs[m_rank], inside[m_rank], u, c));
     }
+  }
+
+  /// The words between two vectors, of which so many blocks meet and so many lie inside another.
+  [[nodiscard]] constexpr Extent words(Extent pairs, Extent inside, std::size_t producer,
+                                       std::size_t consumer) const {
+    // Both are 0 between equal vectors.
+    const Extent gathered = pairs - m_consumed.blocks[consumer];
+    const Extent sent = pairs - inside;
+    const Extent received_words = m_consumed.words[consumer];
+    const Extent sent_words = m_produced.words[producer];
+    if (m_safe) return gathered * received_words + sent * sent_words;
+    return add_words(multiply_words(gathered, received_words), multiply_words(sent, sent_words));
+  }
+  [[nodiscard]] constexpr Extent add_safely(Extent a, Extent b) const {
+    return m_safe ? a + b : add_words(a, b);
   }
 
   std::size_t m_rank;
@@ -174,6 +201,37 @@ class EdgeCosts {
   std::size_t m_produced_size;
   std::size_t m_consumed_size;
   bool m_safe = false;
+};
+
+/// The repartition costs between statements. Edges whose tensors have one bound and whose ends have
+/// equal lists of vectors share theirs, as those in the layers of a network do.
+class SharedEdges {
+ public:
+  constexpr explicit SharedEdges(int p) : m_meetings(p) {}
+
+  /// The number of the costs from a producer's output to what one of its consumers shows it.
+  constexpr int number_of(const Shapes& shapes, std::span<const Extent> bound, int produced,
+                          int consumed) {
+    std::vector<Extent> key(bound.begin(), bound.end());
+    key.push_back(produced);
+    key.push_back(consumed);
+    const Numbering::Number number = m_numbers(key);
+    if (number.fresh) {
+      m_edges.emplace_back(m_meetings, bound, shapes.list(produced), shapes.list(consumed));
+    }
+    return number.value;
+  }
+
+  [[nodiscard]] constexpr int size() const { return static_cast<int>(m_edges.size()); }
+  /// The costs of a number; they move when number_of() makes new ones.
+  [[nodiscard]] constexpr const EdgeCosts& operator[](int number) const {
+    return m_edges[static_cast<std::size_t>(number)];
+  }
+
+ private:
+  Meetings m_meetings;
+  Numbering m_numbers;
+  std::vector<EdgeCosts> m_edges;
 };
 
 }  // namespace eindecomp::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// What `exact` knows of a statement: its partition vectors as its neighbours tell them apart.
+/// What dynamic programs know of a statement: its partition vectors as its neighbours tell them
+/// apart.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
-#include "eindecomp/plan/dynamic_program.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/projection.hpp"
 
 namespace eindecomp::detail {
 
@@ -152,13 +153,15 @@ class Shapes {
   constexpr void add(const EinGraph& graph, VertexId v, int p, const std::vector<Reading>& slots,
                      bool read) {
     const Candidates own = candidates(graph, v, p);
+    const Projection output = project(own.vectors, graph[v].output);
+    std::vector<int> shown;
+    if (read) shown = graph[v].output;
     std::vector<Projection> sides;
-    std::vector<int> output;
-    if (read) output = graph[v].output;
-    sides.push_back(project(own.vectors, output));
+    sides.push_back(project(own.vectors, shown));
     for (const Reading& reading : slots) sides.push_back(project(own.vectors, reading.positions));
 
-    // Vectors that look alike side by side, the cheapest first, of equals the first listed.
+    // Vectors that look alike side by side, the cheapest first, of equals the one whose output is
+    // listed first.
     std::vector<int> order(own.vectors.size());
     std::iota(order.begin(), order.end(), 0);
     const auto compare = [&sides](std::size_t a, std::size_t b) {
@@ -172,7 +175,8 @@ class Shapes {
       const auto b = static_cast<std::size_t>(right);
       const int seen = compare(a, b);
       if (seen != 0) return seen < 0;
-      return own.cost[a] < own.cost[b] || (own.cost[a] == own.cost[b] && a < b);
+      if (own.cost[a] != own.cost[b]) return own.cost[a] < own.cost[b];
+      return output.of[a] < output.of[b] || (output.of[a] == output.of[b] && a < b);
     });
 
     StatementShape shape;
