@@ -52,17 +52,16 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
 }
 
 /// The vector of a statement that costs least, given its producers' partitions: own costs and the
-/// repartition of its operands.
+/// repartition of its operands. \param partitions  the statement's own is tried in them.
 [[nodiscard]] constexpr PartitionVector cheapest_vector(const EinGraph& graph, VertexId v, int p,
-                                                        const Partitions& partitions) {
+                                                        Partitions& partitions) {
   const VectorList vectors = partition_vectors(graph, v, p);
-  Partitions trial = partitions;
-  PartitionVector& d = trial[static_cast<std::size_t>(v)];
+  PartitionVector& d = partitions[static_cast<std::size_t>(v)];
   PartitionVector best;
   Extent least = unaffordable;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     d.assign(vectors[i].begin(), vectors[i].end());
-    const Extent cost = statement_cost(graph, v, trial).total();
+    const Extent cost = statement_cost(graph, v, partitions).total();
     if (best.empty() || cost < least) {
       best = d;
       least = cost;

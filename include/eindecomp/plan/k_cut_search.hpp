@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <span>
 #include <utility>
@@ -44,11 +45,12 @@ class OneCutSearch {
       });
     }
     m_touching.resize(graph.vertices.size());
+    m_chosen.assign(graph.vertices.size(), 0);
+    std::vector<int> tilings(graph.vertices.size(), replicated);
     for (VertexId v = 0; v < graph.size(); ++v) {
-      if (!graph[v].is_input()) add(statement_table(graph, v));
+      if (!graph[v].is_input()) add(statement_table(graph, v, tilings));
     }
     eliminate_all();
-    m_chosen.assign(graph.vertices.size(), 0);
   }
   OneCutSearch(const OneCutSearch&) = delete;
   OneCutSearch& operator=(const OneCutSearch&) = delete;
@@ -99,7 +101,9 @@ class OneCutSearch {
     m_tables.push_back(std::move(table));
   }
 
-  [[nodiscard]] constexpr Table statement_table(const EinGraph& graph, VertexId v) const {
+  /// \param tilings  room for those of all tensors.
+  [[nodiscard]] constexpr Table statement_table(const EinGraph& graph, VertexId v,
+                                                std::vector<int>& tilings) {
     Table table;
     std::vector<VertexId> tensors{v};
     for (const Operand& operand : graph[v].operands) tensors.push_back(operand.vertex);
@@ -107,34 +111,32 @@ class OneCutSearch {
       const int variable = m_variable[static_cast<std::size_t>(tensor)];
       if (choices(variable) > 1) include(table.scope, variable);
     }
-    std::vector<std::size_t> at(m_variable.size(), 0);
-    std::vector<int> tilings(m_variable.size(), replicated);
     const std::vector<int> forms = m_rules.forms(v);
     do {
       for (VertexId tensor : tensors) {
         const auto variable =
             static_cast<std::size_t>(m_variable[static_cast<std::size_t>(tensor)]);
-        tilings[static_cast<std::size_t>(tensor)] = m_tilings[variable][at[variable]];
+        tilings[static_cast<std::size_t>(tensor)] = m_tilings[variable][m_chosen[variable]];
       }
       table.values.push_back(m_rules.form(v, tilings, forms).words);
-    } while (advance(table.scope, at));
+    } while (advance(table.scope));
     return table;
   }
 
   /// The next point of a scope, or false after the last; then it is at the first again.
-  constexpr bool advance(std::span<const int> scope, std::vector<std::size_t>& at) const {
+  constexpr bool advance(std::span<const int> scope) {
     for (std::size_t n = scope.size(); n-- > 0;) {
-      std::size_t& choice = at[static_cast<std::size_t>(scope[n])];
+      std::size_t& choice = m_chosen[static_cast<std::size_t>(scope[n])];
       if (++choice < choices(scope[n])) return true;
       choice = 0;
     }
     return false;
   }
-  [[nodiscard]] constexpr Extent value(const Table& table,
-                                       const std::vector<std::size_t>& at) const {
+  /// A table's entry at the point that is chosen.
+  [[nodiscard]] constexpr Extent value(const Table& table) const {
     std::size_t place = 0;
     for (int variable : table.scope) {
-      place = place * choices(variable) + at[static_cast<std::size_t>(variable)];
+      place = place * choices(variable) + m_chosen[static_cast<std::size_t>(variable)];
     }
     return table.values[place];
   }
@@ -161,25 +163,31 @@ class OneCutSearch {
     for (const Table& table : m_tables) {  // statements with nothing to choose
       if (table.scope.empty()) m_bound = add_words(m_bound, table.values[0]);
     }
+    using Candidate = std::pair<std::size_t, int>;  // the table that is left, the variable
     constexpr std::size_t done = std::numeric_limits<std::size_t>::max();
     std::vector<std::size_t> size(m_tilings.size(), done);
-    std::size_t left = 0;
+    std::vector<Candidate> heap;
+    const auto weigh = [&](int variable) {
+      const std::size_t left = size_of(joint_scope(live_tables(variable)));
+      size[static_cast<std::size_t>(variable)] = left;
+      heap.emplace_back(left, variable);
+      std::ranges::push_heap(heap, std::greater{});
+    };
     for (std::size_t v = 0; v < size.size(); ++v) {
-      if (m_touching[v].empty()) continue;
-      size[v] = size_of(joint_scope(live_tables(static_cast<int>(v))));
-      ++left;
+      if (!m_touching[v].empty()) weigh(static_cast<int>(v));
     }
-    for (; left > 0; --left) {
-      const auto next = static_cast<std::size_t>(std::ranges::min_element(size) - size.begin());
-      const int variable = static_cast<int>(next);
+    while (!heap.empty()) {
+      std::ranges::pop_heap(heap, std::greater{});
+      const auto [left, variable] = heap.back();
+      heap.pop_back();
+      std::size_t& known = size[static_cast<std::size_t>(variable)];
+      if (left != known) continue;  // weighed again since, or gone
+      known = done;
       const std::vector<int> tables = live_tables(variable);
-      const std::vector<int> neighbours = joint_scope(tables);
       m_steps.push_back({variable, tables});
       for (const std::vector<int>& group : affordable(tables)) remove(variable, group);
-      size[next] = done;
-      for (int other : neighbours) {
-        std::size_t& known = size[static_cast<std::size_t>(other)];
-        if (known != done) known = size_of(joint_scope(live_tables(other)));
+      for (int other : joint_scope(tables)) {
+        if (size[static_cast<std::size_t>(other)] != done) weigh(other);
       }
     }
   }
@@ -207,10 +215,9 @@ class OneCutSearch {
     Table table;
     table.scope = joint_scope(tables);
     std::erase(table.scope, variable);
-    std::vector<std::size_t> at(m_tilings.size(), 0);
     do {
-      table.values.push_back(least(variable, tables, at));
-    } while (advance(table.scope, at));
+      table.values.push_back(least(variable, tables));
+    } while (advance(table.scope));
     for (int number : tables) m_tables[static_cast<std::size_t>(number)].gone = true;
     if (table.scope.empty()) {
       m_bound = add_words(m_bound, table.values[0]);
@@ -218,20 +225,17 @@ class OneCutSearch {
       add(std::move(table));
     }
   }
-  [[nodiscard]] constexpr Extent sum_of(const std::vector<int>& tables,
-                                        const std::vector<std::size_t>& at) const {
+  [[nodiscard]] constexpr Extent sum_of(const std::vector<int>& tables) const {
     Extent sum = 0;
     for (int number : tables) {
-      sum = add_words(sum, value(m_tables[static_cast<std::size_t>(number)], at));
+      sum = add_words(sum, value(m_tables[static_cast<std::size_t>(number)]));
     }
     return sum;
   }
-  [[nodiscard]] constexpr Extent least(int variable, const std::vector<int>& tables,
-                                       std::vector<std::size_t>& at) const {
+  [[nodiscard]] constexpr Extent least(int variable, const std::vector<int>& tables) {
     Extent best = unaffordable;
-    std::size_t& choice = at[static_cast<std::size_t>(variable)];
-    for (choice = 0; choice < choices(variable); ++choice)
-      best = std::min(best, sum_of(tables, at));
+    std::size_t& choice = m_chosen[static_cast<std::size_t>(variable)];
+    for (choice = 0; choice < choices(variable); ++choice) best = std::min(best, sum_of(tables));
     choice = 0;
     return best;
   }
@@ -248,11 +252,11 @@ class OneCutSearch {
       return;
     }
     const Step& next = m_steps[step - 1];
-    const Extent best = least(next.variable, next.tables, m_chosen);
+    const Extent best = least(next.variable, next.tables);
     std::size_t& choice = m_chosen[static_cast<std::size_t>(next.variable)];
     for (std::size_t c = 0; c < choices(next.variable) && found.size() < most; ++c) {
       choice = c;
-      if (sum_of(next.tables, m_chosen) == best) choose(step - 1, most, found);
+      if (sum_of(next.tables) == best) choose(step - 1, most, found);
     }
     choice = 0;
   }
@@ -264,7 +268,7 @@ class OneCutSearch {
   std::vector<Table> m_tables;
   std::vector<std::vector<int>> m_touching;  // per variable: tables
   std::vector<Step> m_steps;
-  std::vector<std::size_t> m_chosen;
+  std::vector<std::size_t> m_chosen;  // per variable: a tiling; the first but in loops over points
   Extent m_bound = 0;
 };
 
