@@ -7,6 +7,18 @@ target_compile_options(eindecomp_warnings INTERFACE
   -Wall -Wextra -Wpedantic
   $<$<BOOL:${EINDECOMP_WARNINGS_AS_ERRORS}>:-Werror>)
 
+# The planner, compiled once for all of them. Consumers' own programs may do the same:
+# include/eindecomp/plan/separate_planner.hpp.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/planner/planner.cpp
+  CONTENT "#include \"eindecomp/plan/separate_planner.hpp\"\n")
+add_library(eindecomp_planner STATIC EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/planner/planner.cpp)
+target_compile_definitions(eindecomp_planner PUBLIC EINDECOMP_SEPARATE_PLANNER)
+target_link_libraries(eindecomp_planner PUBLIC eindecomp_core PRIVATE eindecomp_warnings)
+# Tests plan thousands of times, on every rank.
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  target_compile_options(eindecomp_planner PRIVATE $<$<CONFIG:Debug>:-O2>)
+endif()
+
 # eindecomp_find_libraries(OUT package|target...): the targets of those packages, into OUT.
 # Where one is missing, OUT-NOTFOUND, and a message that names what to install.
 function(eindecomp_find_libraries out)
@@ -39,6 +51,6 @@ function(eindecomp_add_programs kind)
     endif()
     add_executable(eindecomp_${kind}_${name} ${source})
     set_target_properties(eindecomp_${kind}_${name} PROPERTIES OUTPUT_NAME ${name})
-    target_link_libraries(eindecomp_${kind}_${name} PRIVATE ${ARGN} eindecomp_warnings)
+    target_link_libraries(eindecomp_${kind}_${name} PRIVATE ${ARGN} eindecomp_planner eindecomp_warnings)
   endforeach()
 endfunction()

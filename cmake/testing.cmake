@@ -53,17 +53,21 @@ function(_eindecomp_set_test_properties name timeout)
     LABELS "${room};${ARGN}" TIMEOUT ${timeout} ENVIRONMENT "${EINDECOMP_TEST_ENVIRONMENT}")
 endfunction()
 
-# eindecomp_add_test(NAME name SOURCES file... LIBS lib... [TIMEOUT seconds])
+# eindecomp_add_test(NAME name SOURCES file... LIBS lib... [TIMEOUT seconds] [HEADER_ONLY])
 #
-# A doctest program of one process. Kokkos is initialised around the tests where LIBS bring it.
+# A doctest program of one process. Kokkos is initialised around the tests where LIBS bring it. It
+# links the planner that is compiled once, unless HEADER_ONLY.
 function(eindecomp_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "HEADER_ONLY" "NAME;TIMEOUT" "SOURCES;LIBS")
   _eindecomp_resolve_libs(libs ${arg_LIBS})
   if(NOT libs OR NOT EINDECOMP_SINGLE_PROCESS_TESTS)
     return()
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
+  endif()
+  if(NOT arg_HEADER_ONLY)
+    list(APPEND libs eindecomp_planner)
   endif()
   _eindecomp_add_test_program(${arg_NAME} doctest_main.cpp "${arg_SOURCES}" "${libs}")
   add_test(NAME ${arg_NAME} COMMAND eindecomp_test_${arg_NAME})
@@ -89,7 +93,7 @@ function(eindecomp_add_mpi_test)
   if(NOT libs OR NOT EINDECOMP_ENABLE_MPI)
     return()
   endif()
-  _eindecomp_add_test_program(${arg_NAME} mpi_main.cpp "${arg_SOURCES}" "${libs};MPI::MPI_CXX")
+  _eindecomp_add_test_program(${arg_NAME} mpi_main.cpp "${arg_SOURCES}" "${libs};eindecomp_planner;MPI::MPI_CXX")
   foreach(ranks IN LISTS arg_RANKS)
     set(test ${arg_NAME}_np${ranks})
     add_test(NAME ${test} COMMAND
@@ -116,18 +120,15 @@ function(_eindecomp_command_like out libs)
   set(${out} --database ${CMAKE_BINARY_DIR}/compile_commands.json --like ${source} PARENT_SCOPE)
 endfunction()
 
-# eindecomp_add_compile_fail_test(NAME name SOURCE file [CASE n] MESSAGE regex [LIBS lib...])
+# eindecomp_add_compile_fail_test(NAME name SOURCE file CASE n MESSAGE regex [LIBS lib...])
 #
-# The file is compiled twice, with EINDECOMP_CASE=n both times: without EINDECOMP_EXPECT_REJECTION
-# it must compile (the positive control), with it the compiler must refuse it and say MESSAGE, a
-# Python regular expression. LIBS is `core` unless told.
+# With EINDECOMP_CASE=n, n > 0, the compiler must refuse the file and say MESSAGE, a Python regular
+# expression. With EINDECOMP_CASE=0 the file must compile, which is a test of its own, one per file
+# (the positive control). LIBS is `core` unless told.
 function(eindecomp_add_compile_fail_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SOURCE;CASE;MESSAGE;TIMEOUT" "LIBS")
   if(NOT arg_LIBS)
     set(arg_LIBS core)
-  endif()
-  if(NOT DEFINED arg_CASE)
-    set(arg_CASE 0)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
@@ -138,8 +139,14 @@ function(eindecomp_add_compile_fail_test)
   endif()
   _eindecomp_command_like(like "${libs}")
   cmake_path(ABSOLUTE_PATH arg_SOURCE)
+  cmake_path(GET arg_SOURCE STEM stem)
+  set(compile_fail
+    ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cmake/compile_fail.py ${like})
+  if(NOT TEST accepts_${stem})
+    add_test(NAME accepts_${stem} COMMAND ${compile_fail} --case 0 ${arg_SOURCE})
+    _eindecomp_set_test_properties(accepts_${stem} ${arg_TIMEOUT} compile_only)
+  endif()
   add_test(NAME ${arg_NAME} COMMAND
-    ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cmake/compile_fail.py
-    ${like} --case ${arg_CASE} --message ${arg_MESSAGE} ${arg_SOURCE})
+    ${compile_fail} --case ${arg_CASE} --message ${arg_MESSAGE} ${arg_SOURCE})
   _eindecomp_set_test_properties(${arg_NAME} ${arg_TIMEOUT} compile_only)
 endfunction()

@@ -2,12 +2,12 @@
 //
 // One right test of a refusal, and one for each way in which such a test can be wrong.
 
-#if EINDECOMP_CASE == 1 && defined(EINDECOMP_EXPECT_REJECTION)
+#if EINDECOMP_CASE == 1
 static_assert(false, "the label j is bound twice");
 #elif EINDECOMP_CASE == 2
 // Nothing is wrong here, whatever is expected.
 #elif EINDECOMP_CASE == 3
-#include <a_header_that_does_not_exist.hpp>
-#elif EINDECOMP_CASE == 4 && defined(EINDECOMP_EXPECT_REJECTION)
 static_assert(false, "something else");
+#elif EINDECOMP_CASE == 0 && defined(EINDECOMP_WRONG_CONTROL)
+#include <a_header_that_does_not_exist.hpp>
 #endif

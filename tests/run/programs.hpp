@@ -81,7 +81,7 @@ auto on_host(const View& view) {
 /// Strategies that need nothing by hand and no roles but batch.
 inline std::vector<std::string> automatic_strategies() {
   std::vector<std::string> names;
-  for (const ein::Strategy& strategy : ein::strategies) {
+  for (const ein::Strategy& strategy : ein::list_strategies()) {
     // The programs have a label of the role batch, and no other roles.
     if (strategy.by_role && strategy.name != "data_parallel") continue;
     if (strategy.name != "by_hand") names.emplace_back(strategy.name);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// From a program to a plan.
+/// From a program to a plan. The planner is much of what a translation unit that plans compiles: a
+/// program of many of them may define EINDECOMP_SEPARATE_PLANNER and compile it in one of them,
+/// which includes separate_planner.hpp.
 #pragma once
 
 #include <source_location>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -25,20 +28,14 @@ namespace eindecomp {
 template <class Backend>
 class BasicProgram;
 
-/// Decomposes a program: chooses every statement's partition vector, places the blocks on the mesh
-/// of workers and costs the result. Works without data, without MPI, on any one process; not
-/// collective: ranks that call it with equal arguments get equal plans. In a constant expression
-/// the plan is costed but not placed.
-///
-/// \throws Error if an option is out of range, the strategy is unknown or does not apply, steps
-///   given by hand are not possible, the graph's cost exceeds 64 bits, or a rank would hold more
-///   bytes than `memory` allows.
-[[nodiscard]] constexpr Plan decompose(
-    const EinGraph& graph, const DecomposeOptions& options,
-    const std::source_location& where = std::source_location::current()) {
+namespace detail {
+
+/// decompose(), in a constant expression or not.
+[[nodiscard]] constexpr Plan make_plan(const EinGraph& graph, const DecomposeOptions& options,
+                                       const std::source_location& where) {
   const Strategy& strategy = find_strategy(options.strategy, where);
-  detail::check_options(options, where);
-  const PlaceOptions layouts = detail::place_options(graph, options, where);
+  check_options(options, where);
+  const PlaceOptions layouts = place_options(graph, options, where);
   Labeling chosen = strategy.decompose(graph, options, where);
   Partitions partitions = std::move(chosen.partitions);
   std::vector<Cost> costs;
@@ -50,7 +47,7 @@ class BasicProgram;
   Plan plan{graph,
             options.strategy,
             options.workers,
-            detail::ranks_of(options),
+            ranks_of(options),
             std::move(partitions),
             std::move(costs),
             cost,
@@ -59,10 +56,10 @@ class BasicProgram;
             {},
             std::move(chosen.cuts)};
   if (plan.cost.total() == unaffordable) {
-    detail::fail(
+    fail(
         "the plan would move more words than a 64-bit integer counts (the extents are too "
         "large for " +
-            detail::to_text(options.workers) + " workers); use smaller extents or fewer workers",
+            to_text(options.workers) + " workers); use smaller extents or fewer workers",
         where);
   }
   if (!std::is_constant_evaluated()) {
@@ -71,9 +68,32 @@ class BasicProgram;
       plan.placement = place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
     }
     plan.steps = choose_steps(graph, plan.placement, options, where);
-    detail::check_memory(graph, plan.placement, plan.steps, options, where);
+    check_memory(graph, plan.placement, plan.steps, options, where);
   }
   return plan;
+}
+
+[[nodiscard]] Plan plan_at_run_time(const EinGraph& graph, const DecomposeOptions& options,
+                                    const std::source_location& where);
+}  // namespace detail
+
+/// `strategies`, for use at run time: with EINDECOMP_SEPARATE_PLANNER, the caller's translation
+/// unit does not compile them.
+[[nodiscard]] std::span<const Strategy> list_strategies();
+
+/// Decomposes a program: chooses every statement's partition vector, places the blocks on the mesh
+/// of workers and costs the result. Works without data, without MPI, on any one process; not
+/// collective: ranks that call it with equal arguments get equal plans. In a constant expression
+/// the plan is costed but not placed.
+///
+/// \throws Error if an option is out of range, the strategy is unknown or does not apply, steps
+///   given by hand are not possible, the graph's cost exceeds 64 bits, or a rank would hold more
+///   bytes than `memory` allows.
+[[nodiscard]] constexpr Plan decompose(
+    const EinGraph& graph, const DecomposeOptions& options,
+    const std::source_location& where = std::source_location::current()) {
+  if (std::is_constant_evaluated()) return detail::make_plan(graph, options, where);
+  return detail::plan_at_run_time(graph, options, where);
 }
 
 /// As above, for a program that names its backend: the plan can be executed.
@@ -83,5 +103,14 @@ template <class Backend>
     const std::source_location& where = std::source_location::current()) {
   return {decompose(program.graph(), options, where), program.launchers()};
 }
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+inline Plan detail::plan_at_run_time(const EinGraph& graph, const DecomposeOptions& options,
+                                     const std::source_location& where) {
+  return make_plan(graph, options, where);
+}
+
+inline std::span<const Strategy> list_strategies() { return strategies; }
+#endif
 
 }  // namespace eindecomp

@@ -60,7 +60,7 @@ struct TimedPlan {
   std::vector<TimedPlan> plans;
   std::exception_ptr refusal;
   const std::vector<StatementParts> by_hand = options.by_hand;
-  for (const Strategy& strategy : strategies) {
+  for (const Strategy& strategy : list_strategies()) {
     const bool hand = strategy.name == "by_hand";
     if (hand && by_hand.empty()) continue;
     options.strategy = strategy.name;
