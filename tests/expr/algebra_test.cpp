@@ -44,6 +44,11 @@ bool same(const ein::ScaledExponential<T>& a, const ein::ScaledExponential<T>& b
   return a.max == b.max && std::abs(a.factor - b.factor) <= 1e-6 * std::abs(a.factor);
 }
 
+template <class T>
+bool same(const ein::CompensatedTerms<T>& a, const ein::CompensatedTerms<T>& b) {
+  return a.sum == b.sum && a.error == b.error;
+}
+
 template <class M, class T>
 void check_monoid(const char* name) {
   CAPTURE(name);
@@ -203,6 +208,44 @@ TEST_CASE("log-sum-exp does not overflow and takes minus infinity") {
   CHECK(of(-infinity, 3) == doctest::Approx(3));
   CHECK(of(-infinity, -infinity) == -infinity);
   CHECK(Traits::finish(lse, Traits::identity(lse)) == -infinity);
+}
+
+static_assert(std::is_same_v<decltype(ein::Cast<double, ein::Mul>{}(0.1F, 0.1F)), double>);
+static_assert(ein::Cast<double, ein::Mul>{}(16777217, 2.0F) == 33554434.0);
+static_assert(std::is_same_v<decltype(ein::Cast<float>{}(2)), float>);
+static_assert(!std::is_invocable_v<ein::Cast<double>, std::complex<double>>);
+static_assert(!ein::CommutativeMonoid<ein::CompensatedSum, int>);
+
+TEST_CASE_TEMPLATE("compensated sums", T, float, double) {
+  check_monoid<ein::CompensatedSum, T>("compensated_sum");
+  using Traits = ein::MonoidTraits<ein::CompensatedSum, T>;
+  const ein::CompensatedSum sum;
+  const T infinity = std::numeric_limits<T>::infinity();
+  const auto of = [&](std::initializer_list<T> terms) {
+    auto state = Traits::identity(sum);
+    for (T term : terms) state = Traits::combine(sum, state, Traits::lift(sum, term, 0));
+    return Traits::finish(sum, state);
+  };
+  const T large = T(1) / std::numeric_limits<T>::epsilon();
+  CHECK(of({large, T(0.25), T(0.25), -large}) == T(0.5));
+  CHECK(of({infinity, 1, 2}) == infinity);
+  CHECK(std::isnan(of({infinity, 1, -infinity})));
+}
+
+TEST_CASE("argmin takes what is not a number for the worst") {
+  using Traits = ein::MonoidTraits<ein::ArgMin, double>;
+  const ein::ArgMin argmin;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto of = [&](std::initializer_list<double> values) {
+    auto state = Traits::identity(argmin);
+    std::int64_t index = 0;
+    for (double value : values) {
+      state = Traits::combine(argmin, state, Traits::lift(argmin, value, index++));
+    }
+    return Traits::finish(argmin, state);
+  };
+  CHECK(of({nan, 3, 2, nan, 2}) == 2);
+  CHECK(of({nan, nan}) == 0);
 }
 
 // --- elements --------------------------------------------------------------------------------

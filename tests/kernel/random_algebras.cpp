@@ -129,6 +129,13 @@ TEST_CASE("argmin and argmax give global indices, of equal values the smallest")
       [](const Best& best) { return best.index; }, 0.0};
   check_random<Space, eindecomp::Identity, eindecomp::ArgMax, double>(150, 111, one_aggregated(),
                                                                       {}, {}, largest);
+  const Expectation not_nan{Best{-infinity, std::numeric_limits<std::int64_t>::max()},
+                            [](double a) { return std::isnan(a) ? -infinity : a; }, largest.fold,
+                            largest.finish, 0.0};
+  Family special = one_aggregated();
+  special.special_values = true;
+  check_random<Space, eindecomp::Identity, eindecomp::ArgMax, double>(150, 127, special, {}, {},
+                                                                      not_nan);
   Family family = one_aggregated();
   family.max_labels = 2;
   family.extents = {1, 2, 3};
@@ -147,6 +154,79 @@ TEST_CASE("log-sum-exp with pairs as accumulators") {
                              1e-12};
   check_random<Space, eindecomp::Mul, eindecomp::LogSumExp, double, double>(100, 115, {}, {}, {},
                                                                             expected);
+}
+
+TEST_CASE("infinities and NaN") {
+  Family family;
+  family.special_values = true;
+  Family products = family;
+  products.products = true;
+  products.min_labels = 3;
+  const auto term = [](double a, double b) { return a * b; };
+  const Expectation sum{0.0, term, [](double& total, double value, Extent) { total += value; },
+                        same, 1e-12};
+  // Not a number is passed over by both, whatever comes first.
+  const Expectation least{
+      infinity, term,
+      [](double& so_far, double value, Extent) { so_far = std::fmin(so_far, value); }, same, 0.0};
+  const Expectation most{
+      -infinity, term,
+      [](double& so_far, double value, Extent) { so_far = std::fmax(so_far, value); }, same, 0.0};
+  for (const Family& of : {family, products}) {
+    check_random<Space, eindecomp::Mul, eindecomp::Sum, double, double>(150, 117, of, {}, {}, sum);
+    check_random<Space, eindecomp::Mul, eindecomp::Min, double, double>(150, 119, of, {}, {},
+                                                                        least);
+    check_random<Space, eindecomp::Mul, eindecomp::Max, double, double>(150, 121, of, {}, {}, most);
+  }
+}
+
+TEST_CASE("products of floats accumulated in double, and compensated sums") {
+  Family family;
+  family.products = true;
+  family.min_labels = 3;
+  family.max_labels = 4;
+  family.extents = {5, 8, 16, 17, 33};
+  family.max_joins = 100000;
+  family.special_values = true;
+  const Expectation wide{
+      0.0, [](float a, float b) { return static_cast<double>(a) * static_cast<double>(b); },
+      [](double& total, double value, Extent) { total += value; }, same, 1e-12};
+  const PathCounts counts =
+      check_random<Space, eindecomp::Cast<double, eindecomp::Mul>, eindecomp::Sum, float, float>(
+          100, 123, family, {}, {}, wide);
+  CHECK(counts.at(Path::packed) > 20);
+  const Expectation compensated{0.0L, [](float a, float b) { return a * b; },
+                                [](long double& total, float value, Extent) { total += value; },
+                                [](long double total) { return static_cast<float>(total); }, 0.0};
+  check_random<Space, eindecomp::Mul, eindecomp::CompensatedSum, float, float>(100, 125, family, {},
+                                                                               {}, compensated);
+}
+
+TEST_CASE("sums that rounding would spoil") {
+  constexpr Extent n = 1000000;
+  LocalEinsum shape;
+  shape.labels = shape.operands = 1;
+  shape.extent[0] = n;
+  shape.aggregated[0] = true;
+  shape.operand_stride[0][0] = 1;
+  std::vector<float> terms(n);
+  for (Extent i = 0; i < n; ++i) terms[static_cast<std::size_t>(i)] = i % 3 == 0 ? 1e8F : 0.1F;
+  long double exact = 0;
+  for (float term : terms) exact += static_cast<long double>(term);
+  const void* const operands[] = {terms.data()};
+  const auto sum_of = [&](const auto& launcher, auto result) {
+    launcher.join(Space(), shape, operands, &result, Write::finished);
+    Kokkos::fence();
+    return result;
+  };
+  using eindecomp::kernel::JoinAggregateLauncher;
+  CHECK(sum_of(JoinAggregateLauncher<Space, eindecomp::Identity, eindecomp::Sum, float>(), 0.0F) !=
+        static_cast<float>(exact));
+  CHECK(
+      sum_of(JoinAggregateLauncher<Space, eindecomp::Identity, eindecomp::CompensatedSum, float>(),
+             0.0F) == static_cast<float>(exact));
+  CHECK(sum_of(JoinAggregateLauncher<Space, eindecomp::Cast<double>, eindecomp::Sum, float>(),
+               0.0) == doctest::Approx(static_cast<double>(exact)).epsilon(1e-9));
 }
 
 TEST_CASE("a user's functor with state and a user's monoid with state") {

@@ -8,8 +8,10 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -83,6 +85,7 @@ struct Einsum {
   std::vector<Extent> begin;
   std::vector<Tensor> operands;
   std::vector<Tensor> output;  // one
+  bool special_values = false;
 
   [[nodiscard]] bool aggregated(int label) const {
     const std::vector<int>& labels = output[0].labels;
@@ -146,11 +149,13 @@ struct Family {
   bool one_aggregated = false;  ///< exactly one label aggregated, for argmin
   bool long_reduction = false;  ///< one aggregated label of some ten thousand
   bool products = false;        ///< of two operands: every label in at least two tensors
+  bool special_values = false;  ///< infinities and NaN among the elements
 };
 
 inline Einsum draw_einsum(Random& random, int operands, const Family& family) {
   for (;;) {
     Einsum einsum;
+    einsum.special_values = family.special_values;
     const int labels = static_cast<int>(draw(random, family.min_labels, family.max_labels));
     Extent joins = 1;
     for (int l = 0; l < labels; ++l) {
@@ -239,10 +244,25 @@ T draw_value(Random& random) {
   }
 }
 
+/// Now and then an infinity or NaN, but often none at all.
+template <class T>
+void make_special(Random& random, std::vector<T>& elements) {
+  if constexpr (std::is_floating_point_v<T>) {
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    for (Extent times = draw(random, 0, 3); times > 0 && !elements.empty(); --times) {
+      const Extent at = draw(random, 0, static_cast<Extent>(elements.size()) - 1);
+      elements[static_cast<std::size_t>(at)] =
+          pick<T>(random, {infinity, -infinity, std::numeric_limits<T>::quiet_NaN()});
+    }
+  }
+}
+
 template <class T>
 bool close(const T& got, const T& expected, double tolerance) {
   if (got == expected) return true;
   if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(expected)) return std::isnan(got);
+    if (std::isinf(expected)) return false;
     return std::abs(got - expected) <= tolerance * std::max<T>(1, std::abs(expected));
   } else {
     return false;
@@ -289,6 +309,7 @@ void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
           for (auto& element : elements) {
             element = draw_value<std::decay_t<decltype(element)>>(random);
           }
+          if (einsum.special_values) make_special(random, elements);
           pointers.push_back(elements.data());
         }(),
         ...);

@@ -353,6 +353,19 @@ void algebra_cases(const Visit& visit) {
         [&](Extent I) { return std::log(total(4, [&](Extent J) { return std::exp(xs(I, J)); })); },
         false);
   });
+  visit("a product of floats in double", [](auto& t) {
+    const auto [X, xs] = t.template input<float>("X", {4, 5});
+    const auto [Y, ys] = t.template input<float>("Y", {5, 3});
+    t.expect(let<"H">(i, k) = sum(j)(ein::cast<double>(X(i, j)) * Y(j, k)),
+             [&](Extent I, Extent K) {
+               return total(5, [&](Extent J) { return static_cast<double>(xs(I, J)) * ys(J, K); });
+             });
+  });
+  visit("a compensated sum", [](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {7, 4});
+    t.expect(let<"H">(j) = ein::compensated_sum(i)(X(i, j)),
+             [&](Extent J) { return total(7, [&](Extent I) { return xs(I, J); }); });
+  });
   visit("the user's join, with state", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {4, 5});
     const auto [Y, ys] = t.template input<double>("Y", {5, 3});

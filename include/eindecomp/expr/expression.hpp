@@ -128,6 +128,13 @@ template <class F, Expression E>
   return detail::apply(f, e);
 }
 
+/// The expression's elements as elements T: `sum(j)(cast<double>(X(i, j)) * W(j, k))` multiplies
+/// and sums floats in double.
+template <class T, Expression E>
+[[nodiscard]] constexpr auto cast(const E& e) {
+  return detail::apply(Cast<T>{}, e);
+}
+
 /// ⊕ of one's own: `aggregate<MyMonoid>(j)(…)`.
 template <class Monoid, AnyLabel... Labels>
 [[nodiscard]] constexpr auto aggregate(Labels...) {
@@ -154,6 +161,7 @@ EINDECOMP_AGGREGATION(max, Max)
 EINDECOMP_AGGREGATION(all, And)
 EINDECOMP_AGGREGATION(any, Or)
 EINDECOMP_AGGREGATION(log_sum_exp, LogSumExp)
+EINDECOMP_AGGREGATION(compensated_sum, CompensatedSum)
 #undef EINDECOMP_AGGREGATION
 
 #define EINDECOMP_BINARY(function, Op)                                  \

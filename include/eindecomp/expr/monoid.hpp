@@ -166,7 +166,8 @@ struct Indexed {
 };
 
 namespace detail {
-/// Argmin and argmax: the best value, of equal ones the smallest index.
+/// Argmin and argmax: the best value, of equal ones the smallest index. What is not a number counts
+/// as the worst of all values.
 template <bool Smallest>
 struct ArgExtremum {
   static constexpr std::string_view name = Smallest ? "argmin" : "argmax";
@@ -187,7 +188,7 @@ struct ArgExtremum {
   }
   template <class T>
   EINDECOMP_FUNCTION constexpr Indexed<T> lift(const T& value, std::int64_t index) const {
-    return {value, index};
+    return {value == value ? value : identity<T>().value, index};
   }
   template <class T>
   EINDECOMP_FUNCTION constexpr std::int64_t finish(const Indexed<T>& state) const {
@@ -234,6 +235,45 @@ struct LogSumExp {
   template <class T>
   EINDECOMP_FUNCTION constexpr T finish(const ScaledExponential<T>& state) const {
     return state.max + detail::call_log(state.factor);
+  }
+};
+
+/// A sum and what rounding took from it.
+template <class T>
+struct CompensatedTerms {
+  T sum;
+  T error;
+};
+
+/// Σ with the rounding errors summed beside it (Knuth's TwoSum, as in Ogita, Rump and Oishi 2005,
+/// algorithm 4.3): as accurate as if computed in twice the precision and rounded once. Not under
+/// -ffast-math, which takes the errors to be 0.
+struct CompensatedSum {
+  static constexpr std::string_view name = "compensated_sum";
+  static constexpr bool commutative_monoid = true;
+  template <class T>
+  using State = CompensatedTerms<T>;
+  template <class T>
+  requires std::floating_point<T> EINDECOMP_FUNCTION static constexpr CompensatedTerms<T>
+  identity() {
+    return {T(0), T(0)};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr CompensatedTerms<T> operator()(const CompensatedTerms<T>& a,
+                                                              const CompensatedTerms<T>& b) const {
+    const T sum = a.sum + b.sum;
+    const T of_b = sum - a.sum;
+    const T error = (a.sum - (sum - of_b)) + (b.sum - of_b);
+    return {sum, a.error + b.error + error};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr CompensatedTerms<T> lift(const T& value, std::int64_t) const {
+    return {value, T(0)};
+  }
+  template <class T>
+  EINDECOMP_FUNCTION constexpr T finish(const CompensatedTerms<T>& state) const {
+    // The error of an infinite sum is not a number.
+    return state.sum - state.sum == T(0) ? state.sum + state.error : state.sum;
   }
 };
 

@@ -70,6 +70,19 @@ EINDECOMP_UNARY(Not, "not", !a)
 #undef EINDECOMP_BINARY
 #undef EINDECOMP_UNARY
 
+/// F of operands that are converted to T first; F is the identity unless told. `Cast<double, Mul>`
+/// multiplies floats in double, and a sum of such products is in double.
+template <class T, class F = Identity>
+struct Cast {
+  static constexpr std::string_view name = "cast";
+  F f{};
+  template <class... As>
+  EINDECOMP_FUNCTION constexpr auto operator()(const As&... as) const -> std::decay_t<
+      std::invoke_result_t<const F&, const std::enable_if_t<std::is_convertible_v<As, T>, T>&...>> {
+    return f(static_cast<T>(as)...);
+  }
+};
+
 /// |a - b|.
 struct AbsDiff {
   static constexpr std::string_view name = "abs_diff";
