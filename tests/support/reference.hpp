@@ -129,6 +129,8 @@ struct UserOperators {
   if (name == "mul") return fold([](Wide a, Wide b) { return a * b; });
   if (name == "add") return fold([](Wide a, Wide b) { return a + b; });
   if (name == "identity") return x.at(0);
+  if (name == "to_float") return rounded(Kind::float32, x[0].value);
+  if (name == "to_double") return rounded(Kind::float64, x[0].value);
   if (name == "negate") return {kind, -x[0].value};
   if (name == "not") return truth(x[0].value == Wide{});
   if (name == "relu") return {kind, std::max(x[0].real(), 0.0L)};
@@ -260,7 +262,7 @@ struct Term {
   Wide result = terms[0].number.value;
   for (std::size_t t = 1; t < terms.size(); ++t) {
     const Wide term = terms[t].number.value;
-    if (name == "sum") {
+    if (name == "sum" || name == "compensated_sum") {
       result += term;
     } else if (name == "prod") {
       result *= term;

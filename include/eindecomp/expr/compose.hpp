@@ -15,6 +15,7 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/diagnostic.hpp"
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/expr/element.hpp"
 #include "eindecomp/expr/operator.hpp"
 
 namespace eindecomp {
@@ -100,6 +101,11 @@ template <class F>
   } else {
     return Text(type_name<F>());
   }
+}
+template <class T, class F>
+[[nodiscard]] constexpr Text describe(const Cast<T, F>& cast) {
+  const Text to = "to_" + element_text(element_type<T>());
+  return std::is_same_v<F, Identity> ? to : describe(cast.f) + "(" + to + ")";
 }
 template <int I>
 [[nodiscard]] constexpr Text describe(const Arg<I>&) {

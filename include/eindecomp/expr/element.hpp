@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "eindecomp/core/text.hpp"
+
 namespace eindecomp {
 
 /// What a tensor's elements are. `other` is any other trivially copyable type.
@@ -68,5 +70,27 @@ template <Element T>
 /// The type a result is stored as: truth values are 32-bit integers, all else is itself.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, std::int32_t, T>;
+
+namespace detail {
+[[nodiscard]] constexpr Text element_text(ElementType element) {
+  switch (element.kind) {
+    case ElementKind::float32:
+      return "float";
+    case ElementKind::float64:
+      return "double";
+    case ElementKind::complex64:
+      return "complex<float>";
+    case ElementKind::complex128:
+      return "complex<double>";
+    case ElementKind::int32:
+      return "int32";
+    case ElementKind::int64:
+      return "int64";
+    case ElementKind::other:
+      break;
+  }
+  return to_text(element.bytes) + " bytes";
+}
+}  // namespace detail
 
 }  // namespace eindecomp

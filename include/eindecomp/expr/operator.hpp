@@ -74,7 +74,6 @@ EINDECOMP_UNARY(Not, "not", !a)
 /// multiplies floats in double, and a sum of such products is in double.
 template <class T, class F = Identity>
 struct Cast {
-  static constexpr std::string_view name = "cast";
   F f{};
   template <class... As>
   EINDECOMP_FUNCTION constexpr auto operator()(const As&... as) const -> std::decay_t<

@@ -9,26 +9,6 @@ namespace eindecomp {
 
 namespace detail {
 
-[[nodiscard]] constexpr Text element_text(ElementType element) {
-  switch (element.kind) {
-    case ElementKind::float32:
-      return "float";
-    case ElementKind::float64:
-      return "double";
-    case ElementKind::complex64:
-      return "complex<float>";
-    case ElementKind::complex128:
-      return "complex<double>";
-    case ElementKind::int32:
-      return "int32";
-    case ElementKind::int64:
-      return "int64";
-    case ElementKind::other:
-      break;
-  }
-  return to_text(element.bytes) + " bytes";
-}
-
 [[nodiscard]] constexpr std::string_view label_text(const EinGraph& graph, const Vertex& v,
                                                     int position) {
   const LabelId label = v.labels[static_cast<std::size_t>(position)];
