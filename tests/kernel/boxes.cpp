@@ -80,6 +80,48 @@ TEST_CASE("large copies, which bypass the caches where they can") {
   }
 }
 
+TEST_CASE("short runs that follow one another in a large target") {
+  using eindecomp::kernel::detail::CopySchedule;
+  using eindecomp::kernel::detail::Target;
+  // From (k,j,i) to (j,k,i), i contiguous: runs of every length, more and fewer than a buffer has
+  // room for, gaps between those of some.
+  for (const Extent run : {3, 12, 16, 24, 33, 100}) {
+    for (const Extent gap : {0, 5}) {
+      CAPTURE(run);
+      CAPTURE(gap);
+      const Extent j = 131;
+      const Extent k = 1500000 / (run * j);
+      eindecomp::kernel::detail::CopyNest nest;
+      const Extent into[] = {1, k * run + gap, run};
+      const Extent from[] = {1, run, j * run};
+      const Extent extents[] = {run, j, k};
+      for (int l = 0; l < 3; ++l) {
+        nest.stride[0][nest.loops] = into[l];
+        nest.stride[1][nest.loops] = from[l];
+        nest.push(extents[l]);
+      }
+      std::vector<float> source(static_cast<std::size_t>(run * j * k));
+      for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i % 65521);
+      // Not on a line.
+      std::vector<float> target(static_cast<std::size_t>(j * (k * run + gap) + 1), -1.0F);
+      std::vector<float> expected = target;
+      for (Extent y = 0; y < j; ++y) {
+        for (Extent z = 0; z < k; ++z) {
+          std::copy_n(source.begin() + y * from[1] + z * from[2], run,
+                      expected.begin() + 1 + y * into[1] + z * into[2]);
+        }
+      }
+#if defined(EINDECOMP_STREAMING_BYTES)
+      CHECK(CopySchedule(nest, sizeof(float), target.data() + 1, Target::streamed, false).gathered);
+#endif
+      eindecomp::kernel::detail::copy_nest(Space(), "EinDecomp::copy", nest, sizeof(float),
+                                           Target::streamed, target.data() + 1, source.data());
+      Kokkos::fence();
+      REQUIRE(target == expected);
+    }
+  }
+}
+
 TEST_CASE("Kokkos' complex types are known to the graph") {
   using eindecomp::ElementKind;
   CHECK(eindecomp::ElementTraits<Kokkos::complex<float>>::kind == ElementKind::complex64);

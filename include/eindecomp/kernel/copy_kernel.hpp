@@ -51,6 +51,7 @@ struct CopySchedule {
   Extent stride[2][2]{};  ///< of the two tensors along the two loops
   bool streamed = false;  ///< whole lines of the target bypass the caches
   bool aligned = false;   ///< every tile of a plane begins on a line of the target
+  bool gathered = false;  ///< short runs that follow one another in the target become whole lines
   Extent tiles_per_item = 1;
   Extent items = 0;
 
@@ -58,6 +59,7 @@ struct CopySchedule {
   static constexpr std::int64_t tile_bytes = 512;  ///< of a tile, along the target's fastest loop
   static constexpr Extent tile_columns = 64;
   static constexpr std::int64_t least_streamed_run = 256;
+  static constexpr std::int64_t gathered_bytes = 16384;  ///< of target gathered at once
 
   /// \param nest without loops of extent 1. \param word_bytes size of what its strides count.
   /// \param into where the first word goes. \param single every item is one word, for devices.
@@ -90,6 +92,8 @@ struct CopySchedule {
     for (int l = 1; l < nest.loops; ++l) {
       aligned = aligned && nest.stride[0][l] * word_bytes % line == 0;
     }
+    gathered = streamed && !planes && extent[0] * word_bytes < 2 * least_streamed_run &&
+               nest.loops > 1 && nest.stride[0][1] == extent[0];
     // Pieces of lines at the ends of short runs cost more than is saved.
     streamed = streamed && (aligned || !planes || extent[0] * word_bytes >= least_streamed_run);
 #endif
@@ -102,7 +106,11 @@ struct CopySchedule {
       tiles.extent[loop[i]] = (extent[i] + tile[i] - 1) / tile[i];
       for (int t = 0; t < 2; ++t) tiles.stride[t][loop[i]] *= tile[i];
     }
-    order_tiles(loop);
+    if (gathered) {
+      tiles.erase(0);
+    } else {
+      order_tiles(loop);
+    }
     const Extent size = tiles.size();
     const Extent tile_size = tile[0] * (planes ? tile[1] : 1);
     tiles_per_item = std::max<Extent>(1, run / std::max<Extent>(1, tile_size));
@@ -145,6 +153,13 @@ struct CopyKernel {
     if (count > schedule.tiles_per_item) count = schedule.tiles_per_item;
     Cursor<2> at;
     at.seek(schedule.tiles, first);
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (schedule.gathered) {
+      gather(at, count);
+      end_streaming();
+      return;
+    }
+#endif
     for (; count > 0; --count) {
       if (schedule.planes) {
         plane(into + at.offset[0], from + at.offset[1], length(0, at.coordinate[schedule.rows]),
@@ -175,11 +190,35 @@ struct CopyKernel {
     }
 #endif
     if (into_stride == 1 && from_stride == 1) {
-      for (Extent i = 0; i < n; ++i) to[i] = source[i];
+      copy_run(to, source, n);
     } else {
       for (Extent i = 0; i < n; ++i) to[i * into_stride] = source[i * from_stride];
     }
   }
+
+#if defined(EINDECOMP_STREAMING_BYTES)
+  /// Copies runs into a buffer for as long as they follow one another in the target.
+  void gather(Cursor<2> at, Extent count) const {
+    constexpr Extent room = CopySchedule::gathered_bytes / static_cast<Extent>(sizeof(Word));
+    alignas(CopySchedule::line) Word buffer[room];
+    const Extent n = schedule.extent[0];
+    Extent first = at.offset[0];
+    Extent filled = 0;
+    while (count > 0) {
+      const Extent runs =
+          std::min({count, schedule.tiles.extent[0] - at.coordinate[0], (room - filled) / n});
+      copy_runs(buffer + filled, n, from + at.offset[1], schedule.tiles.stride[1][0], n, runs);
+      filled += runs * n;
+      count -= runs;
+      at.skip(schedule.tiles, runs);
+      if (count == 0 || filled + n > room || at.offset[0] != first + filled) {
+        stream_row(into + first, buffer, filled);
+        first = at.offset[0];
+        filled = 0;
+      }
+    }
+  }
+#endif
 
   EINDECOMP_FUNCTION void plane(Word* to, const Word* source, Extent rows, Extent columns) const {
     const auto& stride = schedule.stride;
