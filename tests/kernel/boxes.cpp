@@ -10,7 +10,7 @@ using namespace kernel_test;
 
 namespace {
 
-using Space = Kokkos::DefaultHostExecutionSpace;
+using Space = Kokkos::DefaultExecutionSpace;
 
 /// Copies elements of that many bytes between tensors of random layouts and those extents.
 void check_copy(Random& random, std::size_t bytes, const std::vector<Extent>& extents) {
@@ -42,9 +42,12 @@ void check_copy(Random& random, std::size_t bytes, const std::vector<Extent>& ex
                 source.data() + shift + static_cast<std::size_t>(from.offset(index)) * bytes,
                 bytes);
   });
-  eindecomp::kernel::copy_box(Space(), static_cast<std::int64_t>(bytes), box, target.data() + shift,
-                              source.data() + shift);
+  const InSpace<Space, unsigned char> there(source);
+  const InSpace<Space, unsigned char> here(target);
+  eindecomp::kernel::copy_box(Space(), static_cast<std::int64_t>(bytes), box, here.data() + shift,
+                              there.data() + shift);
   Kokkos::fence();
+  here.fetch();
   REQUIRE(target == expected);
 }
 

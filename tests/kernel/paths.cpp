@@ -33,6 +33,7 @@ struct Report {
   std::vector<std::string> allocations;
   std::uint64_t allocated_bytes = 0;
   int fences = 0;
+  int fences_before_free = 0;
 
   [[nodiscard]] bool ran(const std::string& label) const {
     return std::find(kernels.begin(), kernels.end(), label) != kernels.end();
@@ -59,8 +60,11 @@ class Watch {
     tools::set_begin_parallel_scan_callback(on_kernel);
     tools::set_push_region_callback([](const char* name) { report.regions.emplace_back(name); });
     tools::set_begin_fence_callback([](const char* name, std::uint32_t, std::uint64_t*) {
-      // Since 4.0 Kokkos itself fences where tools listen.
-      if (std::string_view(name).find("Kokkos Profile Tool Fence") == std::string_view::npos) {
+      // Since 4.0 Kokkos itself fences where tools listen, and where memory of the host is freed.
+      const std::string_view reason(name);
+      if (reason.find("impl_deallocate") != std::string_view::npos) {
+        ++report.fences_before_free;
+      } else if (reason.find("Kokkos Profile Tool Fence") == std::string_view::npos) {
         ++report.fences;
       }
     });
@@ -81,7 +85,8 @@ class Watch {
     tools::set_allocate_data_callback(nullptr);
   }
 
-  /// Every kernel and allocation is ours by name, and nothing was waited for.
+  /// Every kernel and allocation is ours by name, and nothing was waited for, except for scratch to
+  /// be freed.
   void check_manners() const {
     for (const std::string& label : report.kernels) {
       CAPTURE(label);
@@ -92,6 +97,7 @@ class Watch {
       CHECK(label.rfind("EinDecomp::", 0) == 0);
     }
     CHECK(report.fences == 0);
+    CHECK(report.fences_before_free <= static_cast<int>(report.allocations.size()));
   }
 };
 
@@ -127,9 +133,11 @@ struct PathCase {
 
 using Doubles = kernel::JoinAggregateLauncher<Space, Mul, Sum, double, double>;
 
-/// Where there is no BLAS its cases are the generic kernel's.
+/// Where there is no BLAS, or the compiler has no vectors, their cases are the generic kernel's.
 Path available(Path path) {
-  return path == Path::gemm && !compat::has_blas<Space> ? Path::direct : path;
+  const bool missing = (path == Path::gemm && !compat::has_blas<Space>) ||
+                       (path == Path::packed && !kernel::detail::has_vectors);
+  return missing ? Path::direct : path;
 }
 
 }  // namespace
@@ -200,6 +208,9 @@ TEST_CASE("products take the path their shape allows") {
         CHECK(report.kernels == std::vector<std::string>{"EinDecomp::pack", "EinDecomp::packed"});
         CHECK(report.allocations.size() == 1);
         break;
+      case Path::tiled:
+        FAIL("the path of devices on a host");
+        break;
       case Path::none:
         CHECK(report.kernels.empty());
     }
@@ -213,12 +224,12 @@ TEST_CASE("products over other algebras and types are packed") {
     return kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...>().path(of);
   };
   const LocalEinsum shape = row_major("ij,jk->ik", {20, 21, 22});
-  CHECK(path.operator()<Add, Min, double, double>(shape) == Path::packed);
-  CHECK(path.operator()<Mul, Max, float, float>(shape) == Path::packed);
-  CHECK(path.operator()<Less, Sum, double, double>(shape) == Path::packed);
-  CHECK(path.operator()<And, Or, double, double>(shape) == Path::packed);
-  CHECK(path.operator()<Mul, Sum, double, float>(shape) == Path::packed);
-  CHECK(path.operator()<Mul, Sum, std::int32_t, std::int32_t>(shape) == Path::packed);
+  CHECK(path.operator()<Add, Min, double, double>(shape) == available(Path::packed));
+  CHECK(path.operator()<Mul, Max, float, float>(shape) == available(Path::packed));
+  CHECK(path.operator()<Less, Sum, double, double>(shape) == available(Path::packed));
+  CHECK(path.operator()<And, Or, double, double>(shape) == available(Path::packed));
+  CHECK(path.operator()<Mul, Sum, double, float>(shape) == available(Path::packed));
+  CHECK(path.operator()<Mul, Sum, std::int32_t, std::int32_t>(shape) == available(Path::packed));
   CHECK(path.operator()<Mul, Sum, Kokkos::complex<float>, Kokkos::complex<float>>(shape) ==
         available(Path::gemm));
 
@@ -242,8 +253,44 @@ TEST_CASE("products over other algebras and types are packed") {
   for (const auto& [text, extents] : std::vector<std::pair<const char*, std::vector<Extent>>>{
            {"ijp,jkq->ik", {20, 21, 3, 22, 2}}, {"iij,jkk->ik", {20, 21, 22}}}) {
     CAPTURE(text);
-    CHECK(path.operator()<SqDiff, Sum, double, double>(row_major(text, extents)) == Path::packed);
+    CHECK(path.operator()<SqDiff, Sum, double, double>(row_major(text, extents)) ==
+          available(Path::packed));
   }
+}
+
+TEST_CASE("on devices products over other algebras are tiled where there is work for many teams") {
+  const auto worthwhile = [](const char* text, const std::vector<Extent>& extents) {
+    return kernel::detail::worthwhile_tiled(row_major(text, extents)).has_value();
+  };
+  CHECK(worthwhile("ij,jk->ik", {100, 8, 100}));
+  CHECK(worthwhile("bij,bjk->bik", {100, 20, 21, 22}));
+  CHECK(worthwhile("ijp,jkq->ik", {100, 8, 3, 100, 2}));
+  CHECK_FALSE(worthwhile("ij,jk->ik", {100, 7, 100}));     // short reductions
+  CHECK_FALSE(worthwhile("ij,jk->ik", {1000, 50, 15}));    // a narrow matrix
+  CHECK_FALSE(worthwhile("ij,jk->ik", {50, 100000, 50}));  // few outputs: cut into parts
+  CHECK_FALSE(worthwhile("ij,ij->ij", {100, 100}));
+  static_assert(!kernel::detail::has_tiled<Space, Add, Min, double, double>());
+#if defined(KOKKOS_ENABLE_CUDA)
+  static_assert(kernel::detail::has_tiled<Kokkos::Cuda, Add, Min, double, double>());
+  const LocalEinsum shape = row_major("ij,jk->ik", {100, 20, 100});
+  CHECK(kernel::path_of<Kokkos::Cuda, Add, Min, double, double>(shape) == Path::tiled);
+  CHECK(kernel::path_of<Kokkos::Cuda, Mul, Sum, double, double>(shape) == Path::gemm);
+#endif
+
+  // Forced on this space: one kernel, and no memory but the scratch that Kokkos keeps for teams.
+  const LocalEinsum small = row_major("ij,jk->ik", {20, 21, 22});
+  const std::vector<double> a(20 * 21, 1.5);
+  const std::vector<double> b(21 * 22, 2.0);
+  std::vector<double> c(20 * 22);
+  const void* operands[] = {a.data(), b.data()};
+  {
+    const Watch watch;
+    kernel::detail::run_tiled<1, 1, Space, Add, Min, double, double>(
+        Space(), small, kernel::detail::packed_shape(small, false), {}, {}, operands, c.data(),
+        Write::finished);
+    CHECK(report.kernels == std::vector<std::string>{"EinDecomp::tiled"});
+  }
+  CHECK(c == std::vector<double>(c.size(), 3.5));
 }
 
 TEST_CASE("workspace stays within its bound, whatever the shape") {
@@ -282,9 +329,9 @@ TEST_CASE("box passes and einsum on views behave alike") {
   box.into_stride[0] = box.from_stride[1] = 1;
   box.into_stride[1] = 20;
   box.from_stride[0] = 30;
-  const Kokkos::View<double**> a("a", 20, 30);
-  const Kokkos::View<double**> b("b", 30, 20);
-  const Kokkos::View<double**> c("c", 20, 20);
+  const Kokkos::View<double**, Kokkos::HostSpace> a("a", 20, 30);
+  const Kokkos::View<double**, Kokkos::HostSpace> b("b", 30, 20);
+  const Kokkos::View<double**, Kokkos::HostSpace> c("c", 20, 20);
   const auto launcher = KokkosBackend<Space>::make<Mul, Sum, double, double>({}, {});
   const Watch watch;
   kernel::copy_box(Space(), 8, box, into.data(), from.data());

@@ -11,11 +11,7 @@ using namespace kernel_test;
 
 namespace {
 
-#if defined(KOKKOS_ENABLE_OPENMP)
-using Space = Kokkos::OpenMP;
-#else
-using Space = Kokkos::DefaultHostExecutionSpace;
-#endif
+using Space = Kokkos::DefaultExecutionSpace;
 
 const auto same = [](const auto& accumulator) { return accumulator; };
 

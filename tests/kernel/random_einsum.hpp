@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <tuple>
@@ -285,6 +286,40 @@ template <class Accumulator, class Term, class Fold, class Finish>
 Expectation(Accumulator, Term, Fold, Finish, double)
     -> Expectation<Accumulator, Term, Fold, Finish>;
 
+/// A vector's elements where Space can reach them: the vector itself, or a copy of it.
+template <class Space, class T>
+class InSpace {
+ public:
+  explicit InSpace(std::vector<T>& host) : m_host(host) {
+    if constexpr (copied) {
+      m_copy =
+          Bytes(Kokkos::view_alloc(Kokkos::WithoutInitializing, "copy"), host.size() * sizeof(T));
+      Kokkos::deep_copy(m_copy, on_host());
+    }
+  }
+  [[nodiscard]] T* data() const {
+    return copied ? reinterpret_cast<T*>(m_copy.data()) : m_host.data();
+  }
+  /// Brings back to the vector what was written.
+  void fetch() const {
+    if constexpr (copied) Kokkos::deep_copy(on_host(), m_copy);
+  }
+
+ private:
+  static constexpr bool copied =
+      !eindecomp::compat::accessible<Kokkos::HostSpace, typename Space::memory_space>;
+  using Bytes = Kokkos::View<unsigned char*, typename Space::memory_space>;
+  using HostBytes =
+      Kokkos::View<unsigned char*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  [[nodiscard]] HostBytes on_host() const {
+    return HostBytes(reinterpret_cast<unsigned char*>(m_host.data()), m_host.size() * sizeof(T));
+  }
+
+  std::vector<T>& m_host;
+  Bytes m_copy;
+};
+
 /// How often each path was taken.
 using PathCounts = std::map<Path, int>;
 
@@ -295,11 +330,13 @@ void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
   using State = typename Launcher::State;
   using Result = typename Launcher::Result;
   using Monoid = typename Launcher::Sig::Monoid;
-  const typename Launcher::ExecutionSpace space;
+  using Space = typename Launcher::ExecutionSpace;
+  const Space space;
   const LocalEinsum shape = einsum.shape();
   const Tensor& output = einsum.output[0];
 
   std::tuple<std::vector<Ts>...> data;
+  std::tuple<std::optional<InSpace<Space, Ts>>...> operands;
   std::vector<const void*> pointers;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (
@@ -310,7 +347,8 @@ void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
             element = draw_value<std::decay_t<decltype(element)>>(random);
           }
           if (einsum.special_values) make_special(random, elements);
-          pointers.push_back(elements.data());
+          std::get<I>(operands).emplace(elements);
+          pointers.push_back(std::get<I>(operands)->data());
         }(),
         ...);
   }
@@ -323,8 +361,11 @@ void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
     return value;
   }();
   std::vector<Result> result(static_cast<std::size_t>(output.span), guard);
-  std::vector<State> state(static_cast<std::size_t>(output.span));
-  std::vector<State> other(static_cast<std::size_t>(output.span));
+  std::vector<State> states(static_cast<std::size_t>(output.span));
+  std::vector<State> others(static_cast<std::size_t>(output.span));
+  const InSpace<Space, Result> into(result);
+  const InSpace<Space, State> state(states);
+  const InSpace<Space, State> other(others);
   const int mode =
       static_cast<int>(draw(random, 0, std::is_same_v<Monoid, eindecomp::NoAggregation> ? 1 : 3));
   LocalEinsum later = shape;
@@ -332,24 +373,25 @@ void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
   const StridedBox box = einsum.box();
   switch (mode) {
     case 0:
-      launcher.join(space, shape, pointers.data(), result.data(), Write::finished);
+      launcher.join(space, shape, pointers.data(), into.data(), Write::finished);
       break;
     case 1:
       launcher.join(space, shape, pointers.data(), state.data(), Write::partial);
-      launcher.finish(space, box, result.data(), state.data());
+      launcher.finish(space, box, into.data(), state.data());
       break;
     case 2:
       launcher.join(space, shape, pointers.data(), state.data(), Write::partial);
       launcher.join(space, later, pointers.data(), state.data(), Write::accumulate);
-      launcher.finish(space, box, result.data(), state.data());
+      launcher.finish(space, box, into.data(), state.data());
       break;
     default:
       launcher.join(space, later, pointers.data(), state.data(), Write::partial);
       launcher.join(space, shape, pointers.data(), other.data(), Write::partial);
       launcher.combine(space, box, state.data(), other.data());
-      launcher.finish(space, box, result.data(), state.data());
+      launcher.finish(space, box, into.data(), state.data());
   }
   Kokkos::fence();
+  into.fetch();
   const Path path = launcher.path(shape);
   ++counts[path];
 

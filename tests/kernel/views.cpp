@@ -22,19 +22,23 @@ namespace {
 
 using Space = Kokkos::DefaultHostExecutionSpace;
 
+/// Views of the host, for elements are read and written here one by one.
+template <class DataType, class Layout = Space::array_layout>
+using View = Kokkos::View<DataType, Layout, Space::memory_space>;
+
 /// Element (i,k) of the matrices the tests multiply.
 double left(std::size_t i, std::size_t j) { return static_cast<double>((3 * i + j) % 7) - 3.0; }
 double right(std::size_t j, std::size_t k) { return static_cast<double>((j + 5 * k) % 9) - 4.0; }
 
-template <class View, class Function>
-void fill(const View& view, Function function) {
+template <class V, class Function>
+void fill(const V& view, Function function) {
   for (std::size_t i = 0; i < view.extent(0); ++i) {
     for (std::size_t j = 0; j < view.extent(1); ++j) view(i, j) = function(i, j);
   }
 }
 
-template <class View>
-void check_product(const View& c, std::size_t length) {
+template <class V>
+void check_product(const V& c, std::size_t length) {
   for (std::size_t i = 0; i < c.extent(0); ++i) {
     for (std::size_t k = 0; k < c.extent(1); ++k) {
       double sum = 0;
@@ -46,12 +50,12 @@ void check_product(const View& c, std::size_t length) {
 
 template <class LayoutA, class LayoutB, class LayoutC>
 void check_layouts() {
-  const Kokkos::View<double**, LayoutA> a("a", 30, 20);
-  const Kokkos::View<double**, LayoutB> b("b", 20, 25);
-  const Kokkos::View<double**, LayoutC> c("c", 30, 25);
+  const View<double**, LayoutA> a("a", 30, 20);
+  const View<double**, LayoutB> b("b", 20, 25);
+  const View<double**, LayoutC> c("c", 30, 25);
   fill(a, left);
   fill(b, right);
-  const Kokkos::View<const double**, LayoutA> constant = a;
+  const View<const double**, LayoutA> constant = a;
   einsum<"ij,jk->ik">(Space(), constant, b, c);
   check_product(c, 20);
 
@@ -96,9 +100,9 @@ TEST_CASE("every mix of layouts") {
 }
 
 TEST_CASE("strided views without a unit stride") {
-  const Kokkos::View<double***> a("a", 30, 20, 3);
-  const Kokkos::View<double***> b("b", 20, 25, 2);
-  const Kokkos::View<double***> c("c", 30, 25, 2);
+  const View<double***> a("a", 30, 20, 3);
+  const View<double***> b("b", 20, 25, 2);
+  const View<double***> c("c", 30, 25, 2);
   const auto middle = Kokkos::subview(a, Kokkos::ALL(), Kokkos::ALL(), 1);
   const auto second = Kokkos::subview(b, Kokkos::ALL(), Kokkos::ALL(), 1);
   const auto target = Kokkos::subview(c, Kokkos::ALL(), Kokkos::ALL(), 1);
@@ -121,13 +125,13 @@ TEST_CASE("unmanaged memory, ranks 0 to 8, results allocated") {
   CHECK(turned(1, 0, 0, 0, 0, 0, 0, 0) == 1.0);
   CHECK(turned(0, 0, 0, 0, 0, 0, 1, 1) == 192.0);
 
-  const Kokkos::View<double> two("two");
+  const View<double> two("two");
   Kokkos::deep_copy(two, 2.0);
   const auto scaled = einsum<",abcdefgh->ah">(Space(), two, eight);
   CHECK(scaled.extent(0) == 2);
   CHECK(scaled(0, 0) == 2.0 * 64.0 * 63.0);
 
-  const Kokkos::View<int**> numbers("numbers", 4, 4);
+  const View<int**> numbers("numbers", 4, 4);
   fill(numbers, [](std::size_t i, std::size_t j) { return static_cast<int>(10 * i + j); });
   CHECK(einsum<"ii">(Space(), numbers)() == 66);      // implicit output: the trace
   CHECK(einsum<"ii->i">(Space(), numbers)(3) == 33);  // the diagonal
@@ -136,7 +140,7 @@ TEST_CASE("unmanaged memory, ranks 0 to 8, results allocated") {
 }
 
 TEST_CASE("other algebras, three operands, mixed types") {
-  const Kokkos::View<double**> w("w", 5, 5);
+  const View<double**> w("w", 5, 5);
   fill(w, [](std::size_t i, std::size_t j) { return static_cast<double>((7 * i + 3 * j) % 11); });
   const auto paths = einsum<"ij,jk->ik", MinPlus>(Space(), w, w);
   const auto nearest = einsum<"ij,jk->ik", Algebra<Add, ArgMin>>(Space(), w, w);
@@ -151,7 +155,7 @@ TEST_CASE("other algebras, three operands, mixed types") {
       CHECK(nearest(i, k) == static_cast<std::int64_t>(best));
     }
   }
-  const Kokkos::View<int*> scale("scale", 5);
+  const View<int*> scale("scale", 5);
   for (int i = 0; i < 5; ++i) scale(i) = i + 1;
   const auto mixed = einsum<"ij,j,jk->ik">(Space(), w, scale, w);
   double sum = 0;
@@ -160,9 +164,9 @@ TEST_CASE("other algebras, three operands, mixed types") {
 }
 
 TEST_CASE("an algebra with state, the labels chosen at run time") {
-  const Kokkos::View<double**> a("a", 30, 20);
-  const Kokkos::View<double**> b("b", 20, 25);
-  const Kokkos::View<double**> c("c", 30, 25);
+  const View<double**> a("a", 30, 20);
+  const View<double**> b("b", 20, 25);
+  const View<double**> c("c", 30, 25);
   fill(a, left);
   fill(b, right);
   const EinsumShape spec = detail::make_einsum_shape("xy,yz->xz");
@@ -180,9 +184,9 @@ TEST_CASE("alpha and beta, on every path") {
     for (const double beta : {0.0, 1.0, -2.5}) {
       CAPTURE(size);
       CAPTURE(beta);
-      const Kokkos::View<double***> a("a", size, 12, size);
-      const Kokkos::View<double***> b("b", size, 12, size);
-      const Kokkos::View<double**> c("c", size, size);
+      const View<double***> a("a", size, 12, size);
+      const View<double***> b("b", size, 12, size);
+      const View<double**> c("c", size, size);
       for (std::size_t i = 0; i < size; ++i) {
         for (std::size_t j = 0; j < 12; ++j) {
           for (std::size_t k = 0; k < size; ++k) {
@@ -204,35 +208,35 @@ TEST_CASE("alpha and beta, on every path") {
       }
     }
   }
-  const Kokkos::View<int**> from("from", 4, 5);
-  const Kokkos::View<int**> into("into", 5, 4);
+  const View<int**> from("from", 4, 5);
+  const View<int**> into("into", 5, 4);
   fill(from, [](std::size_t i, std::size_t j) { return static_cast<int>(i + 10 * j); });
   Kokkos::deep_copy(into, 100);
   einsum<"ij->ji">(Space(), {.alpha = 2, .beta = 3}, from, into);
   CHECK(into(4, 3) == 300 + 2 * 43);
-  const Kokkos::View<double**> square("square", 5, 5);
+  const View<double**> square("square", 5, 5);
   CHECK(contains(
       message_of([&] { einsum<"ij,jk->ik">(Space(), {.beta = 1.0}, square, square, square); }),
       "overlaps operand 1"));
 }
 
 TEST_CASE("explain says path, sizes and reason") {
-  const Kokkos::View<double***> a("a", 64, 40, 50);
-  const Kokkos::View<double***> b("b", 40, 60, 50);
-  const Kokkos::View<double**> c("c", 64, 60);
+  const View<double***> a("a", 64, 40, 50);
+  const View<double***> b("b", 40, 60, 50);
+  const View<double**> c("c", 64, 60);
   const std::string text = explain<"abc,bdc->ad">(Space(), a, b, c);
   CAPTURE(text);
   CHECK(contains(text, "batch 1, M 64, N 60, K 2000"));
-  CHECK(contains(explain<"ab,bc->ac", MinPlus>(Space(), c, Kokkos::View<double**>("e", 60, 64),
-                                               Kokkos::View<double**>("f", 64, 64)),
+  CHECK(contains(explain<"ab,bc->ac", MinPlus>(Space(), c, View<double**>("e", 60, 64),
+                                               View<double**>("f", 64, 64)),
                  "path "));
   if (compat::has_blas<Space>) CHECK(contains(text, "predicted"));
 }
 
 TEST_CASE("empty views: nothing to write, or the identity") {
-  const Kokkos::View<double**> none("none", 3, 0);
-  const Kokkos::View<double**> other("other", 0, 4);
-  const Kokkos::View<double**> c("c", 3, 4);
+  const View<double**> none("none", 3, 0);
+  const View<double**> other("other", 0, 4);
+  const View<double**> c("c", 3, 4);
   Kokkos::deep_copy(c, 5.0);
   einsum<"ij,jk->ik">(Space(), none, other, c);
   CHECK(c(2, 3) == 0.0);
@@ -243,20 +247,20 @@ TEST_CASE("empty views: nothing to write, or the identity") {
 }
 
 TEST_CASE("in place where that is right") {
-  const Kokkos::View<double**> a("a", 20, 20);
+  const View<double**> a("a", 20, 20);
   fill(a, left);
   einsum<"ij,ij->ij">(Space(), a, a, a);
   CHECK(a(3, 4) == left(3, 4) * left(3, 4));
-  const Kokkos::View<double*> v("v", 20);
+  const View<double*> v("v", 20);
   Kokkos::deep_copy(v, 2.0);
   einsum<"ij,j->ij">(Space(), a, v, a);
   CHECK(a(3, 4) == 2.0 * left(3, 4) * left(3, 4));
 }
 
 TEST_CASE("what is refused names the label, the extents, the operands and the caller's line") {
-  const Kokkos::View<double**> a("a", 4, 5);
-  const Kokkos::View<double**> b("b", 6, 7);
-  const Kokkos::View<double**> c("c", 4, 7);
+  const View<double**> a("a", 4, 5);
+  const View<double**> b("b", 6, 7);
+  const View<double**> c("c", 4, 7);
   std::uint_least32_t line = 0;
   const std::string differ = message_of([&] {
     line = std::source_location::current().line() + 1;
@@ -266,19 +270,19 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
   CHECK(contains(differ, "EinDecomp: label 'j' is 5 in operand 1 (i,j) and 6 in operand 2 (j,k)"));
   CHECK(contains(differ, "views.cpp:" + std::to_string(line)));
 
-  const Kokkos::View<double**> fitting("fitting", 5, 7);
-  const Kokkos::View<double**> small("small", 4, 1);
+  const View<double**> fitting("fitting", 5, 7);
+  const View<double**> small("small", 4, 1);
   CHECK(contains(message_of([&] { einsum<"ij,jk->ik">(Space(), a, fitting, small); }),
                  "label 'k' is 7 in operand 2 (j,k) and 1 in the output (i,k)"));
   CHECK(contains(message_of([&] { (void)einsum<"ii->">(Space(), a); }),
                  "label 'i' is 4 in operand 1 (i,i) and 5 in operand 1 (i,i)"));
 
-  const Kokkos::View<double**> square("square", 5, 5);
+  const View<double**> square("square", 5, 5);
   CHECK(contains(message_of([&] { einsum<"ij,jk->ik">(Space(), square, square, square); }),
                  "the output (i,k) overlaps operand 1 (i,j) in memory"));
   CHECK(contains(message_of([&] { einsum<"ij->ji">(Space(), square, square); }), "overlaps"));
   // Neighbours in memory that do not overlap are fine.
-  const Kokkos::View<double***, Kokkos::LayoutRight> pair("pair", 2, 5, 5);
+  const View<double***, Kokkos::LayoutRight> pair("pair", 2, 5, 5);
   CHECK(message_of([&] {
           einsum<"ij->ji">(Space(), Kokkos::subview(pair, 0, Kokkos::ALL(), Kokkos::ALL()),
                            Kokkos::subview(pair, 1, Kokkos::ALL(), Kokkos::ALL()));
@@ -290,7 +294,7 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
       contains(message_of([&] { einsum<"ij->ij">(Space(), shifted(0), shifted(1)); }), "overlaps"));
 
   const EinsumShape three = detail::make_einsum_shape("i,i,i->i");
-  const Kokkos::View<double*> v("v", 3);
+  const View<double*> v("v", 3);
   CHECK(contains(message_of([&] {
                    einsum_views(Space(), three, PlusTimes{}, std::source_location::current(), v, v,
                                 v);
@@ -302,6 +306,6 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
                                 v);
                  }),
                  "operand 1 (i,j) has 2 labels but its view has rank 1"));
-  const Kokkos::View<double*, Kokkos::LayoutStride> same(v.data(), Kokkos::LayoutStride(3, 0));
+  const View<double*, Kokkos::LayoutStride> same(v.data(), Kokkos::LayoutStride(3, 0));
   CHECK(contains(message_of([&] { einsum<"ij->i">(Space(), a, same); }), "label 'i'"));
 }

@@ -60,3 +60,10 @@
 #else
 #define EINDECOMP_VECTOR_LOOP
 #endif
+
+/// Before a loop that a device must unroll, for arrays indexed in it to be in registers.
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define EINDECOMP_UNROLL _Pragma("unroll")
+#else
+#define EINDECOMP_UNROLL
+#endif

@@ -10,6 +10,7 @@
 #include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/product_path.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/tiled_path.hpp"
 
 namespace eindecomp::kernel {
 
@@ -26,6 +27,9 @@ template <class Space, class Join, class Monoid, class... Ts>
   }
   if constexpr (detail::has_packed<Space, Join, Monoid, Ts...>()) {
     if (detail::worthwhile_packed<Join, Monoid, Ts...>(shape)) return Path::packed;
+  }
+  if constexpr (detail::has_tiled<Space, Join, Monoid, Ts...>()) {
+    if (detail::worthwhile_tiled(shape)) return Path::tiled;
   }
   constexpr int operands = static_cast<int>(sizeof...(Ts));
   return detail::JoinSchedule<operands>(shape, detail::join_tuning<Space>()).path();
@@ -54,6 +58,13 @@ void run_join(const Space& space, const LocalEinsum& shape, Join join, Monoid mo
     if (const auto product = detail::worthwhile_packed<Join, Monoid, Ts...>(shape)) {
       detail::run_packed<Space, Join, Monoid, Ts...>(space, *product, join, monoid, operands,
                                                      output, write);
+      return;
+    }
+  }
+  if constexpr (detail::has_tiled<Space, Join, Monoid, Ts...>()) {
+    if (const auto product = detail::worthwhile_tiled(shape)) {
+      detail::run_tiled<detail::device_team_rows, detail::device_team_columns, Space, Join, Monoid,
+                        Ts...>(space, shape, *product, join, monoid, operands, output, write);
       return;
     }
   }

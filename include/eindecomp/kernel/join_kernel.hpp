@@ -123,7 +123,7 @@ struct JoinKernel {
   }
 
   /// Aggregates neighbouring rows of outputs, all of them over a few inner positions at a time.
-  void reduce_panel(Cursor<tensors>& out, Extent count) const {
+  EINDECOMP_FUNCTION void reduce_panel(Cursor<tensors>& out, Extent count) const {
     State lanes[JoinSchedule<operands>::most_panel][Tile];
     Cursor<tensors> row[JoinSchedule<operands>::most_panel];
     for (Extent i = 0; i < count; ++i) {

@@ -17,6 +17,7 @@ enum class Path {
   gemm,    ///< matrix times matrix by the BLAS where the tensors lie, once per batch entry
   blocks,  ///< blocks multiplied by the BLAS, transposed into a workspace where it needs that
   packed,  ///< products over any ⊗ and ⊕, packed and blocked for registers and caches
+  tiled,   ///< the same on devices: tiles in the registers and the scratch of teams of threads
 };
 
 [[nodiscard]] constexpr std::string_view to_string(Path path) {
@@ -35,6 +36,8 @@ enum class Path {
       return "blocks";
     case Path::packed:
       return "packed";
+    case Path::tiled:
+      return "tiled";
   }
   return "unknown";
 }

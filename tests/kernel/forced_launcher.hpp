@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A launcher that takes one path, whatever it is given, so that shapes reach it that dispatch
+// leaves to others.
+#pragma once
+
+#include "eindecomp/kernel/backend.hpp"
+
+namespace kernel_test {
+
+/// \tparam Way has `static constexpr Path path` and `run<Join, Monoid, A, B>(space, shape, join,
+///   monoid, operands, output, write)`
+template <class Space, class Way, class Join, class MonoidType, class A, class B>
+class ForcedLauncher {
+ public:
+  using ExecutionSpace = Space;
+  using Sig = eindecomp::kernel::Signature<Join, MonoidType, A, B>;
+  using State = typename Sig::State;
+  using Result = typename Sig::Result;
+
+  explicit ForcedLauncher(Join join = {}, MonoidType monoid = {})
+      : m_join(join), m_monoid(monoid), m_boxes(join, monoid) {}
+
+  [[nodiscard]] static eindecomp::kernel::Path path(const eindecomp::kernel::LocalEinsum&) {
+    return Way::path;
+  }
+  void join(const Space& space, const eindecomp::kernel::LocalEinsum& shape,
+            const void* const* operands, void* output, eindecomp::kernel::Write write) const {
+    Way::template run<Join, MonoidType, A, B>(space, shape, m_join, m_monoid, operands, output,
+                                              write);
+  }
+  void combine(const Space& space, const eindecomp::kernel::StridedBox& box, void* into,
+               const void* from) const {
+    m_boxes.combine(space, box, into, from);
+  }
+  void finish(const Space& space, const eindecomp::kernel::StridedBox& box, void* into,
+              const void* from) const {
+    m_boxes.finish(space, box, into, from);
+  }
+
+ private:
+  Join m_join;
+  MonoidType m_monoid;
+  eindecomp::kernel::JoinAggregateLauncher<Space, Join, MonoidType, A, B> m_boxes;
+};
+
+}  // namespace kernel_test
