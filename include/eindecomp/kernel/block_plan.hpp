@@ -165,6 +165,15 @@ namespace block_detail {
   return run;
 }
 
+/// Whether the loop that comes first in a tile is the fastest of a tensor, so that copies between
+/// the tile in order and the tensor move runs and transpose nothing.
+[[nodiscard]] constexpr bool begins_with_fastest(const TiledNest& tiles, int tensor) {
+  for (int l = 0; l < tiles.nest.loops; ++l) {
+    if (tiles.tile[l] > 1) return tiles.nest.stride[tensor][l] == tiles.start[tensor];
+  }
+  return true;
+}
+
 /// Whether blocks that follow one another write to the same lines of the output, few enough to
 /// stay in cache meanwhile.
 [[nodiscard]] constexpr bool shares_lines(const TiledNest& m, const TiledNest& n, double run) {
@@ -205,7 +214,9 @@ namespace block_detail {
   const double run = real(run_in_tile(2, m, n, batch));
   if (matrix[2].packed) {
     sum += outputs * element_bytes / rates.cached_bytes * (cached ? 1.0 : 6.0);
-    const auto bytes = static_cast<std::int64_t>(run * element_bytes);
+    // What is transposed is written in runs of one loop.
+    const double written = begins_with_fastest(m, 2) ? run : real(m.run[2]);
+    const auto bytes = static_cast<std::int64_t>(written * element_bytes);
     if (bytes >= 256 || bytes % 64 == 0) {
       sum += stream_seconds(rates, outputs, element_bytes, run);
     } else {

@@ -156,15 +156,21 @@ struct BlockSize {
   const Contraction product = swapped ? exchanged(given) : given;
   const TiledNest batch = tiled_batch(product.batch, static_cast<Extent>(64 / element_bytes));
   BlockPlan best;
-  for (const bool cached : {true, false}) {
+  // Half of K in a block leaves room for longer runs of the other labels.
+  struct Attempt {
+    bool cached;
+    Extent terms;
+  };
+  const Extent half = std::min<Extent>(256, (product.k.size() + 1) / 2);
+  for (const auto [cached, terms] :
+       {Attempt{true, 256}, Attempt{true, half}, Attempt{false, 768}}) {
     const double bytes = cached ? std::min(static_cast<double>(rates.cache_bytes),
                                            static_cast<double>(rates.workspace_bytes) / threads)
                                 : static_cast<double>(rates.workspace_bytes);
     // Workspaces of threads are rounded up to lines of memory.
     const double budget = (bytes - 64) / element_bytes;
-    const BlockSize size =
-        block_size(product.m.size(), product.n.size(), product.k.size(), cached ? 256 : 768,
-                   budget / static_cast<double>(batch.in_tile));
+    const BlockSize size = block_size(product.m.size(), product.n.size(), product.k.size(), terms,
+                                      budget / static_cast<double>(batch.in_tile));
     const Cuts ms(product.m, size.m, 2, 0);
     const Cuts ns(product.n, size.n, 2, 1);
     const Cuts ks(product.k, size.k, 0, 1);
@@ -172,18 +178,26 @@ struct BlockSize {
       const TiledNest& m = ms.way[i % ms.ways];
       const TiledNest& n = ns.way[i / ms.ways % ns.ways];
       const TiledNest& k = ks.way[i / ms.ways / ns.ways];
-      const BlockMatrix matrix[3] = {matrix_of(0, m, k), matrix_of(1, k, n), matrix_of(2, m, n)};
-      double seconds = predicted(matrix, batch, m, n, k, rates, element_bytes, cached, accumulate);
-      if (cached) {
-        const double blocks = static_cast<double>(batch.tiles * m.tiles * n.tiles);
-        seconds *= std::ceil(blocks / threads) / blocks;
-      } else {
-        seconds /= threads;
+      BlockMatrix matrix[3] = {matrix_of(0, m, k), matrix_of(1, k, n), matrix_of(2, m, n)};
+      const auto attempt = [&] {
+        double seconds =
+            predicted(matrix, batch, m, n, k, rates, element_bytes, cached, accumulate);
+        if (cached) {
+          const double blocks = static_cast<double>(batch.tiles * m.tiles * n.tiles);
+          seconds *= std::ceil(blocks / threads) / blocks;
+        } else {
+          seconds /= threads;
+        }
+        if (seconds >= best.seconds) return;
+        BlockPlan plan{batch, m, n, k, {matrix[0], matrix[1], matrix[2]}, swapped, cached, seconds};
+        if (static_cast<double>(plan.elements()) <= budget) best = plan;
+      };
+      attempt();
+      // Where the BLAS could write the output it may still be faster to, past the caches.
+      if (cached && !matrix[2].packed) {
+        matrix[2] = {true, false, 0};
+        attempt();
       }
-      if (seconds >= best.seconds) continue;
-      BlockPlan plan{batch, m, n, k, {matrix[0], matrix[1], matrix[2]}, swapped, cached, seconds};
-      if (static_cast<double>(plan.elements()) > budget) continue;
-      best = plan;
     }
   }
   return best;
