@@ -194,6 +194,34 @@ TEST_CASE("a plan may fit because its statements run in steps") {
   CHECK(peak(plan(256 * 1024, in_steps)) == in_steps);
   CHECK_THROWS_WITH_AS(static_cast<void>(plan(0, in_steps)),
                        doctest::Contains("the smallest plan that is found"), Error);
+  // Finer steps than the cache asks for, where the memory does.
+  const std::int64_t ends = 2 * 512 * 512 * 8 / 2;  // X and U, stored
+  CHECK(peak(plan(256 * 1024, ends + 64 * 1024)) <= ends + 64 * 1024);
+}
+
+TEST_CASE("statements run in steps for memory's sake, though they read more for it") {
+  // Z = relu(X · W) · V: every step reads W and V again, which is dearer than what it keeps in the
+  // cache.
+  EinGraph graph;
+  const VertexId x = input(graph, "X", {2048, 256});
+  const VertexId w = input(graph, "W", {256, 4096});
+  const VertexId v = input(graph, "V", {4096, 256});
+  const VertexId h = write(graph, "H", "bi,ij->bj", {x, w});
+  const VertexId r = write(graph, "R", "bj->bj", {h});
+  write(graph, "Z", "bj,jk->bk", {r, v});
+  const auto plan = [&](std::int64_t memory) {
+    return decompose(graph, {.workers = 2,
+                             .strategy = "by_hand",
+                             .by_hand = {{"H", {{"b", 2}}}, {"R", {{"b", 2}}}, {"Z", {{"b", 2}}}},
+                             .memory = memory});
+  };
+  const Plan fast = plan(0);
+  CHECK(fast.steps.empty());
+  const std::int64_t hidden = 1024 * 4096 * 8;
+  const Plan lean = plan(peak(fast) - hidden);
+  CHECK(!lean.steps.empty());
+  CHECK(peak(lean) <= peak(fast) - hidden);
+  CHECK(lean.tasks().total_words() == fast.tasks().total_words());
 }
 
 TEST_CASE("the fewest words are not the shortest time") {
@@ -218,7 +246,7 @@ TEST_CASE("options of choice are checked") {
   };
   refuses({.workers = 2, .strategy = "placed", .objective = Objective::time},
           "no machine is described");
-  refuses({.workers = 2, .memory = -1}, "-1 bytes on a rank");
+  refuses({.workers = 2, .memory = -1}, "a rank that may hold -1 bytes");
   refuses({.workers = 2, .machine = {.memory = 5}}, "do no operations");
   refuses(
       {.workers = 4, .strategy = "placed", .objective = Objective::time, .machine = machine_of(2)},

@@ -113,6 +113,14 @@ TEST_CASE("bounds known by hand beyond matrices") {
   const double kept = lower_bound(graph, z, 8);
   CHECK(kept > 0);
   CHECK(kept == doctest::Approx(3 * 32.0 * 64 - 3 * 4096 / 8.0).epsilon(1e-6));
+  // Y(m,o) = Σ X(m,c) W(o,c,r) on 64 workers, a convolution: xyw >= (|V|/P)²/8 = 2²⁷, as for each
+  // of the 8 values of r a worker does √(xyw_r) at most.
+  EinGraph convolution;
+  const VertexId image = input(convolution, "X", {64, 64});
+  const VertexId filter = input(convolution, "W", {64, 64, 8});
+  const VertexId convolved = write(convolution, "Y", "mc,ocr->mo", {image, filter});
+  CHECK(lower_bound(convolution, convolved, 64) ==
+        doctest::Approx(3 * 512.0 - (2 * 4096 + 8 * 4096) / 64.0).epsilon(1e-6));
   // A·A looks at one matrix only; fewer words than of two different ones.
   const VertexId square = write(graph, "S", "ij,jk->ik", {b, b});
   const VertexId product = write(graph, "P", "ij,jk->ik", {b, c});

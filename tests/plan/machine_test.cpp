@@ -62,7 +62,7 @@ TEST_CASE("what cannot be a machine is refused") {
     refuses([=](Machine& m) { m.memory_bandwidth = amount; }, "memory has no bandwidth");
     refuses([=](Machine& m) { m.axes[2].latency = amount; }, "axis 2 of a machine has no latency");
   }
-  refuses([](Machine& m) { m.memory = -5; }, "-5 bytes of memory per worker");
+  refuses([](Machine& m) { m.memory = -5; }, "a worker of a machine that may hold -5 bytes");
   refuses([](Machine& m) { m.axes[0].size = 0; }, "axis 0 of a machine has size 0");
   refuses([](Machine& m) { m.axes[2].size = std::numeric_limits<int>::max(); },
           "axis 2 of a machine makes it a machine of too many workers");

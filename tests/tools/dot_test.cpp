@@ -53,8 +53,20 @@ TEST_CASE("a picture has a node per tensor and an edge per operand") {
   CHECK(count(dot, "16 workers on 4 ranks") == 1);
   CHECK(count(dot, "penwidth=8.0") >= 1);
   CHECK(count(dot, "T(h,s,t) = sum[d] mul(Qh(s,h,d), Kh(t,h,d))\\n") == 1);
+  CHECK(count(dot, "runner-up") == 10);
   CHECK(count(dot, "{") == count(dot, "}"));
   CHECK(count(dot, "\"") % 2 == 0);
+}
+
+TEST_CASE("a statement shows its runner-up and what that would cost") {
+  DecomposeOptions options{.workers = 16, .strategy = "by_hand"};
+  options.by_hand = {{"Z", {{"i", 4}, {"k", 4}}}};
+  // 512 words, where i, j and k in 4, 2 and 2 parts cost 448.
+  CHECK(count(to_dot(decompose(matmul(8, 8, 8), options)),
+              "\\nrunner-up i:4 j:2 k:2, 64 less\"];") == 1);
+  EinGraph graph;
+  write(graph, "G", "i->i", {input(graph, "X", {4})});
+  CHECK(count(to_dot(decompose(graph, {.workers = 2})), "\\nno runner-up\"];") == 1);
 }
 
 TEST_CASE("an operand read twice is one edge, nothing moved is dashed") {

@@ -336,8 +336,7 @@ class ConvolutionalWriter {
 ///
 /// \returns the vertex of what the network says.
 /// \throws Error if the network begins without an image or has an image layer behind a dense one,
-/// if
-///   an image changes its size but by a pool, an extent is not positive or a name is taken.
+///   if an image changes its size but by a pool, an extent is not positive or a name is taken.
 template <class T = float, class Backend>
 VertexId convolutional(BasicProgram<Backend>& program, const ConvolutionalNet& net) {
   return detail::ConvolutionalWriter<T, Backend>(program, net).forward();
@@ -350,9 +349,7 @@ VertexId convolutional(BasicProgram<Backend>& program, const ConvolutionalNet& n
 template <class T = float, class Backend>
 TrainingStep convolutional_training(BasicProgram<Backend>& program, const ConvolutionalNet& net,
                                     T rate = T(0.01)) {
-  detail::ConvolutionalWriter<T, Backend> writer(program, net);
-  const VertexId output = writer.forward();
-  return writer.backward(output, rate);
+  return detail::write_training(detail::ConvolutionalWriter<T, Backend>(program, net), rate);
 }
 
 }  // namespace eindecomp

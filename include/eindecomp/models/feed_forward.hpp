@@ -131,9 +131,7 @@ auto feed_forward(BasicProgram<Backend>& program, const FeedForward& net) {
 template <class T = float, class Backend>
 TrainingStep feed_forward_training(BasicProgram<Backend>& program, const FeedForward& net,
                                    T rate = T(0.01)) {
-  detail::FeedForwardWriter<T, Backend> writer(program, net);
-  const auto output = writer.forward();
-  return writer.backward(output, rate);
+  return detail::write_training(detail::FeedForwardWriter<T, Backend>(program, net), rate);
 }
 
 }  // namespace eindecomp

@@ -21,4 +21,14 @@ struct TrainingStep {
   std::vector<WeightUpdate> updates;  ///< one per weight, the first layer's first
 };
 
+namespace detail {
+
+/// Writes a network, and the statements that bring every weight W to W - rate · dW.
+template <class Writer, class T>
+TrainingStep write_training(Writer writer, T rate) {
+  const auto output = writer.forward();
+  return writer.backward(output, rate);
+}
+
+}  // namespace detail
 }  // namespace eindecomp

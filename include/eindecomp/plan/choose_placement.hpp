@@ -58,6 +58,56 @@ struct Merit {
   return partitions;
 }
 
+/// A placed program run in steps.
+struct SteppedSchedules {
+  std::vector<StepGroup> steps;
+  std::vector<RankSchedule> schedules;
+  MemoryPeak peak;
+};
+
+/// A placed program within a limit of memory: in the steps that choose_steps() takes, or, if ranks
+/// then hold more, in such as hold less whatever they cost, as few as do. If none is few enough,
+/// in those that hold least.
+/// \param schedule  makes the schedules of some steps.
+/// \throws Error if steps given by hand are not possible.
+template <class Schedule>
+[[nodiscard]] SteppedSchedules step_within(const EinGraph& graph, const Placement& placement,
+                                           const DecomposeOptions& options,
+                                           const std::source_location& where,
+                                           const Schedule& schedule) {
+  const std::int64_t limit = memory_limit(options);
+  const auto stepped = [&](std::vector<StepGroup> steps) {
+    SteppedSchedules made{std::move(steps), {}, {}};
+    made.schedules = schedule(made.steps);
+    made.peak = memory_peak(graph, made.schedules);
+    return made;
+  };
+  SteppedSchedules best = stepped(choose_steps(graph, placement, options, where));
+  if (!options.steps.empty() || options.cache_bytes <= 0) return best;  // the user has decided
+  std::vector<StepGroup> before = best.steps;
+  for (std::int64_t passed : {limit / 2, limit / 16, limit / 128}) {
+    if (best.peak.bytes <= limit || passed == 0) break;
+    std::vector<StepGroup> steps = StepChooser(graph, placement, passed, StepAim::memory).choose();
+    if (steps == before) continue;
+    before = steps;
+    SteppedSchedules other = stepped(std::move(steps));
+    if (other.peak.bytes < best.peak.bytes) best = std::move(other);
+  }
+  return best;
+}
+
+/// The steps of a plan: as choose_steps() takes them, unless a limit of memory asks for others.
+/// \throws Error if steps given by hand are not possible.
+[[nodiscard]] inline std::vector<StepGroup> choose_fitting_steps(
+    const EinGraph& graph, const Placement& placement, const DecomposeOptions& options,
+    const std::source_location& where) {
+  if (memory_limit(options) == 0) return choose_steps(graph, placement, options, where);
+  const auto schedule = [&](const std::vector<StepGroup>& steps) {
+    return make_schedules(graph, placement, ranks_of(options), steps, where);
+  };
+  return step_within(graph, placement, options, where, schedule).steps;
+}
+
 /// The best of the placements offered, and of those that it finds itself.
 class PlacementChooser {
  public:
@@ -140,21 +190,22 @@ class PlacementChooser {
     if (m_limit == 0 && !timed) return merit;
     // Steps move nothing, do the same operations and only ever spare memory: they are looked at
     // where the memory is wanted, for they make long schedules.
-    std::vector<RankSchedule> schedules = schedule(placement, {});
+    const std::vector<RankSchedule> schedules = schedule(placement, {});
     if (timed) {
       merit.seconds =
           make_timeline(m_graph, schedules, m_options.machine, Overlap::none, m_where).seconds;
     }
     if (m_limit == 0 || memory_peak(m_graph, schedules).bytes <= m_limit) return merit;
     try {
-      const std::vector<StepGroup> steps = choose_steps(m_graph, placement, m_options, m_where);
-      if (!steps.empty()) schedules = schedule(placement, steps);
-    } catch (const Error&) {  // those given by hand are not possible here
+      const auto in_steps = [&](const std::vector<StepGroup>& steps) {
+        return schedule(placement, steps);
+      };
+      const SteppedSchedules best = step_within(m_graph, placement, m_options, m_where, in_steps);
+      merit.excess = std::max<std::int64_t>(best.peak.bytes - m_limit, 0);
+      if (merit.excess > 0) merit.overflow = overflow(best.schedules);
+    } catch (const Error&) {  // steps given by hand are not possible here
       merit.excess = std::numeric_limits<std::int64_t>::max();
-      return merit;
     }
-    merit.excess = std::max<std::int64_t>(memory_peak(m_graph, schedules).bytes - m_limit, 0);
-    if (merit.excess > 0) merit.overflow = overflow(schedules);
     return merit;
   }
 

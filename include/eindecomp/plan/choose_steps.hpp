@@ -38,18 +38,22 @@ namespace detail {
   return -1;
 }
 
+/// What statements run in steps for: a group is worth it if it saves main memory's traffic, or
+/// whatever it costs, to hold less.
+enum class StepAim : std::uint8_t { speed, memory };
+
 /// Finds groups that are worth running in steps: what one statement passes on to the next is then
 /// in a cache when it is read, at the price of reading again, block after block, what all blocks
 /// need. Counts bytes of main memory, on one worker.
 class StepChooser {
  public:
-  StepChooser(const EinGraph& graph, const Placement& placement, std::int64_t cache_bytes)
-      : m_graph(graph), m_placement(placement), m_cache(cache_bytes) {
-    m_last_reader.assign(graph.vertices.size(), -1);
-    for (VertexId v = 0; v < graph.size(); ++v) {
-      for (const Operand& o : graph[v].operands) m_last_reader[at(o.vertex)] = v;
-    }
-  }
+  /// \param passed  bytes that a group may pass on at a time.
+  StepChooser(const EinGraph& graph, const Placement& placement, std::int64_t passed, StepAim aim)
+      : m_graph(graph),
+        m_placement(placement),
+        m_passed(passed),
+        m_aim(aim),
+        m_last_reader(last_readers(graph)) {}
 
   [[nodiscard]] std::vector<StepGroup> choose() const {
     std::vector<StepGroup> groups;
@@ -67,6 +71,7 @@ class StepChooser {
   static constexpr std::size_t max_statements = 32;
   /// Schedules list every step of every rank: more than these would cost more than they save.
   static constexpr std::int64_t max_steps = 1 << 14;
+  static constexpr std::int64_t max_steps_for_memory = 1 << 10;
   /// What a step costs beside its work, as bytes that could have been read meanwhile.
   static constexpr std::int64_t step_bytes = 16 * 1024;
 
@@ -118,13 +123,14 @@ class StepChooser {
     return bytes;
   }
 
-  /// Cuts a group so that what it passes on fits the cache, outermost labels first.
+  /// Cuts a group so that what it passes on is no more than it may, outermost labels first; or, if
+  /// it is for memory's sake, as near to that as its labels allow.
   /// \returns the bytes that saves; nothing or less if it is not worth while.
   [[nodiscard]] std::int64_t cut_to_fit(StepGroup& group,
                                         const std::vector<VertexId>& statements) const {
+    const bool for_memory = m_aim == StepAim::memory;
     const auto inside = [&](VertexId v) {
-      return group.contains(v) && !m_graph[v].is_input() && !m_graph[v].kept &&
-             m_last_reader[at(v)] >= 0 && m_last_reader[at(v)] <= group.last;
+      return is_passed_on(m_graph, group, v, m_last_reader[at(v)]);
     };
     std::int64_t passed = 0;
     std::int64_t saved = 0;
@@ -134,13 +140,15 @@ class StepChooser {
       passed += bytes;
       saved += bytes;  // written; what is read is added below
     }
-    std::int64_t needed = (passed + m_cache - 1) / m_cache;
+    std::int64_t needed = (passed + m_passed - 1) / m_passed;
+    if (for_memory) needed = std::min(needed, max_steps_for_memory);
     if (needed <= 1 || needed > max_steps) return 0;
     for (StepAxis& axis : group.axes) {
       axis.parts = std::min(needed, least_extent(statements, axis));
       needed = (needed + axis.parts - 1) / axis.parts;
     }
-    if (needed > 1) return 0;
+    if (needed > 1 && !for_memory) return 0;
+    if (group.steps() == 1) return 0;
     std::erase_if(group.axes, [](const StepAxis& axis) { return axis.parts == 1; });
     std::int64_t lost = group.steps() * static_cast<std::int64_t>(statements.size()) * step_bytes;
     for (std::size_t s = 0; s < statements.size(); ++s) {
@@ -160,7 +168,7 @@ class StepChooser {
         lost += (times - 1) * bytes;
       }
     }
-    return saved - lost;
+    return for_memory ? saved : saved - lost;
   }
 
   /// The most pieces that every call's part of a label can be cut into.
@@ -174,8 +182,9 @@ class StepChooser {
 
   const EinGraph& m_graph;
   const Placement& m_placement;
-  std::int64_t m_cache;
-  std::vector<VertexId> m_last_reader;  ///< by vertex; -1 if there is none
+  std::int64_t m_passed;
+  StepAim m_aim;
+  std::vector<VertexId> m_last_reader;
 };
 
 /// The statement of that name. \throws Error if there is none.
@@ -237,7 +246,8 @@ class StepChooser {
     const std::source_location& where = std::source_location::current()) {
   if (options.steps.empty()) {
     if (options.cache_bytes <= 0) return {};
-    return detail::StepChooser(graph, placement, options.cache_bytes).choose();
+    return detail::StepChooser(graph, placement, options.cache_bytes, detail::StepAim::speed)
+        .choose();
   }
   std::vector<StepGroup> groups;
   for (const StatementSteps& given : options.steps) {

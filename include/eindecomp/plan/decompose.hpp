@@ -14,7 +14,6 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/choose_placement.hpp"
-#include "eindecomp/plan/choose_steps.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/options.hpp"
@@ -67,7 +66,7 @@ namespace detail {
     if (plan.placement.stored.empty()) {
       plan.placement = place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
     }
-    plan.steps = choose_steps(graph, plan.placement, options, where);
+    plan.steps = choose_fitting_steps(graph, plan.placement, options, where);
     check_memory(graph, plan.placement, plan.steps, options, where);
   }
   return plan;

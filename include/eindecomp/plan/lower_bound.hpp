@@ -41,7 +41,8 @@ namespace eindecomp {
 
 namespace detail {
 
-/// The most tensors, operands and result, that a statement may have to be bounded.
+/// The most tensors, operands and result, that a statement may have to be bounded. Labels that one
+/// tensor has to itself are left out of the bound where they would be more than that with them.
 inline constexpr std::size_t max_bounded_tensors = 6;
 
 /// A statement as the lower bound sees it: what each tensor holds and which labels it has.
@@ -50,10 +51,17 @@ struct WorkShape {
     std::uint64_t labels = 0;  ///< bit l: the tensor has the label at position l
     std::size_t variable = 0;  ///< the tensor that it is; one read in two slots is fetched once
   };
-  double points = 1;            ///< scalar operations: the product of all extents
-  std::vector<Tensor> slots;    ///< the operands, then the output
-  std::vector<double> reached;  ///< per variable: elements that the statement looks at
-  std::vector<double> size;     ///< per variable: elements
+  /// The labels that one slot alone has, such as a filter's rows and columns. They have only so
+  /// many values, however much of the tensor a worker gets.
+  struct Private {
+    std::uint64_t labels = 0;
+    double values = 1;  ///< the product of their extents
+  };
+  double points = 1;              ///< scalar operations: the product of all extents
+  std::vector<Tensor> slots;      ///< the operands, then the output
+  std::vector<Private> privates;  ///< per slot that has some
+  std::vector<double> reached;    ///< per variable: elements that the statement looks at
+  std::vector<double> size;       ///< per variable: elements
 };
 
 [[nodiscard]] inline WorkShape work_shape(const EinGraph& graph, VertexId v) {
@@ -82,6 +90,18 @@ struct WorkShape {
   };
   for (const Operand& operand : vertex.operands) add(operand.vertex, operand.labels);
   add(v, vertex.output);
+  for (std::size_t t = 0; t < shape.slots.size(); ++t) {
+    std::uint64_t others = 0;
+    for (std::size_t u = 0; u < shape.slots.size(); ++u) {
+      if (u != t) others |= shape.slots[u].labels;
+    }
+    WorkShape::Private own{shape.slots[t].labels & ~others, 1};
+    for (std::size_t l = 0; l < vertex.extents.size(); ++l) {
+      if (((own.labels >> l) & 1U) != 0) own.values *= static_cast<double>(vertex.extents[l]);
+    }
+    if (own.labels != 0) shape.privates.push_back(own);
+  }
+  if (shape.slots.size() + shape.privates.size() > max_bounded_tensors) shape.privates.clear();
   return shape;
 }
 
@@ -110,14 +130,17 @@ struct WorkShape {
 }
 
 /// The extreme fractional covers of the labels: the vertices of {s >= 0, Σ_{t∋l} s_t >= 1 for
-/// every label l}, one weight per slot.
+/// every label l}, one weight per slot, then one per group of private labels.
 [[nodiscard]] inline std::vector<std::vector<double>> extreme_covers(const WorkShape& shape) {
-  const std::size_t n = shape.slots.size();
-  // Per label the slots that have it. One whose slots include another's is covered with that.
+  std::vector<std::uint64_t> covered_by;
+  for (const WorkShape::Tensor& slot : shape.slots) covered_by.push_back(slot.labels);
+  for (const WorkShape::Private& own : shape.privates) covered_by.push_back(own.labels);
+  const std::size_t n = covered_by.size();
+  // Per label what covers it. One whose covers include another's is covered with that.
   std::vector<std::uint64_t> holders;
   for (std::size_t l = 0; l < 64; ++l) {
     std::uint64_t slots = 0;
-    for (std::size_t t = 0; t < n; ++t) slots |= ((shape.slots[t].labels >> l) & 1U) << t;
+    for (std::size_t t = 0; t < n; ++t) slots |= ((covered_by[t] >> l) & 1U) << t;
     if (slots != 0 && std::ranges::find(holders, slots) == holders.end()) holders.push_back(slots);
   }
   const std::vector<std::uint64_t> all = holders;
@@ -172,14 +195,16 @@ struct WorkShape {
 }
 
 /// Minimises Σ exp(y) under rows · y >= right and y >= least, by Newton's method along the path of
-/// logarithmic barriers. Every row is >= 0 and sums up to at least 1.
+/// logarithmic barriers. Every row is >= 0 and sums up to at least 1. (A label that is not private
+/// to one tensor is covered by tensors.)
 /// \returns a number below the minimum by at most a hundred millionth of it.
 class LeastSumOfExponentials {
  public:
-  LeastSumOfExponentials(std::vector<std::vector<double>> rows, double right,
+  LeastSumOfExponentials(std::vector<std::vector<double>> rows, std::vector<double> right,
                          std::vector<double> least)
-      : m_rows(std::move(rows)), m_right(right), m_least(std::move(least)) {
-    for (double bound : m_least) m_at.push_back(std::max({bound, right, 0.0}) + 1);
+      : m_rows(std::move(rows)), m_right(std::move(right)), m_least(std::move(least)) {
+    const double most = *std::ranges::max_element(m_right);
+    for (double bound : m_least) m_at.push_back(std::max({bound, most, 0.0}) + 1);
   }
 
   [[nodiscard]] double run() {
@@ -200,9 +225,9 @@ class LeastSumOfExponentials {
     for (double value : y) total += std::exp(value);
     return total;
   }
-  [[nodiscard]] double slack(const std::vector<double>& row, const Point& y) const {
-    double total = -m_right;
-    for (std::size_t t = 0; t < y.size(); ++t) total += row[t] * y[t];
+  [[nodiscard]] double slack(std::size_t row, const Point& y) const {
+    double total = -m_right[row];
+    for (std::size_t t = 0; t < y.size(); ++t) total += m_rows[row][t] * y[t];
     return total;
   }
   /// weight · log Σ exp(y) − Σ log slack; infinite outside.
@@ -212,7 +237,7 @@ class LeastSumOfExponentials {
       total = space > 0 ? total - std::log(space) : HUGE_VAL;
     };
     for (std::size_t t = 0; t < y.size(); ++t) add(y[t] - m_least[t]);
-    for (const std::vector<double>& row : m_rows) add(slack(row, y));
+    for (std::size_t r = 0; r < m_rows.size(); ++r) add(slack(r, y));
     return total;
   }
 
@@ -231,8 +256,9 @@ class LeastSumOfExponentials {
         hessian[t][t] = weight * share[t] + 1 / (space * space);
         for (std::size_t u = 0; u < n; ++u) hessian[t][u] -= weight * share[t] * share[u];
       }
-      for (const std::vector<double>& row : m_rows) {
-        const double space = slack(row, m_at);
+      for (std::size_t r = 0; r < m_rows.size(); ++r) {
+        const std::vector<double>& row = m_rows[r];
+        const double space = slack(r, m_at);
         for (std::size_t t = 0; t < n; ++t) {
           gradient[t] -= row[t] / space;
           for (std::size_t u = 0; u < n; ++u) hessian[t][u] += row[t] * row[u] / (space * space);
@@ -256,13 +282,16 @@ class LeastSumOfExponentials {
   }
 
   std::vector<std::vector<double>> m_rows;
-  double m_right;
+  std::vector<double> m_right;
   std::vector<double> m_least;
   Point m_at;
 };
 
-/// The bound of any statement: minimise Σ x_t subject to ∏ x_t^{s_t} >= |V|/P for every extreme
-/// fractional cover s of the labels and x_t >= |T_t|/P, less what a worker stores anyway.
+/// The bound of any statement: minimise Σ x_t subject to ∏ x_t^{s_t} · ∏ b_g^{s_g} >= |V|/P for
+/// every extreme fractional cover s of the labels and x_t >= |T_t|/P, less what a worker stores
+/// anyway. The b_g are the values of the private labels of one tensor. (Without them a convolution
+/// has no bound at all: its filter's rows and columns must be covered by the filter, and two
+/// tensors of the three are then enough for the work.)
 [[nodiscard]] inline double general_lower_bound(const WorkShape& shape, Extent workers) {
   const auto p = static_cast<double>(workers);
   if (shape.slots.size() > max_bounded_tensors) return 0;
@@ -270,26 +299,32 @@ class LeastSumOfExponentials {
   std::vector<double> least;
   for (double reached : shape.reached) least.push_back(std::log(reached / p));
   std::vector<std::vector<double>> rows;
-  bool met = true;  // by the smallest x
+  std::vector<double> rights;
   for (const std::vector<double>& cover : extreme_covers(shape)) {
     std::vector<double> row(least.size(), 0.0);
-    for (std::size_t t = 0; t < cover.size(); ++t) row[shape.slots[t].variable] += cover[t];
+    double by_tensors = right;
+    for (std::size_t t = 0; t < shape.slots.size(); ++t) {
+      row[shape.slots[t].variable] += cover[t];
+    }
+    for (std::size_t g = 0; g < shape.privates.size(); ++g) {
+      by_tensors -= cover[shape.slots.size() + g] * std::log(shape.privates[g].values);
+    }
     double total = 0;
     for (std::size_t t = 0; t < row.size(); ++t) total += row[t] * least[t];
     // A cover by one tensor says what its smallest size says already, or that it has all labels.
-    if (total >= right - 1e-9) continue;
-    met = false;
+    if (total >= by_tensors - 1e-9) continue;
     rows.push_back(std::move(row));
+    rights.push_back(by_tensors);
   }
   double owned = 0;
   for (std::size_t t = 0; t < shape.size.size(); ++t) {
     owned += std::min(shape.reached[t], shape.size[t] / p);
   }
   double accessed = 0;
-  if (met) {
+  if (rows.empty()) {  // met by the smallest x
     for (double y : least) accessed += std::exp(y);
   } else {
-    accessed = LeastSumOfExponentials(std::move(rows), right, std::move(least)).run();
+    accessed = LeastSumOfExponentials(std::move(rows), std::move(rights), std::move(least)).run();
   }
   const double words = accessed - owned;
   return words > 1e-8 * accessed ? words : 0.0;

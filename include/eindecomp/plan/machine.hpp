@@ -72,6 +72,15 @@ namespace detail {
   return value >= 0 && value <= std::numeric_limits<double>::max();
 }
 
+/// \throws Error if a limit of memory is negative. \param holder  whose it is, as `worker`.
+constexpr void check_memory_limit(std::int64_t bytes, const char* holder,
+                                  const std::source_location& where) {
+  if (bytes >= 0) return;
+  fail(Text("a ") + holder + " that may hold " + to_text(bytes) +
+           " bytes (memory is not negative); give bytes, or 0 for no limit",
+       where);
+}
+
 }  // namespace detail
 
 /// Checks the description of a cluster.
@@ -89,11 +98,7 @@ constexpr void check_machine(const Machine& machine,
         "number); give how many joins with their aggregation a worker does in a second",
         where);
   }
-  if (machine.memory < 0) {
-    fail("a machine with " + to_text(machine.memory) +
-             " bytes of memory per worker (memory is not negative); give bytes, or 0 for no limit",
-         where);
-  }
+  detail::check_memory_limit(machine.memory, "worker of a machine", where);
   if (!is_amount(machine.memory_bandwidth)) {
     fail(
         "a machine whose memory has no bandwidth (memory_bandwidth is a finite number, not "

@@ -126,11 +126,7 @@ constexpr void check_options(const DecomposeOptions& options, const std::source_
         "max_idle <= 100, or leave it out",
         where);
   }
-  if (options.memory < 0) {
-    fail("a plan that may hold " + to_text(options.memory) +
-             " bytes on a rank (memory is not negative); give bytes, or 0 for no limit",
-         where);
-  }
+  check_memory_limit(options.memory, "rank", where);
   if (options.machine.described()) {
     check_machine(options.machine, where);
   } else if (options.objective == Objective::time) {

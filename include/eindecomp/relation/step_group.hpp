@@ -54,23 +54,30 @@ struct StepGroup {
   return statements;
 }
 
-/// The tensors of a group that exist as one block at a time, by vertex less group.first: those that
-/// the group makes, and that are no results and read by nobody else.
+/// The last statement that reads each tensor; -1 if none does.
+[[nodiscard]] constexpr std::vector<VertexId> last_readers(const EinGraph& graph) {
+  std::vector<VertexId> last(graph.vertices.size(), -1);
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    for (const Operand& o : graph[v].operands) last[static_cast<std::size_t>(o.vertex)] = v;
+  }
+  return last;
+}
+
+/// Whether a tensor exists as one block at a time while a group runs: if the group makes it, and it
+/// is no result and read by nobody else. \param last_reader  as last_readers() says.
+[[nodiscard]] constexpr bool is_passed_on(const EinGraph& graph, const StepGroup& group,
+                                          VertexId tensor, VertexId last_reader) {
+  return group.contains(tensor) && !graph[tensor].is_input() && !graph[tensor].kept &&
+         last_reader >= 0 && last_reader <= group.last;
+}
+
+/// The tensors of a group that exist as one block at a time, by vertex less group.first.
 [[nodiscard]] constexpr std::vector<bool> passed_on(const EinGraph& graph, const StepGroup& group) {
-  std::vector<bool> inside(static_cast<std::size_t>(group.last - group.first) + 1, false);
+  const std::vector<VertexId> last = last_readers(graph);
+  std::vector<bool> inside;
   for (VertexId v = group.first; v <= group.last; ++v) {
-    inside[static_cast<std::size_t>(v - group.first)] = !graph[v].is_input() && !graph[v].kept;
+    inside.push_back(is_passed_on(graph, group, v, last[static_cast<std::size_t>(v)]));
   }
-  std::vector<bool> read(inside.size(), false);
-  for (VertexId reader = 0; reader < graph.size(); ++reader) {
-    for (const Operand& o : graph[reader].operands) {
-      if (!group.contains(o.vertex)) continue;
-      const auto at = static_cast<std::size_t>(o.vertex - group.first);
-      read[at] = true;
-      if (!group.contains(reader)) inside[at] = false;
-    }
-  }
-  for (std::size_t i = 0; i < inside.size(); ++i) inside[i] = inside[i] && read[i];
   return inside;
 }
 

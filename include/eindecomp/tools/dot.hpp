@@ -12,7 +12,9 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/print.hpp"
+#include "eindecomp/plan/explain.hpp"
 #include "eindecomp/plan/plan.hpp"
+#include "eindecomp/tools/explanation.hpp"
 #include "eindecomp/tools/summary.hpp"
 #include "eindecomp/tools/table.hpp"
 #include "eindecomp/tools/write_file.hpp"
@@ -48,9 +50,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// A plan in DOT: inputs with their stored blocks, statements with formula and partition vector,
-/// results framed twice; an edge per operand, as thick as the words it brings from other ranks, and
-/// dashed if it brings none. `dot -Tsvg` makes a picture of it.
+/// A plan in DOT: inputs with their stored blocks, statements with formula, partition vector and
+/// the runner-up, by how much it costs more in the paper's words (explain()); results framed twice;
+/// an edge per operand, as thick as the words it brings from other ranks, and dashed if it brings
+/// none. `dot -Tsvg` makes a picture of it.
+/// \throws Error if a statement has more than max_partition_vectors.
 [[nodiscard]] inline std::string to_dot(const Plan& plan) {
   using detail::dot_escaped;
   using detail::dot_node;
@@ -77,6 +81,8 @@ namespace detail {
            detail::stored_text(plan, v).str() + "\"];\n";
   }
   const std::vector<VertexId> results = plan.graph.results();
+  const std::vector<StatementExplanation> reasons = explain(plan);
+  auto why = reasons.begin();
   for (const StatementSummary& s : summary.statements) {
     const bool result = std::ranges::find(results, s.statement) != results.end();
     dot += "  " + dot_node(s.statement) + " [shape=box, peripheries=" + (result ? "2" : "1") +
@@ -84,7 +90,7 @@ namespace detail {
            dot_escaped(detail::partition_text(plan, s.statement).view()) + "\\n" +
            detail::counted(s.calls, "call");
     if (s.partial_words > 0) dot += ", " + grouped(s.partial_words) + " words aggregated";
-    dot += "\"];\n";
+    dot += "\\n" + dot_escaped(detail::runner_up_text(plan.graph, *why++)) + "\"];\n";
     for (const OperandWords& operand : s.operands) {
       dot += "  " + dot_node(operand.operand) + " -> " + dot_node(s.statement) + " [label=\"" +
              grouped(operand.words) + "\", penwidth=" + detail::dot_width(operand.words, most) +

@@ -50,6 +50,14 @@ namespace detail {
   return other > chosen ? grouped(other - chosen) + " more" : grouped(chosen - other) + " less";
 }
 
+/// A statement's runner-up in few words: `runner-up i:4 k:4, 64 more`.
+[[nodiscard]] inline std::string runner_up_text(const EinGraph& graph,
+                                                const StatementExplanation& why) {
+  if (!why.runner_up) return "no runner-up";
+  return "runner-up " + partition_text(graph, why.statement, why.runner_up->partition).str() +
+         ", " + difference_text(why.chosen.total(), why.runner_up->total());
+}
+
 }  // namespace detail
 
 /// For every statement what its partition vector costs in the paper's words, term by term, and what
