@@ -67,11 +67,9 @@ TEST_CASE("alternatives cost what the whole graph would cost more or less") {
   }
 }
 
-TEST_CASE("a plan is explained in a constant expression") {
-  constexpr Extent more = [] {
-    const Plan plan = decompose(matmul(8, 8, 8), {.workers = 16, .strategy = "exact"});
-    const std::vector<StatementExplanation> why = explain(plan);
-    return why.at(0).runner_up->total() - why.at(0).chosen.total();
-  }();
-  static_assert(more == 0);  // three vectors cost 448
+TEST_CASE("a runner-up may cost as much as the vector chosen") {
+  const Plan plan = decompose(matmul(8, 8, 8), {.workers = 16, .strategy = "exact"});
+  const std::vector<StatementExplanation> why = explain(plan);
+  CHECK(why.at(0).chosen.total() == 448);  // as do three vectors
+  CHECK(why.at(0).runner_up->total() == 448);
 }

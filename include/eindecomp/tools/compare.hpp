@@ -52,8 +52,9 @@ struct TimedPlan {
 
 /// One plan per strategy that applies to the program, in the order of `strategies`; by_hand only if
 /// partition vectors are given. `options.strategy` does not matter. Plans that need more memory
-/// than the options allow are left out. \throws Error if another option is wrong, or no plan fits
-/// into memory.
+/// than the options allow are left out.
+///
+/// \throws Error if another option is wrong, or no plan fits into memory.
 [[nodiscard]] inline std::vector<TimedPlan> decompose_all_timed(
     const EinGraph& graph, DecomposeOptions options,
     const std::source_location& where = std::source_location::current()) {
