@@ -147,8 +147,9 @@ TEST_CASE("a kernel call reads and writes through the blocks' strides") {
   block_b.stride[0] = 1;
   block_b.stride[1] = 12;
   const BlockMemory block_c = BlockMemory::dense(data.data() + 500, {{3, 5}, {7, 9}}, 8);
+  const BlockMemory* const operands[] = {&block_a, &block_b};
   const ein::detail::CallMemory call =
-      ein::detail::call_memory(graph[c], {{3, 6, 5}, {5, 12, 9}}, {&block_a, &block_b}, block_c);
+      ein::detail::call_memory(graph[c], {{3, 6, 5}, {5, 12, 9}}, operands, block_c);
   CHECK(call.shape.labels == 3);
   CHECK(call.shape.operands == 2);
   CHECK(call.shape.extent[1] == 6);
@@ -179,8 +180,9 @@ TEST_CASE("a diagonal adds the strides of its dimensions") {
   const ein::VertexId d = graph.add_statement(spec);
   const BlockMemory block_a = BlockMemory::dense(nullptr, {{0, 0}, {6, 6}}, 8);
   const BlockMemory block_d = BlockMemory::dense(nullptr, {{3}, {6}}, 8);
+  const BlockMemory* const operands[] = {&block_a};
   const ein::detail::CallMemory call =
-      ein::detail::call_memory(graph[d], {{3}, {6}}, {&block_a}, block_d);
+      ein::detail::call_memory(graph[d], {{3}, {6}}, operands, block_d);
   CHECK(call.shape.operand_stride[0][0] == 7);
   CHECK(static_cast<const char*>(call.operands[0]) - block_a.data == 8 * (3 * 6 + 3));
 }

@@ -294,7 +294,10 @@ class Broken final : public ein::kernel::Launcher<Space> {
               const void* from) const override {
     m_sound->finish(space, box, into, from);
   }
-  [[nodiscard]] std::int64_t workspace_bytes() const override { return 0; }
+  [[nodiscard]] std::int64_t workspace_bytes(const Space& space,
+                                             const ein::kernel::LocalEinsum& shape) const override {
+    return m_sound->workspace_bytes(space, shape);
+  }
 
  private:
   Program::Backend::Launcher m_sound;

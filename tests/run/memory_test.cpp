@@ -23,6 +23,7 @@ struct Tally {
   bool counting = false;
   std::int64_t now = 0;
   std::int64_t peak = 0;
+  std::int64_t rounding = 0;
   int allocations = 0;
   int foreign = 0;  // without our label
   std::map<const void*, std::int64_t> live;
@@ -31,6 +32,8 @@ struct Tally {
 void allocated(const Kokkos_Profiling_SpaceHandle, const char* label, const void* data,
                const std::uint64_t bytes) {
   if (!tally.counting) return;
+  // A View takes a multiple of 8 bytes; what is asked for is less by at most 7.
+  tally.rounding += 7;
   tally.live[data] = static_cast<std::int64_t>(bytes);
   tally.now += static_cast<std::int64_t>(bytes);
   tally.peak = std::max(tally.peak, tally.now);
@@ -95,20 +98,18 @@ TEST_CASE("a run allocates its arena, its results and the inputs it fills, and n
       // X lies in the user's memory; everything else is the plan's.
       CHECK(statistics.arena_bytes + statistics.result_bytes + statistics.input_bytes ==
             predicted - x_bytes);
-      CHECK(tally.peak <= statistics.peak_bytes());
-      CHECK(tally.peak <= predicted - x_bytes + statistics.workspace_bytes);
+      CHECK(tally.peak <= statistics.peak_bytes() + tally.rounding);
+      CHECK(tally.peak <= predicted - x_bytes + statistics.workspace_bytes + tally.rounding);
       CHECK(tally.foreign == 0);
 
-      // A second run allocates its results, and what kernels take for themselves.
+      // A second run allocates its results and nothing else.
       const std::int64_t before = tally.now;
       const int allocations = tally.allocations;
       const auto second = executor.run(ein::bind(X, x), ein::bind_generator(W, Formula<>{4}),
                                        ein::bind_generator(V, Formula<float>{5}));
       CHECK(tally.now - before == statistics.result_bytes);
-      if (statistics.workspace_bytes == 0) {
-        CHECK(tally.allocations - allocations ==
-              static_cast<int>(plan.local(Y, rank).size() + plan.local(M, rank).size()));
-      }
+      CHECK(tally.allocations - allocations ==
+            static_cast<int>(plan.local(Y, rank).size() + plan.local(M, rank).size()));
     }
     CHECK(tally.now == 0);
   });
@@ -128,6 +129,6 @@ TEST_CASE("inputs bound in place are not copied") {
   const Counting counting;
   const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(X, whole));
   CHECK(run.statistics().input_bytes == 0);
-  CHECK(tally.peak <= run.statistics().peak_bytes());
+  CHECK(tally.peak <= run.statistics().peak_bytes() + tally.rounding);
   (void)Y;
 }

@@ -13,6 +13,7 @@
 #include "eindecomp/kernel/copy_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
 
@@ -172,6 +173,19 @@ struct BlocksOfThread {
   }
 };
 
+/// How a plan's workspace is cut up: one piece per item of parallel work.
+struct BlockWorkspace {
+  Extent items = 1;
+  Extent elements = 0;  ///< of a piece
+  template <class T, class Space>
+  [[nodiscard]] static BlockWorkspace of(const Space& space, const BlockPlan& plan) {
+    // Pieces of different threads share no line of memory.
+    constexpr Extent line = 64 / static_cast<Extent>(sizeof(T));
+    return {plan.one_thread ? std::min<Extent>(space.concurrency(), plan.blocks()) : 1,
+            (plan.elements() + line - 1) / line * line};
+  }
+};
+
 /// C = alpha·A·B + beta·C block by block, on a host space.
 /// \throws Error if the workspace cannot be allocated, with C untouched.
 template <class T, class Space>
@@ -189,16 +203,13 @@ void run_blocks(const Space& space, const BlockPlan& plan, T alpha, const void* 
                                 output_size * static_cast<Extent>(sizeof(T)) < streamed_bytes
                                     ? Target::cached
                                     : Target::streamed};
-  // Workspaces of different threads share no line of memory.
-  constexpr Extent line = 64 / static_cast<Extent>(sizeof(T));
-  const Extent elements = (plan.elements() + line - 1) / line * line;
-  const Extent items = plan.one_thread ? std::min<Extent>(space.concurrency(), plan.blocks()) : 1;
-  compat::Scratch<Space> scratch;
+  const auto [items, elements] = BlockWorkspace::of<T>(space, plan);
+  Workspace<Space> taken;
   if (elements > 0) {
-    scratch = compat::allocate_scratch(space, "EinDecomp::workspace",
-                                       static_cast<std::size_t>(items * elements) * sizeof(T));
+    taken = take_workspace(space, "EinDecomp::workspace",
+                           static_cast<std::size_t>(items * elements) * sizeof(T));
   }
-  T* const workspaces = reinterpret_cast<T*>(scratch.data());
+  T* const workspaces = reinterpret_cast<T*>(taken.data());
   if (plan.one_thread) {
     launch(space, "EinDecomp::blocks", items,
            BlocksOfThread<T>{&product, workspaces, elements, items});

@@ -3,6 +3,9 @@
 /// The one place that decides which code computes a kernel call.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "eindecomp/kernel/copy_path.hpp"
 #include "eindecomp/kernel/join_kernel.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
@@ -33,6 +36,43 @@ template <class Space, class Join, class Monoid, class... Ts>
   }
   constexpr int operands = static_cast<int>(sizeof...(Ts));
   return detail::JoinSchedule<operands>(shape, detail::join_tuning<Space>()).path();
+}
+
+/// The bytes that run_join takes for itself for a shape, whether it accumulates or not.
+template <class Space, class Join, class Monoid, class... Ts>
+[[nodiscard]] std::int64_t workspace_of(const Space& space, const LocalEinsum& shape) {
+  using Sig = Signature<Join, Monoid, Ts...>;
+  if constexpr (detail::has_copy<Join, Monoid, Ts...>()) {
+    if (detail::aggregates_nothing(shape)) return 0;
+  }
+  const auto without_blas = [&shape]() -> std::int64_t {
+    if constexpr (detail::has_packed<Space, Join, Monoid, Ts...>()) {
+      if (const auto product = detail::worthwhile_packed<Join, Monoid, Ts...>(shape)) {
+        return detail::packed_workspace<Join, Monoid, Ts...>(*product);
+      }
+    }
+    if constexpr (detail::has_tiled<Space, Join, Monoid, Ts...>()) {
+      if (detail::worthwhile_tiled(shape)) return 0;
+    }
+    const detail::JoinSchedule<Sig::operands> schedule(shape, detail::join_tuning<Space>());
+    return schedule.parts > 1 ? schedule.partials() * std::int64_t{sizeof(typename Sig::State)} : 0;
+  };
+  if constexpr (detail::is_blas_product<Space, Join, Monoid, Ts...>()) {
+    using Value = typename Sig::Value;
+    std::int64_t most = 0;
+    for (const bool accumulate : {false, true}) {
+      const detail::ProductChoice choice = detail::choose_product<Value>(space, shape, accumulate);
+      if (choice.path == Path::direct) {
+        most = std::max(most, without_blas());
+      } else if (choice.path == Path::blocks) {
+        const auto [items, elements] = detail::BlockWorkspace::of<Value>(space, choice.blocks);
+        most = std::max(most, items * elements * std::int64_t{sizeof(Value)});
+      }
+    }
+    return most;
+  } else {
+    return without_blas();
+  }
 }
 
 /// output = ⊕ ⊗(operands), as Launcher::join. Launches on `space` and does not fence.

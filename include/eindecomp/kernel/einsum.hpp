@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -178,6 +179,16 @@ template <fixed_string Text, class AlgebraType, class Space, class... Operands>
   return output;
 }
 
+template <class AlgebraType, class Space, class Output, class... Operands>
+[[nodiscard]] std::int64_t einsum_workspace(const Space& space, const EinsumShape& spec,
+                                            const std::source_location& where, const Output& output,
+                                            const Operands&... operands) {
+  const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
+                                                                ViewGeometry::of(output)};
+  return workspace_of<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
+                      ElementOf<Operands>...>(space, local_einsum(spec, views, where));
+}
+
 }  // namespace kernel::detail
 
 /// How many operands an einsum string has.
@@ -269,6 +280,27 @@ template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpa
                           const A4& a4,
                           std::source_location where = std::source_location::current()) {
   return kernel::detail::einsum_new<Text, AlgebraType>(space, where, a1, a2, a3, a4);
+}
+
+/// The bytes that einsum<Text, AlgebraType>(space, a, c) takes for itself, with alpha and beta or
+/// without: none but where reductions are cut, operands packed or tensors put in order, and at most
+/// 28 MiB. Allocated by each call, unless a ScopedWorkspace gives them.
+/// \throws Error, at the caller's line, as einsum does.
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
+          class C>
+  requires(operand_count<Text> == 1)
+[[nodiscard]] std::int64_t workspace_bytes(
+    const Space& space, const A& a, const C& c,
+    std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_workspace<AlgebraType>(space, einsum_shape<Text>(), where, c, a);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
+          class B, class C>
+  requires(operand_count<Text> == 2)
+[[nodiscard]] std::int64_t workspace_bytes(
+    const Space& space, const A& a, const B& b, const C& c,
+    std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_workspace<AlgebraType>(space, einsum_shape<Text>(), where, c, a, b);
 }
 
 }  // namespace eindecomp

@@ -10,6 +10,7 @@
 #include "eindecomp/kernel/join_schedule.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
 
@@ -321,10 +322,10 @@ void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid
            (schedule.rows + schedule.rows_per_item - 1) / schedule.rows_per_item, kernel);
     return;
   }
-  const compat::Scratch<Space> scratch =
-      compat::allocate_scratch(space, "EinDecomp::join scratch",
-                               static_cast<std::size_t>(schedule.partials()) * sizeof(State));
-  kernel.partials = reinterpret_cast<State*>(scratch.data());
+  const Workspace<Space> workspace =
+      take_workspace(space, "EinDecomp::join scratch",
+                     static_cast<std::size_t>(schedule.partials()) * sizeof(State));
+  kernel.partials = reinterpret_cast<State*>(workspace.data());
   launch(space, "EinDecomp::join parts", schedule.rows * schedule.parts, kernel);
   const FoldKernel<Sig::operands, Monoid, Value> fold{schedule, kernel.store, kernel.partials};
   launch(space, "EinDecomp::join fold", schedule.partials() / schedule.parts, fold);

@@ -11,6 +11,7 @@
 #include <exception>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -116,15 +117,24 @@ void fence(const Space& space, [[maybe_unused]] const std::string& label) {
 [[nodiscard]] inline bool tools_listen() { return Kokkos::Tools::profileLibraryLoaded(); }
 
 /// A named region of the profile for as long as it lives; Profiling::ScopedRegion is not in 3.4.
+/// Its name, in two parts, is put together only where someone listens.
 class ScopedRegion {
  public:
-  explicit ScopedRegion(const std::string& name) { Kokkos::Profiling::pushRegion(name); }
+  explicit ScopedRegion(std::string_view name, std::string_view rest = {})
+      : m_entered(tools_listen()) {
+    if (m_entered) Kokkos::Profiling::pushRegion(std::string(name).append(rest));
+  }
   ScopedRegion(const ScopedRegion&) = delete;
   ScopedRegion& operator=(const ScopedRegion&) = delete;
-  ~ScopedRegion() { Kokkos::Profiling::popRegion(); }
+  ~ScopedRegion() {
+    if (m_entered) Kokkos::Profiling::popRegion();
+  }
+
+ private:
+  bool m_entered;
 };
 
-/// Bytes that a kernel call holds for itself. Not initialised, freed with the last copy.
+/// Bytes that kernel calls hold for themselves. Not initialised, freed with the last copy.
 template <class Space>
 using Scratch = Kokkos::View<unsigned char*, typename Space::memory_space>;
 

@@ -3,7 +3,6 @@
 /// One operator signature on one execution space, behind the type-erased Launcher.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "eindecomp/kernel/box_kernel.hpp"
@@ -50,17 +49,9 @@ class JoinAggregateLauncher final : public Launcher<Space> {
     finish_box<Monoid, Value>(space, m_monoid, box, into, from);
   }
 
-  [[nodiscard]] std::int64_t workspace_bytes() const override {
-    std::int64_t bytes =
-        detail::join_tuning<Space>().partials * static_cast<std::int64_t>(sizeof(State));
-    if constexpr (compat::is_synchronous<Space> &&
-                  detail::is_blas_product<Space, Join, Monoid, Ts...>()) {
-      bytes = std::max(bytes, machine_rates.workspace_bytes);
-    }
-    if constexpr (detail::has_packed<Space, Join, Monoid, Ts...>()) {
-      bytes = std::max(bytes, detail::packed_workspace_bytes);
-    }
-    return bytes;
+  [[nodiscard]] std::int64_t workspace_bytes(const Space& space,
+                                             const LocalEinsum& shape) const override {
+    return workspace_of<Space, Join, Monoid, Ts...>(space, shape);
   }
 
  private:

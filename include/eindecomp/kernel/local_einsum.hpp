@@ -63,8 +63,10 @@ class Launcher {
                       const void* from) const = 0;
   /// The code that join takes for a shape, for reports and tests.
   [[nodiscard]] virtual Path path(const LocalEinsum& shape) const = 0;
-  /// The most scratch bytes one call of join may allocate for itself, whatever its shape.
-  [[nodiscard]] virtual std::int64_t workspace_bytes() const = 0;
+  /// The bytes that join takes for itself for a shape, whatever it writes: allocated by each call,
+  /// unless a ScopedWorkspace gives them.
+  [[nodiscard]] virtual std::int64_t workspace_bytes(const Space& space,
+                                                     const LocalEinsum& shape) const = 0;
 };
 
 }  // namespace eindecomp::kernel

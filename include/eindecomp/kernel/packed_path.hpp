@@ -20,6 +20,7 @@
 #include "eindecomp/kernel/packed_run.hpp"
 #include "eindecomp/kernel/packed_shape.hpp"
 #include "eindecomp/kernel/packed_tile.hpp"
+#include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
 
@@ -74,28 +75,42 @@ template <class Join, class Monoid, class A, class B>
 /// One instantiation per space.
 template <class Space>
 void run_packed_blocks(const Space& space, PackedRun& run) {
-  const compat::Scratch<Space> scratch = compat::allocate_scratch(
+  const Workspace<Space> workspace = take_workspace(
       space, "EinDecomp::packed scratch", static_cast<std::size_t>(run.workspace_bytes()));
-  run.for_each_block(scratch.data(), [&](Extent packed) {
+  run.for_each_block(workspace.data(), [&](Extent packed) {
     launch(space, "EinDecomp::pack", run.packing_items() - packed,
            [&](Extent item) { run.pack(packed + item); });
     launch(space, "EinDecomp::packed", run.tile_items(), [&](Extent item) { run.compute(item); });
   });
 }
 
+/// The packed path's code for a signature.
+template <class Algebra>
+inline constexpr TileCode tile_functions = tile_code<Algebra>();
+template <class Algebra>
+inline constexpr PanelCode panel_functions =
+    panel_code<typename Algebra::A, typename Algebra::B, typename Algebra::State,
+               Algebra::shape.rows, Algebra::shape.columns()>();
+
+/// The bytes that run_packed takes for itself, at most packed_workspace_bytes.
+template <class Join, class Monoid, class A, class B>
+[[nodiscard]] Extent packed_workspace(const PackedShape& shape) {
+  using Algebra = TileAlgebra<Join, Monoid, A, B>;
+  return PackedRun(shape, tile_functions<Algebra>, panel_functions<Algebra>, nullptr, nullptr,
+                   nullptr, nullptr, Write::finished)
+      .workspace_bytes();
+}
+
 /// Runs a product on the packed path. Launches on `space`, which is a host space, and does not
-/// fence. Allocates at most packed_workspace_bytes.
+/// fence.
 template <class Space, class Join, class Monoid, class A, class B>
 void run_packed(const Space& space, const PackedShape& shape, const Join& join,
                 const Monoid& monoid, const void* const* operands, void* output, Write write) {
   using Algebra = TileAlgebra<Join, Monoid, A, B>;
-  constexpr TileShape tile = Algebra::shape;
-  static constexpr TileCode tile_functions = tile_code<Algebra>();
-  static constexpr PanelCode panel_functions =
-      panel_code<A, B, typename Algebra::State, tile.rows, tile.columns()>();
   const Algebra algebra{join, monoid};
-  PackedRun run(shape, tile_functions, panel_functions, &algebra, operands[shape.exchanged ? 1 : 0],
-                operands[shape.exchanged ? 0 : 1], output, write);
+  PackedRun run(shape, tile_functions<Algebra>, panel_functions<Algebra>, &algebra,
+                operands[shape.exchanged ? 1 : 0], operands[shape.exchanged ? 0 : 1], output,
+                write);
   run_packed_blocks(space, run);
 }
 

@@ -18,7 +18,14 @@
 #include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/product_cost.hpp"
 
-namespace eindecomp::kernel::detail {
+namespace eindecomp::kernel {
+
+/// Whether products and sums may be left to the BLAS, whose rounding may depend on the number of
+/// threads, and with it the blocks it is handed. Without it results depend on shapes alone; see
+/// docs/running.md. To be set, alike on all ranks, while no kernel runs.
+inline bool use_blas = true;
+
+namespace detail {
 
 /// A product's way, and what it was chosen by.
 struct ProductChoice {
@@ -85,6 +92,10 @@ template <class Space>
 [[nodiscard]] inline ProductChoice choose_product(const LocalEinsum& shape, double element_bytes,
                                                   int threads, bool accumulate) {
   ProductChoice choice;
+  if (!use_blas) {
+    choice.reason = "the BLAS is not to be used";
+    return choice;
+  }
   const std::optional<Contraction> product = contraction(shape);
   if (!product) {
     choice.reason = "a label is private to one tensor, or an extent is 0";
@@ -158,4 +169,5 @@ template <class T, class Space>
   return false;
 }
 
-}  // namespace eindecomp::kernel::detail
+}  // namespace detail
+}  // namespace eindecomp::kernel

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -110,7 +111,7 @@ struct CallMemory {
 /// The loop nest of a statement over the labels in `domain`, on blocks that contain what it reads
 /// and writes (paper, section 4: one kernel call).
 inline CallMemory call_memory(const Vertex& statement, const Box& domain,
-                              const std::vector<const BlockMemory*>& operands,
+                              std::span<const BlockMemory* const> operands,
                               const BlockMemory& output) {
   CallMemory call;
   kernel::LocalEinsum& shape = call.shape;
@@ -124,12 +125,12 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
 
   const auto address = [&domain](const BlockMemory& block, const std::vector<int>& labels,
                                  Extent* strides) {
-    std::vector<Extent> lo;
+    Extent offset = 0;
     for (std::size_t k = 0; k < labels.size(); ++k) {
-      lo.push_back(domain.lo[at(labels[k])]);
+      offset += (domain.lo[at(labels[k])] - block.box.lo[k]) * block.stride[k];
       strides[labels[k]] += block.stride[k];
     }
-    return block.at(lo);
+    return block.data + offset * block.bytes;
   };
   for (int o = 0; o < shape.operands; ++o) {
     call.operands[o] =

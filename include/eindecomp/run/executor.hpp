@@ -127,13 +127,8 @@ class Executor {
     m_session->set_schedule(
         make_schedule(plan.graph, plan.placement, plan.ranks, group.rank(), plan.steps, where));
     const RankSchedule& schedule = m_session->schedule;
-    for (const auto& launcher : m_launchers) {
-      m_launcher_pointers.push_back(launcher.get());
-      if (launcher != nullptr) {
-        m_workspace = std::max(m_workspace, launcher->workspace_bytes());
-      }
-    }
-    check_memory(0, where);
+    for (const auto& launcher : m_launchers) m_launcher_pointers.push_back(launcher.get());
+    check_memory(0, 0, where);
     m_arena = detail::allocate<MemorySpace>("EinDecomp::arena", schedule.arena_bytes);
     if (!detail::host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
       m_host = detail::allocate<Kokkos::HostSpace>(
@@ -142,18 +137,39 @@ class Executor {
     m_inputs.emplace(*m_session);
   }
 
+  /// Sees to it that there is a workspace for every kernel call on those buffers.
+  void take_workspace(const std::vector<detail::BlockMemory>& buffers, std::int64_t input_bytes,
+                      const std::source_location& where) {
+    // What kernels need depends on strides, and so on what the inputs are bound to.
+    std::vector<Extent> strides{kernel::use_blas ? 1 : 0};
+    for (const detail::BlockMemory& buffer : buffers) {
+      strides.insert(strides.end(), buffer.stride, buffer.stride + buffer.box.rank());
+    }
+    if (m_workspace_strides == strides) return;
+    const std::int64_t bytes = detail::most_workspace_bytes(
+        m_space, m_session->graph, m_session->schedule, m_launcher_pointers, buffers);
+    if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
+      m_workspace = {};
+      check_memory(input_bytes, bytes, where);
+      m_workspace = compat::allocate_scratch(m_space, "EinDecomp::workspace",
+                                             static_cast<std::size_t>(bytes));
+    }
+    m_workspace_strides = std::move(strides);
+  }
+
   /// \throws Error if the run would exceed the limit of this rank's memory.
-  void check_memory(std::int64_t input_bytes, const std::source_location& where) const {
+  void check_memory(std::int64_t input_bytes, std::int64_t workspace_bytes,
+                    const std::source_location& where) const {
     const RankSchedule& schedule = m_session->schedule;
     const std::int64_t need =
-        schedule.arena_bytes + schedule.result_bytes + m_workspace + input_bytes;
+        schedule.arena_bytes + schedule.result_bytes + workspace_bytes + input_bytes;
     if (need <= m_options.memory_limit) return;
     throw Error("the run needs " + std::to_string(need) + " bytes on this rank and may allocate " +
                     std::to_string(m_options.memory_limit) + " (" +
                     std::to_string(schedule.arena_bytes) + " for blocks on their way, " +
                     std::to_string(schedule.result_bytes) + " for results, " +
                     std::to_string(input_bytes) + " for inputs that are generated or scattered, " +
-                    std::to_string(m_workspace) +
+                    std::to_string(workspace_bytes) +
                     " for kernels); use more workers or raise the limit",
                 where);
   }
@@ -162,26 +178,30 @@ class Executor {
     Group& group = m_session->control;
     const RankSchedule& schedule = m_session->schedule;
     std::vector<detail::Memory<MemorySpace>> results(schedule.buffers.size());
-    comm::agree_on(
-        group,
-        [&] {
-          m_inputs->take(bindings);
-          check_memory(m_inputs->own_bytes(),
-                       bindings.empty() ? std::source_location{} : bindings.front().facts().where);
-          for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
-            const Buffer& buffer = schedule.buffers[b];
-            if (buffer.role != Buffer::Role::result) continue;
-            results[b] = detail::allocate<MemorySpace>(
-                "EinDecomp::result " + m_session->graph[buffer.tensor].name, buffer.bytes);
-          }
-          m_inputs->prepare(m_space);
-        },
-        {{"roots of inputs", "bind_global an input from the same root on every rank",
-          roots_hash(bindings)}});
+    comm::agree_on(group,
+                   [&] {
+                     m_inputs->take(bindings);
+                     const std::source_location where =
+                         bindings.empty() ? std::source_location{} : bindings.front().facts().where;
+                     const auto held = static_cast<std::int64_t>(m_workspace.size());
+                     check_memory(m_inputs->own_bytes(), held, where);
+                     for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
+                       const Buffer& buffer = schedule.buffers[b];
+                       if (buffer.role != Buffer::Role::result) continue;
+                       results[b] = detail::allocate<MemorySpace>(
+                           "EinDecomp::result " + m_session->graph[buffer.tensor].name,
+                           buffer.bytes);
+                     }
+                     m_inputs->prepare(m_space);
+                     take_workspace(buffer_memory(results), m_inputs->own_bytes(), where);
+                   },
+                   {{"roots of inputs", "bind_global an input from the same root on every rank",
+                     roots_hash(bindings)}});
 
     RunStatistics statistics;
     comm::or_abort(group, [&] {
       m_inputs->scatter();
+      const ScopedWorkspace<Space> workspace(m_workspace);
       const auto begin = std::chrono::steady_clock::now();
       const comm::Traffic before = m_transfers.traffic();
       detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
@@ -199,7 +219,7 @@ class Executor {
     statistics.arena_bytes = schedule.arena_bytes;
     statistics.result_bytes = schedule.result_bytes;
     statistics.input_bytes = m_inputs->own_bytes();
-    statistics.workspace_bytes = m_workspace;
+    statistics.workspace_bytes = static_cast<std::int64_t>(m_workspace.size());
     m_inputs->release();
     return RunType(m_session, m_space, std::move(results), statistics);
   }
@@ -249,7 +269,8 @@ class Executor {
   std::shared_ptr<detail::Session<Group>> m_session;
   std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
   detail::Launchers<Space> m_launcher_pointers;
-  std::int64_t m_workspace = 0;
+  Workspace<Space> m_workspace;
+  std::vector<Extent> m_workspace_strides;
   detail::Memory<MemorySpace> m_arena;
   detail::Memory<Kokkos::HostSpace> m_host;
   std::optional<detail::RunInputs<Space, Group>> m_inputs;

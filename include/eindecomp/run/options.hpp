@@ -37,7 +37,7 @@ struct RunStatistics {
   /// Of inputs the executor filled, and 1 MiB for messages if any was scattered; those bound in
   /// place count 0.
   std::int64_t input_bytes = 0;
-  std::int64_t workspace_bytes = 0;  ///< the most a kernel call may have held besides
+  std::int64_t workspace_bytes = 0;  ///< of kernels, held between runs by the executor
   [[nodiscard]] std::int64_t peak_bytes() const {
     return arena_bytes + result_bytes + input_bytes + workspace_bytes;
   }

@@ -50,6 +50,33 @@ using Launchers = std::vector<const kernel::Launcher<Space>*>;
   return most;
 }
 
+/// What a call of a schedule reads and writes.
+[[nodiscard]] inline CallMemory call_memory(const Vertex& statement, const KernelCall& call,
+                                            const std::vector<BlockMemory>& buffers) {
+  const BlockMemory* operands[kernel::max_operands]{};
+  for (std::size_t o = 0; o < call.operands.size(); ++o) {
+    operands[o] = &buffers[at(call.operands[o])];
+  }
+  return call_memory(statement, call.domain, {operands, call.operands.size()},
+                     buffers[at(call.output)]);
+}
+
+/// The most bytes that any kernel call of a schedule takes for itself.
+template <class Space>
+[[nodiscard]] std::int64_t most_workspace_bytes(const Space& space, const EinGraph& graph,
+                                                const RankSchedule& schedule,
+                                                const Launchers<Space>& launchers,
+                                                const std::vector<BlockMemory>& buffers) {
+  std::int64_t most = 0;
+  for (const Step& step : schedule.steps) {
+    for (const KernelCall& call : step.calls) {
+      const CallMemory memory = call_memory(graph[step.statement], call, buffers);
+      most = std::max(most, launchers[at(step.statement)]->workspace_bytes(space, memory.shape));
+    }
+  }
+  return most;
+}
+
 /// Runs a schedule's steps once, on buffers that all have memory. Allocates nothing itself.
 template <class Space, comm::Communicator Group>
 class StepRunner {
@@ -73,7 +100,7 @@ class StepRunner {
   void run() {
     int tag = 0;
     for (const Step& step : m_schedule.steps) {
-      const compat::ScopedRegion region("EinDecomp::" + m_graph[step.statement].name);
+      const compat::ScopedRegion region("EinDecomp::", m_graph[step.statement].name);
       // Tags wrap at what every MPI allows; messages of a pair stay in order all the same.
       transfer(step.receives, step.sends, tag);
       for (const Copy& c : step.copies) {
@@ -161,10 +188,7 @@ class StepRunner {
   }
 
   void join(const Step& step, const KernelCall& call) {
-    std::vector<const BlockMemory*> operands;
-    for (int o : call.operands) operands.push_back(&m_buffers[at(o)]);
-    const CallMemory memory =
-        call_memory(m_graph[step.statement], call.domain, operands, m_buffers[at(call.output)]);
+    const CallMemory memory = call_memory(m_graph[step.statement], call, m_buffers);
     const kernel::Write write = call.finish       ? kernel::Write::finished
                                 : call.accumulate ? kernel::Write::accumulate
                                                   : kernel::Write::partial;

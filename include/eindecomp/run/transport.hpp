@@ -22,13 +22,14 @@
 
 namespace eindecomp::detail {
 
-/// Bytes in the memory of a space, not initialised.
+/// Bytes in the memory of a space, not initialised; null if there are none.
 template <class MemorySpace>
 using Memory = Kokkos::View<char*, MemorySpace>;
 
 /// \throws Error if there is not so much, with the label and the size.
 template <class MemorySpace>
 [[nodiscard]] Memory<MemorySpace> allocate(const std::string& label, std::int64_t bytes) {
+  if (bytes == 0) return {};
   try {
     return Memory<MemorySpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
                                static_cast<std::size_t>(bytes));
