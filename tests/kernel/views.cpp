@@ -246,6 +246,31 @@ TEST_CASE("empty views: nothing to write, or the identity") {
   CHECK(einsum<"ij->j">(Space(), none).extent(0) == 0);
 }
 
+TEST_CASE("outputs of one term that are too many for the caches") {
+  // 4.5 MiB and more, rows of which begin on lines of memory or between them.
+  const auto check = [](auto layout, std::size_t rows, std::size_t columns, auto value) {
+    using T = decltype(value);
+    using Matrix = Kokkos::View<T**, decltype(layout), Kokkos::HostSpace>;
+    const Matrix a("a", rows, columns);
+    const Matrix b("b", rows, columns);
+    const Kokkos::View<T*, Kokkos::HostSpace> x("x", rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      x(i) = static_cast<T>(i % 7) + value;
+      for (std::size_t j = 0; j < columns; ++j) a(i, j) = static_cast<T>((i * 31 + j * 17) % 101);
+    }
+    einsum<"ij,i->ij">(Kokkos::DefaultHostExecutionSpace(), a, x, b);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) wrong += b(i, j) != a(i, j) * x(i) ? 1 : 0;
+    }
+    CHECK(wrong == 0);
+  };
+  check(Kokkos::LayoutRight(), 1153, 513, 0.5);
+  check(Kokkos::LayoutLeft(), 1153, 513, 0.5);
+  check(Kokkos::LayoutRight(), 24, 50001, 0.5F);
+  check(Kokkos::LayoutLeft(), 16, 75000, 0.5F);
+}
+
 TEST_CASE("in place where that is right") {
   const View<double**> a("a", 20, 20);
   fill(a, left);

@@ -3,12 +3,17 @@
 /// The generic path: any join, any monoid, any shape.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/copy_kernel.hpp"
 #include "eindecomp/kernel/join_schedule.hpp"
 #include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/row_access.hpp"
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/workspace.hpp"
 
@@ -18,44 +23,6 @@ template <class Space>
 [[nodiscard]] constexpr JoinTuning join_tuning() {
   return compat::is_device<Space> ? JoinTuning::device() : JoinTuning::host();
 }
-
-/// One operand's elements along a row of any stride, of stride 1, and of stride 0.
-template <class T>
-struct StridedRow {
-  const T* first;
-  Extent stride;
-  EINDECOMP_FUNCTION const T& operator[](int j) const { return first[j * stride]; }
-};
-template <class T>
-struct ContiguousRow {
-  const T* first;
-  EINDECOMP_FUNCTION const T& operator[](int j) const { return first[j]; }
-};
-template <class T>
-struct RepeatedRow {
-  T value;
-  EINDECOMP_FUNCTION const T& operator[](int) const { return value; }
-};
-
-/// Which of these a kernel reads: any, or, where every operand has stride 0 or 1, what the bits of
-/// a mask tell the compiler.
-struct AnyStride {
-  template <std::size_t I, class T>
-  EINDECOMP_FUNCTION static StridedRow<T> row(const T* first, Extent stride) {
-    return {first, stride};
-  }
-};
-template <unsigned Contiguous>
-struct KnownStride {
-  template <std::size_t I, class T>
-  EINDECOMP_FUNCTION static auto row(const T* first, Extent) {
-    if constexpr ((Contiguous >> I & 1U) != 0) {
-      return ContiguousRow<T>{first};
-    } else {
-      return RepeatedRow<T>{*first};
-    }
-  }
-};
 
 /// Item = rows of outputs, or one part of the reductions of one row (parts > 1).
 template <int Tile, class Join, class Monoid, class... Ts>
@@ -73,6 +40,8 @@ struct JoinKernel {
   Store<Monoid, Value> store;
   const void* operand[operands];
   State* partials;  ///< where parts > 1: [row][j][part]
+  bool streamed =
+      false;  ///< outputs of one term go past the caches: they are what they are stored as
 
   EINDECOMP_FUNCTION void operator()(const Extent item) const {
     State lane[Tile];
@@ -98,6 +67,12 @@ struct JoinKernel {
     Extent count = schedule.rows - first_row;
     if (count > schedule.rows_per_item) count = schedule.rows_per_item;
     out.seek(schedule.outer, first_row);
+    if constexpr (Tile > 1) {
+      if (Sig::elementwise || schedule.one_term()) {
+        map_rows(out, count);
+        return;
+      }
+    }
     if constexpr (Tile > 1 && !Sig::elementwise) {
       if (schedule.panel > 1) {
         reduce_panel(out, count);
@@ -121,6 +96,89 @@ struct JoinKernel {
   }
   [[nodiscard]] EINDECOMP_FUNCTION int output_width(const Cursor<tensors>& out) const {
     return schedule.across_outputs ? row_width(out, schedule.outer) : 1;
+  }
+
+  /// Outputs of one term each: rows that follow one another, a piece at a time.
+  void map_rows(Cursor<tensors>& out, Extent count) const {
+    constexpr Extent piece = 32;
+    alignas(64) State states[piece];
+    while (count > 0) {
+      const Extent rows = std::min(count, schedule.outer.extent[0] - out.coordinate[0]);
+      const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
+      const Extent length =
+          (rows - 1) * schedule.width + (to_end ? schedule.last_width : schedule.width);
+      for (Extent first = 0; first < length;) {
+        // What is streamed ends on lines of memory.
+        const Extent most = piece - (streamed ? beyond_line(out.offset[operands] + first) : 0);
+        const int width = static_cast<int>(std::min(most, length - first));
+        Extent offset[tensors];
+        for (int t = 0; t < tensors; ++t) {
+          offset[t] = out.offset[t] + first * schedule.vector_stride[t];
+        }
+        map(offset, width, states);
+        store_piece(offset[operands], states, width);
+        first += width;
+      }
+      out.skip(schedule.outer, rows);
+      count -= rows;
+    }
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (streamed) end_streaming();
+#endif
+  }
+
+  /// Outputs between the last line of memory that begins with one and that one.
+  [[nodiscard]] Extent beyond_line(Extent offset) const {
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(static_cast<const State*>(store.output) + offset);
+    return static_cast<Extent>(address % CopySchedule::line / sizeof(State));
+  }
+
+  void store_piece(Extent offset, const State* states, int width) const {
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if constexpr (sizeof(State) % sizeof(std::uint32_t) == 0) {
+      if (streamed) {
+        using Bits = Word<std::uint32_t>;
+        constexpr Extent words = sizeof(State) / sizeof(Bits);
+        stream_row(static_cast<Bits*>(store.output) + offset * words,
+                   reinterpret_cast<const Bits*>(states), width * words);
+        return;
+      }
+    }
+#endif
+    store.row(offset, schedule.vector_stride[operands], states, width);
+  }
+
+  void map(const Extent* offset, int width, State* states) const {
+    if constexpr (operands <= 2) {
+      switch (schedule.contiguous_operands()) {
+        case 1:
+          return map_by<KnownStride<1>>(Indices{}, offset, width, states);
+        case 2:
+          return map_by<KnownStride<2>>(Indices{}, offset, width, states);
+        case 3:
+          return map_by<KnownStride<3>>(Indices{}, offset, width, states);
+        default:
+          break;
+      }
+    }
+    map_by<AnyStride>(Indices{}, offset, width, states);
+  }
+  template <class Access, std::size_t... I>
+  void map_by(std::index_sequence<I...>, const Extent* offset, int width, State* states) const {
+    const auto value =
+        [this, ... element = Access::template row<I>(static_cast<const Ts*>(operand[I]) + offset[I],
+                                                     schedule.vector_stride[I])](int j) {
+          return static_cast<Value>(join(element[j]...));
+        };
+    for (int j = 0; j < width; ++j) {
+      const State state = Traits::lift(store.monoid, value(j), schedule.first_index);
+      if constexpr (Sig::elementwise) {
+        states[j] = state;
+      } else {
+        states[j] = Traits::combine(store.monoid, Traits::identity(store.monoid), state);
+      }
+    }
   }
 
   /// Aggregates neighbouring rows of outputs, all of them over a few inner positions at a time.
@@ -195,24 +253,16 @@ struct JoinKernel {
       walk<AnyStride, false>(Indices{}, width, offset, count, index, lane);
       return;
     }
-    if constexpr (Tile > 1 && operands <= 2) {
-      unsigned contiguous = 0;
-      bool known = true;
-      for (int t = 0; t < operands; ++t) {
-        contiguous |= schedule.vector_stride[t] == 1 ? 1U << t : 0U;
-        known = known && (schedule.vector_stride[t] == 1 || schedule.vector_stride[t] == 0);
-      }
-      if (known) {
-        switch (contiguous) {
-          case 1:
-            return walk<KnownStride<1>, true>(Indices{}, width, offset, count, index, lane);
-          case 2:
-            return walk<KnownStride<2>, true>(Indices{}, width, offset, count, index, lane);
-          case 3:
-            return walk<KnownStride<3>, true>(Indices{}, width, offset, count, index, lane);
-          default:
-            break;
-        }
+    if constexpr (Tile > 1 && operands <= 2 && !Sig::elementwise) {
+      switch (schedule.contiguous_operands()) {
+        case 1:
+          return walk<KnownStride<1>, true>(Indices{}, width, offset, count, index, lane);
+        case 2:
+          return walk<KnownStride<2>, true>(Indices{}, width, offset, count, index, lane);
+        case 3:
+          return walk<KnownStride<3>, true>(Indices{}, width, offset, count, index, lane);
+        default:
+          break;
       }
     }
     walk<AnyStride, true>(Indices{}, width, offset, count, index, lane);
@@ -304,6 +354,25 @@ struct FoldKernel {
   }
 };
 
+/// Whether outputs of one term each are so many that they are written past the caches. They are not
+/// where they replace what was just read.
+template <class Sig>
+[[nodiscard]] bool streams_outputs(const JoinSchedule<Sig::operands>& schedule,
+                                   const void* const* operands, const void* output, Write write) {
+  constexpr bool stored_as_is =
+      std::is_same_v<typename Sig::State, typename Sig::Result> &&
+      !requires(const typename Sig::Monoid& monoid, const typename Sig::State& state) {
+    monoid.finish(state);
+  };
+  if (!stored_as_is || write != Write::finished || !schedule.one_term()) return false;
+  if (schedule.vector_stride[Sig::operands] != 1) return false;
+  for (int t = 0; t < Sig::operands; ++t) {
+    if (operands[t] == output) return false;
+  }
+  const Extent outputs = (schedule.rows - 1) * schedule.width + schedule.last_width;
+  return target_of(outputs * static_cast<Extent>(sizeof(typename Sig::State))) == Target::streamed;
+}
+
 /// Runs a shape on the generic path.
 template <class Space, class Join, class Monoid, class... Ts>
 void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid monoid,
@@ -318,6 +387,7 @@ void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid
   for (int t = 0; t < Sig::operands; ++t) kernel.operand[t] = operands[t];
   const JoinSchedule<Sig::operands>& schedule = kernel.schedule;
   if (schedule.parts <= 1) {
+    kernel.streamed = streams_outputs<Sig>(schedule, operands, output, write);
     launch(space, "EinDecomp::join",
            (schedule.rows + schedule.rows_per_item - 1) / schedule.rows_per_item, kernel);
     return;

@@ -83,6 +83,23 @@ struct JoinSchedule {
     return parts > 1 ? Path::split : Path::direct;
   }
 
+  /// Whether an output is one term, the vectorised loop being over outputs.
+  [[nodiscard]] EINDECOMP_FUNCTION bool one_term() const { return across_outputs && steps == 1; }
+
+  /// Bit t says that operand t is contiguous along the vectorised loop; no bits where an operand
+  /// is neither that nor the same all along.
+  [[nodiscard]] EINDECOMP_FUNCTION unsigned contiguous_operands() const {
+    unsigned contiguous = 0;
+    for (int t = 0; t < Operands; ++t) {
+      if (vector_stride[t] == 1) {
+        contiguous |= 1U << t;
+      } else if (vector_stride[t] != 0) {
+        return 0;
+      }
+    }
+    return contiguous;
+  }
+
   /// Accumulators held between the two stages of a split reduction; the last row of outputs may
   /// leave some unused.
   [[nodiscard]] Extent partials() const { return rows * (across_outputs ? width : 1) * parts; }

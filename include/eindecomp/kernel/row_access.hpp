@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Operands' elements along a row, by what the compiler knows of their strides.
+#pragma once
+
+#include <cstddef>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// One operand's elements along a row of any stride, of stride 1, and of stride 0.
+template <class T>
+struct StridedRow {
+  const T* first;
+  Extent stride;
+  EINDECOMP_FUNCTION const T& operator[](int j) const { return first[j * stride]; }
+};
+template <class T>
+struct ContiguousRow {
+  const T* first;
+  EINDECOMP_FUNCTION const T& operator[](int j) const { return first[j]; }
+};
+template <class T>
+struct RepeatedRow {
+  T value;
+  EINDECOMP_FUNCTION const T& operator[](int) const { return value; }
+};
+
+/// Which of these a kernel reads: any, or, where every operand has stride 0 or 1, what the bits of
+/// a mask tell the compiler.
+struct AnyStride {
+  template <std::size_t I, class T>
+  EINDECOMP_FUNCTION static StridedRow<T> row(const T* first, Extent stride) {
+    return {first, stride};
+  }
+};
+template <unsigned Contiguous>
+struct KnownStride {
+  template <std::size_t I, class T>
+  EINDECOMP_FUNCTION static auto row(const T* first, Extent) {
+    if constexpr ((Contiguous >> I & 1U) != 0) {
+      return ContiguousRow<T>{first};
+    } else {
+      return RepeatedRow<T>{*first};
+    }
+  }
+};
+
+}  // namespace eindecomp::kernel::detail
