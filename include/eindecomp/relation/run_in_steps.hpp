@@ -58,8 +58,10 @@ class StepSplitter {
   void split(const StepGroup& group, std::vector<Step>& before, std::size_t begin,
              std::size_t end) {
     for (std::size_t s = begin; s < end; ++s) m_first[s] = now();
+    std::vector<VertexId> statements;
     std::vector<std::vector<KernelCall>> calls;
     for (std::size_t s = begin; s < end; ++s) {
+      statements.push_back(before[s].statement);
       calls.push_back(std::move(before[s].calls));
       before[s].calls.clear();
       m_schedule.steps.push_back(std::move(before[s]));
@@ -71,7 +73,7 @@ class StepSplitter {
       m_blocks.clear();
       for (std::size_t s = 0; s < calls.size(); ++s) {
         Step step;
-        step.statement = m_schedule.steps[m_schedule.steps.size() - calls.size()].statement;
+        step.statement = statements[s];
         for (const KernelCall& whole : calls[s]) {
           KernelCall call = whole;
           restrict_domain(call.domain, group, s, n);
