@@ -143,4 +143,8 @@ void statements() {
   EITHER((let<"H">(i, j) = join(ein::Select{}, X(i, j), X(i, j))),
          (let<"H">(i, j) = join(ein::Sub{}, X(i, j), X(i, j))));
 #endif
+#if IN_CASE(24)
+  EITHER((let<"H">() = ein::aggregate<ein::ArgMin>(i, j)(X(i, j))),
+         (let<"H">(i) = ein::aggregate<ein::ArgMin>(j)(X(i, j))));
+#endif
 }

@@ -109,6 +109,8 @@ concept Operands = (Expression<Ts> || ...) && ((Expression<Ts> || Scalar<Ts>)&&.
 /// ⊕ with its labels, waiting for the expression: what `sum(j)` is.
 template <class Monoid, class... Labels>
 struct Aggregate {
+  static_assert(sizeof...(Labels) == 1 || !uses_index_of_element<Monoid>,
+                "EinDecomp: an aggregation that gives an index along one label is given several");
   Monoid monoid;
   template <Expression Body>
   [[nodiscard]] constexpr auto operator()(const Body& body) const {

@@ -297,6 +297,12 @@ inline constexpr bool promises_commutative_monoid = requires {
   requires static_cast<bool>(M::commutative_monoid);
 };
 
+/// True of a monoid that asks where an element stands, and so aggregates one label.
+template <class M>
+inline constexpr bool uses_index_of_element = requires {
+  requires static_cast<bool>(M::uses_index);
+};
+
 /// Everything the library asks of a monoid M over elements T, whichever way M is written.
 template <class M, class T>
 struct MonoidTraits {
@@ -307,7 +313,7 @@ struct MonoidTraits {
   static auto state_of(long) -> std::type_identity<T>;
 
  public:
-  static constexpr bool uses_index = requires { requires static_cast<bool>(M::uses_index); };
+  static constexpr bool uses_index = uses_index_of_element<M>;
 
   using State = typename decltype(state_of<M>(0))::type;
 
