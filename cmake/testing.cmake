@@ -41,6 +41,9 @@ function(_eindecomp_add_test_program name main sources libs)
   target_include_directories(eindecomp_test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(eindecomp_test_${name} PRIVATE
     ${libs} doctest::doctest eindecomp_warnings)
+  # Whole plans are constants in some tests.
+  target_compile_options(eindecomp_test_${name} PRIVATE
+    $<$<CXX_COMPILER_ID:Clang>:-fconstexpr-steps=1000000000>)
 endfunction()
 
 # Further arguments are further labels.

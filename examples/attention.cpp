@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
     const std::vector<double> expected =
         context.rank == 0 ? reference(size, scale) : std::vector<double>{};
     const auto check = [&](const auto& run) -> examples::Verdict {
-      const auto y = run.gather(Y, 0);
+      const auto y = examples::on_host(run.gather(Y, 0));
       if (context.rank != 0) return {};
       if (!output.empty()) examples::save(output, y);
       double largest = 0;

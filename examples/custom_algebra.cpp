@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
       expected.push_back(std::pow(total, 1 / p));
     }
     const auto check = [&](const auto& run) -> examples::Verdict {
-      const auto found = run.gather(loss, 0);
+      const auto found = examples::on_host(run.gather(loss, 0));
       if (context.rank != 0) return {};
       if (!output.empty()) examples::save(output, found);
       const double error = examples::largest_difference(found.data(), expected);

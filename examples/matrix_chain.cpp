@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
       std::ranges::transform(expected, other, expected.begin(), std::plus());
     }
     const auto check = [&](const auto& run) -> examples::Verdict {
-      const auto z = run.gather(Z, 0);
+      const auto z = examples::on_host(run.gather(Z, 0));
       if (context.rank != 0) return {};
       if (!output.empty()) examples::save(output, z);
       const std::vector<double> found = times(z, scale, x);

@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     g.role(i, "batch");
 
     const auto accuracy = [&](const auto& run) -> examples::Verdict {
-      const auto nearest = run.gather(N);
+      const auto nearest = examples::on_host(run.gather(N));
       ein::Extent right = 0;
       for (ein::Extent n = 0; n < count; ++n) {
         right +=

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     g.role(i, "batch");
 
     const auto check = [&](const auto& run) -> examples::Verdict {
-      const auto s = run.gather(S, 0);
+      const auto s = examples::on_host(run.gather(S, 0));
       if (context.rank != 0) return {};
       const double error = examples::largest_difference(s.data(), reference(rows, inner, columns));
       return {error < 1e-10, fmt::format("largest error {:.1e}", error)};

@@ -74,8 +74,8 @@ int main(int argc, char** argv) {
     expected = floyd_warshall(std::move(expected), static_cast<std::size_t>(n));
 
     const auto check = [&](const auto& run) -> examples::Verdict {
-      const auto distance = run.gather(paths, 0);
-      const auto middle = run.gather(centre, 0);
+      const auto distance = examples::on_host(run.gather(paths, 0));
+      const auto middle = examples::on_host(run.gather(centre, 0));
       if (context.rank != 0) return {};
       if (!output.empty()) examples::save(output, distance);
       const double error = examples::largest_difference(distance.data(), expected);

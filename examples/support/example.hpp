@@ -57,6 +57,12 @@ struct Context {
   }
 };
 
+/// A view's elements where the host can read them: the view itself, or a copy of it.
+template <class View>
+[[nodiscard]] auto on_host(const View& view) {
+  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+}
+
 /// How far a result in row-major order is from what is expected, element by element; infinitely
 /// far where either is not a number.
 [[nodiscard]] inline double largest_difference(const double* found,
@@ -134,7 +140,7 @@ template <class Program, class Check, class... Bindings>
     return m.verdict.correct && m.predicted_words == m.counted_words;
   };
   if (context.rank == 0) {
-    fmt::print("{}\n", ein::compare(plans));
+    fmt::print("{}\n", ein::compare({plans.data(), plans.size()}));
     fmt::print("{:14} {:>12} {:>12} {:>9} {:>13} {:>13}  result\n", "measured", "words",
                "predicted", "time", "memory", "predicted");
     for (std::size_t n = 0; n < plans.size(); ++n) {

@@ -122,7 +122,7 @@ constexpr std::vector<LabelNames> one_operand(std::string_view letters) {
 }
 constexpr Text output_fault(std::string_view operand, std::string_view output,
                             std::string_view sized = "") {
-  std::vector<bool> is_sized;
+  ein::Flags is_sized;
   for (char label : output) is_sized.push_back(sized.find(label) != std::string_view::npos);
   return ein::detail::output_fault(one_operand(operand), names(output), is_sized);
 }

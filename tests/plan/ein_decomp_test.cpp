@@ -170,7 +170,7 @@ TEST_CASE("paths are the longest, ties to the earliest statement") {
   const VertexId c = write(graph, "c", "i,i->i", {b, a});
   const VertexId d = write(graph, "d", "i->i", {c});
   const VertexId e = write(graph, "e", "i->i", {c});
-  std::vector<bool> labelled(graph.vertices.size(), false);
+  Flags labelled(graph.vertices.size(), false);
   CHECK(longest_path(graph, labelled) == std::vector<VertexId>{a, c, d});
   for (VertexId v : {a, c, d}) labelled[static_cast<std::size_t>(v)] = true;
   CHECK(longest_path(graph, labelled) == std::vector<VertexId>{b});

@@ -26,7 +26,7 @@ constexpr std::string_view letter(char c) {
 }
 
 constexpr VertexId input(EinGraph& graph, std::string_view name, std::vector<Extent> bound) {
-  return graph.add_input(std::string(name), std::move(bound), ElementType{});
+  return graph.add_input(name, std::move(bound), ElementType{});
 }
 
 /// Adds `name = form(operands)`, the form as in "ij,jk->ik". `extents` are those of output labels

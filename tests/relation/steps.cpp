@@ -169,7 +169,7 @@ TEST_CASE("tensors that others read stay whole") {
   add(graph, "T", {{"ba", 2}}, "a");  // reads E after the group
   const Placement placement = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
   const StepGroup group = along_b(8);
-  CHECK(passed_on(graph, group) == std::vector<bool>{true, false, true, false});
+  CHECK(passed_on(graph, group) == eindecomp::Flags{true, false, true, false});
   const auto schedule = eindecomp::make_schedule(graph, placement, 1, 0, {group});
   CHECK(std::ranges::count_if(schedule.buffers, [](const Buffer& b) {
           return b.tensor == 2 && b.box == Box::whole({8, 8});

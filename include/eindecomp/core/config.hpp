@@ -61,8 +61,13 @@
 #define EINDECOMP_VECTOR_LOOP
 #endif
 
+/// Defined while device code is made, which has no use for what only hosts call.
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define EINDECOMP_DEVICE_PASS 1
+#endif
+
 /// Before a loop that a device must unroll, for arrays indexed in it to be in registers.
-#if defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(EINDECOMP_DEVICE_PASS)
 #define EINDECOMP_UNROLL _Pragma("unroll")
 #else
 #define EINDECOMP_UNROLL

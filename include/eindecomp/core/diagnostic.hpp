@@ -39,7 +39,8 @@ template <auto Fault>
 /// \returns true if it does not, so that callers can skip what would only add noise.
 template <auto Fault>
 consteval bool accept() {
-  if constexpr (Fault().empty()) {
+  constexpr bool accepted = Fault().empty();  // clang 16 cannot destroy a text in the condition
+  if constexpr (accepted) {
     return true;
   } else {
     return sizeof(Rejected<sentence_of<Fault>()>) == 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace eindecomp {
@@ -53,7 +54,8 @@ class Text {
   }
   friend constexpr auto operator<=>(const Text& a, const Text& b) { return a.view() <=> b.view(); }
   template <class Stream>
-  friend auto operator<<(Stream& stream, const Text& text) -> decltype(stream << text.view()) {
+  friend auto operator<<(Stream& stream, const Text& text)
+      -> decltype(stream << std::declval<std::string_view>()) {
     return stream << text.view();
   }
 

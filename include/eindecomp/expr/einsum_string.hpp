@@ -82,8 +82,8 @@ namespace detail {
     parsed.operands.push_back(current);
     parsed.output = detail::implicit_output(parsed.operands);
   }
-  parsed.fault = detail::output_fault(parsed.operands, parsed.output,
-                                      std::vector<bool>(parsed.output.size(), false));
+  parsed.fault =
+      detail::output_fault(parsed.operands, parsed.output, Flags(parsed.output.size(), false));
   return parsed;
 }
 

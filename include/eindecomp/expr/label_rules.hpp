@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
 
 namespace eindecomp::detail {
 
@@ -46,8 +47,7 @@ using LabelNames = std::vector<std::string_view>;
 /// The first rule the output breaks, as the sentence of an error; empty if it breaks none.
 /// sized[k] says that output label k comes with an extent of its own.
 [[nodiscard]] constexpr Text output_fault(const std::vector<LabelNames>& operands,
-                                          const LabelNames& output,
-                                          const std::vector<bool>& sized) {
+                                          const LabelNames& output, const Flags& sized) {
   for (std::size_t k = 0; k < output.size(); ++k) {
     for (std::size_t l = 0; l < k; ++l) {
       if (output[l] == output[k]) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "eindecomp/core/diagnostic.hpp"
+#include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/flatten.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/statement_writer.hpp"
@@ -56,7 +57,7 @@ template <class Join, class Monoid, class... Ts>
 template <class Output, class Aggregated, class Sized, class... Operands>
 [[nodiscard]] constexpr Text label_fault() {
   const std::vector<LabelNames> operands{Operands::names()...};
-  std::vector<bool> sized;
+  Flags sized;
   for (std::string_view name : Output::names()) {
     sized.push_back(find_name(Sized::names(), name) >= 0);
   }
@@ -73,6 +74,8 @@ struct LoweringScope {
   std::source_location where;
   int inner = 0;  ///< operands that became statements of their own so far
 };
+template <class Backend>  // which clang deduces for aggregates since 17 only
+LoweringScope(ProgramState<Backend>*, Text, std::source_location)->LoweringScope<Backend>;
 
 /// Refuses a tensor that was written into another program.
 template <class Backend, class S>

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/label_rules.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 
@@ -132,7 +133,7 @@ constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
     operands.push_back(operand.labels);
   }
   LabelNames output;
-  std::vector<bool> sized;
+  Flags sized;
   for (const StatementSpec::OutputLabel& out : spec.output) {
     output.push_back(out.label);
     sized.push_back(out.extent != 0);

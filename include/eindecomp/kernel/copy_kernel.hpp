@@ -63,8 +63,8 @@ struct CopySchedule {
 
   /// \param nest without loops of extent 1. \param word_bytes size of what its strides count.
   /// \param into where the first word goes. \param single every item is one word, for devices.
-  CopySchedule(CopyNest nest, std::int64_t word_bytes, const void* into, Target target,
-               bool single) {
+  CopySchedule(CopyNest nest, std::int64_t word_bytes, [[maybe_unused]] const void* into,
+               [[maybe_unused]] Target target, bool single) {
     nest.sort([](const CopyNest& n, int l) { return n.stride[0][l]; });
     nest.merge();
     if (nest.loops == 0) nest.push(1);

@@ -67,6 +67,7 @@ struct JoinKernel {
     Extent count = schedule.rows - first_row;
     if (count > schedule.rows_per_item) count = schedule.rows_per_item;
     out.seek(schedule.outer, first_row);
+#if !defined(EINDECOMP_DEVICE_PASS)
     if constexpr (Tile > 1) {
       if (Sig::elementwise || schedule.one_term()) {
         map_rows(out, count);
@@ -79,6 +80,7 @@ struct JoinKernel {
         return;
       }
     }
+#endif
     for (; count > 0; --count) {
       const int width = output_width(out);
       reduce(out, width, 0, schedule.steps, lane);
@@ -182,7 +184,7 @@ struct JoinKernel {
   }
 
   /// Aggregates neighbouring rows of outputs, all of them over a few inner positions at a time.
-  EINDECOMP_FUNCTION void reduce_panel(Cursor<tensors>& out, Extent count) const {
+  void reduce_panel(Cursor<tensors>& out, Extent count) const {
     State lanes[JoinSchedule<operands>::most_panel][Tile];
     Cursor<tensors> row[JoinSchedule<operands>::most_panel];
     for (Extent i = 0; i < count; ++i) {

@@ -113,6 +113,14 @@ void fence(const Space& space, [[maybe_unused]] const std::string& label) {
   }
 }
 
+/// A policy whose functor, of up to 4 KiB, CUDA takes as an argument of the kernel. By default
+/// Kokkos puts it into constant memory, and waits for the kernel before to have read its own.
+template <class Policy>
+[[nodiscard]] auto as_argument(const Policy& policy) {
+  return Kokkos::Experimental::require(policy,
+                                       Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+}
+
 /// Whether anyone is told of kernels and allocations.
 [[nodiscard]] inline bool tools_listen() { return Kokkos::Tools::profileLibraryLoaded(); }
 

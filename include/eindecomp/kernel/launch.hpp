@@ -38,7 +38,7 @@ void launch(const Space& space, const char* label, Extent items, const Body& bod
                             }};
     Kokkos::parallel_for(label, Policy(space, 0, items), erased);
   } else {
-    Kokkos::parallel_for(label, Policy(space, 0, items), body);
+    Kokkos::parallel_for(label, compat::as_argument(Policy(space, 0, items)), body);
   }
 }
 

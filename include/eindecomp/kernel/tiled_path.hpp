@@ -75,7 +75,7 @@ void run_tiled(const Space& space, const LocalEinsum& shape, const PackedShape& 
       Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::threads, Kernel::resident_teams>>;
   Policy policy(space, static_cast<int>(kernel.teams()), Kernel::threads);
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes()));
-  Kokkos::parallel_for("EinDecomp::tiled", policy, kernel);
+  Kokkos::parallel_for("EinDecomp::tiled", compat::as_argument(policy), kernel);
 }
 
 }  // namespace eindecomp::kernel::detail

@@ -92,7 +92,7 @@ namespace detail {
     const EinGraph& graph, int p, const std::vector<StatementParts>& given,
     const std::source_location& where = std::source_location::current()) {
   Partitions partitions(graph.vertices.size());
-  std::vector<bool> done(graph.vertices.size(), false);
+  Flags done(graph.vertices.size(), false);
   for (const StatementParts& statement : given) {
     const VertexId v = graph.find(statement.statement);
     if (v < 0 || graph[v].is_input()) {

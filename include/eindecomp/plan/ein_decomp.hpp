@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/dynamic_program.hpp"
 #include "eindecomp/plan/partition.hpp"
@@ -55,7 +56,7 @@ namespace detail {
 /// all have one. Of equally long paths, the one that ends in the earliest statement and comes to
 /// each from its earliest producer.
 [[nodiscard]] constexpr std::vector<VertexId> longest_path(const EinGraph& graph,
-                                                           const std::vector<bool>& labelled) {
+                                                           const Flags& labelled) {
   std::vector<int> length(graph.vertices.size(), 0);
   std::vector<VertexId> before(graph.vertices.size(), -1);
   VertexId last = -1;
@@ -85,7 +86,7 @@ namespace detail {
 [[nodiscard]] constexpr Partitions linearize(const EinGraph& graph, int p) {
   detail::DynamicProgram program(graph, p);
   Partitions partitions(graph.vertices.size());
-  std::vector<bool> labelled(graph.vertices.size(), false);
+  Flags labelled(graph.vertices.size(), false);
   while (true) {
     const std::vector<VertexId> path = longest_path(graph, labelled);
     if (path.empty()) return partitions;

@@ -110,7 +110,7 @@ class StatementElimination {
   [[nodiscard]] constexpr Sides sides(std::size_t last) const {
     Sides found;
     const std::vector<std::size_t> right_axes = axes_of(m_terms[last]);
-    std::vector<bool> left(m_shape.size(), false);
+    Flags left(m_shape.size(), false);
     for (std::size_t t = 0; t < m_terms.size(); ++t) {
       const std::vector<std::size_t> axes = axes_of(m_terms[t]);
       (axes == right_axes ? found.right : found.left).push_back(t);

@@ -237,7 +237,7 @@ namespace detail {
   const Mesh mesh = detail::mesh_of(cuts);
   Placement placement = place(graph, flatten(graph, cuts), mesh, options, where);
   placement.calls = axes_of_cuts(graph, cuts);
-  std::vector<bool> decided(graph.vertices.size(), false);
+  Flags decided(graph.vertices.size(), false);
   for (const InputLayout& given : options.inputs) {
     decided[static_cast<std::size_t>(given.input)] = true;
   }

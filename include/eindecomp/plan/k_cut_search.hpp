@@ -25,7 +25,7 @@ class OneCutSearch {
   constexpr OneCutSearch(const EinGraph& graph, const Tiles& tiles, int parts,
                          std::span<const InPlace> in_place, std::size_t max_states)
       : m_rules(graph, tiles, parts), m_max_states(max_states), m_variable(graph.vertices.size()) {
-    std::vector<bool> free(graph.vertices.size());
+    Flags free(graph.vertices.size());
     for (VertexId v = 0; v < graph.size(); ++v) {
       m_variable[static_cast<std::size_t>(v)] = v;
       free[static_cast<std::size_t>(v)] = !graph[v].is_input();

@@ -210,7 +210,7 @@ class CutRules {
   const EinGraph* m_graph;
   const Tiles* m_tiles;
   int m_parts;
-  std::vector<std::vector<bool>> m_tiled;
+  std::vector<Flags> m_tiled;
   std::vector<Extent> m_words;  // of a tile
 };
 

@@ -116,7 +116,7 @@ class PlacedSearch {
   void improve(PlacedState& state, std::int64_t budget) {
     m_limit = m_model.spent() + budget;
     for (std::size_t t = 0; t < m_model.groups().size(); ++t) store_better(state, t);
-    std::vector<bool> due(m_model.classes().size(), true);
+    Flags due(m_model.classes().size(), true);
     bool changed = true;
     while (changed && !spent()) {
       changed = false;

@@ -31,8 +31,8 @@ namespace detail {
 /// Builds the schedule of one rank from what a walk tells of it.
 class RankBuilder {
  public:
-  RankBuilder(const EinGraph& graph, const std::vector<bool>& results,
-              const std::vector<StepGroup>& groups, int rank)
+  RankBuilder(const EinGraph& graph, const Flags& results, const std::vector<StepGroup>& groups,
+              int rank)
       : m_graph(&graph), m_results(&results), m_groups(&groups) {
     m_schedule.rank = rank;
     for (const Vertex& v : graph.vertices) m_steps += v.is_input() ? 0 : 1;
@@ -186,7 +186,7 @@ class RankBuilder {
   }
 
   const EinGraph* m_graph;
-  const std::vector<bool>* m_results;
+  const Flags* m_results;
   const std::vector<StepGroup>* m_groups;
   int m_steps = 0;  ///< before groups run in steps
   RankSchedule m_schedule;
@@ -267,7 +267,7 @@ class ScheduleSink {
   }
 
   int m_focus;
-  std::vector<bool> m_results;
+  Flags m_results;
   std::vector<RankBuilder> m_builders;
 };
 

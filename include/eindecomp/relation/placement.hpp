@@ -108,7 +108,7 @@ class AxisAssignment {
   AxisLists m_lists;
   std::vector<int> m_sizes;
   std::vector<std::vector<int>> m_wanted;
-  std::vector<bool> m_taken;
+  Flags m_taken;
   std::size_t m_deepest = 0;
   bool m_feasible = false;
 };
@@ -147,8 +147,8 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
                                                const std::vector<int>& labels,
                                                const AxisLists& calls, bool whole_mesh) {
   AxisLists lists(bound.size());
-  std::vector<bool> used(mesh.axes.size(), false);
-  std::vector<bool> offered(mesh.axes.size(), whole_mesh);
+  Flags used(mesh.axes.size(), false);
+  Flags offered(mesh.axes.size(), whole_mesh);
   for (const std::vector<int>& list : calls) {
     for (int axis : list) offered[static_cast<std::size_t>(axis)] = true;
   }
@@ -172,7 +172,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
 [[nodiscard]] constexpr AxisLists choose_axes(const EinGraph& graph, VertexId statement,
                                               const PartitionVector& d, const Mesh& mesh,
                                               const std::vector<AxisLists>& stored,
-                                              const std::vector<bool>& decided,
+                                              const Flags& decided,
                                               const std::source_location& where) {
   const Vertex& v = graph[statement];
   AxisAssignment assignment(mesh, call_relation(graph, statement, d, where).parts);
@@ -236,7 +236,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
                  where);
   }
   Placement placement{mesh, std::vector<AxisLists>(n), std::vector<AxisLists>(n)};
-  std::vector<bool> decided(n, false);
+  Flags decided(n, false);
 
   for (const InputLayout& given : options.inputs) {
     if (given.input < 0 || given.input >= graph.size() || !graph[given.input].is_input()) {
@@ -333,7 +333,7 @@ constexpr void check_placement(
   const auto check = [&](const std::string& name, const char* what, const AxisLists& lists,
                          const std::vector<Extent>& extents) {
     bool good = lists.size() == extents.size();
-    std::vector<bool> seen(placement.mesh.axes.size(), false);
+    Flags seen(placement.mesh.axes.size(), false);
     for (std::size_t l = 0; good && l < lists.size(); ++l) {
       Extent parts = 1;
       for (int axis : lists[l]) {

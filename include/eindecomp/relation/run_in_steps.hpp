@@ -67,7 +67,7 @@ class StepSplitter {
       m_schedule.steps.push_back(std::move(before[s]));
     }
     m_replaced.resize(m_schedule.buffers.size(), false);
-    const std::vector<bool> inside = passed_on(m_graph, group);
+    const Flags inside = passed_on(m_graph, group);
     const Extent blocks = group.steps();
     for (Extent n = 0; n < blocks; ++n) {
       m_blocks.clear();
@@ -109,7 +109,7 @@ class StepSplitter {
 
   /// The buffer of one block in place of the whole one, if the tensor exists block by block.
   int block_of(int whole, const std::vector<int>& positions, const Box& domain,
-               const StepGroup& group, const std::vector<bool>& inside) {
+               const StepGroup& group, const Flags& inside) {
     const VertexId tensor = m_schedule.buffers[static_cast<std::size_t>(whole)].tensor;
     if (!group.contains(tensor) || !inside[static_cast<std::size_t>(tensor - group.first)]) {
       return whole;
@@ -170,7 +170,7 @@ class StepSplitter {
   const std::vector<StepGroup>& m_groups;
   RankSchedule& m_schedule;
   std::vector<int> m_first, m_last;       ///< by step before: the steps it has become
-  std::vector<bool> m_replaced;           ///< by buffer: exists block by block instead
+  Flags m_replaced;                       ///< by buffer: exists block by block instead
   std::unordered_map<int, int> m_blocks;  ///< of the block at hand, by whole buffer
 };
 

@@ -72,9 +72,9 @@ struct StepGroup {
 }
 
 /// The tensors of a group that exist as one block at a time, by vertex less group.first.
-[[nodiscard]] constexpr std::vector<bool> passed_on(const EinGraph& graph, const StepGroup& group) {
+[[nodiscard]] constexpr Flags passed_on(const EinGraph& graph, const StepGroup& group) {
   const std::vector<VertexId> last = last_readers(graph);
-  std::vector<bool> inside;
+  Flags inside;
   for (VertexId v = group.first; v <= group.last; ++v) {
     inside.push_back(is_passed_on(graph, group, v, last[static_cast<std::size_t>(v)]));
   }
