@@ -108,20 +108,9 @@ class EdgeCosts {
   }
 
   /// The costs from every producer's vector to one of the consumer's, all slots together.
-  constexpr void column(std::size_t consumer, std::span<Extent> costs) const {
-    std::ranges::fill(costs, 0);
-    for (std::size_t slot = 0; slot < m_slots; ++slot) {
-      const std::size_t fixed = consumer * m_slots + slot;
-      add<true>(m_produced, 0, 1, m_consumed, fixed, costs);
-    }
-  }
+  constexpr void column(std::size_t consumer, std::span<Extent> costs) const;
   /// The costs from one producer's vector to every one of the consumer's.
-  constexpr void row(std::size_t producer, std::span<Extent> costs) const {
-    std::ranges::fill(costs, 0);
-    for (std::size_t slot = 0; slot < m_slots; ++slot) {
-      add<false>(m_consumed, slot, m_slots, m_produced, producer, costs);
-    }
-  }
+  constexpr void row(std::size_t producer, std::span<Extent> costs) const;
 
  private:
   [[nodiscard]] static constexpr Digest digest(const Meetings& meetings,
@@ -202,6 +191,22 @@ class EdgeCosts {
   std::size_t m_consumed_size;
   bool m_safe = false;
 };
+
+// After the class: clang looks for the body of a member template where it is first used in a
+// constant expression's function.
+constexpr void EdgeCosts::column(std::size_t consumer, std::span<Extent> costs) const {
+  std::ranges::fill(costs, 0);
+  for (std::size_t slot = 0; slot < m_slots; ++slot) {
+    const std::size_t fixed = consumer * m_slots + slot;
+    add<true>(m_produced, 0, 1, m_consumed, fixed, costs);
+  }
+}
+constexpr void EdgeCosts::row(std::size_t producer, std::span<Extent> costs) const {
+  std::ranges::fill(costs, 0);
+  for (std::size_t slot = 0; slot < m_slots; ++slot) {
+    add<false>(m_consumed, slot, m_slots, m_produced, producer, costs);
+  }
+}
 
 /// The repartition costs between statements. Edges whose tensors have one bound and whose ends have
 /// equal lists of vectors share theirs, as those in the layers of a network do.
