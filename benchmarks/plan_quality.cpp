@@ -97,6 +97,34 @@ bool compare(const std::string& name, const ein::EinGraph& graph, int p) {
   return by_default == best;
 }
 
+/// For every number of workers how far the default strategy's plans of products are from the lower
+/// bound, and how many workers they use.
+void compare_products_with_bound() {
+  constexpr int most = 512;
+  using Align = ein::detail::TextTable::Align;
+  const std::vector<Workload> products = eindecomp_benchmarks::products();
+  ein::detail::TextTable table(std::vector<Align>(1 + 2 * products.size(), Align::right));
+  std::vector<std::string> row{"workers"};
+  std::vector<ein::PlanProgram> programs(products.size());
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    products[i].write(programs[i]);
+    row.insert(row.end(), {products[i].name, "in use"});
+  }
+  table.add(row);
+  table.rule();
+  for (int p = 2; p <= most; ++p) {
+    row = {fmt::format("{}", p)};
+    for (const ein::PlanProgram& program : programs) {
+      const auto plan =
+          plan_by(ein::find_strategy(ein::DecomposeOptions{}.strategy.view()), program.graph(), p);
+      row.push_back(ratio(plan->words.busiest, bound(program.graph(), plan->in_use)));
+      row.push_back(fmt::format("{}", plan->in_use));
+    }
+    table.add(row);
+  }
+  fmt::print("The default strategy's busiest worker, of the lower bound\n{}\n", table.text());
+}
+
 /// SoyBean's example: its closed form, and what k cuts of the training step convert.
 void compare_with_closed_form() {
   constexpr int cuts = 4;
@@ -145,6 +173,7 @@ int main(int argc, char** argv) {
       }
     }
   }
+  if (only.empty()) compare_products_with_bound();
   compare_with_closed_form();
   for (const std::string& name : beaten) {
     fmt::print("a strategy beats the default one: {}\n", name);

@@ -66,11 +66,15 @@ inline Workload training(std::string name, const eindecomp::ConvolutionalNet& ne
           }};
 }
 
+/// Products of matrices of three kinds: all extents alike, one long, one short.
+inline std::vector<Workload> products() {
+  return {product(8192, 8192, 8192), product(65536, 4096, 4096), product(16384, 16384, 512)};
+}
+
 /// What both papers plan.
 inline std::vector<Workload> workloads() {
   using eindecomp::Extent;
-  std::vector<Workload> all{product(8192, 8192, 8192), product(65536, 4096, 4096),
-                            product(16384, 16384, 512)};
+  std::vector<Workload> all = products();
   for (Extent n = 1024; n <= 32768; n *= 2) {
     all.push_back(chain(fmt::format("chain {}", n), eindecomp::square_chain(n)));
   }
