@@ -96,7 +96,7 @@ void for_each_plan(const Program& program, int ranks, const Visit& visit) {
   for (const std::string& strategy : automatic_strategies()) {
     const bool is_default = strategy == ein::DecomposeOptions{}.strategy;
     for (const int workers :
-         is_default ? std::vector<int>{1, 2, 4, 8, 16} : std::vector<int>{4, 8}) {
+         is_default ? std::vector<int>{1, 2, 4, 8, 16} : std::vector<int>{6, 8}) {
       visit(ein::decompose(program, {.workers = workers, .ranks = ranks, .strategy = strategy}));
     }
   }
