@@ -71,11 +71,13 @@ struct RegisterTile {
 #pragma GCC unroll 16
     for (int q = 0; q < rows; ++q) {
       char* const to = static_cast<char*>(into) + q * into_step * bytes;
+#if defined(EINDECOMP_STREAMING_BYTES)
       if constexpr (Streaming) {
         stream(to, reinterpret_cast<StreamLine>(row[q]));
-      } else {
-        *reinterpret_cast<Memory*>(to) = row[q];
+        continue;
       }
+#endif
+      *reinterpret_cast<Memory*>(to) = row[q];
     }
   }
 };
