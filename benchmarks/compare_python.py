@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""NumPy's, opt_einsum's and JAX's times for the contractions that benchmarks/contractions measured.
+"""NumPy's, opt_einsum's and JAX's times for what benchmarks/contractions measured, JAX's for what
+benchmarks/semirings did.
 
     contractions --json ours.json && benchmarks/compare_python.py ours.json
 
 Reads cases and our times from the JSON, measures what of the three is installed on the same cases
-and the same number of threads, and prints our speed over the best of them, case by case.
+and the same number of threads, and prints our speed over the best of them, case by case. Of
+semirings' file those of --threads are taken.
 """
 
 import argparse
@@ -62,17 +64,64 @@ def contenders(text, a, b):
         yield "jax", lambda: compiled(x, y).block_until_ready()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("ours", help="what contractions --json wrote")
-    parser.add_argument("--seconds", type=float, default=0.3, help="to repeat a case")
-    options = parser.parse_args()
-    ours = json.load(open(options.ours, encoding="utf-8"))
-    threads = str(ours["threads"])
+def use_threads(threads):
+    """Before any of the three is loaded."""
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = threads
     if threads == "1":
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+
+def compare_semirings(cases, threads, seconds):
+    """Products over other algebras as JAX writes them: broadcast, join, reduce."""
+    import jax
+    import jax.numpy as jnp
+    import numpy
+
+    jax.config.update("jax_enable_x64", True)
+    algebras = {
+        "min-plus": (lambda x, y: x + y, jnp.min),
+        "max-plus": (lambda x, y: x + y, jnp.max),
+        "max-times": (lambda x, y: x * y, jnp.max),
+        "squared-distance": (lambda x, y: (x - y) * (x - y), jnp.sum),
+        "chebyshev": (lambda x, y: jnp.abs(x - y), jnp.max),
+        "max (a-b)(a+b)": (lambda x, y: (x - y) * (x + y), jnp.max),
+    }
+    random = numpy.random.default_rng(1)
+    for case in cases:
+        if case["threads"] != threads:
+            continue
+        join, aggregate = algebras[case["algebra"]]
+        m, k, n = case["m"], case["k"], case["n"]
+        a = jnp.asarray(random.random((m, k)), case["type"])
+        b = jnp.asarray(random.random((k, n)), case["type"])
+        # Both ways round; XLA fuses join and reduction, so that nothing of three labels is stored.
+        forms = (
+            jax.jit(lambda x, y: aggregate(join(x[:, :, None], y[None, :, :]), axis=1)),
+            jax.jit(lambda x, y: aggregate(join(x[:, None, :], y.T[None, :, :]), axis=2)),
+        )
+        best = min(shortest(lambda: form(a, b).block_until_ready(), seconds) for form in forms)
+        theirs = m * k * n / best
+        ours = case["einsum_joins_per_second"]
+        print(
+            f"{case['algebra']:<16} {case['type']:<6} {m}x{k}x{n}  ours {ours * 1e-9:7.2f}  "
+            f"JAX {theirs * 1e-9:7.2f} 10^9 joins/s  ratio {ours / theirs:6.2f}",
+            flush=True,
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("ours", help="what contractions or semirings --json wrote")
+    parser.add_argument("--threads", type=int, default=1, help="of semirings' cases")
+    parser.add_argument("--seconds", type=float, default=0.3, help="to repeat a case")
+    options = parser.parse_args()
+    ours = json.load(open(options.ours, encoding="utf-8"))
+    if isinstance(ours, list):
+        use_threads(str(options.threads))
+        compare_semirings(ours, options.threads, options.seconds)
+        return
+    use_threads(str(ours["threads"]))
     if not importlib.util.find_spec("numpy"):
         sys.exit("NumPy is needed: pip install numpy (and opt_einsum, jax)")
     import numpy

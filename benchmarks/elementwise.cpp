@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// EinSums that memory bounds (reductions, maps, permutations) beside STREAM's triad in one run:
-// bytes that must move, each operand read once and the output written once, a second.
+// EinSums that memory bounds (reductions, maps, permutations), and a softmax and a chain of maps
+// written in the language, beside STREAM's triad in one run: bytes that must move, each operand
+// read once and the output written once, a second.
 
 #include <fmt/core.h>
 
@@ -13,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "eindecomp/kernel/einsum.hpp"
+#include "eindecomp/eindecomp.hpp"
 
 namespace ein = eindecomp;
 
@@ -108,6 +109,39 @@ void matrices(Table& table, const std::string& layout, std::size_t rows, std::si
             shortest([&] { ein::einsum<"ij,ij->ij">(space, a, b, b); }));
 }
 
+/// A statement of one input and one result, both rows x columns, run by a plan of one worker.
+template <class T, class Statement>
+void statement(Table& table, const std::string& name, std::size_t rows, std::size_t columns,
+               const Statement& make) {
+  const Kokkos::View<T**, Right, Space> x("x", rows, columns);
+  Kokkos::deep_copy(x, T(1) / T(3));
+  ein::Program g;
+  const auto X =
+      g.template input<T>("X", {static_cast<ein::Extent>(rows), static_cast<ein::Extent>(columns)});
+  make(X);
+  const auto plan = ein::decompose(g, {.workers = 1});
+  ein::Executor executor(plan, Space());
+  const double bytes = 2.0 * static_cast<double>(x.size() * sizeof(T));
+  table.add(fmt::format("{} {}x{}", name, rows, columns), bytes, shortest([&] {
+              const auto done = executor.run(ein::bind(X, x));
+              Space().fence();
+            }));
+}
+
+template <class T>
+void programs(Table& table, std::size_t rows, std::size_t columns) {
+  using ein::let;
+  using ein::labels::i, ein::labels::j;
+  statement<T>(table, "softmax", rows, columns,
+               [](const auto& X) { let<"S">(i, j) = softmax(j)(X(i, j)); });
+  statement<T>(table, "max(3x + 1, 0)²", rows, columns, [](const auto& X) {
+    const auto A = let<"A">(i, j) = T(3) * X(i, j);
+    const auto B = let<"B">(i, j) = A(i, j) + T(1);
+    const auto C = let<"C">(i, j) = max(B(i, j), T(0));
+    let<"D">(i, j) = C(i, j) * C(i, j);
+  });
+}
+
 template <class T>
 int run(std::size_t mebibytes, const std::string& json) {
   const std::size_t n = (mebibytes << 20) / sizeof(T);
@@ -117,6 +151,7 @@ int run(std::size_t mebibytes, const std::string& json) {
   const std::size_t side = 4000;
   matrices<T, Right>(table, "row-major", n / side, side);
   matrices<T, Left>(table, "column-major", n / side, side);
+  programs<T>(table, n / side, side);
   if (!json.empty()) std::ofstream(json) << table.json();
   return 0;
 }

@@ -3,7 +3,6 @@
 /// The generic path: any join, any monoid, any shape.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -101,18 +100,19 @@ struct JoinKernel {
   }
 
   /// Outputs of one term each: rows that follow one another, a piece at a time.
-  void map_rows(Cursor<tensors>& out, Extent count) const {
+  EINDECOMP_FUNCTION void map_rows(Cursor<tensors>& out, Extent count) const {
     constexpr Extent piece = 32;
     alignas(64) State states[piece];
     while (count > 0) {
-      const Extent rows = std::min(count, schedule.outer.extent[0] - out.coordinate[0]);
+      Extent rows = schedule.outer.extent[0] - out.coordinate[0];
+      if (rows > count) rows = count;
       const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
       const Extent length =
           (rows - 1) * schedule.width + (to_end ? schedule.last_width : schedule.width);
       for (Extent first = 0; first < length;) {
         // What is streamed ends on lines of memory.
         const Extent most = piece - (streamed ? beyond_line(out.offset[operands] + first) : 0);
-        const int width = static_cast<int>(std::min(most, length - first));
+        const int width = static_cast<int>(length - first < most ? length - first : most);
         Extent offset[tensors];
         for (int t = 0; t < tensors; ++t) {
           offset[t] = out.offset[t] + first * schedule.vector_stride[t];
@@ -130,13 +130,13 @@ struct JoinKernel {
   }
 
   /// Outputs between the last line of memory that begins with one and that one.
-  [[nodiscard]] Extent beyond_line(Extent offset) const {
+  [[nodiscard]] EINDECOMP_FUNCTION Extent beyond_line(Extent offset) const {
     const auto address =
         reinterpret_cast<std::uintptr_t>(static_cast<const State*>(store.output) + offset);
     return static_cast<Extent>(address % CopySchedule::line / sizeof(State));
   }
 
-  void store_piece(Extent offset, const State* states, int width) const {
+  EINDECOMP_FUNCTION void store_piece(Extent offset, const State* states, int width) const {
 #if defined(EINDECOMP_STREAMING_BYTES)
     if constexpr (sizeof(State) % sizeof(std::uint32_t) == 0) {
       if (streamed) {
@@ -151,7 +151,7 @@ struct JoinKernel {
     store.row(offset, schedule.vector_stride[operands], states, width);
   }
 
-  void map(const Extent* offset, int width, State* states) const {
+  EINDECOMP_FUNCTION void map(const Extent* offset, int width, State* states) const {
     if constexpr (operands <= 2) {
       switch (schedule.contiguous_operands()) {
         case 1:
@@ -167,7 +167,8 @@ struct JoinKernel {
     map_by<AnyStride>(Indices{}, offset, width, states);
   }
   template <class Access, std::size_t... I>
-  void map_by(std::index_sequence<I...>, const Extent* offset, int width, State* states) const {
+  EINDECOMP_FUNCTION void map_by(std::index_sequence<I...>, const Extent* offset, int width,
+                                 State* states) const {
     const auto value =
         [this, ... element = Access::template row<I>(static_cast<const Ts*>(operand[I]) + offset[I],
                                                      schedule.vector_stride[I])](int j) {
