@@ -108,8 +108,22 @@ TEST_CASE("a run allocates its arena, its results and the inputs it fills, and n
       const auto second = executor.run(ein::bind(X, x), ein::bind_generator(W, Formula<>{4}),
                                        ein::bind_generator(V, Formula<float>{5}));
       CHECK(tally.now - before == statistics.result_bytes);
-      CHECK(tally.allocations - allocations ==
-            static_cast<int>(plan.local(Y, rank).size() + plan.local(M, rank).size()));
+      const auto results =
+          static_cast<int>(plan.local(Y, rank).size() + plan.local(M, rank).size());
+      CHECK(tally.allocations - allocations == results);
+
+      // A third takes over the results of one that nobody holds, and leaves those held alone.
+      const auto again = [&] {
+        return executor.run(ein::bind(X, x), ein::bind_generator(W, Formula<>{6}),
+                            ein::bind_generator(V, Formula<float>{7}));
+      };
+      { const auto third = again(); }
+      CHECK(tally.allocations - allocations == 2 * results);
+      for (const auto& block : again().local(Y)) CHECK(block.view.data() != nullptr);
+      CHECK(tally.allocations - allocations == 2 * results);
+      if (!second.local(Y).empty() && !first.local(Y).empty()) {
+        CHECK(second.local(Y)[0].view.data() != first.local(Y)[0].view.data());
+      }
     }
     CHECK(tally.now == 0);
   });

@@ -137,6 +137,26 @@ class Executor {
     m_inputs.emplace(*m_session);
   }
 
+  /// Memory for the results of a run: that of the last run where nobody holds its results any more,
+  /// for new pages cost more than most kernels do.
+  [[nodiscard]] std::vector<detail::Memory<MemorySpace>> take_results() {
+    const std::vector<Buffer>& buffers = m_session->schedule.buffers;
+    m_results.resize(buffers.size());
+    bool again = false;
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
+      if (buffers[b].role != Buffer::Role::result) continue;
+      if (m_results[b].use_count() == 1) {
+        again = true;
+        continue;
+      }
+      m_results[b] = detail::allocate<MemorySpace>(
+          "EinDecomp::result " + m_session->graph[buffers[b].tensor].name, buffers[b].bytes);
+    }
+    // Whoever held them may have launched kernels that still read them.
+    if (again && !compat::is_synchronous<Space>) Kokkos::fence();
+    return m_results;
+  }
+
   /// Sees to it that there is a workspace for every kernel call on those buffers.
   void take_workspace(const std::vector<detail::BlockMemory>& buffers, std::int64_t input_bytes,
                       const std::source_location& where) {
@@ -177,24 +197,17 @@ class Executor {
   RunType run_bound(const std::vector<detail::AnyBinding<Space>>& bindings) {
     Group& group = m_session->control;
     const RankSchedule& schedule = m_session->schedule;
-    std::vector<detail::Memory<MemorySpace>> results(schedule.buffers.size());
-    comm::agree_on(group,
-                   [&] {
-                     m_inputs->take(bindings);
-                     const std::source_location where =
-                         bindings.empty() ? std::source_location{} : bindings.front().facts().where;
-                     const auto held = static_cast<std::int64_t>(m_workspace.size());
-                     check_memory(m_inputs->own_bytes(), held, where);
-                     for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
-                       const Buffer& buffer = schedule.buffers[b];
-                       if (buffer.role != Buffer::Role::result) continue;
-                       results[b] = detail::allocate<MemorySpace>(
-                           "EinDecomp::result " + m_session->graph[buffer.tensor].name,
-                           buffer.bytes);
-                     }
-                     m_inputs->prepare(m_space);
-                     take_workspace(buffer_memory(results), m_inputs->own_bytes(), where);
-                   },
+    std::vector<detail::Memory<MemorySpace>> results;
+    const auto make_ready = [&] {
+      const std::source_location where =
+          bindings.empty() ? std::source_location{} : bindings.front().facts().where;
+      m_inputs->take(bindings);
+      check_memory(m_inputs->own_bytes(), static_cast<std::int64_t>(m_workspace.size()), where);
+      results = take_results();
+      m_inputs->prepare(m_space);
+      take_workspace(buffer_memory(results), m_inputs->own_bytes(), where);
+    };
+    comm::agree_on(group, make_ready,
                    {{"roots of inputs", "bind_global an input from the same root on every rank",
                      roots_hash(bindings)}});
 
@@ -272,6 +285,7 @@ class Executor {
   Workspace<Space> m_workspace;
   std::vector<Extent> m_workspace_strides;
   detail::Memory<MemorySpace> m_arena;
+  std::vector<detail::Memory<MemorySpace>> m_results;  ///< of the last run, by buffer
   detail::Memory<Kokkos::HostSpace> m_host;
   std::optional<detail::RunInputs<Space, Group>> m_inputs;
 };

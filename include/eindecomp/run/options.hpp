@@ -33,7 +33,7 @@ struct RunStatistics {
   Extent messages_received = 0;
   double seconds = 0;            ///< from the agreement that all inputs are there to the last fence
   std::int64_t arena_bytes = 0;  ///< held between runs by the executor
-  std::int64_t result_bytes = 0;
+  std::int64_t result_bytes = 0;  ///< of the run, then kept by the executor for a later one
   /// Of inputs the executor filled, and 1 MiB for messages if any was scattered; those bound in
   /// place count 0.
   std::int64_t input_bytes = 0;
