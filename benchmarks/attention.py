@@ -26,6 +26,8 @@ environment = os.environ | {
     "OMP_NUM_THREADS": str(options.threads),
     "OPENBLAS_NUM_THREADS": str(options.threads),
     "OMP_WAIT_POLICY": "active",
+    "OMP_PROC_BIND": "true",
+    "KOKKOS_DISABLE_WARNINGS": "1",  # they go where the figures go
 }
 ours = json.loads(
     subprocess.run(

@@ -70,6 +70,9 @@ def use_threads(threads):
         os.environ[variable] = threads
     if threads == "1":
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    # XLA makes a thread per core all the same.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(threads)])
 
 
 def compare_semirings(cases, threads, seconds):

@@ -135,6 +135,10 @@ void programs(Table& table, std::size_t rows, std::size_t columns) {
   statement<T>(table, "softmax", rows, columns,
                [](const auto& X) { let<"S">(i, j) = softmax(j)(X(i, j)); });
   statement<T>(table, "max(3x + 1, 0)²", rows, columns, [](const auto& X) {
+    const auto relu = max(T(3) * X(i, j) + T(1), T(0));
+    let<"D">(i, j) = relu * relu;
+  });
+  statement<T>(table, "as four statements", rows, columns, [](const auto& X) {
     const auto A = let<"A">(i, j) = T(3) * X(i, j);
     const auto B = let<"B">(i, j) = A(i, j) + T(1);
     const auto C = let<"C">(i, j) = max(B(i, j), T(0));
