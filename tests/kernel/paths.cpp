@@ -349,6 +349,21 @@ TEST_CASE("kernels work in the memory they are given") {
   };
   check.operator()<PlusTimes>(180.0);
   check.operator()<MinPlus>(5.0);
+
+  // The output is not scaled by beta either, where there is too little for what follows.
+  kernel::use_blas = false;
+  Kokkos::deep_copy(c, -1.0);
+  const auto bytes = workspace_bytes<"ijk,kl->lji">(Space(), a, b, c);
+  {
+    const Workspace<Space> scarce("scarce", static_cast<std::size_t>(bytes - 1));
+    const ScopedWorkspace<Space> scope(scarce);
+    CHECK_THROWS_WITH((einsum<"ijk,kl->lji">(Space(), {.alpha = 1.0, .beta = 2.0}, a, b, c)),
+                      doctest::Contains("is given"));
+  }
+  CHECK(c(0, 0, 0) == -1.0);
+  einsum<"ijk,kl->lji">(Space(), {.alpha = 1.0, .beta = 2.0}, a, b, c);
+  kernel::use_blas = true;
+  CHECK(c(0, 0, 0) == 178.0);
   CHECK(ScopedWorkspace<Space>::current() == nullptr);
   const Kokkos::View<double**, Kokkos::LayoutLeft, Space> square("square", 60, 60);
   const Kokkos::View<double**, Kokkos::LayoutLeft, Space> product("product", 60, 60);

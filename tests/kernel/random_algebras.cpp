@@ -100,21 +100,8 @@ TEST_CASE("truth values are stored as 32-bit integers") {
 }
 
 TEST_CASE("argmin and argmax give global indices, of equal values the smallest") {
-  struct Best {
-    double value;
-    std::int64_t index;
-  };
-  const Expectation smallest{
-      Best{infinity, std::numeric_limits<std::int64_t>::max()},
-      [](double a, double b) { return a + b; },
-      [](Best& best, double value, Extent index) {
-        if (value < best.value || (value == best.value && index < best.index)) {
-          best = {value, index};
-        }
-      },
-      [](const Best& best) { return best.index; }, 0.0};
   check_random<Space, eindecomp::Add, eindecomp::ArgMin, double, double>(150, 109, one_aggregated(),
-                                                                         {}, {}, smallest);
+                                                                         {}, {}, argmin_of_sums());
   const Expectation largest{
       Best{-infinity, std::numeric_limits<std::int64_t>::max()}, [](double a) { return a; },
       [](Best& best, double value, Extent index) {

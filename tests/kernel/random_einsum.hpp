@@ -320,6 +320,24 @@ class InSpace {
   Bytes m_copy;
 };
 
+/// A value and the smallest of the indices it has.
+struct Best {
+  double value;
+  std::int64_t index;
+};
+/// The index of the smallest a + b.
+inline auto argmin_of_sums() {
+  return Expectation{
+      Best{std::numeric_limits<double>::infinity(), std::numeric_limits<std::int64_t>::max()},
+      [](double a, double b) { return a + b; },
+      [](Best& best, double value, Extent index) {
+        if (value < best.value || (value == best.value && index < best.index)) {
+          best = {value, index};
+        }
+      },
+      [](const Best& best) { return best.index; }, 0.0};
+}
+
 /// How often each path was taken.
 using PathCounts = std::map<Path, int>;
 

@@ -21,6 +21,7 @@
 #include "eindecomp/kernel/dispatch.hpp"
 #include "eindecomp/kernel/element_types.hpp"
 #include "eindecomp/kernel/view_geometry.hpp"
+#include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp {
 namespace kernel::detail {
@@ -127,6 +128,16 @@ void einsum_scaled(const Space& space, const EinsumShape& spec,
       return;
     }
   }
+  // Taken before the output is scaled, so that a failure leaves it as it was.
+  Workspace<Space> workspace;
+  if (const auto bytes =
+          kernel::workspace_of<Space, Product, Sum, kernel::detail::ElementOf<Operands>...>(space,
+                                                                                            shape);
+      bytes > 0) {
+    workspace = kernel::detail::take_workspace(space, "EinDecomp::workspace",
+                                               static_cast<std::size_t>(bytes));
+  }
+  const ScopedWorkspace<Space> scope(workspace);
   if (scaling.beta != T(0) && scaling.beta != T(1)) {
     kernel::LocalEinsum of_output;
     of_output.operands = 1;

@@ -39,8 +39,8 @@ struct JoinKernel {
   Store<Monoid, Value> store;
   const void* operand[operands];
   State* partials;  ///< where parts > 1: [row][j][part]
-  bool streamed =
-      false;  ///< outputs of one term go past the caches: they are what they are stored as
+  /// Outputs of one term go past the caches: they are what they are stored as.
+  bool streamed = false;
 
   EINDECOMP_FUNCTION void operator()(const Extent item) const {
     State lane[Tile];
