@@ -180,6 +180,22 @@ TEST_CASE("a rank without workers has steps and nothing in them") {
   CHECK(s.peak_bytes() == 0);
 }
 
+TEST_CASE("schedules of many ranks, some at a time, are those made together and one by one") {
+  relation_test::Random random(1024);
+  for (const int ranks : {3, 64, 65, 150}) {
+    CAPTURE(ranks);
+    const auto program = relation_test::random_program(random);
+    const Placement placement =
+        relation_test::random_placement(random, program.graph, make_mesh(256));
+    const auto together = make_schedules(program.graph, placement, ranks);
+    std::vector<RankSchedule> apart;
+    for_each_schedule(program.graph, placement, ranks, {},
+                      [&](const RankSchedule& schedule) { apart.push_back(schedule); });
+    CHECK(apart == together);
+    CHECK(make_schedule(program.graph, placement, ranks, ranks - 1) == together.back());
+  }
+}
+
 TEST_CASE("no schedule for a rank that does not exist") {
   const EinGraph graph = matmul(8, 8, 8);
   const Placement placement = place(graph, {{}, {}, {2, 1, 1}}, make_mesh(2));
@@ -190,6 +206,11 @@ TEST_CASE("no schedule for a rank that does not exist") {
   CHECK(contains(refusal(2, -1), "a schedule for rank -1 of 2"));
   CHECK(contains(refusal(0, 0), "a schedule for 0 ranks"));
   CHECK(contains(error_of([&] { (void)make_schedules(graph, placement, -1); }), "for -1 ranks"));
+  const auto unused = [](const RankSchedule&) { FAIL("called before the arguments are checked"); };
+  CHECK(contains(error_of([&] { for_each_schedule(graph, placement, 0, {}, unused); }),
+                 "for 0 ranks"));
+  CHECK(contains(error_of([&] { for_each_schedule(graph, Placement{}, 1, {}, unused); }),
+                 "belongs to another graph"));
   CHECK(contains(error_of([&] { (void)make_schedule(graph, Placement{}, 1, 0); }),
                  "belongs to another graph"));
 }

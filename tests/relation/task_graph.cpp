@@ -156,7 +156,18 @@ TEST_CASE("large programs on many workers: the task graph counts as count_words 
     const Placement placement = place(graph, partitions, make_mesh(p));
     const Words words = count_words(graph, placement, p);
     CHECK(words.total() > 0);
-    CHECK(make_task_graph(graph, placement, p).total_words() == words.total());
+    const TaskGraph tasks = make_task_graph(graph, placement, p);
+    CHECK(tasks.total_words() == words.total());
+    std::size_t next = 0;
+    for_each_statement_tasks(graph, placement, p, [&](const StatementTasks& made) {
+      const StatementTasks& kept = tasks.statements.at(next++);
+      CHECK(made.statement == kept.statement);
+      CHECK(made.calls.size() == kept.calls.size());
+      CHECK(made.repartitions.size() == kept.repartitions.size());
+      CHECK(made.aggregations.size() == kept.aggregations.size());
+      CHECK(made.received == kept.received);
+    });
+    CHECK(next == tasks.statements.size());
   };
   agree(100, 64, {4, 4, 4});
   agree(100, 64, {8, 1, 8});
@@ -168,6 +179,13 @@ TEST_CASE("wrong ranks and placements are refused") {
   const Placement placement = place(graph, {{}, {}, {2, 2, 1}}, make_mesh(4));
   CHECK(contains(error_of([&] { (void)make_task_graph(graph, placement, 0); }), "for 0 ranks"));
   CHECK(contains(error_of([&] { (void)make_task_graph(graph, Placement{}, 1); }),
+                 "belongs to another graph"));
+  const auto unused = [](const StatementTasks&) {
+    FAIL("called before the arguments are checked");
+  };
+  CHECK(contains(error_of([&] { for_each_statement_tasks(graph, placement, 0, unused); }),
+                 "for 0 ranks"));
+  CHECK(contains(error_of([&] { for_each_statement_tasks(graph, Placement{}, 1, unused); }),
                  "belongs to another graph"));
   CHECK(contains(error_of([&] { (void)count_words(graph, placement, -2); }), "for -2 ranks"));
   CHECK(contains(error_of([&] { (void)count_words(graph, Placement{}, 1); }),

@@ -170,9 +170,9 @@ struct Plan {
   /// every call.
   [[nodiscard]] std::vector<std::int64_t> peak_bytes() const {
     std::vector<std::int64_t> bytes;
-    for (const RankSchedule& schedule : make_schedules(graph, placement, ranks, steps)) {
+    for_each_schedule(graph, placement, ranks, steps, [&bytes](const RankSchedule& schedule) {
       bytes.push_back(schedule.peak_bytes());
-    }
+    });
     return bytes;
   }
 

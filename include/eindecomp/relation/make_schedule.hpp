@@ -195,23 +195,23 @@ class RankBuilder {
   std::vector<Piece> m_receives, m_sends, m_partial_receives, m_partial_sends;
 };
 
-/// Hands a walk to the builders of one rank or of all.
+/// Hands a walk to the builders of some ranks.
 class ScheduleSink {
  public:
-  /// For one rank, or for all if rank is -1.
-  ScheduleSink(const EinGraph& graph, const std::vector<StepGroup>& groups, int ranks, int rank)
-      : m_focus(rank), m_results(graph.vertices.size(), false) {
+  /// For the ranks from `first` to before `last`.
+  ScheduleSink(const EinGraph& graph, const std::vector<StepGroup>& groups, int ranks, int first,
+               int last)
+      : m_ranks(ranks), m_first(first), m_results(graph.vertices.size(), false) {
     for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
-    if (rank >= 0) {
-      m_builders.emplace_back(graph, m_results, groups, rank);
-    } else {
-      for (int r = 0; r < ranks; ++r) m_builders.emplace_back(graph, m_results, groups, r);
-    }
+    for (int r = first; r < last; ++r) m_builders.emplace_back(graph, m_results, groups, r);
   }
   ScheduleSink(const ScheduleSink&) = delete;  // the builders point into it
   ScheduleSink& operator=(const ScheduleSink&) = delete;
 
-  [[nodiscard]] int focus() const { return m_focus; }
+  [[nodiscard]] bool wants_all() const { return static_cast<int>(m_builders.size()) == m_ranks; }
+  [[nodiscard]] bool wants(int rank) const {
+    return rank >= m_first && rank < m_first + static_cast<int>(m_builders.size());
+  }
 
   int stored(VertexId tensor, const Box& box, int, int rank) {
     RankBuilder* b = of(rank);
@@ -253,23 +253,31 @@ class ScheduleSink {
     for (RankBuilder& b : m_builders) b.end();
   }
 
-  [[nodiscard]] std::vector<RankSchedule> finish() {
-    std::vector<RankSchedule> schedules;
-    schedules.reserve(m_builders.size());
-    for (RankBuilder& b : m_builders) schedules.push_back(b.finish());
-    return schedules;
+  /// Hands every schedule over, in the order of ranks.
+  template <class Use>
+  void finish(Use&& use) {
+    for (RankBuilder& b : m_builders) use(b.finish());
   }
 
  private:
   [[nodiscard]] RankBuilder* of(int rank) {
-    if (m_focus < 0) return &m_builders[static_cast<std::size_t>(rank)];
-    return rank == m_focus ? &m_builders.front() : nullptr;
+    return wants(rank) ? &m_builders[static_cast<std::size_t>(rank - m_first)] : nullptr;
   }
 
-  int m_focus;
+  int m_ranks;
+  int m_first;
   Flags m_results;
   std::vector<RankBuilder> m_builders;
 };
+
+/// Walks a program for the schedules of the ranks from `first` to before `last`.
+template <class Use>
+void walk_schedules(const EinGraph& graph, const Placement& placement, int ranks, int first,
+                    int last, const std::vector<StepGroup>& groups, Use&& use) {
+  ScheduleSink sink(graph, groups, ranks, first, last);
+  Walk<ScheduleSink>(graph, placement, ranks, sink).run();
+  sink.finish(use);
+}
 
 }  // namespace detail
 
@@ -290,9 +298,10 @@ class ScheduleSink {
   }
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
-  detail::ScheduleSink sink(graph, groups, ranks, rank);
-  detail::Walk<detail::ScheduleSink>(graph, placement, ranks, sink).run();
-  return std::move(sink.finish().front());
+  RankSchedule schedule;
+  detail::walk_schedules(graph, placement, ranks, rank, rank + 1, groups,
+                         [&schedule](RankSchedule&& made) { schedule = std::move(made); });
+  return schedule;
 }
 
 /// The schedules of all ranks, as make_schedule gives them one by one, at the cost of one walk.
@@ -305,9 +314,30 @@ class ScheduleSink {
   detail::check_ranks(ranks, where);
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
-  detail::ScheduleSink sink(graph, groups, ranks, -1);
-  detail::Walk<detail::ScheduleSink>(graph, placement, ranks, sink).run();
-  return sink.finish();
+  std::vector<RankSchedule> schedules;
+  schedules.reserve(static_cast<std::size_t>(ranks));
+  detail::walk_schedules(
+      graph, placement, ranks, 0, ranks, groups,
+      [&schedules](RankSchedule&& made) { schedules.push_back(std::move(made)); });
+  return schedules;
+}
+
+/// Calls `use` with the schedule of every rank, in the order of ranks, as make_schedules gives
+/// them: for many ranks, whose schedules together would take gigabytes. Holds 64 at a time, at the
+/// cost of a walk for every 64 ranks. \throws Error as make_schedules, before the first call; and
+/// what `use` throws.
+template <class Use>
+void for_each_schedule(const EinGraph& graph, const Placement& placement, int ranks,
+                       const std::vector<StepGroup>& groups, Use&& use,
+                       const std::source_location& where = std::source_location::current()) {
+  detail::check_ranks(ranks, where);
+  check_placement(graph, placement, where);
+  check_step_groups(graph, placement, groups, where);
+  constexpr int at_once = 64;
+  for (int first = 0; first < ranks; first += at_once) {
+    detail::walk_schedules(graph, placement, ranks, first, std::min(first + at_once, ranks), groups,
+                           use);
+  }
 }
 
 }  // namespace eindecomp

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -96,57 +97,75 @@ struct TaskGraph {
 
 namespace detail {
 
-/// Writes down a walk as a task graph.
+/// Writes down a walk as the tasks of one statement after another.
+/// \tparam Receiver  offers store(tensor, block) and take(tasks)
+template <class Receiver>
 class TaskSink {
  public:
-  TaskSink(const EinGraph& graph, int workers, int ranks) {
-    m_tasks.workers = workers;
-    m_tasks.ranks = ranks;
-    m_tasks.stored.resize(graph.vertices.size());
-    m_tasks.received.assign(static_cast<std::size_t>(ranks), 0);
-    m_tasks.sent.assign(static_cast<std::size_t>(ranks), 0);
-  }
+  TaskSink(int workers, int ranks, Receiver& receiver)
+      : m_workers(workers), m_ranks(ranks), m_receiver(receiver) {}
 
-  [[nodiscard]] static int focus() { return -1; }
+  [[nodiscard]] static bool wants_all() { return true; }
+  [[nodiscard]] static bool wants(int) { return true; }
   int stored(VertexId tensor, const Box& box, int worker, int rank) {
-    m_tasks.stored[static_cast<std::size_t>(tensor)].push_back({box, worker, rank});
+    m_receiver.store(tensor, {box, worker, rank});
     return 0;
   }
   void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
-    StatementTasks tasks;
-    tasks.statement = statement;
-    tasks.calls.reserve(joined.size());
+    m_tasks = {};
+    m_tasks.statement = statement;
+    m_tasks.calls.reserve(joined.size());
     for (std::size_t i = 0; i < joined.size(); ++i) {
       const int worker = calls.worker(static_cast<Extent>(i));
-      tasks.calls.push_back({joined[i].key, calls.relation().block(joined[i].key), worker,
-                             rank_of(worker, m_tasks.workers, m_tasks.ranks)});
+      m_tasks.calls.push_back({joined[i].key, calls.relation().block(joined[i].key), worker,
+                               rank_of(worker, m_workers, m_ranks)});
     }
-    tasks.received.assign(static_cast<std::size_t>(m_tasks.ranks), 0);
-    m_tasks.statements.push_back(std::move(tasks));
+    m_tasks.received.assign(static_cast<std::size_t>(m_ranks), 0);
   }
   static int assembled(VertexId, const Box&, int) { return 0; }
   static void used(int, int) {}
   static void copied(int, int, int, const Box&) {}
   void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box) {
-    StatementTasks& tasks = m_tasks.statements.back();
-    tasks.repartitions.push_back({tensor, box, from_rank, to_rank});
-    tasks.repartition_words += box.size();
-    tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
+    m_tasks.repartitions.push_back({tensor, box, from_rank, to_rank});
+    m_tasks.repartition_words += box.size();
+    m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
   }
   static int partial(VertexId, const Box&, int) { return 0; }
   static void called(VertexId, const WalkedCall&) {}
   void moved_partial(VertexId statement, int from_rank, int, int to_rank, int, const Box& box) {
-    StatementTasks& tasks = m_tasks.statements.back();
-    tasks.aggregations.push_back({statement, box, from_rank, to_rank});
-    tasks.aggregation_words += box.size();
-    tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
+    m_tasks.aggregations.push_back({statement, box, from_rank, to_rank});
+    m_tasks.aggregation_words += box.size();
+    m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
   }
   static void aggregated(VertexId, int, int, const Box&, const std::vector<int>&) {}
-  static void end(VertexId) {}
+  void end(VertexId) { m_receiver.take(std::move(m_tasks)); }
+
+ private:
+  int m_workers;
+  int m_ranks;
+  Receiver& m_receiver;
+  StatementTasks m_tasks;
+};
+
+/// Keeps all tasks, and sums up what pairs of ranks exchange.
+class TaskGraphBuilder {
+ public:
+  TaskGraphBuilder(const EinGraph& graph, int workers, int ranks) {
+    m_graph.workers = workers;
+    m_graph.ranks = ranks;
+    m_graph.stored.resize(graph.vertices.size());
+    m_graph.received.assign(static_cast<std::size_t>(ranks), 0);
+    m_graph.sent.assign(static_cast<std::size_t>(ranks), 0);
+  }
+
+  void store(VertexId tensor, StoredBlock block) {
+    m_graph.stored[static_cast<std::size_t>(tensor)].push_back(std::move(block));
+  }
+  void take(StatementTasks&& tasks) { m_graph.statements.push_back(std::move(tasks)); }
 
   [[nodiscard]] TaskGraph finish() {
     std::vector<PairWords> moved;
-    for (const StatementTasks& tasks : m_tasks.statements) {
+    for (const StatementTasks& tasks : m_graph.statements) {
       for (const auto* transfers : {&tasks.repartitions, &tasks.aggregations}) {
         for (const Transfer& t : *transfers) moved.push_back({t.from, t.to, t.words()});
       }
@@ -155,21 +174,38 @@ class TaskSink {
       return a.from != b.from ? a.from < b.from : a.to < b.to;
     });
     for (const PairWords& m : moved) {
-      m_tasks.sent[static_cast<std::size_t>(m.from)] += m.words;
-      m_tasks.received[static_cast<std::size_t>(m.to)] += m.words;
-      std::vector<PairWords>& pairs = m_tasks.pairs;
+      m_graph.sent[static_cast<std::size_t>(m.from)] += m.words;
+      m_graph.received[static_cast<std::size_t>(m.to)] += m.words;
+      std::vector<PairWords>& pairs = m_graph.pairs;
       if (!pairs.empty() && pairs.back().from == m.from && pairs.back().to == m.to) {
         pairs.back().words += m.words;
       } else {
         pairs.push_back(m);
       }
     }
-    return std::move(m_tasks);
+    return std::move(m_graph);
   }
 
  private:
-  TaskGraph m_tasks;
+  TaskGraph m_graph;
 };
+
+/// Hands statements' tasks to a callable, and forgets them.
+template <class Use>
+struct TaskStream {
+  Use& use;
+  static void store(VertexId, const StoredBlock&) {}
+  void take(const StatementTasks& tasks) { use(tasks); }
+};
+
+template <class Receiver>
+void walk_tasks(const EinGraph& graph, const Placement& placement, int ranks, Receiver& receiver,
+                const std::source_location& where) {
+  check_ranks(ranks, where);
+  check_placement(graph, placement, where);
+  TaskSink<Receiver> sink(placement.mesh.workers(), ranks, receiver);
+  Walk<TaskSink<Receiver>>(graph, placement, ranks, sink).run();
+}
 
 }  // namespace detail
 
@@ -179,11 +215,20 @@ class TaskSink {
 [[nodiscard]] inline TaskGraph make_task_graph(
     const EinGraph& graph, const Placement& placement, int ranks,
     const std::source_location& where = std::source_location::current()) {
-  detail::check_ranks(ranks, where);
-  check_placement(graph, placement, where);
-  detail::TaskSink sink(graph, placement.mesh.workers(), ranks);
-  detail::Walk<detail::TaskSink>(graph, placement, ranks, sink).run();
-  return sink.finish();
+  detail::TaskGraphBuilder builder(graph, placement.mesh.workers(), ranks);
+  detail::walk_tasks(graph, placement, ranks, builder, where);
+  return builder.finish();
+}
+
+/// Calls `use` with the tasks of every statement, in the order of the graph, as make_task_graph
+/// gives them: for many ranks, whose transfers together would take gigabytes.
+/// \throws Error as make_task_graph, before the first call; and what `use` throws.
+template <class Use>
+void for_each_statement_tasks(const EinGraph& graph, const Placement& placement, int ranks,
+                              Use&& use,
+                              const std::source_location& where = std::source_location::current()) {
+  detail::TaskStream<std::remove_reference_t<Use>> stream{use};
+  detail::walk_tasks(graph, placement, ranks, stream, where);
 }
 
 }  // namespace eindecomp

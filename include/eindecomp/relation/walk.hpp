@@ -33,7 +33,8 @@ struct WalkedCall {
 };
 
 /// A Sink offers (buffer numbers mean something to the sink only; -1 where it does not care):
-///   int  focus()                                   the one rank it wants to hear of, or -1 for all
+///   bool wants_all()                               whether it wants to hear of every rank
+///   bool wants(rank)
 ///   int  stored(tensor, box, worker, rank)         a block stored for good: its buffer
 ///   void begin(statement, calls, join)
 ///   int  assembled(tensor, box, rank)              a buffer for a box a call needs
@@ -75,7 +76,7 @@ class Walk {
   struct Held {
     BlockMap stored;
     std::vector<int> buffers;  ///< of the stored blocks
-    std::vector<Extent> own;   ///< the blocks stored on the sink's own rank
+    std::vector<Extent> own;   ///< the blocks stored on the sink's ranks, unless it wants all
     std::vector<Assembled> assembled;
   };
 
@@ -94,7 +95,7 @@ class Walk {
     for (Extent n = 0; n < relation.blocks(); ++n) {
       const int worker = held.stored.worker(n);
       held.buffers.push_back(m_sink.stored(v, relation.block(n), worker, host(worker)));
-      if (host(worker) == m_sink.focus()) held.own.push_back(n);
+      if (!m_sink.wants_all() && m_sink.wants(host(worker))) held.own.push_back(n);
     }
   }
 
@@ -191,16 +192,15 @@ class Walk {
         m_sink.moved(tensor, owner, from, rank, buffer, missing);
       }
     };
-    const int focus = m_sink.focus();
     const TensorRelation& relation = held.stored.relation();
-    if (focus < 0 || focus == rank) {
+    if (m_sink.wants(rank)) {
       repartition_into(relation, box, piece);
       return;
     }
-    // Somebody else's operand: only what the sink's own rank sends to it is of interest.
+    // Somebody else's operand: only what the sink's ranks send to it is of interest.
     if (static_cast<Extent>(held.own.size()) > relation.meeting(box).size()) {
       repartition_into(relation, box, [&](Extent n, const Box& both) {
-        if (host(held.stored.worker(n)) == focus) piece(n, both);
+        if (m_sink.wants(host(held.stored.worker(n)))) piece(n, both);
       });
       return;
     }
@@ -259,7 +259,6 @@ class Walk {
       call.output = m_contributors[c].second;
       m_sink.called(v, call);
     }
-    const int focus = m_sink.focus();
     repartition_into(stored, box, [&](Extent n, const Box& both) {
       const int owner = host(held.stored.worker(n));
       m_parts.clear();
@@ -268,7 +267,7 @@ class Walk {
           m_parts.push_back(buffer);
           continue;
         }
-        if (focus >= 0 && focus != rank && focus != owner) continue;
+        if (!m_sink.wants(rank) && !m_sink.wants(owner)) continue;
         const int received = m_sink.partial(v, both, owner);
         m_sink.moved_partial(v, rank, buffer, owner, received, both);
         m_parts.push_back(received);

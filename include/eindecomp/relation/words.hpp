@@ -60,7 +60,8 @@ class WordSink {
                 std::vector<Extent>(static_cast<std::size_t>(ranks), 0),
                 std::vector<Extent>(static_cast<std::size_t>(ranks), 0)} {}
 
-  [[nodiscard]] static int focus() { return -1; }
+  [[nodiscard]] static bool wants_all() { return true; }
+  [[nodiscard]] static bool wants(int) { return true; }
   static int stored(VertexId, const Box&, int, int) { return 0; }
   void begin(VertexId statement, const BlockMap&, const std::vector<JoinedBlocks>&) {
     m_words.statements.push_back({statement, 0, 0});

@@ -172,32 +172,34 @@ class Arrivals {
 
 }  // namespace detail
 
-/// Collects a plan's figures. Walks the whole program twice.
+/// Collects a plan's figures. Walks the whole program, once and once more for every 64 ranks.
 [[nodiscard]] inline PlanSummary summarize(const Plan& plan) {
-  const TaskGraph tasks = plan.tasks();
   PlanSummary summary;
   std::vector<std::int64_t> bytes(plan.graph.vertices.size(), 0);
-  for (const RankSchedule& schedule :
-       make_schedules(plan.graph, plan.placement, plan.ranks, plan.steps)) {
-    summary.bytes = std::max(summary.bytes, schedule.peak_bytes());
-    const std::vector<std::int64_t> held = bytes_by_step(plan.graph, schedule);
-    for (std::size_t s = 0; s < held.size(); ++s) {
-      std::int64_t& most = bytes[static_cast<std::size_t>(schedule.steps[s].statement)];
-      most = std::max(most, held[s]);
-    }
-  }
+  for_each_schedule(plan.graph, plan.placement, plan.ranks, plan.steps,
+                    [&](const RankSchedule& schedule) {
+                      summary.bytes = std::max(summary.bytes, schedule.peak_bytes());
+                      const auto held = bytes_by_step(plan.graph, schedule);
+                      for (std::size_t s = 0; s < held.size(); ++s) {
+                        const VertexId statement = schedule.steps[s].statement;
+                        std::int64_t& most = bytes[static_cast<std::size_t>(statement)];
+                        most = std::max(most, held[s]);
+                      }
+                    });
   detail::Arrivals arrivals(plan.graph);
-  for (const StatementTasks& made : tasks.statements) {
+  std::vector<Extent> received(static_cast<std::size_t>(plan.ranks), 0);
+  for_each_statement_tasks(plan.graph, plan.placement, plan.ranks, [&](const StatementTasks& made) {
     summary.statements.push_back(
         detail::summarize_statement(plan, made, bytes[static_cast<std::size_t>(made.statement)]));
     summary.statements.back().replicated = arrivals.serve(made);
     arrivals.add(made);
     summary.calls += summary.statements.back().calls;
-  }
+    summary.words += made.words();
+    for (std::size_t r = 0; r < received.size(); ++r) received[r] += made.received[r];
+  });
+  for (Extent words : received) summary.busiest_words = std::max(summary.busiest_words, words);
   summary.idle = detail::idle_share(plan.graph, summary.statements);
   summary.cost = plan.cost;
-  summary.words = tasks.total_words();
-  summary.busiest_words = tasks.busiest_words();
   return summary;
 }
 
