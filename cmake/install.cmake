@@ -28,4 +28,5 @@ write_basic_package_version_file(
 install(FILES
   ${PROJECT_BINARY_DIR}/EinDecompConfig.cmake
   ${PROJECT_BINARY_DIR}/EinDecompConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/separate.cmake
   DESTINATION ${_dir})

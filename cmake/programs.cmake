@@ -7,13 +7,12 @@ target_compile_options(eindecomp_warnings INTERFACE
   -Wall -Wextra -Wpedantic
   $<$<BOOL:${EINDECOMP_WARNINGS_AS_ERRORS}>:-Werror>)
 
-# The planner, compiled once for all of them. Consumers' own programs may do the same:
-# include/eindecomp/plan/separate_planner.hpp.
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/planner/planner.cpp
-  CONTENT "#include \"eindecomp/plan/separate_planner.hpp\"\n")
-add_library(eindecomp_planner STATIC EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/planner/planner.cpp)
-target_compile_definitions(eindecomp_planner PUBLIC EINDECOMP_SEPARATE_PLANNER)
-target_link_libraries(eindecomp_planner PUBLIC eindecomp_core PRIVATE eindecomp_warnings)
+# The planner is compiled once for all of them, kernels for many.
+foreach(target IN ITEMS eindecomp_planner eindecomp_kernels)
+  if(TARGET ${target})
+    target_link_libraries(${target} PRIVATE eindecomp_warnings)
+  endif()
+endforeach()
 # Tests plan thousands of times, on every rank.
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   target_compile_options(eindecomp_planner PRIVATE $<$<CONFIG:Debug>:-O2>)

@@ -80,7 +80,8 @@ endfunction()
 # eindecomp_add_mpi_test(NAME name SOURCES file... [LIBS lib...] [RANKS n...] [TIMEOUT seconds])
 #
 # A doctest program run by mpirun, once per number of ranks, as name_np1, name_np2, ... Every rank
-# runs every test case. LIBS is `eindecomp` unless told, RANKS 1 2 3 4 8.
+# runs every test case. It links planner and kernels that are compiled once. LIBS is `eindecomp`
+# unless told, RANKS 1 2 3 4 8.
 function(eindecomp_add_mpi_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS;RANKS")
   if(NOT arg_LIBS)
@@ -96,7 +97,11 @@ function(eindecomp_add_mpi_test)
   if(NOT libs OR NOT EINDECOMP_ENABLE_MPI)
     return()
   endif()
-  _eindecomp_add_test_program(${arg_NAME} mpi_main.cpp "${arg_SOURCES}" "${libs};eindecomp_planner;MPI::MPI_CXX")
+  list(APPEND libs eindecomp_planner MPI::MPI_CXX)
+  if("eindecomp_eindecomp" IN_LIST libs AND EINDECOMP_ENABLE_KOKKOS)
+    list(APPEND libs eindecomp_kernels)
+  endif()
+  _eindecomp_add_test_program(${arg_NAME} mpi_main.cpp "${arg_SOURCES}" "${libs}")
   foreach(ranks IN LISTS arg_RANKS)
     set(test ${arg_NAME}_np${ranks})
     add_test(NAME ${test} COMMAND

@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/product_path.hpp"
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/tiled_path.hpp"
+#include "eindecomp/kernel/usual_kernels.hpp"
 
 namespace eindecomp::kernel {
 
@@ -111,5 +112,10 @@ void run_join(const Space& space, const LocalEinsum& shape, Join join, Monoid mo
   detail::run_generic<Space, Join, Monoid, Ts...>(space, shape, join, monoid, operands, output,
                                                   write);
 }
+
+#ifdef EINDECOMP_SEPARATE_KERNELS
+// Compiled in the one translation unit that includes separate_kernels.hpp.
+EINDECOMP_USUAL_KERNELS(extern)
+#endif
 
 }  // namespace eindecomp::kernel

@@ -22,23 +22,30 @@ struct ErasedBody {
   void operator()(const Extent item) const { function(body, item); }
 };
 
+template <class Space>
+using ItemPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<Extent>>;
+
+/// One instantiation per host space.
+template <compat::ExecutionSpace Space>
+void launch_erased(const Space& space, const char* label, Extent items, const ErasedBody& body) {
+  Kokkos::parallel_for(label, ItemPolicy<Space>(space, 0, items), body);
+}
+
 /// Calls body(item) for 0 <= item < items in parallel on `space`, without a fence.
 template <compat::ExecutionSpace Space, class Body>
 void launch(const Space& space, const char* label, Extent items, const Body& body) {
   if (items <= 0) return;
-  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<Extent>>;
   if constexpr (compat::is_synchronous<Space>) {
     // One item is small: starting it would cost more than it does. Tools are shown it all the same.
     if (items == 1 && !compat::tools_listen()) {
       body(0);
       return;
     }
-    const ErasedBody erased{&body, [](const void* erased_body, Extent item) {
-                              (*static_cast<const Body*>(erased_body))(item);
-                            }};
-    Kokkos::parallel_for(label, Policy(space, 0, items), erased);
+    launch_erased(space, label, items, {&body, [](const void* erased, Extent item) {
+                                          (*static_cast<const Body*>(erased))(item);
+                                        }});
   } else {
-    Kokkos::parallel_for(label, compat::as_argument(Policy(space, 0, items)), body);
+    Kokkos::parallel_for(label, compat::as_argument(ItemPolicy<Space>(space, 0, items)), body);
   }
 }
 

@@ -3,4 +3,15 @@
 #include <cstdio>
 #include <eindecomp/eindecomp.hpp>
 
-int main() { std::printf("EinDecomp %d\n", EINDECOMP_VERSION); }
+int main() {
+  std::printf("EinDecomp %d, %zu strategies\n", EINDECOMP_VERSION,
+              eindecomp::list_strategies().size());
+#if defined(EINDECOMP_ENABLE_KOKKOS)
+  const Kokkos::ScopeGuard kokkos;
+  const Kokkos::View<double**> a("a", 2, 3);
+  Kokkos::deep_copy(a, 1.5);
+  const auto sum = eindecomp::einsum<"ij->">(Kokkos::DefaultHostExecutionSpace(), a);
+  std::printf("%g\n", sum());
+  return sum() == 9 ? 0 : 1;
+#endif
+}
