@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The planner, compiled once for a program of many translation units. The program defines
-/// EINDECOMP_SEPARATE_PLANNER in all of them, and one of them includes this header, which no other
-/// may.
+/// The planner, and what makes schedules and tasks of its plans, compiled once for a program of
+/// many translation units. The program defines EINDECOMP_SEPARATE_PLANNER in all of them, and one
+/// of them includes this header, which no other may.
 #pragma once
 
 #ifndef EINDECOMP_SEPARATE_PLANNER
@@ -11,12 +11,18 @@
 
 #include <source_location>
 #include <span>
+#include <vector>
 
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
+#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/task_graph.hpp"
 
 namespace eindecomp {
 
@@ -26,5 +32,16 @@ Plan detail::plan_at_run_time(const EinGraph& graph, const DecomposeOptions& opt
 }
 
 std::span<const Strategy> list_strategies() { return strategies; }
+
+std::vector<RankSchedule> detail::schedules_of(const EinGraph& graph, const Placement& placement,
+                                               int ranks, int first, int last,
+                                               const std::vector<StepGroup>& groups) {
+  return walk_schedules(graph, placement, ranks, first, last, groups);
+}
+
+void detail::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
+                        TaskReceiver& receiver) {
+  walk_tasks(graph, placement, ranks, receiver);
+}
 
 }  // namespace eindecomp

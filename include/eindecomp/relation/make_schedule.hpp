@@ -253,10 +253,11 @@ class ScheduleSink {
     for (RankBuilder& b : m_builders) b.end();
   }
 
-  /// Hands every schedule over, in the order of ranks.
-  template <class Use>
-  void finish(Use&& use) {
-    for (RankBuilder& b : m_builders) use(b.finish());
+  [[nodiscard]] std::vector<RankSchedule> finish() {
+    std::vector<RankSchedule> schedules;
+    schedules.reserve(m_builders.size());
+    for (RankBuilder& b : m_builders) schedules.push_back(b.finish());
+    return schedules;
   }
 
  private:
@@ -271,13 +272,27 @@ class ScheduleSink {
 };
 
 /// Walks a program for the schedules of the ranks from `first` to before `last`.
-template <class Use>
-void walk_schedules(const EinGraph& graph, const Placement& placement, int ranks, int first,
-                    int last, const std::vector<StepGroup>& groups, Use&& use) {
+[[nodiscard]] inline std::vector<RankSchedule> walk_schedules(
+    const EinGraph& graph, const Placement& placement, int ranks, int first, int last,
+    const std::vector<StepGroup>& groups) {
   ScheduleSink sink(graph, groups, ranks, first, last);
   Walk<ScheduleSink>(graph, placement, ranks, sink).run();
-  sink.finish(use);
+  return sink.finish();
 }
+
+/// walk_schedules; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not compile
+/// it.
+[[nodiscard]] std::vector<RankSchedule> schedules_of(const EinGraph& graph,
+                                                     const Placement& placement, int ranks,
+                                                     int first, int last,
+                                                     const std::vector<StepGroup>& groups);
+#ifndef EINDECOMP_SEPARATE_PLANNER
+inline std::vector<RankSchedule> schedules_of(const EinGraph& graph, const Placement& placement,
+                                              int ranks, int first, int last,
+                                              const std::vector<StepGroup>& groups) {
+  return walk_schedules(graph, placement, ranks, first, last, groups);
+}
+#endif
 
 }  // namespace detail
 
@@ -298,10 +313,7 @@ void walk_schedules(const EinGraph& graph, const Placement& placement, int ranks
   }
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
-  RankSchedule schedule;
-  detail::walk_schedules(graph, placement, ranks, rank, rank + 1, groups,
-                         [&schedule](RankSchedule&& made) { schedule = std::move(made); });
-  return schedule;
+  return std::move(detail::schedules_of(graph, placement, ranks, rank, rank + 1, groups).front());
 }
 
 /// The schedules of all ranks, as make_schedule gives them one by one, at the cost of one walk.
@@ -314,12 +326,7 @@ void walk_schedules(const EinGraph& graph, const Placement& placement, int ranks
   detail::check_ranks(ranks, where);
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
-  std::vector<RankSchedule> schedules;
-  schedules.reserve(static_cast<std::size_t>(ranks));
-  detail::walk_schedules(
-      graph, placement, ranks, 0, ranks, groups,
-      [&schedules](RankSchedule&& made) { schedules.push_back(std::move(made)); });
-  return schedules;
+  return detail::schedules_of(graph, placement, ranks, 0, ranks, groups);
 }
 
 /// Calls `use` with the schedule of every rank, in the order of ranks, as make_schedules gives
@@ -335,8 +342,11 @@ void for_each_schedule(const EinGraph& graph, const Placement& placement, int ra
   check_step_groups(graph, placement, groups, where);
   constexpr int at_once = 64;
   for (int first = 0; first < ranks; first += at_once) {
-    detail::walk_schedules(graph, placement, ranks, first, std::min(first + at_once, ranks), groups,
-                           use);
+    const int last = std::min(first + at_once, ranks);
+    for (const RankSchedule& schedule :
+         detail::schedules_of(graph, placement, ranks, first, last, groups)) {
+      use(schedule);
+    }
   }
 }
 

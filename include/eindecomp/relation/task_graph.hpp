@@ -97,12 +97,21 @@ struct TaskGraph {
 
 namespace detail {
 
+/// Who is told of a program's tasks.
+class TaskReceiver {
+ public:
+  virtual void store(VertexId tensor, StoredBlock block) = 0;
+  /// One statement after another.
+  virtual void take(StatementTasks&& tasks) = 0;
+
+ protected:
+  ~TaskReceiver() = default;
+};
+
 /// Writes down a walk as the tasks of one statement after another.
-/// \tparam Receiver  offers store(tensor, block) and take(tasks)
-template <class Receiver>
 class TaskSink {
  public:
-  TaskSink(int workers, int ranks, Receiver& receiver)
+  TaskSink(int workers, int ranks, TaskReceiver& receiver)
       : m_workers(workers), m_ranks(ranks), m_receiver(receiver) {}
 
   [[nodiscard]] static bool wants_all() { return true; }
@@ -143,12 +152,12 @@ class TaskSink {
  private:
   int m_workers;
   int m_ranks;
-  Receiver& m_receiver;
+  TaskReceiver& m_receiver;
   StatementTasks m_tasks;
 };
 
 /// Keeps all tasks, and sums up what pairs of ranks exchange.
-class TaskGraphBuilder {
+class TaskGraphBuilder final : public TaskReceiver {
  public:
   TaskGraphBuilder(const EinGraph& graph, int workers, int ranks) {
     m_graph.workers = workers;
@@ -158,10 +167,10 @@ class TaskGraphBuilder {
     m_graph.sent.assign(static_cast<std::size_t>(ranks), 0);
   }
 
-  void store(VertexId tensor, StoredBlock block) {
+  void store(VertexId tensor, StoredBlock block) override {
     m_graph.stored[static_cast<std::size_t>(tensor)].push_back(std::move(block));
   }
-  void take(StatementTasks&& tasks) { m_graph.statements.push_back(std::move(tasks)); }
+  void take(StatementTasks&& tasks) override { m_graph.statements.push_back(std::move(tasks)); }
 
   [[nodiscard]] TaskGraph finish() {
     std::vector<PairWords> moved;
@@ -192,20 +201,31 @@ class TaskGraphBuilder {
 
 /// Hands statements' tasks to a callable, and forgets them.
 template <class Use>
-struct TaskStream {
-  Use& use;
-  static void store(VertexId, const StoredBlock&) {}
-  void take(const StatementTasks& tasks) { use(tasks); }
+class TaskStream final : public TaskReceiver {
+ public:
+  explicit TaskStream(Use& use) : m_use(use) {}
+  void store(VertexId, StoredBlock) override {}
+  void take(StatementTasks&& tasks) override { m_use(std::as_const(tasks)); }
+
+ private:
+  Use& m_use;
 };
 
-template <class Receiver>
-void walk_tasks(const EinGraph& graph, const Placement& placement, int ranks, Receiver& receiver,
-                const std::source_location& where) {
-  check_ranks(ranks, where);
-  check_placement(graph, placement, where);
-  TaskSink<Receiver> sink(placement.mesh.workers(), ranks, receiver);
-  Walk<TaskSink<Receiver>>(graph, placement, ranks, sink).run();
+inline void walk_tasks(const EinGraph& graph, const Placement& placement, int ranks,
+                       TaskReceiver& receiver) {
+  TaskSink sink(placement.mesh.workers(), ranks, receiver);
+  Walk<TaskSink>(graph, placement, ranks, sink).run();
 }
+
+/// walk_tasks; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not compile it.
+void tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
+                TaskReceiver& receiver);
+#ifndef EINDECOMP_SEPARATE_PLANNER
+inline void tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
+                       TaskReceiver& receiver) {
+  walk_tasks(graph, placement, ranks, receiver);
+}
+#endif
 
 }  // namespace detail
 
@@ -215,8 +235,10 @@ void walk_tasks(const EinGraph& graph, const Placement& placement, int ranks, Re
 [[nodiscard]] inline TaskGraph make_task_graph(
     const EinGraph& graph, const Placement& placement, int ranks,
     const std::source_location& where = std::source_location::current()) {
+  detail::check_ranks(ranks, where);
+  check_placement(graph, placement, where);
   detail::TaskGraphBuilder builder(graph, placement.mesh.workers(), ranks);
-  detail::walk_tasks(graph, placement, ranks, builder, where);
+  detail::tell_tasks(graph, placement, ranks, builder);
   return builder.finish();
 }
 
@@ -227,8 +249,10 @@ template <class Use>
 void for_each_statement_tasks(const EinGraph& graph, const Placement& placement, int ranks,
                               Use&& use,
                               const std::source_location& where = std::source_location::current()) {
-  detail::TaskStream<std::remove_reference_t<Use>> stream{use};
-  detail::walk_tasks(graph, placement, ranks, stream, where);
+  detail::check_ranks(ranks, where);
+  check_placement(graph, placement, where);
+  detail::TaskStream<std::remove_reference_t<Use>> stream(use);
+  detail::tell_tasks(graph, placement, ranks, stream);
 }
 
 }  // namespace eindecomp
