@@ -3,6 +3,8 @@
 /// How every kernel of the library is started.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "eindecomp/core/config.hpp"
@@ -47,6 +49,18 @@ void launch(const Space& space, const char* label, Extent items, const Body& bod
   } else {
     Kokkos::parallel_for(label, compat::as_argument(ItemPolicy<Space>(space, 0, items)), body);
   }
+}
+
+/// launch() on a host space for items that are long and differ: whichever thread is done with one
+/// takes the next, so that all end together. (As Kokkos::Dynamic, whose policy would be compiled
+/// beside that of launch().)
+template <compat::ExecutionSpace Space, class Body>
+void launch_in_turn(const Space& space, const char* label, Extent items, const Body& body) {
+  static_assert(compat::is_synchronous<Space>);
+  std::atomic<Extent> next{0};
+  launch(space, label, std::min<Extent>(items, space.concurrency()), [&](Extent) {
+    for (Extent item = next++; item < items; item = next++) body(item);
+  });
 }
 
 }  // namespace eindecomp::kernel::detail

@@ -14,14 +14,17 @@
 
 namespace eindecomp::kernel::detail {
 
-/// The most that packed panels of one operand take up.
-inline constexpr Extent packed_operand_bytes = Extent{2} << 20;
+/// The most that packed panels of an operand take up. More of B than of A: A is packed once for
+/// every block of B's columns.
+inline constexpr Extent packed_a_bytes = Extent{2} << 20;
+inline constexpr Extent packed_b_bytes = Extent{8} << 20;
 /// Panels of both start on a cache line.
 inline constexpr Extent packed_alignment = 64;
 /// The most scratch bytes a packed product allocates, whatever its shape.
-inline constexpr Extent packed_workspace_bytes = 2 * packed_operand_bytes + 2 * packed_alignment;
+inline constexpr Extent packed_workspace_bytes =
+    packed_a_bytes + packed_b_bytes + 2 * packed_alignment;
 /// The most positions of K packed at once.
-inline constexpr Extent most_packed_steps = 512;
+inline constexpr Extent most_packed_steps = 1024;
 
 [[nodiscard]] constexpr Extent ceil_div(Extent a, Extent b) { return (a + b - 1) / b; }
 
@@ -32,7 +35,7 @@ inline constexpr Extent most_packed_steps = 512;
 
 /// Sizes of blocks, which are packed one after another, and of items within a block.
 struct PackedBlocks {
-  static constexpr Extent pair_bytes = 112 << 10;  ///< a panel of each operand
+  static constexpr Extent pair_bytes = 224 << 10;  ///< a panel of each operand
   static constexpr Extent level_2 = 512 << 10;     ///< bytes of A that stay there
   static constexpr Extent most_group_rows = 64;    ///< panels of A in an item
   static constexpr Extent pack_group = 4;          ///< panels packed together
@@ -54,11 +57,11 @@ struct PackedBlocks {
     const Extent b_panel = std::max<Extent>(1, steps) * b_step;
     const Extent all_rows = ceil_div(shape.rows, tile.rows);
     const Extent all_columns = ceil_div(shape.columns, tile.columns());
-    row_panels = even_piece(all_rows, packed_operand_bytes / a_panel);
-    column_panels = even_piece(all_columns, packed_operand_bytes / b_panel);
+    row_panels = even_piece(all_rows, packed_a_bytes / a_panel);
+    column_panels = even_piece(all_columns, packed_b_bytes / b_panel);
     if (row_panels == all_rows && column_panels == all_columns) {
-      const Extent fit = std::min(packed_operand_bytes / (a_panel * row_panels),
-                                  packed_operand_bytes / (b_panel * column_panels));
+      const Extent fit = std::min(packed_a_bytes / (a_panel * row_panels),
+                                  packed_b_bytes / (b_panel * column_panels));
       entries = even_piece(shape.entries, std::max<Extent>(1, fit));
     }
     // Items of many rows and few columns: neighbours share the panels of A, and each fetches its

@@ -80,7 +80,8 @@ void run_packed_blocks(const Space& space, PackedRun& run) {
   run.for_each_block(workspace.data(), [&](Extent packed) {
     launch(space, "EinDecomp::pack", run.packing_items() - packed,
            [&](Extent item) { run.pack(packed + item); });
-    launch(space, "EinDecomp::packed", run.tile_items(), [&](Extent item) { run.compute(item); });
+    launch_in_turn(space, "EinDecomp::packed", run.tile_items(),
+                   [&](Extent item) { run.compute(item); });
   });
 }
 

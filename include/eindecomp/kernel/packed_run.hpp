@@ -31,6 +31,13 @@ struct Offsets {
     count = static_cast<int>(std::min(most, end - first));
     stride = 1;
     if (count <= 0) return;
+    if (nest.loops == 1) {
+      stride = nest.stride[tensor][0];
+      for (int i = 0; i < count; ++i) {
+        offset[static_cast<std::size_t>(i)] = origin + (first + i) * stride;
+      }
+      return;
+    }
     Cursor<3> at;
     at.seek(nest, first);
     for (int i = 0; i < count; ++i, at.advance(nest)) {
@@ -181,7 +188,7 @@ class PackedRun {
   /// tensor is then long enough for the memory to keep up.
   void pack_group(int operand, Extent item, const Range& panels, const PackedShape::Nest& nest,
                   Extent lanes, int width, void (*pack)(const PanelSource&, void*)) const {
-    constexpr Extent chunk = 32;
+    constexpr Extent chunk = 128;
     const Extent entry = item / groups(panels);
     const Extent first = item % groups(panels) * PackedBlocks::pack_group;
     const Extent count = std::min(PackedBlocks::pack_group, panels.count - first);
@@ -205,17 +212,26 @@ class PackedRun {
   }
 
   void compute_tile(const std::byte* a, const std::byte* b, const TilePlace& place) const {
-    alignas(vector_bytes) std::byte tile[most_tile_bytes];
+    const TileShape& shape = m_tile.shape;
+    const Extent steps = m_steps[0].count;
+    const bool finish = m_finish && m_tile.finish != nullptr;
     m_panel.prefetch(place);
-    m_tile.accumulate(m_algebra, a, b, m_steps[0].count, place.rows, place.columns, tile);
-    if (m_merge) {
-      alignas(vector_bytes) std::byte earlier[most_tile_bytes];
-      m_panel.load(place, earlier);
-      m_tile.merge(m_algebra, tile, earlier, place.rows, place.columns);
+    if (place.unit_columns && place.rows % shape.edge_rows == 0 &&
+        place.columns % shape.width == 0 && !finish) {
+      std::byte* const first =
+          static_cast<std::byte*>(place.tensor) + place.column_offset[0] * m_panel.c_bytes;
+      m_tile.accumulate(m_algebra, a, b, steps, place.rows, place.columns,
+                        {first, place.row_offset, m_merge});
+      return;
     }
-    if (m_finish && m_tile.finish != nullptr) {
-      m_tile.finish(m_algebra, tile, place.rows, place.columns);
-    }
+    // In a tile of its own, which is whole: what is beyond the edge is merged too.
+    alignas(vector_bytes) std::byte tile[most_tile_bytes] = {};
+    std::array<Extent, most_tile_rows> row_offset;
+    for (int i = 0; i < most_tile_rows; ++i) row_offset[i] = i * shape.columns();
+    if (m_merge) m_panel.load(place, tile);
+    m_tile.accumulate(m_algebra, a, b, steps, place.rows, place.columns,
+                      {tile, row_offset.data(), m_merge});
+    if (finish) m_tile.finish(m_algebra, tile, place.rows, place.columns);
     m_panel.store(place, tile);
   }
 

@@ -71,6 +71,18 @@ struct TileAlgebra {
     return combine(state, joined(a, b));
   }
 
+  /// earlier ⊕ state, lane by lane.
+  [[nodiscard]] States merge(const States& earlier, const States& state) const {
+    if constexpr (WorksOnLanes<MonoidType, State>) {
+      return monoid(earlier, state);
+    } else {
+      const LaneArray<State, width> left(earlier);
+      const LaneArray<State, width> right(state);
+      return lane_by_lane<State, width>(
+          [&](int l) { return Traits::combine(monoid, left[l], right[l]); });
+    }
+  }
+
  private:
   [[nodiscard]] Values joined(const A& a, const Lanes<B, width>& b) const {
     if constexpr (std::is_same_v<A, B> && std::is_same_v<A, Value> &&
@@ -97,12 +109,19 @@ struct TileAlgebra {
   }
 };
 
-/// tile = ⊕ over `steps` of a ⊗ b, in as many vectors as there are indices, `Vectors` a row. The
+/// The rows of C that a tile is accumulated into, its columns side by side.
+struct TileRows {
+  void* tensor;
+  const Extent* offset;  ///< of a row's first column
+  bool merge;            ///< with what is there: later blocks of K
+};
+
+/// to = ⊕ over `steps` of a ⊗ b, in as many vectors as there are indices, `Vectors` a row. The
 /// loops over accumulators are unrolled by the language, so that each has a register of its own.
 template <int Vectors, class Algebra, std::size_t... I>
 void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
                      const typename Algebra::A* a, const typename Algebra::B* b, Extent steps,
-                     typename Algebra::State* tile) {
+                     const TileRows& to) {
   using B = typename Algebra::B;
   using State = typename Algebra::State;
   using States = typename Algebra::States;
@@ -111,15 +130,16 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
   const Algebra local = algebra;
   const States start = repeat<State, width>(Algebra::Traits::identity(local.monoid));
   States state[] = {(static_cast<void>(I), start)...};
-  // As far ahead as a line takes from beyond the second cache.
-  constexpr int ahead = 12;
+  // As far ahead as a line takes to come: of A from the second cache, of B from beyond it.
+  constexpr int a_ahead = 12;
+  constexpr int b_ahead = 32;
   constexpr int a_line = line_bytes / static_cast<int>(sizeof(typename Algebra::A));
   for (; steps > 0; --steps) {
     for (int row = 0; row < shape.rows; row += a_line) {
-      prefetch_to_read(a + ahead * shape.rows + row);
+      prefetch_to_read(a + a_ahead * shape.rows + row);
     }
     for (int v = 0; v < Vectors; ++v) {
-      prefetch_to_read(b + ahead * shape.columns() + v * width);
+      prefetch_to_read(b + b_ahead * shape.columns() + v * width);
     }
     Lanes<B, width> column[Vectors];
     for (int v = 0; v < Vectors; ++v) column[v] = load_lanes<B, width>(b + v * width);
@@ -127,36 +147,37 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
     a += shape.rows;
     b += shape.columns();
   }
-  (std::memcpy(tile + (I / Vectors) * shape.columns() + (I % Vectors) * width, &state[I],
-               sizeof(States)),
-   ...);
+  const auto place = [&](std::size_t i) {
+    return static_cast<State*>(to.tensor) + to.offset[i / Vectors] + (i % Vectors) * width;
+  };
+  if (to.merge) {
+    ((state[I] = local.merge(load_lanes<State, width>(place(I)), state[I])), ...);
+  }
+  (std::memcpy(place(I), &state[I], sizeof(States)), ...);
 }
 
 /// What the packed kernel needs to know of a signature, its types erased; only this is compiled
 /// once per signature.
 struct TileCode {
   using Accumulate = void (*)(const void* algebra, const void* a, const void* b, Extent steps,
-                              int rows, int columns, void* tile);
-  using Merge = void (*)(const void* algebra, void* tile, const void* earlier, int rows,
-                         int columns);
+                              int rows, int columns, const TileRows& to);
   using Finish = void (*)(const void* algebra, void* tile, int rows, int columns);
 
   TileShape shape{};
-  Accumulate accumulate = nullptr;  ///< tile = ⊕ of panels, `rows` x `columns` of it wanted
-  Merge merge = nullptr;            ///< tile = earlier ⊕ tile
+  Accumulate accumulate = nullptr;  ///< ⊕ of panels, `rows` x `columns` of it wanted
   Finish finish = nullptr;          ///< accumulators into results; none where they are the same
 };
 
+/// Writes whole parts of a tile: a multiple of `edge_rows` rows, a multiple of `width` columns.
 template <class Algebra>
 void accumulate_edge(const void* erased, const void* a, const void* b, Extent steps, int rows,
-                     int columns, void* tile) {
+                     int columns, const TileRows& to) {
   constexpr TileShape shape = Algebra::shape;
   constexpr std::size_t all = std::size_t{shape.rows} * shape.vectors;
   constexpr std::size_t edge = std::size_t{shape.edge_rows} * shape.vectors;
   const auto& algebra = *static_cast<const Algebra*>(erased);
   const auto* const from_a = static_cast<const typename Algebra::A*>(a);
   const auto* const from_b = static_cast<const typename Algebra::B*>(b);
-  auto* const to = static_cast<typename Algebra::State*>(tile);
   const bool narrow = columns <= shape.width;
   if (rows > shape.rows - shape.edge_rows) {
     if (narrow) {
@@ -169,7 +190,7 @@ void accumulate_edge(const void* erased, const void* a, const void* b, Extent st
     return;
   }
   for (int row = 0; row < rows; row += shape.edge_rows) {
-    typename Algebra::State* const rows_to = to + row * shape.columns();
+    const TileRows rows_to{to.tensor, to.offset + row, to.merge};
     if (narrow) {
       accumulate_tile<1>(std::make_index_sequence<edge / shape.vectors>(), algebra, from_a + row,
                          from_b, steps, rows_to);
@@ -185,30 +206,16 @@ template <class Algebra>
 [[nodiscard]] constexpr TileCode tile_code() {
   using Traits = typename Algebra::Traits;
   using State = typename Algebra::State;
-  constexpr int stride = Algebra::shape.columns();
   TileCode code;
   code.shape = Algebra::shape;
   code.accumulate = accumulate_edge<Algebra>;
-  code.merge = [](const void* erased, void* tile, const void* earlier, int rows, int columns) {
-    const auto& algebra = *static_cast<const Algebra*>(erased);
-    auto* const state = static_cast<State*>(tile);
-    const auto* const before = static_cast<const State*>(earlier);
-    if (columns == stride) {  // all of it in one loop
-      columns *= rows;
-      rows = 1;
-    }
-    for (int i = 0; i < rows * stride; i += stride) {
-      for (int j = i; j < i + columns; ++j) {
-        state[j] = Traits::combine(algebra.monoid, before[j], state[j]);
-      }
-    }
-  };
   if constexpr (requires(const Algebra& algebra, const State& state) {
                   algebra.monoid.finish(state);
                 }) {
     code.finish = [](const void* erased, void* tile, int rows, int columns) {
       const auto& algebra = *static_cast<const Algebra*>(erased);
       auto* const state = static_cast<State*>(tile);
+      constexpr int stride = Algebra::shape.columns();
       for (int i = 0; i < rows * stride; i += stride) {
         for (int j = i; j < i + columns; ++j) {
           state[j] = Traits::finish(algebra.monoid, state[j]);
