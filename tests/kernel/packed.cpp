@@ -39,28 +39,15 @@ struct PackedWay {
   }
 };
 
-/// Any labels, extents about the tiles'.
-Family anything() {
-  Family family;
-  family.extents = {0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 24, 25, 31, 32, 33, 40};
-  family.max_joins = 12000;
-  return family;
-}
-
-/// A label of M, of N and of K at least.
-Family products() {
-  Family family = anything();
-  family.min_labels = 3;
-  family.products = true;
-  family.max_joins = 40000;
-  return family;
-}
+const Family anything =
+    any_labels({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 24, 25, 31, 32, 33, 40});
+const Family products = any_product(anything, 40000);
 
 template <class A, class B = A, class Join, class Monoid, class Expected>
 void check(std::uint64_t seed, const Join& join, const Monoid&, const Expected& expected) {
   const ForcedLauncher<Space, PackedWay, Join, Monoid, A, B> launcher(join);
-  check_launcher<A, B>(250, seed, anything(), launcher, expected);
-  check_launcher<A, B>(250, seed + 1, products(), launcher, expected);
+  check_launcher<A, B>(250, seed, anything, launcher, expected);
+  check_launcher<A, B>(250, seed + 1, products, launcher, expected);
 }
 
 const auto same = [](const auto& accumulator) { return accumulator; };

@@ -7,7 +7,9 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <new>
 #include <random>
 #include <string>
 #include <string_view>
@@ -134,6 +136,51 @@ struct PathCase {
 
 using Doubles = kernel::JoinAggregateLauncher<Space, Mul, Sum, double, double>;
 
+/// Calls `visit(offset of every tensor)` for the positions of the labels that are aggregated, or
+/// of those that are not, from `offset` on.
+template <class Visit>
+void for_each_position(const LocalEinsum& shape, bool aggregated, int label,
+                       std::array<Extent, 3> offset, const Visit& visit) {
+  if (label == shape.labels) return visit(offset);
+  const bool chosen = shape.aggregated[label] == aggregated;
+  for (Extent i = 0; i < (chosen ? shape.extent[label] : 1); ++i) {
+    for_each_position(shape, aggregated, label + 1, offset, visit);
+    for (std::size_t t = 0; t < 2; ++t) offset[t] += shape.operand_stride[t][label];
+    offset[2] += shape.output_stride[label];
+  }
+}
+
+/// Elements that a tensor of these strides spans.
+std::size_t span(const LocalEinsum& shape, const Extent* stride) {
+  Extent last = 0;
+  for (int l = 0; l < shape.labels; ++l) last += (shape.extent[l] - 1) * stride[l];
+  return static_cast<std::size_t>(last + 1);
+}
+
+/// Runs a shape of two operands and compares outputs here and there with plain loops.
+void check_some_outputs(const Doubles& launcher, const LocalEinsum& shape) {
+  std::mt19937 random(41);
+  std::uniform_int_distribution<int> integer(-3, 3);  // so that sums are exact
+  std::vector<double> a(span(shape, shape.operand_stride[0]));
+  std::vector<double> b(span(shape, shape.operand_stride[1]));
+  for (double& x : a) x = integer(random);
+  for (double& x : b) x = integer(random);
+  std::vector<double> c(span(shape, shape.output_stride), 77.5);
+  const void* operands[] = {a.data(), b.data()};
+  launcher.join(Space(), shape, operands, c.data(), Write::finished);
+  Extent position = 0;
+  std::size_t wrong = 0;
+  for_each_position(shape, false, 0, {}, [&](const std::array<Extent, 3>& output) {
+    if (position++ % 29 != 0) return;
+    double sum = 0;
+    for_each_position(shape, true, 0, output, [&](const std::array<Extent, 3>& at) {
+      sum += a[static_cast<std::size_t>(at[0])] * b[static_cast<std::size_t>(at[1])];
+    });
+    wrong += c[static_cast<std::size_t>(output[2])] != sum ? 1 : 0;
+  });
+  CHECK(wrong == 0);
+}
+
 /// Where there is no BLAS, or the compiler has no vectors, their cases are the generic kernel's.
 Path available(Path path) {
   const bool missing = (path == Path::gemm && !compat::has_blas<Space>) ||
@@ -218,6 +265,40 @@ TEST_CASE("products take the path their shape allows") {
     CHECK(report.allocated_bytes <=
           static_cast<std::uint64_t>(launcher.workspace_bytes(Space(), shape)));
     watch.check_manners();
+  }
+}
+
+TEST_CASE("blocks of half of K, outputs put apart, outputs past the caches") {
+  struct Case {
+    const char* text;
+    std::vector<Extent> extents;
+    bool half;      ///< of K in a block, though all of it would fit
+    bool apart;     ///< the output in the workspace first, though the BLAS could write it
+    bool streamed;  ///< what is put apart bypasses the caches
+  };
+  const std::vector<Case> cases{
+      {"feab,fced->bacd", {20, 20, 12, 8, 20, 4}, false, false, false},
+      {"eafb,fced->cbda", {4, 96, 12, 16, 4, 32}, true, false, false},
+      {"bfae,cdfe->bacd", {64, 6, 12, 4, 16, 6}, false, true, false},
+      {"aefb,cedf->cdab", {8, 8, 40, 4, 8, 20}, true, true, false},
+      {"bfae,fedc->acbd", {40, 4, 40, 6, 6, 64}, false, false, true},
+      {"baef,cfde->bacd", {6, 40, 6, 4, 20, 128}, false, true, true},
+  };
+  if (!compat::has_blas<Space>) return;
+  for (const Case& c : cases) {
+    const std::string text = c.text;
+    CAPTURE(text);
+    const LocalEinsum shape = row_major(c.text, c.extents);
+    const auto choice = kernel::detail::choose_product<double>(Space(), shape, false);
+    REQUIRE(choice.path == Path::blocks);
+    const kernel::detail::BlockPlan& plan = choice.blocks;
+    CHECK((plan.one_thread && plan.k.tiles == 2 && plan.k.size <= 384) == c.half);
+    const bool writable = !kernel::detail::block_detail::matrix_of(2, plan.m, plan.n).packed;
+    CHECK((plan.matrix[2].packed && writable) == c.apart);
+    const bool streamed =
+        kernel::detail::output_target<double>(plan) == kernel::detail::Target::streamed;
+    CHECK((plan.matrix[2].packed && streamed) == c.streamed);
+    check_some_outputs(Doubles(), shape);
   }
 }
 
@@ -369,6 +450,44 @@ TEST_CASE("kernels work in the memory they are given") {
   const Kokkos::View<double**, Kokkos::LayoutLeft, Space> product("product", 60, 60);
   CHECK(workspace_bytes<"ij,jk->ik">(Space(), square, square, product) == 0);
   CHECK(workspace_bytes<"ijk->j">(Space(), a, Kokkos::View<double*, Space>("d", 40)) == 0);
+}
+
+TEST_CASE("without memory for its workspace a call says so and leaves its output as it was") {
+  // Allocations fail as they are reported, which is where they have been made: they are freed here.
+  static std::vector<std::pair<void*, std::uint64_t>> refused;
+  const auto refuse = [](Kokkos_Profiling_SpaceHandle, const char* label, const void* memory,
+                         std::uint64_t size) {
+    if (std::string_view(label).substr(0, 9) != "EinDecomp") return;
+    refused.emplace_back(const_cast<void*>(memory), size);
+    throw std::bad_alloc();
+  };
+  const auto check = [&refuse](const auto& launcher, const char* text,
+                               const std::vector<Extent>& extents, Path path) {
+    CAPTURE(text);
+    const LocalEinsum shape = row_major(text, extents);
+    REQUIRE(launcher.path(shape) == available(path));
+    if (available(path) != path) return;
+    const std::vector<double> ones(200000, 1.0);
+    std::vector<double> out(200000, -1.0);
+    const void* operands[] = {ones.data(), ones.data()};
+    tools::set_allocate_data_callback(refuse);
+    std::string message;
+    try {
+      launcher.join(Space(), shape, operands, out.data(), Write::finished);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    tools::set_allocate_data_callback(nullptr);
+    for (const auto& [memory, size] : refused) Kokkos::HostSpace().deallocate(memory, size);
+    CHECK(refused.size() == 1);
+    refused.clear();
+    CHECK(message.find("bytes could not be allocated") != std::string::npos);
+    CHECK(out == std::vector<double>(out.size(), -1.0));
+  };
+  check(Doubles(), "ij,ij->", {400, 400}, Path::split);
+  check(Doubles(), "ikj,jlk->li", {40, 40, 40, 40}, Path::blocks);
+  check(kernel::JoinAggregateLauncher<Space, Add, Min, double, double>(), "ij,jk->ik",
+        {100, 100, 100}, Path::packed);
 }
 
 #if defined(KOKKOS_ENABLE_SERIAL)

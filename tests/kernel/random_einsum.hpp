@@ -153,6 +153,21 @@ struct Family {
   bool special_values = false;  ///< infinities and NaN among the elements
 };
 
+/// Any labels, of these extents, which are about a tile's.
+inline Family any_labels(std::vector<Extent> extents) {
+  Family family;
+  family.extents = std::move(extents);
+  family.max_joins = 12000;
+  return family;
+}
+/// Of the same extents, a label of M, of N and of K at least.
+inline Family any_product(Family family, Extent max_joins) {
+  family.min_labels = 3;
+  family.products = true;
+  family.max_joins = max_joins;
+  return family;
+}
+
 inline Einsum draw_einsum(Random& random, int operands, const Family& family) {
   for (;;) {
     Einsum einsum;

@@ -39,27 +39,14 @@ using Way = std::conditional_t<ein::compat::is_device<Space>,
                                TiledWay<detail::device_team_rows, detail::device_team_columns>,
                                TiledWay<1, 1>>;
 
-/// Any labels, extents about the tiles'.
-Family anything() {
-  Family family;
-  family.extents = {0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33};
-  family.max_joins = 12000;
-  return family;
-}
-
-/// A label of M, of N and of K at least, some longer than a tile of a device.
-Family products() {
-  Family family = anything();
-  family.min_labels = 3;
-  family.products = true;
-  family.extents.insert(family.extents.end(), {64, 65, 130});
-  family.max_joins = 60000;
-  return family;
-}
+const Family anything = any_labels({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33});
+/// Some extents are longer than a tile of a device.
+const Family products =
+    any_product(any_labels({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 130}), 60000);
 
 template <class A, class B = A, class Team = Way, class Join, class Monoid, class Expected>
 void check(std::uint64_t seed, const Join& join, const Monoid& monoid, const Expected& expected,
-           const Family& first = anything(), const Family& second = products()) {
+           const Family& first = anything, const Family& second = products) {
   const ForcedLauncher<Space, Team, Join, Monoid, A, B> launcher(join, monoid);
   check_launcher<A, B>(150, seed, first, launcher, expected);
   check_launcher<A, B>(150, seed + 1, second, launcher, expected);
@@ -101,7 +88,7 @@ TEST_CASE("tiled: complex elements, mixed elements") {
 }
 
 TEST_CASE("tiled: argmin, whose accumulators are pairs and know the index") {
-  Family family = anything();
+  Family family = anything;
   family.min_labels = 1;
   family.one_aggregated = true;
   check<double>(313, ein::Add{}, ein::ArgMin{}, argmin_of_sums(), family, family);

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <Kokkos_Core.hpp>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -231,6 +232,47 @@ TEST_CASE("explain says path, sizes and reason") {
                                                View<double**>("f", 64, 64)),
                  "path "));
   if (compat::has_blas<Space>) CHECK(contains(text, "predicted"));
+  CHECK(explain<"ab->a">(Space(), c, View<double*>("g", 64)) == "path direct");
+  // A few outputs of one term stay in the caches, and so do many that replace what was read.
+  const View<double**> e("e", 1000, 600);
+  const View<double*> f("f", 1000);
+  CHECK_FALSE(contains(explain<"ab,a->ab">(Space(), c, View<double*>("g", 64), c), "past"));
+  CHECK_FALSE(contains(explain<"ab,a->ab">(Space(), e, f, e), "past"));
+}
+
+TEST_CASE("copies move runs, gathered runs or planes, past the caches where there is much") {
+  // 4 MiB and more are much; rows that begin on lines of memory or between them.
+  const auto check = []<fixed_string Text>(std::size_t m, std::size_t n, std::size_t k,
+                                           std::string expected) {
+    const View<double***, Kokkos::LayoutRight> a("a", m, n, k);
+    constexpr EinsumShape spec = einsum_shape<Text>();
+    const std::size_t extent[] = {m, n, k};
+    const View<double***, Kokkos::LayoutRight> c("c", extent[spec.output[0]],
+                                                 extent[spec.output[1]], extent[spec.output[2]]);
+    for (std::size_t i = 0; i < a.size(); ++i) a.data()[i] = static_cast<double>(i);
+#if !defined(EINDECOMP_STREAMING_BYTES)
+    expected = expected.substr(0, expected.find(", past"));
+#endif
+    CHECK(explain<Text>(Space(), a, c) == "path copy: " + expected);
+    einsum<Text>(Space(), a, c);
+    std::size_t wrong = 0;
+    std::size_t at[3];
+    for (at[0] = 0; at[0] < m; ++at[0]) {
+      for (at[1] = 0; at[1] < n; ++at[1]) {
+        for (at[2] = 0; at[2] < k; ++at[2]) {
+          const double copied = c(at[spec.output[0]], at[spec.output[1]], at[spec.output[2]]);
+          wrong += copied != a(at[0], at[1], at[2]) ? 1 : 0;
+        }
+      }
+    }
+    CHECK(wrong == 0);
+  };
+  check.operator()<"ijk->jik">(20, 30, 40, "runs");
+  check.operator()<"ijk->jik">(100, 90, 64, "runs, past the caches");
+  check.operator()<"ijk->jik">(151, 170, 21, "short runs gathered into lines, past the caches");
+  check.operator()<"ijk->kji">(20, 30, 40, "planes transposed in tiles");
+  check.operator()<"ijk->jki">(800, 7, 96, "planes transposed in tiles, past the caches");
+  check.operator()<"ijk->jki">(797, 7, 99, "planes transposed in tiles, past the caches");
 }
 
 TEST_CASE("empty views: nothing to write, or the identity") {
@@ -258,7 +300,8 @@ TEST_CASE("outputs of one term that are too many for the caches") {
       x(i) = static_cast<T>(i % 7) + value;
       for (std::size_t j = 0; j < columns; ++j) a(i, j) = static_cast<T>((i * 31 + j * 17) % 101);
     }
-    einsum<"ij,i->ij">(Kokkos::DefaultHostExecutionSpace(), a, x, b);
+    CHECK(contains(explain<"ij,i->ij">(Space(), a, x, b), "path direct, outputs past the caches"));
+    einsum<"ij,i->ij">(Space(), a, x, b);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t j = 0; j < columns; ++j) wrong += b(i, j) != a(i, j) * x(i) ? 1 : 0;
@@ -318,6 +361,10 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
   CHECK(
       contains(message_of([&] { einsum<"ij->ij">(Space(), shifted(0), shifted(1)); }), "overlaps"));
 
+  const View<double*> four("four", 4);
+  CHECK(contains(message_of([&] { einsum<"i,j,ij->i">(Space(), four, four, a, four); }),
+                 "label 'j' is 4 in operand 2 (j) and 5 in operand 3 (i,j)"));
+
   const EinsumShape three = detail::make_einsum_shape("i,i,i->i");
   const View<double*> v("v", 3);
   CHECK(contains(message_of([&] {
@@ -331,6 +378,43 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
                                 v);
                  }),
                  "operand 1 (i,j) has 2 labels but its view has rank 1"));
-  const View<double*, Kokkos::LayoutStride> same(v.data(), Kokkos::LayoutStride(3, 0));
-  CHECK(contains(message_of([&] { einsum<"ij->i">(Space(), a, same); }), "label 'i'"));
+  const View<double*, Kokkos::LayoutStride> same(v.data(), Kokkos::LayoutStride(4, 0));
+  CHECK(contains(message_of([&] { einsum<"ij->i">(Space(), a, same); }),
+                 "the elements of the output along label 'i' share one place"));
+
+  const EinsumShape many = detail::make_einsum_shape("abcdefgh,ijklmnop,qrstuvwx,y->y");
+  const std::array<kernel::detail::ViewGeometry, 5> views{};
+  CHECK(contains(message_of([&] {
+                   (void)kernel::detail::local_einsum(many, views, std::source_location::current());
+                 }),
+                 "the string has 25 labels (a kernel has at most 24)"));
+}
+
+TEST_CASE("whatever is asked of an EinSum, its errors are those of einsum at the caller's line") {
+  const View<double**> a("a", 4, 5);
+  const View<double**> b("b", 6, 7);
+  const View<double**> c("c", 4, 7);
+  const View<double*> v("v", 5);
+  const auto check = [](std::uint_least32_t line, const std::string& message,
+                        const std::string& expected) {
+    CAPTURE(message);
+    CHECK(contains(message, "EinDecomp: label " + expected));
+    CHECK(contains(message, "views.cpp:" + std::to_string(line)));
+  };
+  const auto here = [](std::source_location where = std::source_location::current()) {
+    return where.line();
+  };
+  const std::string of_j = "'j' is 5 in operand 1 (i,j) and 6 in operand 2 (j,k)";
+  const std::string of_i = "'i' is 4 in operand 1 (i,j) and 5 in the output (i)";
+  // clang-format off
+  check(here(), message_of([&] { einsum<"ij->i">(Space(), a, v); }), of_i);
+  check(here(), message_of([&] { (void)einsum<"ij,jk->ik">(Space(), a, b); }), of_j);
+  check(here(), message_of([&] { (void)einsum<"ij,jk->ik", MinPlus>(Space(), a, b); }), of_j);
+  check(here(), message_of([&] { einsum<"ij->i">(Space(), {.alpha = 2.0}, a, v); }), of_i);
+  check(here(), message_of([&] { einsum<"ij,jk->ik">(Space(), {.beta = 2.0}, a, b, c); }), of_j);
+  check(here(), message_of([&] { (void)workspace_bytes<"ij->i">(Space(), a, v); }), of_i);
+  check(here(), message_of([&] { (void)workspace_bytes<"ij,jk->ik">(Space(), a, b, c); }), of_j);
+  check(here(), message_of([&] { (void)explain<"ij->i">(Space(), a, v); }), of_i);
+  check(here(), message_of([&] { (void)explain<"ij,jk->ik">(Space(), a, b, c); }), of_j);
+  // clang-format on
 }

@@ -317,6 +317,15 @@ struct MonoidTraits {
 
   using State = typename decltype(state_of<M>(0))::type;
 
+  /// Whether the monoid itself makes accumulators of elements, and results of accumulators; one
+  /// that does not leaves them as they are.
+  static constexpr bool lifts = requires(const M& monoid, const T& value) {
+    monoid.lift(value, std::int64_t{});
+  };
+  static constexpr bool finishes = requires(const M& monoid, const State& state) {
+    monoid.finish(state);
+  };
+
   EINDECOMP_FUNCTION static constexpr State identity(const M& monoid) {
     if constexpr (requires { monoid.template identity<T>(); }) {
       return monoid.template identity<T>();
@@ -326,7 +335,7 @@ struct MonoidTraits {
   }
   EINDECOMP_FUNCTION static constexpr State lift(const M& monoid, const T& value,
                                                  std::int64_t index) {
-    if constexpr (requires { monoid.lift(value, index); }) {
+    if constexpr (lifts) {
       return monoid.lift(value, index);
     } else {
       return value;
@@ -337,7 +346,7 @@ struct MonoidTraits {
     return monoid(a, b);
   }
   EINDECOMP_FUNCTION static constexpr auto finish(const M& monoid, const State& state) {
-    if constexpr (requires { monoid.finish(state); }) {
+    if constexpr (finishes) {
       return static_cast<Stored<decltype(monoid.finish(state))>>(monoid.finish(state));
     } else {
       return state;

@@ -186,6 +186,12 @@ struct BlockWorkspace {
   }
 };
 
+/// How what a plan puts apart is written to C.
+template <class T>
+[[nodiscard]] Target output_target(const BlockPlan& plan) {
+  return target_of(plan.batch.size * plan.m.size * plan.n.size * static_cast<Extent>(sizeof(T)));
+}
+
 /// C = alpha·A·B + beta·C block by block, on a host space.
 /// \throws Error if the workspace cannot be allocated, with C untouched.
 template <class T, class Space>
@@ -193,16 +199,13 @@ void run_blocks(const Space& space, const BlockPlan& plan, T alpha, const void* 
                 T beta, T* output) {
   const compat::ScopedRegion region("EinDecomp::blocks");
   const int left = plan.swapped ? 1 : 0;
-  const Extent output_size = plan.batch.size * plan.m.size * plan.n.size;
   const BlockProduct<T> product{plan,
                                 alpha,
                                 beta,
                                 static_cast<const T*>(operands[left]),
                                 static_cast<const T*>(operands[1 - left]),
                                 output,
-                                output_size * static_cast<Extent>(sizeof(T)) < streamed_bytes
-                                    ? Target::cached
-                                    : Target::streamed};
+                                output_target<T>(plan)};
   const auto [items, elements] = BlockWorkspace::of<T>(space, plan);
   Workspace<Space> taken;
   if (elements > 0) {

@@ -150,7 +150,7 @@ void finish_box(const Space& space, Monoid monoid, const StridedBox& box, void* 
   using State = typename Traits::State;
   using Result = std::decay_t<typename Traits::Result>;
   if constexpr (std::is_same_v<State, Value> && std::is_same_v<State, Result> &&
-                !requires(const State& state) { monoid.finish(state); }) {
+                !Traits::finishes) {
     if (into != from) {
       copy_box(space, static_cast<std::int64_t>(sizeof(State)), box, into, from);
     }

@@ -279,15 +279,21 @@ struct CopyKernel {
   return nest;
 }
 
+/// How a nest of elements of that many bytes is copied. \param single as CopySchedule's.
+[[nodiscard]] inline CopySchedule copy_schedule(const CopyNest& nest, std::int64_t element_bytes,
+                                                Target target, const void* into, const void* from,
+                                                bool single) {
+  const std::int64_t bytes = word_bytes(element_bytes, into, from);
+  return {in_words(nest, element_bytes / bytes), bytes, into, target, single};
+}
+
 /// Calls run(kernel) with the kernel that copies a nest of elements of that many bytes.
 template <bool Single, class Run>
 void with_copy_kernel(const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
                       const void* from, const Run& run) {
+  const CopySchedule schedule = copy_schedule(nest, element_bytes, target, into, from, Single);
   const auto copy = [&]<class W>(W) {
-    constexpr auto bytes = static_cast<std::int64_t>(sizeof(W));
-    run(CopyKernel<W>{
-        CopySchedule(in_words(nest, element_bytes / bytes), bytes, into, target, Single),
-        static_cast<W*>(into), static_cast<const W*>(from)});
+    run(CopyKernel<W>{schedule, static_cast<W*>(into), static_cast<const W*>(from)});
   };
   switch (word_bytes(element_bytes, into, from)) {
     case 16:

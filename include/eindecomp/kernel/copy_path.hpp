@@ -20,12 +20,8 @@ template <class Join, class Monoid, class... Ts>
     using Sig = Signature<Join, Monoid, Ts...>;
     using Value = typename Sig::Value;
     constexpr bool unchanged = std::is_same_v<Join, Identity> || std::is_same_v<Join, Mul>;
-    constexpr bool own_state = requires(const Monoid& monoid, const Value& value) {
-      monoid.lift(value, 0);
-    }
-    || requires(const Monoid& monoid, const typename Sig::State& state) { monoid.finish(state); };
-    return unchanged && !own_state && (std::is_same_v<Ts, Value> && ...) &&
-           std::is_same_v<typename Sig::State, Value> &&
+    return unchanged && !Sig::Traits::lifts && !Sig::Traits::finishes &&
+           (std::is_same_v<Ts, Value> && ...) && std::is_same_v<typename Sig::State, Value> &&
            std::is_same_v<typename Sig::Result, Value>;
   } else {
     return false;
@@ -40,9 +36,8 @@ template <class Join, class Monoid, class... Ts>
   return true;
 }
 
-/// output = the operand's elements. Launches on `space` and does not fence.
-template <class T, class Space>
-void run_copy(const Space& space, const LocalEinsum& shape, const void* operand, void* output) {
+/// The loops of a shape of one operand that aggregates nothing.
+[[nodiscard]] constexpr CopyNest copied_loops(const LocalEinsum& shape) {
   CopyNest nest;
   for (int l = 0; l < shape.labels; ++l) {
     if (shape.extent[l] == 1) continue;
@@ -50,6 +45,13 @@ void run_copy(const Space& space, const LocalEinsum& shape, const void* operand,
     nest.stride[1][nest.loops] = shape.operand_stride[0][l];
     nest.push(shape.extent[l]);
   }
+  return nest;
+}
+
+/// output = the operand's elements. Launches on `space` and does not fence.
+template <class T, class Space>
+void run_copy(const Space& space, const LocalEinsum& shape, const void* operand, void* output) {
+  const CopyNest nest = copied_loops(shape);
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
   copy_nest(space, "EinDecomp::copy", nest, bytes, target_of(nest.size() * bytes), output, operand);
 }

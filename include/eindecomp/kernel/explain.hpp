@@ -15,11 +15,57 @@
 namespace eindecomp {
 namespace kernel {
 
+namespace detail {
+
+/// What a copy moves at once, and whether its target stays in cache.
+[[nodiscard]] inline std::string describe(const CopySchedule& schedule) {
+  std::string text = schedule.gathered ? "short runs gathered into lines"
+                     : schedule.planes ? "planes transposed in tiles"
+                                       : "runs";
+  if (schedule.gathered || schedule.streamed) text += ", past the caches";
+  return text;
+}
+
+/// The blocks of a product, and which of its matrices are put in order.
+template <class T>
+[[nodiscard]] std::string describe(const BlockPlan& plan) {
+  std::string text = "blocks of " + std::to_string(plan.m.in_tile) + " x " +
+                     std::to_string(plan.n.in_tile) + " x " + std::to_string(plan.k.in_tile) +
+                     (plan.swapped ? ", the operands exchanged" : "") + ", transposed:";
+  if (plan.matrix[plan.swapped ? 1 : 0].packed) text += " A";
+  if (plan.matrix[plan.swapped ? 0 : 1].packed) text += " B";
+  if (plan.matrix[2].packed) {
+    text += output_target<T>(plan) == Target::streamed ? " C, past the caches" : " C";
+  }
+  if (plan.elements() == 0) text += " none";
+  return text;
+}
+
+}  // namespace detail
+
 /// A kernel call's path, the product it amounts to, the seconds that were predicted on one thread
-/// or on all for each way of the BLAS, and the reason.
+/// or on all for each way of the BLAS, and the reason. \param operands, output as run_join's, for
+/// where they lie.
 template <class Space, class Join, class Monoid, class... Ts>
-[[nodiscard]] std::string explain(const LocalEinsum& shape) {
-  std::string text = "path " + std::string(to_string(path_of<Space, Join, Monoid, Ts...>(shape)));
+[[nodiscard]] std::string explain(const LocalEinsum& shape, const void* const* operands,
+                                  const void* output) {
+  const Path path = path_of<Space, Join, Monoid, Ts...>(shape);
+  std::string text = "path " + std::string(to_string(path));
+  using Sig = Signature<Join, Monoid, Ts...>;
+  using Value = typename Sig::Value;
+  if (path == Path::copy) {
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(Value));
+    const detail::CopyNest nest = detail::copied_loops(shape);
+    text += ": " + detail::describe(
+                       detail::copy_schedule(nest, bytes, detail::target_of(nest.size() * bytes),
+                                             output, operands[0], compat::is_device<Space>));
+  }
+  if (path == Path::direct) {
+    const detail::JoinSchedule<Sig::operands> schedule(shape, detail::join_tuning<Space>());
+    if (detail::streams_outputs<Sig>(schedule, operands, output, Write::finished)) {
+      text += ", outputs past the caches";
+    }
+  }
   if constexpr (sizeof...(Ts) == 2) {
     if (const auto product = detail::contraction(shape)) {
       text += ": batch " + std::to_string(product->batch.size()) + ", M " +
@@ -28,7 +74,6 @@ template <class Space, class Join, class Monoid, class... Ts>
     }
   }
   if constexpr (detail::is_blas_product<Space, Join, Monoid, Ts...>()) {
-    using Value = typename Signature<Join, Monoid, Ts...>::Value;
     const detail::ProductChoice choice = detail::choose_product<Value>(Space(), shape, false);
     text += "; " + std::string(choice.reason);
     const auto predicted = [&text](const char* way, double seconds) {
@@ -37,35 +82,42 @@ template <class Space, class Join, class Monoid, class... Ts>
     };
     predicted("calls where the tensors lie", choice.gemm_seconds);
     predicted("blocks", choice.blocks_seconds);
-    if (choice.path == Path::blocks) {
-      const detail::BlockPlan& plan = choice.blocks;
-      text += "; blocks of " + std::to_string(plan.m.in_tile) + " x " +
-              std::to_string(plan.n.in_tile) + " x " + std::to_string(plan.k.in_tile) +
-              (plan.swapped ? ", the operands exchanged" : "") + ", transposed:";
-      if (plan.matrix[plan.swapped ? 1 : 0].packed) text += " A";
-      if (plan.matrix[plan.swapped ? 0 : 1].packed) text += " B";
-      if (plan.matrix[2].packed) text += " C";
-      if (plan.elements() == 0) text += " none";
-    }
+    if (choice.path == Path::blocks) text += "; " + detail::describe<Value>(choice.blocks);
   }
   return text;
 }
 
+namespace detail {
+
+template <class AlgebraType, class Space, class Output, class... Operands>
+[[nodiscard]] std::string explain_views(const EinsumShape& spec, const std::source_location& where,
+                                        const Output& output, const Operands&... operands) {
+  const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
+                                                                ViewGeometry::of(output)};
+  const void* const pointers[] = {operands.data()...};
+  return kernel::explain<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
+                         ElementOf<Operands>...>(local_einsum(spec, views, where), pointers,
+                                                 output.data());
+}
+
+}  // namespace detail
 }  // namespace kernel
 
-/// What einsum<Text, AlgebraType>(space, a, b, c) would do, in a sentence; computes nothing.
+/// What einsum<Text, AlgebraType>(space, a, c) would do, in a sentence; computes nothing.
 /// \throws Error, at the caller's line, as einsum does.
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
+          class C>
+  requires(operand_count<Text> == 1)
+[[nodiscard]] std::string explain(const Space&, const A& a, const C& c,
+                                  std::source_location where = std::source_location::current()) {
+  return kernel::detail::explain_views<AlgebraType, Space>(einsum_shape<Text>(), where, c, a);
+}
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
           class B, class C>
   requires(operand_count<Text> == 2)
 [[nodiscard]] std::string explain(const Space&, const A& a, const B& b, const C& c,
                                   std::source_location where = std::source_location::current()) {
-  using kernel::detail::ViewGeometry;
-  const std::array<ViewGeometry, 3> views{ViewGeometry::of(a), ViewGeometry::of(b),
-                                          ViewGeometry::of(c)};
-  return kernel::explain<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
-                         kernel::detail::ElementOf<A>, kernel::detail::ElementOf<B>>(
-      kernel::detail::local_einsum(einsum_shape<Text>(), views, where));
+  return kernel::detail::explain_views<AlgebraType, Space>(einsum_shape<Text>(), where, c, a, b);
 }
 
 }  // namespace eindecomp

@@ -363,10 +363,7 @@ template <class Sig>
 [[nodiscard]] bool streams_outputs(const JoinSchedule<Sig::operands>& schedule,
                                    const void* const* operands, const void* output, Write write) {
   constexpr bool stored_as_is =
-      std::is_same_v<typename Sig::State, typename Sig::Result> &&
-      !requires(const typename Sig::Monoid& monoid, const typename Sig::State& state) {
-    monoid.finish(state);
-  };
+      std::is_same_v<typename Sig::State, typename Sig::Result> && !Sig::Traits::finishes;
   if (!stored_as_is || write != Write::finished || !schedule.one_term()) return false;
   if (schedule.vector_stride[Sig::operands] != 1) return false;
   for (int t = 0; t < Sig::operands; ++t) {

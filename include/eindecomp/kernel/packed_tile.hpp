@@ -97,7 +97,7 @@ struct TileAlgebra {
 
   [[nodiscard]] States combine(const States& state, const Values& values) const {
     if constexpr (std::is_same_v<State, Value> && WorksOnLanes<MonoidType, State> &&
-                  !requires { monoid.lift(Value{}, 0); }) {
+                  !Traits::lifts) {
       return monoid(state, values);
     } else {
       const LaneArray<State, width> before(state);
@@ -209,9 +209,7 @@ template <class Algebra>
   TileCode code;
   code.shape = Algebra::shape;
   code.accumulate = accumulate_edge<Algebra>;
-  if constexpr (requires(const Algebra& algebra, const State& state) {
-                  algebra.monoid.finish(state);
-                }) {
+  if constexpr (Traits::finishes) {
     code.finish = [](const void* erased, void* tile, int rows, int columns) {
       const auto& algebra = *static_cast<const Algebra*>(erased);
       auto* const state = static_cast<State*>(tile);
