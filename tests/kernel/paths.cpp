@@ -302,6 +302,20 @@ TEST_CASE("blocks of half of K, outputs put apart, outputs past the caches") {
   }
 }
 
+TEST_CASE("products that the BLAS would not share out well go block by block to several threads") {
+  if (!compat::has_blas<Space>) return;
+  const auto path = [](const LocalEinsum& shape, int threads) {
+    return std::string(kernel::to_string(
+        kernel::detail::choose_product(shape, sizeof(double), threads, false).path));
+  };
+  const LocalEinsum many = row_major("adec,ebd->abc", {48, 68, 48, 68, 68});
+  CHECK(path(many, 1) == "gemm");
+  CHECK(path(many, 2) == "blocks");
+  const LocalEinsum one = row_major("ij,jk->ik", {512, 512, 512});
+  CHECK(path(one, 1) == "gemm");
+  CHECK(path(one, 2) == "gemm");
+}
+
 TEST_CASE("products over other algebras and types are packed") {
   const auto path = []<class Join, class Monoid, class... Ts>(const LocalEinsum& of) {
     return kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...>().path(of);

@@ -19,6 +19,9 @@ struct MachineRates {
   double cached_bytes = 30e9;  ///< bytes moved within the caches, a second
   double run_seconds = 25e-9;  ///< wait for the first line of a run of neighbouring elements
   double call_seconds = 0.4e-6;  ///< of a call of the BLAS that does nothing
+  double share_seconds = 5e-6;   ///< more for a call that it shares out among threads
+  /// Multiplications from which on it does: OpenBLAS' figure.
+  double least_shared = 4 * 65536;
   /// What the tiles of a block may take up to stay in a core's own cache.
   std::int64_t cache_bytes = 512 << 10;
   /// What the tiles of all threads may take up together: less than the 32 MiB from which on glibc

@@ -122,8 +122,9 @@ template <class Space>
     choice.gemm = *gemm;
     const double calls = static_cast<double>(gemm->outer.size() * gemm->inner.size());
     choice.gemm_seconds = calls_seconds(*product, *gemm, element_bytes);
-    // A BLAS shares out only what is large.
-    if (joins / calls > 1e5 && threads > 1) choice.gemm_seconds /= threads;
+    if (threads > 1 && joins / calls > machine_rates.least_shared) {
+      choice.gemm_seconds = choice.gemm_seconds / threads + calls * machine_rates.share_seconds;
+    }
     one_call = calls == 1;
   }
   if (threads > 0 && !one_call && joins >= least_blocks) {
