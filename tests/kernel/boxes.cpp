@@ -27,7 +27,8 @@ void check_copy(Random& random, std::size_t bytes, const std::vector<Extent>& ex
     box.into_stride[k] = into.stride[i];
   }
   // Memory that is only as aligned as an element of that size needs to be.
-  const std::size_t shift = static_cast<std::size_t>(draw(random, 0, 1)) * bytes;
+  const std::size_t alignment = std::min<std::size_t>(bytes & (~bytes + 1), 8);
+  const std::size_t shift = static_cast<std::size_t>(draw(random, 0, 1)) * alignment;
   std::vector<unsigned char> source(static_cast<std::size_t>(from.span) * bytes + shift);
   std::vector<unsigned char> target(static_cast<std::size_t>(into.span) * bytes + shift, 0x77);
   auto bits = static_cast<std::uint64_t>(draw(random, 1, 1000000));
@@ -124,6 +125,58 @@ TEST_CASE("short runs that follow one another in a large target") {
     }
   }
 }
+
+#if defined(EINDECOMP_STREAMING_BYTES)
+namespace {
+
+/// Transposes a plane into rows that begin where they may, with what registers of AVX-512 do done
+/// by whatever this machine has.
+template <class Word>
+void check_plane(Random& random) {
+  using Plane = eindecomp::kernel::detail::StreamingPlane<Word>;
+  constexpr auto size = static_cast<Extent>(sizeof(Word));
+  constexpr Extent line_words = 64 / size;
+  constexpr Extent alignment = std::min<Extent>(size, 8);
+  const Extent rows = draw(random, 1, 5 * line_words);
+  const Extent columns = draw(random, 1, Plane::most_column_bytes / size);
+  const bool aligned = draw(random, 0, 2) == 0;
+  const Extent step = aligned ? (rows / line_words + 1) * line_words : rows + draw(random, 0, 9);
+  const Extent source_step = columns + draw(random, 0, 9);
+  const Extent shift = aligned ? 0 : draw(random, 0, 64 / alignment - 1) * alignment;
+  std::vector<unsigned char> source(static_cast<std::size_t>(source_step * rows * size));
+  for (unsigned char& byte : source) byte = static_cast<unsigned char>(draw(random, 0, 255));
+  std::vector<unsigned char> target(static_cast<std::size_t>(step * columns * size + 128), 0x77);
+  const auto begin = static_cast<Extent>(reinterpret_cast<std::uintptr_t>(target.data()) % 64);
+  const Extent first = 64 - begin + shift;
+  std::vector<unsigned char> expected = target;
+  for (Extent p = 0; p < rows; ++p) {
+    for (Extent q = 0; q < columns; ++q) {
+      std::memcpy(expected.data() + first + (p + q * step) * size,
+                  source.data() + (p * source_step + q) * size, static_cast<std::size_t>(size));
+    }
+  }
+  const auto* const from = reinterpret_cast<const Word*>(source.data());
+  const Plane plane{
+      reinterpret_cast<Word*>(target.data() + first), step, from, source_step, rows, columns,
+      draw(random, 0, 1) == 0 ? nullptr : from};
+  plane.template transpose<true>(aligned);
+  eindecomp::kernel::detail::end_streaming();
+  REQUIRE(target == expected);
+}
+
+}  // namespace
+
+TEST_CASE("planes transposed in registers that hold a line") {
+  using eindecomp::kernel::detail::Word16;
+  for (std::uint64_t seed = 7900; seed < 8100; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    check_plane<eindecomp::kernel::detail::Word<std::uint32_t>>(random);
+    check_plane<eindecomp::kernel::detail::Word<std::uint64_t>>(random);
+    check_plane<Word16>(random);
+  }
+}
+#endif
 
 TEST_CASE("Kokkos' complex types are known to the graph") {
   using eindecomp::ElementKind;

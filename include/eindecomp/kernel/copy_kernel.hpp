@@ -16,6 +16,7 @@
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/register_tile.hpp"
+#include "eindecomp/kernel/streaming_plane.hpp"
 
 namespace eindecomp::kernel::detail {
 
@@ -50,14 +51,17 @@ struct CopySchedule {
   Extent tile[2]{};       ///< their elements done at once
   Extent stride[2][2]{};  ///< of the two tensors along the two loops
   bool streamed = false;  ///< whole lines of the target bypass the caches
-  bool aligned = false;   ///< every tile of a plane begins on a line of the target
+  bool aligned = false;   ///< every row of the target begins on a line
   bool gathered = false;  ///< short runs that follow one another in the target become whole lines
   Extent tiles_per_item = 1;
   Extent items = 0;
 
   static constexpr std::int64_t line = 64;         ///< bytes of a line of memory
-  static constexpr std::int64_t tile_bytes = 512;  ///< of a tile, along the target's fastest loop
+  static constexpr std::int64_t tile_bytes = 512;  ///< of a tile, along the fastest loop
   static constexpr Extent tile_columns = 64;
+  /// Words of a streamed tile along the target's fastest loop: as many rows of the source, so few
+  /// that where their pages lie is still known when the next columns of these rows are read.
+  static constexpr Extent streamed_rows = 512;
   static constexpr std::int64_t least_streamed_run = 256;
   static constexpr std::int64_t gathered_bytes = 16384;  ///< of target gathered at once
 
@@ -95,11 +99,18 @@ struct CopySchedule {
     gathered = streamed && !planes && extent[0] * word_bytes < 2 * least_streamed_run &&
                nest.loops > 1 && nest.stride[0][1] == extent[0];
     // Pieces of lines at the ends of short runs cost more than is saved.
-    streamed = streamed && (aligned || !planes || extent[0] * word_bytes >= least_streamed_run);
+    streamed =
+        streamed && (!planes || extent[0] * word_bytes >= (aligned ? line : least_streamed_run));
+    aligned = aligned && streamed;
 #endif
-    tile[0] = std::min(extent[0], planes ? tile_bytes / word_bytes : run);
-    // Without a buffer between them longer runs of the source are read.
-    tile[1] = std::min(extent[1], aligned ? 4 * tile_columns : tile_columns);
+    const Extent plane_words = tile_bytes / word_bytes;
+    if (planes && streamed) {
+      tile[0] = std::min(extent[0], streamed_rows);
+      tile[1] = std::min(extent[1], plane_words);
+    } else {
+      tile[0] = std::min(extent[0], planes ? plane_words : run);
+      tile[1] = std::min(extent[1], tile_columns);
+    }
     tiles = nest;
     for (int i = 0; i < (planes ? 2 : 1); ++i) {
       if (extent[i] == 0) return;
@@ -158,6 +169,13 @@ struct CopyKernel {
       gather(at, count);
       end_streaming();
       return;
+    }
+    if constexpr (sizeof(Word) >= 4) {
+      if (schedule.streamed && schedule.planes) {
+        stream_planes(at, first, count);
+        end_streaming();
+        return;
+      }
     }
 #endif
     for (; count > 0; --count) {
@@ -218,29 +236,30 @@ struct CopyKernel {
       }
     }
   }
+
+  void stream_planes(Cursor<2> at, Extent first, Extent count) const {
+    static_assert(StreamingPlane<Word>::most_column_bytes == CopySchedule::tile_bytes);
+    const auto& stride = schedule.stride;
+    const Extent tiles = schedule.tiles.size();
+    for (Extent tile = first; tile < first + count; ++tile) {
+      StreamingPlane<Word> plane{into + at.offset[0],
+                                 stride[0][1],
+                                 from + at.offset[1],
+                                 stride[1][0],
+                                 length(0, at.coordinate[schedule.rows]),
+                                 length(1, at.coordinate[schedule.columns]),
+                                 nullptr};
+      at.advance(schedule.tiles);
+      if (tile + 1 < tiles) plane.next = from + at.offset[1];
+      plane.transpose(schedule.aligned);
+    }
+  }
 #endif
 
   EINDECOMP_FUNCTION void plane(Word* to, const Word* source, Extent rows, Extent columns) const {
     const auto& stride = schedule.stride;
-#if defined(EINDECOMP_STREAMING_BYTES)
-    if (schedule.aligned) {
-      transpose_plane<true>(to, stride[0][1], source, stride[1][0], rows, columns);
-      return;
-    }
-    if (schedule.streamed) {
-      // In a buffer first, so that long pieces of lines are written at once wherever they begin.
-      constexpr Extent row_bytes = CopySchedule::tile_bytes + CopySchedule::line;
-      constexpr Extent step = row_bytes / static_cast<Extent>(sizeof(Word));
-      alignas(CopySchedule::line) Word buffer[step * CopySchedule::tile_columns];
-      transpose_plane<false>(buffer, step, source, stride[1][0], rows, columns);
-      for (Extent q = 0; q < columns; ++q) {
-        stream_row(to + q * stride[0][1], buffer + q * step, rows);
-      }
-      return;
-    }
-#endif
     if (stride[0][0] == 1 && stride[1][1] == 1) {
-      transpose_plane<false>(to, stride[0][1], source, stride[1][0], rows, columns);
+      transpose_plane(to, stride[0][1], source, stride[1][0], rows, columns);
       return;
     }
     for (Extent q = 0; q < columns; ++q) {

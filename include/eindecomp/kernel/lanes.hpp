@@ -69,13 +69,15 @@ template <class T, int Width>
 /// The bytes that memory moves at once.
 inline constexpr int line_bytes = 64;
 
-/// Asks for the cache line of an address, which may lie beyond the end of what is allocated.
-inline void prefetch_to_read([[maybe_unused]] const void* address) {
+/// Asks for the cache line of an address, which may lie beyond the end of what is allocated. What
+/// calls this from a function that does nothing else must contain that function: g++ 12 drops calls
+/// whose only effect is a prefetch.
+EINDECOMP_ALWAYS_INLINE void prefetch_to_read([[maybe_unused]] const void* address) {
 #if defined(EINDECOMP_REGISTER_BYTES)
   __builtin_prefetch(address, 0);
 #endif
 }
-inline void prefetch_to_write([[maybe_unused]] const void* address) {
+EINDECOMP_ALWAYS_INLINE void prefetch_to_write([[maybe_unused]] const void* address) {
 #if defined(EINDECOMP_REGISTER_BYTES)
   __builtin_prefetch(address, 1);
 #endif

@@ -50,9 +50,9 @@ void pack_panel(const PanelSource& source, void* panel) {
     if (whole && source.step_stride == 1 && source.lane_stride != 0) {
       using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
       const T* const first = from + source.lane_offset[0] + source.step_offset[0];
-      transpose_plane<false>(reinterpret_cast<Word<Bits>*>(to), Width,
-                             reinterpret_cast<const Word<Bits>*>(first), source.lane_stride, Width,
-                             source.steps);
+      transpose_plane(reinterpret_cast<Word<Bits>*>(to), Width,
+                      reinterpret_cast<const Word<Bits>*>(first), source.lane_stride, Width,
+                      source.steps);
       return;
     }
   }

@@ -57,9 +57,9 @@ struct RegisterTile {
     }
   }
 
-  /// \tparam Streaming the rows of the target are whole lines of memory and bypass the caches.
-  template <bool Streaming>
-  static void transpose(void* into, Extent into_step, const void* from, Extent from_step) {
+  /// Calls store(q, row) for the rows of the transposed square.
+  template <class Store>
+  static void transpose(const void* from, Extent from_step, const Store& store) {
     constexpr Extent bytes = Unit * sizeof(Integer);
     Row row[rows];
 #pragma GCC unroll 16
@@ -69,22 +69,20 @@ struct RegisterTile {
     }
     exchange_all<Unit>(row);
 #pragma GCC unroll 16
-    for (int q = 0; q < rows; ++q) {
-      char* const to = static_cast<char*>(into) + q * into_step * bytes;
-#if defined(EINDECOMP_STREAMING_BYTES)
-      if constexpr (Streaming) {
-        stream(to, reinterpret_cast<StreamLine>(row[q]));
-        continue;
-      }
-#endif
-      *reinterpret_cast<Memory*>(to) = row[q];
-    }
+    for (int q = 0; q < rows; ++q) store(q, row[q]);
+  }
+
+  static void transpose(void* into, Extent into_step, const void* from, Extent from_step) {
+    constexpr Extent bytes = Unit * sizeof(Integer);
+    transpose(from, from_step, [=](int q, const Row& row) {
+      *reinterpret_cast<Memory*>(static_cast<char*>(into) + q * into_step * bytes) = row;
+    });
   }
 };
 
 /// transpose_scalar in squares of registers of Lanes integers, what is left at the edges in smaller
 /// ones.
-template <int Lanes, bool Streaming, class Word>
+template <int Lanes, class Word>
 void transpose_tiles(Word* into, Extent into_step, const Word* from, Extent from_step, Extent rows,
                      Extent columns) {
   using Integer = typename Word::Integer;
@@ -97,18 +95,17 @@ void transpose_tiles(Word* into, Extent into_step, const Word* from, Extent from
     const Extent whole_columns = columns - columns % side;
     for (Extent p = 0; p < whole_rows; p += side) {
       for (Extent q = 0; q < whole_columns; q += side) {
-        RegisterTile<Integer, Lanes, unit>::template transpose<Streaming>(
-            into + p + q * into_step, into_step, from + p * from_step + q, from_step);
+        RegisterTile<Integer, Lanes, unit>::transpose(into + p + q * into_step, into_step,
+                                                      from + p * from_step + q, from_step);
       }
     }
     if (whole_columns < columns) {
-      transpose_tiles<Lanes / 2, false>(into + whole_columns * into_step, into_step,
-                                        from + whole_columns, from_step, whole_rows,
-                                        columns - whole_columns);
+      transpose_tiles<Lanes / 2>(into + whole_columns * into_step, into_step, from + whole_columns,
+                                 from_step, whole_rows, columns - whole_columns);
     }
     if (whole_rows < rows) {
-      transpose_tiles<Lanes / 2, false>(into + whole_rows, into_step, from + whole_rows * from_step,
-                                        from_step, rows - whole_rows, columns);
+      transpose_tiles<Lanes / 2>(into + whole_rows, into_step, from + whole_rows * from_step,
+                                 from_step, rows - whole_rows, columns);
     }
   }
 }
@@ -116,15 +113,14 @@ void transpose_tiles(Word* into, Extent into_step, const Word* from, Extent from
 #endif
 
 /// into[p + q·into_step] = from[p·from_step + q] for p < rows, q < columns.
-/// \tparam Streaming the target lies so that whole lines may bypass the caches.
-template <bool Streaming, class Word>
+template <class Word>
 EINDECOMP_FUNCTION void transpose_plane(Word* into, Extent into_step, const Word* from,
                                         Extent from_step, Extent rows, Extent columns) {
 #if defined(EINDECOMP_REGISTER_BYTES)
   if constexpr (sizeof(Word) >= 4) {
     constexpr int lanes =
         EINDECOMP_REGISTER_BYTES / static_cast<int>(sizeof(typename Word::Integer));
-    transpose_tiles<lanes, Streaming>(into, into_step, from, from_step, rows, columns);
+    transpose_tiles<lanes>(into, into_step, from, from_step, rows, columns);
     return;
   }
 #endif

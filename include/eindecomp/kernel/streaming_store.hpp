@@ -84,6 +84,14 @@ inline void stream(void* to, StreamLine bytes) {
 #endif
 }
 
+/// Writes a whole line of memory from wherever its bytes lie.
+inline void stream_line(char* to, const void* from) {
+#pragma GCC unroll 4
+  for (int b = 0; b < line_bytes; b += EINDECOMP_STREAMING_BYTES) {
+    stream(to + b, *reinterpret_cast<const StreamSource*>(static_cast<const char*>(from) + b));
+  }
+}
+
 /// Makes streaming stores visible to other threads before what follows.
 inline void end_streaming() { __builtin_ia32_sfence(); }
 
