@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/expression.hpp"
 
 namespace eindecomp::detail {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/einsum_string.hpp"
 #include "eindecomp/graph/lowering.hpp"
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/graph/contraction_order.hpp"
 #include "eindecomp/graph/program.hpp"
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "eindecomp/core/fixed_string.hpp"
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/einsum_string.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/kernel/dispatch.hpp"

@@ -10,6 +10,7 @@
 #include <source_location>
 #include <string>
 
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/kernel/einsum.hpp"
 
 namespace eindecomp {

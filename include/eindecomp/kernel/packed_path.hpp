@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/packed_blocks.hpp"

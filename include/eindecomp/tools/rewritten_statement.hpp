@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/einsum_string.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
