@@ -26,7 +26,8 @@ class Error : public std::runtime_error {
   [[nodiscard]] const std::source_location& where() const noexcept { return m_where; }
 
  private:
-  static std::string format(std::string_view sentence, const std::source_location& where) {
+  [[gnu::cold]] static std::string format(std::string_view sentence,
+                                          const std::source_location& where) {
     std::string text = "EinDecomp: ";
     text += sentence;
     // An error that reached us from another process has no place of its own.
@@ -47,8 +48,8 @@ namespace detail {
 
 /// Throws; kept out of line of constexpr code so that a failing check in a constant expression
 /// shows the sentence's call in the compiler's output.
-[[noreturn]] inline void fail(std::string_view sentence,
-                              std::source_location where = std::source_location::current()) {
+[[noreturn, gnu::cold]] inline void fail(
+    std::string_view sentence, std::source_location where = std::source_location::current()) {
   throw Error(sentence, where);
 }
 

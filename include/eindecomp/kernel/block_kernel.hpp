@@ -18,7 +18,7 @@
 namespace eindecomp::kernel::detail {
 
 /// C = alpha·A·B + beta·C, the tensors in the plan's order.
-template <class T>
+template <class T, class Space>
 struct BlockProduct {
   BlockPlan plan;
   T alpha;
@@ -26,7 +26,8 @@ struct BlockProduct {
   const T* a;
   const T* b;
   T* c;
-  Target output_target;  ///< how what was put apart is written to C
+  Target output_target;   ///< how what was put apart is written to C
+  const Space* together;  ///< whose threads share the work on a block; null: it is one thread's
 
   /// The tiles of blocks that are computed one after another, and which of the operands' they hold.
   struct Workspace {
@@ -44,9 +45,8 @@ struct BlockProduct {
     return space;
   }
 
-  /// Computes one block. copy(nest, into, from, target) copies elements.
-  template <class Copy>
-  void run(Extent block, Workspace& space, const Copy& copy) const {
+  /// Computes one block.
+  void run(Extent block, Workspace& space) const {
     const Extent n_tile = block % plan.n.tiles;
     const Extent m_tile = block / plan.n.tiles % plan.m.tiles;
     const Extent b_tile = block / plan.n.tiles / plan.m.tiles;
@@ -61,10 +61,8 @@ struct BlockProduct {
       const Tile k(plan.k, k_tile);
       const T* left = a + batch.at.offset[0] + m.at.offset[0] + k.at.offset[0];
       const T* right = b + batch.at.offset[1] + n.at.offset[1] + k.at.offset[1];
-      hold(0, (b_tile * plan.m.tiles + m_tile) * plan.k.tiles + k_tile, m, k, batch, left, space,
-           copy);
-      hold(1, (b_tile * plan.n.tiles + n_tile) * plan.k.tiles + k_tile, k, n, batch, right, space,
-           copy);
+      hold(0, (b_tile * plan.m.tiles + m_tile) * plan.k.tiles + k_tile, m, k, batch, left, space);
+      hold(1, (b_tile * plan.n.tiles + n_tile) * plan.k.tiles + k_tile, k, n, batch, right, space);
       multiply(m, n, k, batch, left, right, apart ? space.tile[2] : output,
                k_tile == 0 ? beta : T(1));
     }
@@ -104,6 +102,14 @@ struct BlockProduct {
     }
     return nest;
   }
+  void copy(const CopyNest& nest, T* into, const T* from, Target target) const {
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
+    if (together != nullptr) {
+      copy_nest(*together, "EinDecomp::transpose", nest, bytes, target, into, from);
+    } else {
+      copy_nest(nest, bytes, target, into, from);
+    }
+  }
   [[nodiscard]] static CopyNest reversed(CopyNest nest) {
     std::swap(nest.stride[0], nest.stride[1]);
     return nest;
@@ -111,9 +117,8 @@ struct BlockProduct {
 
   /// Sees to it that an operand's tile is where the BLAS takes it, which is where `from` points to
   /// then.
-  template <class Copy>
   void hold(int tensor, Extent number, const Tile& rows, const Tile& columns, const Tile& batch,
-            const T*& from, Workspace& space, const Copy& copy) const {
+            const T*& from, Workspace& space) const {
     if (!plan.matrix[tensor].packed) return;
     if (space.held[tensor] != number) {
       copy(tile_nest(tensor, rows, columns, batch), space.tile[tensor], from, Target::cached);
@@ -154,9 +159,9 @@ struct BlockProduct {
 };
 
 /// Item = the blocks of one thread, which follow one another.
-template <class T>
+template <class T, class Space>
 struct BlocksOfThread {
-  const BlockProduct<T>* product;
+  const BlockProduct<T, Space>* product;
   T* workspaces;
   Extent elements;  ///< of one of them
   Extent items;
@@ -165,10 +170,7 @@ struct BlocksOfThread {
     const Extent blocks = product->plan.blocks();
     auto workspace = product->workspace(workspaces + item * elements);
     for (Extent block = item * blocks / items; block < (item + 1) * blocks / items; ++block) {
-      product->run(block, workspace,
-                   [](const CopyNest& nest, T* into, const T* from, Target target) {
-                     copy_nest(nest, static_cast<std::int64_t>(sizeof(T)), target, into, from);
-                   });
+      product->run(block, workspace);
     }
   }
 };
@@ -199,13 +201,14 @@ void run_blocks(const Space& space, const BlockPlan& plan, T alpha, const void* 
                 T beta, T* output) {
   const compat::ScopedRegion region("EinDecomp::blocks");
   const int left = plan.swapped ? 1 : 0;
-  const BlockProduct<T> product{plan,
-                                alpha,
-                                beta,
-                                static_cast<const T*>(operands[left]),
-                                static_cast<const T*>(operands[1 - left]),
-                                output,
-                                output_target<T>(plan)};
+  const BlockProduct<T, Space> product{plan,
+                                       alpha,
+                                       beta,
+                                       static_cast<const T*>(operands[left]),
+                                       static_cast<const T*>(operands[1 - left]),
+                                       output,
+                                       output_target<T>(plan),
+                                       plan.one_thread ? nullptr : &space};
   const auto [items, elements] = BlockWorkspace::of<T>(space, plan);
   Workspace<Space> taken;
   if (elements > 0) {
@@ -215,17 +218,13 @@ void run_blocks(const Space& space, const BlockPlan& plan, T alpha, const void* 
   T* const workspaces = reinterpret_cast<T*>(taken.data());
   if (plan.one_thread) {
     launch(space, "EinDecomp::blocks", items,
-           BlocksOfThread<T>{&product, workspaces, elements, items});
+           BlocksOfThread<T, Space>{&product, workspaces, elements, items});
     return;
   }
   auto workspace = product.workspace(workspaces);
   const Extent blocks = plan.blocks();
   for (Extent block = 0; block < blocks; ++block) {
-    product.run(block, workspace,
-                [&space](const CopyNest& nest, T* into, const T* from, Target target) {
-                  copy_nest(space, "EinDecomp::transpose", nest,
-                            static_cast<std::int64_t>(sizeof(T)), target, into, from);
-                });
+    product.run(block, workspace);
   }
 }
 

@@ -54,7 +54,7 @@ struct ViewGeometry {
 };
 
 /// "operand 2 (j,k)" or "the output (i,k)"; position `operands` is the output.
-[[nodiscard]] inline std::string tensor_text(const EinsumShape& spec, int tensor) {
+[[nodiscard, gnu::cold]] inline std::string tensor_text(const EinsumShape& spec, int tensor) {
   const bool output = tensor == spec.operands;
   std::string text = output ? "the output (" : "operand " + std::to_string(tensor + 1) + " (";
   const int rank = output ? spec.output_rank : spec.rank[tensor];
