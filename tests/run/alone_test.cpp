@@ -4,7 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "run/programs.hpp"
 
@@ -61,4 +66,92 @@ TEST_CASE("a plan for several ranks is refused, with what to do") {
   CHECK(message.find("the plan is for 4 ranks and is executed by 1") != std::string::npos);
   CHECK(message.find(".ranks = 1") != std::string::npos);
   (void)B;
+}
+
+namespace {
+
+int strip_launches = 0;  ///< of kernels that run strip by strip
+void kernel_begins(const char* label, const std::uint32_t, std::uint64_t*) {
+  if (std::string(label) == "EinDecomp::strips") ++strip_launches;
+}
+
+/// Runs a program of one worker as it is and in steps, and compares an element-wise maximum of the
+/// difference of a result. \returns how many kernels ran strip by strip.
+template <class Result, class... Bindings>
+int same_in_steps(const Program& program, const std::vector<ein::StatementSteps>& steps,
+                  const Result& result, double bound, const Bindings&... bindings) {
+  const Plan whole = ein::decompose(program, {.workers = 1, .cache_bytes = 0});
+  const Plan stepped = ein::decompose(program, {.workers = 1, .steps = steps});
+  const auto expected = on_host(ein::execute(whole, Space(), bindings...).gather(result));
+  strip_launches = 0;
+  Kokkos::Tools::Experimental::set_begin_parallel_for_callback(kernel_begins);
+  ein::Executor executor(stepped, Space());
+  (void)executor.run(bindings...);
+  const int launches = strip_launches;
+  const auto got = on_host(executor.run(bindings...).gather(result));
+  Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
+  CHECK(strip_launches == 2 * launches);
+  double difference = 0;
+  for (std::size_t n = 0; n < got.span(); ++n) {
+    const double one = static_cast<double>(got.data()[n]);
+    const double other = static_cast<double>(expected.data()[n]);
+    difference = std::max(difference, one == other ? 0.0 : std::abs(one - other));
+  }
+  CHECK(difference <= bound);
+  return launches;
+}
+
+}  // namespace
+
+TEST_CASE("a chain of maps in steps runs strip by strip, long rows in pieces") {
+  for (const auto& [rows, columns] : {std::pair<Extent, Extent>{7, 9001}, {1, 40007}, {501, 100}}) {
+    CAPTURE(rows);
+    Program program;
+    const auto X = program.input<double>("X", {rows, columns});
+    const auto V = program.input<double>("V", {columns});
+    const auto A = let<"A">(i, j) = 3.0 * X(i, j);
+    const auto B = let<"B">(i, j) = A(i, j) + V(j);
+    const auto C = let<"C">(i, j) = max(B(i, j), A(i, j));
+    const auto D = let<"D">(i, j) = C(i, j) * C(i, j) - X(i, j);
+    const std::string cut = rows == 1 ? "j" : "i";
+    using Left = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
+    const Left column_major = filled<Left>(ein::Box{{0, 0}, {rows, columns}}, Formula<>{1});
+    const auto v = ein::bind_generator(V, Formula<>{2});
+    const std::vector<ein::StatementSteps> steps = {{"A", "D", {{cut, 3}}}};
+    CHECK(same_in_steps(program, steps, D, 0, ein::bind_generator(X, Formula<>{1}), v) == 3);
+    CHECK(same_in_steps(program, steps, D, 0, ein::bind(X, column_major), v) == 3);
+    // What is kept is written as a whole, and read strip by strip all the same.
+    program.keep(B);
+    CHECK(same_in_steps(program, steps, B, 0, ein::bind_generator(X, Formula<>{1}), v) == 3);
+  }
+}
+
+TEST_CASE("reductions and maps of one block run strip by strip, products around them do not") {
+  Program program;
+  const auto Q = program.input<float>("Q", {300, 7});
+  const auto K = program.input<float>("K", {150, 7});
+  const auto V = program.input<float>("V", {150, 5});
+  const auto T = let<"T">(i, j) = sum(k)(Q(i, k) * K(j, k));
+  const auto P = let<"P">(i, j) = softmax(j)(T(i, j));
+  const auto O = let<"O">(i, m) = sum(j)(P(i, j) * V(j, m));
+  const auto of = [](const auto& symbol, int seed) {
+    return ein::bind_generator(symbol, [seed](Extent row, Extent column) {
+      return static_cast<float>((row * 7 + column * 3 + seed) % 11) / 8.0F;
+    });
+  };
+  // Maximum and exponential, then sum and quotient, which takes the place of T, in either block.
+  CHECK(same_in_steps(program, {{"T", "O", {{"i", 2}}}}, O, 1e-5, of(Q, 1), of(K, 2), of(V, 3)) ==
+        4);
+  // One block of few rows is no longer than a strip.
+  CHECK(same_in_steps(program, {{"T", "O", {{"i", 50}}}}, O, 1e-5, of(Q, 1), of(K, 2), of(V, 3)) ==
+        0);
+}
+
+TEST_CASE("results larger than the caches are written past them strip by strip") {
+  Program program;
+  const auto X = program.input<double>("X", {900, 801});
+  const auto Y = let<"Y">(i, j) = exp(0.25 * X(i, j));
+  const auto Z = let<"Z">(i, j) = Y(i, j) / (1.0 + Y(i, j));
+  CHECK(same_in_steps(program, {{"Y", "Z", {{"i", 5}}}}, Z, 0,
+                      ein::bind_generator(X, Formula<>{3})) == 5);
 }

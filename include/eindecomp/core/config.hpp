@@ -53,6 +53,13 @@
 #define EINDECOMP_ALWAYS_INLINE inline
 #endif
 
+/// A function that contains whatever it calls, functors of the user among them.
+#if defined(__GNUC__)
+#define EINDECOMP_FLATTEN [[gnu::flatten]]
+#else
+#define EINDECOMP_FLATTEN
+#endif
+
 /// Before a loop over the elements of a vector: leaves it to the vectoriser, which g++ would
 /// otherwise find unrolled into scalar code.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)

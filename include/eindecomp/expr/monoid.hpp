@@ -95,6 +95,14 @@ struct Min {
   constexpr V operator()(const V& a, const V& b) const {
     return b < a ? b : a;
   }
+  template <detail::Vector V>
+  constexpr V operator()(const V& a, const typename detail::ElementOfVector<V>::type& b) const {
+    return (*this)(a, b - V{});
+  }
+  template <detail::Vector V>
+  constexpr V operator()(const typename detail::ElementOfVector<V>::type& a, const V& b) const {
+    return (*this)(a - V{}, b);
+  }
 };
 
 /// The larger, as a join and as a monoid, whose identity is -infinity or the least integer.
@@ -113,6 +121,14 @@ struct Max {
   template <detail::Vector V>
   constexpr V operator()(const V& a, const V& b) const {
     return a < b ? b : a;
+  }
+  template <detail::Vector V>
+  constexpr V operator()(const V& a, const typename detail::ElementOfVector<V>::type& b) const {
+    return (*this)(a, b - V{});
+  }
+  template <detail::Vector V>
+  constexpr V operator()(const typename detail::ElementOfVector<V>::type& a, const V& b) const {
+    return (*this)(a - V{}, b);
   }
 };
 

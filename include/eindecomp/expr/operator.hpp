@@ -13,6 +13,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/exponential.hpp"
+#include "eindecomp/expr/vector.hpp"
 
 namespace eindecomp {
 
@@ -24,16 +25,6 @@ template <class F>
 inline constexpr bool takes_vectors = requires {
   requires static_cast<bool>(F::takes_vectors);
 };
-
-namespace detail {
-/// A vector of the compiler, `T [[gnu::vector_size(n)]]`: subscripted, and neither class, pointer
-/// nor array.
-template <class V>
-concept Vector =
-    !std::is_class_v<V> && !std::is_pointer_v<V> && !std::is_array_v<V> && requires(V v) {
-  v[0];
-};
-}  // namespace detail
 
 // The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
 // clang-format off
@@ -64,7 +55,7 @@ EINDECOMP_BINARY(NotEqual, "not_equal", a != b)
 
 EINDECOMP_UNARY(Identity, "identity", a)
 EINDECOMP_UNARY(Negate, "negate", -a)
-EINDECOMP_UNARY(Relu, "relu", a < A(0) ? A(0) : a)
+EINDECOMP_UNARY(Relu, "relu", a < A{} ? A{} : a)
 EINDECOMP_UNARY(Not, "not", !a)
 // clang-format on
 #undef EINDECOMP_BINARY
@@ -116,7 +107,7 @@ EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
 #if EINDECOMP_VECTOR_EXPONENTIAL
-  if constexpr (std::is_same_v<A, float> || std::is_same_v<A, double>)
+  if constexpr (requires { exponential(a); })
     return exponential(a);
   else
     return exp(a);
@@ -235,5 +226,13 @@ template <class Factor>
 inline constexpr bool takes_vectors<ScaledMul<Factor>> = true;
 template <>
 inline constexpr bool takes_vectors<SqDiff> = true;
+template <>
+inline constexpr bool takes_vectors<Div> = true;
+template <>
+inline constexpr bool takes_vectors<Negate> = true;
+template <>
+inline constexpr bool takes_vectors<Relu> = true;
+template <>
+inline constexpr bool takes_vectors<Exp> = EINDECOMP_VECTOR_EXPONENTIAL != 0;
 
 }  // namespace eindecomp

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "eindecomp/kernel/copy_path.hpp"
-#include "eindecomp/kernel/join_kernel.hpp"
+#include "eindecomp/kernel/generic_path.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/packed_path.hpp"
 #include "eindecomp/kernel/path.hpp"
@@ -111,6 +112,19 @@ void run_join(const Space& space, const LocalEinsum& shape, Join join, Monoid mo
   }
   detail::run_generic<Space, Join, Monoid, Ts...>(space, shape, join, monoid, operands, output,
                                                   write);
+}
+
+/// As Launcher::prepare.
+template <class Space, class Join, class Monoid, class... Ts>
+[[nodiscard]] std::unique_ptr<const PreparedJoin> prepare_join(const LocalEinsum& shape, Join join,
+                                                               Monoid monoid) {
+  if constexpr (compat::is_synchronous<Space>) {
+    if (path_of<Space, Join, Monoid, Ts...>(shape) == Path::direct) {
+      return std::make_unique<detail::PreparedGeneric<Space, Join, Monoid, Ts...>>(shape, join,
+                                                                                   monoid);
+    }
+  }
+  return nullptr;
 }
 
 #ifdef EINDECOMP_SEPARATE_KERNELS

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The generic path: any join, any monoid, any shape.
+/// The kernels of the generic path: any join, any monoid, any shape.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 #include "eindecomp/kernel/copy_kernel.hpp"
 #include "eindecomp/kernel/join_schedule.hpp"
 #include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/map_lanes.hpp"
 #include "eindecomp/kernel/row_access.hpp"
 #include "eindecomp/kernel/signature.hpp"
-#include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
 
@@ -41,8 +41,18 @@ struct JoinKernel {
   State* partials;  ///< where parts > 1: [row][j][part]
   /// Outputs of one term go past the caches: they are what they are stored as.
   bool streamed = false;
+  const char* ahead = nullptr;  ///< as MemoryHints
+  int ahead_shift = 0;
 
   EINDECOMP_FUNCTION void operator()(const Extent item) const {
+    compute(item);
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (streamed) end_streaming();
+#endif
+  }
+
+  /// The same; whoever calls it ends streaming.
+  EINDECOMP_FUNCTION void compute(const Extent item) const {
     State lane[Tile];
     Cursor<tensors> out;
     if (schedule.parts > 1) {
@@ -109,7 +119,8 @@ struct JoinKernel {
       const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
       const Extent length =
           (rows - 1) * schedule.width + (to_end ? schedule.last_width : schedule.width);
-      for (Extent first = 0; first < length;) {
+      const bool done = map_run(out.offset, length);
+      for (Extent first = done ? length : 0; first < length;) {
         // What is streamed ends on lines of memory.
         const Extent most = piece - (streamed ? beyond_line(out.offset[operands] + first) : 0);
         const int width = static_cast<int>(length - first < most ? length - first : most);
@@ -124,9 +135,46 @@ struct JoinKernel {
       out.skip(schedule.outer, rows);
       count -= rows;
     }
+  }
+
+  /// A run of outputs by vectors, if the signature and the strides allow. \returns whether they do.
+  [[nodiscard]] bool map_run(const Extent* offset, Extent length) const {
+    if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
+      if (schedule.vector_stride[operands] != 1 || store.write == Write::accumulate) return false;
+      switch (schedule.contiguous_operands()) {
+        case 1:
+          return map_run_by<1>(Indices{}, offset, length);
+        case 2:
+          return map_run_by<2>(Indices{}, offset, length);
+        case 3:
+          return map_run_by<3>(Indices{}, offset, length);
+        default:
+          break;
+      }
+    }
+    return false;
+  }
+  template <unsigned Contiguous, std::size_t... I>
+  [[nodiscard]] bool map_run_by(std::index_sequence<I...>, const Extent* offset,
+                                Extent length) const {
+    const Value* const first[] = {static_cast<const Value*>(operand[I]) + offset[I]...};
+    const MapRun<Contiguous, Join, Value, I...> run(
+        join, first, static_cast<Value*>(store.output) + offset[operands]);
+    const auto compute_run = [&](const auto& ask) {
 #if defined(EINDECOMP_STREAMING_BYTES)
-    if (streamed) end_streaming();
+      if (streamed) return run.stream_run(length, ask);
 #endif
+      run.run(length, ask);
+    };
+    if (ahead == nullptr) {
+      compute_run([](Extent) {});
+    } else {
+      const Extent begin = offset[operands];
+      compute_run([begin, from = ahead, shift = ahead_shift](Extent i) {
+        prefetch_to_read_later(from + ((begin + i) * static_cast<Extent>(sizeof(Value)) >> shift));
+      });
+    }
+    return true;
   }
 
   /// Outputs between the last line of memory that begins with one and that one.
@@ -356,49 +404,5 @@ struct FoldKernel {
     store(out.offset[Operands] + j * schedule.vector_stride[Operands], state);
   }
 };
-
-/// Whether outputs of one term each are so many that they are written past the caches. They are not
-/// where they replace what was just read.
-template <class Sig>
-[[nodiscard]] bool streams_outputs(const JoinSchedule<Sig::operands>& schedule,
-                                   const void* const* operands, const void* output, Write write) {
-  constexpr bool stored_as_is =
-      std::is_same_v<typename Sig::State, typename Sig::Result> && !Sig::Traits::finishes;
-  if (!stored_as_is || write != Write::finished || !schedule.one_term()) return false;
-  if (schedule.vector_stride[Sig::operands] != 1) return false;
-  for (int t = 0; t < Sig::operands; ++t) {
-    if (operands[t] == output) return false;
-  }
-  const Extent outputs = (schedule.rows - 1) * schedule.width + schedule.last_width;
-  return target_of(outputs * static_cast<Extent>(sizeof(typename Sig::State))) == Target::streamed;
-}
-
-/// Runs a shape on the generic path.
-template <class Space, class Join, class Monoid, class... Ts>
-void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid monoid,
-                 const void* const* operands, void* output, Write write) {
-  using Sig = Signature<Join, Monoid, Ts...>;
-  using Value = typename Sig::Value;
-  using State = typename Sig::State;
-  constexpr JoinTuning tuning = join_tuning<Space>();
-  using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
-
-  Kernel kernel{JoinSchedule<Sig::operands>(shape, tuning), join, {monoid, output, write}, {}, {}};
-  for (int t = 0; t < Sig::operands; ++t) kernel.operand[t] = operands[t];
-  const JoinSchedule<Sig::operands>& schedule = kernel.schedule;
-  if (schedule.parts <= 1) {
-    kernel.streamed = streams_outputs<Sig>(schedule, operands, output, write);
-    launch(space, "EinDecomp::join",
-           (schedule.rows + schedule.rows_per_item - 1) / schedule.rows_per_item, kernel);
-    return;
-  }
-  const Workspace<Space> workspace =
-      take_workspace(space, "EinDecomp::join scratch",
-                     static_cast<std::size_t>(schedule.partials()) * sizeof(State));
-  kernel.partials = reinterpret_cast<State*>(workspace.data());
-  launch(space, "EinDecomp::join parts", schedule.rows * schedule.parts, kernel);
-  const FoldKernel<Sig::operands, Monoid, Value> fold{schedule, kernel.store, kernel.partials};
-  launch(space, "EinDecomp::join fold", schedule.partials() / schedule.parts, fold);
-}
 
 }  // namespace eindecomp::kernel::detail

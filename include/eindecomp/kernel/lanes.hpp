@@ -77,6 +77,12 @@ EINDECOMP_ALWAYS_INLINE void prefetch_to_read([[maybe_unused]] const void* addre
   __builtin_prefetch(address, 0);
 #endif
 }
+/// The same into the second cache only.
+EINDECOMP_ALWAYS_INLINE void prefetch_to_read_later([[maybe_unused]] const void* address) {
+#if defined(EINDECOMP_REGISTER_BYTES)
+  __builtin_prefetch(address, 0, 2);
+#endif
+}
 EINDECOMP_ALWAYS_INLINE void prefetch_to_write([[maybe_unused]] const void* address) {
 #if defined(EINDECOMP_REGISTER_BYTES)
   __builtin_prefetch(address, 1);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "eindecomp/kernel/box_kernel.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
@@ -52,6 +53,11 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   [[nodiscard]] std::int64_t workspace_bytes(const Space& space,
                                              const LocalEinsum& shape) const override {
     return workspace_of<Space, Join, Monoid, Ts...>(space, shape);
+  }
+
+  [[nodiscard]] std::unique_ptr<const PreparedJoin> prepare(
+      const LocalEinsum& shape) const override {
+    return prepare_join<Space, Join, Monoid, Ts...>(shape, m_join, m_monoid);
   }
 
  private:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/path.hpp"
@@ -26,6 +27,7 @@ struct LocalEinsum {
   bool aggregated[max_labels]{};
   Extent operand_stride[max_operands][max_labels]{};
   Extent output_stride[max_labels]{};
+  constexpr bool operator==(const LocalEinsum&) const = default;
 };
 
 /// What a kernel call leaves in its output.
@@ -41,6 +43,28 @@ struct StridedBox {
   Extent extent[max_rank]{};
   Extent into_stride[max_rank]{};
   Extent from_stride[max_rank]{};
+};
+
+/// What a caller of PreparedJoin::run knows of its memory.
+struct MemoryHints {
+  /// The output belongs to a tensor larger than the caches, which nobody reads soon.
+  bool streamed = false;
+  /// Will be read soon: asked for while the output is computed, of every 2^ahead_shift bytes of
+  /// output one. Null if nothing is.
+  const char* ahead = nullptr;
+  int ahead_shift = 0;
+};
+
+/// The join of a statement made ready for blocks of one shape, to be called often and on small
+/// blocks, which then cost no more than their elements. On host spaces.
+class PreparedJoin {
+ public:
+  virtual ~PreparedJoin() = default;
+  /// As Launcher::join with Write::finished, by the calling thread alone and at once. Any number of
+  /// threads may call it at a time, and each calls end_prepared() before others read what it wrote.
+  virtual void run(const void* const* operands, void* output, const MemoryHints& hints) const = 0;
+  /// Whether run asks for what is to be read soon.
+  [[nodiscard]] virtual bool asks_ahead() const = 0;
 };
 
 /// The kernels of one statement on one execution space, its operators erased: the executor knows
@@ -67,6 +91,11 @@ class Launcher {
   /// unless a ScopedWorkspace gives them.
   [[nodiscard]] virtual std::int64_t workspace_bytes(const Space& space,
                                                      const LocalEinsum& shape) const = 0;
+  /// The join of a shape made ready; null on devices, and where join takes another path than
+  /// Path::direct.
+  [[nodiscard]] virtual std::unique_ptr<const PreparedJoin> prepare(const LocalEinsum&) const {
+    return nullptr;
+  }
 };
 
 }  // namespace eindecomp::kernel

@@ -140,6 +140,17 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
   return call;
 }
 
+/// What a call of a schedule reads and writes.
+[[nodiscard]] inline CallMemory call_memory(const Vertex& statement, const KernelCall& call,
+                                            const std::vector<BlockMemory>& buffers) {
+  const BlockMemory* operands[kernel::max_operands]{};
+  for (std::size_t o = 0; o < call.operands.size(); ++o) {
+    operands[o] = &buffers[at(call.operands[o])];
+  }
+  return call_memory(statement, call.domain, {operands, call.operands.size()},
+                     buffers[at(call.output)]);
+}
+
 /// Cuts a box into parts of at most `limit` elements (at least one) that follow one another in
 /// row-major order, and calls visit(part, index of its first element) for each.
 template <class Visit>

@@ -24,6 +24,7 @@
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/make_schedule.hpp"
 #include "eindecomp/run/binding.hpp"
+#include "eindecomp/run/find_strips.hpp"
 #include "eindecomp/run/inputs.hpp"
 #include "eindecomp/run/options.hpp"
 #include "eindecomp/run/run.hpp"
@@ -90,7 +91,8 @@ class Executor {
         m_transfers(std::move(transfers)),
         m_session(std::make_shared<detail::Session<Group>>(plan.graph, plan.placement,
                                                            std::move(control))),
-        m_launchers(plan.launchers) {
+        m_launchers(plan.launchers),
+        m_steps(plan.steps) {
     Group& group = m_session->control;
     detail::Hasher program;
     detail::add_to_hash(program, plan.graph);
@@ -166,8 +168,13 @@ class Executor {
       strides.insert(strides.end(), buffer.stride, buffer.stride + buffer.box.rank());
     }
     if (m_workspace_strides == strides) return;
-    const std::int64_t bytes = detail::most_workspace_bytes(
-        m_space, m_session->graph, m_session->schedule, m_launcher_pointers, buffers);
+    m_strips = detail::StripFinder<Space>(m_session->graph, m_steps, m_session->schedule,
+                                          m_launcher_pointers, buffers)
+                   .find();
+    const std::int64_t bytes =
+        std::max(detail::most_workspace_bytes(m_space, m_session->graph, m_session->schedule,
+                                              m_launcher_pointers, buffers),
+                 m_strips.most_own_bytes() * detail::threads_of(m_space));
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
       m_workspace = {};
       check_memory(input_bytes, bytes, where);
@@ -218,7 +225,8 @@ class Executor {
       const auto begin = std::chrono::steady_clock::now();
       const comm::Traffic before = m_transfers.traffic();
       detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
-                                       m_launcher_pointers, buffer_memory(results), m_arena.data(),
+                                       m_launcher_pointers, buffer_memory(results), m_strips.runs,
+                                       reinterpret_cast<char*>(m_workspace.data()), m_arena.data(),
                                        m_host.data())
           .run();
       const comm::Traffic after = m_transfers.traffic();
@@ -282,6 +290,8 @@ class Executor {
   std::shared_ptr<detail::Session<Group>> m_session;
   std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
   detail::Launchers<Space> m_launcher_pointers;
+  std::vector<StepGroup> m_steps;
+  detail::Strips m_strips;
   Workspace<Space> m_workspace;
   std::vector<Extent> m_workspace_strides;
   detail::Memory<MemorySpace> m_arena;

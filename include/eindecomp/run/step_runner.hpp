@@ -15,6 +15,7 @@
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/relation/schedule.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/strips.hpp"
 #include "eindecomp/run/transport.hpp"
 
 namespace eindecomp::detail {
@@ -50,17 +51,6 @@ using Launchers = std::vector<const kernel::Launcher<Space>*>;
   return most;
 }
 
-/// What a call of a schedule reads and writes.
-[[nodiscard]] inline CallMemory call_memory(const Vertex& statement, const KernelCall& call,
-                                            const std::vector<BlockMemory>& buffers) {
-  const BlockMemory* operands[kernel::max_operands]{};
-  for (std::size_t o = 0; o < call.operands.size(); ++o) {
-    operands[o] = &buffers[at(call.operands[o])];
-  }
-  return call_memory(statement, call.domain, {operands, call.operands.size()},
-                     buffers[at(call.output)]);
-}
-
 /// The most bytes that any kernel call of a schedule takes for itself.
 template <class Space>
 [[nodiscard]] std::int64_t most_workspace_bytes(const Space& space, const EinGraph& graph,
@@ -82,16 +72,19 @@ template <class Space, comm::Communicator Group>
 class StepRunner {
  public:
   /// \param buffers where each buffer of the schedule lies. \param arena of schedule.arena_bytes.
+  /// \param strips what runs strip by strip, in the schedule's order. \param own memory for it.
   /// \param host for messages that pass through the host, of most_message_bytes; null if none do.
   StepRunner(const Space& space, Group& group, const EinGraph& graph, const RankSchedule& schedule,
              const Launchers<Space>& launchers, const std::vector<BlockMemory>& buffers,
-             char* arena, char* host)
+             const std::vector<StripRun>& strips, char* own, char* arena, char* host)
       : m_space(space),
         m_group(group),
         m_graph(graph),
         m_schedule(schedule),
         m_launchers(launchers),
         m_buffers(buffers),
+        m_strips(strips),
+        m_own(own),
         m_arena(arena),
         m_host(host) {}
 
@@ -99,8 +92,17 @@ class StepRunner {
   /// kernels touch, and once at the end.
   void run() {
     int tag = 0;
-    for (const Step& step : m_schedule.steps) {
+    auto strips = m_strips.begin();
+    for (std::size_t s = 0; s < m_schedule.steps.size(); ++s) {
+      const Step& step = m_schedule.steps[s];
       const compat::ScopedRegion region("EinDecomp::", m_graph[step.statement].name);
+      if (strips != m_strips.end() && strips->begin == s) {
+        strips->run(m_space, m_buffers, m_own, threads_of(m_space));
+        tag = static_cast<int>((tag + 2 * (strips->end - s)) % most_tags);
+        s = strips->end - 1;
+        ++strips;
+        continue;
+      }
       // Tags wrap at what every MPI allows; messages of a pair stay in order all the same.
       transfer(step.receives, step.sends, tag);
       for (const Copy& c : step.copies) {
@@ -109,12 +111,14 @@ class StepRunner {
       for (const KernelCall& call : step.calls) join(step, call);
       transfer(step.partial_receives, step.partial_sends, tag + 1);
       for (const BlockAggregation& a : step.aggregations) aggregate(step, a);
-      tag = (tag + 2) % 32766;
+      tag = (tag + 2) % most_tags;
     }
     compat::fence(m_space, "EinDecomp::end of a run");
   }
 
  private:
+  static constexpr int most_tags = 32766;
+
   /// A message's memory in the space: its staging, or the one region it consists of.
   [[nodiscard]] char* packed(const Message& m) const {
     if (m.staging >= 0) return m_arena + m.staging;
@@ -220,6 +224,8 @@ class StepRunner {
   const RankSchedule& m_schedule;
   const Launchers<Space>& m_launchers;
   const std::vector<BlockMemory>& m_buffers;
+  const std::vector<StripRun>& m_strips;
+  char* m_own;
   char* m_arena;
   char* m_host;
 };

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The generic path: a shape computed at once and by all threads, or made ready for calls on many
+/// blocks by one thread each.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/copy_kernel.hpp"
+#include "eindecomp/kernel/join_kernel.hpp"
+#include "eindecomp/kernel/join_schedule.hpp"
+#include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/workspace.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// Whether outputs may be written past the caches: they are of one term each, and stored as they
+/// are. They may not where they replace what was just read.
+template <class Sig>
+[[nodiscard]] bool may_stream(const JoinSchedule<Sig::operands>& schedule,
+                              const void* const* operands, const void* output, Write write) {
+  constexpr bool stored_as_is =
+      std::is_same_v<typename Sig::State, typename Sig::Result> && !Sig::Traits::finishes;
+  if (!stored_as_is || write != Write::finished || !schedule.one_term()) return false;
+  if (schedule.vector_stride[Sig::operands] != 1) return false;
+  for (int t = 0; t < Sig::operands; ++t) {
+    if (operands[t] == output) return false;
+  }
+  return true;
+}
+
+/// Whether they are, being so many.
+template <class Sig>
+[[nodiscard]] bool streams_outputs(const JoinSchedule<Sig::operands>& schedule,
+                                   const void* const* operands, const void* output, Write write) {
+  const Extent outputs = (schedule.rows - 1) * schedule.width + schedule.last_width;
+  const Extent bytes = outputs * static_cast<Extent>(sizeof(typename Sig::State));
+  return target_of(bytes) == Target::streamed && may_stream<Sig>(schedule, operands, output, write);
+}
+
+/// A shape on the generic path, made ready.
+template <class Space, class Join, class Monoid, class... Ts>
+class PreparedGeneric final : public PreparedJoin {
+ public:
+  PreparedGeneric(const LocalEinsum& shape, const Join& join, const Monoid& monoid)
+      : m_kernel{JoinSchedule<Sig::operands>(shape, tuning),
+                 join,
+                 {monoid, nullptr, Write::finished},
+                 {},
+                 nullptr} {}
+
+  void run(const void* const* operands, void* output, const MemoryHints& hints) const override {
+    Kernel kernel = m_kernel;
+    for (int t = 0; t < Sig::operands; ++t) kernel.operand[t] = operands[t];
+    kernel.store.output = output;
+    kernel.streamed =
+        hints.streamed && may_stream<Sig>(kernel.schedule, operands, output, Write::finished);
+    kernel.ahead = hints.ahead;
+    kernel.ahead_shift = hints.ahead_shift;
+    const Extent each = kernel.schedule.rows_per_item;
+    for (Extent item = 0; item * each < kernel.schedule.rows; ++item) {
+      kernel.compute(item);
+    }
+  }
+
+  [[nodiscard]] bool asks_ahead() const override { return maps_lanes<Join, Monoid, Ts...>(); }
+
+ private:
+  using Sig = Signature<Join, Monoid, Ts...>;
+  static constexpr JoinTuning tuning = join_tuning<Space>();
+  using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
+
+  Kernel m_kernel;
+};
+
+/// Runs a shape on the generic path.
+template <class Space, class Join, class Monoid, class... Ts>
+void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid monoid,
+                 const void* const* operands, void* output, Write write) {
+  using Sig = Signature<Join, Monoid, Ts...>;
+  using Value = typename Sig::Value;
+  using State = typename Sig::State;
+  constexpr JoinTuning tuning = join_tuning<Space>();
+  using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
+
+  Kernel kernel{JoinSchedule<Sig::operands>(shape, tuning), join, {monoid, output, write}, {}, {}};
+  for (int t = 0; t < Sig::operands; ++t) kernel.operand[t] = operands[t];
+  const JoinSchedule<Sig::operands>& schedule = kernel.schedule;
+  if (schedule.parts <= 1) {
+    kernel.streamed = streams_outputs<Sig>(schedule, operands, output, write);
+    launch(space, "EinDecomp::join",
+           (schedule.rows + schedule.rows_per_item - 1) / schedule.rows_per_item, kernel);
+    return;
+  }
+  const Workspace<Space> workspace =
+      take_workspace(space, "EinDecomp::join scratch",
+                     static_cast<std::size_t>(schedule.partials()) * sizeof(State));
+  kernel.partials = reinterpret_cast<State*>(workspace.data());
+  launch(space, "EinDecomp::join parts", schedule.rows * schedule.parts, kernel);
+  const FoldKernel<Sig::operands, Monoid, Value> fold{schedule, kernel.store, kernel.partials};
+  launch(space, "EinDecomp::join fold", schedule.partials() / schedule.parts, fold);
+}
+
+}  // namespace eindecomp::kernel::detail
+
+namespace eindecomp::kernel {
+
+/// Makes what PreparedJoin::run wrote visible to other threads before what follows.
+inline void end_prepared() {
+#if defined(EINDECOMP_STREAMING_BYTES)
+  detail::end_streaming();
+#endif
+}
+
+}  // namespace eindecomp::kernel

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Element-wise joins over runs of neighbouring outputs, by vectors as wide as the machine's
+/// registers: the vectoriser takes narrower ones where it tunes for a processor that it knows.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/lanes.hpp"
+#include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/streaming_store.hpp"
+
+namespace eindecomp::kernel::detail {
+
+template <class Join, class T, class... Ts>
+concept JoinsLanes = takes_vectors<Join> && is_lane<T> &&(std::is_same_v<Ts, T>&&...) &&
+                     requires(const Join& join, const Lanes<T, static_cast<int>(16 / sizeof(T))>& v,
+                              const Ts*... operands) {
+  { join((static_cast<void>(operands), v)...) } -> std::same_as<std::remove_cvref_t<decltype(v)>>;
+};
+
+/// Whether MapRun computes a signature: element-wise, of one type that vectors hold, by a functor
+/// that promises to take them.
+template <class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool maps_lanes() {
+  using Sig = Signature<Join, Monoid, Ts...>;
+  if constexpr (Sig::elementwise && sizeof...(Ts) <= 2) {
+    return JoinsLanes<Join, typename Sig::Value, Ts...>;
+  } else {
+    return false;
+  }
+}
+
+/// output[i] = join(operands[i]…) for 0 <= i < length; of the operands bit t of Contiguous tells
+/// whether operand t is contiguous or the same all along.
+template <unsigned Contiguous, class Join, class T, std::size_t... I>
+class MapRun {
+ public:
+  static constexpr int width = vector_bytes / static_cast<int>(sizeof(T));
+  using V = Lanes<T, width>;
+
+  MapRun(const Join& join, const T* const* first, T* output)
+      : m_join(join),
+        m_first{first[I]...},
+        m_repeated{repeat<T, width>(*first[I])...},
+        m_output(output) {}
+
+  /// \param ahead called with every i that a vector begins with, before it is stored.
+  template <class Ahead>
+  EINDECOMP_FLATTEN void run(Extent length, const Ahead& ahead) const {
+    const MapRun local = *this;  // in registers, whatever is stored
+    Extent i = 0;
+    for (; i + width <= length; i += width) {
+      const V result = local.joined(i);
+      ahead(i);
+      std::memcpy(local.m_output + i, &result, sizeof result);
+    }
+    if (i < length) part(i, length - i);
+  }
+
+#if defined(EINDECOMP_STREAMING_BYTES)
+  /// The same past the caches, but for the ends.
+  template <class Ahead>
+  EINDECOMP_FLATTEN void stream_run(Extent length, const Ahead& ahead) const {
+    const MapRun local = *this;
+    constexpr auto line = std::uintptr_t{sizeof(V)};
+    const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(m_output) % line;
+    Extent i = std::min<Extent>(length, static_cast<Extent>((line - beyond) % line / sizeof(T)));
+    if (i > 0) part(0, i);
+    for (; i + width <= length; i += width) {
+      ahead(i);
+      stream(local.m_output + i, reinterpret_cast<StreamLine>(local.joined(i)));
+    }
+    if (i < length) part(i, length - i);
+  }
+#endif
+
+ private:
+  template <std::size_t O>
+  static constexpr bool contiguous = (Contiguous >> O & 1U) != 0;
+
+  template <std::size_t O>
+  [[nodiscard]] V load(Extent i) const {
+    if constexpr (contiguous<O>) {
+      return load_lanes<T, width>(m_first[O] + i);
+    } else {
+      return m_repeated[O];
+    }
+  }
+  [[nodiscard]] V joined(Extent i) const { return m_join(load<I>(i)...); }
+
+  /// Fewer elements than a vector has, by the same instructions.
+  void part(Extent i, Extent count) const {
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+    const V result = m_join(load_part<I>(i, bytes)...);
+    std::memcpy(m_output + i, &result, bytes);
+  }
+  template <std::size_t O>
+  [[nodiscard]] V load_part(Extent i, std::size_t bytes) const {
+    if constexpr (contiguous<O>) {
+      V lanes = repeat<T, width>(m_first[O][i]);
+      std::memcpy(&lanes, m_first[O] + i, bytes);
+      return lanes;
+    } else {
+      return m_repeated[O];
+    }
+  }
+
+  Join m_join;
+  const T* m_first[sizeof...(I)];
+  V m_repeated[sizeof...(I)];
+  T* m_output;
+};
+
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Which steps of a schedule run strip by strip, and how long strips are. Decided from shapes and
+/// places alone, never from the number of threads, so that results do not depend on it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/kernel/copy_kernel.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/relation/arena.hpp"
+#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/strip_cut.hpp"
+#include "eindecomp/run/strips.hpp"
+
+namespace eindecomp::detail {
+
+/// What of a schedule runs strip by strip, and the kernels for it.
+struct Strips {
+  std::vector<StripRun> runs;  ///< in the schedule's order
+  std::vector<std::unique_ptr<const kernel::PreparedJoin>> joins;
+
+  /// The most bytes that any run takes for each thread.
+  [[nodiscard]] std::int64_t most_own_bytes() const {
+    std::int64_t most = 0;
+    for (const StripRun& run : runs) most = std::max(most, run.own_bytes);
+    return most;
+  }
+};
+
+/// Of the statements of a step group, those that follow one another on one block run strip by strip
+/// if each is one call of a kernel on the generic path, which loses nothing by being cut.
+template <class Space>
+class StripFinder {
+ public:
+  using Launchers = std::vector<const kernel::Launcher<Space>*>;
+
+  StripFinder(const EinGraph& graph, const std::vector<StepGroup>& groups,
+              const RankSchedule& schedule, const Launchers& launchers,
+              const std::vector<BlockMemory>& buffers)
+      : m_graph(graph),
+        m_groups(groups),
+        m_schedule(schedule),
+        m_launchers(launchers),
+        m_buffers(buffers),
+        m_cutter(graph, schedule, buffers) {}
+
+  [[nodiscard]] Strips find() {
+    if constexpr (compat::is_synchronous<Space>) {
+      for (const StepGroup& group : m_groups) find_in(group);
+    }
+    return std::move(m_strips);
+  }
+
+ private:
+  [[nodiscard]] const Step& step(std::size_t s) const { return m_schedule.steps[s]; }
+  [[nodiscard]] const KernelCall& call(std::size_t s) const { return step(s).calls.front(); }
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_schedule.buffers[at(b)]; }
+
+  void find_in(const StepGroup& group) {
+    for (std::size_t s = 0; s < m_schedule.steps.size();) {
+      std::size_t end = s;
+      while (end < m_schedule.steps.size() && group.contains(step(end).statement) &&
+             is_one_call(step(end)) && is_generic(end) &&
+             (end == s || step(end - 1).statement < step(end).statement)) {
+        ++end;
+      }
+      std::optional<StripRun> run;
+      for (; end >= s + 2 && !run; --end) run = run_of(group, s, end);
+      s = run ? run->end : s + 1;
+      if (run) m_strips.runs.push_back(std::move(*run));
+    }
+  }
+
+  [[nodiscard]] static bool is_one_call(const Step& s) {
+    return s.receives.empty() && s.sends.empty() && s.copies.empty() && s.calls.size() == 1 &&
+           s.calls.front().finish && !s.calls.front().accumulate && s.partial_receives.empty() &&
+           s.partial_sends.empty() && s.aggregations.empty();
+  }
+
+  /// Whether a step's call is the generic path's; that of its strips is, too, or is not found.
+  [[nodiscard]] bool is_generic(std::size_t s) const {
+    const CallMemory memory = call_memory(m_graph[step(s).statement], call(s), m_buffers);
+    const kernel::Path path = m_launchers[at(step(s).statement)]->path(memory.shape);
+    return path == kernel::Path::direct;
+  }
+
+  [[nodiscard]] std::optional<StripRun> run_of(const StepGroup& group, std::size_t begin,
+                                               std::size_t end) {
+    if (shares_memory(begin, end)) return std::nullopt;
+    const std::optional<StripCut> cut = m_cutter.cut_of(begin, end);
+    if (!cut) return std::nullopt;
+    StripRun run;
+    run.begin = begin;
+    run.end = end;
+    run.rows = cut->rows.strips();
+    if (cut->pieces) run.pieces = cut->pieces->strips();
+    const std::vector<std::int64_t> own = place_own(*cut, run);
+    for (std::size_t s = begin; s < end; ++s) {
+      std::optional<StripCall> strips = strip_call(*cut, run, s, own, group);
+      if (!strips) return std::nullopt;
+      run.calls.push_back(*strips);
+    }
+    ask_ahead(*cut, run);
+    return run;
+  }
+
+  /// Whether a tensor exists within the run only, so that every thread has one strip of it.
+  [[nodiscard]] bool is_own(int b, std::size_t begin, std::size_t end) const {
+    const Buffer& its = buffer(b);
+    return its.role == Buffer::Role::scratch && at(its.first) >= begin && at(its.last) < end;
+  }
+
+  /// Whether tensors that live one after another, and so may have one place, would live together.
+  [[nodiscard]] bool shares_memory(std::size_t begin, std::size_t end) const {
+    std::vector<int> used;
+    for (std::size_t s = begin; s < end; ++s) {
+      used.insert(used.end(), call(s).operands.begin(), call(s).operands.end());
+      used.push_back(call(s).output);
+    }
+    std::erase_if(used, [&](int b) {
+      return buffer(b).role != Buffer::Role::scratch || is_own(b, begin, end);
+    });
+    for (int a : used) {
+      for (int b : used) {
+        if (a < b && buffer(a).offset < buffer(b).offset + buffer(b).bytes &&
+            buffer(b).offset < buffer(a).offset + buffer(a).bytes) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /// Offsets, by step of the run, of the outputs that each thread has for itself; -1 of others.
+  [[nodiscard]] std::vector<std::int64_t> place_own(const StripCut& cut, StripRun& run) const {
+    std::vector<std::int64_t> offset(run.end - run.begin, -1);
+    std::vector<std::int64_t> bytes(offset.size());
+    Arena arena;
+    for (std::size_t s = run.begin; s < run.end; ++s) {
+      if (!is_own(call(s).output, run.begin, run.end)) continue;
+      for (std::size_t before = run.begin; before < s; ++before) {
+        std::int64_t& size = bytes[before - run.begin];
+        if (size == 0 || at(buffer(call(before).output).last) >= s) continue;
+        arena.release(offset[before - run.begin], size);
+        size = 0;
+      }
+      bytes[s - run.begin] =
+          own_block(cut, run, s, {}).box.size() * m_buffers[at(call(s).output)].bytes;
+      offset[s - run.begin] = arena.allocate(bytes[s - run.begin]);
+    }
+    run.own_bytes = arena.peak();
+    return offset;
+  }
+
+  /// A strip of what a step writes, where that has a place of its own.
+  [[nodiscard]] BlockMemory own_block(const StripCut& cut, const StripRun& run, std::size_t s,
+                                      StripPlace place) const {
+    const std::vector<int>& labels = m_graph[step(s).statement].output;
+    const Box domain = cut.strip(call(s).domain, s - run.begin, place);
+    const BlockMemory& whole = m_buffers[at(call(s).output)];
+    Box box = whole.box;
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      box.lo[k] = domain.lo[at(labels[k])];
+      box.hi[k] = domain.hi[at(labels[k])];
+    }
+    return BlockMemory::dense(whole.data, box, whole.bytes);
+  }
+
+  /// The step of a run that writes a buffer of its own; the run's end if none does.
+  [[nodiscard]] std::size_t writer(const StripRun& run, int b,
+                                   const std::vector<std::int64_t>& own) const {
+    for (std::size_t s = run.begin; s < run.end; ++s) {
+      if (call(s).output == b && own[s - run.begin] >= 0) return s;
+    }
+    return run.end;
+  }
+
+  /// A call of one strip, on memory that stands for that of any thread.
+  [[nodiscard]] CallMemory memory_of(const StripCut& cut, const StripRun& run, std::size_t s,
+                                     StripPlace place, const std::vector<std::int64_t>& own) const {
+    BlockMemory blocks[kernel::max_operands + 1];
+    const BlockMemory* operands[kernel::max_operands]{};
+    const auto block = [&](int b) {
+      const std::size_t from = writer(run, b, own);
+      return from == run.end ? m_buffers[at(b)] : own_block(cut, run, from, place);
+    };
+    const std::vector<int>& read = call(s).operands;
+    for (std::size_t o = 0; o < read.size(); ++o) {
+      blocks[o] = block(read[o]);
+      operands[o] = &blocks[o];
+    }
+    CallMemory memory =
+        call_memory(m_graph[step(s).statement], cut.strip(call(s).domain, s - run.begin, place),
+                    {operands, read.size()}, block(call(s).output));
+    // Only an aggregation asks where it begins.
+    for (int l = 0; l < memory.shape.labels; ++l) {
+      if (!memory.shape.aggregated[l]) memory.shape.begin[l] = 0;
+    }
+    return memory;
+  }
+
+  [[nodiscard]] std::optional<StripCall> strip_call(const StripCut& cut, const StripRun& run,
+                                                    std::size_t s,
+                                                    const std::vector<std::int64_t>& own,
+                                                    const StepGroup& group) {
+    const StripPlace last{run.rows - 1, run.pieces - 1};
+    const CallMemory first = memory_of(cut, run, s, {}, own);
+    const CallMemory next_row = memory_of(cut, run, s, {std::min<Extent>(1, last.row), 0}, own);
+    const CallMemory next_piece = memory_of(cut, run, s, {0, std::min<Extent>(1, last.piece)}, own);
+    StripCall strips;
+    strips.join = join_of(step(s).statement, first.shape);
+    strips.last_join = join_of(step(s).statement, memory_of(cut, run, s, last, own).shape);
+    if (strips.join == nullptr || strips.last_join == nullptr) return std::nullopt;
+    const auto tensor = [&](int b, const void* begin, const void* row, const void* piece) {
+      const auto bytes = [](const void* pointer) { return static_cast<const char*>(pointer); };
+      StripTensor place;
+      place.first = bytes(begin) - m_buffers[at(b)].data;
+      const std::size_t from = writer(run, b, own);
+      if (from != run.end) {
+        place.first += own[from - run.begin];
+      } else {
+        place.buffer = b;
+        place.row_step = bytes(row) - bytes(begin);
+        place.piece_step = bytes(piece) - bytes(begin);
+      }
+      return place;
+    };
+    const std::vector<int>& read = call(s).operands;
+    strips.operands = static_cast<int>(read.size());
+    for (std::size_t o = 0; o < read.size(); ++o) {
+      strips.operand[o] =
+          tensor(read[o], first.operands[o], next_row.operands[o], next_piece.operands[o]);
+    }
+    strips.output = tensor(call(s).output, first.output, next_row.output, next_piece.output);
+    strips.streamed = is_streamed(call(s).output, group);
+    return strips;
+  }
+
+  /// Whether a tensor is larger than the caches and not read by the group.
+  [[nodiscard]] bool is_streamed(int b, const StepGroup& group) const {
+    const Buffer& its = buffer(b);
+    if (its.role != Buffer::Role::result ||
+        kernel::detail::target_of(its.bytes) != kernel::detail::Target::streamed) {
+      return false;
+    }
+    const std::vector<VertexId> statements = statements_of(m_graph, group);
+    return std::none_of(statements.begin(), statements.end(), [&](VertexId v) {
+      const std::vector<Operand>& operands = m_graph[v].operands;
+      return std::any_of(operands.begin(), operands.end(),
+                         [&](const Operand& o) { return o.vertex == its.tensor; });
+    });
+  }
+
+  /// Lets the run's maps ask for the next strip of its largest input, so that main memory is busy
+  /// while they compute: as many of the last as are a power of two, each for an equal part.
+  void ask_ahead(const StripCut& cut, StripRun& run) const {
+    std::int64_t bytes = 0;
+    for (std::size_t s = run.begin; s < run.end; ++s) {
+      const Vertex& v = m_graph[step(s).statement];
+      for (std::size_t o = 0; o < v.operands.size(); ++o) {
+        const int b = call(s).operands[o];
+        if (buffer(b).role != Buffer::Role::input) continue;
+        const std::int64_t its = contiguous_bytes(cut, s - run.begin, call(s).domain,
+                                                  v.operands[o].labels, m_buffers[at(b)]);
+        if (its <= bytes) continue;
+        bytes = its;
+        run.read = run.calls[s - run.begin].operand[o];
+      }
+    }
+    std::vector<StripCall*> maps;
+    for (std::size_t s = run.begin + 1; s < run.end; ++s) {
+      StripCall& strips = run.calls[s - run.begin];
+      const BlockMemory& output = m_buffers[at(call(s).output)];
+      if (strips.join->asks_ahead() &&
+          bytes == cut.strip(call(s).domain, s - run.begin, {}).size() * output.bytes) {
+        maps.push_back(&strips);
+      }
+    }
+    if (bytes == 0 || maps.empty()) return;
+    const std::size_t parts = std::bit_floor(maps.size());
+    run.ahead_shift = std::bit_width(parts) - 1;
+    for (std::size_t part = 0; part < parts; ++part) {
+      maps[maps.size() - parts + part]->ahead =
+          bytes / static_cast<std::int64_t>(parts) * static_cast<std::int64_t>(part);
+    }
+  }
+
+  /// The bytes of a strip of an operand; 0 if they do not lie without gaps.
+  [[nodiscard]] static std::int64_t contiguous_bytes(const StripCut& cut, std::size_t step,
+                                                     const Box& domain,
+                                                     const std::vector<int>& labels,
+                                                     const BlockMemory& memory) {
+    const Box strip = cut.strip(domain, step, {});
+    Box part = memory.box;
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      part.lo[k] = strip.lo[at(labels[k])];
+      part.hi[k] = strip.hi[at(labels[k])];
+    }
+    return memory.contiguous(part) ? part.size() * memory.bytes : 0;
+  }
+
+  /// The kernel of a statement for a shape; null if it has none. Blocks of equal shape share one.
+  [[nodiscard]] const kernel::PreparedJoin* join_of(VertexId statement,
+                                                    const kernel::LocalEinsum& shape) {
+    for (const Prepared& known : m_prepared) {
+      if (known.statement == statement && known.shape == shape) return known.join;
+    }
+    std::unique_ptr<const kernel::PreparedJoin> join = m_launchers[at(statement)]->prepare(shape);
+    m_prepared.push_back({statement, shape, join.get()});
+    m_strips.joins.push_back(std::move(join));
+    return m_prepared.back().join;
+  }
+
+  struct Prepared {
+    VertexId statement = -1;
+    kernel::LocalEinsum shape;
+    const kernel::PreparedJoin* join = nullptr;
+  };
+
+  const EinGraph& m_graph;
+  const std::vector<StepGroup>& m_groups;
+  const RankSchedule& m_schedule;
+  const Launchers& m_launchers;
+  const std::vector<BlockMemory>& m_buffers;
+  StripCutter m_cutter;
+  std::vector<Prepared> m_prepared;
+  Strips m_strips;
+};
+
+}  // namespace eindecomp::detail

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// How steps of a schedule that follow one another are cut into strips.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/choose_steps.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/run/block_memory.hpp"
+
+namespace eindecomp::detail {
+
+/// A label along which steps are cut.
+struct StripAxis {
+  std::vector<int> label;  ///< by step, its position among the statement's labels
+  Extent lo = 0;
+  Extent hi = 0;
+  Extent size = 1;  ///< of a strip
+
+  [[nodiscard]] Extent extent() const { return hi - lo; }
+  [[nodiscard]] Extent strips() const { return (extent() + size - 1) / size; }
+};
+
+/// A strip's place along the labels.
+struct StripPlace {
+  Extent row = 0;
+  Extent piece = 0;
+};
+
+/// Strips are some rows, or pieces of one row.
+struct StripCut {
+  StripAxis rows;
+  std::optional<StripAxis> pieces;
+
+  [[nodiscard]] Extent strips() const { return rows.strips() * (pieces ? pieces->strips() : 1); }
+  /// Leaves of a step's domain what belongs to a strip.
+  [[nodiscard]] Box strip(Box domain, std::size_t step, StripPlace place) const {
+    restrict(domain, rows, step, place.row);
+    if (pieces) restrict(domain, *pieces, step, place.piece);
+    return domain;
+  }
+
+ private:
+  static void restrict(Box& domain, const StripAxis& axis, std::size_t step, Extent n) {
+    const std::size_t l = at(axis.label[step]);
+    domain.lo[l] = axis.lo + n * axis.size;
+    domain.hi[l] = std::min(domain.lo[l] + axis.size, axis.hi);
+  }
+};
+
+/// Cuts steps `begin` to `end` - 1 of a schedule, all of one step group and block, each one call.
+class StripCutter {
+ public:
+  StripCutter(const EinGraph& graph, const RankSchedule& schedule,
+              const std::vector<BlockMemory>& buffers)
+      : m_graph(graph), m_schedule(schedule), m_buffers(buffers) {}
+
+  /// Rows of tensors that fit together; parts of one row, if a row is too long and can be cut.
+  [[nodiscard]] std::optional<StripCut> cut_of(std::size_t begin, std::size_t end) const {
+    std::vector<StripAxis> axes = axes_of(begin, end);
+    if (axes.empty()) return std::nullopt;
+    StripCut cut{std::move(axes.front()), std::nullopt};
+    const std::int64_t row = bytes_along(cut.rows, begin, end, true);
+    if (bytes_along(cut.rows, begin, end, false) > shared_bytes) return std::nullopt;
+    cut.rows.size = std::clamp<Extent>(strip_bytes / row, 1, cut.rows.extent());
+    if (row > strip_bytes && axes.size() > 1) {
+      StripAxis& inner = axes[1];
+      // Pieces of equal length, of whole lines of memory.
+      const Extent pieces = std::min((row + strip_bytes - 1) / strip_bytes, inner.extent());
+      const Extent size = (inner.extent() + pieces - 1) / pieces;
+      inner.size = (size + line_elements - 1) / line_elements * line_elements;
+      if (inner.strips() > 1) cut.pieces = std::move(inner);
+    }
+    if (cut.strips() < 2) return std::nullopt;
+    return cut;
+  }
+
+ private:
+  /// Bytes of a strip's tensors together, if its rows are short enough or can be cut.
+  static constexpr std::int64_t strip_bytes = 64 * 1024;
+  /// The most bytes that every strip reads again.
+  static constexpr std::int64_t shared_bytes = 64 * 1024;
+  /// As many elements as a line of memory has, and so begin on lines as the whole does.
+  static constexpr Extent line_elements = 16;
+
+  [[nodiscard]] const Step& step(std::size_t s) const { return m_schedule.steps[s]; }
+  [[nodiscard]] const KernelCall& call(std::size_t s) const { return step(s).calls.front(); }
+
+  /// The labels along which a run can be cut, outermost first.
+  [[nodiscard]] std::vector<StripAxis> axes_of(std::size_t begin, std::size_t end) const {
+    const StepGroup run{step(begin).statement, step(end - 1).statement, {}};
+    const std::vector<VertexId> statements = statements_of(m_graph, run);
+    std::vector<StripAxis> axes;
+    for (int position : m_graph[run.first].output) {
+      StepAxis axis{{position}, 1};
+      std::vector<VertexId> before{run.first};
+      for (std::size_t s = 1; s < statements.size(); ++s) {
+        axis.positions.push_back(axis_position(m_graph, before, axis, statements[s]));
+        before.push_back(statements[s]);
+      }
+      if (!axis_fault(m_graph, run, statements, axis).empty()) continue;
+      StripAxis found{axis.positions, 0, 0, 1};
+      bool same = true;
+      for (std::size_t s = begin; s < end; ++s) {
+        const Box& domain = call(s).domain;
+        const std::size_t l = at(axis.positions[s - begin]);
+        if (s == begin) {
+          found.lo = domain.lo[l];
+          found.hi = domain.hi[l];
+        }
+        same = same && domain.lo[l] == found.lo && domain.hi[l] == found.hi;
+      }
+      if (same && found.extent() > 1) axes.push_back(std::move(found));
+    }
+    return axes;
+  }
+
+  /// Bytes that a run's calls touch of tensors that have a label, at one position of it; or those
+  /// of tensors that do not.
+  [[nodiscard]] std::int64_t bytes_along(const StripAxis& axis, std::size_t begin, std::size_t end,
+                                         bool having) const {
+    std::int64_t total = 0;
+    for (std::size_t s = begin; s < end; ++s) {
+      const Vertex& v = m_graph[step(s).statement];
+      const int label = axis.label[s - begin];
+      const auto add = [&](const std::vector<int>& labels, int b) {
+        const bool has = std::find(labels.begin(), labels.end(), label) != labels.end();
+        if (has != having) return;
+        std::int64_t bytes = m_buffers[at(b)].bytes;
+        for (int l : labels) {
+          if (l != label) bytes *= call(s).domain.extent(l);
+        }
+        total += bytes;
+      };
+      // What the run itself made is counted where it was made.
+      for (std::size_t o = 0; o < v.operands.size(); ++o) {
+        const int b = call(s).operands[o];
+        bool made = false;
+        for (std::size_t before = begin; before < s; ++before) made |= call(before).output == b;
+        if (!made) add(v.operands[o].labels, b);
+      }
+      add(v.output, call(s).output);
+    }
+    return total;
+  }
+
+  const EinGraph& m_graph;
+  const RankSchedule& m_schedule;
+  const std::vector<BlockMemory>& m_buffers;
+};
+
+}  // namespace eindecomp::detail
