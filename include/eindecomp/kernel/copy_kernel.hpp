@@ -63,7 +63,8 @@ struct CopySchedule {
   /// that where their pages lie is still known when the next columns of these rows are read.
   static constexpr Extent streamed_rows = 512;
   static constexpr std::int64_t least_streamed_run = 256;
-  static constexpr std::int64_t gathered_bytes = 16384;  ///< of target gathered at once
+  static constexpr std::int64_t least_streamed_word = 4;  ///< bytes; smaller are rare
+  static constexpr std::int64_t gathered_bytes = 16384;   ///< of target gathered at once
 
   /// \param nest without loops of extent 1. \param word_bytes size of what its strides count.
   /// \param into where the first word goes. \param single every item is one word, for devices.
@@ -89,8 +90,8 @@ struct CopySchedule {
       for (int t = 0; t < 2; ++t) stride[t][i] = nest.stride[t][loop[i]];
     }
 #if defined(EINDECOMP_STREAMING_BYTES)
-    streamed = target == Target::streamed && word_bytes >= 4 && stride[0][0] == 1 &&
-               stride[1][planes ? 1 : 0] == 1;
+    streamed = target == Target::streamed && word_bytes >= least_streamed_word &&
+               stride[0][0] == 1 && stride[1][planes ? 1 : 0] == 1;
     aligned = streamed && planes && EINDECOMP_STREAMING_BYTES == line &&
               reinterpret_cast<std::uintptr_t>(into) % line == 0;
     for (int l = 1; l < nest.loops; ++l) {
@@ -165,15 +166,9 @@ struct CopyKernel {
     Cursor<2> at;
     at.seek(schedule.tiles, first);
 #if defined(EINDECOMP_STREAMING_BYTES)
-    if (schedule.gathered) {
-      gather(at, count);
-      end_streaming();
-      return;
-    }
-    if constexpr (sizeof(Word) >= 4) {
-      if (schedule.streamed && schedule.planes) {
-        stream_planes(at, first, count);
-        end_streaming();
+    if constexpr (static_cast<std::int64_t>(sizeof(Word)) >= CopySchedule::least_streamed_word) {
+      if (schedule.streamed) {
+        stream(at, first, count);
         return;
       }
     }
@@ -187,9 +182,6 @@ struct CopyKernel {
       }
       at.advance(schedule.tiles);
     }
-#if defined(EINDECOMP_STREAMING_BYTES)
-    if (schedule.streamed) end_streaming();
-#endif
   }
 
  private:
@@ -201,12 +193,6 @@ struct CopyKernel {
   EINDECOMP_FUNCTION void run(Word* to, const Word* source, Extent n) const {
     const Extent into_stride = schedule.stride[0][0];
     const Extent from_stride = schedule.stride[1][0];
-#if defined(EINDECOMP_STREAMING_BYTES)
-    if (schedule.streamed) {
-      stream_row(to, source, n);
-      return;
-    }
-#endif
     if (into_stride == 1 && from_stride == 1) {
       copy_run(to, source, n);
     } else {
@@ -215,6 +201,22 @@ struct CopyKernel {
   }
 
 #if defined(EINDECOMP_STREAMING_BYTES)
+  /// The same past the caches.
+  void stream(Cursor<2> at, Extent first, Extent count) const {
+    if (schedule.gathered) {
+      gather(at, count);
+    } else if (schedule.planes) {
+      stream_planes(at, first, count);
+    } else {
+      for (; count > 0; --count) {
+        stream_row(into + at.offset[0], from + at.offset[1],
+                   length(0, at.coordinate[schedule.rows]));
+        at.advance(schedule.tiles);
+      }
+    }
+    end_streaming();
+  }
+
   /// Copies runs into a buffer for as long as they follow one another in the target.
   void gather(Cursor<2> at, Extent count) const {
     constexpr Extent room = CopySchedule::gathered_bytes / static_cast<Extent>(sizeof(Word));
