@@ -5,15 +5,18 @@
 #pragma once
 
 /// The kernels of one signature: declared with EXTERN = extern, compiled with none.
-#define EINDECOMP_KERNELS_OF(EXTERN, JOIN, MONOID, ...)                                        \
-  EXTERN template Path path_of<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(  \
-      const LocalEinsum&);                                                                     \
-  EXTERN template std::int64_t                                                                 \
-  workspace_of<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(                  \
-      const Kokkos::DefaultHostExecutionSpace&, const LocalEinsum&);                           \
-  EXTERN template void run_join<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>( \
-      const Kokkos::DefaultHostExecutionSpace&, const LocalEinsum&, JOIN, MONOID,              \
-      const void* const*, void*, Write);
+#define EINDECOMP_KERNELS_OF(EXTERN, JOIN, MONOID, ...)                                          \
+  EXTERN template Path path_of<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(    \
+      const LocalEinsum&);                                                                       \
+  EXTERN template std::int64_t                                                                   \
+  workspace_of<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(                    \
+      const Kokkos::DefaultHostExecutionSpace&, const LocalEinsum&);                             \
+  EXTERN template void run_join<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(   \
+      const Kokkos::DefaultHostExecutionSpace&, const LocalEinsum&, JOIN, MONOID,                \
+      const void* const*, void*, Write);                                                         \
+  EXTERN template std::unique_ptr<const PreparedJoin>                                            \
+  prepare_join<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(const LocalEinsum&, \
+                                                                             JOIN, MONOID);
 
 /// Products and sums, scaled and not, copies, min-plus and max-plus of one element type.
 #define EINDECOMP_USUAL_KERNELS_OF(EXTERN, T)                  \
