@@ -46,6 +46,13 @@
 #define EINDECOMP_VECTOR_EXPONENTIAL 0
 #endif
 
+/// Whether the compiler looks up elements of a vector by those of another.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && !defined(__HIPCC__)
+#define EINDECOMP_VECTOR_TABLES 1
+#else
+#define EINDECOMP_VECTOR_TABLES 0
+#endif
+
 /// A function that loops must not call but contain, to be vectorised.
 #if defined(__GNUC__)
 #define EINDECOMP_ALWAYS_INLINE [[gnu::always_inline]] inline

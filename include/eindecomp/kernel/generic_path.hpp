@@ -51,30 +51,54 @@ class PreparedGeneric final : public PreparedJoin {
                  join,
                  {monoid, nullptr, Write::finished},
                  {},
-                 nullptr} {}
+                 nullptr} {
+    const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
+    if (schedule.outer.loops == 1 && schedule.vector_stride[Sig::operands] == 1) {
+      m_contiguous = schedule.contiguous_operands();
+    }
+  }
 
   void run(const void* const* operands, void* output, const MemoryHints& hints) const override {
+    const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
+    const bool streamed =
+        hints.streamed && may_stream<Sig>(schedule, operands, output, Write::finished);
+    if constexpr (is_lane_map) {
+      if (m_contiguous != 0) {
+        return map_all(operands, output, {streamed, hints.ahead, hints.ahead_shift});
+      }
+    }
     Kernel kernel = m_kernel;
     for (int t = 0; t < Sig::operands; ++t) kernel.operand[t] = operands[t];
     kernel.store.output = output;
-    kernel.streamed =
-        hints.streamed && may_stream<Sig>(kernel.schedule, operands, output, Write::finished);
+    kernel.streamed = streamed;
     kernel.ahead = hints.ahead;
     kernel.ahead_shift = hints.ahead_shift;
-    const Extent each = kernel.schedule.rows_per_item;
-    for (Extent item = 0; item * each < kernel.schedule.rows; ++item) {
+    for (Extent item = 0; item * schedule.rows_per_item < schedule.rows; ++item) {
       kernel.compute(item);
     }
   }
 
-  [[nodiscard]] bool asks_ahead() const override { return maps_lanes<Join, Monoid, Ts...>(); }
+  [[nodiscard]] bool asks_ahead() const override { return is_lane_map; }
 
  private:
+  static constexpr bool is_lane_map = maps_lanes<Join, Monoid, Ts...>();
   using Sig = Signature<Join, Monoid, Ts...>;
   static constexpr JoinTuning tuning = join_tuning<Space>();
   using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
 
+  /// Outputs that are one run, as strips' mostly are: nothing but their elements is computed.
+  void map_all(const void* const* operands, void* output, const MemoryHints& hints) const {
+    using T = typename Sig::Value;
+    const T* first[Sig::operands];
+    for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const T*>(operands[t]);
+    const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
+    const Extent length = (schedule.rows - 1) * schedule.width + schedule.last_width;
+    map_run<Sig::operands>(m_contiguous, m_kernel.join, first, static_cast<T*>(output), length, 0,
+                           hints);
+  }
+
   Kernel m_kernel;
+  unsigned m_contiguous = 0;  ///< of a map of one run, its operands as JoinSchedule's; else none
 };
 
 /// Runs a shape on the generic path.

@@ -119,7 +119,7 @@ struct JoinKernel {
       const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
       const Extent length =
           (rows - 1) * schedule.width + (to_end ? schedule.last_width : schedule.width);
-      const bool done = map_run(out.offset, length);
+      const bool done = map_by_lanes(out.offset, length);
       for (Extent first = done ? length : 0; first < length;) {
         // What is streamed ends on lines of memory.
         const Extent most = piece - (streamed ? beyond_line(out.offset[operands] + first) : 0);
@@ -138,43 +138,23 @@ struct JoinKernel {
   }
 
   /// A run of outputs by vectors, if the signature and the strides allow. \returns whether they do.
-  [[nodiscard]] bool map_run(const Extent* offset, Extent length) const {
+  [[nodiscard]] bool map_by_lanes(const Extent* offset, Extent length) const {
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
-      if (schedule.vector_stride[operands] != 1 || store.write == Write::accumulate) return false;
-      switch (schedule.contiguous_operands()) {
-        case 1:
-          return map_run_by<1>(Indices{}, offset, length);
-        case 2:
-          return map_run_by<2>(Indices{}, offset, length);
-        case 3:
-          return map_run_by<3>(Indices{}, offset, length);
-        default:
-          break;
+      const unsigned contiguous = schedule.contiguous_operands();
+      if (contiguous == 0 || schedule.vector_stride[operands] != 1 ||
+          store.write == Write::accumulate) {
+        return false;
       }
+      const Value* first[operands];
+      for (int t = 0; t < operands; ++t) {
+        first[t] = static_cast<const Value*>(operand[t]) + offset[t];
+      }
+      map_run<operands>(contiguous, join, first,
+                        static_cast<Value*>(store.output) + offset[operands], length,
+                        offset[operands], {streamed, ahead, ahead_shift});
+      return true;
     }
     return false;
-  }
-  template <unsigned Contiguous, std::size_t... I>
-  [[nodiscard]] bool map_run_by(std::index_sequence<I...>, const Extent* offset,
-                                Extent length) const {
-    const Value* const first[] = {static_cast<const Value*>(operand[I]) + offset[I]...};
-    const MapRun<Contiguous, Join, Value, I...> run(
-        join, first, static_cast<Value*>(store.output) + offset[operands]);
-    const auto compute_run = [&](const auto& ask) {
-#if defined(EINDECOMP_STREAMING_BYTES)
-      if (streamed) return run.stream_run(length, ask);
-#endif
-      run.run(length, ask);
-    };
-    if (ahead == nullptr) {
-      compute_run([](Extent) {});
-    } else {
-      const Extent begin = offset[operands];
-      compute_run([begin, from = ahead, shift = ahead_shift](Extent i) {
-        prefetch_to_read_later(from + ((begin + i) * static_cast<Extent>(sizeof(Value)) >> shift));
-      });
-    }
-    return true;
   }
 
   /// Outputs between the last line of memory that begins with one and that one.

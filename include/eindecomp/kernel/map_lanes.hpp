@@ -119,4 +119,38 @@ class MapRun {
   T* m_output;
 };
 
+template <unsigned Contiguous, class Join, class T, std::size_t... I>
+void map_run_by(std::index_sequence<I...>, const Join& join, const T* const* first, T* output,
+                Extent length, Extent begin, const MemoryHints& hints) {
+  const MapRun<Contiguous, Join, T, I...> run(join, first, output);
+  const auto compute = [&](const auto& ahead) {
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (hints.streamed) return run.stream_run(length, ahead);
+#endif
+    run.run(length, ahead);
+  };
+  if (hints.ahead == nullptr) return compute([](Extent) {});
+  compute([begin, from = hints.ahead, shift = hints.ahead_shift](Extent i) {
+    prefetch_to_read_later(from + ((begin + i) * static_cast<Extent>(sizeof(T)) >> shift));
+  });
+}
+
+/// Computes a run of a map of one or two operands, with what is known of its memory.
+/// \param contiguous  not 0; bit t says whether operand t is contiguous or the same all along.
+/// \param begin  number of the run's first output, from which on hints.ahead counts.
+template <int Operands, class Join, class T>
+void map_run(unsigned contiguous, const Join& join, const T* const* first, T* output, Extent length,
+             Extent begin, const MemoryHints& hints) {
+  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
+  if constexpr (Operands == 1) {
+    map_run_by<1>(all, join, first, output, length, begin, hints);
+  } else if (contiguous == 1) {
+    map_run_by<1>(all, join, first, output, length, begin, hints);
+  } else if (contiguous == 2) {
+    map_run_by<2>(all, join, first, output, length, begin, hints);
+  } else {
+    map_run_by<3>(all, join, first, output, length, begin, hints);
+  }
+}
+
 }  // namespace eindecomp::kernel::detail
