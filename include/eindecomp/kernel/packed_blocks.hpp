@@ -38,7 +38,6 @@ struct PackedBlocks {
   static constexpr Extent pair_bytes = 224 << 10;  ///< a panel of each operand
   static constexpr Extent level_2 = 512 << 10;     ///< bytes of A that stay there
   static constexpr Extent most_group_rows = 64;    ///< panels of A in an item
-  static constexpr Extent pack_group = 4;          ///< panels packed together
   static constexpr Extent least_items = 64;        ///< of a block, if it has as many tiles
 
   Extent steps = 1;          ///< positions of K

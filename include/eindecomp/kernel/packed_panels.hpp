@@ -36,13 +36,22 @@ void pack_panel(const PanelSource& source, void* panel) {
   T* const to = static_cast<T*>(panel);
   const bool whole = source.lanes == Width;
   constexpr int line = line_bytes / static_cast<int>(sizeof(T));
-  if (whole && source.lane_stride == 1) {
-    constexpr Extent ahead = 8;
+  if (source.lane_stride == 1) {
+    // Rows lie far apart, where the hardware does not look ahead.
+    constexpr Extent ahead = 32;
+    const T* const first = from + source.lane_offset[0];
     for (Extent step = 0; step < source.steps; ++step) {
-      const T* const first = from + source.lane_offset[0];
       const T* const later = first + source.step_offset[std::min(step + ahead, source.steps - 1)];
-      for (int lane = 0; lane < Width; lane += line) prefetch_to_read(later + lane);
-      std::memcpy(to + step * Width, first + source.step_offset[step], sizeof(T) * Width);
+      for (int lane = 0; lane < source.lanes; lane += line) prefetch_to_read(later + lane);
+      const T* const row = first + source.step_offset[step];
+      T* const row_to = to + step * Width;
+      if (whole) {
+        std::memcpy(row_to, row, sizeof(T) * Width);
+      } else {
+        for (int lane = 0; lane < Width; ++lane) {
+          row_to[lane] = row[std::min(lane, source.lanes - 1)];
+        }
+      }
     }
     return;
   }

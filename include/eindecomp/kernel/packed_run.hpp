@@ -94,20 +94,20 @@ class PackedRun {
     }
   }
 
-  /// Groups of neighbouring panels of the block: of B, then of A.
+  /// Panels of the block: of B, then of A.
   [[nodiscard]] Extent packing_items() const {
-    return column_items() + m_entry.count * groups(m_row);
+    return column_items() + m_entry.count * m_row.count;
   }
   /// Groups of tiles of the block.
   [[nodiscard]] Extent tile_items() const { return m_entry.count * row_groups() * column_groups(); }
 
   void pack(Extent item) const {
     if (item < column_items()) {
-      pack_group(1, item, m_column, m_shape.n, m_shape.columns, m_tile.shape.columns(),
-                 m_panel.pack_b);
+      pack_panel_of(1, item, m_column, m_shape.n, m_shape.columns, m_tile.shape.columns(),
+                    m_panel.pack_b);
     } else {
-      pack_group(0, item - column_items(), m_row, m_shape.m, m_shape.rows, m_tile.shape.rows,
-                 m_panel.pack_a);
+      pack_panel_of(0, item - column_items(), m_row, m_shape.m, m_shape.rows, m_tile.shape.rows,
+                    m_panel.pack_a);
     }
   }
 
@@ -167,10 +167,7 @@ class PackedRun {
   [[nodiscard]] Extent b_bytes() const {
     return panel_bytes(1) * m_blocks.entries * m_blocks.column_panels;
   }
-  [[nodiscard]] static Extent groups(const Range& panels) {
-    return ceil_div(panels.count, PackedBlocks::pack_group);
-  }
-  [[nodiscard]] Extent column_items() const { return m_entry.count * groups(m_column); }
+  [[nodiscard]] Extent column_items() const { return m_entry.count * m_column.count; }
   [[nodiscard]] Extent row_groups() const { return ceil_div(m_row.count, m_blocks.group_rows); }
   [[nodiscard]] Extent column_groups() const {
     return ceil_div(m_column.count, m_blocks.group_columns);
@@ -184,31 +181,19 @@ class PackedRun {
     m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
   }
 
-  /// Packs the panels of a group side by side, some steps at a time: what is read of a row of a
-  /// tensor is then long enough for the memory to keep up.
-  void pack_group(int operand, Extent item, const Range& panels, const PackedShape::Nest& nest,
-                  Extent lanes, int width, void (*pack)(const PanelSource&, void*)) const {
-    constexpr Extent chunk = 128;
-    const Extent entry = item / groups(panels);
-    const Extent first = item % groups(panels) * PackedBlocks::pack_group;
-    const Extent count = std::min(PackedBlocks::pack_group, panels.count - first);
-    const Extent step_bytes = panel_bytes(operand) / m_blocks.steps;
+  /// Packs panel `item` of those of a block's entries.
+  void pack_panel_of(int operand, Extent item, const Range& panels, const PackedShape::Nest& nest,
+                     Extent lanes, int width, void (*pack)(const PanelSource&, void*)) const {
+    const Extent entry = item / panels.count;
+    const Extent panel = item % panels.count;
     Cursor<3> batch;
     batch.seek(m_shape.batch, m_entry.first + entry);
-    Offsets<std::max(most_tile_rows, most_tile_columns)> lane[PackedBlocks::pack_group];
-    for (Extent p = 0; p < count; ++p) {
-      lane[p].fill(nest, operand, (panels.first + first + p) * width, width, lanes,
-                   batch.offset[operand]);
-    }
-    std::byte* const to = m_panels[operand] + panel_bytes(operand) * (entry * panels.count + first);
+    Offsets<std::max(most_tile_rows, most_tile_columns)> lane;
+    lane.fill(nest, operand, (panels.first + panel) * width, width, lanes, batch.offset[operand]);
     const auto& steps = m_steps[operand];
-    for (Extent step = 0; step < steps.count; step += chunk) {
-      for (Extent p = 0; p < count; ++p) {
-        pack({m_operand[operand], lane[p].offset.data(), steps.offset.data() + step, lane[p].count,
-              std::min(chunk, steps.count - step), lane[p].stride, steps.stride},
-             to + panel_bytes(operand) * p + step_bytes * step);
-      }
-    }
+    pack({m_operand[operand], lane.offset.data(), steps.offset.data(), lane.count, steps.count,
+          lane.stride, steps.stride},
+         m_panels[operand] + panel_bytes(operand) * item);
   }
 
   void compute_tile(const std::byte* a, const std::byte* b, const TilePlace& place) const {
