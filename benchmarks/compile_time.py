@@ -42,11 +42,11 @@ FILES = {
     "one einsum": einsums(TEXTS[:1]),
     "ten einsum": einsums(TEXTS),
     "one einsum of another algebra": einsums(TEXTS[:1], ", eindecomp::SquaredDistance"),
-    "one of each": einsums(TEXTS[:1]) + einsums(TEXTS[:1], ", eindecomp::SquaredDistance")
+    "one of each algebra": einsums(TEXTS[:1]) + einsums(TEXTS[:1], ", eindecomp::SquaredDistance")
                    .replace(HEADER + VIEWS, "").replace("compute", "compute_another"),
     "the kernels, once": '#include "eindecomp/kernel/separate_kernels.hpp"\n',
 }
-SEPARATE = ["one einsum", "ten einsum", "one einsum of another algebra", "one of each"]
+SEPARATE = ["one einsum", "ten einsum", "one einsum of another algebra", "one of each algebra"]
 
 
 def seconds_to_compile(command, directory):
