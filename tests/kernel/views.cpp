@@ -307,6 +307,12 @@ TEST_CASE("outputs of one term that are too many for the caches") {
       for (std::size_t j = 0; j < columns; ++j) wrong += b(i, j) != a(i, j) * x(i) ? 1 : 0;
     }
     CHECK(wrong == 0);
+    // Of one term, too, the largest is what the identity and it give.
+    einsum<"i,ij->ij", Algebra<Sub, Max>>(Space(), x, a, b);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) wrong += b(i, j) != x(i) - a(i, j) ? 1 : 0;
+    }
+    CHECK(wrong == 0);
   };
   check(Kokkos::LayoutRight(), 1153, 513, 0.5);
   check(Kokkos::LayoutLeft(), 1153, 513, 0.5);

@@ -81,8 +81,8 @@ class PreparedGeneric final : public PreparedJoin {
   [[nodiscard]] bool asks_ahead() const override { return is_lane_map; }
 
  private:
-  static constexpr bool is_lane_map = maps_lanes<Join, Monoid, Ts...>();
   using Sig = Signature<Join, Monoid, Ts...>;
+  static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
   static constexpr JoinTuning tuning = join_tuning<Space>();
   using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
 

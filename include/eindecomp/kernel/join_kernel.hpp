@@ -149,9 +149,14 @@ struct JoinKernel {
       for (int t = 0; t < operands; ++t) {
         first[t] = static_cast<const Value*>(operand[t]) + offset[t];
       }
-      map_run<operands>(contiguous, join, first,
-                        static_cast<Value*>(store.output) + offset[operands], length,
-                        offset[operands], {streamed, ahead, ahead_shift});
+      Value* const output = static_cast<Value*>(store.output) + offset[operands];
+      const MemoryHints hints{streamed, ahead, ahead_shift};
+      if constexpr (Sig::elementwise) {
+        map_run<operands>(contiguous, join, first, output, length, offset[operands], hints);
+      } else {
+        const OneTerm<Join, Monoid, Value> term{join, store.monoid, Traits::identity(store.monoid)};
+        map_run<operands>(contiguous, term, first, output, length, offset[operands], hints);
+      }
       return true;
     }
     return false;

@@ -26,17 +26,38 @@ concept JoinsLanes = takes_vectors<Join> && is_lane<T> &&(std::is_same_v<Ts, T>&
   { join((static_cast<void>(operands), v)...) } -> std::same_as<std::remove_cvref_t<decltype(v)>>;
 };
 
-/// Whether MapRun computes a signature: element-wise, of one type that vectors hold, by a functor
-/// that promises to take them.
+/// Whether MapRun computes a signature's outputs of one term: all of one type that vectors hold, by
+/// functors that promise to take them.
 template <class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool maps_lanes() {
   using Sig = Signature<Join, Monoid, Ts...>;
-  if constexpr (Sig::elementwise && sizeof...(Ts) <= 2) {
-    return JoinsLanes<Join, typename Sig::Value, Ts...>;
+  using Value = typename Sig::Value;
+  using Traits = typename Sig::Traits;
+  if constexpr (sizeof...(Ts) > 2) {
+    return false;
+  } else if constexpr (Sig::elementwise) {
+    return JoinsLanes<Join, Value, Ts...>;
+  } else if constexpr (std::is_same_v<typename Sig::State, Value> && !Traits::lifts &&
+                       !Traits::finishes) {
+    return JoinsLanes<Join, Value, Ts...> && WorksOnLanes<Monoid, Value>;
   } else {
     return false;
   }
 }
+
+/// A join whose result is all that its output aggregates.
+template <class Join, class Monoid, class T>
+struct OneTerm {
+  Join join;
+  Monoid monoid;
+  T identity;
+
+  template <class V, class... Vs>
+  [[nodiscard]] V operator()(const V& first, const Vs&... others) const {
+    return monoid(repeat<T, static_cast<int>(sizeof(V) / sizeof(T))>(identity),
+                  join(first, others...));
+  }
+};
 
 /// output[i] = join(operands[i]…) for 0 <= i < length; of the operands bit t of Contiguous tells
 /// whether operand t is contiguous or the same all along.
