@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Element-wise joins over runs of neighbouring outputs, by vectors as wide as the machine's
-/// registers: the vectoriser takes narrower ones where it tunes for a processor that it knows.
+/// Element-wise joins over runs of neighbouring outputs, vector by vector from operands to output,
+/// with nothing in between that the vectoriser would have to understand.
 #pragma once
 
 #include <algorithm>
