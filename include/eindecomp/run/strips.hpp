@@ -74,19 +74,21 @@ struct StripRun {
   [[nodiscard]] Extent strips() const { return rows * pieces; }
 
   /// Computes all of it on `space`, without a fence, by at most so many threads at a time, which
-  /// hold own_bytes each in `memory`.
+  /// hold own_bytes each in `memory`. On host spaces: others have no strips.
   template <class Space>
-  void run(const Space& space, const std::vector<BlockMemory>& buffers, char* memory,
-           Extent threads) const {
-    const Extent parts = std::min(threads, strips());
-    kernel::detail::launch(space, "EinDecomp::strips", parts, [&, this](const Extent part) {
-      char* const own = memory + part * own_bytes;
-      const Extent last = part_begin(strips(), parts, part + 1);
-      for (Extent n = part_begin(strips(), parts, part); n < last; ++n) {
-        run_strip(buffers, own, n);
-      }
-      kernel::end_prepared();
-    });
+  void run([[maybe_unused]] const Space& space, const std::vector<BlockMemory>& buffers,
+           char* memory, Extent threads) const {
+    if constexpr (compat::is_synchronous<Space>) {
+      const Extent parts = std::min(threads, strips());
+      kernel::detail::launch(space, "EinDecomp::strips", parts, [&, this](const Extent part) {
+        char* const own = memory + part * own_bytes;
+        const Extent last = part_begin(strips(), parts, part + 1);
+        for (Extent n = part_begin(strips(), parts, part); n < last; ++n) {
+          run_strip(buffers, own, n);
+        }
+        kernel::end_prepared();
+      });
+    }
   }
 
  private:
