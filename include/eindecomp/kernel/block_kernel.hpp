@@ -183,7 +183,7 @@ struct BlockWorkspace {
   [[nodiscard]] static BlockWorkspace of(const Space& space, const BlockPlan& plan) {
     // Pieces of different threads share no line of memory.
     constexpr Extent line = 64 / static_cast<Extent>(sizeof(T));
-    return {plan.one_thread ? std::min<Extent>(space.concurrency(), plan.blocks()) : 1,
+    return {plan.one_thread ? std::min<Extent>(compat::host_threads(space), plan.blocks()) : 1,
             (plan.elements() + line - 1) / line * line};
   }
 };

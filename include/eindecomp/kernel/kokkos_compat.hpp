@@ -103,6 +103,17 @@ inline constexpr bool is_device = detail::runs_on_device<Space>();
 template <class Space>
 inline constexpr bool is_synchronous = detail::returns_when_done<Space>();
 
+/// Threads that a host space computes with; 0 of a device.
+template <class Space>
+[[nodiscard]] int host_threads([[maybe_unused]] const Space& space) {
+  if constexpr (is_synchronous<Space>) {
+    const int threads = static_cast<int>(space.concurrency());
+    return threads > 0 ? threads : 1;
+  } else {
+    return 0;
+  }
+}
+
 /// Waits for the work of this instance only. The label is dropped where fences have none (3.4).
 template <ExecutionSpace Space>
 void fence(const Space& space, [[maybe_unused]] const std::string& label) {

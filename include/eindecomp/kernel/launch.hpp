@@ -58,7 +58,7 @@ template <compat::ExecutionSpace Space, class Body>
 void launch_in_turn(const Space& space, const char* label, Extent items, const Body& body) {
   static_assert(compat::is_synchronous<Space>);
   std::atomic<Extent> next{0};
-  launch(space, label, std::min<Extent>(items, space.concurrency()), [&](Extent) {
+  launch(space, label, std::min<Extent>(items, compat::host_threads(space)), [&](Extent) {
     for (Extent item = next++; item < items; item = next++) body(item);
   });
 }

@@ -3,7 +3,6 @@
 /// Products and sums of BLAS types: which way they are computed, and that way.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -42,16 +41,6 @@ struct ProductChoice {
 inline constexpr double least_gemm = 512;
 /// Joins below which the search for blocks would take longer than it saves.
 inline constexpr double least_blocks = 1 << 18;
-
-/// Threads that blocks are shared out among; none where blocks are not for that space.
-template <class Space>
-[[nodiscard]] int block_threads(const Space& space) {
-  if constexpr (compat::is_synchronous<Space>) {
-    return std::max(1, static_cast<int>(space.concurrency()));
-  } else {
-    return 0;
-  }
-}
 
 /// Joins of a shape, all its labels' extents multiplied.
 [[nodiscard]] constexpr double all_joins(const LocalEinsum& shape) {
@@ -147,7 +136,8 @@ template <class Space>
 template <class T, class Space>
 [[nodiscard]] ProductChoice choose_product(const Space& space, const LocalEinsum& shape,
                                            bool accumulate) {
-  return choose_product(shape, static_cast<double>(sizeof(T)), block_threads(space), accumulate);
+  return choose_product(shape, static_cast<double>(sizeof(T)), compat::host_threads(space),
+                        accumulate);
 }
 
 /// output = alpha·A·B + beta·output where one of the BLAS' ways is best; returns whether it was.

@@ -174,7 +174,7 @@ class Executor {
     const std::int64_t bytes =
         std::max(detail::most_workspace_bytes(m_space, m_session->graph, m_session->schedule,
                                               m_launcher_pointers, buffers),
-                 m_strips.most_own_bytes() * detail::threads_of(m_space));
+                 m_strips.most_own_bytes() * compat::host_threads(m_space));
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
       m_workspace = {};
       check_memory(input_bytes, bytes, where);

@@ -97,7 +97,7 @@ class StepRunner {
       const Step& step = m_schedule.steps[s];
       const compat::ScopedRegion region("EinDecomp::", m_graph[step.statement].name);
       if (strips != m_strips.end() && strips->begin == s) {
-        strips->run(m_space, m_buffers, m_own, threads_of(m_space));
+        strips->run(m_space, m_buffers, m_own, compat::host_threads(m_space));
         tag = static_cast<int>((tag + 2 * (strips->end - s)) % most_tags);
         s = strips->end - 1;
         ++strips;

@@ -8,30 +8,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/kernel/generic_path.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
-#include "eindecomp/relation/arena.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/schedule.hpp"
-#include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/run/block_memory.hpp"
 
 namespace eindecomp::detail {
-
-/// How many strips a space computes at a time.
-template <class Space>
-[[nodiscard]] Extent threads_of(const Space& space) {
-  return std::max<Extent>(1, static_cast<Extent>(space.concurrency()));
-}
 
 /// Where a tensor of a call lies: strip (row, piece) is so many bytes after the first.
 struct StripTensor {
