@@ -20,6 +20,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/choose_steps.hpp"
 #include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/fold.hpp"
 #include "eindecomp/plan/make_timeline.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"

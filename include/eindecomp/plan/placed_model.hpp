@@ -14,74 +14,16 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/hash.hpp"
+#include "eindecomp/plan/axis_cuts.hpp"
+#include "eindecomp/plan/fold.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/relation/cut_region.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
 #include "eindecomp/relation/words_by_worker.hpp"
 
 namespace eindecomp::detail {
-
-/// Axis lists without allocations: (axis, entry) pairs; those of one entry stand outermost first.
-struct AxisCuts {
-  std::uint8_t size = 0;
-  std::array<std::uint8_t, max_mesh_axes> axis{};
-  std::array<std::uint8_t, max_mesh_axes> entry{};
-
-  constexpr bool operator==(const AxisCuts&) const = default;
-
-  constexpr void push(std::size_t a, std::size_t e) {
-    axis[size] = static_cast<std::uint8_t>(a);
-    entry[size++] = static_cast<std::uint8_t>(e);
-  }
-  constexpr void erase(std::size_t i) {
-    for (std::size_t j = i + 1; j < size; ++j) {
-      axis[j - 1] = axis[j];
-      entry[j - 1] = entry[j];
-    }
-    axis[--size] = 0;
-    entry[size] = 0;
-  }
-  constexpr void insert(std::size_t i, std::uint8_t a, std::uint8_t e) {
-    for (std::size_t j = size++; j > i; --j) {
-      axis[j] = axis[j - 1];
-      entry[j] = entry[j - 1];
-    }
-    axis[i] = a;
-    entry[i] = e;
-  }
-  [[nodiscard]] constexpr std::uint32_t used() const {
-    std::uint32_t set = 0;
-    for (std::size_t i = 0; i < size; ++i) set |= std::uint32_t{1} << axis[i];
-    return set;
-  }
-  /// The same with the entries in order: equal lists are then equal cuts.
-  [[nodiscard]] constexpr AxisCuts sorted() const {
-    AxisCuts result = *this;
-    for (std::size_t i = 1; i < size; ++i) {  // stable
-      for (std::size_t j = i; j > 0 && result.entry[j] < result.entry[j - 1]; --j) {
-        std::swap(result.entry[j], result.entry[j - 1]);
-        std::swap(result.axis[j], result.axis[j - 1]);
-      }
-    }
-    return result;
-  }
-};
-
-[[nodiscard]] inline AxisCuts cuts_of(const AxisLists& lists) {
-  AxisCuts cuts;
-  for (std::size_t e = 0; e < lists.size(); ++e) {
-    for (int axis : lists[e]) cuts.push(static_cast<std::size_t>(axis), e);
-  }
-  return cuts;
-}
-
-[[nodiscard]] inline AxisLists lists_of(const AxisCuts& cuts, std::size_t entries) {
-  AxisLists lists(entries);
-  for (std::size_t i = 0; i < cuts.size; ++i) lists[cuts.entry[i]].push_back(cuts.axis[i]);
-  return lists;
-}
 
 /// Statements to be cut alike.
 struct StatementClass {
@@ -106,72 +48,6 @@ struct TensorGroup {
   bool given = false;           ///< the user gives the parts of its dimensions
   std::vector<Extent> parts;    ///< those
 };
-
-/// Which statement every statement is cut like: in a program of repeated blocks the one at the same
-/// place of the first of them; else itself. Blocks are stretches of statements that equal those
-/// `period` earlier in labels, extents and in what they read relative to themselves.
-[[nodiscard]] inline std::vector<VertexId> fold(const EinGraph& graph) {
-  std::vector<VertexId> statements;
-  std::vector<int> ordinal(graph.vertices.size(), -1);
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    if (graph[v].is_input()) continue;
-    ordinal[static_cast<std::size_t>(v)] = static_cast<int>(statements.size());
-    statements.push_back(v);
-  }
-  std::vector<VertexId> like(graph.vertices.size());
-  for (VertexId v = 0; v < graph.size(); ++v) like[static_cast<std::size_t>(v)] = v;
-  const std::size_t n = statements.size();
-  if (n < 24) return like;
-
-  std::vector<std::uint64_t> signature(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Vertex& v = graph[statements[i]];
-    Hasher hasher;
-    hasher.add(v.extents);
-    for (Extent limit : part_limits(graph, statements[i])) {
-      hasher.add(static_cast<std::uint64_t>(limit));
-    }
-    for (int l : v.output) hasher.add(static_cast<std::uint64_t>(l));
-    for (const Operand& o : v.operands) {
-      const int producer = ordinal[static_cast<std::size_t>(o.vertex)];
-      hasher.add(producer < 0 ? std::uint64_t{0} : i - static_cast<std::size_t>(producer));
-      for (int l : o.labels) hasher.add(static_cast<std::uint64_t>(l) + 100);
-    }
-    signature[i] = hasher.value();
-  }
-  // The period that spares most.
-  std::size_t best_period = 0;
-  std::size_t most = 0;
-  for (std::size_t period = 2; period <= n / 2; ++period) {
-    std::size_t spared = 0;
-    std::size_t run = 0;
-    for (std::size_t i = period; i <= n; ++i) {
-      if (i < n && signature[i] == signature[i - period]) {
-        ++run;
-        continue;
-      }
-      if (run >= period) spared += run;
-      run = 0;
-    }
-    if (spared > most) {
-      most = spared;
-      best_period = period;
-    }
-  }
-  if (most == 0) return like;
-  for (std::size_t i = best_period; i < n;) {
-    std::size_t end = i;
-    while (end < n && signature[end] == signature[end - best_period]) ++end;
-    if (end - i >= best_period) {
-      for (std::size_t j = i; j < end; ++j) {
-        like[static_cast<std::size_t>(statements[j])] =
-            like[static_cast<std::size_t>(statements[j - best_period])];
-      }
-    }
-    i = end + 1;
-  }
-  return like;
-}
 
 /// A placement under search, with the words that follow from it.
 struct PlacedState {

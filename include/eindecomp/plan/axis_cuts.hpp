@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Which axes of a mesh cut which labels of a statement or dimensions of a tensor, as searches over
+/// many of them hold it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "eindecomp/relation/cut_region.hpp"
+#include "eindecomp/relation/layout.hpp"
+
+namespace eindecomp::detail {
+
+/// Axis lists without allocations: (axis, entry) pairs; those of one entry stand outermost first.
+struct AxisCuts {
+  std::uint8_t size = 0;
+  std::array<std::uint8_t, max_mesh_axes> axis{};
+  std::array<std::uint8_t, max_mesh_axes> entry{};
+
+  constexpr bool operator==(const AxisCuts&) const = default;
+
+  constexpr void push(std::size_t a, std::size_t e) {
+    axis[size] = static_cast<std::uint8_t>(a);
+    entry[size++] = static_cast<std::uint8_t>(e);
+  }
+  constexpr void erase(std::size_t i) {
+    for (std::size_t j = i + 1; j < size; ++j) {
+      axis[j - 1] = axis[j];
+      entry[j - 1] = entry[j];
+    }
+    axis[--size] = 0;
+    entry[size] = 0;
+  }
+  constexpr void insert(std::size_t i, std::uint8_t a, std::uint8_t e) {
+    for (std::size_t j = size++; j > i; --j) {
+      axis[j] = axis[j - 1];
+      entry[j] = entry[j - 1];
+    }
+    axis[i] = a;
+    entry[i] = e;
+  }
+  [[nodiscard]] constexpr std::uint32_t used() const {
+    std::uint32_t set = 0;
+    for (std::size_t i = 0; i < size; ++i) set |= std::uint32_t{1} << axis[i];
+    return set;
+  }
+  /// The same with the entries in order: equal lists are then equal cuts.
+  [[nodiscard]] constexpr AxisCuts sorted() const {
+    AxisCuts result = *this;
+    for (std::size_t i = 1; i < size; ++i) {  // stable
+      for (std::size_t j = i; j > 0 && result.entry[j] < result.entry[j - 1]; --j) {
+        std::swap(result.entry[j], result.entry[j - 1]);
+        std::swap(result.axis[j], result.axis[j - 1]);
+      }
+    }
+    return result;
+  }
+};
+
+[[nodiscard]] inline AxisCuts cuts_of(const AxisLists& lists) {
+  AxisCuts cuts;
+  for (std::size_t e = 0; e < lists.size(); ++e) {
+    for (int axis : lists[e]) cuts.push(static_cast<std::size_t>(axis), e);
+  }
+  return cuts;
+}
+
+[[nodiscard]] inline AxisLists lists_of(const AxisCuts& cuts, std::size_t entries) {
+  AxisLists lists(entries);
+  for (std::size_t i = 0; i < cuts.size; ++i) lists[cuts.entry[i]].push_back(cuts.axis[i]);
+  return lists;
+}
+
+}  // namespace eindecomp::detail
