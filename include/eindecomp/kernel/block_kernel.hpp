@@ -103,11 +103,10 @@ struct BlockProduct {
     return nest;
   }
   void copy(const CopyNest& nest, T* into, const T* from, Target target) const {
-    constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
     if (together != nullptr) {
-      copy_nest(*together, "EinDecomp::transpose", nest, bytes, target, into, from);
+      copy_nest<T>(*together, "EinDecomp::transpose", nest, target, into, from);
     } else {
-      copy_nest(nest, bytes, target, into, from);
+      copy_nest<T>(nest, target, into, from);
     }
   }
   [[nodiscard]] static CopyNest reversed(CopyNest nest) {

@@ -152,12 +152,33 @@ struct CopySchedule {
   }
 };
 
+/// The nest of elements as one of words.
+[[nodiscard]] constexpr CopyNest in_words(const CopyNest& elements, Extent words_per_element) {
+  if (words_per_element == 1) return elements;
+  CopyNest nest;
+  nest.stride[0][0] = nest.stride[1][0] = 1;
+  nest.push(words_per_element);
+  for (int l = 0; l < elements.loops; ++l) {
+    for (int t = 0; t < 2; ++t)
+      nest.stride[t][nest.loops] = elements.stride[t][l] * words_per_element;
+    nest.push(elements.extent[l]);
+  }
+  return nest;
+}
+
 /// Item = some tiles or runs.
 template <class Word>
 struct CopyKernel {
   CopySchedule schedule;
   Word* into;
   const Word* from;
+
+  /// Copies elements of that many bytes. \param single as CopySchedule's.
+  CopyKernel(const CopyNest& elements, std::int64_t element_bytes, Target target, void* output,
+             const void* operand, bool single)
+      : schedule(in_words(elements, element_bytes / size), size, output, target, single),
+        into(static_cast<Word*>(output)),
+        from(static_cast<const Word*>(operand)) {}
 
   EINDECOMP_FUNCTION void operator()(const Extent item) const {
     const Extent first = item * schedule.tiles_per_item;
@@ -166,7 +187,7 @@ struct CopyKernel {
     Cursor<2> at;
     at.seek(schedule.tiles, first);
 #if defined(EINDECOMP_STREAMING_BYTES)
-    if constexpr (static_cast<std::int64_t>(sizeof(Word)) >= CopySchedule::least_streamed_word) {
+    if constexpr (size >= CopySchedule::least_streamed_word) {
       if (schedule.streamed) {
         stream(at, first, count);
         return;
@@ -185,6 +206,8 @@ struct CopyKernel {
   }
 
  private:
+  static constexpr auto size = static_cast<std::int64_t>(sizeof(Word));
+
   [[nodiscard]] EINDECOMP_FUNCTION Extent length(int loop, Extent tile) const {
     const Extent rest = schedule.extent[loop] - tile * schedule.tile[loop];
     return rest < schedule.tile[loop] ? rest : schedule.tile[loop];
@@ -272,63 +295,30 @@ struct CopyKernel {
   }
 };
 
-/// The largest power of two, at most 16, that divides the element size, and whose half, or 8,
-/// divides both addresses.
-[[nodiscard]] inline std::int64_t word_bytes(std::int64_t element_bytes, const void* into,
-                                             const void* from) {
-  const auto addresses =
-      reinterpret_cast<std::uintptr_t>(into) | reinterpret_cast<std::uintptr_t>(from);
-  const auto size = static_cast<std::uintptr_t>(element_bytes);
-  if (size % 16 == 0 && addresses % 8 == 0) return 16;
-  for (std::int64_t word = 8; word > 1; word /= 2) {
-    if ((addresses | size) % static_cast<std::uintptr_t>(word) == 0) return word;
+/// The bytes of the words that elements are moved in: the largest power of two, at most 16, that
+/// divides the element size, and whose half, or 8, divides the addresses.
+/// \param addresses or-ed, or what they are multiples of.
+[[nodiscard]] constexpr std::uintptr_t word_bytes(std::uintptr_t element_bytes,
+                                                  std::uintptr_t addresses) {
+  if (element_bytes % 16 == 0 && addresses % 8 == 0) return 16;
+  for (std::uintptr_t word = 8; word > 1; word /= 2) {
+    if ((addresses | element_bytes) % word == 0) return word;
   }
   return 1;
 }
 
-/// The nest of elements as one of words.
-[[nodiscard]] constexpr CopyNest in_words(const CopyNest& elements, Extent words_per_element) {
-  if (words_per_element == 1) return elements;
-  CopyNest nest;
-  nest.stride[0][0] = nest.stride[1][0] = 1;
-  nest.push(words_per_element);
-  for (int l = 0; l < elements.loops; ++l) {
-    for (int t = 0; t < 2; ++t)
-      nest.stride[t][nest.loops] = elements.stride[t][l] * words_per_element;
-    nest.push(elements.extent[l]);
-  }
-  return nest;
+/// The words that elements T are moved in.
+template <class T>
+[[nodiscard]] constexpr auto word_of() {
+  constexpr std::uintptr_t bytes = word_bytes(sizeof(T), alignof(T));
+  if constexpr (bytes == 16) return Word16{};
+  if constexpr (bytes == 8) return Word<std::uint64_t>{};
+  if constexpr (bytes == 4) return Word<std::uint32_t>{};
+  if constexpr (bytes == 2) return Word<std::uint16_t>{};
+  if constexpr (bytes == 1) return Word<std::uint8_t>{};
 }
-
-/// How a nest of elements of that many bytes is copied. \param single as CopySchedule's.
-[[nodiscard]] inline CopySchedule copy_schedule(const CopyNest& nest, std::int64_t element_bytes,
-                                                Target target, const void* into, const void* from,
-                                                bool single) {
-  const std::int64_t bytes = word_bytes(element_bytes, into, from);
-  return {in_words(nest, element_bytes / bytes), bytes, into, target, single};
-}
-
-/// Calls run(kernel) with the kernel that copies a nest of elements of that many bytes.
-template <bool Single, class Run>
-void with_copy_kernel(const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
-                      const void* from, const Run& run) {
-  const CopySchedule schedule = copy_schedule(nest, element_bytes, target, into, from, Single);
-  const auto copy = [&]<class W>(W) {
-    run(CopyKernel<W>{schedule, static_cast<W*>(into), static_cast<const W*>(from)});
-  };
-  switch (word_bytes(element_bytes, into, from)) {
-    case 16:
-      return copy(Word16{});
-    case 8:
-      return copy(Word<std::uint64_t>{});
-    case 4:
-      return copy(Word<std::uint32_t>{});
-    case 2:
-      return copy(Word<std::uint16_t>{});
-    default:
-      return copy(Word<std::uint8_t>{});
-  }
-}
+template <class T>
+using WordOf = decltype(word_of<T>());
 
 /// Bytes from which on a target is written past the caches: more than one core's own cache holds.
 inline constexpr std::int64_t streamed_bytes = std::int64_t{4} << 20;
@@ -338,22 +328,44 @@ inline constexpr std::int64_t streamed_bytes = std::int64_t{4} << 20;
   return bytes < streamed_bytes ? Target::cached : Target::streamed;
 }
 
-/// Copies in parallel: launches on `space` and does not fence.
+/// Copies elements of type T in parallel: launches on `space` and does not fence.
+template <class T, compat::ExecutionSpace Space>
+void copy_nest(const Space& space, const char* label, const CopyNest& nest, Target target,
+               void* into, const void* from) {
+  const CopyKernel<WordOf<T>> kernel(nest, sizeof(T), target, into, from, compat::is_device<Space>);
+  launch(space, label, kernel.schedule.items, kernel);
+}
+
+/// The same on the calling thread, to which both memories belong.
+template <class T>
+void copy_nest(const CopyNest& nest, Target target, void* into, const void* from) {
+  const CopyKernel<WordOf<T>> kernel(nest, sizeof(T), target, into, from, false);
+  for (Extent item = 0; item < kernel.schedule.items; ++item) kernel(item);
+}
+
+/// Copies elements of that many bytes, whatever they are, in parallel: launches on `space` and does
+/// not fence.
 template <compat::ExecutionSpace Space>
 void copy_nest(const Space& space, const char* label, const CopyNest& nest,
                std::int64_t element_bytes, Target target, void* into, const void* from) {
-  constexpr bool single = compat::is_device<Space>;
-  with_copy_kernel<single>(nest, element_bytes, target, into, from, [&](const auto& kernel) {
+  const auto copy_words = [&]<class W>(W) {
+    const CopyKernel<W> kernel(nest, element_bytes, target, into, from, compat::is_device<Space>);
     launch(space, label, kernel.schedule.items, kernel);
-  });
-}
-
-/// Copies on the calling thread, to which both memories belong.
-inline void copy_nest(const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
-                      const void* from) {
-  with_copy_kernel<false>(nest, element_bytes, target, into, from, [&](const auto& kernel) {
-    for (Extent item = 0; item < kernel.schedule.items; ++item) kernel(item);
-  });
+  };
+  const auto addresses =
+      reinterpret_cast<std::uintptr_t>(into) | reinterpret_cast<std::uintptr_t>(from);
+  switch (word_bytes(static_cast<std::uintptr_t>(element_bytes), addresses)) {
+    case 16:
+      return copy_words(Word16{});
+    case 8:
+      return copy_words(Word<std::uint64_t>{});
+    case 4:
+      return copy_words(Word<std::uint32_t>{});
+    case 2:
+      return copy_words(Word<std::uint16_t>{});
+    default:
+      return copy_words(Word<std::uint8_t>{});
+  }
 }
 
 }  // namespace eindecomp::kernel::detail

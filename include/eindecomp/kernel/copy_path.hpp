@@ -48,12 +48,20 @@ template <class Join, class Monoid, class... Ts>
   return nest;
 }
 
+/// The kernel of output = the operand's elements.
+template <class Space, class T>
+[[nodiscard]] CopyKernel<WordOf<T>> copy_kernel(const LocalEinsum& shape, const void* operand,
+                                                void* output) {
+  const CopyNest nest = copied_loops(shape);
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
+  return {nest, bytes, target_of(nest.size() * bytes), output, operand, compat::is_device<Space>};
+}
+
 /// output = the operand's elements. Launches on `space` and does not fence.
 template <class T, class Space>
 void run_copy(const Space& space, const LocalEinsum& shape, const void* operand, void* output) {
-  const CopyNest nest = copied_loops(shape);
-  constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
-  copy_nest(space, "EinDecomp::copy", nest, bytes, target_of(nest.size() * bytes), output, operand);
+  const auto kernel = copy_kernel<Space, T>(shape, operand, output);
+  launch(space, "EinDecomp::copy", kernel.schedule.items, kernel);
 }
 
 }  // namespace eindecomp::kernel::detail

@@ -49,17 +49,14 @@ template <class T>
 /// where they lie.
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] std::string explain(const LocalEinsum& shape, const void* const* operands,
-                                  const void* output) {
+                                  void* output) {
   const Path path = path_of<Space, Join, Monoid, Ts...>(shape);
   std::string text = "path " + std::string(to_string(path));
   using Sig = Signature<Join, Monoid, Ts...>;
   using Value = typename Sig::Value;
   if (path == Path::copy) {
-    constexpr auto bytes = static_cast<std::int64_t>(sizeof(Value));
-    const detail::CopyNest nest = detail::copied_loops(shape);
     text += ": " + detail::describe(
-                       detail::copy_schedule(nest, bytes, detail::target_of(nest.size() * bytes),
-                                             output, operands[0], compat::is_device<Space>));
+                       detail::copy_kernel<Space, Value>(shape, operands[0], output).schedule);
   }
   if (path == Path::direct) {
     const detail::JoinSchedule<Sig::operands> schedule(shape, detail::join_tuning<Space>());
