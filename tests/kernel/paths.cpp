@@ -205,12 +205,15 @@ TEST_CASE("products take the path their shape allows") {
       {"hst,thd->shd", {4, 20, 22, 16}, Path::gemm},
       {"shd,hda->sa", {20, 4, 16, 21}, Path::gemm},  // K merges
       {"ijk,kjl->il", {20, 4, 16, 21}, Path::gemm},  // K does not merge: accumulated
-      {"ij,j->i", {40, 41}, Path::direct},
-      {"ji,j->i", {40, 41}, Path::direct},
-      {"j,ij->i", {41, 40}, Path::direct},
-      {"j,jk->k", {40, 41}, Path::direct},
-      {"i,j->ij", {40, 41}, Path::direct},  // outer product
-      {"i,i->", {1000}, Path::direct},      // short inner product
+      {"ij,j->i", {40, 41}, Path::gemm},             // a matrix times a vector
+      {"ji,j->i", {40, 41}, Path::gemm},
+      {"j,ij->i", {41, 40}, Path::gemm},
+      {"j,jk->k", {40, 41}, Path::gemm},
+      {"bij,bj->bi", {3, 40, 41}, Path::gemm},
+      {"ij,j->i", {10, 12}, Path::direct},        // too small for a call
+      {"ijb,jb->ib", {40, 41, 3}, Path::direct},  // the batch holds every unit stride
+      {"i,j->ij", {40, 41}, Path::direct},        // outer product
+      {"i,i->", {1000}, Path::direct},            // short inner product
       {"i,i->", {100000}, Path::split},
       {"ij,jk->", {400, 10, 400}, Path::split},  // private labels
       {"ij,ij->ij", {40, 41}, Path::direct},
@@ -314,6 +317,32 @@ TEST_CASE("products that the BLAS would not share out well go block by block to 
   const LocalEinsum one = row_major("ij,jk->ik", {512, 512, 512});
   CHECK(path(one, 1) == "gemm");
   CHECK(path(one, 2) == "gemm");
+}
+
+TEST_CASE("matrices times vectors, strided or many, are calls of the BLAS") {
+  if (!compat::has_blas<Space>) return;
+  const std::vector<std::pair<const char*, std::vector<Extent>>> cases{
+      {"ij,j->i", {300, 200}},          {"ij,i->j", {300, 200}},
+      {"ij,jb->ib", {300, 200, 1}},     {"bij,bj->bi", {30, 70, 40}},
+      {"bij,bi->bj", {30, 70, 40}},     {"ibj,jb->ib", {30, 70, 40}},
+      {"bij,jb->ib", {30, 70, 40}},     {"bcij,jcb->bci", {7, 5, 60, 50}},
+      {"iajb,jab->i", {40, 7, 30, 20}},  // K does not merge: accumulated
+      {"aib,i->ab", {40, 30, 20}},       // nor do the rows
+  };
+  for (const auto& [text, extents] : cases) {
+    CAPTURE(std::string(text));
+    const LocalEinsum shape = row_major(text, extents);
+    REQUIRE(Doubles().path(shape) == Path::gemm);
+    check_some_outputs(Doubles(), shape);
+  }
+  // Many of them are shared out among the threads.
+  const LocalEinsum shape = row_major("bij,bj->bi", {64, 70, 40});
+  const std::vector<double> ones(64 * 70 * 40, 1.0);
+  std::vector<double> out(64 * 70);
+  const void* operands[] = {ones.data(), ones.data()};
+  const Watch watch;
+  Doubles().join(Space(), shape, operands, out.data(), Write::finished);
+  CHECK(report.ran("EinDecomp::gemv") == (compat::host_threads(Space()) > 1));
 }
 
 TEST_CASE("products over other algebras and types are packed") {

@@ -27,6 +27,14 @@ struct GemmShape {
   bool transpose_a = false;  ///< A is stored as (k,m), k contiguous
   bool transpose_b = false;  ///< B is stored as (n,k), n contiguous
   bool swapped = false;      ///< A is the second operand: C is row-major, so its transpose is made
+
+  /// Whether each call is of a matrix and a vector.
+  [[nodiscard]] constexpr bool is_vector() const { return m == 1 || n == 1; }
+  [[nodiscard]] constexpr Extent call_joins() const { return m * n * k; }
+  /// Of all calls.
+  [[nodiscard]] constexpr Extent joins() const {
+    return outer.size() * inner.size() * call_joins();
+  }
 };
 
 namespace gemm_detail {
@@ -117,7 +125,7 @@ constexpr void append(LoopNest<3>& into, const LoopNest<3>& from, int except) {
           found.swapped = true;
         }
         if (!fits_int(found)) continue;
-        if (best && found.m * found.n * found.k <= best->m * best->n * best->k) continue;
+        if (best && found.call_joins() <= best->call_joins()) continue;
         best = found;
         best_loop[0] = i;
         best_loop[1] = j;

@@ -240,19 +240,30 @@ inline constexpr bool has_blas = detail::reaches_blas<Space>();
 
 #if defined(EINDECOMP_HAS_HOST_BLAS)
 /// C = alpha·op(A)·op(B) + beta·C on the host, by the calling thread and whatever threads the BLAS
-/// has of its own. No dimension may be 0.
+/// has of its own: gemv where C is one row or column, else gemm. No dimension may be 0.
 template <class T>
 void host_gemm(bool transpose_a, bool transpose_b, const T& alpha, const Matrix<const T>& a,
                const Matrix<const T>& b, const T& beta, const Matrix<T>& c) {
   using Host = typename detail::HostBlasType<T>::type;
+  using Blas = KokkosBlas::Impl::HostBlas<Host>;
   const auto number = [](const T& value) { return reinterpret_cast<const Host&>(value); };
   const auto matrix = [](const T* data) { return reinterpret_cast<const Host*>(data); };
   const auto size = [](std::int64_t extent) { return static_cast<int>(extent); };
-  KokkosBlas::Impl::HostBlas<Host>::gemm(
-      transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', size(c.rows), size(c.columns),
-      size(transpose_a ? a.rows : a.columns), number(alpha), matrix(a.data), size(a.leading),
-      matrix(b.data), size(b.leading), number(beta), reinterpret_cast<Host*>(c.data),
-      size(c.leading));
+  Host* const product = reinterpret_cast<Host*>(c.data);
+  if (c.columns == 1) {
+    Blas::gemv(transpose_a ? 'T' : 'N', size(a.rows), size(a.columns), number(alpha),
+               matrix(a.data), size(a.leading), matrix(b.data), transpose_b ? size(b.leading) : 1,
+               number(beta), product, 1);
+  } else if (c.rows == 1) {
+    Blas::gemv(transpose_b ? 'N' : 'T', size(b.rows), size(b.columns), number(alpha),
+               matrix(b.data), size(b.leading), matrix(a.data), transpose_a ? 1 : size(a.leading),
+               number(beta), product, size(c.leading));
+  } else {
+    Blas::gemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', size(c.rows), size(c.columns),
+               size(transpose_a ? a.rows : a.columns), number(alpha), matrix(a.data),
+               size(a.leading), matrix(b.data), size(b.leading), number(beta), product,
+               size(c.leading));
+  }
 }
 #endif
 

@@ -14,7 +14,7 @@ enum class Path {
   direct,  ///< the generic kernel, each output's reduction in one piece
   split,   ///< the generic kernel, few long reductions cut into parts that are combined after
   copy,    ///< elements put elsewhere: a permutation, a diagonal, a broadcast
-  gemm,    ///< matrix times matrix by the BLAS where the tensors lie, once per batch entry
+  gemm,  ///< matrix times matrix or vector by the BLAS where the tensors lie, once per batch entry
   blocks,  ///< blocks multiplied by the BLAS, transposed into a workspace where it needs that
   packed,  ///< products over any ⊗ and ⊕, packed and blocked for registers and caches
   tiled,   ///< the same on devices: tiles in the registers and the scratch of teams of threads

@@ -39,6 +39,8 @@ struct ProductChoice {
 
 /// Joins below which no call of the BLAS is worth its preparation.
 inline constexpr double least_gemm = 512;
+/// The same of a call for a matrix and a vector.
+inline constexpr double least_gemv = 128;
 /// Joins below which the search for blocks would take longer than it saves.
 inline constexpr double least_blocks = 1 << 18;
 
@@ -94,18 +96,29 @@ inline constexpr double least_blocks = 1 << 18;
   const Extent m = product->m.size();
   const Extent n = product->n.size();
   const Extent k = product->k.size();
-  // Outer products, inner products and matrices times vectors are bound by memory, which the
-  // generic kernel streams.
-  if (m == 1 || n == 1 || k == 1) {
-    choice.reason = "an outer product, an inner product or a matrix times a vector";
+  const bool vector = m == 1 || n == 1;
+  // What is bound by memory the generic kernel streams.
+  if (k == 1 || (m == 1 && n == 1) || (vector && threads == 0)) {
+    choice.reason = "an outer product, an inner product or, on a device, a matrix times a vector";
     return choice;
   }
-  if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < least_gemm) {
+  const double each = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  if (each < (vector ? least_gemv : least_gemm)) {
     choice.reason = "too small for a call of the BLAS";
     return choice;
   }
   const double joins = product->joins();
   const std::optional<GemmShape> gemm = gemm_shape(*product);
+  if (vector) {
+    if (gemm && gemm->k > 1 && static_cast<double>(gemm->call_joins()) >= least_gemv) {
+      choice.path = Path::gemm;
+      choice.gemm = *gemm;
+      choice.reason = "a matrix times a vector by the BLAS where they lie";
+    } else {
+      choice.reason = "a matrix times a vector without unit strides";
+    }
+    return choice;
+  }
   bool one_call = false;
   if (gemm && gemm->m > 1 && gemm->n > 1 && gemm->k > 1) {
     choice.gemm = *gemm;
@@ -145,7 +158,7 @@ template <class T, class Space>
 template <class T, class Space>
 [[nodiscard]] bool run_product(const Space& space, const LocalEinsum& shape, T alpha,
                                const void* const* operands, T beta, T* output) {
-  if (all_joins(shape) < least_gemm) return false;
+  if (all_joins(shape) < least_gemv) return false;
   const ProductChoice choice = choose_product<T>(space, shape, beta != T(0));
   if (choice.path == Path::gemm) {
     run_gemm(space, choice.gemm, alpha, operands, beta, output);
