@@ -93,8 +93,8 @@ class PreparedGeneric final : public PreparedJoin {
     for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const T*>(operands[t]);
     const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
     const Extent length = (schedule.rows - 1) * schedule.width + schedule.last_width;
-    map_run<Sig::operands>(m_contiguous, m_kernel.join, first, static_cast<T*>(output), length, 0,
-                           hints);
+    map_run<Sig::operands, true>(m_contiguous, m_kernel.join, first, static_cast<T*>(output),
+                                 length, 0, hints);
   }
 
   Kernel m_kernel;

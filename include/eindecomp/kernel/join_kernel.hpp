@@ -119,7 +119,10 @@ struct JoinKernel {
       const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
       const Extent length =
           (rows - 1) * schedule.width + (to_end ? schedule.last_width : schedule.width);
-      const bool done = map_by_lanes(out.offset, length);
+      const bool done =
+          schedule.vector_stride[operands] == 1 && store.write != Write::accumulate &&
+          map_by_lanes(out.offset, length, static_cast<State*>(store.output) + out.offset[operands],
+                       {streamed, ahead, ahead_shift});
       for (Extent first = done ? length : 0; first < length;) {
         // What is streamed ends on lines of memory.
         const Extent most = piece - (streamed ? beyond_line(out.offset[operands] + first) : 0);
@@ -137,25 +140,22 @@ struct JoinKernel {
     }
   }
 
-  /// A run of outputs by vectors, if the signature and the strides allow. \returns whether they do.
-  [[nodiscard]] bool map_by_lanes(const Extent* offset, Extent length) const {
+  /// Computes a run of outputs from `offset` on by vectors, into neighbouring elements, if the
+  /// signature and the strides allow. \returns whether they do.
+  [[nodiscard]] bool map_by_lanes(const Extent* offset, Extent length, State* output,
+                                  const MemoryHints& hints) const {
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
       const unsigned contiguous = schedule.contiguous_operands();
-      if (contiguous == 0 || schedule.vector_stride[operands] != 1 ||
-          store.write == Write::accumulate) {
-        return false;
-      }
+      if (contiguous == 0) return false;
       const Value* first[operands];
       for (int t = 0; t < operands; ++t) {
         first[t] = static_cast<const Value*>(operand[t]) + offset[t];
       }
-      Value* const output = static_cast<Value*>(store.output) + offset[operands];
-      const MemoryHints hints{streamed, ahead, ahead_shift};
       if constexpr (Sig::elementwise) {
-        map_run<operands>(contiguous, join, first, output, length, offset[operands], hints);
+        map_run<operands, true>(contiguous, join, first, output, length, offset[operands], hints);
       } else {
         const OneTerm<Join, Monoid, Value> term{join, store.monoid, Traits::identity(store.monoid)};
-        map_run<operands>(contiguous, term, first, output, length, offset[operands], hints);
+        map_run<operands, false>(contiguous, term, first, output, length, offset[operands], hints);
       }
       return true;
     }
@@ -185,7 +185,9 @@ struct JoinKernel {
   }
 
   EINDECOMP_FUNCTION void map(const Extent* offset, int width, State* states) const {
-    if constexpr (operands <= 2) {
+    if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
+      if (map_by_lanes(offset, width, states, {})) return;
+    } else if constexpr (operands <= 2) {
       switch (schedule.contiguous_operands()) {
         case 1:
           return map_by<KnownStride<1>>(Indices{}, offset, width, states);

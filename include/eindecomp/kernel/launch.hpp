@@ -24,13 +24,23 @@ struct ErasedBody {
   void operator()(const Extent item) const { function(body, item); }
 };
 
+template <class Body>
+void call_body(const void* body, Extent item) {
+  (*static_cast<const Body*>(body))(item);
+}
+
 template <class Space>
 using ItemPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<Extent>>;
 
 /// One instantiation per host space.
 template <compat::ExecutionSpace Space>
 void launch_erased(const Space& space, const char* label, Extent items, const ErasedBody& body) {
-  Kokkos::parallel_for(label, ItemPolicy<Space>(space, 0, items), body);
+  // One item is small: starting it would cost more than it does. Tools are shown it all the same.
+  if (items == 1 && !compat::tools_listen()) {
+    body(0);
+  } else {
+    Kokkos::parallel_for(label, ItemPolicy<Space>(space, 0, items), body);
+  }
 }
 
 /// Calls body(item) for 0 <= item < items in parallel on `space`, without a fence.
@@ -38,14 +48,7 @@ template <compat::ExecutionSpace Space, class Body>
 void launch(const Space& space, const char* label, Extent items, const Body& body) {
   if (items <= 0) return;
   if constexpr (compat::is_synchronous<Space>) {
-    // One item is small: starting it would cost more than it does. Tools are shown it all the same.
-    if (items == 1 && !compat::tools_listen()) {
-      body(0);
-      return;
-    }
-    launch_erased(space, label, items, {&body, [](const void* erased, Extent item) {
-                                          (*static_cast<const Body*>(erased))(item);
-                                        }});
+    launch_erased(space, label, items, {&body, call_body<Body>});
   } else {
     Kokkos::parallel_for(label, compat::as_argument(ItemPolicy<Space>(space, 0, items)), body);
   }

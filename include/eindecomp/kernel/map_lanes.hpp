@@ -13,6 +13,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/kernel/lanes.hpp"
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/streaming_store.hpp"
@@ -140,7 +141,13 @@ class MapRun {
   T* m_output;
 };
 
-template <unsigned Contiguous, class Join, class T, std::size_t... I>
+/// A map's functor takes its operands in either order.
+template <class Join>
+inline constexpr bool maps_commute = is_commutative<Join>;
+template <class Join, class Monoid, class T>
+inline constexpr bool maps_commute<OneTerm<Join, Monoid, T>> = is_commutative<Join>;
+
+template <unsigned Contiguous, bool MayAsk, class Join, class T, std::size_t... I>
 void map_run_by(std::index_sequence<I...>, const Join& join, const T* const* first, T* output,
                 Extent length, Extent begin, const MemoryHints& hints) {
   const MapRun<Contiguous, Join, T, I...> run(join, first, output);
@@ -150,27 +157,36 @@ void map_run_by(std::index_sequence<I...>, const Join& join, const T* const* fir
 #endif
     run.run(length, ahead);
   };
-  if (hints.ahead == nullptr) return compute([](Extent) {});
-  compute([begin, from = hints.ahead, shift = hints.ahead_shift](Extent i) {
-    prefetch_to_read_later(from + ((begin + i) * static_cast<Extent>(sizeof(T)) >> shift));
-  });
+  if constexpr (MayAsk) {
+    if (hints.ahead != nullptr) {
+      return compute([begin, from = hints.ahead, shift = hints.ahead_shift](Extent i) {
+        prefetch_to_read_later(from + ((begin + i) * static_cast<Extent>(sizeof(T)) >> shift));
+      });
+    }
+  }
+  compute([](Extent) {});
 }
 
 /// Computes a run of a map of one or two operands, with what is known of its memory.
 /// \param contiguous  not 0; bit t says whether operand t is contiguous or the same all along.
 /// \param begin  number of the run's first output, from which on hints.ahead counts.
-template <int Operands, class Join, class T>
+/// \tparam MayAsk  hints.ahead may be other than null.
+template <int Operands, bool MayAsk, class Join, class T>
 void map_run(unsigned contiguous, const Join& join, const T* const* first, T* output, Extent length,
              Extent begin, const MemoryHints& hints) {
   constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
-  if constexpr (Operands == 1) {
-    map_run_by<1>(all, join, first, output, length, begin, hints);
-  } else if (contiguous == 1) {
-    map_run_by<1>(all, join, first, output, length, begin, hints);
-  } else if (contiguous == 2) {
-    map_run_by<2>(all, join, first, output, length, begin, hints);
-  } else {
-    map_run_by<3>(all, join, first, output, length, begin, hints);
+  if (contiguous == 1) {
+    return map_run_by<1, MayAsk>(all, join, first, output, length, begin, hints);
+  }
+  if constexpr (Operands == 2) {
+    if (contiguous == 3) {
+      map_run_by<3, MayAsk>(all, join, first, output, length, begin, hints);
+    } else if constexpr (maps_commute<Join>) {
+      const T* const exchanged[] = {first[1], first[0]};
+      map_run_by<1, MayAsk>(all, join, exchanged, output, length, begin, hints);
+    } else {
+      map_run_by<2, MayAsk>(all, join, first, output, length, begin, hints);
+    }
   }
 }
 
