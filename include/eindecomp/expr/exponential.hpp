@@ -73,6 +73,15 @@ template <class T, class V, std::size_t... N>
   return odd * r + even;
 }
 
+/// e^r for |r| <= ln 2 / 2.
+template <class T, class V>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V near_zero(V r) {
+  const V square = r * r;
+  const V p =
+      polynomial<T>(r, square, std::make_index_sequence<ExponentialConstants<T>::terms / 2 - 2>{});
+  return (p * square + r) + T(1);
+}
+
 /// p·2^k for k + 2·bias in the lowest bits of `biased`, zeros in the higher ones of the exponent's
 /// length: in two factors, for k may be beyond the exponents of normal numbers.
 template <int Mantissa, class V, class Bits>
@@ -83,11 +92,39 @@ template <int Mantissa, class V, class Bits>
   return p * first * second;
 }
 
-#if EINDECOMP_VECTOR_TABLES
-/// e^y of eight numbers of magnitude 746 at most: y = (8·k + j)·ln 2 / 8 + r, 2^(j/8) from a table
-/// in one register, so that r is an eighth as long and five terms fewer do.
+#if EINDECOMP_VECTOR_TABLES && defined(__AVX512F__)
+/// Whether a vector fills a register whose instructions bound and scale its elements.
 template <class V>
-[[nodiscard]] EINDECOMP_ALWAYS_INLINE V exponential_by_table(V y) {
+inline constexpr bool fills_register = Vector<V> && sizeof(V) == 64;
+
+/// x, or what is nearest to it between -most and most; NaN as it is, for of it and a bound these
+/// instructions take the second.
+template <class T, class V>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE V bounded(V x) {
+  const V most = V{} + ExponentialConstants<T>::most;
+  if constexpr (std::same_as<T, double>) {
+    const V y = __builtin_ia32_minpd512_mask(most, x, most, -1, 4);
+    return __builtin_ia32_maxpd512_mask(-most, y, most, -1, 4);
+  } else {
+    const V y = __builtin_ia32_minps512_mask(most, x, most, -1, 4);
+    return __builtin_ia32_maxps512_mask(-most, y, most, -1, 4);
+  }
+}
+
+/// p·2^k, k rounded down.
+template <class T, class V>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE V scaled(V p, V k) {
+  if constexpr (std::same_as<T, double>) {
+    return __builtin_ia32_scalefpd512_mask(p, k, p, -1, 4);
+  } else {
+    return __builtin_ia32_scalefps512_mask(p, k, p, -1, 4);
+  }
+}
+
+/// e^x of eight doubles: x = k·ln 2 + r for k in eighths. 2 to the power of their fractions is a
+/// table in one register, so that r is an eighth as long and five terms fewer do.
+template <class V>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE V exponential_by_table(V x) {
   using Constants = ExponentialConstants<double>;
   using Bits = typename BitsOf<V, std::uint64_t>::type;
   constexpr V table = {1.0,
@@ -98,24 +135,19 @@ template <class V>
                        0x1.8ace5422aa0dbp+0,
                        0x1.ae89f995ad3adp+0,
                        0x1.d5818dcfba487p+0};
-  constexpr double shift = 0x1.8p52 + 8 * 2046;
-  const V shifted = y * (8 * Constants::log2_e) + shift;
+  constexpr double shift = 0x1.8p49;  // its last bit is an eighth
+  const V y = bounded<double>(x);
+  const V shifted = y * Constants::log2_e + shift;
   const V k = shifted - shift;
-  const V r = (y - k * (Constants::ln2_high / 8)) - k * (Constants::ln2_low / 8);
-  const Bits biased = std::bit_cast<Bits>(shifted);
-  const V power = __builtin_shuffle(table, biased);
+  const V r = (y - k * Constants::ln2_high) - k * Constants::ln2_low;
+  const V power = __builtin_shuffle(table, std::bit_cast<Bits>(shifted));
   const V square = r * r;
   // (e^r - 1 - r)/r² at Chebyshev's nodes, as the terms above.
   const V even =
       (square * 0x1.6c1b70f444aa0p-10 + 0x1.5555554e945d8p-5) * square + 0x1.000000000002ep-1;
   const V odd =
       (square * 0x1.a01e2bdf18c20p-13 + 0x1.1111110e10a40p-7) * square + 0x1.555555555556ap-3;
-  const V p = power * ((odd * r + even) * square + r) + power;
-#if defined(__AVX512F__)
-  return __builtin_ia32_scalefpd512_mask(p, k * 0.125, p, 0xFF, 4);
-#else
-  return scaled<52>(p, biased >> 3);
-#endif
+  return scaled<double>(power * ((odd * r + even) * square + r) + power, k);
 }
 #endif
 
@@ -133,6 +165,15 @@ template <class V, class T = typename ElementOfVector<V>::type>
   constexpr T shift = static_cast<T>((Integer{3} << (mantissa - 1)) +
                                      Integer{2 * (std::numeric_limits<T>::max_exponent - 1)});
 
+#if EINDECOMP_VECTOR_TABLES && defined(__AVX512F__)
+  if constexpr (fills_register<V> && std::same_as<T, double>) {
+    return exponential_by_table(x);
+  } else if constexpr (fills_register<V>) {
+    const V y = bounded<T>(x);
+    const V k = (y * Constants::log2_e + shift) - shift;
+    return scaled<T>(near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low), k);
+  }
+#endif
   // Integers are compared, for comparisons of real numbers may trap and so are not vectorised.
   constexpr Integer sign = Integer{1} << (std::numeric_limits<Integer>::digits - 1);
   constexpr Integer most = std::bit_cast<Integer>(Constants::most);
@@ -140,18 +181,9 @@ template <class V, class T = typename ElementOfVector<V>::type>
   const Bits bits_of_x = std::bit_cast<Bits>(x);
   const Bits magnitude = bits_of_x & ~sign;
   const V y = std::bit_cast<V>((magnitude > most ? Bits{} + most : magnitude) | (bits_of_x & sign));
-#if EINDECOMP_VECTOR_TABLES
-  if constexpr (Vector<V> && std::same_as<T, double> && sizeof(V) == 64) {
-    const Bits result = std::bit_cast<Bits>(exponential_by_table(y));
-    return std::bit_cast<V>(magnitude > infinite ? bits_of_x : result);
-  }
-#endif
   const V shifted = y * Constants::log2_e + shift;
   const V k = shifted - shift;
-  const V r = (y - k * Constants::ln2_high) - k * Constants::ln2_low;
-  const V square = r * r;
-  V p = polynomial<T>(r, square, std::make_index_sequence<Constants::terms / 2 - 2>{});
-  p = (p * square + r) + T(1);
+  const V p = near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low);
   const Bits result = std::bit_cast<Bits>(scaled<mantissa>(p, std::bit_cast<Bits>(shifted)));
   return std::bit_cast<V>(magnitude > infinite ? bits_of_x : result);  // NaN stays as it is
 }
