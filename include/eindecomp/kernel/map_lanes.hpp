@@ -98,6 +98,7 @@ class MapRun {
     if (i > 0) part(0, i);
     for (; i + width <= length; i += width) {
       ahead(i);
+      translate_next_page(local.m_output + i);
       stream(local.m_output + i, reinterpret_cast<StreamLine>(local.joined(i)));
     }
     if (i < length) part(i, length - i);

@@ -84,6 +84,15 @@ inline void stream(void* to, StreamLine bytes) {
 #endif
 }
 
+/// Has the page after the one that begins at `to` translated, if one does: a streaming store into a
+/// page that is not waits for its translation, and all stores after it with it. To be called with
+/// the address of each line before it is written.
+EINDECOMP_ALWAYS_INLINE void translate_next_page(const void* to) {
+  constexpr std::uintptr_t page_bytes = 4096;
+  if (reinterpret_cast<std::uintptr_t>(to) % page_bytes != 0) return;
+  prefetch_to_read_later(static_cast<const char*>(to) + page_bytes);
+}
+
 /// Writes a whole line of memory from wherever its bytes lie.
 inline void stream_line(char* to, const void* from) {
 #pragma GCC unroll 4
