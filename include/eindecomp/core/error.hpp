@@ -3,6 +3,8 @@
 /// The one exception of the library and the grammar of its messages.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -11,6 +13,41 @@
 #include "eindecomp/core/text.hpp"
 
 namespace eindecomp {
+
+/// The sentence of an error, put together from texts, characters and whole numbers. (The operators
+/// of std::string would be compiled for every sentence, which takes far longer.)
+class Sentence {
+ public:
+  Sentence& operator<<(std::string_view text) {
+    m_text.append(text.data(), text.size());
+    return *this;
+  }
+  Sentence& operator<<(const char* text) { return *this << std::string_view(text); }
+  Sentence& operator<<(const Sentence& sentence) { return *this << sentence.view(); }
+  Sentence& operator<<(char c) { return *this << std::string_view(&c, 1); }
+  template <std::integral Number>
+  Sentence& operator<<(Number number) {
+    return append(static_cast<long long>(number));
+  }
+
+  [[nodiscard]] std::string_view view() const { return m_text; }
+  [[nodiscard]] const std::string& str() const { return m_text; }
+
+ private:
+  [[gnu::cold, gnu::noinline]] Sentence& append(long long number) {
+    char digits[20];
+    char* const end = digits + sizeof digits;
+    char* first = end;
+    // Negative all the way down: the least number has no opposite.
+    for (long long rest = number < 0 ? number : -number; rest != 0 || first == end; rest /= 10) {
+      *--first = static_cast<char>('0' - rest % 10);
+    }
+    if (number < 0) *this << '-';
+    return *this << std::string_view(first, static_cast<std::size_t>(end - first));
+  }
+
+  std::string m_text;
+};
 
 /// What every public function throws when it is handed something it cannot work with.
 ///
@@ -21,6 +58,9 @@ class Error : public std::runtime_error {
   explicit Error(std::string_view sentence,
                  std::source_location where = std::source_location::current())
       : std::runtime_error(format(sentence, where)), m_where(where) {}
+  explicit Error(const Sentence& sentence,
+                 std::source_location where = std::source_location::current())
+      : Error(sentence.view(), where) {}
 
   /// The caller's line the error speaks of.
   [[nodiscard]] const std::source_location& where() const noexcept { return m_where; }
@@ -28,17 +68,11 @@ class Error : public std::runtime_error {
  private:
   [[gnu::cold]] static std::string format(std::string_view sentence,
                                           const std::source_location& where) {
-    std::string text = "EinDecomp: ";
-    text += sentence;
+    Sentence text;
+    text << "EinDecomp: " << sentence;
     // An error that reached us from another process has no place of its own.
-    if (where.line() != 0) {
-      text += " [";
-      text += where.file_name();
-      text += ':';
-      text += std::to_string(where.line());
-      text += ']';
-    }
-    return text;
+    if (where.line() != 0) text << " [" << where.file_name() << ':' << where.line() << ']';
+    return text.str();
   }
 
   std::source_location m_where;

@@ -209,12 +209,13 @@ void run_blocks(const Space& space, const BlockPlan& plan, T alpha, const void* 
                                        output_target<T>(plan),
                                        plan.one_thread ? nullptr : &space};
   const auto [items, elements] = BlockWorkspace::of<T>(space, plan);
-  Workspace<Space> taken;
+  compat::Scratch<Space> own;
+  T* workspaces = nullptr;
   if (elements > 0) {
-    taken = take_workspace(space, "EinDecomp::workspace",
-                           static_cast<std::size_t>(items * elements) * sizeof(T));
+    workspaces = reinterpret_cast<T*>(
+        take_workspace(space, "EinDecomp::workspace",
+                       static_cast<std::size_t>(items * elements) * sizeof(T), own));
   }
-  T* const workspaces = reinterpret_cast<T*>(taken.data());
   if (plan.one_thread) {
     launch(space, "EinDecomp::blocks", items,
            BlocksOfThread<T, Space>{&product, workspaces, elements, items});

@@ -130,15 +130,15 @@ void einsum_scaled(const Space& space, const EinsumShape& spec,
     }
   }
   // Taken before the output is scaled, so that a failure leaves it as it was.
-  Workspace<Space> workspace;
-  if (const auto bytes =
-          kernel::workspace_of<Space, Product, Sum, kernel::detail::ElementOf<Operands>...>(space,
-                                                                                            shape);
-      bytes > 0) {
-    workspace = kernel::detail::take_workspace(space, "EinDecomp::workspace",
-                                               static_cast<std::size_t>(bytes));
+  compat::Scratch<Space> own;
+  unsigned char* workspace = nullptr;
+  const auto bytes = static_cast<std::size_t>(
+      kernel::workspace_of<Space, Product, Sum, kernel::detail::ElementOf<Operands>...>(space,
+                                                                                        shape));
+  if (bytes > 0) {
+    workspace = kernel::detail::take_workspace(space, "EinDecomp::workspace", bytes, own);
   }
-  const ScopedWorkspace<Space> scope(workspace);
+  const ScopedWorkspace<Space> scope(workspace, bytes);
   if (scaling.beta != T(0) && scaling.beta != T(1)) {
     kernel::LocalEinsum of_output;
     of_output.operands = 1;

@@ -120,10 +120,10 @@ void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid
            (schedule.rows + schedule.rows_per_item - 1) / schedule.rows_per_item, kernel);
     return;
   }
-  const Workspace<Space> workspace =
+  compat::Scratch<Space> own;
+  kernel.partials = reinterpret_cast<State*>(
       take_workspace(space, "EinDecomp::join scratch",
-                     static_cast<std::size_t>(schedule.partials()) * sizeof(State));
-  kernel.partials = reinterpret_cast<State*>(workspace.data());
+                     static_cast<std::size_t>(schedule.partials()) * sizeof(State), own));
   launch(space, "EinDecomp::join parts", schedule.rows * schedule.parts, kernel);
   const FoldKernel<Sig::operands, Monoid, Value> fold{schedule, kernel.store, kernel.partials};
   launch(space, "EinDecomp::join fold", schedule.partials() / schedule.parts, fold);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -153,24 +154,50 @@ class ScopedRegion {
   bool m_entered;
 };
 
-/// Bytes that kernel calls hold for themselves. Not initialised, freed with the last copy.
+/// Bytes that kernel calls hold for themselves: not initialised, freed with the object. On hosts
+/// not a view, which would take longer to compile than many a kernel.
 template <class Space>
-using Scratch = Kokkos::View<unsigned char*, typename Space::memory_space>;
-
-/// Allocates scratch; on a device Kokkos may wait for it when it is freed, never before.
-/// \throws Error if there is not as much memory.
-template <ExecutionSpace Space>
-[[nodiscard]] Scratch<Space> allocate_scratch(const Space& space, const std::string& label,
-                                              std::size_t bytes) {
-  try {
-    return Scratch<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, label), bytes);
-  } catch (const std::exception& cause) {
-    throw Error("a kernel's workspace of " + std::to_string(bytes) +
-                    " bytes could not be allocated (" + cause.what() +
-                    "); nothing was written, free memory or cut the tensors",
-                std::source_location());
+class Scratch {
+ public:
+  Scratch() = default;
+  /// On a device Kokkos may wait for the memory when it is freed, never before.
+  /// \throws Error if there is not as much.
+  Scratch([[maybe_unused]] const Space& space, const char* label, std::size_t bytes)
+      : m_size(bytes) {
+    try {
+      if constexpr (is_synchronous<Space>) {
+        m_bytes.reset(Kokkos::kokkos_malloc<MemorySpace>(label, bytes));
+      } else {
+        m_bytes = OnDevice(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, label), bytes);
+      }
+    } catch (const std::exception& cause) {
+      throw Error(Sentence() << "a kernel's workspace of " << bytes
+                             << " bytes could not be allocated (" << cause.what()
+                             << "); nothing was written, free memory or cut the tensors",
+                  std::source_location());
+    }
   }
-}
+
+  [[nodiscard]] unsigned char* data() const {
+    if constexpr (is_synchronous<Space>) {
+      return static_cast<unsigned char*>(m_bytes.get());
+    } else {
+      return m_bytes.data();
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return m_size; }
+
+ private:
+  using MemorySpace = typename Space::memory_space;
+  struct Free {
+    void operator()(void* bytes) const { Kokkos::kokkos_free<MemorySpace>(bytes); }
+  };
+  using OnHost = std::unique_ptr<void, Free>;
+  using OnDevice = Kokkos::View<unsigned char*, MemorySpace>;
+
+  std::conditional_t<is_synchronous<Space>, OnHost, OnDevice> m_bytes;
+  std::size_t m_size = 0;
+};
 
 /// A column-major matrix in someone else's memory; consecutive columns are `leading` apart.
 template <class T>

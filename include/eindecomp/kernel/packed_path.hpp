@@ -76,9 +76,10 @@ template <class Join, class Monoid, class A, class B>
 /// One instantiation per space.
 template <class Space>
 void run_packed_blocks(const Space& space, PackedRun& run) {
-  const Workspace<Space> workspace = take_workspace(
-      space, "EinDecomp::packed scratch", static_cast<std::size_t>(run.workspace_bytes()));
-  run.for_each_block(workspace.data(), [&](Extent packed) {
+  compat::Scratch<Space> own;
+  unsigned char* const workspace = take_workspace(
+      space, "EinDecomp::packed scratch", static_cast<std::size_t>(run.workspace_bytes()), own);
+  run.for_each_block(workspace, [&](Extent packed) {
     launch(space, "EinDecomp::pack", run.packing_items() - packed,
            [&](Extent item) { run.pack(packed + item); });
     launch_in_turn(space, "EinDecomp::packed", run.tile_items(),

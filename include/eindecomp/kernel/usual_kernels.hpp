@@ -33,8 +33,9 @@
 #define EINDECOMP_SHARED_KERNELS(EXTERN)                                                        \
   EXTERN template void detail::launch_erased(const Kokkos::DefaultHostExecutionSpace&,          \
                                              const char*, Extent, const detail::ErasedBody&);   \
-  EXTERN template Workspace<Kokkos::DefaultHostExecutionSpace> detail::take_workspace(          \
-      const Kokkos::DefaultHostExecutionSpace&, const char*, std::size_t);                      \
+  EXTERN template unsigned char* detail::take_workspace(                                        \
+      const Kokkos::DefaultHostExecutionSpace&, const char*, std::size_t,                       \
+      compat::Scratch<Kokkos::DefaultHostExecutionSpace>&);                                     \
   EXTERN template void detail::copy_nest(const Kokkos::DefaultHostExecutionSpace&, const char*, \
                                          const detail::CopyNest&, std::int64_t, detail::Target, \
                                          void*, const void*);                                   \

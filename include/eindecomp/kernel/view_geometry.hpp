@@ -54,16 +54,22 @@ struct ViewGeometry {
 };
 
 /// "operand 2 (j,k)" or "the output (i,k)"; position `operands` is the output.
-[[nodiscard, gnu::cold]] inline std::string tensor_text(const EinsumShape& spec, int tensor) {
+[[nodiscard, gnu::cold]] inline Sentence tensor_text(const EinsumShape& spec, int tensor) {
   const bool output = tensor == spec.operands;
-  std::string text = output ? "the output (" : "operand " + std::to_string(tensor + 1) + " (";
+  Sentence text;
+  if (output) {
+    text << "the output (";
+  } else {
+    text << "operand " << tensor + 1 << " (";
+  }
   const int rank = output ? spec.output_rank : spec.rank[tensor];
   const int* const labels = output ? spec.output : spec.operand[tensor];
   for (int k = 0; k < rank; ++k) {
-    if (k > 0) text += ',';
-    text += spec.name[labels[k]];
+    if (k > 0) text << ',';
+    text << spec.name[labels[k]];
   }
-  return text + ')';
+  text << ')';
+  return text;
 }
 
 /// The extents of a spec's labels, checked.
@@ -84,9 +90,9 @@ struct LabelExtents {
     const int rank = output ? spec.output_rank : spec.rank[tensor];
     const int* const labels = output ? spec.output : spec.operand[tensor];
     if (view.rank != rank) {
-      throw Error(tensor_text(spec, tensor) + " has " + std::to_string(rank) +
-                      " labels but its view has rank " + std::to_string(view.rank) +
-                      " (each dimension has one label); correct the string or the view",
+      throw Error(tensor_text(spec, tensor)
+                      << " has " << rank << " labels but its view has rank " << view.rank
+                      << " (each dimension has one label); correct the string or the view",
                   where);
     }
     for (int k = 0; k < rank; ++k) {
@@ -95,10 +101,11 @@ struct LabelExtents {
         given_by[l] = tensor;
         extent[l] = view.extent[k];
       } else if (extent[l] != view.extent[k]) {
-        throw Error("label '" + std::string(1, spec.name[l]) + "' is " + std::to_string(extent[l]) +
-                        " in " + tensor_text(spec, given_by[l]) + " and " +
-                        std::to_string(view.extent[k]) + " in " + tensor_text(spec, tensor) +
-                        " (a label has one extent, and 1 is not stretched); make them equal",
+        throw Error(Sentence() << "label '" << spec.name[l] << "' is " << extent[l] << " in "
+                               << tensor_text(spec, given_by[l]) << " and " << view.extent[k]
+                               << " in " << tensor_text(spec, tensor)
+                               << " (a label has one extent, and 1 is not stretched); make them "
+                                  "equal",
                     where);
       }
     }
@@ -114,13 +121,13 @@ template <std::size_t Tensors>
                                        const std::source_location& where) {
   const int operands = static_cast<int>(Tensors) - 1;
   if (spec.operands != operands) {
-    throw Error("the string has " + std::to_string(spec.operands) + " operands but " +
-                    std::to_string(operands) + " views were given; give one view per operand",
+    throw Error(Sentence() << "the string has " << spec.operands << " operands but " << operands
+                           << " views were given; give one view per operand",
                 where);
   }
   if (spec.labels > max_labels) {
-    throw Error("the string has " + std::to_string(spec.labels) + " labels (a kernel has at most " +
-                    std::to_string(max_labels) + "); write it in several statements",
+    throw Error(Sentence() << "the string has " << spec.labels << " labels (a kernel has at most "
+                           << max_labels << "); write it in several statements",
                 where);
   }
   LabelExtents extents;
@@ -147,9 +154,9 @@ template <std::size_t Tensors>
     const int l = spec.output[k];
     shape.output_stride[l] = output.stride[k];
     if (output.stride[k] == 0 && shape.extent[l] > 1) {
-      throw Error("the elements of the output along label '" + std::string(1, spec.name[l]) +
-                      "' share one place (its view has stride 0 there); write into a view of its "
-                      "own memory",
+      throw Error(Sentence() << "the elements of the output along label '" << spec.name[l]
+                             << "' share one place (its view has stride 0 there); write into a "
+                                "view of its own memory",
                   where);
     }
   }
@@ -167,9 +174,10 @@ template <std::size_t Tensors>
       same = same && !shape.aggregated[l] && shape.operand_stride[t][l] == shape.output_stride[l];
     }
     if (!same) {
-      throw Error(tensor_text(spec, operands) + " overlaps " + tensor_text(spec, t) +
-                      " in memory (elements would be overwritten before they are read); write into "
-                      "memory of its own",
+      throw Error(tensor_text(spec, operands)
+                      << " overlaps " << tensor_text(spec, t)
+                      << " in memory (elements would be overwritten before they are read); write "
+                         "into memory of its own",
                   where);
     }
   }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <source_location>
-#include <string>
 #include <utility>
 
 #include "eindecomp/core/error.hpp"
@@ -15,11 +14,11 @@ namespace eindecomp {
 
 /// Memory for the kernels of einsum, in the memory space of Space.
 template <class Space>
-using Workspace = compat::Scratch<Space>;
+using Workspace = Kokkos::View<unsigned char*, typename Space::memory_space>;
 
-/// As long as it lives, calls of this host thread on Space take their workspace from the view and
-/// allocate nothing: workspace_bytes() says what a call needs. Calls that run at the same time, on
-/// two instances of a device, must not share one.
+/// As long as it lives, calls of this host thread on Space take their workspace from the view,
+/// which must live as long, and allocate nothing: workspace_bytes() says what a call needs. Calls
+/// that run at the same time, on two instances of a device, must not share one.
 ///
 ///     Workspace<Space> workspace("workspace", workspace_bytes<"ij,kjl->kil">(space, A, B, C));
 ///     const ScopedWorkspace<Space> scope(workspace);
@@ -28,38 +27,48 @@ template <class Space>
 class ScopedWorkspace {
  public:
   explicit ScopedWorkspace(const Workspace<Space>& workspace)
-      : m_before(std::exchange(current(), &workspace)) {}
+      : ScopedWorkspace(workspace.data(), workspace.size()) {}
+  ScopedWorkspace(unsigned char* data, std::size_t bytes)
+      : m_data(data), m_bytes(bytes), m_before(std::exchange(current(), this)) {}
   ScopedWorkspace(const ScopedWorkspace&) = delete;
   ScopedWorkspace& operator=(const ScopedWorkspace&) = delete;
   ~ScopedWorkspace() { current() = m_before; }
 
-  /// The innermost one's of this thread, or null.
-  [[nodiscard]] static const Workspace<Space>*& current() {
-    static thread_local const Workspace<Space>* workspace = nullptr;
+  [[nodiscard]] unsigned char* data() const { return m_data; }
+  [[nodiscard]] std::size_t bytes() const { return m_bytes; }
+
+  /// The innermost one of this thread, or null.
+  [[nodiscard]] static const ScopedWorkspace*& current() {
+    static thread_local const ScopedWorkspace* workspace = nullptr;
     return workspace;
   }
 
  private:
-  const Workspace<Space>* m_before;
+  unsigned char* m_data;
+  std::size_t m_bytes;
+  const ScopedWorkspace* m_before;
 };
 
 namespace kernel::detail {
 
-/// The workspace of one call: what the caller gave, or else allocated.
+/// The workspace of one call: what the caller gave, or else allocated into `own`.
 /// \throws Error if it cannot be allocated, or more is needed than was given; the output is as it
 ///   was.
 template <compat::ExecutionSpace Space>
-[[nodiscard]] Workspace<Space> take_workspace(const Space& space, const char* label,
-                                              std::size_t bytes) {
-  const Workspace<Space>* const given = ScopedWorkspace<Space>::current();
-  if (given == nullptr) return compat::allocate_scratch(space, label, bytes);
-  if (given->size() < bytes) {
-    throw Error("a kernel needs a workspace of " + std::to_string(bytes) + " bytes and is given " +
-                    std::to_string(given->size()) +
-                    " (workspace_bytes says what it needs); nothing was written",
+[[nodiscard]] unsigned char* take_workspace(const Space& space, const char* label,
+                                            std::size_t bytes, compat::Scratch<Space>& own) {
+  const ScopedWorkspace<Space>* const given = ScopedWorkspace<Space>::current();
+  if (given == nullptr) {
+    own = compat::Scratch<Space>(space, label, bytes);
+    return own.data();
+  }
+  if (given->bytes() < bytes) {
+    throw Error(Sentence() << "a kernel needs a workspace of " << bytes << " bytes and is given "
+                           << given->bytes()
+                           << " (workspace_bytes says what it needs); nothing was written",
                 std::source_location());
   }
-  return *given;
+  return given->data();
 }
 
 }  // namespace kernel::detail

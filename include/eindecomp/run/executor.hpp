@@ -178,8 +178,8 @@ class Executor {
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
       m_workspace = {};
       check_memory(input_bytes, bytes, where);
-      m_workspace = compat::allocate_scratch(m_space, "EinDecomp::workspace",
-                                             static_cast<std::size_t>(bytes));
+      m_workspace =
+          compat::Scratch<Space>(m_space, "EinDecomp::workspace", static_cast<std::size_t>(bytes));
     }
     m_workspace_strides = std::move(strides);
   }
@@ -221,7 +221,7 @@ class Executor {
     RunStatistics statistics;
     comm::or_abort(group, [&] {
       m_inputs->scatter();
-      const ScopedWorkspace<Space> workspace(m_workspace);
+      const ScopedWorkspace<Space> workspace(m_workspace.data(), m_workspace.size());
       const auto begin = std::chrono::steady_clock::now();
       const comm::Traffic before = m_transfers.traffic();
       detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
@@ -292,7 +292,7 @@ class Executor {
   detail::Launchers<Space> m_launcher_pointers;
   std::vector<StepGroup> m_steps;
   detail::Strips m_strips;
-  Workspace<Space> m_workspace;
+  compat::Scratch<Space> m_workspace;
   std::vector<Extent> m_workspace_strides;
   detail::Memory<MemorySpace> m_arena;
   std::vector<detail::Memory<MemorySpace>> m_results;  ///< of the last run, by buffer
