@@ -201,6 +201,40 @@ TEST_CASE("tiles and blocks have seams nowhere") {
   }
 }
 
+TEST_CASE("panels that lie side by side are packed together, up to where the tensor has a gap") {
+  // Columns of two labels, the faster of which ends within a panel, within eight and after many.
+  Random random(241);
+  for (const Extent inner : {3, 50, 150, 400}) {
+    const auto n = static_cast<std::size_t>(inner);
+    for (const std::size_t k : {40, 300}) {
+      Kokkos::View<double***, Kokkos::LayoutRight, Kokkos::HostSpace> whole("B", k, 3, n + 5);
+      const Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> a("a", 30, k);
+      for (std::size_t i = 0; i < a.size(); ++i) a.data()[i] = draw_value<double>(random);
+      for (std::size_t i = 0; i < whole.size(); ++i) whole.data()[i] = draw_value<double>(random);
+      const auto b =
+          Kokkos::subview(whole, Kokkos::ALL, Kokkos::ALL, std::pair(std::size_t{2}, n + 2));
+      const Kokkos::View<double***, Kokkos::LayoutRight, Kokkos::HostSpace> c("c", 30, 3, n);
+      // What is columns in one of these is rows in the other, or exchanged to be columns.
+      const Kokkos::View<double***, Kokkos::LayoutRight, Kokkos::HostSpace> d("d", 3, n, 30);
+      ein::einsum<"ij,jkl->ikl", ein::MinPlus>(Space(), a, b, c);
+      ein::einsum<"jkl,ij->kli", ein::MinPlus>(Space(), b, a, d);
+      bool right = true;
+      for (std::size_t i = 0; i < 30; ++i) {
+        for (std::size_t p = 0; p < 3; ++p) {
+          for (std::size_t q = 0; q < n; ++q) {
+            double least = infinity;
+            for (std::size_t j = 0; j < k; ++j) least = std::min(least, a(i, j) + b(j, p, q));
+            right = right && c(i, p, q) == least && d(p, q, i) == least;
+          }
+        }
+      }
+      CAPTURE(n);
+      CAPTURE(k);
+      CHECK(right);
+    }
+  }
+}
+
 TEST_CASE("results do not depend on the execution space") {
 #if defined(KOKKOS_ENABLE_SERIAL)
   Random random(239);

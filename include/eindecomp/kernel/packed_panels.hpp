@@ -16,8 +16,13 @@
 
 namespace eindecomp::kernel::detail {
 
+/// So many panels are packed together where their lanes lie side by side in the tensor: of each of
+/// its rows, which may be a page of its own, more is read at once.
+inline constexpr int panels_together = 8;
+
 /// `lanes` rows of A, or columns of B, over `steps` positions of K: element (lane, step) is at
-/// from[lane_offset[lane] + step_offset[step]].
+/// from[lane_offset[lane] + step_offset[step]]. As many lanes as a panel has, or fewer; or those of
+/// panels_together panels, with a lane_stride of 1.
 struct PanelSource {
   const void* from;
   const Extent* lane_offset;
@@ -28,43 +33,65 @@ struct PanelSource {
   Extent step_stride;  ///< between neighbouring steps; 0 where it is not always the same
 };
 
+/// Writes whole panels, `panel_elements` apart, whose lanes lie side by side.
+template <int Panels, int Width, class T>
+void pack_rows(const PanelSource& source, T* panel, Extent panel_elements) {
+  // Rows lie far apart, where the hardware does not look ahead.
+  constexpr Extent ahead = Panels > 1 ? 8 : 32;
+  constexpr int line = line_bytes / static_cast<int>(sizeof(T));
+  const T* const first = static_cast<const T*>(source.from) + source.lane_offset[0];
+  for (Extent step = 0; step < source.steps; ++step, panel += Width) {
+    const T* const later = first + source.step_offset[std::min(step + ahead, source.steps - 1)];
+    for (int lane = 0; lane < Panels * Width; lane += line) prefetch_to_read(later + lane);
+    const T* const row = first + source.step_offset[step];
+#pragma GCC unroll 8
+    for (int p = 0; p < Panels; ++p) {
+      std::memcpy(panel + p * panel_elements, row + p * Width, sizeof(T) * Width);
+    }
+  }
+}
+
+/// Writes a whole panel whose steps lie side by side, a cache line of every lane at a time: what is
+/// written of the panel is still in the first cache when the last lanes add to it.
+template <int Width, class T>
+void pack_transposed(const PanelSource& source, T* panel) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
+  constexpr Extent ahead = 8 * line;
+  const T* const first =
+      static_cast<const T*>(source.from) + source.lane_offset[0] + source.step_offset[0];
+  for (Extent step = 0; step < source.steps; step += line) {
+    for (int lane = 0; lane < Width; ++lane) {
+      prefetch_to_read(first + lane * source.lane_stride + step + ahead);
+    }
+    transpose_plane(reinterpret_cast<Word<Bits>*>(panel + step * Width), Width,
+                    reinterpret_cast<const Word<Bits>*>(first + step), source.lane_stride, Width,
+                    std::min(line, source.steps - step));
+  }
+}
+
 /// Writes a panel: for every step `Width` lanes. Lanes that the source lacks repeat its last one,
-/// so that joins are called with elements of the tensors only.
+/// so that joins are called with elements of the tensors only. Of several panels, each starts
+/// `panel_bytes` after the one before.
 template <class T, int Width>
-void pack_panel(const PanelSource& source, void* panel) {
+void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   const T* const from = static_cast<const T*>(source.from);
   T* const to = static_cast<T*>(panel);
-  const bool whole = source.lanes == Width;
-  constexpr int line = line_bytes / static_cast<int>(sizeof(T));
-  if (source.lane_stride == 1) {
-    // Rows lie far apart, where the hardware does not look ahead.
-    constexpr Extent ahead = 32;
-    const T* const first = from + source.lane_offset[0];
-    for (Extent step = 0; step < source.steps; ++step) {
-      const T* const later = first + source.step_offset[std::min(step + ahead, source.steps - 1)];
-      for (int lane = 0; lane < source.lanes; lane += line) prefetch_to_read(later + lane);
-      const T* const row = first + source.step_offset[step];
-      T* const row_to = to + step * Width;
-      if (whole) {
-        std::memcpy(row_to, row, sizeof(T) * Width);
-      } else {
-        for (int lane = 0; lane < Width; ++lane) {
-          row_to[lane] = row[std::min(lane, source.lanes - 1)];
-        }
-      }
-    }
+  if (source.lanes == panels_together * Width) {
+    pack_rows<panels_together, Width>(source, to, panel_bytes / static_cast<Extent>(sizeof(T)));
+    return;
+  }
+  if (source.lanes == Width && source.lane_stride == 1) {
+    pack_rows<1, Width>(source, to, 0);
     return;
   }
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-    if (whole && source.step_stride == 1 && source.lane_stride != 0) {
-      using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-      const T* const first = from + source.lane_offset[0] + source.step_offset[0];
-      transpose_plane(reinterpret_cast<Word<Bits>*>(to), Width,
-                      reinterpret_cast<const Word<Bits>*>(first), source.lane_stride, Width,
-                      source.steps);
+    if (source.lanes == Width && source.step_stride == 1 && source.lane_stride != 0) {
+      pack_transposed<Width>(source, to);
       return;
     }
   }
+  constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   // A cache line of a lane at a time, as they may all lie in the same cache set.
   for (Extent first = 0; first < source.steps; first += line) {
     const Extent last = std::min(first + line, source.steps);
@@ -144,8 +171,8 @@ void store_tile(const TilePlace& place, const void* tile) {
 
 /// The functions above for some element types.
 struct PanelCode {
-  void (*pack_a)(const PanelSource&, void*) = nullptr;
-  void (*pack_b)(const PanelSource&, void*) = nullptr;
+  void (*pack_a)(const PanelSource&, void*, Extent) = nullptr;
+  void (*pack_b)(const PanelSource&, void*, Extent) = nullptr;
   void (*prefetch)(const TilePlace&) = nullptr;
   void (*load)(const TilePlace&, void*) = nullptr;
   void (*store)(const TilePlace&, const void*) = nullptr;
@@ -156,14 +183,10 @@ struct PanelCode {
 
 template <class A, class B, class State, int Rows, int Columns>
 [[nodiscard]] constexpr PanelCode panel_code() {
-  return {pack_panel<A, Rows>,
-          pack_panel<B, Columns>,
-          prefetch_tile<State>,
-          load_tile<State, Columns>,
-          store_tile<State, Columns>,
-          static_cast<Extent>(sizeof(A)),
-          static_cast<Extent>(sizeof(B)),
-          static_cast<Extent>(sizeof(State))};
+  return {pack_panels<A, Rows>,           pack_panels<B, Columns>,
+          prefetch_tile<State>,           load_tile<State, Columns>,
+          store_tile<State, Columns>,     static_cast<Extent>(sizeof(A)),
+          static_cast<Extent>(sizeof(B)), static_cast<Extent>(sizeof(State))};
 }
 
 }  // namespace eindecomp::kernel::detail

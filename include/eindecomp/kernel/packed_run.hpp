@@ -94,21 +94,14 @@ class PackedRun {
     }
   }
 
-  /// Panels of the block: of B, then of A.
-  [[nodiscard]] Extent packing_items() const {
-    return column_items() + m_entry.count * m_row.count;
-  }
+  /// Parts of the block's panels: of B, then of A.
+  [[nodiscard]] Extent packing_items() const { return column_items() + items_of(packing(0)); }
   /// Groups of tiles of the block.
   [[nodiscard]] Extent tile_items() const { return m_entry.count * row_groups() * column_groups(); }
 
   void pack(Extent item) const {
-    if (item < column_items()) {
-      pack_panel_of(1, item, m_column, m_shape.n, m_shape.columns, m_tile.shape.columns(),
-                    m_panel.pack_b);
-    } else {
-      pack_panel_of(0, item - column_items(), m_row, m_shape.m, m_shape.rows, m_tile.shape.rows,
-                    m_panel.pack_a);
-    }
+    const Extent columns = column_items();
+    item < columns ? pack_item(1, item) : pack_item(0, item - columns);
   }
 
   void compute(Extent item) const {
@@ -142,6 +135,7 @@ class PackedRun {
   }
 
  private:
+  static constexpr Extent steps_together = 128;
   static constexpr int most_tile_rows = 12;
   static constexpr int most_tile_columns = 2 * vector_bytes;
   static constexpr std::size_t most_tile_bytes = std::size_t{most_tile_rows} * most_tile_columns;
@@ -149,6 +143,16 @@ class PackedRun {
   struct Range {
     Extent first = 0;
     Extent count = 0;
+  };
+
+  /// What an item of packing is: panels that lie side by side in the tensor together, some of their
+  /// steps at a time; others one by one.
+  struct Packing {
+    Range block;  ///< the operand's panels in the block
+    Extent panels;
+    Extent steps;
+    Extent panel_groups;
+    Extent step_groups;
   };
 
   [[nodiscard]] static std::byte* aligned(std::byte* address) {
@@ -167,7 +171,21 @@ class PackedRun {
   [[nodiscard]] Extent b_bytes() const {
     return panel_bytes(1) * m_blocks.entries * m_blocks.column_panels;
   }
-  [[nodiscard]] Extent column_items() const { return m_entry.count * m_column.count; }
+  [[nodiscard]] const PackedShape::Nest& lanes_of(int operand) const {
+    return operand == 0 ? m_shape.m : m_shape.n;
+  }
+  [[nodiscard]] Packing packing(int operand) const {
+    const bool together = contiguous(lanes_of(operand), operand);
+    Packing packing{operand == 0 ? m_row : m_column, together ? panels_together : 1,
+                    together ? steps_together : most_packed_steps, 0, 0};
+    packing.panel_groups = ceil_div(packing.block.count, packing.panels);
+    packing.step_groups = ceil_div(m_steps[operand].count, packing.steps);
+    return packing;
+  }
+  [[nodiscard]] Extent items_of(const Packing& packing) const {
+    return m_entry.count * packing.panel_groups * packing.step_groups;
+  }
+  [[nodiscard]] Extent column_items() const { return items_of(packing(1)); }
   [[nodiscard]] Extent row_groups() const { return ceil_div(m_row.count, m_blocks.group_rows); }
   [[nodiscard]] Extent column_groups() const {
     return ceil_div(m_column.count, m_blocks.group_columns);
@@ -181,19 +199,36 @@ class PackedRun {
     m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
   }
 
-  /// Packs panel `item` of those of a block's entries.
-  void pack_panel_of(int operand, Extent item, const Range& panels, const PackedShape::Nest& nest,
-                     Extent lanes, int width, void (*pack)(const PanelSource&, void*)) const {
-    const Extent entry = item / panels.count;
-    const Extent panel = item % panels.count;
+  /// Packs item `item` of packing(operand).
+  void pack_item(int operand, Extent item) const {
+    const Packing packing = this->packing(operand);
+    const Extent first_step = item % packing.step_groups * packing.steps;
+    const Extent group = item / packing.step_groups % packing.panel_groups;
+    const Extent entry = item / packing.step_groups / packing.panel_groups;
+    const Extent end = std::min((group + 1) * packing.panels, packing.block.count);
+    const int width = operand == 0 ? m_tile.shape.rows : m_tile.shape.columns();
+    const Extent all_lanes = operand == 0 ? m_shape.rows : m_shape.columns;
+    const auto pack = operand == 0 ? m_panel.pack_a : m_panel.pack_b;
+    const PackedShape::Nest& nest = lanes_of(operand);
+    const auto& steps = m_steps[operand];
+    const Extent step_count = std::min(packing.steps, steps.count - first_step);
+    const Extent bytes = panel_bytes(operand);
+    std::byte* const panels = m_panels[operand] + bytes * entry * packing.block.count +
+                              bytes / m_blocks.steps * first_step;
     Cursor<3> batch;
     batch.seek(m_shape.batch, m_entry.first + entry);
     Offsets<std::max(most_tile_rows, most_tile_columns)> lane;
-    lane.fill(nest, operand, (panels.first + panel) * width, width, lanes, batch.offset[operand]);
-    const auto& steps = m_steps[operand];
-    pack({m_operand[operand], lane.offset.data(), steps.offset.data(), lane.count, steps.count,
-          lane.stride, steps.stride},
-         m_panels[operand] + panel_bytes(operand) * item);
+    for (Extent panel = group * packing.panels; panel < end;) {
+      const Extent first = (packing.block.first + panel) * width;
+      lane.fill(nest, operand, first, width, all_lanes, batch.offset[operand]);
+      const int lanes_together = panels_together * width;
+      const bool together = panel + panels_together <= end && contiguous(nest, operand) &&
+                            first % nest.extent[0] + lanes_together <= nest.extent[0];
+      pack({m_operand[operand], lane.offset.data(), steps.offset.data() + first_step,
+            together ? lanes_together : lane.count, step_count, lane.stride, steps.stride},
+           panels + bytes * panel, bytes);
+      panel += together ? panels_together : 1;
+    }
   }
 
   void compute_tile(const std::byte* a, const std::byte* b, const TilePlace& place) const {
