@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,8 +72,10 @@ TEST_CASE("a plan for several ranks is refused, with what to do") {
 namespace {
 
 int strip_launches = 0;  ///< of kernels that run strip by strip
+int turn_launches = 0;   ///< of those whose last call runs beside one of the next strip
 void kernel_begins(const char* label, const std::uint32_t, std::uint64_t*) {
-  if (std::string(label) == "EinDecomp::strips") ++strip_launches;
+  if (std::string(label).starts_with("EinDecomp::strips")) ++strip_launches;
+  if (std::string(label) == "EinDecomp::strips by turns") ++turn_launches;
 }
 
 /// Runs a program of one worker as it is and in steps, and compares an element-wise maximum of the
@@ -84,6 +87,7 @@ int same_in_steps(const Program& program, const std::vector<ein::StatementSteps>
   const Plan stepped = ein::decompose(program, {.workers = 1, .steps = steps});
   const auto expected = on_host(ein::execute(whole, Space(), bindings...).gather(result));
   strip_launches = 0;
+  turn_launches = 0;
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(kernel_begins);
   ein::Executor executor(stepped, Space());
   (void)executor.run(bindings...);
@@ -147,11 +151,89 @@ TEST_CASE("reductions and maps of one block run strip by strip, products around 
         0);
 }
 
-TEST_CASE("results larger than the caches are written past them strip by strip") {
+namespace {
+
+/// 1 + x² + x⁴/2, which says that it takes long.
+struct Slow {
+  static constexpr std::string_view name = "slow";
+  static constexpr bool takes_vectors = true;
+  static constexpr bool takes_long = true;
+  template <class V>
+  constexpr V operator()(const V& x) const {
+    return 1.0 + x * x * (1.0 + 0.5 * x * x);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("results larger than the caches are written past them, beside what takes long") {
+  const auto launches_by_turns = [](const auto& functor) {
+    Program program;
+    const auto X = program.input<double>("X", {900, 801});
+    const auto Y = let<"Y">(i, j) = map(functor, X(i, j));
+    const auto Z = let<"Z">(i, j) = Y(i, j) / (2.0 + Y(i, j));
+    CHECK(same_in_steps(program, {{"Y", "Z", {{"i", 5}}}}, Z, 0,
+                        ein::bind_generator(X, Formula<>{3})) == 5);
+    return turn_launches;
+  };
+  CHECK(launches_by_turns(Slow{}) == 2 * 5);
+  CHECK(launches_by_turns(ein::Negate{}) == 0);
+}
+
+TEST_CASE("strips by turns that end on no line of memory, the last of one element") {
   Program program;
-  const auto X = program.input<double>("X", {900, 801});
-  const auto Y = let<"Y">(i, j) = exp(0.25 * X(i, j));
-  const auto Z = let<"Z">(i, j) = Y(i, j) / (1.0 + Y(i, j));
-  CHECK(same_in_steps(program, {{"Y", "Z", {{"i", 5}}}}, Z, 0,
-                      ein::bind_generator(X, Formula<>{3})) == 5);
+  const auto X = program.input<double>("X", {2, 273001});  // a hundred strips of 2730 and one
+  const auto Y = let<"Y">(i, j) = map(Slow{}, X(i, j));
+  const auto Z = let<"Z">(i, j) = Y(i, j) / (2.0 + Y(i, j));
+  CHECK(same_in_steps(program, {{"Y", "Z", {{"i", 2}}}}, Z, 0,
+                      ein::bind_generator(X, Formula<>{3})) == 2);
+  CHECK(turn_launches == 2 * 2);
+}
+
+namespace {
+
+/// Largest difference between a softmax along rows in steps, so many blocks of rows, and plain
+/// loops. \param by_turns how many kernels of a run go by turns where exponentials take vectors.
+template <class T>
+double softmax_error(Extent rows, Extent columns, Extent blocks, int by_turns) {
+  Program program;
+  const auto X = program.input<T>("X", {rows, columns});
+  const auto S = let<"S">(i, j) = softmax(j)(X(i, j));
+  const auto x = [](Extent row, Extent column) {
+    return static_cast<T>((row * 7 + column * 3) % 31) / T(4);
+  };
+  const Plan plan =
+      ein::decompose(program, {.workers = 1, .steps = {{"softmax.max", "S", {{"i", blocks}}}}});
+  turn_launches = 0;
+  Kokkos::Tools::Experimental::set_begin_parallel_for_callback(kernel_begins);
+  const auto run = ein::execute(plan, Space(), ein::bind_generator(X, x));
+  Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
+  CHECK(turn_launches == (ein::takes_vectors<ein::Exp> ? by_turns : 0));
+  const auto got = on_host(run.gather(S));
+  double error = 0;
+  for (Extent r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (Extent c = 0; c < columns; ++c) sum += std::exp(static_cast<double>(x(r, c)));
+    for (Extent c = 0; c < columns; ++c) {
+      const double expected = std::exp(static_cast<double>(x(r, c))) / sum;
+      error = std::max(error, std::abs(static_cast<double>(got(r, c)) / expected - 1));
+    }
+  }
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("softmax's quotients are written beside the next row's exponentials") {
+  // Rows that end on no line of memory, one thread's rows odd and even; two rows in a block; rows
+  // longer than a strip; rows of which a strip takes several; rows of few elements.
+  CHECK(softmax_error<double>(157, 4003, 3, 3) <= 1e-13);
+  CHECK(softmax_error<float>(271, 4003, 2, 2) <= 1e-5);
+  CHECK(softmax_error<double>(140, 5000, 70, 70) <= 1e-13);
+  CHECK(softmax_error<double>(70, 10007, 2, 2) <= 1e-13);
+  CHECK(softmax_error<double>(30, 20011, 2, 0) <= 1e-13);
+  CHECK(softmax_error<float>(3001, 300, 5, 0) <= 1e-5);
+  CHECK(softmax_error<double>(90001, 7, 5, 0) <= 1e-13);
+  // A block of one row is one strip, and so is none.
+  CHECK(softmax_error<double>(2, 300000, 2, 0) <= 1e-12);
 }

@@ -90,6 +90,9 @@ inline constexpr bool takes_vectors<Value<T>> = true;
 template <class Op, class... Children>
 inline constexpr bool takes_vectors<Composed<Op, Children...>> = takes_vectors<Op> &&
                                                                  (takes_vectors<Children> && ...);
+template <class Op, class... Children>
+inline constexpr bool takes_long<Composed<Op, Children...>> = takes_long<Op> ||
+                                                              (takes_long<Children> || ...);
 
 namespace detail {
 

@@ -26,6 +26,14 @@ inline constexpr bool takes_vectors = requires {
   requires static_cast<bool>(F::takes_vectors);
 };
 
+/// Says that a functor computes for longer than memory takes to write what it gives, so that other
+/// results had better be written meanwhile: `static constexpr bool takes_long = true`, or
+/// specialise.
+template <class F>
+inline constexpr bool takes_long = requires {
+  requires static_cast<bool>(F::takes_long);
+};
+
 // The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
 // clang-format off
 #define EINDECOMP_BINARY(Name, text, expression)                                      \
@@ -234,5 +242,8 @@ template <>
 inline constexpr bool takes_vectors<Relu> = true;
 template <>
 inline constexpr bool takes_vectors<Exp> = EINDECOMP_VECTOR_EXPONENTIAL != 0;
+
+template <>
+inline constexpr bool takes_long<Exp> = true;
 
 }  // namespace eindecomp

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/copy_kernel.hpp"
 #include "eindecomp/kernel/join_kernel.hpp"
 #include "eindecomp/kernel/join_schedule.hpp"
+#include "eindecomp/kernel/lanes.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/signature.hpp"
@@ -53,8 +56,9 @@ class PreparedGeneric final : public PreparedJoin {
                  {},
                  nullptr} {
     const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
-    if (schedule.outer.loops == 1 && schedule.vector_stride[Sig::operands] == 1) {
+    if (is_lane_map && schedule.outer.loops == 1 && schedule.vector_stride[Sig::operands] == 1) {
       m_contiguous = schedule.contiguous_operands();
+      if (m_contiguous != 0) m_outputs = (schedule.rows - 1) * schedule.width + schedule.last_width;
     }
   }
 
@@ -64,7 +68,7 @@ class PreparedGeneric final : public PreparedJoin {
         hints.streamed && may_stream<Sig>(schedule, operands, output, Write::finished);
     if constexpr (is_lane_map) {
       if (m_contiguous != 0) {
-        return map_all(operands, output, {streamed, hints.ahead, hints.ahead_shift});
+        return map_some(operands, output, {streamed, hints.ahead, hints.ahead_shift}, 0, m_outputs);
       }
     }
     Kernel kernel = m_kernel;
@@ -79,26 +83,50 @@ class PreparedGeneric final : public PreparedJoin {
   }
 
   [[nodiscard]] bool asks_ahead() const override { return is_lane_map; }
+  [[nodiscard]] bool takes_long() const override { return eindecomp::takes_long<Join>; }
+  [[nodiscard]] Extent outputs_by_turns() const override { return m_outputs; }
+
+  Extent run_turn(const void* const* operands, void* output, const MemoryHints& hints,
+                  Extent begin) const override {
+    if constexpr (is_lane_map) {
+      Extent end = m_outputs;
+      if (begin + turn < end) {
+        const auto there = reinterpret_cast<std::uintptr_t>(static_cast<Value*>(output) + begin);
+        end = begin + turn - static_cast<Extent>(there % line_bytes / sizeof(Value));
+      }
+      const bool streamed =
+          hints.streamed && may_stream<Sig>(m_kernel.schedule, operands, output, Write::finished);
+      map_some(operands, output, {streamed, hints.ahead, hints.ahead_shift}, begin, end);
+      return end;
+    }
+    return m_outputs;
+  }
 
  private:
   using Sig = Signature<Join, Monoid, Ts...>;
+  using Value = typename Sig::Value;
+  /// Outputs of a turn, 16 vectors: enough to pay for a call, and few enough for the processor to
+  /// begin the next while it waits for their stores.
+  static constexpr Extent turn = 16 * vector_bytes / static_cast<Extent>(sizeof(Value));
   static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
   static constexpr JoinTuning tuning = join_tuning<Space>();
   using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
 
-  /// Outputs that are one run, as strips' mostly are: nothing but their elements is computed.
-  void map_all(const void* const* operands, void* output, const MemoryHints& hints) const {
-    using T = typename Sig::Value;
-    const T* first[Sig::operands];
-    for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const T*>(operands[t]);
-    const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
-    const Extent length = (schedule.rows - 1) * schedule.width + schedule.last_width;
-    map_run<Sig::operands, true>(m_contiguous, m_kernel.join, first, static_cast<T*>(output),
-                                 length, 0, hints);
+  /// Of outputs that are one run, as strips' mostly are, begin <= i < end: nothing but their
+  /// elements is computed.
+  void map_some(const void* const* operands, void* output, const MemoryHints& hints, Extent begin,
+                Extent end) const {
+    const Value* first[Sig::operands];
+    for (int t = 0; t < Sig::operands; ++t) {
+      first[t] = static_cast<const Value*>(operands[t]) + ((m_contiguous >> t & 1U) * begin);
+    }
+    map_run<Sig::operands, true>(m_contiguous, m_kernel.join, first,
+                                 static_cast<Value*>(output) + begin, end - begin, begin, hints);
   }
 
   Kernel m_kernel;
   unsigned m_contiguous = 0;  ///< of a map of one run, its operands as JoinSchedule's; else none
+  Extent m_outputs = 0;       ///< of a map of one run
 };
 
 /// Runs a shape on the generic path.

@@ -65,6 +65,14 @@ class PreparedJoin {
   virtual void run(const void* const* operands, void* output, const MemoryHints& hints) const = 0;
   /// Whether run asks for what is to be read soon.
   [[nodiscard]] virtual bool asks_ahead() const = 0;
+  /// Whether what it computes takes longer than writing it to memory.
+  [[nodiscard]] virtual bool takes_long() const = 0;
+  /// The outputs that run_turn computes one after another; 0 of a shape that it does not compute.
+  [[nodiscard]] virtual Extent outputs_by_turns() const = 0;
+  /// Of what run does, the next turn: outputs from `begin` on, some lines of memory full of them.
+  /// \returns where the next turn begins.
+  virtual Extent run_turn(const void* const* operands, void* output, const MemoryHints& hints,
+                          Extent begin) const = 0;
 };
 
 /// The kernels of one statement on one execution space, its operators erased: the executor knows

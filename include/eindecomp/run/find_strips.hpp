@@ -112,8 +112,23 @@ class StripFinder {
       if (!strips) return std::nullopt;
       run.calls.push_back(*strips);
     }
+    run_last_beside(run);
     ask_ahead(*cut, run);
     return run;
+  }
+
+  /// Lets the last call, if it writes past the caches, run beside the last of those before it that
+  /// compute long, where both divide alike and two strips fit the second cache.
+  static void run_last_beside(StripRun& run) {
+    constexpr std::int64_t most_bytes = 256 * 1024;
+    const StripCall& last = run.calls.back();
+    const Extent outputs = last.join->outputs_by_turns();
+    if (!last.streamed || outputs == 0 || 2 * run.own_bytes > most_bytes) return;
+    for (std::size_t c = 0; c + 1 < run.calls.size(); ++c) {
+      const kernel::PreparedJoin& join = *run.calls[c].join;
+      if (join.takes_long() && join.outputs_by_turns() == outputs) run.beside = static_cast<int>(c);
+    }
+    if (run.beside >= 0) run.own_bytes *= 2;
   }
 
   /// Whether a tensor exists within the run only, so that every thread has one strip of it.
@@ -279,8 +294,11 @@ class StripFinder {
         run.read = run.calls[s - run.begin].operand[o];
       }
     }
+    // Not the call that reads what was asked for, nor one that waits for its own stores already.
+    const std::size_t first = run.begin + (run.beside == 0 ? 0 : 1);
+    const std::size_t last = run.end - (run.beside >= 0 ? 1 : 0);
     std::vector<StripCall*> maps;
-    for (std::size_t s = run.begin + 1; s < run.end; ++s) {
+    for (std::size_t s = first; s < last; ++s) {
       StripCall& strips = run.calls[s - run.begin];
       const BlockMemory& output = m_buffers[at(call(s).output)];
       if (strips.join->asks_ahead() &&

@@ -57,6 +57,10 @@ struct StripRun {
   std::vector<StripCall> calls;
   StripTensor read;     ///< what strips read from main memory most of
   int ahead_shift = 0;  ///< each call that asks for it asks for one byte of 2^ahead_shift
+  /// The call of a strip by whose side the last call of the strip before runs, which is written
+  /// past the caches: by turns, so that stores are on their way while something is computed. Each
+  /// thread then holds two strips, half of own_bytes each. -1: calls run one after another.
+  int beside = -1;
 
   [[nodiscard]] Extent strips() const { return rows * pieces; }
 
@@ -67,38 +71,82 @@ struct StripRun {
            char* memory, Extent threads) const {
     if constexpr (compat::is_synchronous<Space>) {
       const Extent parts = std::min(threads, strips());
-      kernel::detail::launch(space, "EinDecomp::strips", parts, [&, this](const Extent part) {
-        char* const own = memory + part * own_bytes;
-        const Extent last = part_begin(strips(), parts, part + 1);
-        for (Extent n = part_begin(strips(), parts, part); n < last; ++n) {
-          run_strip(buffers, own, n);
-        }
+      const char* const label = beside < 0 ? "EinDecomp::strips" : "EinDecomp::strips by turns";
+      kernel::detail::launch(space, label, parts, [&, this](const Extent part) {
+        run_strips({buffers, memory + part * own_bytes}, part_begin(strips(), parts, part),
+                   part_begin(strips(), parts, part + 1));
         kernel::end_prepared();
       });
     }
   }
 
  private:
-  void run_strip(const std::vector<BlockMemory>& buffers, char* own, Extent n) const {
+  /// What a thread works on.
+  struct Memory {
+    const std::vector<BlockMemory>& buffers;
+    char* own;
+  };
+
+  /// A call of one strip.
+  struct BoundCall {
+    const kernel::PreparedJoin* join;
+    const void* operands[kernel::max_operands];
+    void* output;
+    kernel::MemoryHints hints;
+
+    void run() const { join->run(operands, output, hints); }
+    /// The outputs from `begin` on, if that is before `end`. \returns where the next turn begins.
+    [[nodiscard]] Extent run_turn(Extent begin, Extent end) const {
+      return begin < end ? join->run_turn(operands, output, hints, begin) : end;
+    }
+  };
+
+  void run_strips(const Memory& memory, Extent first, Extent last) const {
+    const std::size_t together = calls.size() - (beside < 0 ? 0 : 1);
+    for (Extent n = first; n < last; ++n) {
+      for (std::size_t c = 0; c < together; ++c) {
+        if (static_cast<int>(c) == beside && n > first) {
+          run_by_turns(bound(memory, c, n), bound(memory, together, n - 1));
+        } else {
+          bound(memory, c, n).run();
+        }
+      }
+    }
+    if (beside >= 0) bound(memory, together, last - 1).run();
+  }
+
+  static void run_by_turns(const BoundCall& one, const BoundCall& other) {
+    const Extent end = one.join->outputs_by_turns();
+    const Extent other_end = other.join->outputs_by_turns();
+    if (end == 0 || other_end == 0) {  // as of a last strip of one element
+      one.run();
+      other.run();
+      return;
+    }
+    for (Extent i = 0, j = 0; i < end || j < other_end;) {
+      i = one.run_turn(i, end);
+      j = other.run_turn(j, other_end);
+    }
+  }
+
+  [[nodiscard]] BoundCall bound(const Memory& memory, std::size_t c, Extent n) const {
+    const StripCall& call = calls[c];
     const Extent row = n / pieces;
     const Extent piece = n % pieces;
+    char* const own = memory.own + (beside >= 0 && n % 2 != 0 ? own_bytes / 2 : 0);
     const bool last = pieces > 1 ? piece == pieces - 1 : row == rows - 1;
-    const char* next = nullptr;
-    if (n + 1 < strips()) next = read.at(buffers, own, (n + 1) / pieces, (n + 1) % pieces);
-    for (const StripCall& call : calls) {
-      const void* operands[kernel::max_operands];
-      for (int o = 0; o < call.operands; ++o) {
-        operands[o] = call.operand[o].at(buffers, own, row, piece);
-      }
-      kernel::MemoryHints hints;
-      hints.streamed = call.streamed;
-      if (call.ahead >= 0 && next != nullptr) {
-        hints.ahead = next + call.ahead;
-        hints.ahead_shift = ahead_shift;
-      }
-      (last ? call.last_join : call.join)
-          ->run(operands, call.output.at(buffers, own, row, piece), hints);
+    BoundCall of_strip{last ? call.last_join : call.join, {}, nullptr, {}};
+    for (int o = 0; o < call.operands; ++o) {
+      of_strip.operands[o] = call.operand[o].at(memory.buffers, own, row, piece);
     }
+    of_strip.output = call.output.at(memory.buffers, own, row, piece);
+    of_strip.hints.streamed = call.streamed;
+    if (call.ahead >= 0 && n + 1 < strips()) {
+      of_strip.hints.ahead =
+          read.at(memory.buffers, own, (n + 1) / pieces, (n + 1) % pieces) + call.ahead;
+      of_strip.hints.ahead_shift = ahead_shift;
+    }
+    return of_strip;
   }
 };
 
