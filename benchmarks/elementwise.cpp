@@ -9,9 +9,11 @@
 #include <CLI/CLI.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/eindecomp.hpp"
@@ -40,24 +42,29 @@ double shortest(const Call& call) {
 
 class Table {
  public:
-  explicit Table(double triad) : m_triad(triad) {
-    fmt::print("{:<34} {:>8} {:>9} {:>8} {:>8}\n", "", "MB", "ms", "GB/s", "of triad");
+  /// Cases are compared with the bandwidth that was measured last.
+  void set_triad(double bytes_per_second) {
+    m_triad = bytes_per_second;
+    fmt::print("triad {:.2f} GB/s on {} threads\n", m_triad * 1e-9, Space().concurrency());
+    if (m_json.empty()) {
+      fmt::print("{:<34} {:>8} {:>9} {:>8} {:>8}\n", "", "MB", "ms", "GB/s", "of triad");
+    }
   }
   void add(const std::string& name, double bytes, double seconds) {
     fmt::print("{:<34} {:>8.1f} {:>9.3f} {:>8.2f} {:>8.2f}\n", name, bytes * 1e-6, seconds * 1e3,
                bytes / seconds * 1e-9, bytes / seconds / m_triad);
     std::fflush(stdout);
     m_json += fmt::format(
-        "{}\n  {{\"case\": \"{}\", \"bytes\": {:.0f}, \"seconds\": {:.6g}, \"of_triad\": {:.4f}}}",
-        m_json.empty() ? "" : ",", name, bytes, seconds, bytes / seconds / m_triad);
+        "{}\n  {{\"case\": \"{}\", \"bytes\": {:.0f}, \"seconds\": {:.6g}, \"of_triad\": {:.4f}, "
+        "\"triad_bytes_per_second\": {:.6g}}}",
+        m_json.empty() ? "" : ",", name, bytes, seconds, bytes / seconds / m_triad, m_triad);
   }
   [[nodiscard]] std::string json() const {
-    return fmt::format("{{\"triad_bytes_per_second\": {:.6g}, \"cases\": [{}\n]}}\n", m_triad,
-                       m_json);
+    return fmt::format("{{\"cases\": [{}\n]}}\n", m_json);
   }
 
  private:
-  double m_triad;
+  double m_triad = 0;
   std::string m_json;
 };
 
@@ -79,8 +86,10 @@ double triad(std::size_t n) {
   return 3.0 * static_cast<double>(n * sizeof(T)) / seconds;
 }
 
+/// \param everything maps, too, and not only reductions and the transposition.
 template <class T, class Layout>
-void matrices(Table& table, const std::string& layout, std::size_t rows, std::size_t columns) {
+void matrices(Table& table, const std::string& layout, std::size_t rows, std::size_t columns,
+              bool everything) {
   const Space space;
   const Kokkos::View<T**, Layout, Space> a("a", rows, columns);
   const Kokkos::View<T**, Layout, Space> b("b", rows, columns);
@@ -101,6 +110,7 @@ void matrices(Table& table, const std::string& layout, std::size_t rows, std::si
   const Kokkos::View<T, Space> all("all");
   table.add(name("ij->"), whole, shortest([&] { ein::einsum<"ij->">(space, a, all); }));
   table.add(name("ij->ji"), 2 * whole, shortest([&] { ein::einsum<"ij->ji">(space, a, turned); }));
+  if (!everything) return;
   table.add(name("ij->ij"), 2 * whole, shortest([&] { ein::einsum<"ij->ij">(space, a, b); }));
   table.add(name("ij,i->ij"), 2 * whole,
             shortest([&] { ein::einsum<"ij,i->ij">(space, a, by_row, b); }));
@@ -146,16 +156,57 @@ void programs(Table& table, std::size_t rows, std::size_t columns) {
   });
 }
 
+/// Reductions and transpositions of matrices whose rows meet few cache sets, or no line of memory.
 template <class T>
-int run(std::size_t mebibytes, const std::string& json) {
+void other_matrices(Table& table) {
+  using Extents = std::pair<std::size_t, std::size_t>;
+  for (const auto& [rows, columns] :
+       {Extents{4096, 6144}, {4096, 4096}, {8192, 2048}, {8192, 8192}, {5017, 5017}}) {
+    table.set_triad(triad<T>(rows * columns));
+    matrices<T, Right>(table, "row-major", rows, columns, false);
+    matrices<T, Left>(table, "column-major", rows, columns, false);
+  }
+}
+
+/// Permutations of row-major tensors of rank 3; of column-major ones they are the same in another
+/// order.
+template <class T>
+void permutations(Table& table) {
+  const Space space;
+  using Tensor = Kokkos::View<T***, Right, Space>;
+  using Extents = std::array<std::size_t, 3>;
+  for (const auto& [i, j, k] : {Extents{256, 256, 384}, Extents{512, 64, 768}, {289, 301, 277}}) {
+    table.set_triad(triad<T>(i * j * k));
+    const Tensor a("a", i, j, k);
+    Kokkos::deep_copy(a, T(1) / T(3));
+    const auto permute = [&]<ein::fixed_string Statement>(const Tensor& b) {
+      table.add(fmt::format("{} {}x{}x{}", Statement.view(), i, j, k),
+                2.0 * static_cast<double>(a.size() * sizeof(T)),
+                shortest([&] { ein::einsum<Statement>(space, a, b); }));
+    };
+    permute.template operator()<"ijk->ikj">(Tensor("b", i, k, j));
+    permute.template operator()<"ijk->jik">(Tensor("b", j, i, k));
+    permute.template operator()<"ijk->jki">(Tensor("b", j, k, i));
+    permute.template operator()<"ijk->kij">(Tensor("b", k, i, j));
+    permute.template operator()<"ijk->kji">(Tensor("b", k, j, i));
+  }
+}
+
+/// \param more other extents, among them powers of two, than those of the table in the docs.
+template <class T>
+int run(std::size_t mebibytes, bool more, const std::string& json) {
   const std::size_t n = (mebibytes << 20) / sizeof(T);
-  const double stream = triad<T>(n);
-  fmt::print("triad {:.2f} GB/s on {} threads\n", stream * 1e-9, Space().concurrency());
-  Table table(stream);
-  const std::size_t side = 4000;
-  matrices<T, Right>(table, "row-major", n / side, side);
-  matrices<T, Left>(table, "column-major", n / side, side);
-  programs<T>(table, n / side, side);
+  Table table;
+  if (more) {
+    other_matrices<T>(table);
+    permutations<T>(table);
+  } else {
+    table.set_triad(triad<T>(n));
+    const std::size_t side = 4000;
+    matrices<T, Right>(table, "row-major", n / side, side, true);
+    matrices<T, Left>(table, "column-major", n / side, side, true);
+    programs<T>(table, n / side, side);
+  }
   if (!json.empty()) std::ofstream(json) << table.json();
   return 0;
 }
@@ -165,12 +216,14 @@ int run(std::size_t mebibytes, const std::string& json) {
 int main(int argc, char** argv) {
   std::string type = "double";
   std::size_t mebibytes = 256;
+  bool more = false;
   std::string json;
   CLI::App app("Memory-bound EinSums beside STREAM's triad");
   app.add_option("--type", type)->check(CLI::IsMember({"float", "double"}))->capture_default_str();
   app.add_option("--mebibytes", mebibytes, "of the largest tensor")->capture_default_str();
+  app.add_flag("--more", more, "other extents: powers of two, no lines of memory, rank 3");
   app.add_option("--json", json, "a file for the figures");
   CLI11_PARSE(app, argc, argv);
   const Kokkos::ScopeGuard guard(argc, argv);
-  return type == "float" ? run<float>(mebibytes, json) : run<double>(mebibytes, json);
+  return type == "float" ? run<float>(mebibytes, more, json) : run<double>(mebibytes, more, json);
 }
