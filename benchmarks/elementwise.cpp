@@ -59,9 +59,7 @@ class Table {
         "\"triad_bytes_per_second\": {:.6g}}}",
         m_json.empty() ? "" : ",", name, bytes, seconds, bytes / seconds / m_triad, m_triad);
   }
-  [[nodiscard]] std::string json() const {
-    return fmt::format("{{\"cases\": [{}\n]}}\n", m_json);
-  }
+  [[nodiscard]] std::string json() const { return fmt::format("{{\"cases\": [{}\n]}}\n", m_json); }
 
  private:
   double m_triad = 0;

@@ -543,7 +543,7 @@ TEST_CASE("without the BLAS results do not depend on the number of threads") {
   for (double& x : right) x = real(random);
   const void* operands[] = {left.data(), right.data()};
   kernel::use_blas = false;
-  for (const char* text : {"ij,jk->ik", "ji,kj->ki", "ij,jk->"}) {
+  for (const char* text : {"ij,jk->ik", "ji,kj->ki", "ij,jk->", "ij,jk->jk", "ij,jk->k"}) {
     CAPTURE(text);
     const LocalEinsum shape = row_major(text, {211, 211, 211});
     const auto product = [&]<class On>(On space) {

@@ -237,6 +237,8 @@ inline constexpr bool takes_vectors<SqDiff> = true;
 template <>
 inline constexpr bool takes_vectors<Div> = true;
 template <>
+inline constexpr bool takes_vectors<Identity> = true;
+template <>
 inline constexpr bool takes_vectors<Negate> = true;
 template <>
 inline constexpr bool takes_vectors<Relu> = true;

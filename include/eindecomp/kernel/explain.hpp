@@ -64,6 +64,13 @@ template <class Space, class Join, class Monoid, class... Ts>
       text += ", outputs past the caches";
     }
   }
+  if constexpr (detail::reduces_lanes<Join, Monoid, Ts...>() && !compat::is_device<Space>) {
+    const detail::JoinSchedule<Sig::operands> schedule(shape, detail::join_tuning<Space>());
+    const bool reduced = path == Path::direct || path == Path::split;
+    if (reduced && !schedule.one_term() && schedule.contiguous_operands() != 0) {
+      text += schedule.across_outputs ? ", vectors of outputs" : ", vectors of terms";
+    }
+  }
   if constexpr (sizeof...(Ts) == 2) {
     if (const auto product = detail::contraction(shape)) {
       text += ": batch " + std::to_string(product->batch.size()) + ", M " +

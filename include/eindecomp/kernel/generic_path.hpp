@@ -55,6 +55,7 @@ class PreparedGeneric final : public PreparedJoin {
                  {monoid, nullptr, Write::finished},
                  {},
                  nullptr} {
+    m_kernel.schedule.share_panels(1);
     const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
     if (is_lane_map && schedule.outer.loops == 1 && schedule.vector_stride[Sig::operands] == 1) {
       m_contiguous = schedule.contiguous_operands();
@@ -77,7 +78,7 @@ class PreparedGeneric final : public PreparedJoin {
     kernel.streamed = streamed;
     kernel.ahead = hints.ahead;
     kernel.ahead_shift = hints.ahead_shift;
-    for (Extent item = 0; item * schedule.rows_per_item < schedule.rows; ++item) {
+    for (Extent item = 0; item < schedule.items(); ++item) {
       kernel.compute(item);
     }
   }
@@ -143,16 +144,16 @@ void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid
   for (int t = 0; t < Sig::operands; ++t) kernel.operand[t] = operands[t];
   const JoinSchedule<Sig::operands>& schedule = kernel.schedule;
   if (schedule.parts <= 1) {
+    kernel.schedule.share_panels(compat::host_threads(space));
     kernel.streamed = streams_outputs<Sig>(schedule, operands, output, write);
-    launch(space, "EinDecomp::join",
-           (schedule.rows + schedule.rows_per_item - 1) / schedule.rows_per_item, kernel);
+    launch(space, "EinDecomp::join", schedule.items(), kernel);
     return;
   }
   compat::Scratch<Space> own;
   kernel.partials = reinterpret_cast<State*>(
       take_workspace(space, "EinDecomp::join scratch",
                      static_cast<std::size_t>(schedule.partials()) * sizeof(State), own));
-  launch(space, "EinDecomp::join parts", schedule.rows * schedule.parts, kernel);
+  launch(space, "EinDecomp::join parts", schedule.items(), kernel);
   const FoldKernel<Sig::operands, Monoid, Value> fold{schedule, kernel.store, kernel.partials};
   launch(space, "EinDecomp::join fold", schedule.partials() / schedule.parts, fold);
 }

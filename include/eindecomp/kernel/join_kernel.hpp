@@ -3,6 +3,7 @@
 /// The kernels of the generic path: any join, any monoid, any shape.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -10,6 +11,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/kernel/copy_kernel.hpp"
+#include "eindecomp/kernel/join_reducer.hpp"
 #include "eindecomp/kernel/join_schedule.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/map_lanes.hpp"
@@ -23,7 +25,8 @@ template <class Space>
   return compat::is_device<Space> ? JoinTuning::device() : JoinTuning::host();
 }
 
-/// Item = rows of outputs, or one part of the reductions of one row (parts > 1).
+/// Item = rows of outputs, or one part (parts > 1) of the reductions of one row; of all rows where
+/// these are reduced in panels.
 template <int Tile, class Join, class Monoid, class... Ts>
 struct JoinKernel {
   using Sig = Signature<Join, Monoid, Ts...>;
@@ -53,28 +56,12 @@ struct JoinKernel {
 
   /// The same; whoever calls it ends streaming.
   EINDECOMP_FUNCTION void compute(const Extent item) const {
-    State lane[Tile];
-    Cursor<tensors> out;
-    if (schedule.parts > 1) {
-      const Extent row = item / schedule.parts;
-      const Extent part = item - row * schedule.parts;
-      out.seek(schedule.outer, row);
-      // As part_begin of the blocks: parts of nearly equal length.
-      const Extent quotient = schedule.steps / schedule.parts;
-      const Extent rest = schedule.steps % schedule.parts;
-      const Extent first = part * quotient + (part < rest ? part : rest);
-      const Extent last = first + quotient + (part < rest ? 1 : 0);
-      const int width = output_width(out);
-      reduce(out, width, first, last, lane);
-      const int outputs = schedule.across_outputs ? schedule.width : 1;
-      for (int j = 0; j < width; ++j) {
-        partials[(row * outputs + j) * schedule.parts + part] = lane[j];
-      }
-      return;
-    }
-    const Extent first_row = item * schedule.rows_per_item;
+    const bool cut = schedule.parts > 1;
+    const Extent part = cut ? item % schedule.parts : 0;
+    const Extent first_row = (cut ? item / schedule.parts : item) * schedule.rows_per_item;
     Extent count = schedule.rows - first_row;
     if (count > schedule.rows_per_item) count = schedule.rows_per_item;
+    Cursor<tensors> out;
     out.seek(schedule.outer, first_row);
 #if !defined(EINDECOMP_DEVICE_PASS)
     if constexpr (Tile > 1) {
@@ -84,18 +71,28 @@ struct JoinKernel {
       }
     }
     if constexpr (Tile > 1 && !Sig::elementwise) {
-      if (schedule.panel > 1) {
-        reduce_panel(out, count);
+      if (schedule.panels) {
+        for (Extent row = first_row; count > 0;) {
+          const Extent rows = std::min(count, JoinSchedule<operands>::most_panel);
+          reduce_panel(out, row, rows, part);
+          row += rows;
+          count -= rows;
+        }
         return;
+      }
+      if constexpr (Reducer::has_lanes) {
+        if (!schedule.across_outputs && reducer().by_lanes()) {
+          reduce_along(out, first_row, count, part);
+          return;
+        }
       }
     }
 #endif
-    for (; count > 0; --count) {
+    State lane[Tile];
+    for (Extent row = first_row; count > 0; ++row, --count) {
       const int width = output_width(out);
-      reduce(out, width, 0, schedule.steps, lane);
-      const Extent offset = out.offset[operands];
-      const Extent stride = schedule.vector_stride[operands];
-      store.row(offset, stride, lane, width);
+      reduce(out, width, part, lane);
+      put(out.offset[operands], row, part, lane, width);
       out.advance(schedule.outer);
     }
   }
@@ -219,146 +216,89 @@ struct JoinKernel {
     }
   }
 
-  /// Aggregates neighbouring rows of outputs, all of them over a few inner positions at a time.
-  void reduce_panel(Cursor<tensors>& out, Extent count) const {
-    State lanes[JoinSchedule<operands>::most_panel][Tile];
-    Cursor<tensors> row[JoinSchedule<operands>::most_panel];
-    for (Extent i = 0; i < count; ++i) {
-      row[i] = out;
-      out.advance(schedule.outer);
-      for (int j = 0; j < Tile; ++j) lanes[i][j] = Traits::identity(store.monoid);
+  using Reducer = JoinReducer<Tile, Join, Monoid, Ts...>;
+  using Run = OutputRun<operands>;
+
+  [[nodiscard]] EINDECOMP_FUNCTION Reducer reducer() const {
+    return {schedule, join, store.monoid, operand};
+  }
+
+  /// Aggregates neighbouring rows of outputs together.
+  void reduce_panel(Cursor<tensors>& out, Extent row, Extent count, Extent part) const {
+    constexpr Extent most = JoinSchedule<operands>::most_panel;
+    alignas(64) State lanes[most * Tile];
+    for (Extent j = 0; j < count * Tile; ++j) lanes[j] = Traits::identity(store.monoid);
+    Extent offsets[most][tensors];
+    Run runs[most];
+    Extent run_count = 0;
+    for (Extent begun = 0; begun < count; ++run_count) {
+      const Extent to_end = schedule.outer.extent[0] - out.coordinate[0];
+      const Extent rows = std::min(count - begun, to_end);
+      for (int t = 0; t < tensors; ++t) offsets[run_count][t] = out.offset[t];
+      runs[run_count] = {offsets[run_count], rows,
+                         rows == to_end ? schedule.last_width : schedule.width};
+      out.skip(schedule.outer, rows);
+      begun += rows;
     }
-    constexpr Extent steps = JoinSchedule<operands>::panel_steps;
-    for (Extent first = 0; first < schedule.steps; first += steps) {
-      const Extent last = first + steps < schedule.steps ? first + steps : schedule.steps;
-      for (Extent i = 0; i < count; ++i) {
-        aggregate(row[i], output_width(row[i]), first, last, lanes[i]);
+    const Reducer reducer = this->reducer();
+    // One long run by vectors needs no turns: of that a few positions are read at a time anyway.
+    const auto [begin, end] = schedule.steps_of(part);
+    const Extent steps =
+        run_count == 1 && reducer.by_lanes() ? end - begin : JoinSchedule<operands>::panel_steps;
+    for (Extent first = begin; first < end; first += steps) {
+      State* lane = lanes;
+      for (Extent r = 0; r < run_count; lane += runs[r++].rows * Tile) {
+        reducer.aggregate(runs[r], first, std::min(first + steps, end), lane);
       }
     }
-    const Extent stride = schedule.vector_stride[operands];
-    for (Extent i = 0; i < count; ++i) {
-      store.row(row[i].offset[operands], stride, lanes[i], output_width(row[i]));
+    State* lane = lanes;
+    for (Extent r = 0; r < run_count; ++r) {
+      reducer.settle(runs[r], lane);
+      put(runs[r].offset[operands], row, part, lane, static_cast<int>(runs[r].outputs(Tile)));
+      row += runs[r].rows;
+      lane += runs[r].rows * Tile;
     }
   }
 
-  /// Aggregates the inner positions first <= position < last of one row of outputs into lane[0],
-  /// …, lane[output width - 1].
-  EINDECOMP_FUNCTION void reduce(const Cursor<tensors>& out, int output_width, Extent first,
-                                 Extent last, State* lane) const {
+  /// Aggregates a part of outputs that follow one another, the terms of each by vectors.
+  void reduce_along(Cursor<tensors>& out, Extent row, Extent count, Extent part) const {
+    const Reducer reducer = this->reducer();
+    const auto [first, last] = schedule.steps_of(part);
+    for (; count > 0; ++row, --count) {
+      const State state = reducer.along(out.offset, first, last);
+      put(out.offset[operands], row, part, &state, 1);
+      out.advance(schedule.outer);
+    }
+  }
+
+  /// Aggregates a part of one row of outputs into lane[0], …, lane[output width - 1].
+  EINDECOMP_FUNCTION void reduce(const Cursor<tensors>& out, int output_width,
+                                 [[maybe_unused]] Extent part, State* lane) const {
     if constexpr (Sig::elementwise) {
-      rows(output_width, out.offset, 1, 0, lane);
+      map_by<AnyStride>(Indices{}, out.offset, output_width, lane);
     } else {
       for (int j = 0; j < Tile; ++j) lane[j] = Traits::identity(store.monoid);
+      const auto [first, last] = schedule.steps_of(part);
       if (first >= last) return;
-      aggregate(out, output_width, first, last, lane);
-      if (!schedule.across_outputs) {
-        for (int j = 1; j < schedule.width; ++j) {
-          lane[0] = Traits::combine(store.monoid, lane[0], lane[j]);
-        }
+      const Reducer reducer = this->reducer();
+      const Run run{out.offset, 1, output_width};
+      reducer.aggregate(run, first, last, lane);
+      if (schedule.across_outputs) {
+        reducer.settle(run, lane);
+      } else {
+        reducer.fold(lane);
       }
     }
   }
 
-  /// Combines the inner positions first <= position < last of one row of outputs into its lanes.
-  EINDECOMP_FUNCTION void aggregate(const Cursor<tensors>& out, int output_width, Extent first,
-                                    Extent last, State* lane) const {
-    if constexpr (!Sig::elementwise) {
-      Cursor<tensors> in;
-      in.seek(schedule.inner, first);
-      for (int t = 0; t < tensors; ++t) in.offset[t] += out.offset[t];
-      for (Extent position = first; position < last;) {
-        // As many rows as one run of the fastest loop has, the narrow one at its end apart.
-        Extent count = schedule.inner.extent[0] - in.coordinate[0];
-        int width = output_width;
-        if (!schedule.across_outputs) {
-          width = row_width(in, schedule.inner);
-          if (count > 1 && schedule.last_width != schedule.width) --count;
-        }
-        if (count > last - position) count = last - position;
-        const Extent index = schedule.first_index +
-                             (schedule.across_outputs ? position : in.coordinate[0] * Extent{Tile});
-        rows(width, in.offset, count, index, lane);
-        in.skip(schedule.inner, count);
-        position += count;
-      }
-    }
-  }
-
-  /// Combines `count` rows, from `offset` on along the fastest inner loop, into the lanes.
-  EINDECOMP_FUNCTION void rows(int width, const Extent* offset, Extent count, Extent index,
-                               State* lane) const {
-    if (width != Tile) {
-      walk<AnyStride, false>(Indices{}, width, offset, count, index, lane);
-      return;
-    }
-    if constexpr (Tile > 1 && operands <= 2 && !Sig::elementwise) {
-      switch (schedule.contiguous_operands()) {
-        case 1:
-          return walk<KnownStride<1>, true>(Indices{}, width, offset, count, index, lane);
-        case 2:
-          return walk<KnownStride<2>, true>(Indices{}, width, offset, count, index, lane);
-        case 3:
-          return walk<KnownStride<3>, true>(Indices{}, width, offset, count, index, lane);
-        default:
-          break;
-      }
-    }
-    walk<AnyStride, true>(Indices{}, width, offset, count, index, lane);
-  }
-
-  template <class Access, bool Full, std::size_t... I>
-  EINDECOMP_FUNCTION void walk(std::index_sequence<I...>, int some_width, const Extent* offset,
-                               Extent count, Extent index, State* lane) const {
-    const int width = Full ? Tile : some_width;
-    Extent at[operands];
-    Extent step[operands];
-    for (int t = 0; t < operands; ++t) {
-      at[t] = offset[t];
-      step[t] = schedule.inner.stride[t][0];
-    }
-    // The joins of row r.
-    const auto row = [&](int r) {
-      return [this, ... element = Access::template row<I>(
-                        static_cast<const Ts*>(operand[I]) + at[I] + r * step[I],
-                        schedule.vector_stride[I])](int j) {
-        return static_cast<Value>(join(element[j]...));
-      };
-    };
-    if constexpr (Sig::elementwise) {
-      const auto value = row(0);
-      for (int j = 0; j < width; ++j) lane[j] = Traits::lift(store.monoid, value(j), 0);
+  /// Stores outputs of rows from that one on, or their part.
+  EINDECOMP_FUNCTION void put(Extent offset, Extent row, Extent part, const State* states,
+                              int count) const {
+    if (schedule.parts > 1) {
+      const Extent first = row * (schedule.across_outputs ? schedule.width : 1);
+      for (int j = 0; j < count; ++j) partials[(first + j) * schedule.parts + part] = states[j];
     } else {
-      // Across outputs a row has one index, else its elements follow one another.
-      const Extent index_stride = schedule.across_outputs ? 0 : 1;
-      const Extent index_step = schedule.across_outputs ? 1 : Tile;
-      const auto combine = [&](State& state, const Value& value, Extent its_index) {
-        state = Traits::combine(store.monoid, state, Traits::lift(store.monoid, value, its_index));
-      };
-      State sum[Tile];
-      for (int j = 0; j < width; ++j) sum[j] = lane[j];
-      // Four rows at once load and store the lanes once.
-      for (; Full && count >= 4; count -= 4, index += 4 * index_step) {
-        const auto value0 = row(0);
-        const auto value1 = row(1);
-        const auto value2 = row(2);
-        const auto value3 = row(3);
-        for (int j = 0; j < Tile; ++j) {
-          const Extent first = index + j * index_stride;
-          State state = sum[j];
-          combine(state, value0(j), first);
-          combine(state, value1(j), first + index_step);
-          combine(state, value2(j), first + 2 * index_step);
-          combine(state, value3(j), first + 3 * index_step);
-          sum[j] = state;
-        }
-        for (int t = 0; t < operands; ++t) at[t] += 4 * step[t];
-      }
-      for (; count > 0; --count, index += index_step) {
-        const auto value = row(0);
-        for (int j = 0; j < width; ++j) combine(sum[j], value(j), index + j * index_stride);
-        for (int t = 0; t < operands; ++t) at[t] += step[t];
-      }
-      for (int j = 0; j < width; ++j) lane[j] = sum[j];
+      store.row(offset, schedule.vector_stride[operands], states, count);
     }
   }
 };

@@ -22,7 +22,7 @@ struct JoinTuning {
   Extent split_outputs;  ///< reductions to more outputs than this are never cut
   Extent partials;       ///< accumulators of all parts together, at most
 
-  static constexpr JoinTuning host() { return {16, 4096, 8192, 256, 4096}; }
+  static constexpr JoinTuning host() { return {16, 4096, 8192, 256, 16384}; }
   // One output element per thread, neighbouring threads on neighbouring elements.
   static constexpr JoinTuning device() { return {1, 1, 256, 4096, 65536}; }
 };
@@ -44,12 +44,12 @@ struct JoinSchedule {
   Extent steps = 1;                 ///< inner.size()
   Extent parts = 1;                 ///< pieces each reduction is cut into
   Extent rows_per_item = 1;
-  /// Rows of outputs that are reduced together, some positions at a time, where each row by itself
-  /// would jump from page to page.
-  Extent panel = 1;
+  /// The vectorised loop is over outputs, and rows of an item are reduced together: what is read
+  /// are long pieces of few streams, where each row by itself would jump from page to page.
+  bool panels = false;
 
-  static constexpr Extent most_panel = 32;
-  static constexpr Extent panel_steps = 64;  ///< positions at a time
+  static constexpr Extent most_panel = 64;   ///< rows
+  static constexpr Extent panel_steps = 64;  ///< positions at a time of rows that lie apart
 
   JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning) {
     const SplitNest<Operands> nest(shape);
@@ -62,20 +62,43 @@ struct JoinSchedule {
     if (inner.loops == 0) inner.push(1);
     rows = outer.size();
     steps = inner.size();
+    panels =
+        across_outputs && tuning.tile > 1 && (width == tuning.tile || steps >= 2 * panel_steps);
     const Extent outputs = rows * (across_outputs ? width : 1);
-    const Extent joins_per_step = width;
+    const Extent row_joins = std::max<Extent>(1, steps) * width;
     if (outputs > 0 && outputs <= tuning.split_outputs) {
-      const Extent wanted = steps * joins_per_step / tuning.part_joins;
+      const Extent wanted = (panels ? rows : 1) * steps * width / tuning.part_joins;
       parts = std::max<Extent>(1, std::min({wanted, tuning.partials / outputs, steps}));
     }
-    const Extent row_joins = std::max<Extent>(1, steps) * joins_per_step;
-    rows_per_item = parts > 1 ? 1 : std::max<Extent>(1, tuning.item_joins / row_joins);
-    if (across_outputs && tuning.tile > 1 && parts == 1 && rows_per_item == 1 &&
-        steps >= 2 * panel_steps) {
-      // Enough items for many threads remain.
-      panel = std::clamp<Extent>(rows / 16, 1, most_panel);
-      rows_per_item = panel;
+    if (parts == 1) {
+      rows_per_item = std::max<Extent>(1, tuning.item_joins / row_joins);
+    } else if (panels) {
+      rows_per_item = rows;
     }
+  }
+
+  /// Makes items so large that panels are read in long pieces, but no larger than that each of so
+  /// many threads has some. What an output aggregates, in which order, does not depend on it.
+  void share_panels(int threads) {
+    if (!panels || parts > 1 || one_term()) return;
+    const Extent share = (rows + 2 * threads - 1) / (2 * threads);
+    const Extent panel = std::min(threads > 1 ? share : rows, most_panel);
+    rows_per_item = std::max(rows_per_item, panel);
+  }
+
+  [[nodiscard]] Extent items() const { return (rows + rows_per_item - 1) / rows_per_item * parts; }
+
+  struct Steps {
+    Extent first, last;
+  };
+  /// The aggregated positions first <= position < last of a part; parts are of nearly equal length,
+  /// as part_begin of the blocks has them.
+  [[nodiscard]] EINDECOMP_FUNCTION Steps steps_of(Extent part) const {
+    if (parts == 1) return {0, steps};
+    const Extent quotient = steps / parts;
+    const Extent rest = steps % parts;
+    const Extent first = part * quotient + (part < rest ? part : rest);
+    return {first, first + quotient + (part < rest ? 1 : 0)};
   }
 
   [[nodiscard]] Path path() const {
