@@ -318,26 +318,4 @@ class PlacementChooser {
   double m_spent = 0;  ///< see most_effort
 };
 
-/// \throws Error, saying by how many bytes and for which statement, if a rank holds more than the
-///   options allow.
-inline void check_memory(const EinGraph& graph, const Placement& placement,
-                         const std::vector<StepGroup>& steps, const DecomposeOptions& options,
-                         const std::source_location& where) {
-  const std::int64_t limit = memory_limit(options);
-  if (limit == 0) return;
-  const MemoryPeak peak =
-      memory_peak(graph, make_schedules(graph, placement, ranks_of(options), steps, where));
-  if (peak.bytes <= limit) return;
-  const bool searched = options.strategy == "placed";
-  Text during;
-  if (peak.statement >= 0) during = " for statement '" + graph[peak.statement].name + "'";
-  fail((searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy) +
-           " holds " + to_text(peak.bytes) + " bytes of tensors on rank " + to_text(peak.rank) +
-           during + " (" + to_text(peak.bytes - limit) + " more than the " + to_text(limit) +
-           " that a rank may hold); allow more memory, " +
-           (searched ? "or give more workers"
-                     : "give more workers, or let strategy placed look for a plan that fits"),
-       where);
-}
-
 }  // namespace eindecomp::detail

@@ -13,14 +13,14 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/choose_placement.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
-#include "eindecomp/relation/mesh.hpp"
-#include "eindecomp/relation/placement.hpp"
+#ifndef EINDECOMP_SEPARATE_PLANNER
+#include "eindecomp/plan/placed_in_steps.hpp"
+#endif
 
 namespace eindecomp {
 
@@ -29,12 +29,12 @@ class BasicProgram;
 
 namespace detail {
 
-/// decompose(), in a constant expression or not.
+/// decompose(), the plan placed as far as its strategy does that.
 [[nodiscard]] constexpr Plan make_plan(const EinGraph& graph, const DecomposeOptions& options,
                                        const std::source_location& where) {
   const Strategy& strategy = find_strategy(options.strategy, where);
   check_options(options, where);
-  const PlaceOptions layouts = place_options(graph, options, where);
+  static_cast<void>(place_options(graph, options, where));  // refuses what cannot be
   Labeling chosen = strategy.decompose(graph, options, where);
   Partitions partitions = std::move(chosen.partitions);
   std::vector<Cost> costs;
@@ -51,7 +51,7 @@ namespace detail {
             std::move(costs),
             cost,
             chosen.gap,
-            {},
+            std::move(chosen.placement),
             {},
             std::move(chosen.cuts)};
   if (plan.cost.total() == unaffordable) {
@@ -60,14 +60,6 @@ namespace detail {
         "large for " +
             to_text(options.workers) + " workers); use smaller extents or fewer workers",
         where);
-  }
-  if (!std::is_constant_evaluated()) {
-    plan.placement = std::move(chosen.placement);
-    if (plan.placement.stored.empty()) {
-      plan.placement = place(graph, plan.partitions, make_mesh(plan.workers), layouts, where);
-    }
-    plan.steps = choose_fitting_steps(graph, plan.placement, options, where);
-    check_memory(graph, plan.placement, plan.steps, options, where);
   }
   return plan;
 }
@@ -106,7 +98,7 @@ template <class Backend>
 #ifndef EINDECOMP_SEPARATE_PLANNER
 inline Plan detail::plan_at_run_time(const EinGraph& graph, const DecomposeOptions& options,
                                      const std::source_location& where) {
-  return make_plan(graph, options, where);
+  return placed_in_steps(make_plan(graph, options, where), options, where);
 }
 
 inline std::span<const Strategy> list_strategies() { return strategies; }

@@ -16,6 +16,8 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/placed_in_steps.hpp"
+#include "eindecomp/plan/placed_strategy.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/make_schedule.hpp"
@@ -28,7 +30,12 @@ namespace eindecomp {
 
 Plan detail::plan_at_run_time(const EinGraph& graph, const DecomposeOptions& options,
                               const std::source_location& where) {
-  return make_plan(graph, options, where);
+  return placed_in_steps(make_plan(graph, options, where), options, where);
+}
+
+Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
+                                 const std::source_location& where) {
+  return search_placed(graph, options, where);
 }
 
 std::span<const Strategy> list_strategies() { return strategies; }

@@ -15,14 +15,12 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/baselines.hpp"
 #include "eindecomp/plan/by_hand.hpp"
-#include "eindecomp/plan/choose_placement.hpp"
 #include "eindecomp/plan/ein_decomp.hpp"
 #include "eindecomp/plan/exact.hpp"
 #include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/k_cut.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
-#include "eindecomp/plan/placed.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 
@@ -53,7 +51,8 @@ struct Strategy {
 };
 
 namespace detail {
-/// The strategy `placed`, its search started from every other strategy's partition vectors.
+/// The strategy `placed`; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not
+/// compile it.
 [[nodiscard]] Labeling placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
                                        const std::source_location& where);
 
@@ -159,34 +158,8 @@ inline constexpr std::array strategies{
                where);
 }
 
-inline Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
-                                        const std::source_location& where) {
-  std::vector<Partitions> labelings;
-  std::vector<Placement> placements;
-  for (const Strategy& other : strategies) {
-    if (other.name == "placed" || other.name == "by_hand") continue;
-    // On programs that are not trees it is the same as `linearized`.
-    if (other.name == "ein_decomp" && !is_forest(graph)) continue;
-    try {
-      Labeling found = other.decompose(graph, options, where);
-      labelings.push_back(std::move(found.partitions));
-      if (!found.placement.stored.empty()) placements.push_back(std::move(found.placement));
-    } catch (const Error&) {  // it does not apply to this program
-    }
-  }
-  const PlaceOptions layouts = place_options(graph, options, where);
-  PlacementChooser chooser(graph, options, layouts, where);
-  chooser.offer(
-      placed(graph, options.workers, {.max_idle = options.max_idle}, layouts, labelings, where));
-  for (Placement& other : placements) chooser.offer(std::move(other));
-  if (chooser.beyond_words()) {  // placed() weighs nothing else
-    for (const Partitions& partitions : labelings) chooser.offer(partitions);
-    chooser.search();
-  }
-  Placement placement = chooser.take();
-  Labeling labeling(partitions_of(placement));
-  labeling.placement = std::move(placement);
-  return labeling;
-}
-
 }  // namespace eindecomp
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+#include "eindecomp/plan/placed_strategy.hpp"
+#endif
