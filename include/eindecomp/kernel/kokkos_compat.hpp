@@ -168,7 +168,8 @@ class Scratch {
       if constexpr (is_synchronous<Space>) {
         m_bytes.reset(Kokkos::kokkos_malloc<MemorySpace>(label, bytes));
       } else {
-        m_bytes = OnDevice(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, label), bytes);
+        m_bytes = OnDevice(
+            Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label)), bytes);
       }
     } catch (const std::exception& cause) {
       throw Error(Sentence() << "a kernel's workspace of " << bytes
