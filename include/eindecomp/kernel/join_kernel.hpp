@@ -108,7 +108,7 @@ struct JoinKernel {
 
   /// Outputs of one term each: rows that follow one another, a piece at a time.
   EINDECOMP_FUNCTION void map_rows(Cursor<tensors>& out, Extent count) const {
-    constexpr Extent piece = 32;
+    constexpr Extent piece = 128;
     alignas(64) State states[piece];
     while (count > 0) {
       Extent rows = schedule.outer.extent[0] - out.coordinate[0];

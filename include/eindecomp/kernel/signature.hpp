@@ -76,6 +76,9 @@ struct Store {
     if (write == Write::finished && stride == 1) {
       Result* const to = static_cast<Result*>(output) + offset;
       for (int j = 0; j < count; ++j) to[j] = Traits::finish(monoid, states[j]);
+    } else if (write == Write::accumulate && stride == 1) {
+      State* const into = static_cast<State*>(output) + offset;
+      for (int j = 0; j < count; ++j) into[j] = Traits::combine(monoid, into[j], states[j]);
     } else {
       for (int j = 0; j < count; ++j) (*this)(offset + j * stride, states[j]);
     }
