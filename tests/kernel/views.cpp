@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -363,6 +364,65 @@ TEST_CASE("reductions by vectors, of outputs and of terms") {
   check.operator()<"ij->i">(right_most, 0.5F, 777, 19, "direct, vectors of terms");
   check.operator()<"ij->i">(right_most, 0.5F, 777, 5, "direct");
   check.operator()<"ij->i">(right_most, 0.5, 3, 50021, "split, vectors of terms");
+}
+
+TEST_CASE("outputs of one term are added to what is there") {
+  // Shorter than a vector, as long, with a rest; rows alike and along each other.
+  for (const std::size_t n : {1UL, 5UL, 8UL, 16UL, 133UL}) {
+    CAPTURE(n);
+    const auto number = [](std::size_t i) { return static_cast<double>(i % 23) - 9.5; };
+    const View<double*> x("x", n);
+    const View<double*> y("y", n);
+    for (std::size_t i = 0; i < n; ++i) x(i) = y(i) = number(i);
+    einsum<"i->i">(Space(), {.alpha = 2.0, .beta = 1.0}, x, y);
+    for (std::size_t i = 0; i < n; ++i) REQUIRE(y(i) == 3.0 * number(i));
+    const auto check = [&](auto layout) {
+      using Matrix = View<double**, decltype(layout)>;
+      const Matrix a("a", 7, n);
+      const Matrix b("b", 7, n);
+      const View<double*> v("v", 7);
+      for (std::size_t i = 0; i < 7; ++i) v(i) = 1.5 * static_cast<double>(i);
+      fill(a, left);
+      fill(b, right);
+      einsum<"i,j->ij">(Space(), {.alpha = -2.0, .beta = 1.0}, v, x, a);
+      bool added = true;
+      for (std::size_t i = 0; i < 7; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          added = added && a(i, j) == left(i, j) - 2.0 * v(i) * number(j);
+        }
+      }
+      CHECK(added);
+      // A join that does not commute, its operands each along the output and each the same.
+      const auto combine = [](const EinsumShape& spec, const auto& first, const auto& second,
+                              const auto& output) {
+        const std::array<kernel::detail::ViewGeometry, 3> views{
+            kernel::detail::ViewGeometry::of(first), kernel::detail::ViewGeometry::of(second),
+            kernel::detail::ViewGeometry::of(output)};
+        const void* const operands[] = {first.data(), second.data()};
+        kernel::run_join<Space, Sub, Max, double, double>(
+            Space(), kernel::detail::local_einsum(spec, views, std::source_location::current()),
+            Sub{}, Max{}, operands, output.data(), kernel::Write::accumulate);
+      };
+      combine(einsum_shape<"i,ij->ij">(), v, a, b);
+      bool larger = true;
+      for (std::size_t i = 0; i < 7; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          larger = larger && b(i, j) == std::max(right(i, j), v(i) - a(i, j));
+        }
+      }
+      CHECK(larger);
+      fill(b, right);
+      combine(einsum_shape<"ij,i->ij">(), a, v, b);
+      for (std::size_t i = 0; i < 7; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          larger = larger && b(i, j) == std::max(right(i, j), a(i, j) - v(i));
+        }
+      }
+      CHECK(larger);
+    };
+    check(Kokkos::LayoutRight());
+    check(Kokkos::LayoutLeft());
+  }
 }
 
 TEST_CASE("in place where that is right") {

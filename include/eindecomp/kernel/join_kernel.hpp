@@ -117,9 +117,9 @@ struct JoinKernel {
       const Extent length =
           (rows - 1) * schedule.width + (to_end ? schedule.last_width : schedule.width);
       const bool done =
-          schedule.vector_stride[operands] == 1 && store.write != Write::accumulate &&
+          schedule.vector_stride[operands] == 1 &&
           map_by_lanes(out.offset, length, static_cast<State*>(store.output) + out.offset[operands],
-                       {streamed, ahead, ahead_shift});
+                       store.write, {streamed, ahead, ahead_shift});
       for (Extent first = done ? length : 0; first < length;) {
         // What is streamed ends on lines of memory.
         const Extent most = piece - (streamed ? beyond_line(out.offset[operands] + first) : 0);
@@ -137,9 +137,10 @@ struct JoinKernel {
     }
   }
 
-  /// Computes a run of outputs from `offset` on by vectors, into neighbouring elements, if the
-  /// signature and the strides allow. \returns whether they do.
-  [[nodiscard]] bool map_by_lanes(const Extent* offset, Extent length, State* output,
+  /// Computes a run of outputs from `offset` on by vectors, into neighbouring elements or, as
+  /// `write` says, combined with them, if the signature and the strides allow. \returns whether
+  /// they do.
+  [[nodiscard]] bool map_by_lanes(const Extent* offset, Extent length, State* output, Write write,
                                   const MemoryHints& hints) const {
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
       const unsigned contiguous = schedule.contiguous_operands();
@@ -152,7 +153,12 @@ struct JoinKernel {
         map_run<operands, true>(contiguous, join, first, output, length, offset[operands], hints);
       } else {
         const OneTerm<Join, Monoid, Value> term{join, store.monoid, Traits::identity(store.monoid)};
-        map_run<operands, false>(contiguous, term, first, output, length, offset[operands], hints);
+        if (write == Write::accumulate) {
+          add_run<operands>(contiguous, term, first, output, length);
+        } else {
+          map_run<operands, false>(contiguous, term, first, output, length, offset[operands],
+                                   hints);
+        }
       }
       return true;
     }
@@ -183,7 +189,7 @@ struct JoinKernel {
 
   EINDECOMP_FUNCTION void map(const Extent* offset, int width, State* states) const {
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
-      if (map_by_lanes(offset, width, states, {})) return;
+      if (map_by_lanes(offset, width, states, Write::partial, {})) return;
     } else if constexpr (operands <= 2) {
       switch (schedule.contiguous_operands()) {
         case 1:

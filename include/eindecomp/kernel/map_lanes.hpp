@@ -60,6 +60,17 @@ struct OneTerm {
   }
 };
 
+/// The same, aggregated to what is in the output, which is the first operand.
+template <class Term>
+struct AddedTerm {
+  Term term;
+
+  template <class V, class... Vs>
+  [[nodiscard]] V operator()(const V& output, const Vs&... operands) const {
+    return term.monoid(output, term(operands...));
+  }
+};
+
 /// output[i] = join(operands[i]…) for 0 <= i < length; of the operands bit t of Contiguous tells
 /// whether operand t is contiguous or the same all along.
 template <unsigned Contiguous, class Join, class T, std::size_t... I>
@@ -189,6 +200,33 @@ void map_run(unsigned contiguous, const Join& join, const T* const* first, T* ou
       map_run_by<2, MayAsk>(all, join, first, output, length, begin, hints);
     }
   }
+}
+
+/// \tparam Contiguous  bit 0 is the output's, bit t + 1 operand t's.
+template <unsigned Contiguous, class Added, class T, std::size_t... I>
+void add_run_by(std::index_sequence<I...>, const Added& added, const T* const* first, T* output,
+                Extent length) {
+  MapRun<Contiguous, Added, T, I...>(added, first, output).run(length, [](Extent) {});
+}
+
+/// Aggregates a run of terms of one or two operands to what is in the output; as map_run.
+template <int Operands, class Term, class T>
+void add_run(unsigned contiguous, const Term& term, const T* const* first, T* output,
+             Extent length) {
+  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands + 1)> all;
+  const AddedTerm<Term> added{term};
+  const T* operand[Operands + 1] = {output, first[0]};
+  if constexpr (Operands == 2) {
+    operand[2] = first[1];
+    if (contiguous == 3) return add_run_by<7>(all, added, operand, output, length);
+    if (contiguous == 2) {
+      if constexpr (!maps_commute<Term>) {
+        return add_run_by<5>(all, added, operand, output, length);
+      }
+      std::swap(operand[1], operand[2]);
+    }
+  }
+  add_run_by<3>(all, added, operand, output, length);
 }
 
 }  // namespace eindecomp::kernel::detail
