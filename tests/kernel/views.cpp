@@ -86,6 +86,19 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// output = max(output, first - second): a join that does not commute.
+template <fixed_string Text, class First, class Second, class Output>
+void keep_larger_difference(const First& first, const Second& second, const Output& output) {
+  const std::array<kernel::detail::ViewGeometry, 3> views{kernel::detail::ViewGeometry::of(first),
+                                                          kernel::detail::ViewGeometry::of(second),
+                                                          kernel::detail::ViewGeometry::of(output)};
+  const void* const operands[] = {first.data(), second.data()};
+  kernel::run_join<Space, Sub, Max, double, double>(
+      Space(),
+      kernel::detail::local_einsum(einsum_shape<Text>(), views, std::source_location::current()),
+      Sub{}, Max{}, operands, output.data(), kernel::Write::accumulate);
+}
+
 }  // namespace
 
 TEST_CASE("every mix of layouts") {
@@ -392,18 +405,8 @@ TEST_CASE("outputs of one term are added to what is there") {
         }
       }
       CHECK(added);
-      // A join that does not commute, its operands each along the output and each the same.
-      const auto combine = [](const EinsumShape& spec, const auto& first, const auto& second,
-                              const auto& output) {
-        const std::array<kernel::detail::ViewGeometry, 3> views{
-            kernel::detail::ViewGeometry::of(first), kernel::detail::ViewGeometry::of(second),
-            kernel::detail::ViewGeometry::of(output)};
-        const void* const operands[] = {first.data(), second.data()};
-        kernel::run_join<Space, Sub, Max, double, double>(
-            Space(), kernel::detail::local_einsum(spec, views, std::source_location::current()),
-            Sub{}, Max{}, operands, output.data(), kernel::Write::accumulate);
-      };
-      combine(einsum_shape<"i,ij->ij">(), v, a, b);
+      // Its operands each along the output and each the same.
+      keep_larger_difference<"i,ij->ij">(v, a, b);
       bool larger = true;
       for (std::size_t i = 0; i < 7; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
@@ -412,7 +415,7 @@ TEST_CASE("outputs of one term are added to what is there") {
       }
       CHECK(larger);
       fill(b, right);
-      combine(einsum_shape<"ij,i->ij">(), a, v, b);
+      keep_larger_difference<"ij,i->ij">(a, v, b);
       for (std::size_t i = 0; i < 7; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
           larger = larger && b(i, j) == std::max(right(i, j), a(i, j) - v(i));

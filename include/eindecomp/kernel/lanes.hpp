@@ -66,6 +66,19 @@ template <class T, int Width>
   return lanes;
 }
 
+/// Every lane in the place of the one `Distance` away, a power of two.
+template <int Distance, class T, int Width>
+[[nodiscard]] inline Lanes<T, Width> exchange_lanes(const Lanes<T, Width>& lanes) {
+#if defined(EINDECOMP_REGISTER_BYTES)
+  return [&]<std::size_t... L>(std::index_sequence<L...>) {
+    return __builtin_shufflevector(lanes, lanes, (static_cast<int>(L) ^ Distance)...);
+  }
+  (std::make_index_sequence<std::size_t{Width}>());
+#else
+  return lanes;
+#endif
+}
+
 /// The bytes that memory moves at once.
 inline constexpr int line_bytes = 64;
 

@@ -118,11 +118,7 @@ struct ReduceRun {
     if constexpr (Distance == 0) {
       return lanes[0];
     } else {
-      const V other = [&]<std::size_t... L>(std::index_sequence<L...>) {
-        return __builtin_shufflevector(lanes, lanes, (static_cast<int>(L) ^ Distance)...);
-      }
-      (std::make_index_sequence<std::size_t{width}>());
-      return fold<Distance / 2>(monoid(lanes, other));
+      return fold<Distance / 2>(monoid(lanes, exchange_lanes<Distance, T, width>(lanes)));
     }
   }
 };
