@@ -156,9 +156,14 @@ void check_plane(Random& random) {
     }
   }
   const auto* const from = reinterpret_cast<const Word*>(source.data());
-  const Plane plane{
-      reinterpret_cast<Word*>(target.data() + first), step, from, source_step, rows, columns,
-      draw(random, 0, 1) == 0 ? nullptr : from};
+  const Plane plane{reinterpret_cast<Word*>(target.data() + first),
+                    step,
+                    from,
+                    source_step,
+                    rows,
+                    columns,
+                    draw(random, 0, 1) == 0 ? 16 : 32,
+                    draw(random, 0, 1) == 0 ? nullptr : from};
   plane.template transpose<true>(aligned);
   eindecomp::kernel::detail::end_streaming();
   REQUIRE(target == expected);

@@ -26,9 +26,10 @@ struct StreamingPlane {
   Extent into_step;
   const Word* from;
   Extent from_step;
-  Extent rows;       ///< of the source
-  Extent columns;    ///< of the source, which are rows of the target
-  const Word* next;  ///< where the source of the next plane begins, or null
+  Extent rows;        ///< of the source
+  Extent columns;     ///< of the source, which are rows of the target
+  Extent rows_ahead;  ///< asked for before they are read
+  const Word* next;   ///< where the source of the next plane begins, or null
 
   static constexpr Extent most_column_bytes = 512;  ///< of the columns together
 
@@ -55,7 +56,6 @@ struct StreamingPlane {
   static constexpr Extent side = line_bytes / size;  ///< words of a line
   static constexpr int lanes = line_bytes / static_cast<int>(sizeof(Integer));
   static constexpr Extent most_columns = most_column_bytes / size;
-  static constexpr Extent rows_ahead = 32;  ///< asked for before they are read
   static constexpr Extent buffer_rows = 512 / size;
   using Square = RegisterTile<Integer, lanes, static_cast<int>(sizeof(Word) / sizeof(Integer))>;
   using Row = typename Square::Row;
