@@ -246,7 +246,7 @@ struct CopyKernel {
   /// Copies runs, the next of them asked for while one is copied: where they lie far apart in the
   /// source, each would begin with a wait.
   void stream_runs(Cursor<2> at, Extent count) const {
-    constexpr int piece_bytes = 1024;
+    constexpr int piece_bytes = 512;
     constexpr Extent piece = piece_bytes / static_cast<Extent>(sizeof(Word));
     for (; count > 0; --count) {
       Word* const to = into + at.offset[0];
@@ -257,7 +257,7 @@ struct CopyKernel {
       for (Extent i = 0; i < n; i += piece) {
         const char* const soon = reinterpret_cast<const char*>(next + i);
         // Not for short runs. Unrolled: of a loop that only prefetches g++ 12 leaves nothing.
-        if (n - i >= piece) {
+        if (n >= piece) {
 #pragma GCC unroll 16
           for (int b = 0; b < piece_bytes; b += line_bytes) prefetch_to_read(soon + b);
         }
