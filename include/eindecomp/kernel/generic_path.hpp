@@ -57,9 +57,10 @@ class PreparedGeneric final : public PreparedJoin {
                  nullptr} {
     m_kernel.schedule.share_panels(1);
     const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
-    if (is_lane_map && schedule.outer.loops == 1 && schedule.vector_stride[Sig::operands] == 1) {
+    if (is_lane_map && schedule.outer.loops <= 2 && schedule.vector_stride[Sig::operands] == 1) {
       m_contiguous = schedule.contiguous_operands();
-      if (m_contiguous != 0) m_outputs = (schedule.rows - 1) * schedule.width + schedule.last_width;
+      m_run = (schedule.outer.extent[0] - 1) * schedule.width + schedule.last_width;
+      if (m_contiguous != 0 && schedule.outer.loops == 1) m_outputs = m_run;
     }
   }
 
@@ -69,7 +70,7 @@ class PreparedGeneric final : public PreparedJoin {
         hints.streamed && may_stream<Sig>(schedule, operands, output, Write::finished);
     if constexpr (is_lane_map) {
       if (m_contiguous != 0) {
-        return map_some(operands, output, {streamed, hints.ahead, hints.ahead_shift}, 0, m_outputs);
+        return map_all(operands, output, {streamed, hints.ahead, hints.ahead_shift});
       }
     }
     Kernel kernel = m_kernel;
@@ -113,8 +114,23 @@ class PreparedGeneric final : public PreparedJoin {
   static constexpr JoinTuning tuning = join_tuning<Space>();
   using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
 
-  /// Of outputs that are one run, as strips' mostly are, begin <= i < end: nothing but their
-  /// elements is computed.
+  /// Outputs that are one run or a few, as strips' mostly are: nothing but their elements is
+  /// computed.
+  void map_all(const void* const* operands, void* output, const MemoryHints& hints) const {
+    const LoopNest<Sig::operands + 1>& outer = m_kernel.schedule.outer;
+    if (outer.loops == 1) return map_some(operands, output, hints, 0, m_run);
+    const Value* first[Sig::operands];
+    for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const Value*>(operands[t]);
+    auto* to = static_cast<Value*>(output);
+    for (Extent run = 0; run < outer.extent[1]; ++run) {
+      map_run<Sig::operands, true>(m_contiguous, m_kernel.join, first, to, m_run, run * m_run,
+                                   hints);
+      for (int t = 0; t < Sig::operands; ++t) first[t] += outer.stride[t][1];
+      to += outer.stride[Sig::operands][1];
+    }
+  }
+
+  /// Of outputs that are one run begin <= i < end.
   void map_some(const void* const* operands, void* output, const MemoryHints& hints, Extent begin,
                 Extent end) const {
     const Value* first[Sig::operands];
@@ -126,7 +142,8 @@ class PreparedGeneric final : public PreparedJoin {
   }
 
   Kernel m_kernel;
-  unsigned m_contiguous = 0;  ///< of a map of one run, its operands as JoinSchedule's; else none
+  unsigned m_contiguous = 0;  ///< of a map of a few runs, its operands as JoinSchedule's; else none
+  Extent m_run = 0;           ///< outputs of each
   Extent m_outputs = 0;       ///< of a map of one run
 };
 
