@@ -79,8 +79,9 @@ struct JoinSchedule {
 
   /// Makes items so large that panels are read in long pieces, but no larger than that each of so
   /// many threads has some. What an output aggregates, in which order, does not depend on it.
+  /// \param threads  0 of a space whose threads are not known: items stay as they are.
   void share_panels(int threads) {
-    if (!panels || parts > 1 || one_term()) return;
+    if (threads == 0 || !panels || parts > 1 || one_term()) return;
     const Extent share = (rows + 2 * threads - 1) / (2 * threads);
     const Extent panel = std::min(threads > 1 ? share : rows, most_panel);
     rows_per_item = std::max(rows_per_item, panel);
