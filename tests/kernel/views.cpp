@@ -368,7 +368,8 @@ TEST_CASE("reductions by vectors, of outputs and of terms") {
   check.operator()<"ij->j">(right_most, 0.5, 37, 1031, "direct, vectors of outputs");
   check.operator()<"ij->j">(right_most, 0.5, 3, 5003, "direct, vectors of outputs");
   check.operator()<"ij->j">(right_most, 0.5F, 151, 2077, "direct, vectors of outputs");
-  check.operator()<"ij->j">(right_most, std::int8_t{}, 3, 1999, "direct, vectors of outputs");
+  check.operator()<"ij->j">(right_most, std::uint8_t{}, 3, 1999, "direct, vectors of outputs");
+  check.operator()<"ij->j">(right_most, std::int8_t{}, 3, 1999, "direct");  // which wraps around
   check.operator()<"ij->j">(right_most, 0.5, 5003, 201, "split, vectors of outputs");
   check.operator()<"ij->j">(right_most, 0.5F, 50021, 13, "split, vectors of outputs");
   check.operator()<"ij->j">(right_most, 0.5, 50021, 3, "split, vectors of outputs");

@@ -29,6 +29,12 @@ template <class T>
 inline constexpr bool is_lane =
     has_vectors&& std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
 
+/// Whether vectors of T compute as T does. Signed integers shorter than int are computed as int and
+/// cut off, which wraps around; in vectors of them the same overflows.
+template <class T>
+inline constexpr bool computes_in_lanes =
+    is_lane<T> && !(std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) < sizeof(int));
+
 #if defined(EINDECOMP_REGISTER_BYTES)
 template <class T, int Width>
 struct LanesOf {
@@ -123,7 +129,7 @@ struct LaneArray {
 /// A functor of two arguments that promises to work on vectors of T, and gives them. A concept, for
 /// without the promise it must not even be asked.
 template <class F, class T>
-concept WorksOnLanes = takes_vectors<F> && is_lane<T> &&
+concept WorksOnLanes = takes_vectors<F> && computes_in_lanes<T> &&
     requires(const F& f, const Lanes<T, static_cast<int>(16 / sizeof(T))>& v) {
   { f(v, v) } -> std::same_as<std::remove_cvref_t<decltype(v)>>;
 };

@@ -21,7 +21,7 @@
 namespace eindecomp::kernel::detail {
 
 template <class Join, class T, class... Ts>
-concept JoinsLanes = takes_vectors<Join> && is_lane<T> &&(std::is_same_v<Ts, T>&&...) &&
+concept JoinsLanes = takes_vectors<Join> && computes_in_lanes<T> &&(std::is_same_v<Ts, T>&&...) &&
                      requires(const Join& join, const Lanes<T, static_cast<int>(16 / sizeof(T))>& v,
                               const Ts*... operands) {
   { join((static_cast<void>(operands), v)...) } -> std::same_as<std::remove_cvref_t<decltype(v)>>;
