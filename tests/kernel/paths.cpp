@@ -314,6 +314,9 @@ TEST_CASE("products that the BLAS would not share out well go block by block to 
   const LocalEinsum many = row_major("adec,ebd->abc", {48, 68, 48, 68, 68});
   CHECK(path(many, 1) == "gemm");
   CHECK(path(many, 2) == "blocks");
+  const LocalEinsum flat = row_major("ij,jk->ik", {48, 48, 110592});
+  CHECK(path(flat, 1) == "gemm");
+  CHECK(path(flat, 2) == "blocks");
   const LocalEinsum one = row_major("ij,jk->ik", {512, 512, 512});
   CHECK(path(one, 1) == "gemm");
   CHECK(path(one, 2) == "gemm");

@@ -22,6 +22,8 @@ struct MachineRates {
   double share_seconds = 5e-6;   ///< more for a call that it shares out among threads
   /// Multiplications from which on it does: OpenBLAS' figure.
   double least_shared = 4 * 65536;
+  /// Terms below which its threads wait for each other for as long as they compute.
+  Extent least_shared_k = 50;
   /// What the tiles of a block may take up to stay in a core's own cache.
   std::int64_t cache_bytes = 512 << 10;
   /// What the tiles of all threads may take up together: less than the 32 MiB from which on glibc

@@ -124,10 +124,12 @@ inline constexpr double least_blocks = 1 << 18;
     choice.gemm = *gemm;
     const double calls = static_cast<double>(gemm->outer.size() * gemm->inner.size());
     choice.gemm_seconds = calls_seconds(*product, *gemm, element_bytes);
+    const bool scales = threads > 1 && gemm->k >= machine_rates.least_shared_k;
     if (threads > 1 && joins / calls > machine_rates.least_shared) {
-      choice.gemm_seconds = choice.gemm_seconds / threads + calls * machine_rates.share_seconds;
+      choice.gemm_seconds =
+          choice.gemm_seconds / (scales ? threads : 1) + calls * machine_rates.share_seconds;
     }
-    one_call = calls == 1;
+    one_call = calls == 1 && (threads <= 1 || scales);
   }
   if (threads > 0 && !one_call && joins >= least_blocks) {
     choice.blocks = block_plan(*product, machine_rates, element_bytes, threads, accumulate);
