@@ -4,7 +4,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -35,15 +34,7 @@ class Sentence {
 
  private:
   [[gnu::cold, gnu::noinline]] Sentence& append(long long number) {
-    char digits[20];
-    char* const end = digits + sizeof digits;
-    char* first = end;
-    // Negative all the way down: the least number has no opposite.
-    for (long long rest = number < 0 ? number : -number; rest != 0 || first == end; rest /= 10) {
-      *--first = static_cast<char>('0' - rest % 10);
-    }
-    if (number < 0) *this << '-';
-    return *this << std::string_view(first, static_cast<std::size_t>(end - first));
+    return *this << detail::to_text(number).view();
   }
 
   std::string m_text;

@@ -98,12 +98,10 @@ struct JoinKernel {
   }
 
  private:
-  [[nodiscard]] EINDECOMP_FUNCTION int row_width(const Cursor<tensors>& cursor,
-                                                 const LoopNest<tensors>& nest) const {
-    return cursor.coordinate[0] == nest.extent[0] - 1 ? schedule.last_width : schedule.width;
-  }
   [[nodiscard]] EINDECOMP_FUNCTION int output_width(const Cursor<tensors>& out) const {
-    return schedule.across_outputs ? row_width(out, schedule.outer) : 1;
+    if (!schedule.across_outputs) return 1;
+    const bool last = out.coordinate[0] == schedule.outer.extent[0] - 1;
+    return last ? schedule.last_width : schedule.width;
   }
 
   /// Outputs of one term each: rows that follow one another, a piece at a time.

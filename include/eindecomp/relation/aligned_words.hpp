@@ -16,6 +16,7 @@
 
 namespace eindecomp::detail {
 
+/// Counts them tensor by tensor; keeps its memory between counts.
 class AlignedWords {
  public:
   explicit AlignedWords(const WorkerDigits& workers) : m_workers(workers) {}

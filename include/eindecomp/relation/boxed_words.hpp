@@ -17,6 +17,7 @@
 
 namespace eindecomp::detail {
 
+/// Counts them box by box.
 class BoxedWords {
  public:
   explicit BoxedWords(const WorkerDigits& workers) : m_workers(workers) {}
