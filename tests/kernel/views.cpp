@@ -265,7 +265,7 @@ TEST_CASE("copies move runs, gathered runs or planes, past the caches where ther
                                                  extent[spec.output[1]], extent[spec.output[2]]);
     for (std::size_t i = 0; i < a.size(); ++i) a.data()[i] = static_cast<double>(i);
 #if !defined(EINDECOMP_STREAMING_BYTES)
-    expected = expected.substr(0, expected.find(", past"));
+    expected = expected.starts_with("planes") ? "planes transposed in tiles" : "runs";
 #endif
     CHECK(explain<Text>(Space(), a, c) == "path copy: " + expected);
     einsum<Text>(Space(), a, c);

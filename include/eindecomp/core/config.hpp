@@ -33,24 +33,24 @@
 #endif
 
 /// The bytes of a store that bypasses the caches; not defined where there is none.
-#if defined(__SSE2__) && defined(__GNUC__) && !defined(__clang__) && \
-    defined(EINDECOMP_REGISTER_BYTES)
+#if defined(__SSE2__) && defined(__GNUC__) && defined(EINDECOMP_REGISTER_BYTES)
 #define EINDECOMP_STREAMING_BYTES EINDECOMP_REGISTER_BYTES
 #endif
 
 /// Whether loops over exponential() become vector code; where they do not, the C library's function
 /// is faster. g++ 12 needs the masks of AVX-512 for it.
-#if defined(__AVX512F__) && !defined(__CUDACC__) && !defined(__HIPCC__)
+#if defined(__AVX512F__) && defined(EINDECOMP_STREAMING_BYTES)
 #define EINDECOMP_VECTOR_EXPONENTIAL 1
 #else
 #define EINDECOMP_VECTOR_EXPONENTIAL 0
 #endif
 
-/// Whether the compiler looks up elements of a vector by those of another.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && !defined(__HIPCC__)
-#define EINDECOMP_VECTOR_TABLES 1
+/// At the begin of a function: a product in it and a sum with it, in whichever function, may be one
+/// instruction, as they may be to g++ and nvcc.
+#if defined(__clang__) && !defined(__CUDACC__) && !defined(__HIPCC__)
+#define EINDECOMP_CONTRACT _Pragma("clang fp contract(fast)")
 #else
-#define EINDECOMP_VECTOR_TABLES 0
+#define EINDECOMP_CONTRACT
 #endif
 
 /// A function that loops must not call but contain, to be vectorised.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/core/instructions.hpp"
 #include "eindecomp/expr/vector.hpp"
 
 namespace eindecomp::detail {
@@ -92,33 +93,16 @@ template <int Mantissa, class V, class Bits>
   return p * first * second;
 }
 
-#if EINDECOMP_VECTOR_TABLES && defined(__AVX512F__)
+#if EINDECOMP_VECTOR_EXPONENTIAL
 /// Whether a vector fills a register whose instructions bound and scale its elements.
 template <class V>
 inline constexpr bool fills_register = Vector<V> && sizeof(V) == 64;
 
-/// x, or what is nearest to it between -most and most; NaN as it is, for of it and a bound these
-/// instructions take the second.
+/// x, or what is nearest to it between -most and most; NaN as it is.
 template <class T, class V>
 [[nodiscard]] EINDECOMP_ALWAYS_INLINE V bounded(V x) {
   const V most = V{} + ExponentialConstants<T>::most;
-  if constexpr (std::same_as<T, double>) {
-    const V y = __builtin_ia32_minpd512_mask(most, x, most, -1, 4);
-    return __builtin_ia32_maxpd512_mask(-most, y, most, -1, 4);
-  } else {
-    const V y = __builtin_ia32_minps512_mask(most, x, most, -1, 4);
-    return __builtin_ia32_maxps512_mask(-most, y, most, -1, 4);
-  }
-}
-
-/// p·2^k, k rounded down.
-template <class T, class V>
-[[nodiscard]] EINDECOMP_ALWAYS_INLINE V scaled(V p, V k) {
-  if constexpr (std::same_as<T, double>) {
-    return __builtin_ia32_scalefpd512_mask(p, k, p, -1, 4);
-  } else {
-    return __builtin_ia32_scalefps512_mask(p, k, p, -1, 4);
-  }
+  return greater(-most, lesser(most, x));
 }
 
 /// e^x of eight doubles: x = k·ln 2 + r for k in eighths. 2 to the power of their fractions is a
@@ -140,14 +124,14 @@ template <class V>
   const V shifted = y * Constants::log2_e + shift;
   const V k = shifted - shift;
   const V r = (y - k * Constants::ln2_high) - k * Constants::ln2_low;
-  const V power = __builtin_shuffle(table, std::bit_cast<Bits>(shifted));
+  const V power = look_up(table, std::bit_cast<Bits>(shifted));
   const V square = r * r;
   // (e^r - 1 - r)/r² at Chebyshev's nodes, as the terms above.
   const V even =
       (square * 0x1.6c1b70f444aa0p-10 + 0x1.5555554e945d8p-5) * square + 0x1.000000000002ep-1;
   const V odd =
       (square * 0x1.a01e2bdf18c20p-13 + 0x1.1111110e10a40p-7) * square + 0x1.555555555556ap-3;
-  return scaled<double>(power * ((odd * r + even) * square + r) + power, k);
+  return scaled_by_power(power * ((odd * r + even) * square + r) + power, k);
 }
 #endif
 
@@ -165,13 +149,13 @@ template <class V, class T = typename ElementOfVector<V>::type>
   constexpr T shift = static_cast<T>((Integer{3} << (mantissa - 1)) +
                                      Integer{2 * (std::numeric_limits<T>::max_exponent - 1)});
 
-#if EINDECOMP_VECTOR_TABLES && defined(__AVX512F__)
+#if EINDECOMP_VECTOR_EXPONENTIAL
   if constexpr (fills_register<V> && std::same_as<T, double>) {
     return exponential_by_table(x);
   } else if constexpr (fills_register<V>) {
     const V y = bounded<T>(x);
     const V k = (y * Constants::log2_e + shift) - shift;
-    return scaled<T>(near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low), k);
+    return scaled_by_power(near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low), k);
   }
 #endif
   // Integers are compared, for comparisons of real numbers may trap and so are not vectorised.

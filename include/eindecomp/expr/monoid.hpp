@@ -60,6 +60,7 @@ struct Sum {
   }
   template <class T>
   EINDECOMP_FUNCTION constexpr T operator()(const T& a, const T& b) const {
+    EINDECOMP_CONTRACT
     return a + b;
   }
 };

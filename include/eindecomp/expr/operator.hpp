@@ -36,19 +36,19 @@ inline constexpr bool takes_long = requires {
 
 // The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
 // clang-format off
-#define EINDECOMP_BINARY(Name, text, expression)                                      \
-  struct Name {                                                                       \
-    static constexpr std::string_view name = text;                                    \
-    template <class A, class B>                                                       \
-    EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const        \
-        -> std::decay_t<decltype(expression)> { return expression; }                  \
+#define EINDECOMP_BINARY(Name, text, expression)                                        \
+  struct Name {                                                                         \
+    static constexpr std::string_view name = text;                                      \
+    template <class A, class B>                                                         \
+    EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const          \
+        -> std::decay_t<decltype(expression)> { EINDECOMP_CONTRACT return expression; } \
   };
-#define EINDECOMP_UNARY(Name, text, expression)                                       \
-  struct Name {                                                                       \
-    static constexpr std::string_view name = text;                                    \
-    template <class A>                                                                \
-    EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const                    \
-        -> std::decay_t<decltype(expression)> { return expression; }                  \
+#define EINDECOMP_UNARY(Name, text, expression)                                         \
+  struct Name {                                                                         \
+    static constexpr std::string_view name = text;                                      \
+    template <class A>                                                                  \
+    EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const                      \
+        -> std::decay_t<decltype(expression)> { return expression; }                    \
   };
 
 EINDECOMP_BINARY(Sub, "sub", a - b)
@@ -183,6 +183,7 @@ struct Mul {
   template <class A, class B, class... Rest>
   EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b, const Rest&... rest) const
       -> std::decay_t<decltype(((a * b) * ... * rest))> {
+    EINDECOMP_CONTRACT
     return ((a * b) * ... * rest);
   }
 };
@@ -197,6 +198,7 @@ struct Add {
   template <class A, class B, class... Rest>
   EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b, const Rest&... rest) const
       -> std::decay_t<decltype(((a + b) + ... + rest))> {
+    EINDECOMP_CONTRACT
     return ((a + b) + ... + rest);
   }
 };

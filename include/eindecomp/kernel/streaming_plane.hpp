@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/core/instructions.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/lanes.hpp"
 #include "eindecomp/kernel/register_tile.hpp"
@@ -83,7 +84,7 @@ struct StreamingPlane {
             stream_line(to, &row);
           } else {
             const Extent beyond = beyond_line(q + k);
-            const Row line = __builtin_shuffle(before[q + k], row, joined[q + k]);
+            const Row line = eindecomp::detail::look_up(before[q + k], row, joined[q + k]);
             before[q + k] = row;
             if (p > 0 || beyond == 0) stream_line(to - beyond, &line);
           }

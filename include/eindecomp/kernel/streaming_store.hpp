@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/core/instructions.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/lanes.hpp"
 
@@ -67,22 +68,13 @@ EINDECOMP_FUNCTION inline void copy_run(Word* to, const Word* from, Extent n) {
 
 #if defined(EINDECOMP_STREAMING_BYTES)
 
-/// As many bytes as one streaming store writes.
-typedef long long StreamLine __attribute__((vector_size(EINDECOMP_STREAMING_BYTES)));
-/// The same wherever it lies and whatever its type.
+using eindecomp::detail::end_streaming;
+using eindecomp::detail::stream;
+using eindecomp::detail::StreamLine;
+
+/// What a streaming store writes, wherever it lies and whatever its type.
 typedef long long StreamSource
     __attribute__((vector_size(EINDECOMP_STREAMING_BYTES), aligned(1), may_alias));
-
-/// Writes a whole vector to an aligned address.
-inline void stream(void* to, StreamLine bytes) {
-#if EINDECOMP_STREAMING_BYTES == 64
-  __builtin_ia32_movntdq512(static_cast<StreamLine*>(to), bytes);
-#elif EINDECOMP_STREAMING_BYTES == 32
-  __builtin_ia32_movntdq256(static_cast<StreamLine*>(to), bytes);
-#else
-  __builtin_ia32_movntdq(static_cast<StreamLine*>(to), bytes);
-#endif
-}
 
 /// Has the page after the one that begins at `to` translated, if one does: a streaming store into a
 /// page that is not waits for its translation, and all stores after it with it. To be called with
@@ -100,9 +92,6 @@ inline void stream_line(char* to, const void* from) {
     stream(to + b, *reinterpret_cast<const StreamSource*>(static_cast<const char*>(from) + b));
   }
 }
-
-/// Makes streaming stores visible to other threads before what follows.
-inline void end_streaming() { __builtin_ia32_sfence(); }
 
 /// to[i] = from[i], past the caches but for the ends.
 template <class Word>

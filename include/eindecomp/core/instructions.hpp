@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Machine instructions that the compiler's vector types do not express. No other file names one.
+#pragma once
+
+#include "eindecomp/core/config.hpp"
+
+namespace eindecomp::detail {
+
+#if defined(EINDECOMP_STREAMING_BYTES)
+
+/// As many bytes as one streaming store writes.
+typedef long long StreamLine __attribute__((vector_size(EINDECOMP_STREAMING_BYTES)));
+
+/// Writes a whole vector to an aligned address, past the caches.
+EINDECOMP_ALWAYS_INLINE void stream(void* to, StreamLine bytes) {
+#if defined(__clang__)
+  __builtin_nontemporal_store(bytes, static_cast<StreamLine*>(to));
+#elif EINDECOMP_STREAMING_BYTES == 64
+  __builtin_ia32_movntdq512(static_cast<StreamLine*>(to), bytes);
+#elif EINDECOMP_STREAMING_BYTES == 32
+  __builtin_ia32_movntdq256(static_cast<StreamLine*>(to), bytes);
+#else
+  __builtin_ia32_movntdq(static_cast<StreamLine*>(to), bytes);
+#endif
+}
+
+/// Makes streaming stores visible to other threads before what follows.
+inline void end_streaming() { __builtin_ia32_sfence(); }
+
+#endif
+
+#if defined(__AVX512F__) && defined(EINDECOMP_STREAMING_BYTES)
+
+typedef float Floats16 __attribute__((vector_size(64)));
+typedef double Doubles8 __attribute__((vector_size(64)));
+
+/// a < b ? a : b element by element, hence b where either is NaN.
+EINDECOMP_ALWAYS_INLINE Floats16 lesser(Floats16 a, Floats16 b) {
+#if defined(__clang__)
+  return __builtin_ia32_minps512(a, b, 4);
+#else
+  return __builtin_ia32_minps512_mask(a, b, a, -1, 4);
+#endif
+}
+EINDECOMP_ALWAYS_INLINE Doubles8 lesser(Doubles8 a, Doubles8 b) {
+#if defined(__clang__)
+  return __builtin_ia32_minpd512(a, b, 4);
+#else
+  return __builtin_ia32_minpd512_mask(a, b, a, -1, 4);
+#endif
+}
+
+/// a > b ? a : b element by element, hence b where either is NaN.
+EINDECOMP_ALWAYS_INLINE Floats16 greater(Floats16 a, Floats16 b) {
+#if defined(__clang__)
+  return __builtin_ia32_maxps512(a, b, 4);
+#else
+  return __builtin_ia32_maxps512_mask(a, b, a, -1, 4);
+#endif
+}
+EINDECOMP_ALWAYS_INLINE Doubles8 greater(Doubles8 a, Doubles8 b) {
+#if defined(__clang__)
+  return __builtin_ia32_maxpd512(a, b, 4);
+#else
+  return __builtin_ia32_maxpd512_mask(a, b, a, -1, 4);
+#endif
+}
+
+/// p·2^k element by element, k rounded down; subnormal results are rounded once.
+EINDECOMP_ALWAYS_INLINE Floats16 scaled_by_power(Floats16 p, Floats16 k) {
+  return __builtin_ia32_scalefps512_mask(p, k, p, -1, 4);
+}
+EINDECOMP_ALWAYS_INLINE Doubles8 scaled_by_power(Doubles8 p, Doubles8 k) {
+  return __builtin_ia32_scalefpd512_mask(p, k, p, -1, 4);
+}
+
+/// table[index[l] modulo 8] in every lane l.
+/// \tparam Index a vector of eight integers of 64 bits.
+template <class Index>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE Doubles8 look_up(Doubles8 table, Index index) {
+#if defined(__clang__)
+  return __builtin_ia32_permvardf512(table, reinterpret_cast<StreamLine>(index));
+#else
+  return __builtin_shuffle(table, index);
+#endif
+}
+
+/// The same in two tables, one behind the other, of integers of 32 or 64 bits as the index.
+template <class V>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE V look_up(V first, V second, V index) {
+#if defined(__clang__)
+  if constexpr (sizeof(first[0]) == 4) {
+    typedef int Ints __attribute__((vector_size(64)));
+    return reinterpret_cast<V>(__builtin_ia32_vpermi2vard512(reinterpret_cast<Ints>(first),
+                                                             reinterpret_cast<Ints>(index),
+                                                             reinterpret_cast<Ints>(second)));
+  } else {
+    return reinterpret_cast<V>(__builtin_ia32_vpermi2varq512(reinterpret_cast<StreamLine>(first),
+                                                             reinterpret_cast<StreamLine>(index),
+                                                             reinterpret_cast<StreamLine>(second)));
+  }
+#else
+  return __builtin_shuffle(first, second, index);
+#endif
+}
+
+#endif
+
+}  // namespace eindecomp::detail
