@@ -28,6 +28,35 @@ EINDECOMP_ALWAYS_INLINE void stream(void* to, StreamLine bytes) {
 /// Makes streaming stores visible to other threads before what follows.
 inline void end_streaming() { __builtin_ia32_sfence(); }
 
+/// The element of two tables, one behind the other, that each lane of an index says, modulo the
+/// number of elements; all of them vectors of integers of 32 or 64 bits.
+template <class V>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE V look_up(V first, V second, V index) {
+#if !defined(__clang__)
+  return __builtin_shuffle(first, second, index);
+#elif defined(__AVX512F__)
+  static_assert(sizeof(V) == sizeof(StreamLine));
+  if constexpr (sizeof(first[0]) == 4) {
+    typedef int Ints __attribute__((vector_size(64)));
+    return reinterpret_cast<V>(__builtin_ia32_vpermi2vard512(reinterpret_cast<Ints>(first),
+                                                             reinterpret_cast<Ints>(index),
+                                                             reinterpret_cast<Ints>(second)));
+  } else {
+    return reinterpret_cast<V>(__builtin_ia32_vpermi2varq512(reinterpret_cast<StreamLine>(first),
+                                                             reinterpret_cast<StreamLine>(index),
+                                                             reinterpret_cast<StreamLine>(second)));
+  }
+#else
+  constexpr int lanes = sizeof(V) / sizeof(first[0]);
+  V found;
+  for (int l = 0; l < lanes; ++l) {
+    const auto at = index[l] % (2 * lanes);
+    found[l] = at < lanes ? first[at] : second[at - lanes];
+  }
+  return found;
+#endif
+}
+
 #endif
 
 #if defined(__AVX512F__) && defined(EINDECOMP_STREAMING_BYTES)
@@ -83,25 +112,6 @@ template <class Index>
   return __builtin_ia32_permvardf512(table, reinterpret_cast<StreamLine>(index));
 #else
   return __builtin_shuffle(table, index);
-#endif
-}
-
-/// The same in two tables, one behind the other, of integers of 32 or 64 bits as the index.
-template <class V>
-[[nodiscard]] EINDECOMP_ALWAYS_INLINE V look_up(V first, V second, V index) {
-#if defined(__clang__)
-  if constexpr (sizeof(first[0]) == 4) {
-    typedef int Ints __attribute__((vector_size(64)));
-    return reinterpret_cast<V>(__builtin_ia32_vpermi2vard512(reinterpret_cast<Ints>(first),
-                                                             reinterpret_cast<Ints>(index),
-                                                             reinterpret_cast<Ints>(second)));
-  } else {
-    return reinterpret_cast<V>(__builtin_ia32_vpermi2varq512(reinterpret_cast<StreamLine>(first),
-                                                             reinterpret_cast<StreamLine>(index),
-                                                             reinterpret_cast<StreamLine>(second)));
-  }
-#else
-  return __builtin_shuffle(first, second, index);
 #endif
 }
 
