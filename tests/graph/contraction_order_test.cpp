@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <random>
 #include <utility>
@@ -31,9 +32,9 @@ LabelSet needed_by(const std::vector<LabelSet>& others, LabelSet output) {
   return output;
 }
 
-/// The least cost over all sequences of pairs.
+/// The least cost over all sequences of pairs whose results have no more than so many dimensions.
 double cheapest(const std::vector<LabelSet>& open, LabelSet output,
-                const std::vector<Extent>& extents) {
+                const std::vector<Extent>& extents, int most_dimensions) {
   if (open.size() == 1) return 0;
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t a = 0; a < open.size(); ++a) {
@@ -44,9 +45,10 @@ double cheapest(const std::vector<LabelSet>& open, LabelSet output,
       }
       const LabelSet joined = open[a] | open[b];
       const LabelSet left = joined & needed_by(rest, output);
+      if (std::popcount(left) > most_dimensions) continue;
       const double cost = points(joined, extents) + points(left, extents);
       rest.push_back(left);
-      best = std::min(best, cost + cheapest(rest, output, extents));
+      best = std::min(best, cost + cheapest(rest, output, extents, most_dimensions));
     }
   }
   return best;
@@ -72,6 +74,7 @@ double followed(const ContractionOrder& order, std::vector<LabelSet> sets, Label
     }
     const LabelSet joined = sets[at_a] | sets[at_b];
     const LabelSet left = joined & needed_by(rest, output);
+    CHECK(std::popcount(left) <= eindecomp::max_rank);
     cost += points(joined, extents) + points(left, extents);
     sets.push_back(left);
   }
@@ -106,9 +109,46 @@ TEST_CASE("the order is the cheapest of all") {
     CAPTURE(trial);
     const Product p = random_product(random, 2 + random() % 4);
     const ContractionOrder order = eindecomp::detail::subset_order(p.operands, p.output, p.extents);
-    CHECK(order.cost == cheapest(p.operands, p.output, p.extents));
+    CHECK(order.cost == cheapest(p.operands, p.output, p.extents, eindecomp::max_rank));
     CHECK(followed(order, p.operands, p.output, p.extents) == order.cost);
   }
+}
+
+TEST_CASE("no intermediate has more dimensions than a tensor may have") {
+  std::mt19937 random(7);
+  int dearer = 0;      // than the cheapest order of all, whatever its dimensions
+  int impossible = 0;  // no order is left
+  for (int trial = 0; trial < 400; ++trial) {
+    CAPTURE(trial);
+    Product p;
+    const std::size_t labels = 14;
+    for (std::size_t l = 0; l < labels; ++l) p.extents.push_back(1 + random() % 4);
+    for (int o = 0; o < 4; ++o) {
+      LabelSet operand = 0;
+      while (std::popcount(operand) < 8) operand |= LabelSet{1} << random() % labels;
+      p.operands.push_back(operand);
+    }
+    p.output = p.operands[0] & ~p.operands[1];
+    const ContractionOrder order = eindecomp::detail::subset_order(p.operands, p.output, p.extents);
+    const double least = cheapest(p.operands, p.output, p.extents, eindecomp::max_rank);
+    CHECK(order.cost == least);
+    if (least == std::numeric_limits<double>::infinity()) {
+      ++impossible;
+      CHECK(order.pairs.empty());
+      CHECK(eindecomp::detail::greedy_order(p.operands, p.output, p.extents).pairs.empty());
+      continue;
+    }
+    CHECK(followed(order, p.operands, p.output, p.extents) == order.cost);
+    dearer += least > cheapest(p.operands, p.output, p.extents, 14) ? 1 : 0;
+    const ContractionOrder greedy =
+        eindecomp::detail::greedy_order(p.operands, p.output, p.extents);
+    if (!greedy.pairs.empty()) {
+      CHECK(followed(greedy, p.operands, p.output, p.extents) == greedy.cost);
+      CHECK(greedy.cost >= least);
+    }
+  }
+  CHECK(dearer > 10);
+  CHECK(impossible > 10);
 }
 
 TEST_CASE("more operands than subsets can be listed for have an order too") {
