@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -167,6 +168,41 @@ TEST_CASE("names: made up, numbered when taken, known at run time") {
   std::vector<std::string> names;
   for (const ein::Vertex& v : g.graph().vertices) names.push_back(v.name.str());
   CHECK(names == std::vector<std::string>{"X", "X#2", "X#3", "X#4", "t4", "Q_7"});
+}
+
+TEST_CASE("names are found and numbered as by a search of all of them") {
+  std::mt19937 random(9);
+  ein::PlanProgram g(as_written);
+  auto X = g.input<double>("X", {3, 3});
+  const ein::EinGraph& graph = g.graph();
+  const auto is_taken = [&graph](const std::string& name) {
+    return std::any_of(graph.vertices.begin(), graph.vertices.end(),
+                       [&name](const ein::Vertex& v) { return v.name.str() == name; });
+  };
+  const auto unused = [&](const std::string& wanted) {
+    if (!is_taken(wanted)) return wanted;
+    int n = 2;
+    while (is_taken(wanted + "#" + std::to_string(n))) ++n;
+    return wanted + "#" + std::to_string(n);
+  };
+  const std::vector<std::string> wanted{"H", "X", "R", "H#2", "R#4", "H#2#2", "S"};
+  for (int s = 0; s < 400; ++s) {
+    CAPTURE(s);
+    const std::string& name = wanted[random() % wanted.size()];
+    const std::string expected = unused(name);
+    if (random() % 4 == 0) {
+      // Two statements of their own are written, then refused and taken back.
+      const auto Y = g.input<double>("Y" + std::to_string(s), {3, 4});
+      const int before = graph.size();
+      CHECK_THROWS_AS(let(name)(i, k) = sum(j)(max(k)(X(i, j) + Y(j, k)) * Y(k, i)), ein::Error);
+      CHECK(graph.size() == before);
+      CHECK(graph.find(expected) == -1);
+    }
+    X = let(name)(i, k) = sum(j)(X(i, j) * X(j, k));
+    CHECK(X.name().str() == expected);
+  }
+  for (int v = 0; v < graph.size(); ++v) CHECK(graph.find(graph[v].name) == v);
+  CHECK(graph.find("T") == -1);
 }
 
 // --- rewrites

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/hash.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
+#include "eindecomp/graph/vertex_index.hpp"
 
 namespace eindecomp {
 
@@ -111,7 +113,7 @@ struct StatementSpec {
 /// A copy keeps the identity, so that symbols of the original may be used with it.
 class EinGraph {
  public:
-  std::vector<Vertex> vertices;
+  std::vector<Vertex> vertices;  ///< added by the functions below, which keep them by name
   std::vector<LabelInfo> labels;
 
   constexpr EinGraph() : m_identity(fresh_identity()) {}
@@ -132,12 +134,20 @@ class EinGraph {
   ///   graph is then as it was.
   constexpr VertexId add_statement(const StatementSpec& spec);
 
-  /// An earlier statement that computes the same as statement v from the same operands under the
-  /// same labels, or v itself.
-  [[nodiscard]] constexpr VertexId find_same_statement(VertexId v) const;
+  /// The same, unless an earlier statement computes the same from the same operands under the same
+  /// labels: then nothing is added.
+  /// \returns the statement that was added, or the earlier one.
+  constexpr VertexId add_or_share_statement(const StatementSpec& spec);
 
-  /// `wanted`, with a number added if a tensor has that name already.
-  [[nodiscard]] constexpr Text unused_name(std::string_view wanted) const;
+  /// Takes back all but the first so many tensors and labels.
+  constexpr void take_back(std::size_t tensors_left, std::size_t labels_left) {
+    vertices.resize(tensors_left);
+    labels.resize(labels_left);
+  }
+
+  /// `wanted`, with the least number added that makes it a name no tensor has; if empty, one made
+  /// up.
+  [[nodiscard]] constexpr Text unused_name(std::string_view wanted);
 
   /// The label of that name, added if the graph has none.
   constexpr LabelId label(std::string_view name) {
@@ -156,12 +166,7 @@ class EinGraph {
   }
 
   /// The tensor of that name, or -1.
-  [[nodiscard]] constexpr VertexId find(std::string_view name) const {
-    for (std::size_t i = 0; i < vertices.size(); ++i) {
-      if (vertices[i].name == name) return static_cast<VertexId>(i);
-    }
-    return -1;
-  }
+  [[nodiscard]] constexpr VertexId find(std::string_view name) const;
 
   [[nodiscard]] constexpr const Vertex& operator[](VertexId v) const {
     return vertices[static_cast<std::size_t>(v)];
@@ -191,6 +196,20 @@ class EinGraph {
   }
 
  private:
+  [[nodiscard]] static constexpr std::uint64_t hash_of(std::string_view name) {
+    detail::Hasher hasher;
+    hasher.add(name);
+    return hasher.value();
+  }
+  /// Whether a vertex is there and has that name.
+  [[nodiscard]] constexpr auto named(std::string_view name) const {
+    return [this, name](VertexId v) { return v < size() && (*this)[v].name == name; };
+  }
+  /// The vertex that a statement makes, all rules checked.
+  [[nodiscard]] constexpr Vertex resolved(const StatementSpec& spec);
+  [[nodiscard]] constexpr VertexId find_same_statement(const Vertex& wanted) const;
+  constexpr VertexId add_vertex(Vertex v);
+
   static constexpr std::uint64_t fresh_identity() {
     if (std::is_constant_evaluated()) return 0;
     return next_identity();
@@ -201,6 +220,8 @@ class EinGraph {
   }
 
   std::uint64_t m_identity;
+  detail::VertexIndex m_by_name;  ///< Entry::next: the number last added to the name
+  detail::VertexIndex m_by_operands;
 };
 
 }  // namespace eindecomp

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "eindecomp/core/hash.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/label_rules.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
@@ -112,6 +113,16 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
   }
 }
 
+/// Of what tells most statements apart: which tensors they read.
+[[nodiscard]] constexpr std::uint64_t hash_of_operands(const Vertex& v) {
+  Hasher hasher;
+  for (const Operand& operand : v.operands) {
+    hasher.add(static_cast<std::uint64_t>(operand.vertex));
+    hasher.add(operand.labels);
+  }
+  return hasher.value();
+}
+
 /// The rules on labels, in the words of label_rules.hpp.
 constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
                             std::string_view name) {
@@ -159,11 +170,10 @@ constexpr VertexId EinGraph::add_input(std::string_view name, std::vector<Extent
   v.element = element;
   v.partial = element;
   v.where = where;
-  vertices.push_back(std::move(v));
-  return size() - 1;
+  return add_vertex(std::move(v));
 }
 
-constexpr VertexId EinGraph::add_statement(const StatementSpec& spec) {
+constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
   Vertex v;
   v.name = unused_name(spec.name);
   v.element = spec.element;
@@ -182,30 +192,56 @@ constexpr VertexId EinGraph::add_statement(const StatementSpec& spec) {
     labels.resize(labels_before);
     throw;
   }
+  return v;
+}
+
+constexpr VertexId EinGraph::add_statement(const StatementSpec& spec) {
+  return add_vertex(resolved(spec));
+}
+
+constexpr VertexId EinGraph::add_or_share_statement(const StatementSpec& spec) {
+  Vertex v = resolved(spec);
+  const VertexId same = find_same_statement(v);
+  if (same >= 0) return same;
+  return add_vertex(std::move(v));
+}
+
+constexpr VertexId EinGraph::add_vertex(Vertex v) {
+  m_by_name.add(hash_of(v.name), size());
+  if (!v.is_input()) m_by_operands.add(detail::hash_of_operands(v), size());
   vertices.push_back(std::move(v));
   return size() - 1;
 }
 
-constexpr Text EinGraph::unused_name(std::string_view wanted) const {
-  // No ?: here: g++ 12 mistakes its temporaries in constant expressions.
-  Text name(wanted);
-  if (wanted.empty()) name = Text("t") + detail::to_text(size());
-  Text candidate = name;
-  for (int n = 2; find(candidate) >= 0; ++n) candidate = name + "#" + detail::to_text(n);
-  return candidate;
+constexpr VertexId EinGraph::find(std::string_view name) const {
+  const auto* const entry = m_by_name.find(hash_of(name), named(name));
+  return entry == nullptr ? -1 : entry->vertex;
 }
 
-constexpr VertexId EinGraph::find_same_statement(VertexId v) const {
-  const Vertex& wanted = (*this)[v];
-  for (VertexId u = 0; u < v; ++u) {
-    const Vertex& other = (*this)[u];
-    if (other.operands == wanted.operands && other.op.same_function(wanted.op) &&
-        other.labels == wanted.labels && other.output == wanted.output &&
-        other.bound == wanted.bound && !other.is_input()) {
-      return u;
-    }
-  }
-  return v;
+constexpr Text EinGraph::unused_name(std::string_view wanted) {
+  Text name(wanted);
+  if (wanted.empty()) name = Text("t") + detail::to_text(size());
+  auto* const taken = m_by_name.find(hash_of(name), named(name));
+  if (taken == nullptr) return name;
+  const auto numbered = [&name](int n) { return name + "#" + detail::to_text(n); };
+  // From the number last given, or one before it if what had it was taken back.
+  int n = taken->next;
+  while (n > 2 && find(numbered(n - 1)) < 0) --n;
+  while (find(numbered(n)) >= 0) ++n;
+  taken->next = n;
+  return numbered(n);
+}
+
+constexpr VertexId EinGraph::find_same_statement(const Vertex& wanted) const {
+  const auto same = [this, &wanted](VertexId v) {
+    if (v >= size()) return false;
+    const Vertex& other = (*this)[v];
+    return other.operands == wanted.operands && other.op.same_function(wanted.op) &&
+           other.labels == wanted.labels && other.output == wanted.output &&
+           other.bound == wanted.bound;
+  };
+  const auto* const entry = m_by_operands.find(detail::hash_of_operands(wanted), same);
+  return entry == nullptr ? -1 : entry->vertex;
 }
 
 }  // namespace eindecomp

@@ -31,8 +31,7 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
   constexpr ~Transaction() {
     if (m_committed) return;
-    m_state.graph.vertices.resize(m_vertices);
-    m_state.graph.labels.resize(m_labels);
+    m_state.graph.take_back(m_vertices, m_labels);
     m_state.launchers.resize(m_vertices);
   }
   constexpr void commit() { m_committed = true; }
@@ -120,13 +119,13 @@ class StatementWriter {
              spec.where);
       }
     }
-    const VertexId v = graph.add_statement(spec);
+    const int before = graph.size();
+    VertexId v = -1;
     if (m_state.options.share_subexpressions) {
-      const VertexId same = graph.find_same_statement(v);
-      if (same != v) {
-        graph.vertices.pop_back();
-        return same;
-      }
+      v = graph.add_or_share_statement(spec);
+      if (v < before) return v;
+    } else {
+      v = graph.add_statement(spec);
     }
     m_state.launchers.resize(static_cast<std::size_t>(graph.size()));
     m_state.launchers.back() = Backend::template make<J, M, Us...>(join, monoid);

@@ -4,41 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "eindecomp/core/hash.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
 namespace eindecomp::detail {
-
-/// FNV-1a over numbers and texts, the same on every machine and in every process.
-class Hasher {
- public:
-  constexpr void add(std::uint64_t value) {
-    for (int byte = 0; byte < 8; ++byte) add_byte(value >> (8 * byte) & 0xff);
-  }
-  constexpr void add(std::string_view text) {
-    add(static_cast<std::uint64_t>(text.size()));
-    for (char c : text) add_byte(static_cast<unsigned char>(c));
-  }
-  template <class Number>
-  constexpr void add(const std::vector<Number>& numbers) {
-    add(static_cast<std::uint64_t>(numbers.size()));
-    for (Number n : numbers) add(static_cast<std::uint64_t>(n));
-  }
-  constexpr void add(const AxisLists& lists) {
-    add(static_cast<std::uint64_t>(lists.size()));
-    for (const std::vector<int>& list : lists) add(list);
-  }
-  [[nodiscard]] constexpr std::uint64_t value() const { return m_hash; }
-
- private:
-  constexpr void add_byte(std::uint64_t byte) { m_hash = (m_hash ^ byte) * 0x100000001b3ULL; }
-  std::uint64_t m_hash = 0xcbf29ce484222325ULL;
-};
 
 constexpr void add_to_hash(Hasher& hasher, const ElementType& element) {
   hasher.add(static_cast<std::uint64_t>(element.kind));

@@ -248,13 +248,11 @@ class ProgramReader {
       if (const auto v = write_rewritten(m_program, spec)) return *v;
       name_function(spec.op);
     }
-    const VertexId v = graph().add_statement(spec);
+    const VertexId v = graph().add_or_share_statement(spec);
     const bool opaque = !spec.op.aggregate.empty() &&
                         find_named(named_aggregates, spec.op.aggregate.view()) == nullptr;
     if (opaque) keep_whole(v);
-    const VertexId same = graph().find_same_statement(v);
-    if (same != v) graph().vertices.pop_back();
-    return same;
+    return v;
   }
 
   /// Lets equal statements be shared where their operators are known by name.
