@@ -53,7 +53,6 @@ struct CopySchedule {
   bool streamed = false;  ///< whole lines of the target bypass the caches
   bool aligned = false;   ///< every row of the target begins on a line
   bool gathered = false;  ///< short runs that follow one another in the target become whole lines
-  Extent rows_ahead = 0;  ///< of a streamed plane, as StreamingPlane's
   Extent tiles_per_item = 1;
   Extent items = 0;
 
@@ -108,13 +107,11 @@ struct CopySchedule {
     const Extent plane_words = tile_bytes / word_bytes;
     if (planes && streamed) {
       tile[0] = std::min(extent[0], streamed_rows);
-      // Rows of the source that begin on lines may all meet the same few cache sets.
-      bool on_lines = true;
-      for (int l = 0; l < nest.loops; ++l) {
-        on_lines = on_lines && (l == source || nest.stride[1][l] * word_bytes % line == 0);
-      }
-      rows_ahead = on_lines ? 16 : 32;
-      tile[1] = std::min({extent[1], plane_words, on_lines ? tile_columns : plane_words});
+      tile[1] = std::min(extent[1], plane_words);
+      // Fewer columns than a line has words go through a buffer.
+      const Extent words = line / word_bytes;
+      const auto rest = [&] { return extent[1] % tile[1]; };
+      while (tile[1] > 4 * words && rest() > 0 && rest() < words) tile[1] -= words;
     } else {
       tile[0] = std::min(extent[0], planes ? plane_words : run);
       tile[1] = std::min(extent[1], tile_columns);
@@ -289,22 +286,26 @@ struct CopyKernel {
   }
 
   void stream_planes(Cursor<2> at, Extent first, Extent count) const {
-    static_assert(StreamingPlane<Word>::most_column_bytes == CopySchedule::tile_bytes);
-    const auto& stride = schedule.stride;
     const Extent tiles = schedule.tiles.size();
+    StreamingPlane<Word> plane = streaming_plane(at);
     for (Extent tile = first; tile < first + count; ++tile) {
-      StreamingPlane<Word> plane{into + at.offset[0],
-                                 stride[0][1],
-                                 from + at.offset[1],
-                                 stride[1][0],
-                                 length(0, at.coordinate[schedule.rows]),
-                                 length(1, at.coordinate[schedule.columns]),
-                                 schedule.rows_ahead,
-                                 nullptr};
       at.advance(schedule.tiles);
-      if (tile + 1 < tiles) plane.next = from + at.offset[1];
-      plane.transpose(schedule.aligned);
+      const StreamingPlane<Word> next = streaming_plane(at);
+      plane.transpose(tile + 1 < tiles ? &next : nullptr);
+      plane = next;
     }
+  }
+  [[nodiscard]] StreamingPlane<Word> streaming_plane(const Cursor<2>& at) const {
+    const Extent row = at.coordinate[schedule.rows];
+    return {into + at.offset[0],
+            schedule.stride[0][1],
+            from + at.offset[1],
+            schedule.stride[1][0],
+            length(0, row),
+            length(1, at.coordinate[schedule.columns]),
+            schedule.aligned,
+            row > 0,
+            row + 1 < schedule.tiles.extent[schedule.rows]};
   }
 #endif
 

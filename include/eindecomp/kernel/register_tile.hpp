@@ -57,16 +57,12 @@ struct RegisterTile {
     }
   }
 
-  /// Calls store(q, row) for the rows of the transposed square.
-  template <class Store>
-  static void transpose(const void* from, Extent from_step, const Store& store) {
-    constexpr Extent bytes = Unit * sizeof(Integer);
+  /// Calls store(q, row) for the rows of the transposed square, whose rows begin at source(p).
+  template <class Source, class Store>
+  static void transpose(const Source& source, const Store& store) {
     Row row[rows];
 #pragma GCC unroll 16
-    for (int p = 0; p < rows; ++p) {
-      row[p] =
-          *reinterpret_cast<const Memory*>(static_cast<const char*>(from) + p * from_step * bytes);
-    }
+    for (int p = 0; p < rows; ++p) row[p] = *reinterpret_cast<const Memory*>(source(p));
     exchange_all<Unit>(row);
 #pragma GCC unroll 16
     for (int q = 0; q < rows; ++q) store(q, row[q]);
@@ -74,9 +70,10 @@ struct RegisterTile {
 
   static void transpose(void* into, Extent into_step, const void* from, Extent from_step) {
     constexpr Extent bytes = Unit * sizeof(Integer);
-    transpose(from, from_step, [=](int q, const Row& row) {
-      *reinterpret_cast<Memory*>(static_cast<char*>(into) + q * into_step * bytes) = row;
-    });
+    transpose([=](int p) { return static_cast<const char*>(from) + p * from_step * bytes; },
+              [=](int q, const Row& row) {
+                *reinterpret_cast<Memory*>(static_cast<char*>(into) + q * into_step * bytes) = row;
+              });
   }
 };
 
