@@ -332,6 +332,9 @@ TEST_CASE("outputs of one term that are too many for the caches") {
   check(Kokkos::LayoutLeft(), 1153, 513, 0.5);
   check(Kokkos::LayoutRight(), 24, 50001, 0.5F);
   check(Kokkos::LayoutLeft(), 16, 75000, 0.5F);
+  // Rows as long as a few vectors or less.
+  check(Kokkos::LayoutRight(), 14009, 43, 0.5);
+  check(Kokkos::LayoutRight(), 400009, 3, 0.5F);
 }
 
 TEST_CASE("reductions by vectors, of outputs and of terms") {

@@ -232,8 +232,22 @@ TEST_CASE("softmax's quotients are written beside the next row's exponentials") 
   CHECK(softmax_error<double>(140, 5000, 70, 70) <= 1e-13);
   CHECK(softmax_error<double>(70, 10007, 2, 2) <= 1e-13);
   CHECK(softmax_error<double>(30, 20011, 2, 0) <= 1e-13);
-  CHECK(softmax_error<float>(3001, 300, 5, 0) <= 1e-5);
-  CHECK(softmax_error<double>(90001, 7, 5, 0) <= 1e-13);
+  CHECK(softmax_error<float>(3001, 400, 5, 5) <= 1e-5);
+  CHECK(softmax_error<double>(90001, 7, 5, 5) <= 1e-13);
   // A block of one row is one strip, and so is none.
   CHECK(softmax_error<double>(2, 300000, 2, 0) <= 1e-12);
+}
+
+TEST_CASE("softmax of short rows, which begin anywhere in a vector") {
+  std::vector<Extent> widths{100, 129};
+  for (Extent width = 1; width <= 40; ++width) widths.push_back(width);
+  for (const Extent width : widths) {
+    CAPTURE(width);
+    CHECK(softmax_error<double>(30001 / width, width, 2, 0) <= 1e-13);
+    CHECK(softmax_error<float>(60001 / width, width, 2, 0) <= 1e-5);
+  }
+  // Past the caches.
+  CHECK(softmax_error<float>(36001, 33, 2, 2) <= 1e-5);
+  CHECK(softmax_error<float>(400003, 3, 2, 2) <= 1e-5);
+  CHECK(softmax_error<double>(6007, 100, 2, 2) <= 1e-13);
 }

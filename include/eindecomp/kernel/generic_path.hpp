@@ -40,8 +40,9 @@ template <class Sig>
 template <class Sig>
 [[nodiscard]] bool streams_outputs(const JoinSchedule<Sig::operands>& schedule,
                                    const void* const* operands, const void* output, Write write) {
-  const Extent outputs = (schedule.rows - 1) * schedule.width + schedule.last_width;
-  const Extent bytes = outputs * static_cast<Extent>(sizeof(typename Sig::State));
+  if (schedule.rows == 0) return false;
+  const Extent bytes =
+      schedule.first_output(schedule.rows) * static_cast<Extent>(sizeof(typename Sig::State));
   return target_of(bytes) == Target::streamed && may_stream<Sig>(schedule, operands, output, write);
 }
 
@@ -50,58 +51,56 @@ template <class Space, class Join, class Monoid, class... Ts>
 class PreparedGeneric final : public PreparedJoin {
  public:
   PreparedGeneric(const LocalEinsum& shape, const Join& join, const Monoid& monoid)
-      : m_kernel{JoinSchedule<Sig::operands>(shape, tuning),
-                 join,
-                 {monoid, nullptr, Write::finished},
-                 {},
-                 nullptr} {
-    m_kernel.schedule.share_panels(1);
-    const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
+      : m_schedule(shape, tuning), m_join(join), m_monoid(monoid) {
+    m_schedule.share_panels(1);
+    const JoinSchedule<Sig::operands>& schedule = m_schedule;
     if (is_lane_map && schedule.outer.loops <= 2 && schedule.vector_stride[Sig::operands] == 1) {
       m_contiguous = schedule.contiguous_operands();
-      m_run = (schedule.outer.extent[0] - 1) * schedule.width + schedule.last_width;
-      if (m_contiguous != 0 && schedule.outer.loops == 1) m_outputs = m_run;
+      m_run = schedule.run_length();
+      if (schedule.dense_rows()) {
+        m_rows = run_rows(schedule);
+        m_run *= schedule.outer.extent[1];
+      } else if (schedule.outer.loops == 2) {
+        m_runs = schedule.outer.extent[1];
+      }
     }
   }
 
   void run(const void* const* operands, void* output, const MemoryHints& hints) const override {
-    const JoinSchedule<Sig::operands>& schedule = m_kernel.schedule;
-    const bool streamed =
-        hints.streamed && may_stream<Sig>(schedule, operands, output, Write::finished);
     if constexpr (is_lane_map) {
-      if (m_contiguous != 0) {
-        return map_all(operands, output, {streamed, hints.ahead, hints.ahead_shift});
-      }
+      if (m_contiguous != 0) return map_all(operands, output, hints);
     }
-    Kernel kernel = m_kernel;
-    for (int t = 0; t < Sig::operands; ++t) kernel.operand[t] = operands[t];
-    kernel.store.output = output;
-    kernel.streamed = streamed;
-    kernel.ahead = hints.ahead;
-    kernel.ahead_shift = hints.ahead_shift;
-    for (Extent item = 0; item < schedule.items(); ++item) {
-      kernel.compute(item);
-    }
+    // Nothing is copied that is read again soon: what is stored in one way and loaded in another
+    // waits for all stores before it, results on their way to memory among them.
+    const bool streamed =
+        hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
+    JoinMemory<Monoid, Value, Sig::operands> memory{{m_monoid, output, Write::finished},
+                                                    {},
+                                                    nullptr,
+                                                    {streamed, hints.ahead, hints.ahead_shift}};
+    for (int t = 0; t < Sig::operands; ++t) memory.operand[t] = operands[t];
+    const JoinItems<tuning.tile, Join, Monoid, Ts...> items{m_schedule, m_join, memory};
+    for (Extent item = 0; item < m_schedule.items(); ++item) items.compute(item);
   }
 
   [[nodiscard]] bool asks_ahead() const override { return is_lane_map; }
   [[nodiscard]] bool takes_long() const override { return eindecomp::takes_long<Join>; }
-  [[nodiscard]] Extent outputs_by_turns() const override { return m_outputs; }
+  [[nodiscard]] Extent outputs_by_turns() const override {
+    return m_contiguous != 0 && m_runs == 1 ? m_run : 0;
+  }
 
-  Extent run_turn(const void* const* operands, void* output, const MemoryHints& hints,
-                  Extent begin) const override {
+  [[nodiscard]] MapCall by_turns(const void* const* operands, void* output,
+                                 const MemoryHints& hints) const override {
     if constexpr (is_lane_map) {
-      Extent end = m_outputs;
-      if (begin + turn < end) {
-        const auto there = reinterpret_cast<std::uintptr_t>(static_cast<Value*>(output) + begin);
-        end = begin + turn - static_cast<Extent>(there % line_bytes / sizeof(Value));
-      }
-      const bool streamed =
-          hints.streamed && may_stream<Sig>(m_kernel.schedule, operands, output, Write::finished);
-      map_some(operands, output, {streamed, hints.ahead, hints.ahead_shift}, begin, end);
-      return end;
+      const auto* const to = static_cast<const Value*>(output);
+      MapCall call = call_on(operands, output, hints);
+      call.outputs = m_run;
+      call.turn = turn;
+      call.first_turn = turn - static_cast<Extent>(reinterpret_cast<std::uintptr_t>(to) %
+                                                   line_bytes / sizeof(Value));
+      return call;
     }
-    return m_outputs;
+    return {};
   }
 
  private:
@@ -112,39 +111,44 @@ class PreparedGeneric final : public PreparedJoin {
   static constexpr Extent turn = 16 * vector_bytes / static_cast<Extent>(sizeof(Value));
   static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
   static constexpr JoinTuning tuning = join_tuning<Space>();
-  using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
 
   /// Outputs that are one run or a few, as strips' mostly are: nothing but their elements is
   /// computed.
-  void map_all(const void* const* operands, void* output, const MemoryHints& hints) const {
-    const LoopNest<Sig::operands + 1>& outer = m_kernel.schedule.outer;
-    if (outer.loops == 1) return map_some(operands, output, hints, 0, m_run);
+  void map_all(const void* const* operands, void* output, MemoryHints hints) const {
+    const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;
+    const void* first[Sig::operands];
+    for (int t = 0; t < Sig::operands; ++t) first[t] = operands[t];
+    for (Extent run = 0; run < m_runs; ++run) {
+      MapCall call = call_on(first, output, hints);
+      call.compute(call, 0, m_run);
+      for (int t = 0; t < Sig::operands; ++t) {
+        first[t] = static_cast<const Value*>(first[t]) + outer.stride[t][1];
+      }
+      output = static_cast<Value*>(output) + outer.stride[Sig::operands][1];
+      if (hints.ahead != nullptr) {
+        hints.ahead += m_run * static_cast<Extent>(sizeof(Value)) >> hints.ahead_shift;
+      }
+    }
+  }
+
+  /// The outputs of one run.
+  [[nodiscard]] MapCall call_on(const void* const* operands, void* output,
+                                const MemoryHints& hints) const {
     const Value* first[Sig::operands];
     for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const Value*>(operands[t]);
-    auto* to = static_cast<Value*>(output);
-    for (Extent run = 0; run < outer.extent[1]; ++run) {
-      map_run<Sig::operands, true>(m_contiguous, m_kernel.join, first, to, m_run, run * m_run,
-                                   hints);
-      for (int t = 0; t < Sig::operands; ++t) first[t] += outer.stride[t][1];
-      to += outer.stride[Sig::operands][1];
-    }
+    const bool streamed =
+        hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
+    return map_call<Sig::operands, true>(m_contiguous, m_join, first, static_cast<Value*>(output),
+                                         m_rows, 0, {streamed, hints.ahead, hints.ahead_shift});
   }
 
-  /// Of outputs that are one run begin <= i < end.
-  void map_some(const void* const* operands, void* output, const MemoryHints& hints, Extent begin,
-                Extent end) const {
-    const Value* first[Sig::operands];
-    for (int t = 0; t < Sig::operands; ++t) {
-      first[t] = static_cast<const Value*>(operands[t]) + ((m_contiguous >> t & 1U) * begin);
-    }
-    map_run<Sig::operands, true>(m_contiguous, m_kernel.join, first,
-                                 static_cast<Value*>(output) + begin, end - begin, begin, hints);
-  }
-
-  Kernel m_kernel;
+  JoinSchedule<Sig::operands> m_schedule;
+  Join m_join;
+  Monoid m_monoid;
   unsigned m_contiguous = 0;  ///< of a map of a few runs, its operands as JoinSchedule's; else none
+  RunRows m_rows;             ///< of each run
   Extent m_run = 0;           ///< outputs of each
-  Extent m_outputs = 0;       ///< of a map of one run
+  Extent m_runs = 1;
 };
 
 /// Runs a shape on the generic path.
@@ -157,21 +161,23 @@ void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid
   constexpr JoinTuning tuning = join_tuning<Space>();
   using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
 
-  Kernel kernel{JoinSchedule<Sig::operands>(shape, tuning), join, {monoid, output, write}, {}, {}};
-  for (int t = 0; t < Sig::operands; ++t) kernel.operand[t] = operands[t];
+  Kernel kernel{
+      JoinSchedule<Sig::operands>(shape, tuning), join, {{monoid, output, write}, {}, nullptr, {}}};
+  for (int t = 0; t < Sig::operands; ++t) kernel.memory.operand[t] = operands[t];
   const JoinSchedule<Sig::operands>& schedule = kernel.schedule;
   if (schedule.parts <= 1) {
     kernel.schedule.share_panels(compat::host_threads(space));
-    kernel.streamed = streams_outputs<Sig>(schedule, operands, output, write);
+    kernel.memory.hints.streamed = streams_outputs<Sig>(schedule, operands, output, write);
     launch(space, "EinDecomp::join", schedule.items(), kernel);
     return;
   }
   compat::Scratch<Space> own;
-  kernel.partials = reinterpret_cast<State*>(
+  kernel.memory.partials = reinterpret_cast<State*>(
       take_workspace(space, "EinDecomp::join scratch",
                      static_cast<std::size_t>(schedule.partials()) * sizeof(State), own));
   launch(space, "EinDecomp::join parts", schedule.items(), kernel);
-  const FoldKernel<Sig::operands, Monoid, Value> fold{schedule, kernel.store, kernel.partials};
+  const FoldKernel<Sig::operands, Monoid, Value> fold{schedule, kernel.memory.store,
+                                                      kernel.memory.partials};
   launch(space, "EinDecomp::join fold", schedule.partials() / schedule.parts, fold);
 }
 

@@ -25,10 +25,30 @@ template <class Space>
   return compat::is_device<Space> ? JoinTuning::device() : JoinTuning::host();
 }
 
-/// Item = rows of outputs, or one part (parts > 1) of the reductions of one row; of all rows where
-/// these are reduced in panels.
+/// The rows of a schedule whose outputs are one run.
+template <int Operands>
+[[nodiscard]] RunRows run_rows(const JoinSchedule<Operands>& schedule) {
+  RunRows rows;
+  if (schedule.outer.loops == 1) return rows;
+  rows.length = schedule.run_length();
+  for (int t = 0; t < Operands; ++t) rows.step[t] = schedule.outer.stride[t][1];
+  return rows;
+}
+
+/// What a join reads and writes.
+template <class Monoid, class Value, int Operands>
+struct JoinMemory {
+  Store<Monoid, Value> store;
+  const void* operand[Operands];
+  typename Store<Monoid, Value>::State* partials = nullptr;  ///< where parts > 1: [row][j][part]
+  /// Outputs of one term go past the caches: they are what they are stored as.
+  MemoryHints hints;
+};
+
+/// Items of a schedule on some memory, all of which is its caller's. Item = rows of outputs, or one
+/// part (parts > 1) of the reductions of one row; of all rows where these are reduced in panels.
 template <int Tile, class Join, class Monoid, class... Ts>
-struct JoinKernel {
+struct JoinItems {
   using Sig = Signature<Join, Monoid, Ts...>;
   using Value = typename Sig::Value;
   using Traits = typename Sig::Traits;
@@ -37,24 +57,11 @@ struct JoinKernel {
   static constexpr int operands = Sig::operands;
   static constexpr int tensors = operands + 1;
 
-  JoinSchedule<operands> schedule;
-  Join join;
-  Store<Monoid, Value> store;
-  const void* operand[operands];
-  State* partials;  ///< where parts > 1: [row][j][part]
-  /// Outputs of one term go past the caches: they are what they are stored as.
-  bool streamed = false;
-  const char* ahead = nullptr;  ///< as MemoryHints
-  int ahead_shift = 0;
+  const JoinSchedule<operands>& schedule;
+  const Join& join;
+  const JoinMemory<Monoid, Value, operands>& memory;
 
-  EINDECOMP_FUNCTION void operator()(const Extent item) const {
-    compute(item);
-#if defined(EINDECOMP_STREAMING_BYTES)
-    if (streamed) end_streaming();
-#endif
-  }
-
-  /// The same; whoever calls it ends streaming.
+  /// Whoever calls it ends streaming.
   EINDECOMP_FUNCTION void compute(const Extent item) const {
     const bool cut = schedule.parts > 1;
     const Extent part = cut ? item % schedule.parts : 0;
@@ -66,7 +73,7 @@ struct JoinKernel {
 #if !defined(EINDECOMP_DEVICE_PASS)
     if constexpr (Tile > 1) {
       if (Sig::elementwise || schedule.one_term()) {
-        map_rows(out, count);
+        map_rows(out, first_row, count);
         return;
       }
     }
@@ -105,22 +112,31 @@ struct JoinKernel {
   }
 
   /// Outputs of one term each: rows that follow one another, a piece at a time.
-  EINDECOMP_FUNCTION void map_rows(Cursor<tensors>& out, Extent count) const {
+  EINDECOMP_FUNCTION void map_rows(Cursor<tensors>& out, Extent row, Extent count) const {
     constexpr Extent piece = 128;
     alignas(64) State states[piece];
+    if (memory.store.write != Write::accumulate && schedule.dense_rows()) {
+      const Range range{schedule.first_output(row), schedule.first_output(row + count)};
+      const Extent offset[tensors]{};
+      if (map_by_lanes(offset, run_rows(schedule), range, static_cast<State*>(memory.store.output),
+                       memory.store.write, hints_from(0))) {
+        return;
+      }
+    }
     while (count > 0) {
       Extent rows = schedule.outer.extent[0] - out.coordinate[0];
       if (rows > count) rows = count;
       const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
-      const Extent length =
-          (rows - 1) * schedule.width + (to_end ? schedule.last_width : schedule.width);
+      const Extent length = schedule.length_of(rows, to_end);
       const bool done =
           schedule.vector_stride[operands] == 1 &&
-          map_by_lanes(out.offset, length, static_cast<State*>(store.output) + out.offset[operands],
-                       store.write, {streamed, ahead, ahead_shift});
+          map_by_lanes(out.offset, {}, {0, length},
+                       static_cast<State*>(memory.store.output) + out.offset[operands],
+                       memory.store.write, hints_from(out.offset[operands]));
       for (Extent first = done ? length : 0; first < length;) {
         // What is streamed ends on lines of memory.
-        const Extent most = piece - (streamed ? beyond_line(out.offset[operands] + first) : 0);
+        const Extent most =
+            piece - (memory.hints.streamed ? beyond_line(out.offset[operands] + first) : 0);
         const int width = static_cast<int>(length - first < most ? length - first : most);
         Extent offset[tensors];
         for (int t = 0; t < tensors; ++t) {
@@ -135,27 +151,45 @@ struct JoinKernel {
     }
   }
 
-  /// Computes a run of outputs from `offset` on by vectors, into neighbouring elements or, as
-  /// `write` says, combined with them, if the signature and the strides allow. \returns whether
-  /// they do.
-  [[nodiscard]] bool map_by_lanes(const Extent* offset, Extent length, State* output, Write write,
-                                  const MemoryHints& hints) const {
+  /// What is known of memory from an output on.
+  [[nodiscard]] MemoryHints hints_from(Extent offset) const {
+    MemoryHints hints = memory.hints;
+    if (hints.ahead != nullptr) {
+      hints.ahead += offset * static_cast<Extent>(sizeof(Value)) >> hints.ahead_shift;
+    }
+    return hints;
+  }
+
+  /// Of a run of outputs, first <= i < last.
+  struct Range {
+    Extent first, last;
+  };
+  /// Computes a range of a run of outputs that begins at `offset` by vectors, into neighbouring
+  /// elements or, as `write` says, a whole row combined with them, if the signature and the strides
+  /// allow. \returns whether they do.
+  [[nodiscard]] bool map_by_lanes(const Extent* offset, const RunRows& rows, const Range& range,
+                                  State* output, Write write, const MemoryHints& hints) const {
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
       const unsigned contiguous = schedule.contiguous_operands();
       if (contiguous == 0) return false;
       const Value* first[operands];
       for (int t = 0; t < operands; ++t) {
-        first[t] = static_cast<const Value*>(operand[t]) + offset[t];
+        first[t] = static_cast<const Value*>(memory.operand[t]) + offset[t];
       }
+      const auto compute = [&]<bool MayAsk>(const auto& map) {
+        MapCall call =
+            map_call<operands, MayAsk>(contiguous, map, first, output, rows, range.first, hints);
+        call.compute(call, range.first, range.last);
+      };
       if constexpr (Sig::elementwise) {
-        map_run<operands, true>(contiguous, join, first, output, length, offset[operands], hints);
+        compute.template operator()<true>(join);
       } else {
-        const OneTerm<Join, Monoid, Value> term{join, store.monoid, Traits::identity(store.monoid)};
+        const OneTerm<Join, Monoid, Value> term{join, memory.store.monoid,
+                                                Traits::identity(memory.store.monoid)};
         if (write == Write::accumulate) {
-          add_run<operands>(contiguous, term, first, output, length);
+          add_run<operands>(contiguous, term, first, output, range.last);
         } else {
-          map_run<operands, false>(contiguous, term, first, output, length, offset[operands],
-                                   hints);
+          compute.template operator()<false>(term);
         }
       }
       return true;
@@ -166,28 +200,28 @@ struct JoinKernel {
   /// Outputs between the last line of memory that begins with one and that one.
   [[nodiscard]] EINDECOMP_FUNCTION Extent beyond_line(Extent offset) const {
     const auto address =
-        reinterpret_cast<std::uintptr_t>(static_cast<const State*>(store.output) + offset);
+        reinterpret_cast<std::uintptr_t>(static_cast<const State*>(memory.store.output) + offset);
     return static_cast<Extent>(address % CopySchedule::line / sizeof(State));
   }
 
   EINDECOMP_FUNCTION void store_piece(Extent offset, const State* states, int width) const {
 #if defined(EINDECOMP_STREAMING_BYTES)
     if constexpr (sizeof(State) % sizeof(std::uint32_t) == 0) {
-      if (streamed) {
+      if (memory.hints.streamed) {
         using Bits = Word<std::uint32_t>;
         constexpr Extent words = sizeof(State) / sizeof(Bits);
-        stream_row(static_cast<Bits*>(store.output) + offset * words,
+        stream_row(static_cast<Bits*>(memory.store.output) + offset * words,
                    reinterpret_cast<const Bits*>(states), width * words);
         return;
       }
     }
 #endif
-    store.row(offset, schedule.vector_stride[operands], states, width);
+    memory.store.row(offset, schedule.vector_stride[operands], states, width);
   }
 
   EINDECOMP_FUNCTION void map(const Extent* offset, int width, State* states) const {
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
-      if (map_by_lanes(offset, width, states, Write::partial, {})) return;
+      if (map_by_lanes(offset, {}, {0, width}, states, Write::partial, {})) return;
     } else if constexpr (operands <= 2) {
       switch (schedule.contiguous_operands()) {
         case 1:
@@ -205,17 +239,18 @@ struct JoinKernel {
   template <class Access, std::size_t... I>
   EINDECOMP_FUNCTION void map_by(std::index_sequence<I...>, const Extent* offset, int width,
                                  State* states) const {
-    const auto value =
-        [this, ... element = Access::template row<I>(static_cast<const Ts*>(operand[I]) + offset[I],
-                                                     schedule.vector_stride[I])](int j) {
-          return static_cast<Value>(join(element[j]...));
-        };
+    const auto value = [this, ... element = Access::template row<I>(
+                                  static_cast<const Ts*>(memory.operand[I]) + offset[I],
+                                  schedule.vector_stride[I])](int j) {
+      return static_cast<Value>(join(element[j]...));
+    };
     for (int j = 0; j < width; ++j) {
-      const State state = Traits::lift(store.monoid, value(j), schedule.first_index);
+      const State state = Traits::lift(memory.store.monoid, value(j), schedule.first_index);
       if constexpr (Sig::elementwise) {
         states[j] = state;
       } else {
-        states[j] = Traits::combine(store.monoid, Traits::identity(store.monoid), state);
+        states[j] =
+            Traits::combine(memory.store.monoid, Traits::identity(memory.store.monoid), state);
       }
     }
   }
@@ -224,14 +259,14 @@ struct JoinKernel {
   using Run = OutputRun<operands>;
 
   [[nodiscard]] EINDECOMP_FUNCTION Reducer reducer() const {
-    return {schedule, join, store.monoid, operand};
+    return {schedule, join, memory.store.monoid, memory.operand};
   }
 
   /// Aggregates neighbouring rows of outputs together.
   void reduce_panel(Cursor<tensors>& out, Extent row, Extent count, Extent part) const {
     constexpr Extent most = JoinSchedule<operands>::most_panel;
     alignas(64) State lanes[most * Tile];
-    for (Extent j = 0; j < count * Tile; ++j) lanes[j] = Traits::identity(store.monoid);
+    for (Extent j = 0; j < count * Tile; ++j) lanes[j] = Traits::identity(memory.store.monoid);
     Extent offsets[most][tensors];
     Run runs[most];
     Extent run_count = 0;
@@ -239,8 +274,7 @@ struct JoinKernel {
       const Extent to_end = schedule.outer.extent[0] - out.coordinate[0];
       const Extent rows = std::min(count - begun, to_end);
       for (int t = 0; t < tensors; ++t) offsets[run_count][t] = out.offset[t];
-      runs[run_count] = {offsets[run_count], rows,
-                         rows == to_end ? schedule.last_width : schedule.width};
+      runs[run_count] = {offsets[run_count], rows, schedule.length_of(rows, rows == to_end)};
       out.skip(schedule.outer, rows);
       begun += rows;
     }
@@ -258,7 +292,7 @@ struct JoinKernel {
     State* lane = lanes;
     for (Extent r = 0; r < run_count; ++r) {
       reducer.settle(runs[r], lane);
-      put(runs[r].offset[operands], row, part, lane, static_cast<int>(runs[r].outputs(Tile)));
+      put(runs[r].offset[operands], row, part, lane, static_cast<int>(runs[r].outputs));
       row += runs[r].rows;
       lane += runs[r].rows * Tile;
     }
@@ -268,10 +302,16 @@ struct JoinKernel {
   void reduce_along(Cursor<tensors>& out, Extent row, Extent count, Extent part) const {
     const Reducer reducer = this->reducer();
     const auto [first, last] = schedule.steps_of(part);
-    for (; count > 0; ++row, --count) {
-      const State state = reducer.along(out.offset, first, last);
-      put(out.offset[operands], row, part, &state, 1);
-      out.advance(schedule.outer);
+    while (count > 0) {
+      const Extent outputs = std::min(count, schedule.outer.extent[0] - out.coordinate[0]);
+      const Extent step = schedule.outer.stride[operands][0];
+      const Extent offset = out.offset[operands];
+      reducer.along(out.offset, outputs, first, last, [&](Extent r, const State& state) {
+        put(offset + r * step, row + r, part, &state, 1);
+      });
+      row += outputs;
+      count -= outputs;
+      out.skip(schedule.outer, outputs);
     }
   }
 
@@ -281,7 +321,7 @@ struct JoinKernel {
     if constexpr (Sig::elementwise) {
       map_by<AnyStride>(Indices{}, out.offset, output_width, lane);
     } else {
-      for (int j = 0; j < Tile; ++j) lane[j] = Traits::identity(store.monoid);
+      for (int j = 0; j < Tile; ++j) lane[j] = Traits::identity(memory.store.monoid);
       const auto [first, last] = schedule.steps_of(part);
       if (first >= last) return;
       const Reducer reducer = this->reducer();
@@ -300,10 +340,28 @@ struct JoinKernel {
                               int count) const {
     if (schedule.parts > 1) {
       const Extent first = row * (schedule.across_outputs ? schedule.width : 1);
-      for (int j = 0; j < count; ++j) partials[(first + j) * schedule.parts + part] = states[j];
+      for (int j = 0; j < count; ++j)
+        memory.partials[(first + j) * schedule.parts + part] = states[j];
     } else {
-      store.row(offset, schedule.vector_stride[operands], states, count);
+      memory.store.row(offset, schedule.vector_stride[operands], states, count);
     }
+  }
+};
+
+/// A join as it is launched, owning what JoinItems refers to.
+template <int Tile, class Join, class Monoid, class... Ts>
+struct JoinKernel {
+  using Sig = Signature<Join, Monoid, Ts...>;
+
+  JoinSchedule<Sig::operands> schedule;
+  Join join;
+  JoinMemory<Monoid, typename Sig::Value, Sig::operands> memory;
+
+  EINDECOMP_FUNCTION void operator()(const Extent item) const {
+    JoinItems<Tile, Join, Monoid, Ts...>{schedule, join, memory}.compute(item);
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (memory.hints.streamed) end_streaming();
+#endif
   }
 };
 

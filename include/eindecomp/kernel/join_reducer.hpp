@@ -19,12 +19,8 @@ namespace eindecomp::kernel::detail {
 template <int Operands>
 struct OutputRun {
   const Extent* offset;  ///< of every tensor
-  Extent rows;
-  int last_width;  ///< of the last row, the others being as wide as a tile
-
-  [[nodiscard]] EINDECOMP_FUNCTION Extent outputs(int tile) const {
-    return (rows - 1) * tile + last_width;
-  }
+  Extent rows;           ///< all but the last as wide as a tile
+  Extent outputs;
 };
 
 /// Aggregates positions of the inner nest into lanes, Tile of them for each row of outputs; where
@@ -58,29 +54,31 @@ struct JoinReducer {
     }
   }
 
-  /// Where by_lanes(), the aggregate of an output's inner positions first <= position < last.
-  /// \param offset  of every operand.
-  [[nodiscard]] State along(const Extent* offset, Extent first, Extent last) const {
-    if (first >= last) return Traits::identity(monoid);
+  /// Where by_lanes(), the aggregates of outputs' inner positions first <= position < last.
+  /// \param offset  of every operand, of the first output.
+  /// \param outputs  that many, which follow one another along the fastest outer loop.
+  /// \param put  called with (number of the output, aggregate).
+  template <class Put>
+  void along(const Extent* offset, Extent outputs, Extent first, Extent last,
+             const Put& put) const {
     const LoopNest<tensors>& inner = schedule.inner;
-    if (inner.loops == 1) {
-      Extent from[operands];
-      for (int t = 0; t < operands; ++t) from[t] = offset[t] + first * inner.stride[t][0];
-      return terms(from, last - first, last == inner.extent[0]);
+    const Extent length = schedule.length_of(last - first, last == inner.extent[0]);
+    if (inner.loops == 1 && first < last && length >= vector_width) {
+      const Value* from[operands];
+      Extent step[operands];
+      for (int t = 0; t < operands; ++t) {
+        from[t] = static_cast<const Value*>(operand[t]) + offset[t] + first * inner.stride[t][0];
+        step[t] = schedule.outer.stride[t][0];
+      }
+      return reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
+          .along_rows(from, step, outputs, length, Traits::identity(monoid), put);
     }
-    State sum = Traits::identity(monoid);
-    Cursor<tensors> in;
-    in.seek(inner, first);
-    for (int t = 0; t < operands; ++t) in.offset[t] += offset[t];
-    while (first < last) {
-      Extent count = inner.extent[0] - in.coordinate[0];
-      if (count > last - first) count = last - first;
-      const bool to_end = in.coordinate[0] + count == inner.extent[0];
-      sum = Traits::combine(monoid, sum, terms(in.offset, count, to_end));
-      in.skip(inner, count);
-      first += count;
+    Extent at[operands];
+    for (int t = 0; t < operands; ++t) at[t] = offset[t];
+    for (Extent r = 0; r < outputs; ++r) {
+      put(r, along_runs(at, first, last));
+      for (int t = 0; t < operands; ++t) at[t] += schedule.outer.stride[t][0];
     }
-    return sum;
   }
 
   /// Combines the inner positions first <= position < last of a run into its lanes. Those across
@@ -94,7 +92,7 @@ struct JoinReducer {
       Extent count = schedule.inner.extent[0] - in.coordinate[0];
       if (count > last - position) count = last - position;
       if (!schedule.across_outputs || !aggregate_by_lanes(run, in, count, lane)) {
-        int width = run.last_width;
+        auto width = static_cast<int>(run.outputs - (run.rows - 1) * Tile);
         if (!schedule.across_outputs) {
           // The narrow row at the end of the fastest loop apart.
           const bool ends = in.coordinate[0] + count == schedule.inner.extent[0];
@@ -116,8 +114,9 @@ struct JoinReducer {
   /// Puts a run's outputs in their order.
   EINDECOMP_FUNCTION void settle(const OutputRun<operands>& run, State* lane) const {
     if constexpr (has_lanes) {
-      const Extent outputs = run.outputs(Tile);
-      if (by_lanes() && outputs >= vector_width) settle_overlap<vector_width>(outputs, lane);
+      if (by_lanes() && run.outputs >= vector_width) {
+        settle_overlap<vector_width>(run.outputs, lane);
+      }
     }
   }
 
@@ -133,8 +132,7 @@ struct JoinReducer {
                                              [[maybe_unused]] Extent count,
                                              [[maybe_unused]] State* lane) const {
     if constexpr (has_lanes) {
-      const Extent outputs = run.outputs(Tile);
-      if (!by_lanes() || outputs < vector_width) return false;
+      if (!by_lanes() || run.outputs < vector_width) return false;
       const Value* first[operands];
       for (int t = 0; t < operands; ++t) {
         first[t] = static_cast<const Value*>(operand[t]) + in.offset[t];
@@ -142,15 +140,35 @@ struct JoinReducer {
       Extent step[operands];
       for (int t = 0; t < operands; ++t) step[t] = schedule.inner.stride[t][0];
       reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
-          .across(first, step, count, outputs, lane);
+          .across(first, step, count, run.outputs, lane);
       return true;
     }
     return false;
   }
 
+  /// The aggregate of inner positions first <= position < last, in as many runs as that takes.
+  /// \param offset  of every operand.
+  [[nodiscard]] State along_runs(const Extent* offset, Extent first, Extent last) const {
+    const LoopNest<tensors>& inner = schedule.inner;
+    State sum = Traits::identity(monoid);
+    if (first >= last) return sum;
+    Cursor<tensors> in;
+    in.seek(inner, first);
+    for (int t = 0; t < operands; ++t) in.offset[t] += offset[t];
+    while (first < last) {
+      Extent count = inner.extent[0] - in.coordinate[0];
+      if (count > last - first) count = last - first;
+      const bool to_end = in.coordinate[0] + count == inner.extent[0];
+      sum = Traits::combine(monoid, sum, terms(in.offset, count, to_end));
+      in.skip(inner, count);
+      first += count;
+    }
+    return sum;
+  }
+
   /// The aggregate of `count` neighbouring rows of terms, to the end of the fastest loop or not.
   [[nodiscard]] State terms(const Extent* offset, Extent count, bool to_end) const {
-    const Extent length = count * Tile - (to_end ? Tile - schedule.last_width : 0);
+    const Extent length = schedule.length_of(count, to_end);
     const Value* first[operands];
     for (int t = 0; t < operands; ++t) {
       first[t] = static_cast<const Value*>(operand[t]) + offset[t];

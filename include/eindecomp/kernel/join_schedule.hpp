@@ -107,6 +107,15 @@ struct JoinSchedule {
     return parts > 1 ? Path::split : Path::direct;
   }
 
+  /// Elements of `count` rows that follow one another along the vectorised loop, to its end or not.
+  [[nodiscard]] EINDECOMP_FUNCTION Extent length_of(Extent count, bool to_end) const {
+    return (count - 1) * width + (to_end ? last_width : width);
+  }
+  /// Those of a run: of all its rows.
+  [[nodiscard]] EINDECOMP_FUNCTION Extent run_length() const {
+    return length_of((across_outputs ? outer : inner).extent[0], true);
+  }
+
   /// Whether an output is one term, the vectorised loop being over outputs.
   [[nodiscard]] EINDECOMP_FUNCTION bool one_term() const { return across_outputs && steps == 1; }
 
@@ -122,6 +131,23 @@ struct JoinSchedule {
       }
     }
     return contiguous;
+  }
+
+  /// Whether outputs of one term are rows that follow one another without a gap, along each of
+  /// which an operand does so, too, or is the same.
+  [[nodiscard]] EINDECOMP_FUNCTION bool dense_rows() const {
+    if (outer.loops != 2 || !one_term()) return false;
+    const Extent length = run_length();
+    for (int t = 0; t < tensors; ++t) {
+      const bool same = t < Operands && vector_stride[t] == 0;
+      if (!same && (vector_stride[t] != 1 || outer.stride[t][1] != length)) return false;
+    }
+    return true;
+  }
+
+  /// Number of a row's first output among all of them.
+  [[nodiscard]] EINDECOMP_FUNCTION Extent first_output(Extent row) const {
+    return row / outer.extent[0] * run_length() + row % outer.extent[0] * width;
   }
 
   /// Accumulators held between the two stages of a split reduction; the last row of outputs may

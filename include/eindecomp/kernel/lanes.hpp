@@ -65,6 +65,15 @@ template <class T, int Width>
   (std::make_index_sequence<std::size_t{Width}>());
 }
 
+/// 0, 1, …, Width - 1: a constant, which needs no place on the stack.
+template <class T, int Width>
+[[nodiscard]] inline Lanes<T, Width> lane_numbers() {
+  return []<std::size_t... L>(std::index_sequence<L...>) {
+    return Lanes<T, Width>{static_cast<T>(L)...};
+  }
+  (std::make_index_sequence<std::size_t{Width}>());
+}
+
 template <class T, int Width>
 [[nodiscard]] inline Lanes<T, Width> load_lanes(const T* from) {
   Lanes<T, Width> lanes;

@@ -4,6 +4,7 @@
 /// every kernel, whether called by a user on views or by the executor on blocks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -55,6 +56,18 @@ struct MemoryHints {
   int ahead_shift = 0;
 };
 
+/// A map of outputs that are one run, made ready to compute them range by range, so that its caller
+/// may do something else in between.
+struct MapCall {
+  /// Computes outputs begin <= i < end, which follow those computed before.
+  void (*compute)(MapCall&, Extent begin, Extent end) = nullptr;
+  MemoryHints hints;
+  Extent outputs = 0;
+  Extent turn = 0;        ///< outputs at a time that pay for a call
+  Extent first_turn = 0;  ///< those of the first, with which lines of memory end
+  alignas(void*) std::byte run[96];
+};
+
 /// The join of a statement made ready for blocks of one shape, to be called often and on small
 /// blocks, which then cost no more than their elements. On host spaces.
 class PreparedJoin {
@@ -67,12 +80,11 @@ class PreparedJoin {
   [[nodiscard]] virtual bool asks_ahead() const = 0;
   /// Whether what it computes takes longer than writing it to memory.
   [[nodiscard]] virtual bool takes_long() const = 0;
-  /// The outputs that run_turn computes one after another; 0 of a shape that it does not compute.
+  /// The outputs of a shape that by_turns computes; 0 of one that it does not.
   [[nodiscard]] virtual Extent outputs_by_turns() const = 0;
-  /// Of what run does, the next turn: outputs from `begin` on, some lines of memory full of them.
-  /// \returns where the next turn begins.
-  virtual Extent run_turn(const void* const* operands, void* output, const MemoryHints& hints,
-                          Extent begin) const = 0;
+  /// What run does with one of these shapes, to be done by turns.
+  [[nodiscard]] virtual MapCall by_turns(const void* const* operands, void* output,
+                                         const MemoryHints& hints) const = 0;
 };
 
 /// The kernels of one statement on one execution space, its operators erased: the executor knows

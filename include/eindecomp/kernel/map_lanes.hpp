@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -71,86 +73,160 @@ struct AddedTerm {
   }
 };
 
-/// output[i] = join(operands[i]…) for 0 <= i < length; of the operands bit t of Contiguous tells
-/// whether operand t is contiguous or the same all along.
+/// Rows of outputs that follow one another without a gap, and so form one run: where an operand is
+/// the same all along a row, how far it goes on from row to row. By default one row.
+struct RunRows {
+  Extent length = std::numeric_limits<Extent>::max();
+  Extent step[3]{};  ///< of every operand; of them, what is added to may be one
+};
+
+/// output[i] = join(operands[i]…), range after range of i; of the operands bit t of Contiguous
+/// tells whether operand t is contiguous or the same all along a row.
 template <unsigned Contiguous, class Join, class T, std::size_t... I>
 class MapRun {
  public:
   static constexpr int width = vector_bytes / static_cast<int>(sizeof(T));
   using V = Lanes<T, width>;
 
-  MapRun(const Join& join, const T* const* first, T* output)
-      : m_join(join),
-        m_first{first[I]...},
-        m_repeated{repeat<T, width>(*first[I])...},
-        m_output(output) {}
-
-  /// \param ahead called with every i that a vector begins with, before it is stored.
-  template <class Ahead>
-  EINDECOMP_FLATTEN void run(Extent length, const Ahead& ahead) const {
-    const MapRun local = *this;  // in registers, whatever is stored
-    Extent i = 0;
-    for (; i + width <= length; i += width) {
-      const V result = local.joined(i);
-      ahead(i);
-      std::memcpy(local.m_output + i, &result, sizeof result);
+  /// \param join  outlives this.
+  /// \param begin  where the first range begins.
+  MapRun(const Join& join, const T* const* first, T* output, const RunRows& rows, Extent begin)
+      : m_join(&join), m_first{first[I]...}, m_output(output), m_length(rows.length) {
+    if constexpr (has_repeated) {
+      const Extent row = begin < m_length ? 0 : begin / m_length;
+      m_row_end = (row + 1) * m_length;
+      ((m_step[I] = rows.step[I], go_on<I>(row)), ...);
     }
-    if (i < length) part(i, length - i);
   }
 
-#if defined(EINDECOMP_STREAMING_BYTES)
-  /// The same past the caches, but for the ends.
-  template <class Ahead>
-  EINDECOMP_FLATTEN void stream_run(Extent length, const Ahead& ahead) const {
-    const MapRun local = *this;
-    constexpr auto line = std::uintptr_t{sizeof(V)};
-    const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(m_output) % line;
-    Extent i = std::min<Extent>(length, static_cast<Extent>((line - beyond) % line / sizeof(T)));
-    if (i > 0) part(0, i);
-    for (; i + width <= length; i += width) {
-      ahead(i);
-      translate_next_page(local.m_output + i);
-      stream(local.m_output + i, reinterpret_cast<StreamLine>(local.joined(i)));
+  /// Computes begin <= i < end, which follows what was computed before.
+  /// \tparam Streamed  past the caches, but for the ends.
+  /// \param ahead  called with every i that a vector begins with, before it is stored.
+  template <bool Streamed, class Ahead>
+  EINDECOMP_FLATTEN void run(Extent begin, Extent end, const Ahead& ahead) {
+    MapRun local = *this;  // in registers, whatever is stored
+    const Join join = *m_join;
+    Repeated repeated = local.repeat_operands();
+    Extent i = begin;
+    if constexpr (Streamed) {
+      i += std::min(end - begin, to_line(local.m_output + begin));
+      if (i > begin) local.part(join, begin, i, repeated);
     }
-    if (i < length) part(i, length - i);
+    i = local.vectors(join, i, end, repeated, [&](Extent at, const V& result) {
+      ahead(at);
+      put<Streamed>(local.m_output + at, result);
+    });
+    if (i < end) local.part(join, i, end, repeated);
+    if constexpr (has_repeated) {
+      ((m_first[I] = local.m_first[I]), ...);
+      m_row_end = local.m_row_end;
+    }
   }
-#endif
 
  private:
   template <std::size_t O>
   static constexpr bool contiguous = (Contiguous >> O & 1U) != 0;
+  static constexpr bool has_repeated = !(contiguous<I> && ...);
+  /// Of every operand that is not contiguous, a vector of what it is along the row.
+  struct Repeated {
+    V of[sizeof...(I)];
+  };
+
+  [[nodiscard]] Repeated repeat_operands() const {
+    return {{(contiguous<I> ? V{} : repeat<T, width>(*m_first[I]))...}};
+  }
+
+  /// Elements up to the next line of memory that begins with one.
+  [[nodiscard]] static Extent to_line(const T* output) {
+    constexpr auto line = std::uintptr_t{sizeof(V)};
+    const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(output) % line;
+    return static_cast<Extent>((line - beyond) % line / sizeof(T));
+  }
+
+  template <bool Streamed>
+  static void put(T* output, const V& result) {
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if constexpr (Streamed) {
+      translate_next_page(output);
+      stream(output, reinterpret_cast<StreamLine>(result));
+      return;
+    }
+#endif
+    std::memcpy(output, &result, sizeof result);
+  }
 
   template <std::size_t O>
-  [[nodiscard]] V load(Extent i) const {
+  [[nodiscard]] V load(Extent i, const Repeated& repeated) const {
     if constexpr (contiguous<O>) {
       return load_lanes<T, width>(m_first[O] + i);
     } else {
-      return m_repeated[O];
+      return repeated.of[O];
     }
   }
-  [[nodiscard]] V joined(Extent i) const { return m_join(load<I>(i)...); }
 
-  /// Fewer elements than a vector has, by the same instructions.
-  void part(Extent i, Extent count) const {
-    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-    const V result = m_join(load_part<I>(i, bytes)...);
+  /// Hands whole vectors of outputs to put_at(i, vector). \returns where what is left begins.
+  template <class Put>
+  [[nodiscard]] Extent vectors(const Join& join, Extent i, Extent end, Repeated& repeated,
+                               const Put& put_at) {
+    if constexpr (has_repeated) {
+      for (;;) {
+        const Extent last = std::min(m_row_end, end) - width;
+        for (; i <= last; i += width) put_at(i, join(load<I>(i, repeated)...));
+        if (i + width > end) return i;
+        const Repeated mixed = go_on(i, i + width, repeated);
+        put_at(i, join(load<I>(i, mixed)...));
+        i += width;
+      }
+    } else {
+      for (; i + width <= end; i += width) put_at(i, join(load<I>(i, repeated)...));
+      return i;
+    }
+  }
+
+  template <std::size_t O>
+  void go_on(Extent rows) {
+    if constexpr (!contiguous<O>) m_first[O] += rows * m_step[O];
+  }
+
+  /// Goes on to the row of output `end` - 1, at most a vector away. \returns what operands are at
+  /// outputs i to end - 1, where they are not contiguous.
+  [[nodiscard]] Repeated go_on(Extent i, Extent end, Repeated& repeated) {
+    Repeated mixed = repeated;
+    while (m_row_end < end) {
+      const V row_begin = repeat<T, width>(static_cast<T>(m_row_end - i));
+      (go_on<I>(1), ...);
+      m_row_end += m_length;
+      repeated = repeat_operands();
+      ((mixed.of[I] = lane_numbers<T, width>() < row_begin ? mixed.of[I] : repeated.of[I]), ...);
+    }
+    return mixed;
+  }
+
+  /// Outputs i to end - 1, fewer than a vector has, by the same instructions.
+  void part(const Join& join, Extent i, Extent end, Repeated& repeated) {
+    const auto bytes = static_cast<std::size_t>(end - i) * sizeof(T);
+    Repeated mixed = repeated;
+    if constexpr (has_repeated) mixed = go_on(i, end, repeated);
+    const V result = join(load_part<I>(i, bytes, mixed)...);
     std::memcpy(m_output + i, &result, bytes);
   }
   template <std::size_t O>
-  [[nodiscard]] V load_part(Extent i, std::size_t bytes) const {
+  [[nodiscard]] V load_part(Extent i, std::size_t bytes, const Repeated& repeated) const {
     if constexpr (contiguous<O>) {
       V lanes = repeat<T, width>(m_first[O][i]);
       std::memcpy(&lanes, m_first[O] + i, bytes);
       return lanes;
     } else {
-      return m_repeated[O];
+      return repeated.of[O];
     }
   }
 
-  Join m_join;
+  const Join* m_join;
   const T* m_first[sizeof...(I)];
-  V m_repeated[sizeof...(I)];
   T* m_output;
+  Extent m_length;       ///< of a row
+  Extent m_row_end = 0;  ///< one past the last output of the row, where operands are repeated
+  Extent m_step[sizeof...(I)]{};
 };
 
 /// A map's functor takes its operands in either order.
@@ -159,54 +235,73 @@ inline constexpr bool maps_commute = is_commutative<Join>;
 template <class Join, class Monoid, class T>
 inline constexpr bool maps_commute<OneTerm<Join, Monoid, T>> = is_commutative<Join>;
 
-template <unsigned Contiguous, bool MayAsk, class Join, class T, std::size_t... I>
-void map_run_by(std::index_sequence<I...>, const Join& join, const T* const* first, T* output,
-                Extent length, Extent begin, const MemoryHints& hints) {
-  const MapRun<Contiguous, Join, T, I...> run(join, first, output);
-  const auto compute = [&](const auto& ahead) {
-#if defined(EINDECOMP_STREAMING_BYTES)
-    if (hints.streamed) return run.stream_run(length, ahead);
-#endif
-    run.run(length, ahead);
-  };
-  if constexpr (MayAsk) {
-    if (hints.ahead != nullptr) {
-      return compute([begin, from = hints.ahead, shift = hints.ahead_shift](Extent i) {
-        prefetch_to_read_later(from + ((begin + i) * static_cast<Extent>(sizeof(T)) >> shift));
+template <class Run, class T, bool Streamed, bool Asks>
+void compute_map(MapCall& call, Extent begin, Extent end) {
+  Run& run = *std::launder(reinterpret_cast<Run*>(call.run));
+  run.template run<Streamed>(
+      begin, end, [from = call.hints.ahead, shift = call.hints.ahead_shift](Extent i) {
+        if constexpr (Asks) {
+          prefetch_to_read_later(from + (i * static_cast<Extent>(sizeof(T)) >> shift));
+        }
       });
-    }
-  }
-  compute([](Extent) {});
 }
 
-/// Computes a run of a map of one or two operands, with what is known of its memory.
-/// \param contiguous  not 0; bit t says whether operand t is contiguous or the same all along.
-/// \param begin  number of the run's first output, from which on hints.ahead counts.
-/// \tparam MayAsk  hints.ahead may be other than null.
-template <int Operands, bool MayAsk, class Join, class T>
-void map_run(unsigned contiguous, const Join& join, const T* const* first, T* output, Extent length,
-             Extent begin, const MemoryHints& hints) {
-  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
-  if (contiguous == 1) {
-    return map_run_by<1, MayAsk>(all, join, first, output, length, begin, hints);
+template <unsigned Contiguous, bool MayAsk, class Join, class T, std::size_t... I>
+[[nodiscard]] MapCall map_call_by(std::index_sequence<I...>, const Join& join,
+                                  const T* const* first, T* output, const RunRows& rows,
+                                  Extent begin, const MemoryHints& hints) {
+  using Run = MapRun<Contiguous, Join, T, I...>;
+  static_assert(sizeof(Run) <= sizeof(MapCall::run) && std::is_trivially_copyable_v<Run>);
+  MapCall call;
+  call.hints = hints;
+  ::new (static_cast<void*>(call.run)) Run(join, first, output, rows, begin);
+  call.compute = compute_map<Run, T, false, false>;
+  if constexpr (MayAsk) {
+    if (hints.ahead != nullptr) call.compute = compute_map<Run, T, false, true>;
   }
-  if constexpr (Operands == 2) {
-    if (contiguous == 3) {
-      map_run_by<3, MayAsk>(all, join, first, output, length, begin, hints);
-    } else if constexpr (maps_commute<Join>) {
-      const T* const exchanged[] = {first[1], first[0]};
-      map_run_by<1, MayAsk>(all, join, exchanged, output, length, begin, hints);
-    } else {
-      map_run_by<2, MayAsk>(all, join, first, output, length, begin, hints);
+#if defined(EINDECOMP_STREAMING_BYTES)
+  if (hints.streamed) {
+    call.compute = compute_map<Run, T, true, false>;
+    if constexpr (MayAsk) {
+      if (hints.ahead != nullptr) call.compute = compute_map<Run, T, true, true>;
     }
   }
+#endif
+  return call;
+}
+
+/// A map of one or two operands made ready to compute outputs from `begin` on, with what is known
+/// of its memory.
+/// \param contiguous  not 0; bit t says whether operand t is contiguous or the same all along a
+/// row. \param join  outlives the result. \param first, output  of output 0. \tparam MayAsk
+/// hints.ahead may be other than null.
+template <int Operands, bool MayAsk, class Join, class T>
+[[nodiscard]] MapCall map_call(unsigned contiguous, const Join& join, const T* const* first,
+                               T* output, const RunRows& rows, Extent begin,
+                               const MemoryHints& hints) {
+  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
+  if constexpr (Operands == 2) {
+    if (contiguous == 3)
+      return map_call_by<3, MayAsk>(all, join, first, output, rows, begin, hints);
+    if (contiguous == 2) {
+      if constexpr (maps_commute<Join>) {
+        const T* const exchanged[] = {first[1], first[0]};
+        const RunRows its{rows.length, {0, rows.step[0], 0}};
+        return map_call_by<1, MayAsk>(all, join, exchanged, output, its, begin, hints);
+      } else {
+        return map_call_by<2, MayAsk>(all, join, first, output, rows, begin, hints);
+      }
+    }
+  }
+  return map_call_by<1, MayAsk>(all, join, first, output, rows, begin, hints);
 }
 
 /// \tparam Contiguous  bit 0 is the output's, bit t + 1 operand t's.
 template <unsigned Contiguous, class Added, class T, std::size_t... I>
 void add_run_by(std::index_sequence<I...>, const Added& added, const T* const* first, T* output,
                 Extent length) {
-  MapRun<Contiguous, Added, T, I...>(added, first, output).run(length, [](Extent) {});
+  MapRun<Contiguous, Added, T, I...>(added, first, output, {}, 0)
+      .template run<false>(0, length, [](Extent) {});
 }
 
 /// Aggregates a run of terms of one or two operands to what is in the output; as map_run.

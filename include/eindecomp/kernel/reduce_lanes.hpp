@@ -53,31 +53,46 @@ struct ReduceRun {
   /// The aggregate of the joins of `length` neighbouring terms.
   EINDECOMP_FLATTEN T along(const T* const* first, Extent length, T identity) const {
     const ReduceRun local = *this;
+    const T* from[operands] = {first[I]...};
+    return local.aggregate(from, length, identity);
+  }
+
+  /// The same for rows that lie `step` apart: put(row, aggregate).
+  template <class Put>
+  EINDECOMP_FLATTEN void along_rows(const T* const* first, const Extent* step, Extent rows,
+                                    Extent length, T identity, const Put& put) const {
+    const ReduceRun local = *this;
+    const T* from[operands] = {first[I]...};
+    const Extent steps[operands] = {step[I]...};
+    for (Extent r = 0; r < rows; ++r) {
+      put(r, local.aggregate(from, length, identity));
+      ((from[I] += steps[I]), ...);
+    }
+  }
+
+ private:
+  [[nodiscard]] T aggregate(const T* const* first, Extent length, T identity) const {
     const T* row[operands];
     V repeated[operands];
-    (local.set_row<I>(first[I], row, repeated), ...);
+    (set_row<I>(first[I], row, repeated), ...);
     const V none = repeat<T, width>(identity);
     V sum[4] = {none, none, none, none};
     Extent i = 0;
     for (; i + 4 * width <= length; i += 4 * width) {
 #pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) {
-        sum[k] = local.monoid(sum[k], local.joined(row, i + k * width));
-      }
+      for (int k = 0; k < 4; ++k) sum[k] = monoid(sum[k], joined(row, i + k * width));
     }
-    for (; i + width <= length; i += width) sum[0] = local.monoid(sum[0], local.joined(row, i));
+    for (; i + width <= length; i += width) sum[0] = monoid(sum[0], joined(row, i));
     if (i < length) {
       // What has been aggregated already counts for nothing.
-      const V last = local.joined(row, length - width);
-      const V number = lane_by_lane<T, width>([](int l) { return static_cast<T>(l); });
+      const V last = joined(row, length - width);
+      const V number = lane_numbers<T, width>();
       const V begin = repeat<T, width>(static_cast<T>(i - (length - width)));
-      sum[1] = local.monoid(sum[1], number < begin ? none : last);
+      sum[1] = monoid(sum[1], number < begin ? none : last);
     }
-    return local.template fold<width / 2>(
-        local.monoid(local.monoid(sum[0], sum[1]), local.monoid(sum[2], sum[3])));
+    return fold<width / 2>(monoid(monoid(sum[0], sum[1]), monoid(sum[2], sum[3])));
   }
 
- private:
   /// Operand O's elements from `first` on, which are one vector if they are all the same.
   template <std::size_t O>
   void set_row(const T* first, const T** row, V* repeated) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -73,6 +74,10 @@ class StripCutter {
     const std::int64_t row = bytes_along(cut.rows, begin, end, true);
     if (bytes_along(cut.rows, begin, end, false) > shared_bytes) return std::nullopt;
     cut.rows.size = std::clamp<Extent>(strip_bytes / row, 1, cut.rows.extent());
+    // As many rows as are whole lines of memory, if that many fit.
+    const std::int64_t line =
+        line_bytes / std::gcd(line_bytes, output_bytes(cut.rows, end - 1, begin));
+    if (cut.rows.size > line) cut.rows.size -= cut.rows.size % line;
     if (row > strip_bytes && axes.size() > 1) {
       StripAxis& inner = axes[1];
       // Pieces of equal length, of whole lines of memory.
@@ -92,6 +97,8 @@ class StripCutter {
   static constexpr std::int64_t shared_bytes = 64 * 1024;
   /// As many elements as a line of memory has, and so begin on lines as the whole does.
   static constexpr Extent line_elements = 16;
+
+  static constexpr std::int64_t line_bytes = 64;
 
   [[nodiscard]] const Step& step(std::size_t s) const { return m_schedule.steps[s]; }
   [[nodiscard]] const KernelCall& call(std::size_t s) const { return step(s).calls.front(); }
@@ -123,6 +130,16 @@ class StripCutter {
       if (same && found.extent() > 1) axes.push_back(std::move(found));
     }
     return axes;
+  }
+
+  /// Bytes of a call's output at one position of a label.
+  [[nodiscard]] std::int64_t output_bytes(const StripAxis& axis, std::size_t s,
+                                          std::size_t begin) const {
+    std::int64_t bytes = m_buffers[at(call(s).output)].bytes;
+    for (int l : m_graph[step(s).statement].output) {
+      if (l != axis.label[s - begin]) bytes *= call(s).domain.extent(l);
+    }
+    return bytes;
   }
 
   /// Bytes that a run's calls touch of tensors that have a label, at one position of it; or those

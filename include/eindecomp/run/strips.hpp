@@ -95,9 +95,8 @@ struct StripRun {
     kernel::MemoryHints hints;
 
     void run() const { join->run(operands, output, hints); }
-    /// The outputs from `begin` on, if that is before `end`. \returns where the next turn begins.
-    [[nodiscard]] Extent run_turn(Extent begin, Extent end) const {
-      return begin < end ? join->run_turn(operands, output, hints, begin) : end;
+    [[nodiscard]] kernel::MapCall by_turns() const {
+      return join->by_turns(operands, output, hints);
     }
   };
 
@@ -116,16 +115,23 @@ struct StripRun {
   }
 
   static void run_by_turns(const BoundCall& one, const BoundCall& other) {
-    const Extent end = one.join->outputs_by_turns();
-    const Extent other_end = other.join->outputs_by_turns();
-    if (end == 0 || other_end == 0) {  // as of a last strip of one element
-      one.run();
+    if (one.join->outputs_by_turns() == 0 || other.join->outputs_by_turns() == 0) {
+      one.run();  // as of a last strip of one element
       other.run();
       return;
     }
-    for (Extent i = 0, j = 0; i < end || j < other_end;) {
-      i = one.run_turn(i, end);
-      j = other.run_turn(j, other_end);
+    kernel::MapCall calls[] = {one.by_turns(), other.by_turns()};
+    Extent begin[2]{};
+    Extent end[] = {calls[0].first_turn, calls[1].first_turn};
+    while (begin[0] < calls[0].outputs || begin[1] < calls[1].outputs) {
+      for (int c = 0; c < 2; ++c) {
+        kernel::MapCall& call = calls[c];
+        if (begin[c] >= call.outputs) continue;
+        end[c] = std::min(end[c], call.outputs);
+        call.compute(call, begin[c], end[c]);
+        begin[c] = end[c];
+        end[c] += call.turn;
+      }
     }
   }
 
