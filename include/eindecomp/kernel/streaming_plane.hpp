@@ -178,7 +178,7 @@ struct StreamingPlane {
     Row lane;
     for (int l = 0; l < lanes; ++l) lane[l] = static_cast<Integer>(lanes + l);
     const Row now = row;
-    row = eindecomp::detail::look_up(targets.before[q], now, lane - targets.begun[q]);
+    eindecomp::detail::look_up<Row>(targets.before[q], now, lane - targets.begun[q], row);
     targets.before[q] = now;
   }
 
