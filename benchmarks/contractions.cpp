@@ -87,10 +87,11 @@ int run(const Options& options) {
   for (const auto& c : benchmark_cases::tccg()) {
     if (!options.only.empty() && c.text.find(options.only) == std::string::npos) continue;
     const ein::kernel::LocalEinsum shape = shape_of(c, options.layout == "left");
-    const auto product = ein::kernel::detail::contraction(shape);
-    const auto m = static_cast<std::size_t>(product->m.size());
-    const auto n = static_cast<std::size_t>(product->n.size());
-    const auto k = static_cast<std::size_t>(product->k.size());
+    ein::kernel::detail::Contraction product;
+    if (!ein::kernel::detail::set_contraction(shape, product)) continue;
+    const auto m = static_cast<std::size_t>(product.m.size());
+    const auto n = static_cast<std::size_t>(product.n.size());
+    const auto k = static_cast<std::size_t>(product.k.size());
     const Kokkos::View<T*, Space> a("a", m * k);
     const Kokkos::View<T*, Space> b("b", k * n);
     const Kokkos::View<T*, Space> result("c", m * n);

@@ -389,7 +389,8 @@ TEST_CASE("products over other algebras and types are packed") {
 
 TEST_CASE("on devices products over other algebras are tiled where there is work for many teams") {
   const auto worthwhile = [](const char* text, const std::vector<Extent>& extents) {
-    return kernel::detail::worthwhile_tiled(row_major(text, extents)).has_value();
+    return kernel::detail::worth_tiling(
+        kernel::detail::packed_shape(row_major(text, extents), false));
   };
   CHECK(worthwhile("ij,jk->ik", {100, 8, 100}));
   CHECK(worthwhile("bij,bjk->bik", {100, 20, 21, 22}));

@@ -67,6 +67,21 @@
 #define EINDECOMP_FLATTEN
 #endif
 
+/// A function that is called once for something that takes far longer: how a product is computed,
+/// what a block is. It is compiled to be small, not to be fast, which takes a fraction of the time.
+#if defined(__GNUC__)
+#define EINDECOMP_COMPACT [[gnu::cold]]
+#else
+#define EINDECOMP_COMPACT
+#endif
+
+/// A function that is called in several places and worth its call in each: compiled once.
+#if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
+#define EINDECOMP_NEVER_INLINE [[gnu::noinline]]
+#else
+#define EINDECOMP_NEVER_INLINE
+#endif
+
 /// Before a loop over the elements of a vector: leaves it to the vectoriser, which g++ would
 /// otherwise find unrolled into scalar code.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)

@@ -17,7 +17,7 @@ namespace eindecomp {
 /// of std::string would be compiled for every sentence, which takes far longer.)
 class Sentence {
  public:
-  Sentence& operator<<(std::string_view text) {
+  [[gnu::cold, gnu::noinline]] Sentence& operator<<(std::string_view text) {
     m_text.append(text.data(), text.size());
     return *this;
   }
@@ -34,7 +34,7 @@ class Sentence {
 
  private:
   [[gnu::cold, gnu::noinline]] Sentence& append(long long number) {
-    return *this << detail::to_text(number).view();
+    return *this << detail::Digits(number).view();
   }
 
   std::string m_text;
@@ -48,7 +48,7 @@ class Error : public std::runtime_error {
  public:
   explicit Error(std::string_view sentence,
                  std::source_location where = std::source_location::current())
-      : std::runtime_error(format(sentence, where)), m_where(where) {}
+      : std::runtime_error(format(sentence, where).str()), m_where(where) {}
   explicit Error(const Sentence& sentence,
                  std::source_location where = std::source_location::current())
       : Error(sentence.view(), where) {}
@@ -57,13 +57,13 @@ class Error : public std::runtime_error {
   [[nodiscard]] const std::source_location& where() const noexcept { return m_where; }
 
  private:
-  [[gnu::cold]] static std::string format(std::string_view sentence,
-                                          const std::source_location& where) {
+  [[gnu::cold]] static Sentence format(std::string_view sentence,
+                                       const std::source_location& where) {
     Sentence text;
     text << "EinDecomp: " << sentence;
     // An error that reached us from another process has no place of its own.
     if (where.line() != 0) text << " [" << where.file_name() << ':' << where.line() << ']';
-    return text.str();
+    return text;
   }
 
   std::source_location m_where;

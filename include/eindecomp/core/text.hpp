@@ -65,21 +65,30 @@ class Text {
 
 namespace detail {
 
+/// The decimal digits of a whole number, its sign before them.
+class Digits {
+ public:
+  constexpr explicit Digits(long long value) {
+    // Negative all the way down: the least integer has no opposite.
+    long long rest = value < 0 ? value : -value;
+    do {
+      m_characters[--m_first] = static_cast<char>('0' - rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    if (value < 0) m_characters[--m_first] = '-';
+  }
+  [[nodiscard]] constexpr std::string_view view() const {
+    return {m_characters + m_first, size - m_first};
+  }
+
+ private:
+  static constexpr std::size_t size = 20;
+  char m_characters[size]{};
+  std::size_t m_first = size;
+};
+
 /// A whole number as text.
-[[nodiscard]] constexpr Text to_text(long long value) {
-  char digits[20]{};
-  std::size_t n = 0;
-  // Negative all the way down: the least integer has no opposite.
-  long long rest = value < 0 ? value : -value;
-  do {
-    digits[n++] = static_cast<char>('0' - rest % 10);
-    rest /= 10;
-  } while (rest != 0);
-  Text text;
-  if (value < 0) text += '-';
-  while (n > 0) text += digits[--n];
-  return text;
-}
+[[nodiscard]] constexpr Text to_text(long long value) { return Digits(value).view(); }
 
 }  // namespace detail
 }  // namespace eindecomp

@@ -3,7 +3,6 @@
 /// The string form, "ij,jk->ik": one parser for the compiler and for run time.
 #pragma once
 
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -30,16 +29,18 @@ namespace detail {
 /// NumPy's implicit output: labels that appear once, in alphabetical order (upper case first).
 [[nodiscard]] constexpr LabelNames implicit_output(const std::vector<LabelNames>& operands) {
   LabelNames once;
-  for (const LabelNames& operand : operands) {
-    for (std::string_view name : operand) {
-      int count = 0;
-      for (const LabelNames& other : operands) {
-        count += static_cast<int>(std::count(other.begin(), other.end(), name));
+  for (char letter = 'A'; letter <= 'z'; ++letter) {
+    int count = 0;
+    std::string_view found;
+    for (const LabelNames& operand : operands) {
+      for (std::string_view name : operand) {
+        if (name[0] != letter) continue;
+        ++count;
+        found = name;
       }
-      if (count == 1) once.push_back(name);
     }
+    if (count == 1) once.push_back(found);
   }
-  std::sort(once.begin(), once.end());
   return once;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/kernel/block_plan.hpp"
 #include "eindecomp/kernel/copy_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
@@ -46,7 +47,7 @@ struct BlockProduct {
   }
 
   /// Computes one block.
-  void run(Extent block, Workspace& space) const {
+  EINDECOMP_COMPACT void run(Extent block, Workspace& space) const {
     const Extent n_tile = block % plan.n.tiles;
     const Extent m_tile = block / plan.n.tiles % plan.m.tiles;
     const Extent b_tile = block / plan.n.tiles / plan.m.tiles;
@@ -76,15 +77,15 @@ struct BlockProduct {
   struct Tile {
     Cursor<3> at;
     LoopNest<3> inside;
-    Tile(const TiledNest& tiled, Extent number) {
+    EINDECOMP_COMPACT Tile(const TiledNest& tiled, Extent number) {
       at.seek(tiled.grid(), number);
       inside = tiled.inside(at.coordinate);
     }
   };
 
   /// The loops of a tensor's tile: tensor 0 of the nest is the workspace, tensor 1 the tensor.
-  [[nodiscard]] CopyNest tile_nest(int tensor, const Tile& rows, const Tile& columns,
-                                   const Tile& batch) const {
+  EINDECOMP_COMPACT [[nodiscard]] CopyNest tile_nest(int tensor, const Tile& rows,
+                                                     const Tile& columns, const Tile& batch) const {
     CopyNest nest;
     Extent step = 1;
     const bool transposed = plan.matrix[tensor].transposed;
@@ -102,7 +103,7 @@ struct BlockProduct {
     }
     return nest;
   }
-  void copy(const CopyNest& nest, T* into, const T* from, Target target) const {
+  EINDECOMP_COMPACT void copy(const CopyNest& nest, T* into, const T* from, Target target) const {
     if (together != nullptr) {
       copy_nest<T>(*together, "EinDecomp::transpose", nest, target, into, from);
     } else {
@@ -116,8 +117,8 @@ struct BlockProduct {
 
   /// Sees to it that an operand's tile is where the BLAS takes it, which is where `from` points to
   /// then.
-  void hold(int tensor, Extent number, const Tile& rows, const Tile& columns, const Tile& batch,
-            const T*& from, Workspace& space) const {
+  EINDECOMP_COMPACT void hold(int tensor, Extent number, const Tile& rows, const Tile& columns,
+                              const Tile& batch, const T*& from, Workspace& space) const {
     if (!plan.matrix[tensor].packed) return;
     if (space.held[tensor] != number) {
       copy(tile_nest(tensor, rows, columns, batch), space.tile[tensor], from, Target::cached);
@@ -126,8 +127,8 @@ struct BlockProduct {
     from = space.tile[tensor];
   }
 
-  void multiply(const Tile& m, const Tile& n, const Tile& k, const Tile& batch, const T* left,
-                const T* right, T* output, T its_beta) const {
+  EINDECOMP_COMPACT void multiply(const Tile& m, const Tile& n, const Tile& k, const Tile& batch,
+                                  const T* left, const T* right, T* output, T its_beta) const {
     const Extent rows = m.inside.size();
     const Extent columns = n.inside.size();
     const Extent terms = k.inside.size();
@@ -196,8 +197,8 @@ template <class T>
 /// C = alpha·A·B + beta·C block by block, on a host space.
 /// \throws Error if the workspace cannot be allocated, with C untouched.
 template <class T, class Space>
-void run_blocks(const Space& space, const BlockPlan& plan, T alpha, const void* const* operands,
-                T beta, T* output) {
+EINDECOMP_COMPACT void run_blocks(const Space& space, const BlockPlan& plan, T alpha,
+                                  const void* const* operands, T beta, T* output) {
   const compat::ScopedRegion region("EinDecomp::blocks");
   const int left = plan.swapped ? 1 : 0;
   const BlockProduct<T, Space> product{plan,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/contraction.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
@@ -16,54 +17,43 @@
 
 namespace eindecomp::kernel::detail {
 
-/// A nest cut into tiles.
-struct TiledNest {
-  LoopNest<3> nest;
-  Extent tile[max_labels]{};
-  Extent size = 1;     ///< positions
-  Extent in_tile = 1;  ///< positions of a whole tile
-  Extent tiles = 1;    ///< how many there are
+/// How many tiles of that extent a loop is cut into.
+[[nodiscard]] constexpr Extent tile_count(Extent extent, Extent tile) {
+  return (extent + tile - 1) / tile;
+}
+
+/// The tiles that a nest is cut into, without the nest.
+struct Tiles {
+  Extent tile[max_labels]{};  ///< extents of a tile, none of them 0
+  Extent size = 1;            ///< positions of the nest
+  Extent in_tile = 1;         ///< positions of a whole tile
+  Extent tiles = 1;           ///< how many there are
   Extent stride[3]{};  ///< the one stride of a tensor in every tile; 0 if a tile has one position,
                        ///< -1 if there is no one stride
   Extent start[3]{};   ///< the least stride of a tensor in a tile, 0 if a tile has one position
   Extent run[3]{};     ///< positions that follow one another by that stride
+  Extent first[3]{};   ///< a tensor's stride along the first loop in a tile, 0 as above
+  Extent next[3]{};    ///< along the first loop that is cut, 0 if none is
 
-  constexpr TiledNest() = default;
+  constexpr Tiles() = default;
   /// \param its_tile extents of a tile, none of them 0.
-  constexpr TiledNest(const LoopNest<3>& whole, const Extent* its_tile) : nest(whole) {
+  EINDECOMP_COMPACT constexpr Tiles(const LoopNest<3>& nest, const Extent* its_tile) {
     for (int l = 0; l < nest.loops; ++l) {
       tile[l] = its_tile[l];
       in_tile *= tile[l];
-      tiles *= count(l);
+      tiles *= tile_count(nest.extent[l], tile[l]);
     }
     size = nest.size();
-    for (int t = 0; t < 3; ++t) describe(t);
-  }
-
-  /// The nest of tiles.
-  [[nodiscard]] constexpr LoopNest<3> grid() const {
-    LoopNest<3> grid = nest;
-    for (int l = 0; l < nest.loops; ++l) {
-      grid.extent[l] = count(l);
-      for (int t = 0; t < 3; ++t) grid.stride[t][l] *= tile[l];
-    }
-    return grid;
-  }
-  /// The nest inside the tile of these coordinates.
-  [[nodiscard]] constexpr LoopNest<3> inside(const Extent* coordinate) const {
-    LoopNest<3> part = nest;
-    for (int l = 0; l < nest.loops; ++l) {
-      part.extent[l] = std::min(tile[l], nest.extent[l] - coordinate[l] * tile[l]);
-    }
-    return part;
+    for (int t = 0; t < 3; ++t) describe(nest, t);
   }
 
  private:
-  [[nodiscard]] constexpr Extent count(int l) const {
-    return (nest.extent[l] + tile[l] - 1) / tile[l];
-  }
-
-  constexpr void describe(int tensor) {
+  constexpr void describe(const LoopNest<3>& nest, int tensor) {
+    for (int l = nest.loops - 1; l >= 0; --l) {
+      const Extent here = nest.stride[tensor][l];
+      if (tile[l] > 1) first[tensor] = here;
+      if (tile[l] < nest.extent[l]) next[tensor] = here;
+    }
     Extent next = 0;
     bool whole = true;
     for (int l = 0; l < nest.loops && stride[tensor] >= 0; ++l) {
@@ -97,12 +87,41 @@ struct TiledNest {
   }
 };
 
+/// A nest cut into tiles.
+struct TiledNest : Tiles {
+  LoopNest<3> nest;
+
+  /// The nest of tiles.
+  [[nodiscard]] constexpr LoopNest<3> grid() const {
+    LoopNest<3> grid = nest;
+    for (int l = 0; l < nest.loops; ++l) {
+      grid.extent[l] = tile_count(nest.extent[l], tile[l]);
+      for (int t = 0; t < 3; ++t) grid.stride[t][l] *= tile[l];
+    }
+    return grid;
+  }
+  /// The nest inside the tile of these coordinates.
+  [[nodiscard]] constexpr LoopNest<3> inside(const Extent* coordinate) const {
+    LoopNest<3> part = nest;
+    for (int l = 0; l < nest.loops; ++l) {
+      part.extent[l] = std::min(tile[l], nest.extent[l] - coordinate[l] * tile[l]);
+    }
+    return part;
+  }
+};
+
 /// How a matrix of a block is handed to the BLAS.
 struct BlockMatrix {
   bool packed = false;      ///< put in order in the workspace, else taken where it lies
   bool transposed = false;  ///< its second dimension is contiguous
   Extent leading = 0;       ///< where it lies; packed ones are dense
 };
+
+/// Elements that a block needs in the workspace for one of its matrices.
+[[nodiscard]] constexpr Extent tile_elements(const BlockMatrix& matrix, const Tiles& rows,
+                                             const Tiles& columns, const Tiles& batch) {
+  return matrix.packed ? rows.in_tile * columns.in_tile * batch.in_tile : 0;
+}
 
 /// The blocks of a contraction. Tensor 0 has M, tensor 1 N: they are the operands, or, if
 /// `swapped`, the operands in the other order.
@@ -118,10 +137,7 @@ struct BlockPlan {
 
   /// Elements that a block needs in the workspace for one of its matrices.
   [[nodiscard]] constexpr Extent elements(int tensor) const {
-    if (!matrix[tensor].packed) return 0;
-    const Extent rows = tensor == 1 ? k.in_tile : m.in_tile;
-    const Extent columns = tensor == 0 ? k.in_tile : n.in_tile;
-    return rows * columns * batch.in_tile;
+    return tile_elements(matrix[tensor], tensor == 1 ? k : m, tensor == 0 ? k : n, batch);
   }
   [[nodiscard]] constexpr Extent elements() const {
     return elements(0) + elements(1) + elements(2);
@@ -140,8 +156,7 @@ namespace block_detail {
 
 /// How the matrix of rows and columns of a tensor reaches the BLAS. The output (tensor 2) may not
 /// be transposed.
-[[nodiscard]] constexpr BlockMatrix matrix_of(int tensor, const TiledNest& rows,
-                                              const TiledNest& cols) {
+[[nodiscard]] constexpr BlockMatrix matrix_of(int tensor, const Tiles& rows, const Tiles& cols) {
   const Extent row = rows.stride[tensor];
   const Extent col = cols.stride[tensor];
   if (columns(rows.in_tile, row, col)) return {false, false, col == 0 ? rows.in_tile : col};
@@ -154,40 +169,28 @@ namespace block_detail {
 }
 
 /// Elements of a tensor side by side in the tiles of a block.
-[[nodiscard]] constexpr Extent run_in_tile(int tensor, const TiledNest& rows, const TiledNest& cols,
-                                           const TiledNest& batch) {
+[[nodiscard]] constexpr Extent run_in_tile(int tensor, const Tiles& rows, const Tiles& cols,
+                                           const Tiles& batch) {
   Extent run = 1;
+  const Tiles* const all[] = {&rows, &cols, &batch};
   for (int turn = 0; turn < 2; ++turn) {
-    for (const TiledNest* nest : {&rows, &cols, &batch}) {
-      if (nest->start[tensor] == run) run *= nest->run[tensor];
+    for (const Tiles* tiles : all) {
+      if (tiles->start[tensor] == run) run *= tiles->run[tensor];
     }
   }
   return run;
 }
 
-/// Whether the loop that comes first in a tile is the fastest of a tensor, so that copies between
-/// the tile in order and the tensor move runs and transpose nothing.
-[[nodiscard]] constexpr bool begins_with_fastest(const TiledNest& tiles, int tensor) {
-  for (int l = 0; l < tiles.nest.loops; ++l) {
-    if (tiles.tile[l] > 1) return tiles.nest.stride[tensor][l] == tiles.start[tensor];
-  }
-  return true;
-}
-
 /// Whether blocks that follow one another write to the same lines of the output, few enough to
 /// stay in cache meanwhile.
-[[nodiscard]] constexpr bool shares_lines(const TiledNest& m, const TiledNest& n, double run) {
+[[nodiscard]] constexpr bool shares_lines(const Tiles& m, const Tiles& n, double run) {
   const double lines = static_cast<double>(m.in_tile) * static_cast<double>(n.in_tile) / run;
-  if (n.tiles > 1 || lines * 64 > 1 << 20) return false;
-  for (int l = 0; l < m.nest.loops; ++l) {
-    if (m.tile[l] < m.nest.extent[l]) return m.nest.stride[2][l] == 1;
-  }
-  return false;
+  return n.tiles == 1 && lines * 64 <= 1 << 20 && m.next[2] == 1;
 }
 
 /// Seconds the whole plan takes on one thread.
-[[nodiscard]] constexpr double predicted(const BlockMatrix* matrix, const TiledNest& batch,
-                                         const TiledNest& m, const TiledNest& n, const TiledNest& k,
+[[nodiscard]] constexpr double predicted(const BlockMatrix* matrix, const Tiles& batch,
+                                         const Tiles& m, const Tiles& n, const Tiles& k,
                                          const MachineRates& rates, double element_bytes,
                                          bool cached, bool accumulate) {
   const auto real = [](Extent e) { return static_cast<double>(e); };
@@ -195,7 +198,7 @@ namespace block_detail {
   const double calls = entries * real(m.tiles) * real(n.tiles) * real(k.tiles);
   double sum =
       calls * gemm_seconds(rates, real(m.in_tile), real(n.in_tile), real(k.in_tile), element_bytes);
-  const auto operand = [&](int tensor, const TiledNest& rows, const TiledNest& cols, double times) {
+  const auto operand = [&](int tensor, const Tiles& rows, const Tiles& cols, double times) {
     const double elements = entries * real(rows.size) * real(cols.size);
     const double run = real(run_in_tile(tensor, rows, cols, batch));
     const double moved = elements * element_bytes / rates.cached_bytes;
@@ -214,8 +217,8 @@ namespace block_detail {
   const double run = real(run_in_tile(2, m, n, batch));
   if (matrix[2].packed) {
     sum += outputs * element_bytes / rates.cached_bytes * (cached ? 1.0 : 6.0);
-    // What is transposed is written in runs of one loop.
-    const double written = begins_with_fastest(m, 2) ? run : real(m.run[2]);
+    // Runs are moved if the tile begins with them; what is transposed is written in runs of a loop.
+    const double written = m.first[2] == m.start[2] ? run : real(m.run[2]);
     const auto bytes = static_cast<std::int64_t>(written * element_bytes);
     if (bytes >= 256 || bytes % 64 == 0) {
       sum += stream_seconds(rates, outputs, element_bytes, run);

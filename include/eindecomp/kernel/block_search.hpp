@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/kernel/block_plan.hpp"
 
 namespace eindecomp::kernel::detail {
@@ -22,8 +23,8 @@ namespace block_detail {
 
 /// Tiles of about `wanted` positions: of the first loop at most `of_first`, of the others what is
 /// left.
-[[nodiscard]] constexpr TiledNest tile_in_order(const LoopNest<3>& nest, Extent wanted,
-                                                Extent of_first) {
+EINDECOMP_COMPACT [[nodiscard]] constexpr Tiles tile_in_order(const LoopNest<3>& nest,
+                                                              Extent wanted, Extent of_first) {
   Extent tile[max_labels]{};
   Extent left = std::max<Extent>(wanted, 1);
   for (int l = 0; l < nest.loops; ++l) {
@@ -31,12 +32,12 @@ namespace block_detail {
     tile[l] = even(nest.extent[l], most);
     left = std::max<Extent>(1, left / tile[l]);
   }
-  return TiledNest(nest, tile);
+  return Tiles(nest, tile);
 }
 
 /// Tiles of the loops, in order, that one stride of a tensor walks.
-[[nodiscard]] constexpr TiledNest tile_one_stride(const LoopNest<3>& nest, Extent wanted,
-                                                  int tensor) {
+EINDECOMP_COMPACT [[nodiscard]] constexpr Tiles tile_one_stride(const LoopNest<3>& nest,
+                                                                Extent wanted, int tensor) {
   Extent tile[max_labels]{};
   Extent left = std::max<Extent>(wanted, 1);
   bool one = true;
@@ -47,7 +48,7 @@ namespace block_detail {
     tile[l] = one ? even(nest.extent[l], std::min(nest.extent[l], left)) : 1;
     left = std::max<Extent>(1, left / tile[l]);
   }
-  return TiledNest(nest, tile);
+  return Tiles(nest, tile);
 }
 
 [[nodiscard]] constexpr int fastest(const LoopNest<3>& nest, int tensor) {
@@ -58,44 +59,61 @@ namespace block_detail {
   return least;
 }
 
-/// The ways to cut one nest that are worth a try.
-struct Cuts {
-  TiledNest way[5];
-  int ways = 0;
+/// A nest in the orders that tiles are cut in: by the strides of each of the two tensors that have
+/// its labels, and with the fastest loops of both in front.
+struct Orders {
+  LoopNest<3> order[3];
+  int orders = 0;
+  int tensor[2];
 
-  /// \param one, other the tensors that have the nest's labels.
-  constexpr Cuts(const LoopNest<3>& nest, Extent wanted, int one, int other) {
-    const auto ordered = [&nest](int tensor) {
-      LoopNest<3> by = nest;
-      by.sort([tensor](const LoopNest<3>& n, int l) { return n.stride[tensor][l]; });
-      return by;
-    };
-    if (nest.loops < 2) {
-      way[ways++] = tile_in_order(nest, wanted, wanted);
-      return;
-    }
-    for (const int tensor : {one, other}) {
-      const LoopNest<3> order = ordered(tensor);
-      way[ways++] = tile_in_order(order, wanted, wanted);
-      way[ways] = tile_one_stride(order, wanted, tensor);
-      if (way[ways].in_tile != way[ways - 1].in_tile) ++ways;
-    }
-    // Long along the fastest loops of both.
-    LoopNest<3> both = ordered(one);
-    const int second = fastest(both, other);
+  EINDECOMP_COMPACT constexpr Orders(const LoopNest<3>& nest, int one, int other)
+      : tensor{one, other} {
+    order[orders++] = nest;
+    if (nest.loops < 2) return;
+    order[0].sort_by(one);
+    order[orders] = nest;
+    order[orders++].sort_by(other);
+    const int second = fastest(order[0], other);
     if (second == 0) return;
+    LoopNest<3>& both = order[orders++];
+    both = order[0];
     both.make_fastest(second);
     both.swap_loops(0, 1);
+  }
+};
+
+/// The ways to cut one nest that are worth a try.
+struct Cuts {
+  const LoopNest<3>* nest[5]{};  ///< in the order of that way
+  Tiles tiles[5];
+  int ways = 0;
+
+  EINDECOMP_COMPACT constexpr Cuts(const Orders& orders, Extent wanted) {
+    const auto add = [this](const LoopNest<3>& order, const Tiles& cut) {
+      nest[ways] = &order;
+      tiles[ways++] = cut;
+    };
+    const LoopNest<3>* const order = orders.order;
+    add(order[0], tile_in_order(order[0], wanted, wanted));
+    if (orders.orders == 1) return;
+    for (int i = 0; i < 2; ++i) {
+      if (i == 1) add(order[1], tile_in_order(order[1], wanted, wanted));
+      const Tiles one_stride = tile_one_stride(order[i], wanted, orders.tensor[i]);
+      if (one_stride.in_tile != tiles[ways - 1].in_tile) add(order[i], one_stride);
+    }
+    if (orders.orders == 2) return;
+    // Long along the fastest loops of both.
     const Extent root = static_cast<Extent>(std::sqrt(static_cast<double>(wanted)));
-    const Extent of_second = std::max<Extent>(1, std::min(both.extent[1], root));
-    way[ways++] = tile_in_order(both, wanted, std::max<Extent>(1, wanted / of_second));
+    const Extent of_second = std::max<Extent>(1, std::min(order[2].extent[1], root));
+    add(order[2], tile_in_order(order[2], wanted, std::max<Extent>(1, wanted / of_second)));
   }
 };
 
 /// The same contraction with its operands in the other order.
-[[nodiscard]] constexpr Contraction exchanged(const Contraction& product) {
+EINDECOMP_COMPACT [[nodiscard]] constexpr Contraction exchanged(const Contraction& product) {
   Contraction other{product.batch, product.n, product.m, product.k};
-  for (LoopNest<3>* nest : {&other.batch, &other.m, &other.n, &other.k}) {
+  LoopNest<3>* const nests[] = {&other.batch, &other.m, &other.n, &other.k};
+  for (LoopNest<3>* nest : nests) {
     for (int l = 0; l < nest->loops; ++l) std::swap(nest->stride[0][l], nest->stride[1][l]);
   }
   return other;
@@ -108,16 +126,18 @@ struct Cuts {
 }
 
 /// How many entries of the batch a block takes: several where a tensor is contiguous along it.
-[[nodiscard]] constexpr TiledNest tiled_batch(const LoopNest<3>& batch, Extent line) {
-  for (int l = 0; l < batch.loops; ++l) {
-    const bool contiguous =
-        batch.stride[0][l] == 1 || batch.stride[1][l] == 1 || batch.stride[2][l] == 1;
-    if (!contiguous) continue;
-    LoopNest<3> ordered = batch;
-    ordered.make_fastest(l);
-    return tile_in_order(ordered, std::min(batch.extent[l], line), line);
+EINDECOMP_COMPACT [[nodiscard]] constexpr TiledNest tiled_batch(const LoopNest<3>& batch,
+                                                                Extent line) {
+  TiledNest tiled;
+  tiled.nest = batch;
+  Extent wanted = 1;
+  for (int l = 0; l < batch.loops && wanted == 1; ++l) {
+    if (batch.stride[0][l] != 1 && batch.stride[1][l] != 1 && batch.stride[2][l] != 1) continue;
+    tiled.nest.make_fastest(l);
+    wanted = std::min(batch.extent[l], line);
   }
-  return tile_in_order(batch, 1, 1);
+  static_cast<Tiles&>(tiled) = tile_in_order(tiled.nest, wanted, line);
+  return tiled;
 }
 
 /// Rows, columns and terms of a block whose tiles take up `budget` elements.
@@ -126,8 +146,8 @@ struct BlockSize {
   Extent n;
   Extent k;
 };
-[[nodiscard]] constexpr BlockSize block_size(Extent m, Extent n, Extent k, Extent terms,
-                                             double budget) {
+EINDECOMP_COMPACT [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent n, Extent k,
+                                                               Extent terms, double budget) {
   // All of the output at once if that leaves room for a few hundred terms.
   const double outputs = static_cast<double>(m) * static_cast<double>(n);
   const auto terms_left =
@@ -154,16 +174,20 @@ struct BlockSize {
   // The fastest label of the output is one of M.
   const bool swapped = least_stride(given.n, 2) < least_stride(given.m, 2);
   const Contraction product = swapped ? exchanged(given) : given;
-  const TiledNest batch = tiled_batch(product.batch, static_cast<Extent>(64 / element_bytes));
+  const Orders orders[] = {{product.m, 2, 0}, {product.n, 2, 1}, {product.k, 0, 1}};
   BlockPlan best;
+  best.swapped = swapped;
+  best.batch = tiled_batch(product.batch, static_cast<Extent>(64 / element_bytes));
+  const LoopNest<3>* best_nest[3] = {&orders[0].order[0], &orders[1].order[0], &orders[2].order[0]};
+  const Tiles& batch = best.batch;
   // Half of K in a block leaves room for longer runs of the other labels.
   struct Attempt {
     bool cached;
     Extent terms;
   };
   const Extent half = std::min<Extent>(256, (product.k.size() + 1) / 2);
-  for (const auto [cached, terms] :
-       {Attempt{true, 256}, Attempt{true, half}, Attempt{false, 768}}) {
+  const Attempt attempts[] = {{true, 256}, {true, half}, {false, 768}};
+  for (const auto [cached, terms] : attempts) {
     const double bytes = cached ? std::min(static_cast<double>(rates.cache_bytes),
                                            static_cast<double>(rates.workspace_bytes) / threads)
                                 : static_cast<double>(rates.workspace_bytes);
@@ -171,13 +195,14 @@ struct BlockSize {
     const double budget = (bytes - 64) / element_bytes;
     const BlockSize size = block_size(product.m.size(), product.n.size(), product.k.size(), terms,
                                       budget / static_cast<double>(batch.in_tile));
-    const Cuts ms(product.m, size.m, 2, 0);
-    const Cuts ns(product.n, size.n, 2, 1);
-    const Cuts ks(product.k, size.k, 0, 1);
+    const Cuts ms(orders[0], size.m);
+    const Cuts ns(orders[1], size.n);
+    const Cuts ks(orders[2], size.k);
     for (int i = 0; i < ms.ways * ns.ways * ks.ways; ++i) {
-      const TiledNest& m = ms.way[i % ms.ways];
-      const TiledNest& n = ns.way[i / ms.ways % ns.ways];
-      const TiledNest& k = ks.way[i / ms.ways / ns.ways];
+      const int way[] = {i % ms.ways, i / ms.ways % ns.ways, i / ms.ways / ns.ways};
+      const Tiles& m = ms.tiles[way[0]];
+      const Tiles& n = ns.tiles[way[1]];
+      const Tiles& k = ks.tiles[way[2]];
       BlockMatrix matrix[3] = {matrix_of(0, m, k), matrix_of(1, k, n), matrix_of(2, m, n)};
       const auto attempt = [&] {
         double seconds =
@@ -189,8 +214,19 @@ struct BlockSize {
           seconds /= threads;
         }
         if (seconds >= best.seconds) return;
-        BlockPlan plan{batch, m, n, k, {matrix[0], matrix[1], matrix[2]}, swapped, cached, seconds};
-        if (static_cast<double>(plan.elements()) <= budget) best = plan;
+        const Extent elements = tile_elements(matrix[0], m, k, batch) +
+                                tile_elements(matrix[1], k, n, batch) +
+                                tile_elements(matrix[2], m, n, batch);
+        if (static_cast<double>(elements) > budget) return;
+        best.seconds = seconds;
+        best.one_thread = cached;
+        static_cast<Tiles&>(best.m) = m;
+        static_cast<Tiles&>(best.n) = n;
+        static_cast<Tiles&>(best.k) = k;
+        for (int t = 0; t < 3; ++t) best.matrix[t] = matrix[t];
+        best_nest[0] = ms.nest[way[0]];
+        best_nest[1] = ns.nest[way[1]];
+        best_nest[2] = ks.nest[way[2]];
       };
       attempt();
       // Where the BLAS could write the output it may still be faster to, past the caches.
@@ -200,6 +236,9 @@ struct BlockSize {
       }
     }
   }
+  best.m.nest = *best_nest[0];
+  best.n.nest = *best_nest[1];
+  best.k.nest = *best_nest[2];
   return best;
 }
 

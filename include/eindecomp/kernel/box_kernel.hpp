@@ -36,7 +36,7 @@ using BoxNest = CopyNest;
 /// The same merged, the fastest one that along which the target is contiguous.
 [[nodiscard]] inline BoxNest box_nest(const StridedBox& box) {
   BoxNest nest = loops_of(box);
-  nest.sort([](const BoxNest& n, int l) { return n.stride[0][l]; });
+  nest.sort_by(0);
   nest.merge();
   if (nest.loops == 0) nest.push(1);
   return nest;

@@ -3,15 +3,13 @@
 /// A local EinSum of two operands as batches of matrix products: which label plays which role.
 #pragma once
 
-#include <optional>
-
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 
 namespace eindecomp::kernel::detail {
 
-/// What a label is to a product of two operands.
+/// What a label is to a product of two operands; the first four are a Contraction's nests.
 enum class LabelClass {
   batch,    ///< in both operands and the output
   m,        ///< in the first operand and the output
@@ -46,30 +44,26 @@ struct Contraction {
   }
 };
 
-/// The contraction that a shape of two operands is; nothing if a label is private to one operand or
-/// to the output, or an extent is 0.
-[[nodiscard]] constexpr std::optional<Contraction> contraction(const LocalEinsum& shape) {
-  LoopNest<3> nests[4];  // by LabelClass
+/// Makes of `product`, which is empty, the contraction that a shape of two operands is. \returns
+/// whether it is one: not if a label is private to one operand or to the output, or an extent is 0.
+[[nodiscard]] constexpr bool set_contraction(const LocalEinsum& shape, Contraction& product) {
+  LoopNest<3>* const nests[] = {&product.batch, &product.m, &product.n, &product.k};
   for (int l = 0; l < shape.labels; ++l) {
-    if (shape.extent[l] == 0) return std::nullopt;
+    if (shape.extent[l] == 0) return false;
     if (shape.extent[l] == 1) continue;
     const LabelClass label_class = classify(shape, l);
-    if (label_class == LabelClass::foreign) return std::nullopt;
-    LoopNest<3>& nest = nests[static_cast<int>(label_class)];
+    if (label_class == LabelClass::foreign) return false;
+    LoopNest<3>& nest = *nests[static_cast<int>(label_class)];
     nest.stride[0][nest.loops] = shape.operand_stride[0][l];
     nest.stride[1][nest.loops] = shape.operand_stride[1][l];
     nest.stride[2][nest.loops] = shape.aggregated[l] ? 0 : shape.output_stride[l];
     nest.push(shape.extent[l]);
   }
-  for (LoopNest<3>& nest : nests) {
-    nest.sort([](const LoopNest<3>& n, int l) {
-      return n.stride[0][l] + n.stride[1][l] + n.stride[2][l];
-    });
-    nest.merge();
+  for (LoopNest<3>* nest : nests) {
+    nest->sort_by_all();
+    nest->merge();
   }
-  return Contraction{nests[static_cast<int>(LabelClass::batch)],
-                     nests[static_cast<int>(LabelClass::m)], nests[static_cast<int>(LabelClass::n)],
-                     nests[static_cast<int>(LabelClass::k)]};
+  return true;
 }
 
 }  // namespace eindecomp::kernel::detail

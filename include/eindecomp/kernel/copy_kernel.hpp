@@ -70,7 +70,7 @@ struct CopySchedule {
   /// \param into where the first word goes. \param single every item is one word, for devices.
   CopySchedule(CopyNest nest, std::int64_t word_bytes, [[maybe_unused]] const void* into,
                [[maybe_unused]] Target target, bool single) {
-    nest.sort([](const CopyNest& n, int l) { return n.stride[0][l]; });
+    nest.sort_by(0);
     nest.merge();
     if (nest.loops == 0) nest.push(1);
     int source = 0;
@@ -271,8 +271,8 @@ struct CopyKernel {
     Extent first = at.offset[0];
     Extent filled = 0;
     while (count > 0) {
-      const Extent runs =
-          std::min({count, schedule.tiles.extent[0] - at.coordinate[0], (room - filled) / n});
+      const Extent runs = std::min(std::min(count, (room - filled) / n),
+                                   schedule.tiles.extent[0] - at.coordinate[0]);
       copy_runs(buffer + filled, n, from + at.offset[1], schedule.tiles.stride[1][0], n, runs);
       filled += runs * n;
       count -= runs;

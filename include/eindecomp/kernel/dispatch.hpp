@@ -31,10 +31,13 @@ template <class Space, class Join, class Monoid, class... Ts>
     if (path != Path::direct) return path;
   }
   if constexpr (detail::has_packed<Space, Join, Monoid, Ts...>()) {
-    if (detail::worthwhile_packed<Join, Monoid, Ts...>(shape)) return Path::packed;
+    if (detail::enough_to_pack(shape) &&
+        detail::worth_packing(detail::packed_shape_of<Join, Ts...>(shape))) {
+      return Path::packed;
+    }
   }
   if constexpr (detail::has_tiled<Space, Join, Monoid, Ts...>()) {
-    if (detail::worthwhile_tiled(shape)) return Path::tiled;
+    if (detail::worth_tiling(detail::packed_shape(shape, false))) return Path::tiled;
   }
   constexpr int operands = static_cast<int>(sizeof...(Ts));
   return detail::JoinSchedule<operands>(shape, detail::join_tuning<Space>()).path();
@@ -49,12 +52,15 @@ template <class Space, class Join, class Monoid, class... Ts>
   }
   const auto without_blas = [&shape]() -> std::int64_t {
     if constexpr (detail::has_packed<Space, Join, Monoid, Ts...>()) {
-      if (const auto product = detail::worthwhile_packed<Join, Monoid, Ts...>(shape)) {
-        return detail::packed_workspace<Join, Monoid, Ts...>(*product);
+      if (detail::enough_to_pack(shape)) {
+        const detail::PackedShape product = detail::packed_shape_of<Join, Ts...>(shape);
+        if (detail::worth_packing(product)) {
+          return detail::packed_workspace<Join, Monoid, Ts...>(product);
+        }
       }
     }
     if constexpr (detail::has_tiled<Space, Join, Monoid, Ts...>()) {
-      if (detail::worthwhile_tiled(shape)) return 0;
+      if (detail::worth_tiling(detail::packed_shape(shape, false))) return 0;
     }
     const detail::JoinSchedule<Sig::operands> schedule(shape, detail::join_tuning<Space>());
     return schedule.parts > 1 ? schedule.partials() * std::int64_t{sizeof(typename Sig::State)} : 0;
@@ -97,16 +103,20 @@ void run_join(const Space& space, const LocalEinsum& shape, Join join, Monoid mo
     }
   }
   if constexpr (detail::has_packed<Space, Join, Monoid, Ts...>()) {
-    if (const auto product = detail::worthwhile_packed<Join, Monoid, Ts...>(shape)) {
-      detail::run_packed<Space, Join, Monoid, Ts...>(space, *product, join, monoid, operands,
-                                                     output, write);
-      return;
+    if (detail::enough_to_pack(shape)) {
+      const detail::PackedShape product = detail::packed_shape_of<Join, Ts...>(shape);
+      if (detail::worth_packing(product)) {
+        detail::run_packed<Space, Join, Monoid, Ts...>(space, product, join, monoid, operands,
+                                                       output, write);
+        return;
+      }
     }
   }
   if constexpr (detail::has_tiled<Space, Join, Monoid, Ts...>()) {
-    if (const auto product = detail::worthwhile_tiled(shape)) {
+    const detail::PackedShape product = detail::packed_shape(shape, false);
+    if (detail::worth_tiling(product)) {
       detail::run_tiled<detail::device_team_rows, detail::device_team_columns, Space, Join, Monoid,
-                        Ts...>(space, shape, *product, join, monoid, operands, output, write);
+                        Ts...>(space, shape, product, join, monoid, operands, output, write);
       return;
     }
   }

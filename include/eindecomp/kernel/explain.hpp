@@ -72,10 +72,11 @@ template <class Space, class Join, class Monoid, class... Ts>
     }
   }
   if constexpr (sizeof...(Ts) == 2) {
-    if (const auto product = detail::contraction(shape)) {
-      text += ": batch " + std::to_string(product->batch.size()) + ", M " +
-              std::to_string(product->m.size()) + ", N " + std::to_string(product->n.size()) +
-              ", K " + std::to_string(product->k.size());
+    detail::Contraction product;
+    if (detail::set_contraction(shape, product)) {
+      text += ": batch " + std::to_string(product.batch.size()) + ", M " +
+              std::to_string(product.m.size()) + ", N " + std::to_string(product.n.size()) +
+              ", K " + std::to_string(product.k.size());
     }
   }
   if constexpr (detail::is_blas_product<Space, Join, Monoid, Ts...>()) {

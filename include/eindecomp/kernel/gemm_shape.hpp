@@ -5,19 +5,16 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/contraction.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 
 namespace eindecomp::kernel::detail {
 
-/// C(m,n) += A(m,k)·B(k,n), column-major, once per position of `outer` (whose tensors are A, B, C)
-/// and, accumulating, once per position of `inner`.
-struct GemmShape {
-  LoopNest<3> outer;  ///< batch labels, and those of M and N that did not merge
-  LoopNest<3> inner;  ///< those of K that did not merge
+/// One call of the BLAS: C(m,n) += A(m,k)·B(k,n), column-major.
+struct GemmCall {
   Extent m = 1;
   Extent n = 1;
   Extent k = 1;
@@ -28,9 +25,17 @@ struct GemmShape {
   bool transpose_b = false;  ///< B is stored as (n,k), n contiguous
   bool swapped = false;      ///< A is the second operand: C is row-major, so its transpose is made
 
-  /// Whether each call is of a matrix and a vector.
+  /// Whether it is of a matrix and a vector.
   [[nodiscard]] constexpr bool is_vector() const { return m == 1 || n == 1; }
   [[nodiscard]] constexpr Extent call_joins() const { return m * n * k; }
+};
+
+/// A call for every position of `outer` (whose tensors are A, B, C) and, accumulating, for every
+/// position of `inner`.
+struct GemmShape : GemmCall {
+  LoopNest<3> outer;  ///< batch labels, and those of M and N that did not merge
+  LoopNest<3> inner;  ///< those of K that did not merge
+
   /// Of all calls.
   [[nodiscard]] constexpr Extent joins() const {
     return outer.size() * inner.size() * call_joins();
@@ -63,7 +68,7 @@ struct Dimension {
 
 /// Sets matrices and flags if the three dimensions suit the BLAS with C column-major.
 [[nodiscard]] constexpr bool fit(const Dimension& m, const Dimension& n, const Dimension& k,
-                                 GemmShape& shape) {
+                                 GemmCall& shape) {
   if (!columns(m.extent, m.c, n.extent, n.c)) return false;
   const bool a_plain = columns(m.extent, m.a, k.extent, k.a);
   const bool b_plain = columns(k.extent, k.b, n.extent, n.b);
@@ -85,14 +90,15 @@ struct Dimension {
   return {d.extent, d.b, d.a, d.c};
 }
 
-[[nodiscard]] constexpr bool fits_int(const GemmShape& shape) {
+[[nodiscard]] constexpr bool fits_int(const GemmCall& shape) {
   // The BLAS' own index type is usually 32 bits wide.
   constexpr Extent limit = std::numeric_limits<std::int32_t>::max();
   return shape.m <= limit && shape.n <= limit && shape.k <= limit && shape.lda <= limit &&
          shape.ldb <= limit && shape.ldc <= limit;
 }
 
-constexpr void append(LoopNest<3>& into, const LoopNest<3>& from, int except) {
+EINDECOMP_NEVER_INLINE constexpr void append(LoopNest<3>& into, const LoopNest<3>& from,
+                                             int except) {
   for (int l = 0; l < from.loops; ++l) {
     if (l == except) continue;
     for (int t = 0; t < 3; ++t) into.stride[t][into.loops] = from.stride[t][l];
@@ -102,15 +108,16 @@ constexpr void append(LoopNest<3>& into, const LoopNest<3>& from, int except) {
 
 }  // namespace gemm_detail
 
-/// The matrix multiplications that a contraction amounts to as it lies in memory, the largest that
-/// the strides allow; nothing if no choice of dimensions gives each matrix a unit stride.
-[[nodiscard]] constexpr std::optional<GemmShape> gemm_shape(const Contraction& product) {
+/// Makes of `best`, which is empty, the matrix multiplications that a contraction amounts to as it
+/// lies in memory, the largest that the strides allow. \returns whether there are any: not if no
+/// choice of dimensions gives each matrix a unit stride.
+[[nodiscard]] constexpr bool set_gemm_shape(const Contraction& product, GemmShape& best) {
   using namespace gemm_detail;
   const LoopNest<3>& ms = product.m;
   const LoopNest<3>& ns = product.n;
   const LoopNest<3>& ks = product.k;
 
-  std::optional<GemmShape> best;
+  bool any = false;
   int best_loop[3] = {-1, -1, -1};
   // -1 stands for a matrix dimension of extent 1.
   for (int i = -1; i < ms.loops; ++i) {
@@ -119,26 +126,27 @@ constexpr void append(LoopNest<3>& into, const LoopNest<3>& from, int except) {
         const Dimension m = dimension(ms, i);
         const Dimension n = dimension(ns, j);
         const Dimension k = dimension(ks, l);
-        GemmShape found;
+        GemmCall found;
         if (!fit(m, n, k, found)) {
           if (!fit(exchanged(n), exchanged(m), exchanged(k), found)) continue;
           found.swapped = true;
         }
         if (!fits_int(found)) continue;
-        if (best && found.call_joins() <= best->call_joins()) continue;
-        best = found;
+        if (any && found.call_joins() <= best.call_joins()) continue;
+        any = true;
+        static_cast<GemmCall&>(best) = found;
         best_loop[0] = i;
         best_loop[1] = j;
         best_loop[2] = l;
       }
     }
   }
-  if (!best) return std::nullopt;
-  best->outer = product.batch;
-  append(best->outer, ms, best_loop[0]);
-  append(best->outer, ns, best_loop[1]);
-  append(best->inner, ks, best_loop[2]);
-  return best;
+  if (!any) return false;
+  best.outer = product.batch;
+  append(best.outer, ms, best_loop[0]);
+  append(best.outer, ns, best_loop[1]);
+  append(best.inner, ks, best_loop[2]);
+  return true;
 }
 
 }  // namespace eindecomp::kernel::detail

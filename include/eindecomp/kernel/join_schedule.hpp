@@ -29,17 +29,18 @@ struct JoinTuning {
 
 /// The walk. A row is `tile` neighbouring positions of the vectorised loop at one position of the
 /// others; that loop counts rows, as loop 0 of the nest it belongs to.
+///
+/// In place of loops over elements, outer.loops is over rows of outputs, or outputs, and
+/// inner.loops over aggregated positions, or rows of them.
 template <int Operands>
-struct JoinSchedule {
-  static constexpr int tensors = Operands + 1;
+struct JoinSchedule : SplitNest<Operands> {
+  using Nests = SplitNest<Operands>;
+  using Nests::inner, Nests::outer, Nests::tensors;
 
-  LoopNest<tensors> outer;          ///< rows of outputs, or outputs
-  LoopNest<tensors> inner;          ///< aggregated positions, or rows of them
   bool across_outputs = true;       ///< the vectorised loop is over outputs
   int last_width = 1;               ///< width of the last row of the vectorised loop
   int width = 1;                    ///< width of the others
   Extent vector_stride[tensors]{};  ///< along the vectorised loop
-  Extent first_index = 0;           ///< of the aggregated label
   Extent rows = 1;                  ///< outer.size()
   Extent steps = 1;                 ///< inner.size()
   Extent parts = 1;                 ///< pieces each reduction is cut into
@@ -51,11 +52,7 @@ struct JoinSchedule {
   static constexpr Extent most_panel = 64;   ///< rows
   static constexpr Extent panel_steps = 64;  ///< positions at a time of rows that lie apart
 
-  JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning) {
-    const SplitNest<Operands> nest(shape);
-    outer = nest.outer;
-    inner = nest.inner;
-    first_index = nest.first_index;
+  JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning) : Nests(shape) {
     vectorise(tuning.tile);
     // Kernels rely on a fastest loop in both nests.
     if (outer.loops == 0) outer.push(1);
@@ -68,7 +65,8 @@ struct JoinSchedule {
     const Extent row_joins = std::max<Extent>(1, steps) * width;
     if (outputs > 0 && outputs <= tuning.split_outputs) {
       const Extent wanted = (panels ? rows : 1) * steps * width / tuning.part_joins;
-      parts = std::max<Extent>(1, std::min({wanted, tuning.partials / outputs, steps}));
+      const Extent most = std::min(tuning.partials / outputs, steps);
+      parts = std::max<Extent>(1, std::min(wanted, most));
     }
     if (parts == 1) {
       rows_per_item = std::max<Extent>(1, tuning.item_joins / row_joins);

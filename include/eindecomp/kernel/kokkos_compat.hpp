@@ -9,13 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/error.hpp"
 
 #if !defined(EINDECOMP_DISABLE_BLAS)
@@ -142,7 +142,7 @@ class ScopedRegion {
  public:
   explicit ScopedRegion(std::string_view name, std::string_view rest = {})
       : m_entered(tools_listen()) {
-    if (m_entered) Kokkos::Profiling::pushRegion(std::string(name).append(rest));
+    if (m_entered) enter(name, rest);
   }
   ScopedRegion(const ScopedRegion&) = delete;
   ScopedRegion& operator=(const ScopedRegion&) = delete;
@@ -151,22 +151,35 @@ class ScopedRegion {
   }
 
  private:
+  EINDECOMP_COMPACT static void enter(std::string_view name, std::string_view rest) {
+    Kokkos::Profiling::pushRegion(std::string(name).append(rest));
+  }
+
   bool m_entered;
 };
 
 /// Bytes that kernel calls hold for themselves: not initialised, freed with the object. On hosts
-/// not a view, which would take longer to compile than many a kernel.
+/// neither a view nor a std::unique_ptr, which take longer to compile than many a kernel.
 template <class Space>
 class Scratch {
  public:
   Scratch() = default;
-  /// On a device Kokkos may wait for the memory when it is freed, never before.
-  /// \throws Error if there is not as much.
-  Scratch([[maybe_unused]] const Space& space, const char* label, std::size_t bytes)
-      : m_size(bytes) {
+  Scratch(Scratch&& other) noexcept
+      : m_bytes(std::exchange(other.m_bytes, {})), m_size(std::exchange(other.m_size, 0)) {}
+  Scratch& operator=(Scratch&& other) noexcept {
+    std::swap(m_bytes, other.m_bytes);
+    std::swap(m_size, other.m_size);
+    return *this;
+  }
+  ~Scratch() { free(); }
+
+  /// Takes memory in place of what it held. On a device Kokkos may wait for the memory when it is
+  /// freed, never before. \throws Error if there is not as much.
+  void allocate([[maybe_unused]] const Space& space, const char* label, std::size_t bytes) {
+    free();
     try {
       if constexpr (is_synchronous<Space>) {
-        m_bytes.reset(Kokkos::kokkos_malloc<MemorySpace>(label, bytes));
+        m_bytes = Kokkos::kokkos_malloc<MemorySpace>(label, bytes);
       } else {
         m_bytes = OnDevice(
             Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label)), bytes);
@@ -177,11 +190,20 @@ class Scratch {
                              << "); nothing was written, free memory or cut the tensors",
                   std::source_location());
     }
+    m_size = bytes;
+  }
+
+  void free() {
+    if constexpr (is_synchronous<Space>) {
+      if (m_bytes != nullptr) Kokkos::kokkos_free<MemorySpace>(m_bytes);
+    }
+    m_bytes = {};
+    m_size = 0;
   }
 
   [[nodiscard]] unsigned char* data() const {
     if constexpr (is_synchronous<Space>) {
-      return static_cast<unsigned char*>(m_bytes.get());
+      return static_cast<unsigned char*>(m_bytes);
     } else {
       return m_bytes.data();
     }
@@ -190,13 +212,9 @@ class Scratch {
 
  private:
   using MemorySpace = typename Space::memory_space;
-  struct Free {
-    void operator()(void* bytes) const { Kokkos::kokkos_free<MemorySpace>(bytes); }
-  };
-  using OnHost = std::unique_ptr<void, Free>;
   using OnDevice = Kokkos::View<unsigned char*, MemorySpace>;
 
-  std::conditional_t<is_synchronous<Space>, OnHost, OnDevice> m_bytes;
+  std::conditional_t<is_synchronous<Space>, void*, OnDevice> m_bytes{};
   std::size_t m_size = 0;
 };
 

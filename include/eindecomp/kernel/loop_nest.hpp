@@ -48,12 +48,19 @@ struct LoopNest {
     for (int l = loop; l > 0; --l) swap_loops(l, l - 1);
   }
 
-  /// Orders loops by key(loop), the smallest fastest; equal ones keep their order.
-  template <class Key>
-  constexpr void sort(Key key) {
-    for (int a = 1; a < loops; ++a) {
-      for (int b = a; b > 0 && key(*this, b) < key(*this, b - 1); --b) swap_loops(b, b - 1);
+  /// Orders loops by a tensor's stride, the smallest fastest; equal ones keep their order.
+  EINDECOMP_NEVER_INLINE constexpr void sort_by(int tensor) {
+    Extent key[max_labels]{};
+    for (int l = 0; l < loops; ++l) key[l] = stride[tensor][l];
+    sort(key);
+  }
+  /// The same by the strides of all tensors together.
+  EINDECOMP_NEVER_INLINE constexpr void sort_by_all() {
+    Extent key[max_labels]{};
+    for (int t = 0; t < Tensors; ++t) {
+      for (int l = 0; l < loops; ++l) key[l] += stride[t][l];
     }
+    sort(key);
   }
 
   /// Whether loop `slow` continues loop `fast` in every tensor.
@@ -65,7 +72,7 @@ struct LoopNest {
   }
 
   /// Joins neighbouring loops that one loop can walk.
-  constexpr void merge() {
+  EINDECOMP_NEVER_INLINE constexpr void merge() {
     int kept = 0;
     for (int l = 1; l < loops; ++l) {
       if (continues(kept, l)) {
@@ -75,6 +82,16 @@ struct LoopNest {
       }
     }
     if (loops > 0) loops = kept + 1;
+  }
+
+ private:
+  EINDECOMP_NEVER_INLINE constexpr void sort(Extent* key) {
+    for (int a = 1; a < loops; ++a) {
+      for (int b = a; b > 0 && key[b] < key[b - 1]; --b) {
+        swap_loops(b, b - 1);
+        std::swap(key[b], key[b - 1]);
+      }
+    }
   }
 };
 
@@ -140,12 +157,8 @@ struct SplitNest {
     // Only an aggregation over one label can ask for the index (argmin); several have no common
     // index, so that their loops may be reordered and merged.
     if (aggregated != 1) first_index = 0;
-    outer.sort([](const LoopNest<tensors>& nest, int l) { return nest.stride[Operands][l]; });
-    inner.sort([](const LoopNest<tensors>& nest, int l) {
-      Extent sum = 0;
-      for (int t = 0; t < Operands; ++t) sum += nest.stride[t][l];
-      return sum;
-    });
+    outer.sort_by(Operands);
+    inner.sort_by_all();
     outer.merge();
     inner.merge();
   }

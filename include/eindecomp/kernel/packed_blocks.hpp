@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/packed_panels.hpp"
 #include "eindecomp/kernel/packed_shape.hpp"
@@ -47,7 +48,8 @@ struct PackedBlocks {
   Extent group_rows = 1;     ///< panels of A in an item
   Extent group_columns = 1;  ///< panels of B in an item
 
-  constexpr PackedBlocks(const PackedShape& shape, const TileShape& tile, const PanelCode& panel) {
+  EINDECOMP_COMPACT constexpr PackedBlocks(const PackedShape& shape, const TileShape& tile,
+                                           const PanelCode& panel) {
     const Extent a_step = tile.rows * panel.a_bytes;
     const Extent b_step = tile.columns() * panel.b_bytes;
     steps = even_piece(shape.steps,

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <type_traits>
 
 #include "eindecomp/core/types.hpp"
@@ -56,21 +55,20 @@ template <class Join, class Monoid, class A, class B>
                      panel_code<A, B, typename Algebra::State, tile.rows, tile.columns()>());
 }
 
-/// The product of a shape where the packed path is faster than the generic one.
-template <class Join, class Monoid, class A, class B>
-[[nodiscard]] constexpr std::optional<PackedShape> worthwhile_packed(const LocalEinsum& shape) {
-  // Packing pays where every element packed meets many; a quick look before a close one.
+/// Whether a shape has work enough for the packed path: a quick look before the close one.
+[[nodiscard]] constexpr bool enough_to_pack(const LocalEinsum& shape) {
   Extent outputs = 1;
   Extent steps = 1;
   for (int l = 0; l < shape.labels; ++l) {
     (shape.aggregated[l] ? steps : outputs) *= shape.extent[l];
   }
-  if (steps < least_packed_steps || outputs * steps < least_packed_joins) return std::nullopt;
-  const PackedShape product = packed_shape_of<Join, A, B>(shape);
-  if (product.rows < least_packed_rows || product.columns < least_packed_columns) {
-    return std::nullopt;
-  }
-  return product;
+  return steps >= least_packed_steps && outputs * steps >= least_packed_joins;
+}
+
+/// Whether the packed path is faster than the generic one for a shape with work enough: every
+/// element packed meets many.
+[[nodiscard]] constexpr bool worth_packing(const PackedShape& product) {
+  return product.rows >= least_packed_rows && product.columns >= least_packed_columns;
 }
 
 /// One instantiation per space.

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/lanes.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
@@ -18,34 +18,40 @@
 
 namespace eindecomp::kernel::detail {
 
+/// Writes the offsets in a tensor, from `origin` on, of positions first, …, first + count - 1 of a
+/// nest. \returns the stride between neighbours; 0 where it is not always the same.
+EINDECOMP_NEVER_INLINE inline Extent fill_offsets(const PackedShape::Nest& nest, int tensor,
+                                                  Extent first, int count, Extent origin,
+                                                  Extent* offset) {
+  if (count <= 0) return 1;
+  if (nest.loops == 1) {
+    const Extent stride = nest.stride[tensor][0];
+    for (int i = 0; i < count; ++i) offset[i] = origin + (first + i) * stride;
+    return stride;
+  }
+  Extent stride = 1;
+  Cursor<3> at;
+  at.seek(nest, first);
+  for (int i = 0; i < count; ++i, at.advance(nest)) {
+    offset[i] = origin + at.offset[tensor];
+    if (i == 1) stride = offset[1] - offset[0];
+    if (offset[i] != offset[0] + i * stride) stride = 0;
+  }
+  return stride;
+}
+
 /// Offsets of neighbouring positions of a nest in one tensor.
 template <Extent Most>
 struct Offsets {
-  std::array<Extent, static_cast<std::size_t>(Most)> offset;
+  Extent offset[static_cast<std::size_t>(Most)];
   int count = 0;
-  Extent stride = 1;  ///< between neighbours; 0 where it is not always the same
+  Extent stride = 1;  ///< as fill_offsets has it
 
   /// Those of positions first, first + 1, … of a nest, at most `most`, not beyond `end`.
   void fill(const PackedShape::Nest& nest, int tensor, Extent first, Extent most, Extent end,
             Extent origin = 0) {
     count = static_cast<int>(std::min(most, end - first));
-    stride = 1;
-    if (count <= 0) return;
-    if (nest.loops == 1) {
-      stride = nest.stride[tensor][0];
-      for (int i = 0; i < count; ++i) {
-        offset[static_cast<std::size_t>(i)] = origin + (first + i) * stride;
-      }
-      return;
-    }
-    Cursor<3> at;
-    at.seek(nest, first);
-    for (int i = 0; i < count; ++i, at.advance(nest)) {
-      const Extent here = origin + at.offset[tensor];
-      offset[static_cast<std::size_t>(i)] = here;
-      if (i == 1) stride = here - offset[0];
-      if (here != offset[0] + i * stride) stride = 0;
-    }
+    stride = fill_offsets(nest, tensor, first, count, origin, offset);
   }
 };
 
@@ -71,7 +77,7 @@ class PackedRun {
   /// Goes through all blocks in `workspace` and calls visit(packed) for each in its turn: items
   /// packed, …, packing_items() - 1 are to be packed, then all tiles computed.
   template <class Visit>
-  void for_each_block(void* workspace, const Visit& visit) {
+  EINDECOMP_COMPACT void for_each_block(void* workspace, const Visit& visit) {
     m_panels[0] = aligned(static_cast<std::byte*>(workspace));
     m_panels[1] = aligned(m_panels[0] + a_bytes());
     const Extent all_rows = ceil_div(m_shape.rows, m_tile.shape.rows);
@@ -128,7 +134,7 @@ class PackedRun {
         const std::byte* const a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + row);
         const int done = static_cast<int>(row - first_row) * tile_rows;
         compute_tile(a, b,
-                     {m_output, rows.offset.data() + done, columns.offset.data(),
+                     {m_output, rows.offset + done, columns.offset,
                       std::min(rows.count - done, tile_rows), columns.count, columns.stride == 1});
       }
     }
@@ -224,7 +230,7 @@ class PackedRun {
       const int lanes_together = panels_together * width;
       const bool together = panel + panels_together <= end && contiguous(nest, operand) &&
                             first % nest.extent[0] + lanes_together <= nest.extent[0];
-      pack({m_operand[operand], lane.offset.data(), steps.offset.data() + first_step,
+      pack({m_operand[operand], lane.offset, steps.offset + first_step,
             together ? lanes_together : lane.count, step_count, lane.stride, steps.stride},
            panels + bytes * panel, bytes);
       panel += together ? panels_together : 1;
@@ -246,11 +252,11 @@ class PackedRun {
     }
     // In a tile of its own, which is whole: what is beyond the edge is merged too.
     alignas(vector_bytes) std::byte tile[most_tile_bytes] = {};
-    std::array<Extent, most_tile_rows> row_offset;
+    Extent row_offset[most_tile_rows];
     for (int i = 0; i < most_tile_rows; ++i) row_offset[i] = i * shape.columns();
     if (m_merge) m_panel.load(place, tile);
     m_tile.accumulate(m_algebra, a, b, steps, place.rows, place.columns,
-                      {tile, row_offset.data(), m_merge});
+                      {tile, row_offset, m_merge});
     if (finish) m_tile.finish(m_algebra, tile, place.rows, place.columns);
     m_panel.store(place, tile);
   }

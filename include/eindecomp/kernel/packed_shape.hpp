@@ -4,7 +4,6 @@
 /// each be several loops.
 #pragma once
 
-#include <optional>
 #include <utility>
 
 #include "eindecomp/core/types.hpp"
@@ -36,7 +35,8 @@ struct PackedShape {
   constexpr void exchange() {
     std::swap(m, n);
     std::swap(rows, columns);
-    for (Nest* nest : {&batch, &m, &n, &k}) std::swap(nest->stride[0], nest->stride[1]);
+    Nest* const nests[] = {&batch, &m, &n, &k};
+    for (Nest* nest : nests) std::swap(nest->stride[0], nest->stride[1]);
     exchanged = !exchanged;
   }
 };
@@ -64,11 +64,12 @@ struct PackedShape {
     nest.push(shape.extent[l]);
   }
   // Neighbours in C first, in what is packed where there is no C.
-  for (PackedShape::Nest* nest : {&product.batch, &product.m, &product.n}) {
-    nest->sort([](const PackedShape::Nest& n, int l) { return n.stride[2][l]; });
+  PackedShape::Nest* const nests[] = {&product.batch, &product.m, &product.n};
+  for (PackedShape::Nest* nest : nests) {
+    nest->sort_by(2);
     nest->merge();
   }
-  product.k.sort([](const PackedShape::Nest& n, int l) { return n.stride[0][l] + n.stride[1][l]; });
+  product.k.sort_by_all();
   product.k.merge();
   product.entries = product.batch.size();
   product.rows = product.m.size();

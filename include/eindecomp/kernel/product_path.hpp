@@ -4,9 +4,9 @@
 #pragma once
 
 #include <limits>
-#include <optional>
 #include <type_traits>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/block_kernel.hpp"
@@ -52,8 +52,9 @@ inline constexpr double least_blocks = 1 << 18;
 }
 
 /// Seconds that the calls of the BLAS where the tensors lie take on one thread.
-[[nodiscard]] constexpr double calls_seconds(const Contraction& product, const GemmShape& gemm,
-                                             double element_bytes) {
+EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction& product,
+                                                               const GemmShape& gemm,
+                                                               double element_bytes) {
   const auto real = [](Extent e) { return static_cast<double>(e); };
   const MachineRates& rates = machine_rates;
   const double calls = real(gemm.outer.size()) * real(gemm.inner.size());
@@ -87,15 +88,14 @@ inline constexpr double least_blocks = 1 << 18;
     choice.reason = "the BLAS is not to be used";
     return choice;
   }
-  const std::optional<Contraction> product = contraction(shape);
-  if (!product) {
+  const Contraction& product = choice.product;
+  if (!set_contraction(shape, choice.product)) {
     choice.reason = "a label is private to one tensor, or an extent is 0";
     return choice;
   }
-  choice.product = *product;
-  const Extent m = product->m.size();
-  const Extent n = product->n.size();
-  const Extent k = product->k.size();
+  const Extent m = product.m.size();
+  const Extent n = product.n.size();
+  const Extent k = product.k.size();
   const bool vector = m == 1 || n == 1;
   // What is bound by memory the generic kernel streams.
   if (k == 1 || (m == 1 && n == 1) || (vector && threads == 0)) {
@@ -107,12 +107,12 @@ inline constexpr double least_blocks = 1 << 18;
     choice.reason = "too small for a call of the BLAS";
     return choice;
   }
-  const double joins = product->joins();
-  const std::optional<GemmShape> gemm = gemm_shape(*product);
+  const double joins = product.joins();
+  const GemmShape& gemm = choice.gemm;
+  const bool in_place = set_gemm_shape(product, choice.gemm);
   if (vector) {
-    if (gemm && gemm->k > 1 && static_cast<double>(gemm->call_joins()) >= least_gemv) {
+    if (in_place && gemm.k > 1 && static_cast<double>(gemm.call_joins()) >= least_gemv) {
       choice.path = Path::gemm;
-      choice.gemm = *gemm;
       choice.reason = "a matrix times a vector by the BLAS where they lie";
     } else {
       choice.reason = "a matrix times a vector without unit strides";
@@ -120,11 +120,10 @@ inline constexpr double least_blocks = 1 << 18;
     return choice;
   }
   bool one_call = false;
-  if (gemm && gemm->m > 1 && gemm->n > 1 && gemm->k > 1) {
-    choice.gemm = *gemm;
-    const double calls = static_cast<double>(gemm->outer.size() * gemm->inner.size());
-    choice.gemm_seconds = calls_seconds(*product, *gemm, element_bytes);
-    const bool scales = threads > 1 && gemm->k >= machine_rates.least_shared_k;
+  if (in_place && gemm.m > 1 && gemm.n > 1 && gemm.k > 1) {
+    const double calls = static_cast<double>(gemm.outer.size() * gemm.inner.size());
+    choice.gemm_seconds = calls_seconds(product, gemm, element_bytes);
+    const bool scales = threads > 1 && gemm.k >= machine_rates.least_shared_k;
     if (threads > 1 && joins / calls > machine_rates.least_shared) {
       choice.gemm_seconds =
           choice.gemm_seconds / (scales ? threads : 1) + calls * machine_rates.share_seconds;
@@ -132,7 +131,7 @@ inline constexpr double least_blocks = 1 << 18;
     one_call = calls == 1 && (threads <= 1 || scales);
   }
   if (threads > 0 && !one_call && joins >= least_blocks) {
-    choice.blocks = block_plan(*product, machine_rates, element_bytes, threads, accumulate);
+    choice.blocks = block_plan(product, machine_rates, element_bytes, threads, accumulate);
     choice.blocks_seconds = choice.blocks.seconds;
   }
   if (choice.blocks_seconds < choice.gemm_seconds) {

@@ -34,8 +34,9 @@ void copy_in_pieces(char* to, Extent to_step, const char* from, Extent from_step
 
 /// Copies runs of n words each that do not overlap: to[r·to_step + i] = from[r·from_step + i].
 template <class Word>
-EINDECOMP_FUNCTION inline void copy_runs(Word* to, Extent to_step, const Word* from,
-                                         Extent from_step, Extent n, Extent runs) {
+EINDECOMP_NEVER_INLINE EINDECOMP_FUNCTION inline void copy_runs(Word* to, Extent to_step,
+                                                                const Word* from, Extent from_step,
+                                                                Extent n, Extent runs) {
 #if defined(EINDECOMP_REGISTER_BYTES)
   constexpr Extent size = sizeof(Word);
   const Extent bytes = n * size;

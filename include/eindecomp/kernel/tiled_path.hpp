@@ -5,7 +5,6 @@
 #pragma once
 
 #include <limits>
-#include <optional>
 #include <type_traits>
 
 #include "eindecomp/core/types.hpp"
@@ -43,21 +42,17 @@ inline constexpr Extent least_tiled_rows = 16;
 inline constexpr Extent least_tiled_columns = 16;
 inline constexpr Extent least_tiled_steps = 8;
 
-/// The product of a shape where the tiled path is the better one: each element is read by many
-/// joins, and there is work for many teams.
-[[nodiscard]] constexpr std::optional<PackedShape> worthwhile_tiled(const LocalEinsum& shape) {
-  const PackedShape product = packed_shape(shape, false);
+/// Whether the tiled path is the better one for a product: each element is read by many joins, and
+/// there is work for many teams.
+[[nodiscard]] constexpr bool worth_tiling(const PackedShape& product) {
   if (product.rows < least_tiled_rows || product.columns < least_tiled_columns ||
       product.steps < least_tiled_steps) {
-    return std::nullopt;
+    return false;
   }
   const Extent outputs = product.entries * product.rows * product.columns;
   // Few long reductions are cut into parts instead. Leagues are counted in int.
-  if (outputs <= JoinTuning::device().split_outputs ||
-      outputs / least_tiled_rows / least_tiled_columns > std::numeric_limits<int>::max()) {
-    return std::nullopt;
-  }
-  return product;
+  return outputs > JoinTuning::device().split_outputs &&
+         outputs / least_tiled_rows / least_tiled_columns <= std::numeric_limits<int>::max();
 }
 
 /// Runs a product on the tiled path, with teams of ThreadRows x ThreadColumns threads, on any space

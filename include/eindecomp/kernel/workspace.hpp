@@ -59,7 +59,7 @@ template <compat::ExecutionSpace Space>
                                             std::size_t bytes, compat::Scratch<Space>& own) {
   const ScopedWorkspace<Space>* const given = ScopedWorkspace<Space>::current();
   if (given == nullptr) {
-    own = compat::Scratch<Space>(space, label, bytes);
+    own.allocate(space, label, bytes);
     return own.data();
   }
   if (given->bytes() < bytes) {

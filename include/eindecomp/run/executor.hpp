@@ -176,10 +176,9 @@ class Executor {
                                               m_launcher_pointers, buffers),
                  m_strips.most_own_bytes() * compat::host_threads(m_space));
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
-      m_workspace = {};
+      m_workspace.free();
       check_memory(input_bytes, bytes, where);
-      m_workspace =
-          compat::Scratch<Space>(m_space, "EinDecomp::workspace", static_cast<std::size_t>(bytes));
+      m_workspace.allocate(m_space, "EinDecomp::workspace", static_cast<std::size_t>(bytes));
     }
     m_workspace_strides = std::move(strides);
   }
