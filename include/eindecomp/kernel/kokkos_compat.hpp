@@ -284,9 +284,14 @@ template <class Space>
 template <class Space>
 inline constexpr bool has_blas = detail::reaches_blas<Space>();
 
-#if defined(EINDECOMP_HAS_HOST_BLAS)
 /// C = alpha·op(A)·op(B) + beta·C on the host, by the calling thread and whatever threads the BLAS
-/// has of its own: gemv where C is one row or column, else gemm. No dimension may be 0.
+/// has of its own: gemv where C is one row or column, else gemm. No dimension may be 0. Only
+/// declared where there is no BLAS.
+template <class T>
+void host_gemm(bool transpose_a, bool transpose_b, const T& alpha, const Matrix<const T>& a,
+               const Matrix<const T>& b, const T& beta, const Matrix<T>& c);
+
+#if defined(EINDECOMP_HAS_HOST_BLAS)
 template <class T>
 void host_gemm(bool transpose_a, bool transpose_b, const T& alpha, const Matrix<const T>& a,
                const Matrix<const T>& b, const T& beta, const Matrix<T>& c) {
