@@ -243,20 +243,28 @@ struct CopyKernel {
   /// Copies runs, the next of them asked for while one is copied: where they lie far apart in the
   /// source, each would begin with a wait.
   void stream_runs(Cursor<2> at, Extent count) const {
-    constexpr int piece_bytes = 512;
-    constexpr Extent piece = piece_bytes / static_cast<Extent>(sizeof(Word));
+    constexpr Extent piece_bytes = 512;
+    constexpr Extent piece = piece_bytes / size;
     for (; count > 0; --count) {
       Word* const to = into + at.offset[0];
       const Word* const source = from + at.offset[1];
       const Extent n = length(0, at.coordinate[schedule.rows]);
       at.advance(schedule.tiles);
       const Word* const next = from + at.offset[1];
+      const bool on_line = reinterpret_cast<std::uintptr_t>(to) % line_bytes == 0;
+      if (!on_line && n * size <= 8 * piece_bytes) {
+        // At once: both ends of a piece would be parts of lines.
+        prefetch_part(to + n);
+#pragma GCC unroll 4
+        for (Extent i = 0; i < n; i += line_bytes / size) prefetch_to_read(next + i);
+        stream_row(to, source, n);
+        continue;
+      }
       for (Extent i = 0; i < n; i += piece) {
-        const char* const soon = reinterpret_cast<const char*>(next + i);
         // Not for short runs. Unrolled: of a loop that only prefetches g++ 12 leaves nothing.
         if (n >= piece) {
 #pragma GCC unroll 16
-          for (int b = 0; b < piece_bytes; b += line_bytes) prefetch_to_read(soon + b);
+          for (Extent b = 0; b < piece; b += line_bytes / size) prefetch_to_read(next + i + b);
         }
         stream_row(to + i, source + i, std::min(piece, n - i));
       }

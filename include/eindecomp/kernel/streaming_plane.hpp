@@ -110,6 +110,8 @@ struct StreamingPlane {
         const auto beyond = reinterpret_cast<std::uintptr_t>(row) % line_bytes;
         line[q] = row - beyond;
         begun[q] = static_cast<Integer>(beyond / sizeof(Integer));
+        if (!plane.continued) prefetch_part(row);
+        if (!plane.continues) prefetch_part(row + plane.rows * size);
       }
     }
   };

@@ -86,6 +86,12 @@ EINDECOMP_ALWAYS_INLINE void translate_next_page(const void* to) {
   prefetch_to_read_later(static_cast<const char*>(to) + page_bytes);
 }
 
+/// Asks for the line of an address where a row of the target begins or ends, unless a line does: it
+/// is written in parts, which are not streamed and would keep those after them waiting.
+EINDECOMP_ALWAYS_INLINE void prefetch_part(const void* to) {
+  if (reinterpret_cast<std::uintptr_t>(to) % line_bytes != 0) prefetch_to_write(to);
+}
+
 /// Writes a whole line of memory from wherever its bytes lie.
 inline void stream_line(char* to, const void* from) {
 #pragma GCC unroll 4
