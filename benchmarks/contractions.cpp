@@ -110,7 +110,7 @@ int run(const Options& options) {
                                   {b.data(), terms, columns, terms}, T(0),
                                   {result.data(), rows, columns, rows});
     });
-    const double flops = 2 * product->joins() * 1e-9;
+    const double flops = 2 * product.joins() * 1e-9;
     const auto path = ein::kernel::path_of<Space, ein::Mul, ein::Sum, T, T>(shape);
     const double ratio = gemm / ours;
     fmt::print("{:<18} {:>7} {:>7} {:>6} {:<7} {:>9.3f} {:>8.1f} {:>8.1f} {:>6.3f}\n", c.text, m, n,
