@@ -82,10 +82,18 @@
 #define EINDECOMP_NEVER_INLINE
 #endif
 
+/// Before a loop of which host code is to have so many turns in one.
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define EINDECOMP_PRAGMA(text) _Pragma(#text)
+#define EINDECOMP_UNROLLED(turns) EINDECOMP_PRAGMA(GCC unroll turns)
+#else
+#define EINDECOMP_UNROLLED(turns)
+#endif
+
 /// Before a loop over the elements of a vector: leaves it to the vectoriser, which g++ would
 /// otherwise find unrolled into scalar code.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#define EINDECOMP_VECTOR_LOOP _Pragma("GCC unroll 1")
+#if defined(__GNUC__) && !defined(__clang__)
+#define EINDECOMP_VECTOR_LOOP EINDECOMP_UNROLLED(1)
 #else
 #define EINDECOMP_VECTOR_LOOP
 #endif

@@ -255,7 +255,7 @@ struct CopyKernel {
       if (!on_line && n * size <= 8 * piece_bytes) {
         // At once: both ends of a piece would be parts of lines.
         prefetch_part(to + n);
-#pragma GCC unroll 4
+        EINDECOMP_UNROLLED(4)
         for (Extent i = 0; i < n; i += line_bytes / size) prefetch_to_read(next + i);
         stream_row(to, source, n);
         continue;
@@ -263,7 +263,7 @@ struct CopyKernel {
       for (Extent i = 0; i < n; i += piece) {
         // Not for short runs. Unrolled: of a loop that only prefetches g++ 12 leaves nothing.
         if (n >= piece) {
-#pragma GCC unroll 16
+          EINDECOMP_UNROLLED(16)
           for (Extent b = 0; b < piece; b += line_bytes / size) prefetch_to_read(next + i + b);
         }
         stream_row(to + i, source + i, std::min(piece, n - i));

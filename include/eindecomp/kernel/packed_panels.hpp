@@ -44,7 +44,7 @@ void pack_rows(const PanelSource& source, T* panel, Extent panel_elements) {
     const T* const later = first + source.step_offset[std::min(step + ahead, source.steps - 1)];
     for (int lane = 0; lane < Panels * Width; lane += line) prefetch_to_read(later + lane);
     const T* const row = first + source.step_offset[step];
-#pragma GCC unroll 8
+    EINDECOMP_UNROLLED(8)
     for (int p = 0; p < Panels; ++p) {
       std::memcpy(panel + p * panel_elements, row + p * Width, sizeof(T) * Width);
     }

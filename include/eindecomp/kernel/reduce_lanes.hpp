@@ -79,7 +79,7 @@ struct ReduceRun {
     V sum[4] = {none, none, none, none};
     Extent i = 0;
     for (; i + 4 * width <= length; i += 4 * width) {
-#pragma GCC unroll 4
+      EINDECOMP_UNROLLED(4)
       for (int k = 0; k < 4; ++k) sum[k] = monoid(sum[k], joined(row, i + k * width));
     }
     for (; i + width <= length; i += width) sum[0] = monoid(sum[0], joined(row, i));
@@ -111,19 +111,19 @@ struct ReduceRun {
                 T* sums) const {
     const T* row[Count][operands];
     V repeated[Count][operands];
-#pragma GCC unroll 4
+    EINDECOMP_UNROLLED(4)
     for (int n = 0; n < Count; ++n) {
       (set_row<I>(first[I] + (p + n) * step[I], row[n], repeated[n]), ...);
     }
     const auto add = [&](Extent i, T* sum) {
       V all = load_lanes<T, width>(sum);
-#pragma GCC unroll 4
+      EINDECOMP_UNROLLED(4)
       for (int n = 0; n < Count; ++n) all = monoid(all, joined(row[n], i));
       std::memcpy(sum, &all, sizeof all);
     };
     // No more than this in the loop: the less, the further ahead the machine reads.
     Extent i = 0;
-#pragma GCC unroll 2
+    EINDECOMP_UNROLLED(2)
     for (; i + width <= outputs; i += width) add(i, sums + i);
     if (i < outputs) add(outputs - width, sums + i);
   }

@@ -46,7 +46,7 @@ struct RegisterTile {
   template <int Distance>
   static void exchange_all(Row* row) {
     if constexpr (Distance < Lanes) {
-#pragma GCC unroll 16
+      EINDECOMP_UNROLLED(16)
       for (int i = 0; i < rows; ++i) {
         if ((i * Unit & Distance) == 0) {
           exchange<Distance>(row[i], row[i + Distance / Unit],
@@ -61,10 +61,10 @@ struct RegisterTile {
   template <class Source, class Store>
   static void transpose(const Source& source, const Store& store) {
     Row row[rows];
-#pragma GCC unroll 16
+    EINDECOMP_UNROLLED(16)
     for (int p = 0; p < rows; ++p) row[p] = *reinterpret_cast<const Memory*>(source(p));
     exchange_all<Unit>(row);
-#pragma GCC unroll 16
+    EINDECOMP_UNROLLED(16)
     for (int q = 0; q < rows; ++q) store(q, row[q]);
   }
 

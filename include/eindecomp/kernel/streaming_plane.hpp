@@ -137,7 +137,7 @@ struct StreamingPlane {
           } else if (s < rows) {
             edge_square(targets, row, s, q);
           }
-#pragma GCC unroll 16
+          EINDECOMP_UNROLLED(16)
           for (Extent k = 0; k < side; ++k) ahead.ask();
         }
       }

@@ -94,7 +94,7 @@ EINDECOMP_ALWAYS_INLINE void prefetch_part(const void* to) {
 
 /// Writes a whole line of memory from wherever its bytes lie.
 inline void stream_line(char* to, const void* from) {
-#pragma GCC unroll 4
+  EINDECOMP_UNROLLED(4)
   for (int b = 0; b < line_bytes; b += EINDECOMP_STREAMING_BYTES) {
     stream(to + b, *reinterpret_cast<const StreamSource*>(static_cast<const char*>(from) + b));
   }
