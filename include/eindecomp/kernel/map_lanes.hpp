@@ -238,12 +238,14 @@ inline constexpr bool maps_commute<OneTerm<Join, Monoid, T>> = is_commutative<Jo
 template <class Run, class T, bool Streamed, bool Asks>
 void compute_map(MapCall& call, Extent begin, Extent end) {
   Run& run = *std::launder(reinterpret_cast<Run*>(call.run));
-  run.template run<Streamed>(
-      begin, end, [from = call.hints.ahead, shift = call.hints.ahead_shift](Extent i) {
-        if constexpr (Asks) {
+  if constexpr (Asks) {
+    run.template run<Streamed>(
+        begin, end, [from = call.hints.ahead, shift = call.hints.ahead_shift](Extent i) {
           prefetch_to_read_later(from + (i * static_cast<Extent>(sizeof(T)) >> shift));
-        }
-      });
+        });
+  } else {
+    run.template run<Streamed>(begin, end, [](Extent) {});
+  }
 }
 
 template <unsigned Contiguous, bool MayAsk, class Join, class T, std::size_t... I>
