@@ -337,6 +337,29 @@ TEST_CASE("outputs of one term that are too many for the caches") {
   check(Kokkos::LayoutRight(), 400009, 3, 0.5F);
 }
 
+TEST_CASE("products of four operands, each element by itself") {
+  using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace>;
+  using Vector = Kokkos::View<double*, Kokkos::HostSpace>;
+  const Matrix a("a", 9, 7);
+  const Matrix b("b", 9, 7);
+  const Matrix c("c", 9, 7);
+  const Vector x("x", 9);
+  const Vector y("y", 7);
+  const auto number = [](std::size_t i) { return static_cast<double>(i % 13) - 5; };
+  for (std::size_t i = 0; i < 9; ++i) {
+    x(i) = number(3 * i);
+    for (std::size_t j = 0; j < 7; ++j) {
+      y(j) = number(5 * j);
+      a(i, j) = number(11 * i + j);
+      b(i, j) = number(i + 4 * j);
+    }
+  }
+  einsum<"ij,i,ij,j->ij">(Space(), a, x, b, y, c);
+  for (std::size_t i = 0; i < 9; ++i) {
+    for (std::size_t j = 0; j < 7; ++j) CHECK(c(i, j) == a(i, j) * x(i) * b(i, j) * y(j));
+  }
+}
+
 TEST_CASE("reductions by vectors, of outputs and of terms") {
   // Extents of many panels, parts and vectors, and what remains of each.
   const auto check = []<fixed_string Text>(auto layout, auto value, std::size_t rows,

@@ -53,17 +53,7 @@ class PreparedGeneric final : public PreparedJoin {
   PreparedGeneric(const LocalEinsum& shape, const Join& join, const Monoid& monoid)
       : m_schedule(shape, tuning), m_join(join), m_monoid(monoid) {
     m_schedule.share_panels(1);
-    const JoinSchedule<Sig::operands>& schedule = m_schedule;
-    if (is_lane_map && schedule.outer.loops <= 2 && schedule.vector_stride[Sig::operands] == 1) {
-      m_contiguous = schedule.contiguous_operands();
-      m_run = schedule.run_length();
-      if (schedule.dense_rows()) {
-        m_rows = run_rows(schedule);
-        m_run *= schedule.outer.extent[1];
-      } else if (schedule.outer.loops == 2) {
-        m_runs = schedule.outer.extent[1];
-      }
-    }
+    if constexpr (is_lane_map) set_runs();
   }
 
   void run(const void* const* operands, void* output, const MemoryHints& hints) const override {
@@ -111,6 +101,19 @@ class PreparedGeneric final : public PreparedJoin {
   static constexpr Extent turn = 16 * vector_bytes / static_cast<Extent>(sizeof(Value));
   static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
   static constexpr JoinTuning tuning = join_tuning<Space>();
+
+  /// Finds the runs of a map's outputs.
+  void set_runs() {
+    if (m_schedule.outer.loops > 2 || m_schedule.vector_stride[Sig::operands] != 1) return;
+    m_contiguous = m_schedule.contiguous_operands();
+    m_run = m_schedule.run_length();
+    if (m_schedule.dense_rows()) {
+      m_rows = run_rows(m_schedule);
+      m_run *= m_schedule.outer.extent[1];
+    } else if (m_schedule.outer.loops == 2) {
+      m_runs = m_schedule.outer.extent[1];
+    }
+  }
 
   /// Outputs that are one run or a few, as strips' mostly are: nothing but their elements is
   /// computed.

@@ -28,6 +28,7 @@ template <class Space>
 /// The rows of a schedule whose outputs are one run.
 template <int Operands>
 [[nodiscard]] RunRows run_rows(const JoinSchedule<Operands>& schedule) {
+  static_assert(Operands <= RunRows::most_operands);
   RunRows rows;
   if (schedule.outer.loops == 1) return rows;
   rows.length = schedule.run_length();
@@ -115,12 +116,15 @@ struct JoinItems {
   EINDECOMP_FUNCTION void map_rows(Cursor<tensors>& out, Extent row, Extent count) const {
     constexpr Extent piece = 128;
     alignas(64) State states[piece];
-    if (memory.store.write != Write::accumulate && schedule.dense_rows()) {
-      const Range range{schedule.first_output(row), schedule.first_output(row + count)};
-      const Extent offset[tensors]{};
-      if (map_by_lanes(offset, run_rows(schedule), range, static_cast<State*>(memory.store.output),
-                       memory.store.write, hints_from(0))) {
-        return;
+    if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
+      if (memory.store.write != Write::accumulate && schedule.dense_rows()) {
+        const Range range{schedule.first_output(row), schedule.first_output(row + count)};
+        const Extent offset[tensors]{};
+        if (map_by_lanes(offset, run_rows(schedule), range,
+                         static_cast<State*>(memory.store.output), memory.store.write,
+                         hints_from(0))) {
+          return;
+        }
       }
     }
     while (count > 0) {

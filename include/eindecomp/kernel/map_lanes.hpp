@@ -76,8 +76,9 @@ struct AddedTerm {
 /// Rows of outputs that follow one another without a gap, and so form one run: where an operand is
 /// the same all along a row, how far it goes on from row to row. By default one row.
 struct RunRows {
+  static constexpr int most_operands = 3;  ///< of maps by vectors, what is added to among them
   Extent length = std::numeric_limits<Extent>::max();
-  Extent step[3]{};  ///< of every operand; of them, what is added to may be one
+  Extent step[most_operands]{};
 };
 
 /// output[i] = join(operands[i]…), range after range of i; of the operands bit t of Contiguous
@@ -274,17 +275,19 @@ template <unsigned Contiguous, bool MayAsk, class Join, class T, std::size_t... 
 
 /// A map of one or two operands made ready to compute outputs from `begin` on, with what is known
 /// of its memory.
-/// \param contiguous  not 0; bit t says whether operand t is contiguous or the same all along a
-/// row. \param join  outlives the result. \param first, output  of output 0. \tparam MayAsk
-/// hints.ahead may be other than null.
+/// \param contiguous  not 0; bit t: operand t is contiguous, or else the same all along a row.
+/// \param join  outlives the result.
+/// \param first, output  of output 0.
+/// \tparam MayAsk  hints.ahead may be other than null.
 template <int Operands, bool MayAsk, class Join, class T>
 [[nodiscard]] MapCall map_call(unsigned contiguous, const Join& join, const T* const* first,
                                T* output, const RunRows& rows, Extent begin,
                                const MemoryHints& hints) {
   constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
   if constexpr (Operands == 2) {
-    if (contiguous == 3)
+    if (contiguous == 3) {
       return map_call_by<3, MayAsk>(all, join, first, output, rows, begin, hints);
+    }
     if (contiguous == 2) {
       if constexpr (maps_commute<Join>) {
         const T* const exchanged[] = {first[1], first[0]};
