@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -88,7 +89,9 @@ int run(const Options& options) {
     if (!options.only.empty() && c.text.find(options.only) == std::string::npos) continue;
     const ein::kernel::LocalEinsum shape = shape_of(c, options.layout == "left");
     ein::kernel::detail::Contraction product;
-    if (!ein::kernel::detail::set_contraction(shape, product)) continue;
+    if (!ein::kernel::detail::set_contraction(shape, product)) {
+      throw std::logic_error(std::string(c.text) + " is no product of matrices");
+    }
     const auto m = static_cast<std::size_t>(product.m.size());
     const auto n = static_cast<std::size_t>(product.n.size());
     const auto k = static_cast<std::size_t>(product.k.size());

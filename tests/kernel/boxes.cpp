@@ -2,11 +2,6 @@
 //
 // Copies of strided boxes, element sizes and alignments of all kinds, against plain loops.
 
-// Vectors wider than the registers compiled for are all inside this program.
-#if defined(__GNUC__)
-#pragma GCC diagnostic ignored "-Wpsabi"
-#endif
-
 #include <cstring>
 
 #include "random_einsum.hpp"

@@ -13,6 +13,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/kernel/lanes.hpp"
 #include "eindecomp/plan/choose_steps.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/schedule.hpp"
@@ -75,6 +76,7 @@ class StripCutter {
     if (bytes_along(cut.rows, begin, end, false) > shared_bytes) return std::nullopt;
     cut.rows.size = std::clamp<Extent>(strip_bytes / row, 1, cut.rows.extent());
     // As many rows as are whole lines of memory, if that many fit.
+    constexpr std::int64_t line_bytes = kernel::detail::line_bytes;
     const std::int64_t line =
         line_bytes / std::gcd(line_bytes, output_bytes(cut.rows, end - 1, begin));
     if (cut.rows.size > line) cut.rows.size -= cut.rows.size % line;
@@ -97,8 +99,6 @@ class StripCutter {
   static constexpr std::int64_t shared_bytes = 64 * 1024;
   /// As many elements as a line of memory has, and so begin on lines as the whole does.
   static constexpr Extent line_elements = 16;
-
-  static constexpr std::int64_t line_bytes = 64;
 
   [[nodiscard]] const Step& step(std::size_t s) const { return m_schedule.steps[s]; }
   [[nodiscard]] const KernelCall& call(std::size_t s) const { return step(s).calls.front(); }
