@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The 48 TCCG contractions beside a matrix product of the same size by the same BLAS, in one run:
-// a table, the geometric mean of the ratios, and on demand JSON.
+// The 48 TCCG contractions beside a matrix product of the same size in one run, by the BLAS or over
+// another algebra by our own kernel: a table, the geometric mean of the ratios, and on demand JSON.
 
 #include <fmt/core.h>
 
@@ -29,6 +29,7 @@ using Space = Kokkos::DefaultHostExecutionSpace;
 struct Options {
   std::string type = "double";
   std::string layout = "left";
+  std::string algebra = "blas";
   std::string json;
   std::string only;
   double seconds = 0.3;
@@ -76,8 +77,27 @@ ein::kernel::LocalEinsum shape_of(const benchmark_cases::ContractionCase& c, boo
   return shape;
 }
 
+/// C = A·B by the BLAS, all column-major.
 template <class T>
-int run(const Options& options) {
+void by_blas(const Space& space, Extent m, Extent n, Extent k, const void* const* operands,
+             T* result) {
+  ein::compat::gemm<Space, T>(
+      space, false, false, T(1), {static_cast<const T*>(operands[0]), m, k, m},
+      {static_cast<const T*>(operands[1]), k, n, k}, T(0), {result, m, n, m});
+}
+
+/// The same over an algebra by our own kernels.
+template <class Join, class Monoid, class T>
+void by_kernel(const Space& space, Extent m, Extent n, Extent k, const void* const* operands,
+               T* result) {
+  const benchmark_cases::ContractionCase product{"ac,cb->ab", {m, n, k}};
+  ein::kernel::run_join<Space, Join, Monoid, T, T>(space, shape_of(product, true), {}, {}, operands,
+                                                   result, ein::kernel::Write::finished);
+}
+
+/// \param matrices computes the matrix product to compare with.
+template <class Join, class Monoid, class T, class Matrices>
+int run(const Options& options, const Matrices& matrices) {
   const Space space;
   double logarithms = 0;
   double worst = 1e30;
@@ -102,19 +122,15 @@ int run(const Options& options) {
     for (std::size_t i = 0; i < b.size(); ++i) b(i) = static_cast<T>(i % 11) / T(11);
     const void* const operands[] = {a.data(), b.data()};
     const double ours = shortest(options, [&] {
-      ein::kernel::run_join<Space, ein::Mul, ein::Sum, T, T>(
-          space, shape, {}, {}, operands, result.data(), ein::kernel::Write::finished);
+      ein::kernel::run_join<Space, Join, Monoid, T, T>(space, shape, {}, {}, operands,
+                                                       result.data(), ein::kernel::Write::finished);
     });
-    const auto rows = static_cast<std::int64_t>(m);
-    const auto terms = static_cast<std::int64_t>(k);
-    const auto columns = static_cast<std::int64_t>(n);
     const double gemm = shortest(options, [&] {
-      ein::compat::gemm<Space, T>(space, false, false, T(1), {a.data(), rows, terms, rows},
-                                  {b.data(), terms, columns, terms}, T(0),
-                                  {result.data(), rows, columns, rows});
+      matrices(space, static_cast<Extent>(m), static_cast<Extent>(n), static_cast<Extent>(k),
+               operands, result.data());
     });
     const double flops = 2 * product.joins() * 1e-9;
-    const auto path = ein::kernel::path_of<Space, ein::Mul, ein::Sum, T, T>(shape);
+    const auto path = ein::kernel::path_of<Space, Join, Monoid, T, T>(shape);
     const double ratio = gemm / ours;
     fmt::print("{:<18} {:>7} {:>7} {:>6} {:<7} {:>9.3f} {:>8.1f} {:>8.1f} {:>6.3f}\n", c.text, m, n,
                k, ein::kernel::to_string(path), ours * 1e3, flops / ours, flops / gemm, ratio);
@@ -142,6 +158,16 @@ int run(const Options& options) {
   return 0;
 }
 
+template <class T>
+int run(const Options& options) {
+  if (options.algebra == "blas") return run<ein::Mul, ein::Sum, T>(options, by_blas<T>);
+  if (options.algebra == "min-plus") {
+    return run<ein::Add, ein::Min, T>(options, by_kernel<ein::Add, ein::Min, T>);
+  }
+  ein::kernel::use_blas = false;
+  return run<ein::Mul, ein::Sum, T>(options, by_kernel<ein::Mul, ein::Sum, T>);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -152,6 +178,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--layout", options.layout, "of all tensors")
       ->check(CLI::IsMember({"left", "right"}))
+      ->capture_default_str();
+  app.add_option("--algebra", options.algebra,
+                 "sums of products by the BLAS, the same without it, or min-plus")
+      ->check(CLI::IsMember({"blas", "no-blas", "min-plus"}))
       ->capture_default_str();
   app.add_option("--json", options.json, "a file for the figures");
   app.add_option("--only", options.only, "contractions that have this in their string");
