@@ -158,6 +158,18 @@ TEST_CASE("a nested expression is its statements written one by one") {
   CHECK(text(nested) == text(one_by_one));
 }
 
+TEST_CASE("min and max of two operands are joins, also of one type and beside those of std") {
+  using std::max;
+  using std::min;
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {4, 4});
+  const auto Y = g.input<double>("Y", {4, 4});
+  let<"A">(i, j) = min(X(i, j), Y(i, j));
+  let<"B">(i, j) = max(X(i, j) + Y(i, j), X(i, j) + Y(i, j));
+  CHECK(text(g).find("A(i,j) = min(X(i,j), Y(i,j))") != std::string::npos);
+  CHECK(text(g).find("B(i,j) = max(add(X(i,j),Y(i,j)),add(X(i,j),Y(i,j)))") != std::string::npos);
+}
+
 TEST_CASE("names: made up, numbered when taken, known at run time") {
   ein::PlanProgram g(as_written);
   auto X = g.input<double>("X", {4, 4});

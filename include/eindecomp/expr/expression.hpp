@@ -206,6 +206,17 @@ EINDECOMP_UNARY(relu, Relu)
 #undef EINDECOMP_UNARY
 // clang-format on
 
+// Operands of one type, for which std::min and Kokkos::min (found by the space that is part of the
+// type) would be the closer match: these are as close, and constrained.
+template <Expression E>
+[[nodiscard]] constexpr auto min(const E& a, const E& b) {
+  return detail::apply(Min{}, a, b);
+}
+template <Expression E>
+[[nodiscard]] constexpr auto max(const E& a, const E& b) {
+  return detail::apply(Max{}, a, b);
+}
+
 /// The index, along one label, of the smallest element; of equal ones the smallest index.
 template <AnyLabel Along>
 [[nodiscard]] constexpr auto argmin(Along) {
