@@ -111,25 +111,52 @@ struct TilePlace {
   const Extent* column_offset;
   int rows;
   int columns;
-  bool unit_columns;  ///< column_offset counts by one
+  /// Columns come in runs of neighbours: run r ends before column run_end[r].
+  const int* run_end;
+  int runs;
+
+  [[nodiscard]] bool unit_columns() const { return runs == 1; }
+  /// Whether runs are long enough to go row by row.
+  [[nodiscard]] bool long_runs() const { return 4 * runs <= columns; }
 };
 
 /// Asks for the lines of a tile's elements, so that they are there when it has been computed.
 template <class T>
 void prefetch_tile(const TilePlace& place) {
   const T* const tensor = static_cast<const T*>(place.tensor);
-  // Along what is contiguous, if anything is.
-  const bool along_rows = place.unit_columns;
-  const int lines = along_rows ? place.rows : place.columns;
-  const int length = along_rows ? place.columns : place.rows;
-  const Extent* const line_offset = along_rows ? place.row_offset : place.column_offset;
-  const Extent* const offset = along_rows ? place.column_offset : place.row_offset;
   constexpr int line_elements = line_bytes / static_cast<int>(sizeof(T));
-  for (int i = 0; i < lines; ++i) {
-    const T* const line = tensor + line_offset[i];
-    for (int j = 0; j < length; j += line_elements) prefetch_to_write(line + offset[j]);
-    prefetch_to_write(line + offset[length - 1]);
+  const auto lines = [](const T* first, int count) {
+    for (int j = 0; j < count; j += line_elements) prefetch_to_write(first + j);
+    prefetch_to_write(first + count - 1);
+  };
+  if (place.long_runs()) {
+    for (int i = 0; i < place.rows; ++i) {
+      const T* const row = tensor + place.row_offset[i];
+      for (int r = 0, j = 0; r < place.runs; j = place.run_end[r++]) {
+        lines(row + place.column_offset[j], place.run_end[r] - j);
+      }
+    }
+    return;
   }
+  // Rows are often neighbours where columns are none.
+  for (int j = 0; j < place.columns; ++j) {
+    const T* const column = tensor + place.column_offset[j];
+    for (int i = 0; i < place.rows; i += line_elements) {
+      prefetch_to_write(column + place.row_offset[i]);
+    }
+    prefetch_to_write(column + place.row_offset[place.rows - 1]);
+  }
+}
+
+/// to[i] = from[i] for a few elements.
+template <class T>
+void copy_run(T* to, const T* from, int count) {
+  constexpr int together = 16 / static_cast<int>(sizeof(T));
+  int i = 0;
+  if constexpr (together > 1) {
+    for (; i + together <= count; i += together) std::memcpy(to + i, from + i, 16);
+  }
+  for (; i < count; ++i) to[i] = from[i];
 }
 
 /// \tparam Columns the tile's stride
@@ -139,8 +166,12 @@ void load_tile(const TilePlace& place, void* tile) {
   T* to = static_cast<T*>(tile);
   for (int i = 0; i < place.rows; ++i, to += Columns) {
     const T* const row = from + place.row_offset[i];
-    if (place.unit_columns && place.columns == Columns) {
+    if (place.unit_columns() && place.columns == Columns) {
       std::memcpy(to, row + place.column_offset[0], sizeof(T) * Columns);
+    } else if (place.long_runs()) {
+      for (int r = 0, j = 0; r < place.runs; j = place.run_end[r++]) {
+        copy_run(to + j, row + place.column_offset[j], place.run_end[r] - j);
+      }
     } else {
       for (int j = 0; j < place.columns; ++j) to[j] = row[place.column_offset[j]];
     }
@@ -151,13 +182,15 @@ template <class T, int Columns>
 void store_tile(const TilePlace& place, const void* tile) {
   const T* from = static_cast<const T*>(tile);
   T* const to = static_cast<T*>(place.tensor);
-  if (place.unit_columns) {
+  if (place.long_runs()) {
     for (int i = 0; i < place.rows; ++i, from += Columns) {
-      T* const row = to + place.row_offset[i] + place.column_offset[0];
-      if (place.columns == Columns) {
-        std::memcpy(row, from, sizeof(T) * Columns);
-      } else {
-        for (int j = 0; j < place.columns; ++j) row[j] = from[j];
+      T* const row = to + place.row_offset[i];
+      if (place.unit_columns() && place.columns == Columns) {
+        std::memcpy(row + place.column_offset[0], from, sizeof(T) * Columns);
+        continue;
+      }
+      for (int r = 0, j = 0; r < place.runs; j = place.run_end[r++]) {
+        copy_run(row + place.column_offset[j], from + j, place.run_end[r] - j);
       }
     }
     return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
@@ -54,6 +55,16 @@ struct Offsets {
     stride = fill_offsets(nest, tensor, first, count, origin, offset);
   }
 };
+
+/// Writes where runs of neighbouring elements end. \returns how many there are.
+inline int find_runs(const Extent* offset, int count, int* run_end) {
+  int runs = 0;
+  for (int i = 1; i < count; ++i) {
+    if (offset[i] != offset[i - 1] + 1) run_end[runs++] = i;
+  }
+  run_end[runs++] = count;
+  return runs;
+}
 
 /// A packed product under way: the block that is packed and computed now.
 class PackedRun {
@@ -129,13 +140,15 @@ class PackedRun {
       Offsets<most_tile_columns> columns;
       columns.fill(m_shape.n, 2, (m_column.first + column) * tile_columns, tile_columns,
                    m_shape.columns);
+      int run_end[most_tile_columns];
+      const int runs = find_runs(columns.offset, columns.count, run_end);
       const std::byte* const b = m_panels[1] + panel_bytes(1) * (entry * m_column.count + column);
       for (Extent row = first_row; row < last_row; ++row) {
         const std::byte* const a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + row);
         const int done = static_cast<int>(row - first_row) * tile_rows;
         compute_tile(a, b,
                      {m_output, rows.offset + done, columns.offset,
-                      std::min(rows.count - done, tile_rows), columns.count, columns.stride == 1});
+                      std::min(rows.count - done, tile_rows), columns.count, run_end, runs});
       }
     }
   }
@@ -242,7 +255,7 @@ class PackedRun {
     const Extent steps = m_steps[0].count;
     const bool finish = m_finish && m_tile.finish != nullptr;
     m_panel.prefetch(place);
-    if (place.unit_columns && place.rows % shape.edge_rows == 0 &&
+    if (place.unit_columns() && place.rows % shape.edge_rows == 0 &&
         place.columns % shape.width == 0 && !finish) {
       std::byte* const first =
           static_cast<std::byte*>(place.tensor) + place.column_offset[0] * m_panel.c_bytes;
@@ -251,7 +264,9 @@ class PackedRun {
       return;
     }
     // In a tile of its own, which is whole: what is beyond the edge is merged too.
-    alignas(vector_bytes) std::byte tile[most_tile_bytes] = {};
+    alignas(vector_bytes) std::byte tile[most_tile_bytes];
+    const bool whole = place.rows == shape.rows && place.columns == shape.columns();
+    if (m_merge && !whole) std::memset(tile, 0, sizeof tile);
     Extent row_offset[most_tile_rows];
     for (int i = 0; i < most_tile_rows; ++i) row_offset[i] = i * shape.columns();
     if (m_merge) m_panel.load(place, tile);
