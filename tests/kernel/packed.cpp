@@ -235,6 +235,59 @@ TEST_CASE("panels that lie side by side are packed together, up to where the ten
   }
 }
 
+TEST_CASE("where neighbours in the output lie apart in an operand, pieces of both are walked") {
+  // A(k,x,y), B(k,n): C(n,y,x) has its columns in A, C(y,x,n) its rows.
+  const auto run = []<class Join, class Monoid, class T>(Extent x, Extent y, Extent k, Extent n,
+                                                         bool columns, bool interleaved) {
+    LocalEinsum shape;
+    shape.labels = 4;
+    shape.operands = 2;
+    const Extent extent[] = {x, y, k, n};
+    const Extent a_stride[] = {y, 1, x * y, 0};
+    const Extent b_stride[] = {0, 0, n, 1};
+    const Extent by_columns[] = {1, x, 0, x * y};
+    const Extent by_rows[] = {n, n * x, 0, 1};
+    std::copy_n(extent, 4, shape.extent);
+    std::copy_n(a_stride, 4, shape.operand_stride[0]);
+    std::copy_n(b_stride, 4, shape.operand_stride[1]);
+    std::copy_n(columns ? by_columns : by_rows, 4, shape.output_stride);
+    shape.aggregated[2] = true;
+    CAPTURE(x);
+    CAPTURE(y);
+    CAPTURE(k);
+    CAPTURE(columns);
+    const detail::PackedShape product = detail::packed_shape_of<Join, T, T>(shape);
+    CHECK(product.exchanged == columns);
+    CHECK(detail::interleaved(columns ? product.n : product.m, columns ? 1 : 0) == interleaved);
+    Random random(static_cast<std::uint64_t>(x * y * k));
+    std::vector<T> a(static_cast<std::size_t>(x * y * k));
+    std::vector<T> b(static_cast<std::size_t>(k * n));
+    for (T& value : a) value = draw_value<T>(random);
+    for (T& value : b) value = draw_value<T>(random);
+    std::vector<T> packed(static_cast<std::size_t>(x * y * n), T(7));
+    std::vector<T> generic = packed;
+    const void* operands[] = {a.data(), b.data()};
+    detail::run_packed<Space, Join, Monoid, T, T>(Space(), product, Join{}, Monoid{}, operands,
+                                                  packed.data(), Write::finished);
+    detail::run_generic<Space, Join, Monoid, T, T>(Space(), shape, Join{}, Monoid{}, operands,
+                                                   generic.data(), Write::finished);
+    CHECK(packed == generic);
+  };
+  for (const bool columns : {false, true}) {
+    // Extents cut by multiples of 8, by other divisors, whole, and not at all: 97 and 101 are
+    // prime.
+    for (const Extent x : {8, 20, 91, 96, 200, 216}) {
+      run.operator()<ein::Add, ein::Min, double>(x, 9, 35, 17, columns, true);
+      run.operator()<ein::Add, ein::Min, float>(x, 50, 7, 19, columns, true);
+      run.operator()<ein::Add, ein::Max, std::int32_t>(x, 104, 5, 18, columns, true);
+      run.operator()<ein::Add, ein::Min, double>(x, 101, 5, 16, columns, true);
+    }
+    run.operator()<ein::Add, ein::Min, double>(97, 24, 9, 20, columns, false);
+    // Several blocks of lanes, which begin and end within runs, and of steps.
+    run.operator()<ein::Add, ein::Min, double>(88, 120, 1100, 16, columns, true);
+  }
+}
+
 TEST_CASE("results do not depend on the execution space") {
 #if defined(KOKKOS_ENABLE_SERIAL)
   Random random(239);

@@ -43,9 +43,20 @@ struct LoopNest {
     --loops;
   }
 
+  /// Puts a loop in front of those from `place` on.
+  constexpr void move_forward(int loop, int place) {
+    for (int l = loop; l > place; --l) swap_loops(l, l - 1);
+  }
   /// Puts a loop in front of all others.
-  constexpr void make_fastest(int loop) {
-    for (int l = loop; l > 0; --l) swap_loops(l, l - 1);
+  constexpr void make_fastest(int loop) { move_forward(loop, 0); }
+
+  /// Cuts a loop into pieces of equal length: a loop within a piece and, next to it, one over them.
+  constexpr void cut(int loop, Extent piece) {
+    for (int l = loops; l > loop; --l) copy_loop(l, l - 1);
+    ++loops;
+    extent[loop] = piece;
+    extent[loop + 1] /= piece;
+    for (int t = 0; t < Tensors; ++t) stride[t][loop + 1] *= piece;
   }
 
   /// Orders loops by a tensor's stride, the smallest fastest; equal ones keep their order.

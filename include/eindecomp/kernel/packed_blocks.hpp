@@ -50,8 +50,8 @@ struct PackedBlocks {
 
   EINDECOMP_COMPACT constexpr PackedBlocks(const PackedShape& shape, const TileShape& tile,
                                            const PanelCode& panel) {
-    const Extent a_step = tile.rows * panel.a_bytes;
-    const Extent b_step = tile.columns() * panel.b_bytes;
+    const Extent a_step = tile.rows * panel.operand[0].bytes;
+    const Extent b_step = tile.columns() * panel.operand[1].bytes;
     steps = even_piece(shape.steps,
                        std::clamp<Extent>(pair_bytes / (a_step + b_step), 64, most_packed_steps));
     const Extent a_panel = std::max<Extent>(1, steps) * a_step;

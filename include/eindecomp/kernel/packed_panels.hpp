@@ -104,6 +104,38 @@ void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   }
 }
 
+/// Lanes and steps of an operand of which runs lie apart while the same lane of successive runs are
+/// neighbours: element (lane, run, step) is at from[lane·lane_stride + run + step_offset[step]].
+struct PlaneSource {
+  const void* from;
+  Extent lane_stride;
+  Extent lanes;
+  Extent runs;
+  const Extent* step_offset;
+  Extent steps;
+};
+
+/// into[step·into_step + run·lanes + lane] = element (lane, run, step).
+template <class T>
+void gather_planes(const PlaneSource& source, void* into, Extent into_step) {
+  const auto planes = [&]<class W>(W* to, const W* from) {
+    for (Extent step = 0; step < source.steps; ++step, to += into_step) {
+      const W* const later = from + source.step_offset[std::min(step + 1, source.steps - 1)];
+      for (Extent lane = 0; lane < source.lanes; ++lane) {
+        prefetch_to_read(later + lane * source.lane_stride);
+      }
+      transpose_plane(to, source.lanes, from + source.step_offset[step], source.lane_stride,
+                      source.lanes, source.runs);
+    }
+  };
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    using Bits = Word<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    planes(static_cast<Bits*>(into), static_cast<const Bits*>(source.from));
+  } else {
+    planes(static_cast<T*>(into), static_cast<const T*>(source.from));
+  }
+}
+
 /// Rows and columns of a tensor that a tile, which is row-major, stands for.
 struct TilePlace {
   void* tensor;
@@ -202,24 +234,30 @@ void store_tile(const TilePlace& place, const void* tile) {
   }
 }
 
+/// What is done with an operand's elements.
+struct OperandCode {
+  void (*pack)(const PanelSource&, void*, Extent) = nullptr;
+  void (*gather)(const PlaneSource&, void*, Extent) = nullptr;
+  Extent bytes = 0;
+};
+
 /// The functions above for some element types.
 struct PanelCode {
-  void (*pack_a)(const PanelSource&, void*, Extent) = nullptr;
-  void (*pack_b)(const PanelSource&, void*, Extent) = nullptr;
+  OperandCode operand[2];
   void (*prefetch)(const TilePlace&) = nullptr;
   void (*load)(const TilePlace&, void*) = nullptr;
   void (*store)(const TilePlace&, const void*) = nullptr;
-  Extent a_bytes = 0;
-  Extent b_bytes = 0;
   Extent c_bytes = 0;
 };
 
 template <class A, class B, class State, int Rows, int Columns>
 [[nodiscard]] constexpr PanelCode panel_code() {
-  return {pack_panels<A, Rows>,           pack_panels<B, Columns>,
-          prefetch_tile<State>,           load_tile<State, Columns>,
-          store_tile<State, Columns>,     static_cast<Extent>(sizeof(A)),
-          static_cast<Extent>(sizeof(B)), static_cast<Extent>(sizeof(State))};
+  return {{{pack_panels<A, Rows>, gather_planes<A>, sizeof(A)},
+           {pack_panels<B, Columns>, gather_planes<B>, sizeof(B)}},
+          prefetch_tile<State>,
+          load_tile<State, Columns>,
+          store_tile<State, Columns>,
+          sizeof(State)};
 }
 
 }  // namespace eindecomp::kernel::detail

@@ -43,7 +43,10 @@ inline constexpr bool exchangeable = is_commutative<Join>&& std::is_same_v<A, B>
 /// The product that a shape is to the packed path of a signature.
 template <class Join, class A, class B>
 [[nodiscard]] constexpr PackedShape packed_shape_of(const LocalEinsum& shape) {
-  return packed_shape(shape, exchangeable<Join, A, B>);
+  PackedShape product = packed_shape(shape, exchangeable<Join, A, B>);
+  interleave(product.m, 0);
+  interleave(product.n, 1);
+  return product;
 }
 
 /// What the packed path does for a product of a signature.

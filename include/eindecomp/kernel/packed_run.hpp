@@ -155,8 +155,13 @@ class PackedRun {
 
  private:
   static constexpr Extent steps_together = 128;
+  /// Elements that are gathered at a time, and of an interleaved nest the runs among them.
+  static constexpr Extent most_gathered = 8192;
+  static constexpr Extent most_gathered_runs = 32;
+  static constexpr Extent most_gathered_steps = 128;
   static constexpr int most_tile_rows = 12;
   static constexpr int most_tile_columns = 2 * vector_bytes;
+  static constexpr int most_width = std::max(most_tile_rows, most_tile_columns);
   static constexpr std::size_t most_tile_bytes = std::size_t{most_tile_rows} * most_tile_columns;
 
   struct Range {
@@ -181,8 +186,7 @@ class PackedRun {
 
   /// Bytes of a panel of A (0) or B (1) as the blocks have room for.
   [[nodiscard]] Extent panel_bytes(int operand) const {
-    return m_blocks.steps * (operand == 0 ? m_tile.shape.rows * m_panel.a_bytes
-                                          : m_tile.shape.columns() * m_panel.b_bytes);
+    return m_blocks.steps * width_of(operand) * m_panel.operand[operand].bytes;
   }
   [[nodiscard]] Extent a_bytes() const {
     return panel_bytes(0) * m_blocks.entries * m_blocks.row_panels;
@@ -194,9 +198,17 @@ class PackedRun {
     return operand == 0 ? m_shape.m : m_shape.n;
   }
   [[nodiscard]] Packing packing(int operand) const {
-    const bool together = contiguous(lanes_of(operand), operand);
-    Packing packing{operand == 0 ? m_row : m_column, together ? panels_together : 1,
-                    together ? steps_together : most_packed_steps, 0, 0};
+    const PackedShape::Nest& nest = lanes_of(operand);
+    Packing packing{operand == 0 ? m_row : m_column, 1, most_packed_steps, 0, 0};
+    if (contiguous(nest, operand)) {
+      packing.panels = panels_together;
+      packing.steps = steps_together;
+    } else if (interleaved(nest, operand)) {
+      const Extent lanes = nest.extent[0] * std::min(nest.extent[1], most_gathered_runs);
+      packing.panels = ceil_div(lanes, width_of(operand));
+      packing.steps =
+          std::min(most_gathered / (packing.panels * width_of(operand)), most_gathered_steps);
+    }
     packing.panel_groups = ceil_div(packing.block.count, packing.panels);
     packing.step_groups = ceil_div(m_steps[operand].count, packing.steps);
     return packing;
@@ -210,6 +222,10 @@ class PackedRun {
     return ceil_div(m_column.count, m_blocks.group_columns);
   }
 
+  [[nodiscard]] int width_of(int operand) const {
+    return operand == 0 ? m_tile.shape.rows : m_tile.shape.columns();
+  }
+
   void set_steps(Extent first) {
     for (int operand = 0; operand < 2; ++operand) {
       m_steps[operand].fill(m_shape.k, operand, first, m_blocks.steps, m_shape.steps);
@@ -218,35 +234,99 @@ class PackedRun {
     m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
   }
 
+  /// What an item packs: lanes first <= lane < last of an operand, some of the block's steps.
+  struct PanelPart {
+    int operand;
+    Extent first;
+    Extent last;
+    Extent origin;  ///< of the batch entry
+    Extent first_step;
+    Extent steps;
+    std::byte* panel;  ///< of the first lanes
+  };
+
   /// Packs item `item` of packing(operand).
   void pack_item(int operand, Extent item) const {
     const Packing packing = this->packing(operand);
     const Extent first_step = item % packing.step_groups * packing.steps;
     const Extent group = item / packing.step_groups % packing.panel_groups;
     const Extent entry = item / packing.step_groups / packing.panel_groups;
-    const Extent end = std::min((group + 1) * packing.panels, packing.block.count);
-    const int width = operand == 0 ? m_tile.shape.rows : m_tile.shape.columns();
+    const Extent begin = group * packing.panels;
+    const Extent end = std::min(begin + packing.panels, packing.block.count);
+    const Extent width = width_of(operand);
     const Extent all_lanes = operand == 0 ? m_shape.rows : m_shape.columns;
-    const auto pack = operand == 0 ? m_panel.pack_a : m_panel.pack_b;
-    const PackedShape::Nest& nest = lanes_of(operand);
-    const auto& steps = m_steps[operand];
-    const Extent step_count = std::min(packing.steps, steps.count - first_step);
     const Extent bytes = panel_bytes(operand);
-    std::byte* const panels = m_panels[operand] + bytes * entry * packing.block.count +
-                              bytes / m_blocks.steps * first_step;
     Cursor<3> batch;
     batch.seek(m_shape.batch, m_entry.first + entry);
-    Offsets<std::max(most_tile_rows, most_tile_columns)> lane;
-    for (Extent panel = group * packing.panels; panel < end;) {
-      const Extent first = (packing.block.first + panel) * width;
-      lane.fill(nest, operand, first, width, all_lanes, batch.offset[operand]);
-      const int lanes_together = panels_together * width;
-      const bool together = panel + panels_together <= end && contiguous(nest, operand) &&
+    const PanelPart part{operand,
+                         (packing.block.first + begin) * width,
+                         std::min((packing.block.first + end) * width, all_lanes),
+                         batch.offset[operand],
+                         first_step,
+                         std::min(packing.steps, m_steps[operand].count - first_step),
+                         m_panels[operand] + bytes * (entry * packing.block.count + begin) +
+                             bytes / m_blocks.steps * first_step};
+    interleaved(lanes_of(operand), operand) ? pack_gathered(part) : pack_straight(part);
+  }
+
+  void pack_straight(const PanelPart& part) const {
+    const PackedShape::Nest& nest = lanes_of(part.operand);
+    const auto& steps = m_steps[part.operand];
+    const Extent bytes = panel_bytes(part.operand);
+    const int width = width_of(part.operand);
+    const int lanes_together = panels_together * width;
+    Offsets<most_width> lane;
+    std::byte* panel = part.panel;
+    for (Extent first = part.first; first < part.last;) {
+      lane.fill(nest, part.operand, first, width, part.last, part.origin);
+      const bool together = contiguous(nest, part.operand) && first + lanes_together <= part.last &&
                             first % nest.extent[0] + lanes_together <= nest.extent[0];
-      pack({m_operand[operand], lane.offset, steps.offset + first_step,
-            together ? lanes_together : lane.count, step_count, lane.stride, steps.stride},
-           panels + bytes * panel, bytes);
-      panel += together ? panels_together : 1;
+      m_panel.operand[part.operand].pack(
+          {m_operand[part.operand], lane.offset, steps.offset + part.first_step,
+           together ? lanes_together : lane.count, part.steps, lane.stride, steps.stride},
+          panel, bytes);
+      const int panels = together ? panels_together : 1;
+      panel += bytes * panels;
+      first += panels * width;
+    }
+  }
+
+  /// By way of a buffer in which an interleaved nest's lanes are neighbours.
+  EINDECOMP_NEVER_INLINE void pack_gathered(const PanelPart& part) const {
+    const PackedShape::Nest& nest = lanes_of(part.operand);
+    const OperandCode& code = m_panel.operand[part.operand];
+    alignas(packed_alignment) std::byte buffer[most_gathered * sizeof(std::int64_t)];
+    const Extent lanes = part.last - part.first;
+    for (Extent lane = 0; lane < lanes;) {
+      Cursor<3> at;
+      at.seek(nest, part.first + lane);
+      PlaneSource source{
+          m_operand[part.operand] + (part.origin + at.offset[part.operand]) * code.bytes,
+          nest.stride[part.operand][0],
+          std::min(nest.extent[0] - at.coordinate[0], lanes - lane),
+          1,
+          m_steps[part.operand].offset + part.first_step,
+          part.steps};
+      if (source.lanes == nest.extent[0]) {
+        source.runs = std::min(nest.extent[1] - at.coordinate[1], (lanes - lane) / source.lanes);
+      }
+      code.gather(source, buffer + lane * code.bytes, lanes);
+      lane += source.lanes * source.runs;
+    }
+    const Extent width = width_of(part.operand);
+    const Extent bytes = panel_bytes(part.operand);
+    Extent neighbours[most_width];
+    for (Extent i = 0; i < width; ++i) neighbours[i] = i;
+    Extent step_offset[most_gathered_steps];
+    for (Extent s = 0; s < part.steps; ++s) step_offset[s] = s * lanes;
+    std::byte* panel = part.panel;
+    for (Extent lane = 0; lane < lanes;) {
+      const int panels = lane + panels_together * width <= lanes ? panels_together : 1;
+      code.pack({buffer + lane * code.bytes, neighbours, step_offset,
+                 static_cast<int>(std::min(panels * width, lanes - lane)), part.steps, 1, lanes},
+                panel, bytes);
+      panel += bytes * panels;
+      lane += panels * width;
     }
   }
 

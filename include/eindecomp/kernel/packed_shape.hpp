@@ -4,6 +4,7 @@
 /// each be several loops.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "eindecomp/core/types.hpp"
@@ -44,6 +45,41 @@ struct PackedShape {
 /// Whether elements along the fastest loop of a nest follow one another in a tensor.
 [[nodiscard]] constexpr bool contiguous(const PackedShape::Nest& nest, int tensor) {
   return nest.loops > 0 && nest.stride[tensor][0] == 1;
+}
+
+inline constexpr Extent most_interleaved = 96;
+
+/// Where neighbours in C lie apart in an operand and the other way round: brings the loop along
+/// which the operand is contiguous next to the fastest one, in pieces of both, so that lines of
+/// memory are used whole on both sides. Leaves a nest alone that is not such, or not well divided.
+EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int operand) {
+  constexpr Extent vector = 8;
+  const auto divisor = [](Extent extent) {
+    Extent largest = 1;
+    for (Extent piece = std::min(extent, most_interleaved); piece >= vector; --piece) {
+      if (extent % piece != 0) continue;
+      if (piece % vector == 0) return piece;
+      largest = std::max(largest, piece);
+    }
+    return largest;
+  };
+  int along = 1;
+  while (along < nest.loops && nest.stride[operand][along] != 1) ++along;
+  if (along >= nest.loops || nest.loops + 2 > max_labels) return;
+  const Extent run = divisor(nest.extent[0]);
+  const Extent piece = divisor(nest.extent[along]);
+  if (run == 1) return;
+  if (piece > 1 && piece < nest.extent[along]) nest.cut(along, piece);
+  nest.move_forward(along, 1);
+  if (run < nest.extent[0]) {
+    nest.cut(0, run);
+    nest.swap_loops(1, 2);
+  }
+}
+/// Whether a nest is what interleave makes: runs of loop 0, neighbours in the operand along loop 1.
+[[nodiscard]] constexpr bool interleaved(const PackedShape::Nest& nest, int operand) {
+  return nest.loops > 1 && nest.extent[0] <= most_interleaved && nest.stride[operand][0] != 1 &&
+         nest.stride[operand][1] == 1;
 }
 
 /// The product that a shape of two operands is. Where the join is commutative the operands are
