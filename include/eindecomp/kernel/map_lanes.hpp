@@ -100,28 +100,19 @@ class MapRun {
     }
   }
 
-  /// Computes begin <= i < end, which follows what was computed before.
+  /// Computes begin <= i < end, which follows what was computed before. To be contained in what
+  /// calls it: that is called often, for little more than these outputs.
   /// \tparam Streamed  past the caches, but for the ends.
   /// \param ahead  called with every i that a vector begins with, before it is stored.
   template <bool Streamed, class Ahead>
-  EINDECOMP_FLATTEN void run(Extent begin, Extent end, const Ahead& ahead) {
-    MapRun local = *this;  // in registers, whatever is stored
-    const Join join = *m_join;
-    Repeated repeated = local.repeat_operands();
-    Extent i = begin;
+  EINDECOMP_ALWAYS_INLINE void run(Extent begin, Extent end, const Ahead& ahead) {
     if constexpr (Streamed) {
-      i += std::min(end - begin, to_line(local.m_output + begin));
-      if (i > begin) local.part(join, begin, i, repeated);
+      const Extent line = begin + std::min(end - begin, to_line(m_output + begin));
+      if (line > begin) part(begin, line);
+      begin = line;
     }
-    i = local.vectors(join, i, end, repeated, [&](Extent at, const V& result) {
-      ahead(at);
-      put<Streamed>(local.m_output + at, result);
-    });
-    if (i < end) local.part(join, i, end, repeated);
-    if constexpr (has_repeated) {
-      ((m_first[I] = local.m_first[I]), ...);
-      m_row_end = local.m_row_end;
-    }
+    begin = vectors<Streamed>(begin, end, ahead);
+    if (begin < end) part(begin, end);
   }
 
  private:
@@ -165,23 +156,36 @@ class MapRun {
     }
   }
 
-  /// Hands whole vectors of outputs to put_at(i, vector). \returns where what is left begins.
-  template <class Put>
-  [[nodiscard]] Extent vectors(const Join& join, Extent i, Extent end, Repeated& repeated,
-                               const Put& put_at) {
+  /// Computes whole vectors of outputs. \returns where what is left begins.
+  template <bool Streamed, class Ahead>
+  [[nodiscard]] Extent vectors(Extent i, Extent end, const Ahead& ahead) {
+    MapRun local = *this;  // in registers, whatever is stored
+    const Join join = *m_join;
+    Repeated repeated = local.repeat_operands();
+    const auto put_at = [&](const V& result) {
+      ahead(i);
+      put<Streamed>(local.m_output + i, result);
+    };
     if constexpr (has_repeated) {
       for (;;) {
-        const Extent last = std::min(m_row_end, end) - width;
-        for (; i <= last; i += width) put_at(i, join(load<I>(i, repeated)...));
-        if (i + width > end) return i;
-        const Repeated mixed = go_on(i, i + width, repeated);
-        put_at(i, join(load<I>(i, mixed)...));
+        const Extent last = std::min(local.m_row_end, end) - width;
+        for (; i <= last; i += width) put_at(join(local.template load<I>(i, repeated)...));
+        if (i + width > end) break;
+        const Repeated mixed = local.go_on(i, i + width, repeated);
+        put_at(join(local.template load<I>(i, mixed)...));
         i += width;
       }
+      if (m_row_end != local.m_row_end) keep_row(local);
     } else {
-      for (; i + width <= end; i += width) put_at(i, join(load<I>(i, repeated)...));
-      return i;
+      for (; i + width <= end; i += width) put_at(join(local.template load<I>(i, repeated)...));
     }
+    return i;
+  }
+
+  /// Takes over the row that another has gone on to.
+  void keep_row(const MapRun& other) {
+    ((m_first[I] = other.m_first[I]), ...);
+    m_row_end = other.m_row_end;
   }
 
   template <std::size_t O>
@@ -204,11 +208,12 @@ class MapRun {
   }
 
   /// Outputs i to end - 1, fewer than a vector has, by the same instructions.
-  void part(const Join& join, Extent i, Extent end, Repeated& repeated) {
+  EINDECOMP_FLATTEN EINDECOMP_NEVER_INLINE void part(Extent i, Extent end) {
     const auto bytes = static_cast<std::size_t>(end - i) * sizeof(T);
+    Repeated repeated = repeat_operands();
     Repeated mixed = repeated;
     if constexpr (has_repeated) mixed = go_on(i, end, repeated);
-    const V result = join(load_part<I>(i, bytes, mixed)...);
+    const V result = (*m_join)(load_part<I>(i, bytes, mixed)...);
     std::memcpy(m_output + i, &result, bytes);
   }
   template <std::size_t O>
@@ -237,7 +242,7 @@ template <class Join, class Monoid, class T>
 inline constexpr bool maps_commute<OneTerm<Join, Monoid, T>> = is_commutative<Join>;
 
 template <class Run, class T, bool Streamed, bool Asks>
-void compute_map(MapCall& call, Extent begin, Extent end) {
+EINDECOMP_FLATTEN void compute_map(MapCall& call, Extent begin, Extent end) {
   Run& run = *std::launder(reinterpret_cast<Run*>(call.run));
   if constexpr (Asks) {
     run.template run<Streamed>(
@@ -303,8 +308,8 @@ template <int Operands, bool MayAsk, class Join, class T>
 
 /// \tparam Contiguous  bit 0 is the output's, bit t + 1 operand t's.
 template <unsigned Contiguous, class Added, class T, std::size_t... I>
-void add_run_by(std::index_sequence<I...>, const Added& added, const T* const* first, T* output,
-                Extent length) {
+EINDECOMP_FLATTEN void add_run_by(std::index_sequence<I...>, const Added& added,
+                                  const T* const* first, T* output, Extent length) {
   MapRun<Contiguous, Added, T, I...>(added, first, output, {}, 0)
       .template run<false>(0, length, [](Extent) {});
 }

@@ -120,19 +120,21 @@ struct StripRun {
       other.run();
       return;
     }
-    kernel::MapCall calls[] = {one.by_turns(), other.by_turns()};
+    // Both divide alike. Little more than the calls, which are short.
+    kernel::MapCall first = one.by_turns();
+    kernel::MapCall second = other.by_turns();
     Extent begin[2]{};
-    Extent end[] = {calls[0].first_turn, calls[1].first_turn};
-    while (begin[0] < calls[0].outputs || begin[1] < calls[1].outputs) {
-      for (int c = 0; c < 2; ++c) {
-        kernel::MapCall& call = calls[c];
-        if (begin[c] >= call.outputs) continue;
-        end[c] = std::min(end[c], call.outputs);
-        call.compute(call, begin[c], end[c]);
-        begin[c] = end[c];
-        end[c] += call.turn;
-      }
+    Extent end[] = {first.first_turn, second.first_turn};
+    while (end[0] < first.outputs && end[1] < second.outputs) {
+      first.compute(first, begin[0], end[0]);
+      second.compute(second, begin[1], end[1]);
+      begin[0] = end[0];
+      begin[1] = end[1];
+      end[0] += first.turn;
+      end[1] += second.turn;
     }
+    first.compute(first, begin[0], first.outputs);
+    second.compute(second, begin[1], second.outputs);
   }
 
   [[nodiscard]] BoundCall bound(const Memory& memory, std::size_t c, Extent n) const {
