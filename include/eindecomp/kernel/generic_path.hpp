@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/operator.hpp"
@@ -16,6 +17,7 @@
 #include "eindecomp/kernel/lanes.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/reduce_lanes.hpp"
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/workspace.hpp"
 
@@ -54,11 +56,20 @@ class PreparedGeneric final : public PreparedJoin {
       : m_schedule(shape, tuning), m_join(join), m_monoid(monoid) {
     m_schedule.share_panels(1);
     if constexpr (is_lane_map) set_runs();
+    if constexpr (is_lane_reduction) {
+      m_along_rows = !m_schedule.across_outputs && m_schedule.parts == 1 &&
+                     m_schedule.outer.loops == 1 && m_schedule.inner.loops == 1 &&
+                     m_schedule.contiguous_operands() != 0 &&
+                     m_schedule.run_length() >= sum_lanes<Value>;
+    }
   }
 
   void run(const void* const* operands, void* output, const MemoryHints& hints) const override {
     if constexpr (is_lane_map) {
       if (m_contiguous != 0) return map_all(operands, output, hints);
+    }
+    if constexpr (is_lane_reduction) {
+      if (m_along_rows) return reduce_rows(std::index_sequence_for<Ts...>{}, operands, output);
     }
     // Nothing is copied that is read again soon: what is stored in one way and loaded in another
     // waits for all stores before it, results on their way to memory among them.
@@ -100,6 +111,7 @@ class PreparedGeneric final : public PreparedJoin {
   /// begin the next while it waits for their stores.
   static constexpr Extent turn = 16 * vector_bytes / static_cast<Extent>(sizeof(Value));
   static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
+  static constexpr bool is_lane_reduction = reduces_lanes<Join, Monoid, Ts...>();
   static constexpr JoinTuning tuning = join_tuning<Space>();
 
   /// Finds the runs of a map's outputs.
@@ -134,6 +146,21 @@ class PreparedGeneric final : public PreparedJoin {
     }
   }
 
+  /// Outputs of neighbouring terms each, as strips' mostly are.
+  template <std::size_t... I>
+  void reduce_rows(std::index_sequence<I...> all, const void* const* operands, void* output) const {
+    const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;
+    const Value* const first[] = {static_cast<const Value*>(operands[I])...};
+    const Extent step[] = {outer.stride[I][0]...};
+    auto* const to = static_cast<Value*>(output);
+    reduce_run<Value>(all, m_join, m_monoid, m_schedule.vector_stride)
+        .along_rows(first, step, m_schedule.rows, m_schedule.run_length(),
+                    Sig::Traits::identity(m_monoid),
+                    [to, its_step = outer.stride[Sig::operands][0]](Extent r, const Value& sum) {
+                      to[r * its_step] = sum;
+                    });
+  }
+
   /// The outputs of one run.
   [[nodiscard]] MapCall call_on(const void* const* operands, void* output,
                                 const MemoryHints& hints) const {
@@ -152,6 +179,7 @@ class PreparedGeneric final : public PreparedJoin {
   RunRows m_rows;             ///< of each run
   Extent m_run = 0;           ///< outputs of each
   Extent m_runs = 1;
+  bool m_along_rows = false;  ///< whether a reduction is reduce_rows'
 };
 
 /// Runs a shape on the generic path.
