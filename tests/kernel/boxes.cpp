@@ -129,8 +129,7 @@ TEST_CASE("short runs that follow one another in a large target") {
 #if defined(EINDECOMP_STREAMING_BYTES)
 namespace {
 
-/// Transposes a plane into rows that begin where they may, with what registers of AVX-512 do done
-/// by whatever this machine has.
+/// Transposes a plane into rows that begin where they may.
 template <class Word>
 void check_plane(Random& random) {
   using Plane = eindecomp::kernel::detail::StreamingPlane<Word>;
@@ -169,15 +168,15 @@ void check_plane(Random& random) {
                  end < rows};
   };
   const Plane last = plane(whole, rows);
-  if (whole > 0) plane(0, whole).template transpose<true>(&last);
-  last.template transpose<true>(nullptr);
+  if (whole > 0) plane(0, whole).transpose(&last);
+  last.transpose(nullptr);
   eindecomp::kernel::detail::end_streaming();
   REQUIRE(target == expected);
 }
 
 }  // namespace
 
-TEST_CASE("planes transposed in registers that hold a line") {
+TEST_CASE("planes transposed past the caches") {
   using eindecomp::kernel::detail::Word16;
   for (std::uint64_t seed = 7900; seed < 8100; ++seed) {
     CAPTURE(seed);

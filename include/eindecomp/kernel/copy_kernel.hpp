@@ -56,7 +56,6 @@ struct CopySchedule {
   Extent tiles_per_item = 1;
   Extent items = 0;
 
-  static constexpr std::int64_t line = 64;         ///< bytes of a line of memory
   static constexpr std::int64_t tile_bytes = 512;  ///< of a tile, along the fastest loop
   static constexpr Extent tile_columns = 64;
   /// Words of a streamed tile along the target's fastest loop: as many rows of the source, so few
@@ -92,16 +91,15 @@ struct CopySchedule {
 #if defined(EINDECOMP_STREAMING_BYTES)
     streamed = target == Target::streamed && word_bytes >= least_streamed_word &&
                stride[0][0] == 1 && stride[1][planes ? 1 : 0] == 1;
-    aligned = streamed && planes && EINDECOMP_STREAMING_BYTES == line &&
-              reinterpret_cast<std::uintptr_t>(into) % line == 0;
+    aligned = streamed && planes && reinterpret_cast<std::uintptr_t>(into) % line_bytes == 0;
     for (int l = 1; l < nest.loops; ++l) {
-      aligned = aligned && nest.stride[0][l] * word_bytes % line == 0;
+      aligned = aligned && nest.stride[0][l] * word_bytes % line_bytes == 0;
     }
     gathered = streamed && !planes && extent[0] * word_bytes < 2 * least_streamed_run &&
                nest.loops > 1 && nest.stride[0][1] == extent[0];
     // Pieces of lines at the ends of short runs cost more than is saved.
-    streamed =
-        streamed && (!planes || extent[0] * word_bytes >= (aligned ? line : least_streamed_run));
+    streamed = streamed &&
+               (!planes || extent[0] * word_bytes >= (aligned ? line_bytes : least_streamed_run));
     aligned = aligned && streamed;
 #endif
     const Extent plane_words = tile_bytes / word_bytes;
@@ -109,7 +107,7 @@ struct CopySchedule {
       tile[0] = std::min(extent[0], streamed_rows);
       tile[1] = std::min(extent[1], plane_words);
       // Fewer columns than a line has words go through a buffer.
-      const Extent words = line / word_bytes;
+      const Extent words = line_bytes / word_bytes;
       const auto rest = [&] { return extent[1] % tile[1]; };
       while (tile[1] > 4 * words && rest() > 0 && rest() < words) tile[1] -= words;
     } else {
@@ -274,7 +272,7 @@ struct CopyKernel {
   /// Copies runs into a buffer for as long as they follow one another in the target.
   void gather(Cursor<2> at, Extent count) const {
     constexpr Extent room = CopySchedule::gathered_bytes / static_cast<Extent>(sizeof(Word));
-    alignas(CopySchedule::line) Word buffer[room];
+    alignas(line_bytes) Word buffer[room];
     const Extent n = schedule.extent[0];
     Extent first = at.offset[0];
     Extent filled = 0;

@@ -205,7 +205,7 @@ struct JoinItems {
   [[nodiscard]] EINDECOMP_FUNCTION Extent beyond_line(Extent offset) const {
     const auto address =
         reinterpret_cast<std::uintptr_t>(static_cast<const State*>(memory.store.output) + offset);
-    return static_cast<Extent>(address % CopySchedule::line / sizeof(State));
+    return static_cast<Extent>(address % line_bytes / sizeof(State));
   }
 
   EINDECOMP_FUNCTION void store_piece(Extent offset, const State* states, int width) const {

@@ -43,17 +43,46 @@ struct RegisterTile {
         __builtin_shufflevector(a, b, ((Lane & Distance) != 0 ? Lanes + Lane : Lane + Distance)...);
   }
 
+  /// Interleaves a pair of rows, 16 bytes of each at a time.
+  template <int... Lane>
+  static void interleave(Row& low, Row& high, std::integer_sequence<int, Lane...>) {
+    const Row a = low;
+    const Row b = high;
+    low = __builtin_shufflevector(a, b, (Lane - Lane % 4 + Lane % 4 / 2 + Lane % 2 * Lanes)...);
+    high =
+        __builtin_shufflevector(a, b, (Lane - Lane % 4 + Lane % 4 / 2 + Lane % 2 * Lanes + 2)...);
+  }
+
+  /// Calls mix(low, high) for the pairs of rows that are Distance apart.
+  template <int Distance, class Mix>
+  static void mix_pairs(Row* row, const Mix& mix) {
+    EINDECOMP_UNROLLED(16)
+    for (int i = 0; i < rows; ++i) {
+      if ((i & Distance) == 0) mix(row[i], row[i + Distance]);
+    }
+  }
+
   template <int Distance>
   static void exchange_all(Row* row) {
     if constexpr (Distance < Lanes) {
-      EINDECOMP_UNROLLED(16)
-      for (int i = 0; i < rows; ++i) {
-        if ((i * Unit & Distance) == 0) {
-          exchange<Distance>(row[i], row[i + Distance / Unit],
-                             std::make_integer_sequence<int, Lanes>{});
-        }
-      }
+      mix_pairs<Distance / Unit>(row, [](Row& low, Row& high) {
+        exchange<Distance>(low, high, std::make_integer_sequence<int, Lanes>{});
+      });
       exchange_all<2 * Distance>(row);
+    }
+  }
+
+  static void transpose(Row* row) {
+    if constexpr (sizeof(Integer) == 4 && Unit == 1) {
+      // To exchange single integers takes two instructions a row, to interleave them one.
+      const auto mix = [](Row& low, Row& high) {
+        interleave(low, high, std::make_integer_sequence<int, Lanes>{});
+      };
+      mix_pairs<2>(row, mix);
+      mix_pairs<1>(row, mix);
+      exchange_all<4>(row);
+    } else {
+      exchange_all<Unit>(row);
     }
   }
 
@@ -63,7 +92,7 @@ struct RegisterTile {
     Row row[rows];
     EINDECOMP_UNROLLED(16)
     for (int p = 0; p < rows; ++p) row[p] = *reinterpret_cast<const Memory*>(source(p));
-    exchange_all<Unit>(row);
+    transpose(row);
     EINDECOMP_UNROLLED(16)
     for (int q = 0; q < rows; ++q) store(q, row[q]);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/instructions.hpp"
@@ -38,35 +39,41 @@ struct StreamingPlane {
 
   /// into[p + q·into_step] = from[p·from_step + q] for p < rows, q < columns. A line of the target
   /// that this plane ends in is written by the plane that continues it.
-  /// \tparam Registers squares of lines' words are transposed in registers, which hold lines.
   /// \param next the plane after this one, whose first rows are asked for, or null.
-  template <bool Registers = EINDECOMP_REGISTER_BYTES == line_bytes>
   void transpose(const StreamingPlane* next) const {
-    if constexpr (Registers) {
-      if (columns >= side) {
-        if (aligned) {
-          by_registers<true>(next);
-        } else {
-          by_registers<false>(next);
-        }
-        return;
-      }
+    if (columns < side) {
+      by_buffer(next);
+    } else if (aligned) {
+      by_registers<true>(next);
+    } else {
+      by_registers<false>(next);
     }
-    by_buffer(next);
   }
 
  private:
   using Integer = typename Word::Integer;
   typedef Integer Lane __attribute__((may_alias));
-  static constexpr Extent unit = size / static_cast<Extent>(sizeof(Integer));
-  static constexpr int lanes = static_cast<int>(side * unit);
-  /// Rows of the source that are read together: two squares, so that lines of the target leave in
-  /// pairs.
-  static constexpr Extent band_rows = 2 * side;
+  static constexpr int unit = static_cast<int>(sizeof(Word) / sizeof(Integer));
+  static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(Integer));
+  /// Rows of the source that are read together: two squares of lines' words, so that lines of the
+  /// target leave in pairs.
+  static constexpr int squares = 2;
+  static constexpr Extent band_rows = squares * side;
   static constexpr Extent buffer_rows = 512 / size;
   static constexpr Extent rows_ahead = 32;
-  using Square = RegisterTile<Integer, lanes, static_cast<int>(unit)>;
-  using Row = typename Square::Row;
+  using Tile = RegisterTile<Integer, lanes, unit>;
+  using Register = typename Tile::Row;
+  static constexpr int registers = line_bytes / vector_bytes;
+
+  typedef std::uint64_t Long __attribute__((may_alias));
+  static constexpr int longs = vector_bytes / 8;
+  using Longs = Lanes<std::uint64_t, longs>;
+
+  /// A line of memory, in as many registers as it takes.
+  struct Line {
+    static constexpr Extent lanes = side * unit;
+    Register part[registers];
+  };
 
   /// Where rows of the source begin; the last one in place of those that there are not.
   struct Band {
@@ -102,7 +109,8 @@ struct StreamingPlane {
   struct Targets {
     char* line[most_columns];     ///< the line of memory that each begins on
     Integer begun[most_columns];  ///< lanes of that line before it
-    Row before[most_columns];     ///< what it got from the last square
+    /// What it got from the last square of a band, and gets from those of the next.
+    Line got[most_columns][1 + squares];
 
     explicit Targets(const StreamingPlane& plane) {
       for (Extent q = 0; q < plane.columns; ++q) {
@@ -114,83 +122,138 @@ struct StreamingPlane {
         if (!plane.continues) prefetch_part(row + plane.rows * size);
       }
     }
+    /// At the end of a band, for the rows from q on that a square has.
+    EINDECOMP_ALWAYS_INLINE void end_band(Extent q) {
+      for (Extent k = q; k < q + side; ++k) got[k][0] = got[k][squares];
+    }
   };
 
   /// The first row to be read: a line of the target begins up to a square before the plane.
   [[nodiscard]] Extent first_row() const { return continued && !aligned ? -side : 0; }
 
-  /// In squares that fill registers, band by band, the next of which is asked for meanwhile.
+  /// In squares of registers, band by band, the next of which is asked for meanwhile.
   template <bool Aligned>
   void by_registers(const StreamingPlane* next) const {
     Targets targets(*this);
     Band band(*this, first_row());
-    for (Extent p = first_row(); p < rows; p += band_rows) {
-      const bool last = p + band_rows >= rows;
+    for (Extent begin = first_row(); begin < rows; begin += band_rows) {
+      const bool last = begin + band_rows >= rows;
       const StreamingPlane& plane = last && next != nullptr ? *next : *this;
-      const Band soon(plane, last ? plane.first_row() : p + band_rows);
+      const Band soon(plane, last ? plane.first_row() : begin + band_rows);
       LinesAhead ahead{soon.row, columns};
       for (Extent q = 0; q < columns; q += side) {
-        for (Extent s = p; s < p + band_rows; s += side) {
-          const Word* const* const row = band.row + (s - p);
-          if (s + side <= rows && q + side <= columns && (Aligned || s > first_row())) {
-            square<Aligned>(targets, row, s, q);
-          } else if (s < rows) {
-            edge_square(targets, row, s, q);
+        for (int s = 0; s < squares; ++s) {
+          const Extent p = begin + s * side;
+          const Word* const* const row = band.row + s * side;
+          if (p + side <= rows && q + side <= columns && (Aligned || p > first_row())) {
+            square<Aligned>(targets, row, p, q, s);
+          } else if (p < rows) {
+            edge_square(targets, row, p, q, s);
           }
           EINDECOMP_UNROLLED(16)
           for (Extent k = 0; k < side; ++k) ahead.ask();
         }
+        if constexpr (!Aligned) targets.end_band(q);
       }
       band = soon;
     }
     if (!Aligned && !continues) end_rows(targets);
   }
 
-  /// The square of rows from p and columns from q on. What a row of the target gets is joined with
-  /// what it got before, so that lines are written once and whole; in memory the joining would wait
-  /// for the stores before it. (So would whatever else is stored here, registers among them.)
+  /// The square of rows from p and columns from q on, the s-th of a band. What a row of the target
+  /// gets is joined with what it got before, so that lines are written once and whole.
   template <bool Aligned>
-  EINDECOMP_ALWAYS_INLINE void square(Targets& targets, const Word* const* row, Extent p,
-                                      Extent q) const {
-    Square::transpose([=](int k) { return row[k] + q; },
-                      [&](int k, const Row& now) {
-                        Row line = now;
-                        if constexpr (!Aligned) join(targets, q + k, line);
-                        stream_line(targets.line[q + k] + p * size, &line);
-                      });
-  }
-
-  /// The same where rows or columns begin or end. Where columns end, it overlaps the one before.
-  [[gnu::noinline]] void edge_square(Targets& targets, const Word* const* row, Extent p,
-                                     Extent q) const {
-    const Extent begin = std::min(q, columns - side);
-    Row now[side];
-    Square::transpose([=](int k) { return row[k] + begin; },
-                      [&](int k, const Row& r) { now[k] = r; });
-    for (; q < begin + side; ++q) {
-      Row& line = now[q - begin];
-      join(targets, q, line);
-      if (p >= 0) write_part(targets, p, q, reinterpret_cast<const Lane*>(&line));
+  EINDECOMP_ALWAYS_INLINE void square(Targets& targets, const Word* const* row, Extent p, Extent q,
+                                      int s) const {
+    if constexpr (Aligned) {
+      EINDECOMP_UNROLLED(16)
+      for (Extent k = 0; k < side; k += Tile::rows) {
+        Line line[Tile::rows];
+        transpose_columns(row, q + k, [&](int c) -> Line& { return line[c]; });
+        EINDECOMP_UNROLLED(16)
+        for (int c = 0; c < Tile::rows; ++c)
+          stream_line(targets.line[q + k + c] + p * size, &line[c]);
+      }
+    } else {
+      EINDECOMP_UNROLLED(16)
+      for (Extent k = 0; k < side; k += Tile::rows) {
+        transpose_columns(row, q + k,
+                          [&](int c) -> Line& { return targets.got[q + k + c][1 + s]; });
+      }
+      // Not unrolled, nor with the loop above in one: registers would be stored meanwhile.
+      EINDECOMP_UNROLLED(1)
+      for (Extent k = q; k < q + side; ++k) {
+        const Line line = joined(targets, k, s);
+        stream_line(targets.line[k] + p * size, &line);
+      }
     }
   }
 
-  /// Puts the line that row q of the target has got by now, and from the square before, in place of
-  /// what it gets now.
-  EINDECOMP_ALWAYS_INLINE static void join(Targets& targets, Extent q, Row& row) {
-    Row lane;
-    for (int l = 0; l < lanes; ++l) lane[l] = static_cast<Integer>(lanes + l);
-    const Row now = row;
-    eindecomp::detail::look_up<Row>(targets.before[q], now, lane - targets.begun[q], row);
-    targets.before[q] = now;
+  /// The same where rows or columns begin or end. Where columns end, it overlaps the one before.
+  [[gnu::noinline]] void edge_square(Targets& targets, const Word* const* row, Extent p, Extent q,
+                                     int s) const {
+    const Extent begin = std::min(q, columns - side);
+    Line line[side];
+    for (Extent k = 0; k < side; k += Tile::rows) {
+      transpose_columns(row, begin + k, [&](int c) -> Line& { return line[k + c]; });
+    }
+    for (; q < begin + side; ++q) {
+      targets.got[q][1 + s] = line[q - begin];
+      const Line whole = joined(targets, q, s);
+      if (p >= 0) write_part(targets, p, q, reinterpret_cast<const Lane*>(&whole));
+    }
+  }
+
+  /// As many columns as a register has words, from q on, of as many rows as a line has:
+  /// line(c) is what column q + c is put into.
+  template <class LineOf>
+  EINDECOMP_ALWAYS_INLINE static void transpose_columns(const Word* const* row, Extent q,
+                                                        const LineOf& line) {
+    EINDECOMP_UNROLLED(4)
+    for (int i = 0; i < registers; ++i) {
+      Tile::transpose([=](int k) { return row[i * Tile::rows + k] + q; },
+                      [&](int c, const Register& column) { line(c).part[i] = column; });
+    }
+  }
+
+  /// The line of memory that row q of the target has got by square s of a band and the one before.
+  /// What was stored is read again in whole registers or words of 8 bytes: what is on its way to
+  /// memory can be had so, and in no other way but by waiting for it and all stores before it.
+  EINDECOMP_ALWAYS_INLINE static Line joined(const Targets& targets, Extent q, int s) {
+    const Line* const got = &targets.got[q][1 + s];
+    Line line;
+    if constexpr (registers == 1) {
+      const Register lane = lane_numbers<Integer, lanes>() + static_cast<Integer>(lanes);
+      eindecomp::detail::look_up<Register>(got[-1].part[0], got->part[0], lane - targets.begun[q],
+                                           line.part[0]);
+    } else {
+      constexpr unsigned step = 8 / sizeof(Integer);
+      const Long* const from = reinterpret_cast<const Long*>(got) - targets.begun[q] / step;
+      const auto bits = static_cast<unsigned>(targets.begun[q] % step * 32);
+      EINDECOMP_UNROLLED(4)
+      for (int i = 0; i < registers; ++i) {
+        Longs words = load_longs(from + i * longs);
+        if constexpr (step > 1) {
+          words = words << bits | load_longs(from + i * longs - 1) >> 32 >> (32 - bits);
+        }
+        line.part[i] = reinterpret_cast<Register>(words);
+      }
+    }
+    return line;
+  }
+
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE static Longs load_longs(const Long* from) {
+    return [from]<std::size_t... W>(std::index_sequence<W...>) { return Longs{from[W]...}; }
+    (std::make_index_sequence<longs>());
   }
 
   /// Writes what is row q's of a line of the target, the one that word p of a whole row begins in.
   void write_part(const Targets& targets, Extent p, Extent q, const Lane* line) const {
     const Extent at = p * unit - static_cast<Extent>(targets.begun[q]);
     const Extent low = continued ? 0 : std::max(Extent{0}, -at);
-    const Extent high = std::min<Extent>(lanes, rows * unit - at);
+    const Extent high = std::min(Line::lanes, rows * unit - at);
     char* const to = targets.line[q] + p * size;
-    if (low == 0 && high == lanes) {
+    if (low == 0 && high == Line::lanes) {
       stream_line(to, line);
     } else {
       for (Extent l = low; l < high; ++l) reinterpret_cast<Lane*>(to)[l] = line[l];
@@ -200,9 +263,10 @@ struct StreamingPlane {
   /// Writes what the last square left over.
   void end_rows(const Targets& targets) const {
     const Extent end = (rows + side - 1) / side * side;
+    const Extent done = (end - first_row()) / side;
     for (Extent q = 0; q < columns; ++q) {
-      const Lane* const line = reinterpret_cast<const Lane*>(&targets.before[q]) + lanes;
-      write_part(targets, end, q, line - targets.begun[q]);
+      const Line* const beyond = &targets.got[q][1 + (done - 1) % squares] + 1;
+      write_part(targets, end, q, reinterpret_cast<const Lane*>(beyond) - targets.begun[q]);
     }
   }
 
