@@ -51,22 +51,85 @@ void pack_rows(const PanelSource& source, T* panel, Extent panel_elements) {
   }
 }
 
-/// Writes a whole panel whose steps lie side by side, a cache line of every lane at a time: what is
-/// written of the panel is still in the first cache when the last lanes add to it.
+/// to[i] = from[i] for a few elements.
+template <class T>
+void copy_run(T* to, const T* from, int count) {
+  constexpr int together = 16 / static_cast<int>(sizeof(T));
+  int i = 0;
+  if constexpr (together > 1) {
+    for (; i + together <= count; i += together) std::memcpy(to + i, from + i, 16);
+  }
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+/// Lanes of a panel in runs that are evenly spaced in the tensor.
+template <int Width>
+struct LaneRuns {
+  int end[Width];  ///< one past the last lane of a run
+  Extent stride[Width];
+  int count = 0;
+  bool contiguous = true;  ///< all of them
+
+  LaneRuns(const Extent* offset, int lanes) {
+    for (int first = 0; first < lanes; first = end[count++]) {
+      int last = first + 1;
+      const Extent step = last < lanes ? offset[last] - offset[first] : 1;
+      while (last < lanes && offset[last] - offset[last - 1] == step) ++last;
+      end[count] = last;
+      stride[count] = step;
+      contiguous = contiguous && step == 1;
+    }
+  }
+};
+
+/// Writes lanes whose steps lie side by side, a cache line of every lane at a time: what is written
+/// of the panel is still in the first cache when the last lanes add to it.
 template <int Width, class T>
-void pack_transposed(const PanelSource& source, T* panel) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+void pack_transposed(const PanelSource& source, const LaneRuns<Width>& runs, T* panel) {
+  using Bits = Word<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   constexpr Extent ahead = 8 * line;
-  const T* const first =
-      static_cast<const T*>(source.from) + source.lane_offset[0] + source.step_offset[0];
+  const T* const from = static_cast<const T*>(source.from) + source.step_offset[0];
   for (Extent step = 0; step < source.steps; step += line) {
-    for (int lane = 0; lane < Width; ++lane) {
-      prefetch_to_read(first + lane * source.lane_stride + step + ahead);
+    for (int lane = 0; lane < source.lanes; ++lane) {
+      prefetch_to_read(from + source.lane_offset[lane] + step + ahead);
     }
-    transpose_plane(reinterpret_cast<Word<Bits>*>(panel + step * Width), Width,
-                    reinterpret_cast<const Word<Bits>*>(first + step), source.lane_stride, Width,
-                    std::min(line, source.steps - step));
+    for (int r = 0, lane = 0; r < runs.count; lane = runs.end[r++]) {
+      transpose_plane(reinterpret_cast<Bits*>(panel + step * Width + lane), Width,
+                      reinterpret_cast<const Bits*>(from + source.lane_offset[lane] + step),
+                      runs.stride[r], runs.end[r] - lane, std::min(line, source.steps - step));
+    }
+  }
+}
+
+/// Writes lanes that come in runs of neighbours.
+template <int Width, class T>
+void pack_runs(const PanelSource& source, const LaneRuns<Width>& runs, T* panel) {
+  const T* const from = static_cast<const T*>(source.from);
+  constexpr Extent ahead = 8;
+  for (Extent step = 0; step < source.steps; ++step, panel += Width) {
+    const T* const row = from + source.step_offset[step];
+    const T* const later = from + source.step_offset[std::min(step + ahead, source.steps - 1)];
+    for (int r = 0, lane = 0; r < runs.count; lane = runs.end[r++]) {
+      prefetch_to_read(later + source.lane_offset[lane]);
+      copy_run(panel + lane, row + source.lane_offset[lane], runs.end[r] - lane);
+    }
+  }
+}
+
+/// Writes lanes that lie anywhere, a cache line of each at a time, as they may all lie in the same
+/// cache set.
+template <int Width, class T>
+void pack_scattered(const PanelSource& source, T* panel) {
+  constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
+  for (Extent first = 0; first < source.steps; first += line) {
+    const Extent last = std::min(first + line, source.steps);
+    for (int lane = 0; lane < source.lanes; ++lane) {
+      const T* const element = static_cast<const T*>(source.from) + source.lane_offset[lane];
+      for (Extent step = first; step < last; ++step) {
+        panel[step * Width + lane] = element[source.step_offset[step]];
+      }
+    }
   }
 }
 
@@ -75,7 +138,6 @@ void pack_transposed(const PanelSource& source, T* panel) {
 /// `panel_bytes` after the one before.
 template <class T, int Width>
 void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
-  const T* const from = static_cast<const T*>(source.from);
   T* const to = static_cast<T*>(panel);
   if (source.lanes == panels_together * Width) {
     pack_rows<panels_together, Width>(source, to, panel_bytes / static_cast<Extent>(sizeof(T)));
@@ -85,22 +147,18 @@ void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
     pack_rows<1, Width>(source, to, 0);
     return;
   }
-  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-    if (source.lanes == Width && source.step_stride == 1 && source.lane_stride != 0) {
-      pack_transposed<Width>(source, to);
-      return;
-    }
+  const LaneRuns<Width> runs(source.lane_offset, source.lanes);
+  const bool long_runs = 4 * runs.count <= source.lanes;
+  if (long_runs && runs.contiguous) {
+    pack_runs<Width>(source, runs, to);
+  } else if (long_runs && source.step_stride == 1 && (sizeof(T) == 4 || sizeof(T) == 8)) {
+    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) pack_transposed<Width>(source, runs, to);
+  } else {
+    pack_scattered<Width>(source, to);
   }
-  constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
-  // A cache line of a lane at a time, as they may all lie in the same cache set.
-  for (Extent first = 0; first < source.steps; first += line) {
-    const Extent last = std::min(first + line, source.steps);
-    for (int lane = 0; lane < Width; ++lane) {
-      const T* const element = from + source.lane_offset[std::min(lane, source.lanes - 1)];
-      for (Extent step = first; step < last; ++step) {
-        to[step * Width + lane] = element[source.step_offset[step]];
-      }
-    }
+  if (source.lanes == Width) return;
+  for (T* row = to; row < to + source.steps * Width; row += Width) {
+    std::fill(row + source.lanes, row + Width, row[source.lanes - 1]);
   }
 }
 
@@ -178,17 +236,6 @@ void prefetch_tile(const TilePlace& place) {
     }
     prefetch_to_write(column + place.row_offset[place.rows - 1]);
   }
-}
-
-/// to[i] = from[i] for a few elements.
-template <class T>
-void copy_run(T* to, const T* from, int count) {
-  constexpr int together = 16 / static_cast<int>(sizeof(T));
-  int i = 0;
-  if constexpr (together > 1) {
-    for (; i + together <= count; i += together) std::memcpy(to + i, from + i, 16);
-  }
-  for (; i < count; ++i) to[i] = from[i];
 }
 
 /// \tparam Columns the tile's stride
