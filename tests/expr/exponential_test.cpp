@@ -54,8 +54,8 @@ static_assert(exponential(0.0) == 1.0);
 static_assert(exponential(0.0F) == 1.0F);
 
 TEST_CASE_TEMPLATE("the exponential is the C library's within two units", Way, Scalar<float>,
-                   Scalar<double>, Vectors<16, float>, Vectors<64, float>, Vectors<16, double>,
-                   Vectors<64, double>) {
+                   Scalar<double>, Vectors<16, float>, Vectors<32, float>, Vectors<64, float>,
+                   Vectors<16, double>, Vectors<32, double>, Vectors<64, double>) {
   using T = typename Way::Type;
   using Limits = std::numeric_limits<T>;
   const auto error = [](T x) {

@@ -37,9 +37,9 @@
 #define EINDECOMP_STREAMING_BYTES EINDECOMP_REGISTER_BYTES
 #endif
 
-/// Whether loops over exponential() become vector code; where they do not, the C library's function
-/// is faster. g++ 12 needs the masks of AVX-512 for it.
-#if defined(__AVX512F__) && defined(EINDECOMP_STREAMING_BYTES)
+/// Whether exponential() is computed by vectors; where it is not, the C library's function is
+/// faster, as it is than vectors of SSE2, which does not compare integers of 64 bits.
+#if (defined(__AVX2__) || defined(__AVX512F__)) && defined(EINDECOMP_STREAMING_BYTES)
 #define EINDECOMP_VECTOR_EXPONENTIAL 1
 #else
 #define EINDECOMP_VECTOR_EXPONENTIAL 0

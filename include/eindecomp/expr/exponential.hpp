@@ -93,7 +93,7 @@ template <int Mantissa, class V, class Bits>
   return p * first * second;
 }
 
-#if EINDECOMP_VECTOR_EXPONENTIAL
+#if defined(__AVX512F__) && EINDECOMP_VECTOR_EXPONENTIAL
 /// Whether a vector fills a register whose instructions bound and scale its elements.
 template <class V>
 inline constexpr bool fills_register = Vector<V> && sizeof(V) == 64;
@@ -149,7 +149,7 @@ template <class V, class T = typename ElementOfVector<V>::type>
   constexpr T shift = static_cast<T>((Integer{3} << (mantissa - 1)) +
                                      Integer{2 * (std::numeric_limits<T>::max_exponent - 1)});
 
-#if EINDECOMP_VECTOR_EXPONENTIAL
+#if defined(__AVX512F__) && EINDECOMP_VECTOR_EXPONENTIAL
   if constexpr (fills_register<V> && std::same_as<T, double>) {
     return exponential_by_table(x);
   } else if constexpr (fills_register<V>) {
