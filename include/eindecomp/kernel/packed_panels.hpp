@@ -20,6 +20,9 @@ namespace eindecomp::kernel::detail {
 /// its rows, which may be a page of its own, more is read at once.
 inline constexpr int panels_together = 8;
 
+/// The most lanes of a panel.
+inline constexpr int most_panel_lanes = 2 * vector_bytes;
+
 /// `lanes` rows of A, or columns of B, over `steps` positions of K: element (lane, step) is at
 /// from[lane_offset[lane] + step_offset[step]]. As many lanes as a panel has, or fewer; or those of
 /// panels_together panels, with a lane_stride of 1.
@@ -63,14 +66,13 @@ void copy_run(T* to, const T* from, int count) {
 }
 
 /// Lanes of a panel in runs that are evenly spaced in the tensor.
-template <int Width>
 struct LaneRuns {
-  int end[Width];  ///< one past the last lane of a run
-  Extent stride[Width];
+  int end[most_panel_lanes];  ///< one past the last lane of a run
+  Extent stride[most_panel_lanes];
   int count = 0;
   bool contiguous = true;  ///< all of them
 
-  LaneRuns(const Extent* offset, int lanes) {
+  EINDECOMP_NEVER_INLINE LaneRuns(const Extent* offset, int lanes) {
     for (int first = 0; first < lanes; first = end[count++]) {
       int last = first + 1;
       const Extent step = last < lanes ? offset[last] - offset[first] : 1;
@@ -84,8 +86,8 @@ struct LaneRuns {
 
 /// Writes lanes whose steps lie side by side, a cache line of every lane at a time: what is written
 /// of the panel is still in the first cache when the last lanes add to it.
-template <int Width, class T>
-void pack_transposed(const PanelSource& source, const LaneRuns<Width>& runs, T* panel) {
+template <class T>
+void pack_transposed(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
   using Bits = Word<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   constexpr Extent ahead = 8 * line;
@@ -95,7 +97,7 @@ void pack_transposed(const PanelSource& source, const LaneRuns<Width>& runs, T* 
       prefetch_to_read(from + source.lane_offset[lane] + step + ahead);
     }
     for (int r = 0, lane = 0; r < runs.count; lane = runs.end[r++]) {
-      transpose_plane(reinterpret_cast<Bits*>(panel + step * Width + lane), Width,
+      transpose_plane(reinterpret_cast<Bits*>(panel + step * width + lane), width,
                       reinterpret_cast<const Bits*>(from + source.lane_offset[lane] + step),
                       runs.stride[r], runs.end[r] - lane, std::min(line, source.steps - step));
     }
@@ -103,11 +105,11 @@ void pack_transposed(const PanelSource& source, const LaneRuns<Width>& runs, T* 
 }
 
 /// Writes lanes that come in runs of neighbours.
-template <int Width, class T>
-void pack_runs(const PanelSource& source, const LaneRuns<Width>& runs, T* panel) {
+template <class T>
+void pack_runs(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
   const T* const from = static_cast<const T*>(source.from);
   constexpr Extent ahead = 8;
-  for (Extent step = 0; step < source.steps; ++step, panel += Width) {
+  for (Extent step = 0; step < source.steps; ++step, panel += width) {
     const T* const row = from + source.step_offset[step];
     const T* const later = from + source.step_offset[std::min(step + ahead, source.steps - 1)];
     for (int r = 0, lane = 0; r < runs.count; lane = runs.end[r++]) {
@@ -119,15 +121,15 @@ void pack_runs(const PanelSource& source, const LaneRuns<Width>& runs, T* panel)
 
 /// Writes lanes that lie anywhere, a cache line of each at a time, as they may all lie in the same
 /// cache set.
-template <int Width, class T>
-void pack_scattered(const PanelSource& source, T* panel) {
+template <class T>
+void pack_scattered(const PanelSource& source, T* panel, int width) {
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   for (Extent first = 0; first < source.steps; first += line) {
     const Extent last = std::min(first + line, source.steps);
     for (int lane = 0; lane < source.lanes; ++lane) {
       const T* const element = static_cast<const T*>(source.from) + source.lane_offset[lane];
       for (Extent step = first; step < last; ++step) {
-        panel[step * Width + lane] = element[source.step_offset[step]];
+        panel[step * width + lane] = element[source.step_offset[step]];
       }
     }
   }
@@ -147,14 +149,14 @@ void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
     pack_rows<1, Width>(source, to, 0);
     return;
   }
-  const LaneRuns<Width> runs(source.lane_offset, source.lanes);
+  const LaneRuns runs(source.lane_offset, source.lanes);
   const bool long_runs = 4 * runs.count <= source.lanes;
   if (long_runs && runs.contiguous) {
-    pack_runs<Width>(source, runs, to);
+    pack_runs(source, runs, to, Width);
   } else if (long_runs && source.step_stride == 1 && (sizeof(T) == 4 || sizeof(T) == 8)) {
-    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) pack_transposed<Width>(source, runs, to);
+    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) pack_transposed(source, runs, to, Width);
   } else {
-    pack_scattered<Width>(source, to);
+    pack_scattered(source, to, Width);
   }
   if (source.lanes == Width) return;
   for (T* row = to; row < to + source.steps * Width; row += Width) {

@@ -160,8 +160,8 @@ class PackedRun {
   static constexpr Extent most_gathered_runs = 32;
   static constexpr Extent most_gathered_steps = 128;
   static constexpr int most_tile_rows = 12;
-  static constexpr int most_tile_columns = 2 * vector_bytes;
-  static constexpr int most_width = std::max(most_tile_rows, most_tile_columns);
+  static constexpr int most_tile_columns = most_panel_lanes;
+  static_assert(most_tile_rows <= most_panel_lanes);
   static constexpr std::size_t most_tile_bytes = std::size_t{most_tile_rows} * most_tile_columns;
 
   struct Range {
@@ -275,7 +275,7 @@ class PackedRun {
     const Extent bytes = panel_bytes(part.operand);
     const int width = width_of(part.operand);
     const int lanes_together = panels_together * width;
-    Offsets<most_width> lane;
+    Offsets<most_panel_lanes> lane;
     std::byte* panel = part.panel;
     for (Extent first = part.first; first < part.last;) {
       lane.fill(nest, part.operand, first, width, part.last, part.origin);
@@ -315,7 +315,7 @@ class PackedRun {
     }
     const Extent width = width_of(part.operand);
     const Extent bytes = panel_bytes(part.operand);
-    Extent neighbours[most_width];
+    Extent neighbours[most_panel_lanes];
     for (Extent i = 0; i < width; ++i) neighbours[i] = i;
     Extent step_offset[most_gathered_steps];
     for (Extent s = 0; s < part.steps; ++s) step_offset[s] = s * lanes;
