@@ -6,7 +6,7 @@
 
 #include <boost/hana/unpack.hpp>
 #include <source_location>
-#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -66,6 +66,26 @@ template <class Output, class Aggregated, class Sized, class... Operands>
   return aggregation_fault(operands, Output::names(), Aggregated::names());
 }
 
+/// Whether no rewrite changes a statement: it has two operands, which share every label that is
+/// aggregated, and there is one. What rewrites would need is then not compiled.
+template <class Output, class... Operands>
+inline constexpr bool is_contraction_of_two = false;
+template <class Output, class A, class B>
+inline constexpr bool is_contraction_of_two<Output, A, B> = [] {
+  bool aggregates = false;
+  bool shared = true;
+  const auto look_at = [&](const LabelNames& labels, const LabelNames& others) {
+    for (std::string_view name : labels) {
+      if (find_name(Output::names(), name) >= 0) continue;
+      aggregates = true;
+      shared = shared && find_name(others, name) >= 0;
+    }
+  };
+  look_at(A::names(), B::names());
+  look_at(B::names(), A::names());
+  return aggregates && shared;
+}();
+
 /// A statement as it is being lowered: where and under which name.
 template <class Backend>
 struct LoweringScope {
@@ -107,8 +127,14 @@ template <class Output, class Aggregated, class Sized, class Backend, class Join
     spec.where = scope.where;
 
     using Writer = StatementWriter<Backend, Join, Monoid, typename Accesses::Symbol::value_type...>;
-    return Symbol<typename Writer::Result, Output::size, Backend>(
-        scope.state, Writer(*scope.state, join, monoid).write(spec));
+    const Writer writer(*scope.state, join, monoid);
+    VertexId written = -1;
+    if constexpr (is_contraction_of_two<Output, typename Accesses::LabelTypes...>) {
+      written = writer.write_as_it_is(spec);
+    } else {
+      written = writer.write(spec);
+    }
+    return Symbol<typename Writer::Result, Output::size, Backend>(scope.state, written);
   }
 }
 

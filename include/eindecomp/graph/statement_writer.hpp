@@ -94,6 +94,11 @@ class StatementWriter {
         }
       }
     }
+    return write_as_it_is(spec);
+  }
+
+  /// The same without rewrites.
+  constexpr VertexId write_as_it_is(const StatementSpec& spec) const {
     return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
   }
 

@@ -133,7 +133,10 @@ class PlacementChooser {
     const bool for_all = placement.mesh == m_mesh;
     Partitions partitions = partitions_of(placement);
     const Merit merit = keep_better(std::move(placement));
-    if (for_all) m_starts.push_back({merit, std::move(partitions)});
+    if (!for_all) return;
+    const auto after = std::upper_bound(m_starts.begin(), m_starts.end(), merit,
+                                        [](const Merit& m, const Start& s) { return m < s.merit; });
+    m_starts.insert(after, {merit, std::move(partitions)});
   }
   void offer(const Partitions& partitions) { offer(placed_as_usual(partitions)); }
 
@@ -143,8 +146,6 @@ class PlacementChooser {
     list_vectors();
     m_spent = 0;
     if (enumerate()) return;
-    std::stable_sort(m_starts.begin(), m_starts.end(),
-                     [](const Start& a, const Start& b) { return a.merit < b.merit; });
     const auto known =
         std::unique(m_starts.begin(), m_starts.end(),
                     [](const Start& a, const Start& b) { return a.partitions == b.partitions; });
@@ -313,7 +314,7 @@ class PlacementChooser {
   std::int64_t m_limit;
   std::optional<Placement> m_best;
   Merit m_merit;
-  std::vector<Start> m_starts;
+  std::vector<Start> m_starts;  ///< the best first
   std::vector<Alike> m_alike;
   double m_spent = 0;  ///< see most_effort
 };

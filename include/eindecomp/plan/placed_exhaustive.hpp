@@ -105,7 +105,7 @@ class PlacedExhaustive {
     m_own.assign(m_cuts.size(), {});
     m_rest.assign(m_cuts.size() + 1, 0);
     for (std::size_t c = m_cuts.size(); c-- > 0;) {
-      std::vector<std::pair<Extent, AxisCuts>> order;
+      std::vector<std::pair<Extent, std::size_t>> order;
       for (std::size_t i = 0; i < m_cuts[c].size(); ++i) {
         m_state.calls[c] = m_cuts[c][i];
         m_chosen[c] = static_cast<int>(i);
@@ -113,13 +113,14 @@ class PlacedExhaustive {
         for (std::size_t t : m_decided[c]) {
           if (only(m_model.groups()[t], static_cast<int>(c))) total += layouts_of(t).least_total;
         }
-        order.emplace_back(total, m_cuts[c][i]);
+        order.emplace_back(total, i);
       }
-      std::stable_sort(order.begin(), order.end(),
-                       [](const auto& a, const auto& b) { return a.first < b.first; });
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        m_own[c].push_back(order[i].first);
-        m_cuts[c][i] = order[i].second;
+      std::sort(order.begin(), order.end());
+      const std::vector<AxisCuts> cuts = std::move(m_cuts[c]);
+      m_cuts[c].clear();
+      for (const auto& [total, i] : order) {
+        m_own[c].push_back(total);
+        m_cuts[c].push_back(cuts[i]);
       }
       for (std::size_t t : m_decided[c]) m_layouts[t].clear();  // they went by the old numbers
       m_rest[c] = m_rest[c + 1] + order.front().first;

@@ -78,13 +78,12 @@ namespace eindecomp::detail {
   constexpr std::size_t most_searched = 4;
   const int p = static_cast<int>(model.workers());
   // A number of large prime factors has few ways to cut: the smoothest ones.
-  std::vector<std::pair<int, int>> numbers;
+  std::vector<std::pair<int, int>> numbers;  // the largest prime, and how many workers are left out
   for (int n = p - 1; n >= fewest; --n) {
     const Mesh mesh = make_mesh(n);
-    numbers.emplace_back(mesh.axes.empty() ? 1 : mesh.axes.back(), n);
+    numbers.emplace_back(mesh.axes.empty() ? 1 : mesh.axes.back(), p - n);
   }
-  std::stable_sort(numbers.begin(), numbers.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(numbers.begin(), numbers.end());
   if (numbers.size() > most_estimated) numbers.resize(most_estimated);
 
   const auto estimate = [&](int workers) {
@@ -103,16 +102,16 @@ namespace eindecomp::detail {
   const double of_all = estimate(p);
   // The estimate of one statement is good; of several it is not, but a search costs little.
   const double slack = model.classes().size() <= 4 ? 1.02 : 1;
-  std::vector<std::pair<double, int>> promising;
-  for (const auto& [prime, n] : numbers) {
+  std::vector<std::pair<double, std::size_t>> promising;  // the estimate, and which of `numbers`
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const int n = p - numbers[i].second;
     const double words = estimate(n);
-    if (words * p < slack * of_all * n) promising.emplace_back(words, n);
+    if (words * p < slack * of_all * n) promising.emplace_back(words, i);
   }
-  std::stable_sort(promising.begin(), promising.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(promising.begin(), promising.end());
   if (promising.size() > most_searched) promising.resize(most_searched);
   std::vector<int> found;
-  for (const auto& [words, n] : promising) found.push_back(n);
+  for (const auto& [words, i] : promising) found.push_back(p - numbers[i].second);
   return found;
 }
 

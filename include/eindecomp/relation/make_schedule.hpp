@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -104,20 +105,19 @@ class RankBuilder {
   /// Runs groups in steps, and gives every scratch buffer and every message its place.
   [[nodiscard]] RankSchedule finish() {
     if (!m_groups->empty()) StepSplitter(*m_graph, *m_groups, m_schedule).run();
-    std::vector<std::vector<int>> born(m_schedule.steps.size());
+    // What lives longest lies lowest, so that what goes soon leaves one gap.
+    std::vector<std::vector<std::pair<int, int>>> born(m_schedule.steps.size());
     std::vector<std::vector<int>> dying(m_schedule.steps.size());
     for (std::size_t i = 0; i < m_schedule.buffers.size(); ++i) {
       const Buffer& b = m_schedule.buffers[i];
       if (b.role != Buffer::Role::scratch) continue;
-      born[static_cast<std::size_t>(b.first)].push_back(static_cast<int>(i));
+      born[static_cast<std::size_t>(b.first)].emplace_back(-b.last, static_cast<int>(i));
       dying[static_cast<std::size_t>(b.last)].push_back(static_cast<int>(i));
     }
     Arena arena;
     for (std::size_t s = 0; s < m_schedule.steps.size(); ++s) {
-      // What lives longest lies lowest, so that what goes soon leaves one gap.
-      std::stable_sort(born[s].begin(), born[s].end(),
-                       [this](int a, int b) { return buffer(a).last > buffer(b).last; });
-      for (int b : born[s]) buffer(b).offset = arena.allocate(buffer(b).bytes);
+      std::sort(born[s].begin(), born[s].end());
+      for (const auto& [last, b] : born[s]) buffer(b).offset = arena.allocate(buffer(b).bytes);
       Step& step = m_schedule.steps[s];
       const auto messages = {&step.receives, &step.sends, &step.partial_receives,
                              &step.partial_sends};
@@ -167,12 +167,15 @@ class RankBuilder {
 
   /// One message per tensor and peer, in that order on both sides.
   [[nodiscard]] static std::vector<Message> messages(std::vector<Piece>& pieces) {
-    std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
-      return a.tensor != b.tensor ? a.tensor < b.tensor : a.peer < b.peer;
-    });
+    std::vector<std::array<int, 3>> order;
+    for (const Piece& piece : pieces) {
+      order.push_back({piece.tensor, piece.peer, static_cast<int>(order.size())});
+    }
+    std::sort(order.begin(), order.end());
     std::vector<Message> list;
     VertexId tensor = -1;
-    for (Piece& piece : pieces) {
+    for (const auto& [of, peer, index] : order) {
+      Piece& piece = pieces[static_cast<std::size_t>(index)];
       if (list.empty() || tensor != piece.tensor || list.back().peer != piece.peer) {
         list.emplace_back();
         list.back().peer = piece.peer;
