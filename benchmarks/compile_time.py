@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call of einsum costs its translation unit, beside one of KokkosBlas::gemm.
+"""What a call of einsum, and the program at the head of the README, cost their translation units,
+beside a call of KokkosBlas::gemm.
 
     cmake --preset native && benchmarks/compile_time.py
 
-Compiles small files as the build compiles the benchmarks, but for optimisation, and prints the CPU
+Compiles small files as the build compiles the examples, but for optimisation, and prints the CPU
 seconds of the compiler, the least of several runs of all files by turns, and in brackets how many
-times those of the file that calls gemm. `separate` is with EINDECOMP_SEPARATE_KERNELS.
+times those of the file that calls gemm. `separate` is with planner, kernels and executor compiled
+in files of their own, which come last.
 """
 
 import argparse
@@ -29,6 +31,12 @@ TEXTS = ["ij,jk->ik", "ij,kj->ik", "ji,jk->ik", "ji,kj->ik", "ij,jk->ki", "ij,kj
          "ji,kj->ki", "ij,ij->ij", "ij,ji->ij"]
 
 
+def program_of_readme():
+    text = (ROOT / "README.md").read_text()
+    begin = text.index("```cpp\n", text.index("<!-- snippet: program -->")) + len("```cpp\n")
+    return text[begin:text.index("```", begin)]
+
+
 def einsums(texts, algebra=""):
     calls = "".join(f'  eindecomp::einsum<"{text}"{algebra}>(space, a, b, c);\n' for text in texts)
     return HEADER + VIEWS + FUNCTION + SPACE + calls + "}\n"
@@ -44,9 +52,16 @@ FILES = {
     "one einsum of another algebra": einsums(TEXTS[:1], ", eindecomp::SquaredDistance"),
     "one of each algebra": einsums(TEXTS[:1]) + einsums(TEXTS[:1], ", eindecomp::SquaredDistance")
                    .replace(HEADER + VIEWS, "").replace("compute", "compute_another"),
-    "the kernels, once": '#include "eindecomp/kernel/separate_kernels.hpp"\n',
+    "the README's program": program_of_readme(),
 }
-SEPARATE = ["one einsum", "ten einsum", "one einsum of another algebra", "one of each algebra"]
+ONCE = {
+    f"the {name}, once": f'#include "eindecomp/{room}/separate_{name}.hpp"\n'
+    for name, room in (("kernels", "kernel"), ("planner", "tools"), ("executor", "run"))
+}
+FILES |= ONCE
+SEPARATE = ["one einsum", "ten einsum", "one einsum of another algebra", "one of each algebra",
+            "the README's program"]
+DEFINITIONS = [f"-DEINDECOMP_SEPARATE_{name}" for name in ("KERNELS", "PLANNER", "EXECUTOR")]
 
 
 def seconds_to_compile(command, directory):
@@ -61,13 +76,16 @@ def main():
     parser.add_argument("--database", default=ROOT / "build/native/compile_commands.json")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--flags", action="append", help="--flags=-O2, may be repeated")
+    parser.add_argument("--only", help="files whose name has this in it, and the one of gemm")
     arguments = parser.parse_args()
 
     command, directory = compiler.command_like(arguments.database,
-                                               ROOT / "benchmarks/contractions.cpp")
+                                               ROOT / "examples/quickstart.cpp")
     command = [word for word in command
                if not word.startswith(("-O", "-g", "-march", "-DEINDECOMP_SEPARATE"))]
-    ways = [(name, False) for name in FILES] + [(name, True) for name in SEPARATE]
+    ways = [(name, name in ONCE) for name in FILES] + [(name, True) for name in SEPARATE]
+    if arguments.only:
+        ways = [way for way in ways if way[0] == GEMM or arguments.only in way[0]]
     with tempfile.TemporaryDirectory() as folder:
         source = {}
         for number, (name, text) in enumerate(FILES.items()):
@@ -77,14 +95,15 @@ def main():
             least = {}
             for _ in range(arguments.runs):
                 for name, separate in ways:
-                    definition = ["-DEINDECOMP_SEPARATE_KERNELS"] if separate else []
+                    definitions = DEFINITIONS if separate else []
                     taken = seconds_to_compile(
-                        [*command, *flags.split(), *definition, "-c", source[name], "-o",
+                        [*command, *flags.split(), *definitions, "-c", source[name], "-o",
                          pathlib.Path(folder, "object.o")], directory)
                     least[name, separate] = min(taken, least.get((name, separate), taken))
             print(flags)
             for (name, separate), seconds in least.items():
-                print(f"  {name + (', separate' if separate else ''):42}{seconds:6.2f} "
+                way = ", separate" if separate and name not in ONCE else ""
+                print(f"  {name + way:42}{seconds:6.2f} "
                       f"({seconds / least[GEMM, False]:.2f})", flush=True)
 
 

@@ -7,8 +7,8 @@ target_compile_options(eindecomp_warnings INTERFACE
   -Wall -Wextra -Wpedantic
   $<$<BOOL:${EINDECOMP_WARNINGS_AS_ERRORS}>:-Werror>)
 
-# The planner is compiled once for all of them, kernels for many.
-foreach(target IN ITEMS eindecomp_planner eindecomp_kernels)
+# The planner is compiled once for all of them, kernels and executors for many.
+foreach(target IN ITEMS eindecomp_planner eindecomp_kernels eindecomp_executor)
   if(TARGET ${target})
     target_link_libraries(${target} PRIVATE eindecomp_warnings)
   endif()

@@ -80,7 +80,7 @@ endfunction()
 # eindecomp_add_mpi_test(NAME name SOURCES file... [LIBS lib...] [RANKS n...] [TIMEOUT seconds])
 #
 # A doctest program run by mpirun, once per number of ranks, as name_np1, name_np2, ... Every rank
-# runs every test case. It links planner and kernels that are compiled once. LIBS is `eindecomp`
+# runs every test case. It links planner, kernels and executors that are compiled once. LIBS is `eindecomp`
 # unless told, RANKS 1 2 3 4 8.
 function(eindecomp_add_mpi_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS;RANKS")
@@ -99,7 +99,7 @@ function(eindecomp_add_mpi_test)
   endif()
   list(APPEND libs eindecomp_planner MPI::MPI_CXX)
   if("eindecomp_eindecomp" IN_LIST libs AND EINDECOMP_ENABLE_KOKKOS)
-    list(APPEND libs eindecomp_kernels)
+    list(APPEND libs eindecomp_executor)
   endif()
   _eindecomp_add_test_program(${arg_NAME} mpi_main.cpp "${arg_SOURCES}" "${libs}")
   foreach(ranks IN LISTS arg_RANKS)

@@ -2,7 +2,8 @@
 /// \file
 /// All of EinDecomp that is enabled: the language and the planner always, the kernels and the
 /// executor with EINDECOMP_ENABLE_KOKKOS, transfers with EINDECOMP_ENABLE_MPI. The CMake targets
-/// define both.
+/// define both. Where the planner is compiled separately, plans in constant expressions are asked
+/// for by their own header, plan/static_plan.hpp.
 #pragma once
 
 #include "eindecomp/core/version.hpp"
@@ -16,7 +17,9 @@
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/explain.hpp"
 #include "eindecomp/plan/simulate.hpp"
+#ifndef EINDECOMP_SEPARATE_PLANNER
 #include "eindecomp/plan/static_plan.hpp"
+#endif
 
 #ifdef EINDECOMP_ENABLE_KOKKOS
 #include "eindecomp/kernel/einsum.hpp"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/placement.hpp"
 #include "plan/programs.hpp"
 #include "plan/random_graph.hpp"

@@ -18,6 +18,7 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "plan/placed_brute_force.hpp"
 #include "plan/programs.hpp"

@@ -6,6 +6,7 @@
 
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/program.hpp"
+#include "eindecomp/plan/decompose.hpp"
 #include "plan/programs.hpp"
 
 using namespace eindecomp;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The ways of memory that neither the host nor MPI reaches, taken by a space of the host: messages
-// pass through a copy on the host, generators fill in pieces.
+// pass through a copy on the host, generators fill in pieces. No executor that is compiled
+// elsewhere knows of it.
+#undef EINDECOMP_SEPARATE_EXECUTOR
 
 #include <doctest/doctest.h>
 

@@ -11,6 +11,7 @@
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/usual_kernels.hpp"
 
 namespace eindecomp::kernel {
 
@@ -42,7 +43,7 @@ class JoinAggregateLauncher final : public Launcher<Space> {
 
   void combine(const Space& space, const StridedBox& box, void* into,
                const void* from) const override {
-    combine_box<Monoid, Value>(space, m_monoid, box, into, from);
+    if constexpr (!Sig::elementwise) combine_box<Monoid, Value>(space, m_monoid, box, into, from);
   }
 
   void finish(const Space& space, const StridedBox& box, void* into,
@@ -64,5 +65,10 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   Join m_join;
   Monoid m_monoid;
 };
+
+#ifdef EINDECOMP_SEPARATE_KERNELS
+// Compiled in the one translation unit that includes separate_kernels.hpp.
+EINDECOMP_USUAL_LAUNCHERS(extern)
+#endif
 
 }  // namespace eindecomp::kernel

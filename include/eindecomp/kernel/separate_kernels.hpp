@@ -11,10 +11,12 @@
 #endif
 
 #include "eindecomp/kernel/dispatch.hpp"
+#include "eindecomp/kernel/launcher.hpp"
 #include "eindecomp/kernel/usual_kernels.hpp"
 
 namespace eindecomp::kernel {
 
 EINDECOMP_USUAL_KERNELS()
+EINDECOMP_USUAL_LAUNCHERS()
 
 }  // namespace eindecomp::kernel

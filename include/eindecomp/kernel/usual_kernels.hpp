@@ -4,6 +4,20 @@
 /// the usual signatures on the host, and what those of other signatures share.
 #pragma once
 
+#include "eindecomp/expr/compose.hpp"
+#include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/expr/operator.hpp"
+
+namespace eindecomp::kernel {
+
+/// max(x, c).
+template <class T>
+using UsualMaximum = Composed<Max, Arg<0>, Value<T>>;
+/// exp(x - y).
+using UsualExponential = Composed<Exp, Composed<Sub, Arg<0>, Arg<1>>>;
+
+}  // namespace eindecomp::kernel
+
 /// The kernels of one signature: declared with EXTERN = extern, compiled with none.
 #define EINDECOMP_KERNELS_OF(EXTERN, JOIN, MONOID, ...)                                          \
   EXTERN template Path path_of<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(    \
@@ -18,16 +32,27 @@
   prepare_join<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(const LocalEinsum&, \
                                                                              JOIN, MONOID);
 
-/// Products and sums, scaled and not, copies, min-plus and max-plus of one element type.
-#define EINDECOMP_USUAL_KERNELS_OF(EXTERN, T)                  \
-  EINDECOMP_KERNELS_OF(EXTERN, Mul, Sum, T, T)                 \
-  EINDECOMP_KERNELS_OF(EXTERN, Mul, Sum, T)                    \
-  EINDECOMP_KERNELS_OF(EXTERN, ScaledMul<T>, Sum, T, T)        \
-  EINDECOMP_KERNELS_OF(EXTERN, ScaledMul<T>, NoAggregation, T) \
-  EINDECOMP_KERNELS_OF(EXTERN, Identity, Sum, T)               \
-  EINDECOMP_KERNELS_OF(EXTERN, Identity, NoAggregation, T)     \
-  EINDECOMP_KERNELS_OF(EXTERN, Add, Min, T, T)                 \
-  EINDECOMP_KERNELS_OF(EXTERN, Add, Max, T, T)
+/// The launcher of one signature, likewise.
+#define EINDECOMP_LAUNCHER_OF(EXTERN, JOIN, MONOID, ...)                                       \
+  EXTERN template class JoinAggregateLauncher<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, \
+                                              __VA_ARGS__>;
+
+/// The signatures of one element type: products and sums, scaled and not, copies, min-plus and
+/// max-plus; max(x, c) and the statements of a softmax.
+#define EINDECOMP_USUAL_SIGNATURES_OF(EACH, EXTERN, T) \
+  EACH(EXTERN, Mul, Sum, T, T)                         \
+  EACH(EXTERN, Mul, Sum, T)                            \
+  EACH(EXTERN, Mul, NoAggregation, T, T)               \
+  EACH(EXTERN, ScaledMul<T>, Sum, T, T)                \
+  EACH(EXTERN, ScaledMul<T>, NoAggregation, T)         \
+  EACH(EXTERN, Identity, Sum, T)                       \
+  EACH(EXTERN, Identity, NoAggregation, T)             \
+  EACH(EXTERN, Add, Min, T, T)                         \
+  EACH(EXTERN, Add, Max, T, T)                         \
+  EACH(EXTERN, UsualMaximum<T>, NoAggregation, T)      \
+  EACH(EXTERN, Identity, Max, T)                       \
+  EACH(EXTERN, UsualExponential, NoAggregation, T, T)  \
+  EACH(EXTERN, Div, NoAggregation, T, T)
 
 /// What depends on no signature.
 #define EINDECOMP_SHARED_KERNELS(EXTERN)                                                        \
@@ -42,7 +67,10 @@
   EXTERN template void detail::run_packed_blocks(const Kokkos::DefaultHostExecutionSpace&,      \
                                                  detail::PackedRun&);
 
-#define EINDECOMP_USUAL_KERNELS(EXTERN)     \
-  EINDECOMP_SHARED_KERNELS(EXTERN)          \
-  EINDECOMP_USUAL_KERNELS_OF(EXTERN, float) \
-  EINDECOMP_USUAL_KERNELS_OF(EXTERN, double)
+#define EINDECOMP_USUAL_KERNELS(EXTERN)                              \
+  EINDECOMP_SHARED_KERNELS(EXTERN)                                   \
+  EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_KERNELS_OF, EXTERN, float) \
+  EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_KERNELS_OF, EXTERN, double)
+#define EINDECOMP_USUAL_LAUNCHERS(EXTERN)                             \
+  EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_LAUNCHER_OF, EXTERN, float) \
+  EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_LAUNCHER_OF, EXTERN, double)

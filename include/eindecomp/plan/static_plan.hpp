@@ -7,6 +7,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <source_location>
 #include <string_view>
 #include <type_traits>
 
@@ -17,7 +18,8 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
-#include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/make_plan.hpp"
+#include "eindecomp/plan/plan.hpp"
 
 namespace eindecomp {
 namespace detail {
@@ -99,7 +101,8 @@ template <int Workers, fixed_string Strategy = "ein_decomp", detail::StaticProgr
 [[nodiscard]] consteval auto static_plan(Program) {
   constexpr detail::StaticSizes sizes = detail::static_sizes(Program{}());
   const EinGraph graph = Program{}();
-  const Plan plan = decompose(graph, {.workers = Workers, .strategy = Strategy.view()});
+  const Plan plan = detail::make_plan(graph, {.workers = Workers, .strategy = Strategy.view()},
+                                      std::source_location::current());
   StaticPlan<sizes> kept;
   kept.workers = plan.workers;
   kept.cost = plan.cost;

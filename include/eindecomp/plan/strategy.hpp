@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -19,36 +18,13 @@
 #include "eindecomp/plan/exact.hpp"
 #include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/k_cut.hpp"
+#include "eindecomp/plan/labeling.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 
 namespace eindecomp {
-
-/// What a strategy chose.
-struct Labeling {
-  Partitions partitions;
-  /// How far the graph cost may be above the least one, in words; absent if nothing is proven.
-  std::optional<Extent> gap;
-  /// Where calls and tensors lie, of a strategy that decides that too; if empty, place() does.
-  Placement placement;
-  std::vector<Extent> cuts;  ///< of k_cut, see Plan::cuts
-
-  // NOLINTNEXTLINE(google-explicit-constructor): most strategies prove nothing.
-  constexpr Labeling(Partitions chosen, std::optional<Extent> above = std::nullopt)
-      : partitions(std::move(chosen)), gap(above) {}
-};
-
-/// A way to choose the partition vectors of a program.
-struct Strategy {
-  std::string_view name;
-  std::string_view summary;
-  /// \throws Error, with the caller's place, where the strategy does not apply.
-  Labeling (*decompose)(const EinGraph&, const DecomposeOptions&, const std::source_location&);
-  /// Whether it goes by the roles of labels, and throws where a program has not those it needs.
-  bool by_role = false;
-};
 
 namespace detail {
 /// The strategy `placed`; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not

@@ -31,6 +31,9 @@
 #include "eindecomp/run/session.hpp"
 #include "eindecomp/run/step_runner.hpp"
 #include "eindecomp/run/transport.hpp"
+#ifdef EINDECOMP_SEPARATE_EXECUTOR
+#include "eindecomp/run/usual_executors.hpp"
+#endif
 #ifdef EINDECOMP_ENABLE_MPI
 #include "eindecomp/comm/mpi_communicator.hpp"
 #endif
@@ -85,25 +88,7 @@ class Executor {
 
  private:
   Executor(const BasicPlan<KokkosBackend<Space>>& plan, Group&& transfers, Group&& control,
-           const Space& space, const ExecuteOptions& options, const std::source_location& where)
-      : m_space(space),
-        m_options(options),
-        m_transfers(std::move(transfers)),
-        m_session(std::make_shared<detail::Session<Group>>(plan.graph, plan.placement,
-                                                           std::move(control))),
-        m_launchers(plan.launchers),
-        m_steps(plan.steps) {
-    Group& group = m_session->control;
-    detail::Hasher program;
-    detail::add_to_hash(program, plan.graph);
-    comm::agree_on(
-        group, [&] { prepare(plan, where); },
-        {{"programs", "build the same program, with the same extents and constants, on every rank",
-          program.value()},
-         {"plans of one program", "decompose with the same options on every rank", plan.hash()},
-         {"chunk limits of messages", "give the executor the same options on every rank",
-          static_cast<std::uint64_t>(options.chunk)}});
-  }
+           const Space& space, const ExecuteOptions& options, const std::source_location& where);
 
   /// Everything that does not depend on the data. Does not communicate.
   void prepare(const Plan& plan, const std::source_location& where) {
@@ -200,49 +185,7 @@ class Executor {
                 where);
   }
 
-  RunType run_bound(const std::vector<detail::AnyBinding<Space>>& bindings) {
-    Group& group = m_session->control;
-    const RankSchedule& schedule = m_session->schedule;
-    std::vector<detail::Memory<MemorySpace>> results;
-    const auto make_ready = [&] {
-      const std::source_location where =
-          bindings.empty() ? std::source_location{} : bindings.front().facts().where;
-      m_inputs->take(bindings);
-      check_memory(m_inputs->own_bytes(), static_cast<std::int64_t>(m_workspace.size()), where);
-      results = take_results();
-      m_inputs->prepare(m_space);
-      take_workspace(buffer_memory(results), m_inputs->own_bytes(), where);
-    };
-    comm::agree_on(group, make_ready,
-                   {{"roots of inputs", "bind_global an input from the same root on every rank",
-                     roots_hash(bindings)}});
-
-    RunStatistics statistics;
-    comm::or_abort(group, [&] {
-      m_inputs->scatter();
-      const ScopedWorkspace<Space> workspace(m_workspace.data(), m_workspace.size());
-      const auto begin = std::chrono::steady_clock::now();
-      const comm::Traffic before = m_transfers.traffic();
-      detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
-                                       m_launcher_pointers, buffer_memory(results), m_strips.runs,
-                                       reinterpret_cast<char*>(m_workspace.data()), m_arena.data(),
-                                       m_host.data())
-          .run();
-      const comm::Traffic after = m_transfers.traffic();
-      statistics.words_sent = after.words_sent - before.words_sent;
-      statistics.words_received = after.words_received - before.words_received;
-      statistics.messages_sent = after.messages_sent - before.messages_sent;
-      statistics.messages_received = after.messages_received - before.messages_received;
-      statistics.seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    });
-    statistics.arena_bytes = schedule.arena_bytes;
-    statistics.result_bytes = schedule.result_bytes;
-    statistics.input_bytes = m_inputs->own_bytes();
-    statistics.workspace_bytes = static_cast<std::int64_t>(m_workspace.size());
-    m_inputs->release();
-    return RunType(m_session, m_space, std::move(results), statistics);
-  }
+  RunType run_bound(const std::vector<detail::AnyBinding<Space>>& bindings);
 
   /// Of the inputs that lie on one rank and where, in whatever order they are bound.
   static std::uint64_t roots_hash(const std::vector<detail::AnyBinding<Space>>& bindings) {
@@ -298,6 +241,75 @@ class Executor {
   detail::Memory<Kokkos::HostSpace> m_host;
   std::optional<detail::RunInputs<Space, Group>> m_inputs;
 };
+
+template <class Space, comm::Communicator Group>
+Executor<Space, Group>::Executor(const BasicPlan<KokkosBackend<Space>>& plan, Group&& transfers,
+                                 Group&& control, const Space& space, const ExecuteOptions& options,
+                                 const std::source_location& where)
+    : m_space(space),
+      m_options(options),
+      m_transfers(std::move(transfers)),
+      m_session(
+          std::make_shared<detail::Session<Group>>(plan.graph, plan.placement, std::move(control))),
+      m_launchers(plan.launchers),
+      m_steps(plan.steps) {
+  Group& group = m_session->control;
+  detail::Hasher program;
+  detail::add_to_hash(program, plan.graph);
+  comm::agree_on(
+      group, [&] { prepare(plan, where); },
+      {{"programs", "build the same program, with the same extents and constants, on every rank",
+        program.value()},
+       {"plans of one program", "decompose with the same options on every rank", plan.hash()},
+       {"chunk limits of messages", "give the executor the same options on every rank",
+        static_cast<std::uint64_t>(options.chunk)}});
+}
+
+template <class Space, comm::Communicator Group>
+typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
+    const std::vector<detail::AnyBinding<Space>>& bindings) {
+  Group& group = m_session->control;
+  const RankSchedule& schedule = m_session->schedule;
+  std::vector<detail::Memory<MemorySpace>> results;
+  const auto make_ready = [&] {
+    const std::source_location where =
+        bindings.empty() ? std::source_location{} : bindings.front().facts().where;
+    m_inputs->take(bindings);
+    check_memory(m_inputs->own_bytes(), static_cast<std::int64_t>(m_workspace.size()), where);
+    results = take_results();
+    m_inputs->prepare(m_space);
+    take_workspace(buffer_memory(results), m_inputs->own_bytes(), where);
+  };
+  comm::agree_on(group, make_ready,
+                 {{"roots of inputs", "bind_global an input from the same root on every rank",
+                   roots_hash(bindings)}});
+
+  RunStatistics statistics;
+  comm::or_abort(group, [&] {
+    m_inputs->scatter();
+    const ScopedWorkspace<Space> workspace(m_workspace.data(), m_workspace.size());
+    const auto begin = std::chrono::steady_clock::now();
+    const comm::Traffic before = m_transfers.traffic();
+    detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
+                                     m_launcher_pointers, buffer_memory(results), m_strips.runs,
+                                     reinterpret_cast<char*>(m_workspace.data()), m_arena.data(),
+                                     m_host.data())
+        .run();
+    const comm::Traffic after = m_transfers.traffic();
+    statistics.words_sent = after.words_sent - before.words_sent;
+    statistics.words_received = after.words_received - before.words_received;
+    statistics.messages_sent = after.messages_sent - before.messages_sent;
+    statistics.messages_received = after.messages_received - before.messages_received;
+    statistics.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  });
+  statistics.arena_bytes = schedule.arena_bytes;
+  statistics.result_bytes = schedule.result_bytes;
+  statistics.input_bytes = m_inputs->own_bytes();
+  statistics.workspace_bytes = static_cast<std::int64_t>(m_workspace.size());
+  m_inputs->release();
+  return RunType(m_session, m_space, std::move(results), statistics);
+}
 
 #ifdef EINDECOMP_ENABLE_MPI
 template <class Space>
@@ -356,5 +368,10 @@ template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
     return executor.run(bindings...);
   }
 }
+
+#ifdef EINDECOMP_SEPARATE_EXECUTOR
+// Compiled in the one translation unit that includes separate_executor.hpp.
+EINDECOMP_USUAL_EXECUTORS(extern)
+#endif
 
 }  // namespace eindecomp

@@ -43,7 +43,7 @@ class RunInputs {
     m_bindings = &bindings;
     for (const AnyBinding<Space>& binding : bindings) {
       const BindingFacts& facts = binding.facts();
-      const VertexId v = m_session.vertex_of(VertexName{facts}, facts.where);
+      const VertexId v = m_session.vertex_of(facts.vertex, facts.identity, facts.where);
       const Vertex& tensor = m_session.graph[v];
       if (!tensor.is_input()) {
         throw Error("tensor " + tensor.name +
@@ -158,13 +158,6 @@ class RunInputs {
   }
 
  private:
-  /// A binding's tensor, as a symbol.
-  struct VertexName {
-    const BindingFacts& facts;
-    [[nodiscard]] VertexId vertex() const { return facts.vertex; }
-    [[nodiscard]] std::uint64_t identity() const { return facts.identity; }
-  };
-
   [[nodiscard]] const Buffer& buffer(int b) const { return m_session.schedule.buffers[at(b)]; }
 
   /// Whether an input bound so lies in memory of our own on this rank.

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -49,6 +51,20 @@ using TensorView =
     layout.dimension[k] = static_cast<std::size_t>(extents[k]);
   }
   return layout;
+}
+
+/// A result as its reader names it, the types forgotten.
+struct NamedResult {
+  VertexId vertex = -1;
+  std::uint64_t identity = 0;
+  ElementType element;
+  int rank = 0;
+  std::source_location where;
+};
+
+template <class T, int Rank, TensorSymbol Symbol>
+[[nodiscard]] NamedResult named_result(const Symbol& symbol, const std::source_location& where) {
+  return {symbol.vertex(), symbol.identity(), element_type<T>(), Rank, where};
 }
 
 }  // namespace detail
@@ -131,7 +147,7 @@ class Run {
   [[nodiscard]] LocalTensor<T, Rank, MemorySpace> local_as(
       const Symbol& symbol, std::source_location where = std::source_location::current()) const {
     using Block = LocalBlock<T, Rank, MemorySpace>;
-    const VertexId v = result<T, Rank>(symbol, where);
+    const VertexId v = result(detail::named_result<T, Rank>(symbol, where));
     std::vector<Block> blocks;
     for (int b : m_session->stored_buffers(v)) {
       const Box& box = m_session->schedule.buffers[detail::at(b)].box;
@@ -166,55 +182,12 @@ class Run {
       const Symbol& symbol, std::optional<int> root = std::nullopt,
       std::source_location where = std::source_location::current()) const {
     using View = detail::TensorView<T, Rank, MemorySpace>;
-    Group& group = m_session->control;
-    const int collector = root.value_or(0);
-    VertexId v = -1;
     View whole;
-    std::optional<detail::SlabTransport<Space, Group>> transport;
-    detail::Hasher call;
-    call.add(static_cast<std::uint64_t>(symbol.vertex()));
-    call.add(static_cast<std::uint64_t>(root.value_or(-1)));
-    comm::agree_on(
-        group,
-        [&] {
-          v = result<T, Rank>(symbol, where);
-          if (collector < 0 || collector >= group.size()) {
-            throw Error("rank " + std::to_string(collector) + " cannot gather " +
-                            m_session->graph[v].name + " (the run has " +
-                            std::to_string(group.size()) + " ranks)",
-                        where);
-          }
-          if (!root.has_value() || group.rank() == collector) {
-            whole =
-                View(Kokkos::view_alloc(Kokkos::WithoutInitializing,
-                                        "EinDecomp::gathered " + m_session->graph[v].name.str()),
-                     detail::layout_of(m_session->graph[v].bound));
-          }
-          transport.emplace(m_space, group);
-        },
-        {{"results to gather", "call gather for the same tensors in the same order on every rank",
-          call.value()}});
-    comm::or_abort(group, [&] {
-      const int bytes = static_cast<int>(sizeof(T));
-      const detail::BlockMemory into =
-          detail::BlockMemory::dense(whole.data(), Box::whole(m_session->graph[v].bound), bytes);
-      const std::vector<int> mine = m_session->stored_buffers(v);
-      std::size_t next = 0;
-      for (const detail::RankBlock& block : m_session->stored_everywhere(v)) {
-        if (block.rank == group.rank()) {
-          const detail::BlockMemory from = detail::BlockMemory::dense(
-              m_results[detail::at(mine[next++])].data(), block.box, bytes);
-          if (block.rank == collector) {
-            detail::copy_part(m_space, block.box, into, from);
-          } else {
-            transport->send(collector, block.box, from);
-          }
-        } else if (group.rank() == collector) {
-          transport->receive(block.rank, block.box, into);
-        }
-      }
-      compat::fence(m_space, "EinDecomp::gathered");
-      if (!root.has_value()) transport->broadcast(collector, into);
+    collect(detail::named_result<T, Rank>(symbol, where), root, [&whole](const Vertex& tensor) {
+      whole = View(Kokkos::view_alloc(Kokkos::WithoutInitializing,
+                                      "EinDecomp::gathered " + tensor.name.str()),
+                   detail::layout_of(tensor.bound));
+      return static_cast<void*>(whole.data());
     });
     return whole;
   }
@@ -223,41 +196,99 @@ class Run {
   [[nodiscard]] const RunStatistics& statistics() const { return m_statistics; }
 
  private:
-  template <class T, int Rank, class Symbol>
-  [[nodiscard]] VertexId result(const Symbol& symbol, const std::source_location& where) const {
-    const VertexId v = m_session->vertex_of(symbol, where);
-    const EinGraph& graph = m_session->graph;
-    const Vertex& vertex = graph[v];
-    if (vertex.is_input()) {
-      throw Error("tensor " + vertex.name +
-                      " is not a result (it is an input, which stays where "
-                      "you bound it)",
-                  where);
-    }
-    bool is_result = false;
-    for (VertexId r : graph.results()) is_result = is_result || r == v;
-    if (!is_result) {
-      throw Error("tensor " + vertex.name +
-                      " is not a result (another statement reads it, and its "
-                      "memory is used again); keep it: program.keep(" +
-                      vertex.name + ")",
-                  where);
-    }
-    if (!(element_type<T>() == vertex.element) || Rank != vertex.rank()) {
-      throw Error("tensor " + vertex.name +
-                      " is read with another value type or rank than it has "
-                      "(its rank is " +
-                      std::to_string(vertex.rank()) + ", its elements have " +
-                      std::to_string(vertex.element.bytes) + " bytes)",
-                  where);
-    }
-    return v;
-  }
+  /// The vertex of a result. \throws Error as local_as.
+  [[nodiscard]] VertexId result(const detail::NamedResult& named) const;
+
+  /// Gathers a result in the memory that `allocate` gives for the whole of it, on rank `root` or on
+  /// every one. Collective, as gather_as.
+  void collect(const detail::NamedResult& named, std::optional<int> root,
+               const std::function<void*(const Vertex&)>& allocate) const;
 
   std::shared_ptr<detail::Session<Group>> m_session;
   Space m_space;
   std::vector<detail::Memory<MemorySpace>> m_results;
   RunStatistics m_statistics;
 };
+
+template <class Space, comm::Communicator Group>
+VertexId Run<Space, Group>::result(const detail::NamedResult& named) const {
+  const VertexId v = m_session->vertex_of(named.vertex, named.identity, named.where);
+  const EinGraph& graph = m_session->graph;
+  const Vertex& vertex = graph[v];
+  if (vertex.is_input()) {
+    throw Error("tensor " + vertex.name +
+                    " is not a result (it is an input, which stays where "
+                    "you bound it)",
+                named.where);
+  }
+  bool is_result = false;
+  for (VertexId r : graph.results()) is_result = is_result || r == v;
+  if (!is_result) {
+    throw Error("tensor " + vertex.name +
+                    " is not a result (another statement reads it, and its "
+                    "memory is used again); keep it: program.keep(" +
+                    vertex.name + ")",
+                named.where);
+  }
+  if (!(named.element == vertex.element) || named.rank != vertex.rank()) {
+    throw Error("tensor " + vertex.name +
+                    " is read with another value type or rank than it has "
+                    "(its rank is " +
+                    std::to_string(vertex.rank()) + ", its elements have " +
+                    std::to_string(vertex.element.bytes) + " bytes)",
+                named.where);
+  }
+  return v;
+}
+
+template <class Space, comm::Communicator Group>
+void Run<Space, Group>::collect(const detail::NamedResult& named, std::optional<int> root,
+                                const std::function<void*(const Vertex&)>& allocate) const {
+  Group& group = m_session->control;
+  const int collector = root.value_or(0);
+  VertexId v = -1;
+  void* whole = nullptr;
+  std::optional<detail::SlabTransport<Space, Group>> transport;
+  detail::Hasher call;
+  call.add(static_cast<std::uint64_t>(named.vertex));
+  call.add(static_cast<std::uint64_t>(root.value_or(-1)));
+  comm::agree_on(
+      group,
+      [&] {
+        v = result(named);
+        if (collector < 0 || collector >= group.size()) {
+          throw Error("rank " + std::to_string(collector) + " cannot gather " +
+                          m_session->graph[v].name + " (the run has " +
+                          std::to_string(group.size()) + " ranks)",
+                      named.where);
+        }
+        if (!root.has_value() || group.rank() == collector) whole = allocate(m_session->graph[v]);
+        transport.emplace(m_space, group);
+      },
+      {{"results to gather", "call gather for the same tensors in the same order on every rank",
+        call.value()}});
+  comm::or_abort(group, [&] {
+    const int bytes = named.element.bytes;
+    const detail::BlockMemory into =
+        detail::BlockMemory::dense(whole, Box::whole(m_session->graph[v].bound), bytes);
+    const std::vector<int> mine = m_session->stored_buffers(v);
+    std::size_t next = 0;
+    for (const detail::RankBlock& block : m_session->stored_everywhere(v)) {
+      if (block.rank == group.rank()) {
+        const detail::BlockMemory from = detail::BlockMemory::dense(
+            m_results[detail::at(mine[next++])].data(), block.box, bytes);
+        if (block.rank == collector) {
+          detail::copy_part(m_space, block.box, into, from);
+        } else {
+          transport->send(collector, block.box, from);
+        }
+      } else if (group.rank() == collector) {
+        transport->receive(block.rank, block.box, into);
+      }
+    }
+    compat::fence(m_space, "EinDecomp::gathered");
+    if (!root.has_value()) transport->broadcast(collector, into);
+  });
+}
 
 }  // namespace eindecomp

@@ -71,12 +71,11 @@ struct Session {
   /// Plan::local.
   [[nodiscard]] const std::vector<int>& stored_buffers(VertexId v) const { return m_stored[at(v)]; }
 
-  /// The vertex a symbol names.
+  /// The vertex that a symbol names, v of the graph of that identity.
   /// \throws Error if the symbol is another graph's.
-  template <class Symbol>
-  [[nodiscard]] VertexId vertex_of(const Symbol& symbol, const std::source_location& where) const {
-    const VertexId v = symbol.vertex();
-    if (symbol.identity() != graph.identity() || v < 0 || v >= graph.size()) {
+  [[nodiscard]] VertexId vertex_of(VertexId v, std::uint64_t identity,
+                                   const std::source_location& where) const {
+    if (identity != graph.identity() || v < 0 || v >= graph.size()) {
       throw Error(
           "a symbol of another graph (the plan knows the tensors of its own program and of "
           "copies of it); use the symbols of the program that was decomposed",

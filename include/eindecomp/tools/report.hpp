@@ -4,100 +4,18 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
-#include "eindecomp/core/types.hpp"
-#include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/graph/print.hpp"
 #include "eindecomp/plan/plan.hpp"
-#include "eindecomp/tools/summary.hpp"
-#include "eindecomp/tools/table.hpp"
 
 namespace eindecomp {
-namespace detail {
-
-/// How many kernel calls a statement makes; and of how many, if more could be made.
-[[nodiscard]] inline std::string calls_text(const StatementSummary& s) {
-  if (s.calls >= s.most_calls) return grouped(s.calls);
-  return grouped(s.calls) + " of " + grouped(s.most_calls);
-}
-
-/// Where the inputs lie before the program runs.
-[[nodiscard]] inline std::string inputs_text(const Plan& plan) {
-  using enum TextTable::Align;
-  TextTable table({left, left, left, left});
-  table.add({"input", "extents", "elements", "stored in"});
-  table.rule();
-  for (VertexId v = 0; v < plan.graph.size(); ++v) {
-    const Vertex& tensor = plan.graph[v];
-    if (!tensor.is_input()) continue;
-    table.add({tensor.name.str(), shape_text(tensor.bound).str(),
-               element_text(tensor.element).str(), stored_text(plan, v).str()});
-  }
-  return table.text();
-}
-
-/// Which statements run in steps, a line per group; empty if none do.
-[[nodiscard]] inline std::string steps_text(const Plan& plan) {
-  std::string text;
-  for (const StepGroup& group : plan.steps) {
-    const Vertex& first = plan.graph[group.first];
-    text += "steps      " + first.name.str() + " to " + plan.graph[group.last].name.str() +
-            " run block by block:";
-    for (const StepAxis& axis : group.axes) {
-      const LabelId label = first.labels[static_cast<std::size_t>(axis.positions.front())];
-      text += ' ' + plan.graph.labels[static_cast<std::size_t>(label)].name.str() + ':' +
-              std::to_string(axis.parts);
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-}  // namespace detail
 
 /// A plan as a table for people: for every statement its partition vector, its kernel calls, what
-/// they cost and move and the memory they need; then the totals and what the columns mean.
-[[nodiscard]] inline std::string report(const Plan& plan) {
-  using enum detail::TextTable::Align;
-  using detail::grouped;
-  const PlanSummary summary = summarize(plan);
-  detail::TextTable table(
-      {left, left, right, right, right, right, right, right, right, right, left});
-  table.add({"statement", "partition", "calls", "join", "aggregate", "repartition", "words",
-             "busiest", "ratio", "memory", "formula"});
-  table.rule();
-  for (const StatementSummary& s : summary.statements) {
-    table.add({plan.graph[s.statement].name.str(), detail::partition_text(plan, s.statement).str(),
-               detail::calls_text(s), grouped(s.cost.join), grouped(s.cost.aggregate),
-               grouped(s.cost.repartition), grouped(s.words()), grouped(s.busiest_words),
-               detail::ratio_text(s.lower_bound_ratio(), s.replicated), detail::bytes_text(s.bytes),
-               formula(plan.graph, s.statement).str()});
-  }
-  table.rule();
-  table.add({"total", "", grouped(summary.calls), grouped(summary.cost.join),
-             grouped(summary.cost.aggregate), grouped(summary.cost.repartition),
-             grouped(summary.words), grouped(summary.busiest_words),
-             detail::ratio_text(summary.lower_bound_ratio()), detail::bytes_text(summary.bytes)});
-
-  return "Plan by " + plan.strategy.str() + " for " + detail::counted(plan.workers, "worker") +
-         " on " + detail::counted(plan.ranks, "rank") + "\n\n" + detail::inputs_text(plan) + '\n' +
-         table.text() +
-         "\n"
-         "partition  into how many parts each label is cut; their product is the kernel calls\n"
-         "join, aggregate, repartition\n"
-         "           the paper's cost in words (elements), as if nothing were local: " +
-         grouped(summary.cost.total()) +
-         " in all\n"
-         "words      elements that really cross between ranks; busiest: received by the one that\n"
-         "           receives most\n"
-         "ratio      busiest over the lower bound: what some rank must receive or send if "
-         "operands\n"
-         "           are stored once; of the total, over the sum: an indicator; *: part of an "
-         "operand\n"
-         "           was there already, received for another statement\n"
-         "memory     tensors held while the statement runs, on the rank that holds most\n" +
-         detail::steps_text(plan);
-}
+/// they cost and move and the memory they need; then the totals and what the columns mean. With
+/// EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not compile it.
+[[nodiscard]] std::string report(const Plan& plan);
 
 }  // namespace eindecomp
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+#include "eindecomp/tools/write_report.hpp"
+#endif

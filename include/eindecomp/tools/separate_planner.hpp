@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The planner, and what makes schedules and tasks of its plans, compiled once for a program of
-/// many translation units. The program defines EINDECOMP_SEPARATE_PLANNER in all of them, and one
-/// of them includes this header, which no other may.
+/// The planner, and what makes schedules, tasks and reports of its plans, compiled once for a
+/// program of many translation units. The program defines EINDECOMP_SEPARATE_PLANNER in all of
+/// them, and one of them includes this header, which no other may.
 #pragma once
 
 #ifndef EINDECOMP_SEPARATE_PLANNER
@@ -11,10 +11,13 @@
 
 #include <source_location>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/labeling.hpp"
+#include "eindecomp/plan/make_plan.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/placed_in_steps.hpp"
 #include "eindecomp/plan/placed_strategy.hpp"
@@ -25,12 +28,16 @@
 #include "eindecomp/relation/schedule.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
+#include "eindecomp/tools/make_summary.hpp"
+#include "eindecomp/tools/report.hpp"
+#include "eindecomp/tools/summary.hpp"
+#include "eindecomp/tools/write_report.hpp"
 
 namespace eindecomp {
 
-Plan detail::plan_at_run_time(const EinGraph& graph, const DecomposeOptions& options,
-                              const std::source_location& where) {
-  return placed_in_steps(make_plan(graph, options, where), options, where);
+Plan decompose(const EinGraph& graph, const DecomposeOptions& options,
+               const std::source_location& where) {
+  return detail::placed_in_steps(detail::make_plan(graph, options, where), options, where);
 }
 
 Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
@@ -50,5 +57,9 @@ void detail::tell_tasks(const EinGraph& graph, const Placement& placement, int r
                         TaskReceiver& receiver) {
   walk_tasks(graph, placement, ranks, receiver);
 }
+
+PlanSummary summarize(const Plan& plan) { return detail::make_summary(plan); }
+
+std::string report(const Plan& plan) { return detail::write_report(plan); }
 
 }  // namespace eindecomp

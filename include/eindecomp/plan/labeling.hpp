@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What a strategy is, and what it chooses.
+#pragma once
+
+#include <optional>
+#include <source_location>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/relation/layout.hpp"
+
+namespace eindecomp {
+
+/// What a strategy chose.
+struct Labeling {
+  Partitions partitions;
+  /// How far the graph cost may be above the least one, in words; absent if nothing is proven.
+  std::optional<Extent> gap;
+  /// Where calls and tensors lie, of a strategy that decides that too; if empty, place() does.
+  Placement placement;
+  std::vector<Extent> cuts;  ///< of k_cut, see Plan::cuts
+
+  // NOLINTNEXTLINE(google-explicit-constructor): most strategies prove nothing.
+  constexpr Labeling(Partitions chosen, std::optional<Extent> above = std::nullopt)
+      : partitions(std::move(chosen)), gap(above) {}
+};
+
+/// A way to choose the partition vectors of a program.
+struct Strategy {
+  std::string_view name;
+  std::string_view summary;
+  /// \throws Error, with the caller's place, where the strategy does not apply.
+  Labeling (*decompose)(const EinGraph&, const DecomposeOptions&, const std::source_location&);
+  /// Whether it goes by the roles of labels, and throws where a program has not those it needs.
+  bool by_role = false;
+};
+
+}  // namespace eindecomp

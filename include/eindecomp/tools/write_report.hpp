@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// How report() is written.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/print.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/tools/report.hpp"
+#include "eindecomp/tools/summary.hpp"
+#include "eindecomp/tools/table.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// How many kernel calls a statement makes; and of how many, if more could be made.
+[[nodiscard]] inline std::string calls_text(const StatementSummary& s) {
+  if (s.calls >= s.most_calls) return grouped(s.calls);
+  return grouped(s.calls) + " of " + grouped(s.most_calls);
+}
+
+/// Where the inputs lie before the program runs.
+[[nodiscard]] inline std::string inputs_text(const Plan& plan) {
+  using enum TextTable::Align;
+  TextTable table({left, left, left, left});
+  table.add({"input", "extents", "elements", "stored in"});
+  table.rule();
+  for (VertexId v = 0; v < plan.graph.size(); ++v) {
+    const Vertex& tensor = plan.graph[v];
+    if (!tensor.is_input()) continue;
+    table.add({tensor.name.str(), shape_text(tensor.bound).str(),
+               element_text(tensor.element).str(), stored_text(plan, v).str()});
+  }
+  return table.text();
+}
+
+/// Which statements run in steps, a line per group; empty if none do.
+[[nodiscard]] inline std::string steps_text(const Plan& plan) {
+  std::string text;
+  for (const StepGroup& group : plan.steps) {
+    const Vertex& first = plan.graph[group.first];
+    text += "steps      " + first.name.str() + " to " + plan.graph[group.last].name.str() +
+            " run block by block:";
+    for (const StepAxis& axis : group.axes) {
+      const LabelId label = first.labels[static_cast<std::size_t>(axis.positions.front())];
+      text += ' ' + plan.graph.labels[static_cast<std::size_t>(label)].name.str() + ':' +
+              std::to_string(axis.parts);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+/// report().
+[[nodiscard]] inline std::string write_report(const Plan& plan) {
+  using enum TextTable::Align;
+  const PlanSummary summary = summarize(plan);
+  TextTable table({left, left, right, right, right, right, right, right, right, right, left});
+  table.add({"statement", "partition", "calls", "join", "aggregate", "repartition", "words",
+             "busiest", "ratio", "memory", "formula"});
+  table.rule();
+  for (const StatementSummary& s : summary.statements) {
+    table.add({plan.graph[s.statement].name.str(), partition_text(plan, s.statement).str(),
+               calls_text(s), grouped(s.cost.join), grouped(s.cost.aggregate),
+               grouped(s.cost.repartition), grouped(s.words()), grouped(s.busiest_words),
+               ratio_text(s.lower_bound_ratio(), s.replicated), bytes_text(s.bytes),
+               formula(plan.graph, s.statement).str()});
+  }
+  table.rule();
+  table.add({"total", "", grouped(summary.calls), grouped(summary.cost.join),
+             grouped(summary.cost.aggregate), grouped(summary.cost.repartition),
+             grouped(summary.words), grouped(summary.busiest_words),
+             ratio_text(summary.lower_bound_ratio()), bytes_text(summary.bytes)});
+
+  return "Plan by " + plan.strategy.str() + " for " + counted(plan.workers, "worker") + " on " +
+         counted(plan.ranks, "rank") + "\n\n" + inputs_text(plan) + '\n' + table.text() +
+         "\n"
+         "partition  into how many parts each label is cut; their product is the kernel calls\n"
+         "join, aggregate, repartition\n"
+         "           the paper's cost in words (elements), as if nothing were local: " +
+         grouped(summary.cost.total()) +
+         " in all\n"
+         "words      elements that really cross between ranks; busiest: received by the one that\n"
+         "           receives most\n"
+         "ratio      busiest over the lower bound: what some rank must receive or send if "
+         "operands\n"
+         "           are stored once; of the total, over the sum: an indicator; *: part of an "
+         "operand\n"
+         "           was there already, received for another statement\n"
+         "memory     tensors held while the statement runs, on the rank that holds most\n" +
+         steps_text(plan);
+}
+
+}  // namespace detail
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+inline std::string report(const Plan& plan) { return detail::write_report(plan); }
+#endif
+
+}  // namespace eindecomp
