@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -182,12 +184,54 @@ TEST_CASE("results larger than the caches are written past them, beside what tak
 
 TEST_CASE("strips by turns that end on no line of memory, the last of one element") {
   Program program;
-  const auto X = program.input<double>("X", {2, 273001});  // a hundred strips of 2730 and one
+  const auto X = program.input<double>("X", {2, 1044481});  // 255 strips of 4096 and one
   const auto Y = let<"Y">(i, j) = map(Slow{}, X(i, j));
   const auto Z = let<"Z">(i, j) = Y(i, j) / (2.0 + Y(i, j));
   CHECK(same_in_steps(program, {{"Y", "Z", {{"i", 2}}}}, Z, 0,
                       ein::bind_generator(X, Formula<>{3})) == 2);
   CHECK(turn_launches == 2 * 2);
+}
+
+namespace {
+
+/// A softmax along rows, in steps or not, of NaN, -inf and numbers.
+template <class T>
+std::vector<T> softmax_of_anything(Extent rows, Extent columns,
+                                   const std::vector<ein::StatementSteps>& steps) {
+  Program program;
+  const auto X = program.input<T>("X", {rows, columns});
+  const auto S = let<"S">(i, j) = softmax(j)(X(i, j));
+  const auto x = [](Extent row, Extent column) {
+    if (row % 7 == 3 && column % 5 == 1) return -std::numeric_limits<T>::infinity();
+    if (row % 11 == 5 && column == row % 13) return std::numeric_limits<T>::quiet_NaN();
+    return static_cast<T>((row * 7 + column * 3) % 31) / T(4);
+  };
+  const Plan plan = ein::decompose(program, {.workers = 1, .steps = steps, .cache_bytes = 0});
+  const auto got = on_host(ein::execute(plan, Space(), ein::bind_generator(X, x)).gather(S));
+  return {got.data(), got.data() + got.span()};
+}
+
+template <class T>
+bool same_bits_by_turns(Extent rows, Extent columns) {
+  turn_launches = 0;
+  Kokkos::Tools::Experimental::set_begin_parallel_for_callback(kernel_begins);
+  const auto turns = softmax_of_anything<T>(rows, columns, {{"softmax.max", "S", {{"i", 2}}}});
+  Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
+  // The maximum of one element is a copy.
+  CHECK(turn_launches == (ein::takes_vectors<ein::Exp> && columns > 1 ? 2 : 0));
+  const auto whole = softmax_of_anything<T>(rows, columns, {});
+  return turns.size() == whole.size() &&
+         std::memcmp(turns.data(), whole.data(), turns.size() * sizeof(T)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("softmax by turns is that of its statements one after another, bit for bit") {
+  for (const Extent columns : {1, 3, 15, 16, 17, 64, 100, 1000, 4000}) {
+    CAPTURE(columns);
+    CHECK(same_bits_by_turns<double>(600007 / columns, columns));
+    CHECK(same_bits_by_turns<float>(1200007 / columns, columns));
+  }
 }
 
 namespace {

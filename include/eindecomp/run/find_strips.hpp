@@ -99,7 +99,17 @@ class StripFinder {
   [[nodiscard]] std::optional<StripRun> run_of(const StepGroup& group, std::size_t begin,
                                                std::size_t end) {
     if (shares_memory(begin, end)) return std::nullopt;
-    const std::optional<StripCut> cut = m_cutter.cut_of(begin, end);
+    std::optional<StripRun> run = run_of_strips(group, begin, end, 64 * 1024);
+    if (!run || run->beside < 0) return run;
+    // What goes by turns has more to begin and to end.
+    std::optional<StripRun> longer = run_of_strips(group, begin, end, 96 * 1024);
+    return longer && longer->beside >= 0 ? longer : run;
+  }
+
+  /// \param strip_bytes  of a strip's tensors together, if its rows are short enough or can be cut.
+  [[nodiscard]] std::optional<StripRun> run_of_strips(const StepGroup& group, std::size_t begin,
+                                                      std::size_t end, std::int64_t strip_bytes) {
+    const std::optional<StripCut> cut = m_cutter.cut_of(begin, end, strip_bytes);
     if (!cut) return std::nullopt;
     StripRun run;
     run.begin = begin;

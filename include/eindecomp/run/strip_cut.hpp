@@ -67,8 +67,10 @@ class StripCutter {
               const std::vector<BlockMemory>& buffers)
       : m_graph(graph), m_schedule(schedule), m_buffers(buffers) {}
 
-  /// Rows of tensors that fit together; parts of one row, if a row is too long and can be cut.
-  [[nodiscard]] std::optional<StripCut> cut_of(std::size_t begin, std::size_t end) const {
+  /// Rows of tensors that are so many bytes together; parts of one row, if a row is too long and
+  /// can be cut.
+  [[nodiscard]] std::optional<StripCut> cut_of(std::size_t begin, std::size_t end,
+                                               std::int64_t strip_bytes) const {
     std::vector<StripAxis> axes = axes_of(begin, end);
     if (axes.empty()) return std::nullopt;
     StripCut cut{std::move(axes.front()), std::nullopt};
@@ -93,8 +95,6 @@ class StripCutter {
   }
 
  private:
-  /// Bytes of a strip's tensors together, if its rows are short enough or can be cut.
-  static constexpr std::int64_t strip_bytes = 64 * 1024;
   /// The most bytes that every strip reads again.
   static constexpr std::int64_t shared_bytes = 64 * 1024;
   /// As many elements as a line of memory has, and so begin on lines as the whole does.
