@@ -15,6 +15,9 @@ set(EINDECOMP_TEST_ENVIRONMENT
   PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
   OMPI_MCA_mpi_yield_when_idle=1)
 
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-march=native EINDECOMP_COMPILES_NATIVE)
+
 # scripts/test runs the tests of one process under sanitizers and need not build them twice.
 option(EINDECOMP_SINGLE_PROCESS_TESTS "Build the tests that need no MPI" ON)
 
@@ -56,12 +59,14 @@ function(_eindecomp_set_test_properties name timeout)
     LABELS "${room};${ARGN}" TIMEOUT ${timeout} ENVIRONMENT "${EINDECOMP_TEST_ENVIRONMENT}")
 endfunction()
 
-# eindecomp_add_test(NAME name SOURCES file... LIBS lib... [TIMEOUT seconds] [HEADER_ONLY])
+# eindecomp_add_test(NAME name SOURCES file... LIBS lib... [TIMEOUT seconds] [HEADER_ONLY] [NATIVE])
 #
 # A doctest program of one process. Kokkos is initialised around the tests where LIBS bring it. It
-# links the planner that is compiled once, unless HEADER_ONLY.
+# links the planner that is compiled once, unless HEADER_ONLY. With NATIVE there is a second one,
+# name_native, header-only and with the widest vectors of this machine, for which other code is
+# compiled.
 function(eindecomp_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "HEADER_ONLY" "NAME;TIMEOUT" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "HEADER_ONLY;NATIVE" "NAME;TIMEOUT" "SOURCES;LIBS")
   _eindecomp_resolve_libs(libs ${arg_LIBS})
   if(NOT libs OR NOT EINDECOMP_SINGLE_PROCESS_TESTS)
     return()
@@ -69,12 +74,20 @@ function(eindecomp_add_test)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
+  set(names ${arg_NAME})
+  if(arg_NATIVE AND EINDECOMP_COMPILES_NATIVE)
+    _eindecomp_add_test_program(${arg_NAME}_native doctest_main.cpp "${arg_SOURCES}" "${libs}")
+    target_compile_options(eindecomp_test_${arg_NAME}_native PRIVATE -march=native)
+    list(APPEND names ${arg_NAME}_native)
+  endif()
   if(NOT arg_HEADER_ONLY)
     list(APPEND libs eindecomp_planner)
   endif()
   _eindecomp_add_test_program(${arg_NAME} doctest_main.cpp "${arg_SOURCES}" "${libs}")
-  add_test(NAME ${arg_NAME} COMMAND eindecomp_test_${arg_NAME})
-  _eindecomp_set_test_properties(${arg_NAME} ${arg_TIMEOUT})
+  foreach(name IN LISTS names)
+    add_test(NAME ${name} COMMAND eindecomp_test_${name})
+    _eindecomp_set_test_properties(${name} ${arg_TIMEOUT})
+  endforeach()
 endfunction()
 
 # eindecomp_add_mpi_test(NAME name SOURCES file... [LIBS lib...] [RANKS n...] [TIMEOUT seconds])
