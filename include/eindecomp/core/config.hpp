@@ -39,7 +39,7 @@
 
 /// Whether exponential() is computed by vectors; where it is not, the C library's function is
 /// faster, as it is than vectors of SSE2, which does not compare integers of 64 bits.
-#if (defined(__AVX2__) || defined(__AVX512F__)) && defined(EINDECOMP_STREAMING_BYTES)
+#if defined(__AVX2__) && defined(EINDECOMP_STREAMING_BYTES)
 #define EINDECOMP_VECTOR_EXPONENTIAL 1
 #else
 #define EINDECOMP_VECTOR_EXPONENTIAL 0

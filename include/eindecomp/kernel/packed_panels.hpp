@@ -88,7 +88,8 @@ struct LaneRuns {
 /// of the panel is still in the first cache when the last lanes add to it.
 template <class T>
 void pack_transposed(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
-  using Bits = Word<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  using Bits = WordOf<T>;
+  static_assert(sizeof(Bits) == sizeof(T));
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   constexpr Extent ahead = 8 * line;
   const T* const from = static_cast<const T*>(source.from) + source.step_offset[0];
@@ -153,8 +154,8 @@ void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   const bool long_runs = 4 * runs.count <= source.lanes;
   if (long_runs && runs.contiguous) {
     pack_runs(source, runs, to, Width);
-  } else if (long_runs && source.step_stride == 1 && (sizeof(T) == 4 || sizeof(T) == 8)) {
-    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) pack_transposed(source, runs, to, Width);
+  } else if (long_runs && source.step_stride == 1) {
+    pack_transposed(source, runs, to, Width);
   } else {
     pack_scattered(source, to, Width);
   }
@@ -178,21 +179,15 @@ struct PlaneSource {
 /// into[step·into_step + run·lanes + lane] = element (lane, run, step).
 template <class T>
 void gather_planes(const PlaneSource& source, void* into, Extent into_step) {
-  const auto planes = [&]<class W>(W* to, const W* from) {
-    for (Extent step = 0; step < source.steps; ++step, to += into_step) {
-      const W* const later = from + source.step_offset[std::min(step + 1, source.steps - 1)];
-      for (Extent lane = 0; lane < source.lanes; ++lane) {
-        prefetch_to_read(later + lane * source.lane_stride);
-      }
-      transpose_plane(to, source.lanes, from + source.step_offset[step], source.lane_stride,
-                      source.lanes, source.runs);
+  auto* to = static_cast<WordOf<T>*>(into);
+  const auto* const from = static_cast<const WordOf<T>*>(source.from);
+  for (Extent step = 0; step < source.steps; ++step, to += into_step) {
+    const auto* const later = from + source.step_offset[std::min(step + 1, source.steps - 1)];
+    for (Extent lane = 0; lane < source.lanes; ++lane) {
+      prefetch_to_read(later + lane * source.lane_stride);
     }
-  };
-  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-    using Bits = Word<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
-    planes(static_cast<Bits*>(into), static_cast<const Bits*>(source.from));
-  } else {
-    planes(static_cast<T*>(into), static_cast<const T*>(source.from));
+    transpose_plane(to, source.lanes, from + source.step_offset[step], source.lane_stride,
+                    source.lanes, source.runs);
   }
 }
 

@@ -64,6 +64,10 @@ class StripFinder {
   }
 
  private:
+  static constexpr std::int64_t strip_bytes = 64 * 1024;
+  /// What goes by turns has more to begin and to end.
+  static constexpr std::int64_t strip_bytes_by_turns = 96 * 1024;
+
   [[nodiscard]] const Step& step(std::size_t s) const { return m_schedule.steps[s]; }
   [[nodiscard]] const KernelCall& call(std::size_t s) const { return step(s).calls.front(); }
   [[nodiscard]] const Buffer& buffer(int b) const { return m_schedule.buffers[at(b)]; }
@@ -99,17 +103,16 @@ class StripFinder {
   [[nodiscard]] std::optional<StripRun> run_of(const StepGroup& group, std::size_t begin,
                                                std::size_t end) {
     if (shares_memory(begin, end)) return std::nullopt;
-    std::optional<StripRun> run = run_of_strips(group, begin, end, 64 * 1024);
+    std::optional<StripRun> run = run_of_strips(group, begin, end, strip_bytes);
     if (!run || run->beside < 0) return run;
-    // What goes by turns has more to begin and to end.
-    std::optional<StripRun> longer = run_of_strips(group, begin, end, 96 * 1024);
+    std::optional<StripRun> longer = run_of_strips(group, begin, end, strip_bytes_by_turns);
     return longer && longer->beside >= 0 ? longer : run;
   }
 
-  /// \param strip_bytes  of a strip's tensors together, if its rows are short enough or can be cut.
+  /// \param bytes  of a strip's tensors together, if its rows are short enough or can be cut.
   [[nodiscard]] std::optional<StripRun> run_of_strips(const StepGroup& group, std::size_t begin,
-                                                      std::size_t end, std::int64_t strip_bytes) {
-    const std::optional<StripCut> cut = m_cutter.cut_of(begin, end, strip_bytes);
+                                                      std::size_t end, std::int64_t bytes) {
+    const std::optional<StripCut> cut = m_cutter.cut_of(begin, end, bytes);
     if (!cut) return std::nullopt;
     StripRun run;
     run.begin = begin;
