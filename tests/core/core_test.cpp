@@ -88,19 +88,21 @@ static_assert(std::is_trivially_copyable_v<Vector>);
 
 TEST_CASE("an error says what is wrong and where") {
   const auto line = __LINE__ + 1;
-  const ein::Error error("label 'j' is 3 in X(i,j) (why); what to do");
+  const ein::Error error(ein::ErrorKind::shape, "label 'j' is 3 in X(i,j) (why); what to do");
   CHECK(std::string(error.what()) == "EinDecomp: label 'j' is 3 in X(i,j) (why); what to do [" +
                                          std::string(__FILE__) + ":" + std::to_string(line) + "]");
   CHECK(error.where().line() == static_cast<unsigned>(line));
+  CHECK(error.kind() == ein::ErrorKind::shape);
 }
 
 TEST_CASE("an error without a place names none") {
-  CHECK(std::string(ein::Error("lost", std::source_location()).what()) == "EinDecomp: lost");
+  CHECK(std::string(ein::Error(ein::ErrorKind::shape, "lost", std::source_location()).what()) ==
+        "EinDecomp: lost");
 }
 
 TEST_CASE("fail throws an Error") {
-  CHECK_THROWS_WITH_AS(ein::detail::fail("no", std::source_location()), "EinDecomp: no",
-                       ein::Error);
+  CHECK_THROWS_WITH_AS(ein::detail::fail(ein::ErrorKind::io, "no", std::source_location()),
+                       "EinDecomp: no", ein::Error);
 }
 
 // --- sentences at compile time -----------------------------------------------------------------

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -21,6 +22,12 @@ struct Fingerprint {
   std::string_view what;    ///< "programs", as in "ranks hold different programs"
   std::string_view advice;  ///< what to do about it
   std::uint64_t value = 0;
+};
+
+/// What went wrong on one rank.
+struct Failure {
+  ErrorKind kind = ErrorKind::user;
+  std::string sentence;  ///< an exception's what()
 };
 
 namespace detail {
@@ -62,8 +69,8 @@ inline std::string_view bare(std::string_view sentence) {
 }
 
 /// Error with a place of its own in no process.
-[[noreturn]] inline void fail_together(const std::string& sentence) {
-  throw Error(sentence, std::source_location{});
+[[noreturn]] inline void fail_together(ErrorKind kind, const std::string& sentence) {
+  throw Error(kind, sentence, std::source_location{});
 }
 
 }  // namespace detail
@@ -71,9 +78,9 @@ inline std::string_view bare(std::string_view sentence) {
 /// Returns if no rank failed; otherwise every rank throws the same Error, which names the ranks
 /// that failed and why. With fingerprints, ranks that hold different things count as a failure.
 /// Collective; one reduction of a few words when all is well.
-/// \param failure this rank's failure, usually an exception's what().
+/// \param failure this rank's failure.
 template <Communicator Group>
-void agree(Group& group, const std::optional<std::string>& failure,
+void agree(Group& group, const std::optional<Failure>& failure,
            const std::vector<Fingerprint>& fingerprints = {}) {
   // The maximum of a value and of its complement are complementary only if all ranks agree.
   std::vector<std::uint64_t> summary{failure.has_value() ? 1U : 0U};
@@ -84,18 +91,21 @@ void agree(Group& group, const std::optional<std::string>& failure,
   group.maximum(summary);
 
   if (summary[0] != 0) {
+    // The kind travels as a letter before the sentence.
     std::string mine;
     if (failure.has_value()) {
-      mine = failure->empty() ? "unknown failure" : std::string(detail::bare(*failure));
+      mine = static_cast<char>('a' + static_cast<int>(failure->kind));
+      mine += failure->sentence.empty() ? "unknown failure" : detail::bare(failure->sentence);
     }
     const std::vector<detail::SameText> groups = detail::group_by_text(group.all_gather(mine));
+    const auto kind = static_cast<ErrorKind>(groups.front().text.front() - 'a');
     std::string sentence;
     for (const detail::SameText& g : groups) {
       if (!sentence.empty()) sentence += "; ";
-      sentence +=
-          detail::name_ranks(g.ranks) + " of " + std::to_string(group.size()) + ": " + g.text;
+      sentence += detail::name_ranks(g.ranks) + " of " + std::to_string(group.size()) + ": " +
+                  g.text.substr(1);
     }
-    detail::fail_together(sentence);
+    detail::fail_together(kind, sentence);
   }
   for (std::size_t i = 0; i < fingerprints.size(); ++i) {
     if (summary[1 + 2 * i] == ~summary[2 + 2 * i]) continue;
@@ -108,8 +118,8 @@ void agree(Group& group, const std::optional<std::string>& failure,
       who += detail::name_ranks(g.ranks);
       who += g.ranks.size() == 1 ? " has one" : " share one";
     }
-    detail::fail_together("ranks hold different " + std::string(f.what) + " (" + who + "); " +
-                          std::string(f.advice));
+    detail::fail_together(ErrorKind::ranks, "ranks hold different " + std::string(f.what) + " (" +
+                                                who + "); " + std::string(f.advice));
   }
 }
 
@@ -117,13 +127,17 @@ void agree(Group& group, const std::optional<std::string>& failure,
 /// same Error. `work` must not communicate. Collective.
 template <Communicator Group, class Work>
 void agree_on(Group& group, const Work& work, const std::vector<Fingerprint>& fingerprints = {}) {
-  std::optional<std::string> failure;
+  std::optional<Failure> failure;
   try {
     work();
+  } catch (const Error& e) {
+    failure = {e.kind(), e.what()};
+  } catch (const std::bad_alloc& e) {
+    failure = {ErrorKind::memory, e.what()};
   } catch (const std::exception& e) {
-    failure = e.what();
+    failure = {ErrorKind::user, e.what()};
   } catch (...) {
-    failure = "unknown exception";
+    failure = {ErrorKind::user, "unknown exception"};
   }
   agree(group, failure, fingerprints);
 }

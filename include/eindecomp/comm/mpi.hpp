@@ -31,7 +31,8 @@ inline void check(int code, const char* call,
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
-  throw Error(std::string(call) + " failed (" +
+  throw Error(ErrorKind::communication,
+              std::string(call) + " failed (" +
                   std::string(text, static_cast<std::size_t>(length)) +
                   "); the communicator cannot be used any more",
               where);

@@ -35,24 +35,25 @@ class MpiCommunicator {
     detail::check(MPI_Initialized(&running), "MPI_Initialized", where);
     detail::check(MPI_Finalized(&finalized), "MPI_Finalized", where);
     if (running == 0 || finalized != 0) {
-      throw Error(std::string("MPI is not running (") +
+      throw Error(ErrorKind::communication,
+                  std::string("MPI is not running (") +
                       (running == 0 ? "it was not initialised" : "it was finalised already") +
                       "); call MPI_Init_thread first, or hold an eindecomp::ScopedRuntime",
                   where);
     }
     if (user == MPI_COMM_NULL) {
-      throw Error(
-          "the communicator is MPI_COMM_NULL (this process is not in it); "
-          "execute on the ranks of a communicator only",
-          where);
+      throw Error(ErrorKind::communication,
+                  "the communicator is MPI_COMM_NULL (this process is not in it); "
+                  "execute on the ranks of a communicator only",
+                  where);
     }
     int inter = 0;
     detail::check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter", where);
     if (inter != 0) {
-      throw Error(
-          "the communicator joins two groups (an inter-communicator has no common ranks); "
-          "merge it with MPI_Intercomm_merge",
-          where);
+      throw Error(ErrorKind::communication,
+                  "the communicator joins two groups (an inter-communicator has no common ranks); "
+                  "merge it with MPI_Intercomm_merge",
+                  where);
     }
     detail::check(MPI_Comm_dup(user, &m_comm), "MPI_Comm_dup", where);
     // The duplicate inherits the user's handler, which may end the program.

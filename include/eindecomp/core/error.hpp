@@ -4,6 +4,8 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -40,18 +42,42 @@ class Sentence {
   std::string m_text;
 };
 
+/// What an Error is about, for callers that act on it instead of printing it.
+enum class ErrorKind : std::uint8_t {
+  statement,      ///< a statement breaks a rule of the language, or names a tensor it may not
+  shape,          ///< ranks, extents or strides that do not fit each other
+  binding,        ///< an input bound wrongly, or a result asked for that is none
+  memory,         ///< less memory than the call needs
+  plan,           ///< a plan, strategy, layout or machine that cannot be
+  ranks,          ///< ranks that called with different programs, plans, options or tensors
+  communication,  ///< MPI failed, is not running, or a rank did not come in time
+  io,             ///< a file that cannot be read or written, or is not what it should be
+  user,           ///< a function of the caller's threw
+};
+
+/// The name of a kind, as it stands above.
+[[nodiscard]] constexpr std::string_view to_string(ErrorKind kind) {
+  constexpr std::string_view names[] = {"statement", "shape",         "binding", "memory", "plan",
+                                        "ranks",     "communication", "io",      "user"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 /// What every public function throws when it is handed something it cannot work with.
 ///
 /// Grammar: `EinDecomp: problem (why it is one); what to do [file:line]`. The problem names the
 /// label, the extents and the tensors; the place is the caller's, not ours.
 class Error : public std::runtime_error {
  public:
-  explicit Error(std::string_view sentence,
-                 std::source_location where = std::source_location::current())
-      : std::runtime_error(format(sentence, where).str()), m_where(where) {}
-  explicit Error(const Sentence& sentence,
-                 std::source_location where = std::source_location::current())
-      : Error(sentence.view(), where) {}
+  Error(ErrorKind kind, std::string_view sentence,
+        std::source_location where = std::source_location::current())
+      : std::runtime_error(format(sentence, where).str()), m_kind(kind), m_where(where) {}
+  Error(ErrorKind kind, const Sentence& sentence,
+        std::source_location where = std::source_location::current())
+      : Error(kind, sentence.view(), where) {}
+
+  /// What it is about. Of an error that several ranks agreed on, that of the first rank that
+  /// failed.
+  [[nodiscard]] ErrorKind kind() const noexcept { return m_kind; }
 
   /// The caller's line the error speaks of.
   [[nodiscard]] const std::source_location& where() const noexcept { return m_where; }
@@ -66,6 +92,7 @@ class Error : public std::runtime_error {
     return text;
   }
 
+  ErrorKind m_kind;
   std::source_location m_where;
 };
 
@@ -74,8 +101,9 @@ namespace detail {
 /// Throws; kept out of line of constexpr code so that a failing check in a constant expression
 /// shows the sentence's call in the compiler's output.
 [[noreturn, gnu::cold]] inline void fail(
-    std::string_view sentence, std::source_location where = std::source_location::current()) {
-  throw Error(sentence, where);
+    ErrorKind kind, std::string_view sentence,
+    std::source_location where = std::source_location::current()) {
+  throw Error(kind, sentence, where);
 }
 
 }  // namespace detail

@@ -113,9 +113,10 @@ class Builder {
                    const Monoid& monoid = {},
                    std::source_location where = std::source_location::current()) {
     const ParsedEinsum parsed = parse_einsum(text);
-    if (!parsed.fault.empty()) detail::fail(parsed.fault, where);
+    if (!parsed.fault.empty()) detail::fail(ErrorKind::statement, parsed.fault, where);
     if (parsed.operands.size() != operands.size()) {
-      detail::fail(Text("\"") + text + "\" has " +
+      detail::fail(ErrorKind::statement,
+                   Text("\"") + text + "\" has " +
                        detail::to_text(static_cast<long long>(parsed.operands.size())) +
                        " operands and is given " +
                        detail::to_text(static_cast<long long>(operands.size())) +
@@ -142,7 +143,8 @@ class Builder {
   void require_mine(AnySymbol tensor, const std::source_location& where) const {
     const EinGraph& graph = m_program->graph();
     if (tensor.identity() != graph.identity() || tensor.vertex() >= graph.size()) {
-      detail::fail(Text("tensor number ") + detail::to_text(tensor.vertex()) +
+      detail::fail(ErrorKind::statement,
+                   Text("tensor number ") + detail::to_text(tensor.vertex()) +
                        " belongs to another graph; write all of a statement's tensors into one",
                    where);
     }
@@ -151,7 +153,8 @@ class Builder {
   void check_operands(const std::vector<ElementType>& types, const std::vector<Read>& operands,
                       std::string_view name, const std::source_location& where) const {
     if (types.size() != operands.size()) {
-      detail::fail(Text("statement ") + name + " names " +
+      detail::fail(ErrorKind::statement,
+                   Text("statement ") + name + " names " +
                        detail::to_text(static_cast<long long>(types.size())) +
                        " element types for " +
                        detail::to_text(static_cast<long long>(operands.size())) + " operands",
@@ -161,7 +164,8 @@ class Builder {
       require_mine(operands[o].tensor, where);
       const Vertex& tensor = m_program->graph()[operands[o].tensor.vertex()];
       if (tensor.element != types[o]) {
-        detail::fail(Text("tensor ") + tensor.name + " is read as elements of another type in " +
+        detail::fail(ErrorKind::statement,
+                     Text("tensor ") + tensor.name + " is read as elements of another type in " +
                          "statement " + name,
                      where);
       }
@@ -174,7 +178,7 @@ class Builder {
     detail::LabelNames output;
     for (const auto& out : spec.output) output.push_back(out.label);
     const Text fault = detail::aggregation_fault(operands, output, {});
-    if (!fault.empty()) detail::fail(fault, spec.where);
+    if (!fault.empty()) detail::fail(ErrorKind::statement, fault, spec.where);
   }
 
   BasicProgram<Backend>* m_program;

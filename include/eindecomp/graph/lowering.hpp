@@ -102,7 +102,8 @@ template <class Backend, class S>
 constexpr void require_same_program(const LoweringScope<Backend>& scope, std::string_view name,
                                     const S& symbol) {
   if (symbol.state() == scope.state) return;
-  fail(Text("statement ") + name + " reads tensor " + symbol.name() +
+  fail(ErrorKind::statement,
+       Text("statement ") + name + " reads tensor " + symbol.name() +
            ", which belongs to another graph; write both into one program",
        scope.where);
 }

@@ -167,7 +167,8 @@ class BasicProgram {
   template <class S>
   constexpr void require_mine(const S& tensor, const std::source_location& where) const {
     if (tensor.identity() != m_state->graph.identity()) {
-      detail::fail(Text("tensor ") + tensor.name() + " belongs to another graph", where);
+      detail::fail(ErrorKind::statement,
+                   Text("tensor ") + tensor.name() + " belongs to another graph", where);
     }
   }
 

@@ -18,7 +18,8 @@ namespace detail {
 constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& bound,
                            const std::source_location& where) {
   if (bound.size() > static_cast<std::size_t>(max_rank)) {
-    fail(Text("tensor ") + Text(tensor) + " has rank " +
+    fail(ErrorKind::shape,
+         Text("tensor ") + Text(tensor) + " has rank " +
              to_text(static_cast<long long>(bound.size())) + " (the limit is " + to_text(max_rank) +
              ", a Kokkos::View's)",
          where);
@@ -26,7 +27,8 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
   Extent n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] <= 0) {
-      fail(Text("dimension ") + to_text(static_cast<long long>(k)) + " of tensor " + Text(tensor) +
+      fail(ErrorKind::shape,
+           Text("dimension ") + to_text(static_cast<long long>(k)) + " of tensor " + Text(tensor) +
                " has extent " + to_text(bound[k]) + " (extents are positive)",
            where);
     }
@@ -35,7 +37,8 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
       for (std::size_t l = 0; l < bound.size(); ++l) {
         extents += Text(l == 0 ? "" : " x ") + to_text(bound[l]);
       }
-      fail(Text("tensor ") + Text(tensor) + " of " + extents +
+      fail(ErrorKind::shape,
+           Text("tensor ") + Text(tensor) + " of " + extents +
                " has more elements than a 64-bit integer counts",
            where);
     }
@@ -69,7 +72,8 @@ constexpr void resolve_operands(EinGraph& graph, const StatementSpec& spec, Vert
       const auto at = static_cast<std::size_t>(position);
       if (v.extents[at] != tensor.bound[k]) {
         const auto& first = spec.operands[static_cast<std::size_t>(first_seen[at])];
-        fail(Text("label ") + quoted(operand.labels[k]) + " is " + to_text(v.extents[at]) + " in " +
+        fail(ErrorKind::shape,
+             Text("label ") + quoted(operand.labels[k]) + " is " + to_text(v.extents[at]) + " in " +
                  operand_text(graph, first) + " and " + to_text(tensor.bound[k]) + " in " +
                  operand_text(graph, operand) +
                  " (a label has one extent in a statement; size 1 is not stretched)",
@@ -88,7 +92,8 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
     int position = find_name(names, out.label);
     if (position < 0) {
       if (out.extent <= 0) {
-        fail(Text("label ") + quoted(out.label) + " of the output of " + v.name + " has extent " +
+        fail(ErrorKind::shape,
+             Text("label ") + quoted(out.label) + " of the output of " + v.name + " has extent " +
                  to_text(out.extent) + " (extents are positive)",
              spec.where);
       }
@@ -99,7 +104,8 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
     }
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
     if (out.extent != 0 && out.extent != extent) {
-      fail(Text("label ") + quoted(out.label) + " is " + to_text(extent) + " in the operands and " +
+      fail(ErrorKind::shape,
+           Text("label ") + quoted(out.label) + " is " + to_text(extent) + " in the operands and " +
                to_text(out.extent) + " in the output of " + v.name,
            spec.where);
     }
@@ -126,17 +132,20 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
 /// The rules on labels, in the words of label_rules.hpp.
 constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
                             std::string_view name) {
-  if (spec.operands.empty()) fail(Text("statement ") + name + " has no operand", spec.where);
+  if (spec.operands.empty())
+    fail(ErrorKind::statement, Text("statement ") + name + " has no operand", spec.where);
   std::vector<LabelNames> operands;
   for (const StatementSpec::OperandSpec& operand : spec.operands) {
     if (operand.vertex < 0 || operand.vertex >= graph.size()) {
-      fail(Text("statement ") + name + " reads tensor number " + to_text(operand.vertex) +
+      fail(ErrorKind::statement,
+           Text("statement ") + name + " reads tensor number " + to_text(operand.vertex) +
                ", which is not in the graph",
            spec.where);
     }
     const Vertex& tensor = graph[operand.vertex];
     if (operand.labels.size() != tensor.bound.size()) {
-      fail(Text("tensor ") + tensor.name + " has rank " + to_text(tensor.rank()) + " and " +
+      fail(ErrorKind::shape,
+           Text("tensor ") + tensor.name + " has rank " + to_text(tensor.rank()) + " and " +
                to_text(static_cast<long long>(operand.labels.size())) + " labels in " +
                operand_text(graph, operand) + "; give each dimension one label",
            spec.where);
@@ -150,7 +159,7 @@ constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
     sized.push_back(out.extent != 0);
   }
   const Text fault = output_fault(operands, output, sized);
-  if (!fault.empty()) fail(fault, spec.where);
+  if (!fault.empty()) fail(ErrorKind::statement, fault, spec.where);
 }
 
 }  // namespace detail
@@ -158,7 +167,8 @@ constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
 constexpr VertexId EinGraph::add_input(std::string_view name, std::vector<Extent> bound,
                                        ElementType element, std::source_location where) {
   if (find(name) >= 0) {
-    detail::fail(Text("there is a tensor ") + name +
+    detail::fail(ErrorKind::statement,
+                 Text("there is a tensor ") + name +
                      " already (inputs are bound by name in files and "
                      "reports); choose another name",
                  where);

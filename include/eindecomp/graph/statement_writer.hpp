@@ -119,7 +119,8 @@ class StatementWriter {
     EinGraph& graph = m_state.graph;
     if constexpr (Traits::uses_index) {
       if (const int labels = aggregated_labels(spec); labels != 1) {
-        fail(Text("statement ") + spec.name + " aggregates " + to_text(labels) + " labels by " +
+        fail(ErrorKind::statement,
+             Text("statement ") + spec.name + " aggregates " + to_text(labels) + " labels by " +
                  spec.op.aggregate + " (it gives an index along one label); aggregate one label",
              spec.where);
       }

@@ -185,7 +185,8 @@ class Scratch {
             Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label)), bytes);
       }
     } catch (const std::exception& cause) {
-      throw Error(Sentence() << "a kernel's workspace of " << bytes
+      throw Error(ErrorKind::memory,
+                  Sentence() << "a kernel's workspace of " << bytes
                              << " bytes could not be allocated (" << cause.what()
                              << "); nothing was written, free memory or cut the tensors",
                   std::source_location());

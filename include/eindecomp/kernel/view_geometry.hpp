@@ -90,7 +90,8 @@ struct LabelExtents {
     const int rank = output ? spec.output_rank : spec.rank[tensor];
     const int* const labels = output ? spec.output : spec.operand[tensor];
     if (view.rank != rank) {
-      throw Error(tensor_text(spec, tensor)
+      throw Error(ErrorKind::shape,
+                  tensor_text(spec, tensor)
                       << " has " << rank << " labels but its view has rank " << view.rank
                       << " (each dimension has one label); correct the string or the view",
                   where);
@@ -101,7 +102,8 @@ struct LabelExtents {
         given_by[l] = tensor;
         extent[l] = view.extent[k];
       } else if (extent[l] != view.extent[k]) {
-        throw Error(Sentence() << "label '" << spec.name[l] << "' is " << extent[l] << " in "
+        throw Error(ErrorKind::shape,
+                    Sentence() << "label '" << spec.name[l] << "' is " << extent[l] << " in "
                                << tensor_text(spec, given_by[l]) << " and " << view.extent[k]
                                << " in " << tensor_text(spec, tensor)
                                << " (a label has one extent, and 1 is not stretched); make them "
@@ -121,12 +123,14 @@ template <std::size_t Tensors>
                                        const std::source_location& where) {
   const int operands = static_cast<int>(Tensors) - 1;
   if (spec.operands != operands) {
-    throw Error(Sentence() << "the string has " << spec.operands << " operands but " << operands
+    throw Error(ErrorKind::shape,
+                Sentence() << "the string has " << spec.operands << " operands but " << operands
                            << " views were given; give one view per operand",
                 where);
   }
   if (spec.labels > max_labels) {
-    throw Error(Sentence() << "the string has " << spec.labels << " labels (a kernel has at most "
+    throw Error(ErrorKind::shape,
+                Sentence() << "the string has " << spec.labels << " labels (a kernel has at most "
                            << max_labels << "); write it in several statements",
                 where);
   }
@@ -154,7 +158,8 @@ template <std::size_t Tensors>
     const int l = spec.output[k];
     shape.output_stride[l] = output.stride[k];
     if (output.stride[k] == 0 && shape.extent[l] > 1) {
-      throw Error(Sentence() << "the elements of the output along label '" << spec.name[l]
+      throw Error(ErrorKind::shape,
+                  Sentence() << "the elements of the output along label '" << spec.name[l]
                              << "' share one place (its view has stride 0 there); write into a "
                                 "view of its own memory",
                   where);
@@ -174,7 +179,8 @@ template <std::size_t Tensors>
       same = same && !shape.aggregated[l] && shape.operand_stride[t][l] == shape.output_stride[l];
     }
     if (!same) {
-      throw Error(tensor_text(spec, operands)
+      throw Error(ErrorKind::shape,
+                  tensor_text(spec, operands)
                       << " overlaps " << tensor_text(spec, t)
                       << " in memory (elements would be overwritten before they are read); write "
                          "into memory of its own",

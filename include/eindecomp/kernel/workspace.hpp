@@ -63,7 +63,8 @@ template <compat::ExecutionSpace Space>
     return own.data();
   }
   if (given->bytes() < bytes) {
-    throw Error(Sentence() << "a kernel needs a workspace of " << bytes << " bytes and is given "
+    throw Error(ErrorKind::memory,
+                Sentence() << "a kernel needs a workspace of " << bytes << " bytes and is given "
                            << given->bytes()
                            << " (workspace_bytes says what it needs); nothing was written",
                 std::source_location());

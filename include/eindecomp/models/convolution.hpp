@@ -161,21 +161,22 @@ class ConvolutionalWriter {
   static void check_order(const ConvolutionalNet& net) {
     bool rows = net.layers.empty() || net.layers.front().kind == Kind::dense;
     if (rows) {
-      fail(
-          "a convolutional network begins with no image (its first layer is dense, or it has "
-          "none); "
-          "give a convolution or a pool first");
+      fail(ErrorKind::shape,
+           "a convolutional network begins with no image (its first layer is dense, or it has "
+           "none); "
+           "give a convolution or a pool first");
     }
     Extent image = net.layers.front().image;
     for (const ConvolutionalLayer& layer : net.layers) {
       if (rows && layer.kind != Kind::dense) {
-        fail(
-            "a convolutional network has a convolution or a pool behind a dense layer (which "
-            "leaves no image); give dense layers last");
+        fail(ErrorKind::shape,
+             "a convolutional network has a convolution or a pool behind a dense layer (which "
+             "leaves no image); give dense layers last");
       }
       if (layer.kind == Kind::convolution && layer.image != image) {
-        fail("a convolution makes images of " + to_text(layer.image) + " rows from such of " +
-             to_text(image) + " (only pools change them); give it " + to_text(image));
+        fail(ErrorKind::shape, "a convolution makes images of " + to_text(layer.image) +
+                                   " rows from such of " + to_text(image) +
+                                   " (only pools change them); give it " + to_text(image));
       }
       rows = layer.kind == Kind::dense;
       if (!rows) image = layer.image;

@@ -47,8 +47,9 @@ class FeedForwardWriter {
   FeedForwardWriter(BasicProgram<Backend>& program, const FeedForward& net)
       : m_program(program), m_net(net) {
     if (net.widths.size() < 2) {
-      fail("a network of " + to_text(static_cast<long long>(net.widths.size())) +
-           " widths (it has an input and at least one layer); give two or more");
+      fail(ErrorKind::shape,
+           "a network of " + to_text(static_cast<long long>(net.widths.size())) +
+               " widths (it has an input and at least one layer); give two or more");
     }
   }
 

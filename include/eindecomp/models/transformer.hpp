@@ -171,8 +171,10 @@ template <class T = float, class Backend>
 auto transformer_prefill(BasicProgram<Backend>& program, const TransformerSizes& sizes) {
   using namespace labels;
   if (sizes.head_size % 2 != 0) {
-    detail::fail(Text("a transformer with heads of ") + detail::to_text(sizes.head_size) +
-                 " attributes (the rotary embedding turns pairs of them); give an even head size");
+    detail::fail(
+        ErrorKind::shape,
+        Text("a transformer with heads of ") + detail::to_text(sizes.head_size) +
+            " attributes (the rotary embedding turns pairs of them); give an even head size");
   }
   auto x = program.template input<T>("X", {sizes.batch, sizes.sequence, sizes.model});
   detail::TransformerWriter<T, Backend> writer(program, sizes);

@@ -117,7 +117,8 @@ constexpr void require_role(const EinGraph& graph, std::string_view strategy, st
   if (std::ranges::any_of(graph.labels, [=](const LabelInfo& l) { return l.role == role; })) return;
   Text names;
   for (const LabelInfo& label : graph.labels) names += (names.empty() ? "" : ", ") + label.name;
-  fail("the strategy " + Text(strategy) +
+  fail(ErrorKind::plan,
+       "the strategy " + Text(strategy) +
            " has nothing to cut (no label of the program has the role '" + Text(role) +
            "'; its labels are " + names +
            "); give one of them that role, or choose another strategy",
@@ -219,7 +220,8 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
     const std::source_location& where = std::source_location::current()) {
   if (groups == 0) groups = static_cast<int>(detail::smaller_half(p));
   if (groups < 1 || p % groups != 0) {
-    detail::fail("the strategy hybrid with " + detail::to_text(groups) + " groups of " +
+    detail::fail(ErrorKind::plan,
+                 "the strategy hybrid with " + detail::to_text(groups) + " groups of " +
                      detail::to_text(p) +
                      " workers (groups are of one size); give a number that divides the workers, "
                      "or 0",

@@ -49,18 +49,21 @@ namespace detail {
                      to_text(part.parts) + " parts by hand ";
     const int position = label_position(graph, v, part.label);
     if (position < 0) {
-      fail(cut + "(the statement has no such label); its labels are " + label_names(graph, v),
+      fail(ErrorKind::plan,
+           cut + "(the statement has no such label); its labels are " + label_names(graph, v),
            where);
     }
     const auto l = static_cast<std::size_t>(position);
-    if (d[l] != 0) fail(cut + "(it was given before); give each label once", where);
+    if (d[l] != 0)
+      fail(ErrorKind::plan, cut + "(it was given before); give each label once", where);
     if (part.parts < 1 || part.parts > v.extents[l]) {
-      fail(cut + "(its extent is " + to_text(v.extents[l]) + "); give 1 to " +
+      fail(ErrorKind::plan,
+           cut + "(its extent is " + to_text(v.extents[l]) + "); give 1 to " +
                to_text(v.extents[l]) + " parts",
            where);
     }
     if (part.parts > 1 && graph.labels[static_cast<std::size_t>(v.labels[l])].uncut) {
-      fail(cut + "(it is marked uncut); leave it whole", where);
+      fail(ErrorKind::plan, cut + "(it is marked uncut); leave it whole", where);
     }
     d[l] = part.parts;
   }
@@ -68,7 +71,8 @@ namespace detail {
   for (std::size_t l = 0; l < d.size(); ++l) {
     d[l] = std::max<Extent>(d[l], 1);
     if (left % d[l] != 0) {
-      fail("the partition vector of statement '" + v.name + "' given by hand does not fit " +
+      fail(ErrorKind::plan,
+           "the partition vector of statement '" + v.name + "' given by hand does not fit " +
                to_text(p) +
                " workers (the product of its parts must divide their number); change "
                "the parts of label '" +
@@ -96,14 +100,16 @@ namespace detail {
   for (const StatementParts& statement : given) {
     const VertexId v = graph.find(statement.statement);
     if (v < 0 || graph[v].is_input()) {
-      detail::fail("a partition vector is given by hand for '" + statement.statement + "' (" +
+      detail::fail(ErrorKind::plan,
+                   "a partition vector is given by hand for '" + statement.statement + "' (" +
                        (v < 0 ? "there is no such statement" : "it is an input, not a statement") +
                        "); give one for each statement, by its name",
                    where);
     }
     const auto at = static_cast<std::size_t>(v);
     if (done[at]) {
-      detail::fail("the partition vector of statement '" + statement.statement +
+      detail::fail(ErrorKind::plan,
+                   "the partition vector of statement '" + statement.statement +
                        "' is given by hand twice (a statement has one); remove one of them",
                    where);
     }
@@ -112,7 +118,8 @@ namespace detail {
   }
   for (VertexId v = 0; v < graph.size(); ++v) {
     if (graph[v].is_input() || done[static_cast<std::size_t>(v)]) continue;
-    detail::fail("no partition vector is given by hand for statement '" + graph[v].name +
+    detail::fail(ErrorKind::plan,
+                 "no partition vector is given by hand for statement '" + graph[v].name +
                      "' (the strategy by_hand takes one for every statement); give the parts of "
                      "its labels " +
                      detail::label_names(graph, graph[v]),

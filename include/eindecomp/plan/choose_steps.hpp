@@ -192,7 +192,8 @@ class StepChooser {
                                                  const std::source_location& where) {
   const VertexId v = graph.find(name);
   if (v < 0 || graph[v].is_input()) {
-    fail("steps are given for '" + name + "' (" +
+    fail(ErrorKind::plan,
+         "steps are given for '" + name + "' (" +
              (v < 0 ? "there is no such statement" : "it is an input, not a statement") +
              "); name the first and the last statement of the group",
          where);
@@ -210,7 +211,8 @@ class StepChooser {
   for (const LabelParts& part : given.parts) {
     const int position = label_position(graph, first, part.label);
     if (position < 0) {
-      fail("steps are given along label '" + part.label + "' of statement '" + first.name +
+      fail(ErrorKind::plan,
+           "steps are given along label '" + part.label + "' of statement '" + first.name +
                "' (the statement has no such label); its labels are " + label_names(graph, first),
            where);
     }
@@ -222,7 +224,8 @@ class StepChooser {
     for (std::size_t a = 0; a < group.axes.size(); ++a) {
       const int position = axis_position(graph, statements, group.axes[a], v);
       if (position < 0) {
-        fail("statement '" + graph[v].name + "' cannot run in steps along label '" +
+        fail(ErrorKind::plan,
+             "statement '" + graph[v].name + "' cannot run in steps along label '" +
                  given.parts[a].label + "' of '" + first.name +
                  "' (it reads nothing of the group along it); end the group before it",
              where);

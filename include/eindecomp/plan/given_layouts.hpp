@@ -21,7 +21,8 @@ namespace detail {
   for (const InputParts& given : options.layouts) {
     const VertexId v = graph.find(given.input);
     if (v < 0 || !graph[v].is_input()) {
-      fail("a layout is given for '" + given.input + "' (" +
+      fail(ErrorKind::plan,
+           "a layout is given for '" + given.input + "' (" +
                (v < 0 ? "there is no such tensor" : "it is a statement, whose layout is planned") +
                "); give layouts of inputs, by name",
            where);

@@ -105,7 +105,8 @@ class KCutSearch {
     const std::source_location& where = std::source_location::current()) {
   for (int groups : parts) {
     if (groups >= 2) continue;
-    detail::fail("a program is to be cut among " + detail::to_text(groups) +
+    detail::fail(ErrorKind::plan,
+                 "a program is to be cut among " + detail::to_text(groups) +
                      " groups (a cut makes several); give two or more",
                  where);
   }
@@ -120,7 +121,8 @@ class KCutSearch {
     const EinGraph& graph, int k, const KCutOptions& options = {},
     const std::source_location& where = std::source_location::current()) {
   if (k < 0) {
-    detail::fail("a program is to be cut " + detail::to_text(k) +
+    detail::fail(ErrorKind::plan,
+                 "a program is to be cut " + detail::to_text(k) +
                      " times (2^k workers are at least one); give k >= 0",
                  where);
   }
@@ -282,7 +284,8 @@ struct ClosedForm {
     std::int64_t parameters, std::int64_t activations, int workers, int groups,
     const std::source_location& where = std::source_location::current()) {
   if (parameters < 1 || activations < 1 || workers < 1 || groups < 1 || workers % groups != 0) {
-    detail::fail("the closed form for " + detail::to_text(workers) + " workers in " +
+    detail::fail(ErrorKind::plan,
+                 "the closed form for " + detail::to_text(workers) + " workers in " +
                      detail::to_text(groups) + " groups, with parameters of " +
                      detail::to_text(parameters) + " and activations of " +
                      detail::to_text(activations) +

@@ -76,7 +76,8 @@ namespace detail {
 constexpr void check_memory_limit(std::int64_t bytes, const char* holder,
                                   const std::source_location& where) {
   if (bytes >= 0) return;
-  fail(Text("a ") + holder + " that may hold " + to_text(bytes) +
+  fail(ErrorKind::memory,
+       Text("a ") + holder + " that may hold " + to_text(bytes) +
            " bytes (memory is not negative); give bytes, or 0 for no limit",
        where);
 }
@@ -93,38 +94,42 @@ constexpr void check_machine(const Machine& machine,
   using detail::is_amount;
   using detail::to_text;
   if (!is_amount(machine.operations_per_second) || machine.operations_per_second == 0) {
-    fail(
-        "a machine whose workers do no operations (operations_per_second is a positive, finite "
-        "number); give how many joins with their aggregation a worker does in a second",
-        where);
+    fail(ErrorKind::plan,
+         "a machine whose workers do no operations (operations_per_second is a positive, finite "
+         "number); give how many joins with their aggregation a worker does in a second",
+         where);
   }
   detail::check_memory_limit(machine.memory, "worker of a machine", where);
   if (!is_amount(machine.memory_bandwidth)) {
-    fail(
-        "a machine whose memory has no bandwidth (memory_bandwidth is a finite number, not "
-        "negative); give bytes per second, or 0 if kernels never wait for memory",
-        where);
+    fail(ErrorKind::memory,
+         "a machine whose memory has no bandwidth (memory_bandwidth is a finite number, not "
+         "negative); give bytes per second, or 0 if kernels never wait for memory",
+         where);
   }
   int workers = 1;
   for (std::size_t a = 0; a < machine.axes.size(); ++a) {
     const MachineAxis& axis = machine.axes[a];
     const Text name = "axis " + to_text(static_cast<long long>(a)) + " of a machine ";
     if (axis.size < 1) {
-      fail(name + "has size " + to_text(axis.size) +
+      fail(ErrorKind::plan,
+           name + "has size " + to_text(axis.size) +
                " (there is at least one at every level); give a positive size",
            where);
     }
     if (workers > std::numeric_limits<int>::max() / axis.size) {
-      fail(name + "makes it a machine of too many workers (an int counts them); give smaller axes",
+      fail(ErrorKind::plan,
+           name + "makes it a machine of too many workers (an int counts them); give smaller axes",
            where);
     }
     workers *= axis.size;
     if (!is_amount(axis.latency)) {
-      fail(name + "has no latency (it is a finite number of seconds, not negative); give seconds",
+      fail(ErrorKind::plan,
+           name + "has no latency (it is a finite number of seconds, not negative); give seconds",
            where);
     }
     if (!is_amount(axis.bandwidth) || axis.bandwidth == 0) {
-      fail(name + "has no bandwidth (it is a positive, finite number); give bytes per second",
+      fail(ErrorKind::plan,
+           name + "has no bandwidth (it is a positive, finite number); give bytes per second",
            where);
     }
   }

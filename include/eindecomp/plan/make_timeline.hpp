@@ -284,7 +284,8 @@ class Simulator {
     Overlap overlap, const std::source_location& where = std::source_location::current()) {
   check_machine(machine, where);
   if (static_cast<std::size_t>(machine.workers()) < schedules.size()) {
-    detail::fail("a plan for " + detail::to_text(static_cast<long long>(schedules.size())) +
+    detail::fail(ErrorKind::plan,
+                 "a plan for " + detail::to_text(static_cast<long long>(schedules.size())) +
                      " ranks on a machine of " + detail::to_text(machine.workers()) +
                      " workers (each rank runs on a worker of its own); plan for fewer ranks, or "
                      "describe a larger machine",

@@ -98,9 +98,11 @@ class VectorSearch {
     if (l == m_vector.size()) {
       if (left != 1) return;
       if (m_found.size() == max_partition_vectors) {
-        fail("a statement has more than " + to_text(static_cast<long long>(max_partition_vectors)) +
-             " partition vectors (too many labels for so many workers); mark labels uncut or use "
-             "fewer workers");
+        fail(ErrorKind::plan, "a statement has more than " +
+                                  to_text(static_cast<long long>(max_partition_vectors)) +
+                                  " partition vectors (too many labels for so many workers); mark "
+                                  "labels uncut or use "
+                                  "fewer workers");
       }
       m_found.push_back(m_vector);
       return;

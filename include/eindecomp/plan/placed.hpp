@@ -174,7 +174,8 @@ class PlacedOnMesh {
     const std::source_location& where = std::source_location::current()) {
   constexpr int most = 1 << detail::max_mesh_axes;
   if (p < 1 || p > most) {
-    detail::fail("the strategy placed for " + detail::to_text(p) +
+    detail::fail(ErrorKind::plan,
+                 "the strategy placed for " + detail::to_text(p) +
                      " workers (it searches for 1 to 65536); give another number of workers, or "
                      "choose another strategy",
                  where);

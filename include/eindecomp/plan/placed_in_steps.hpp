@@ -35,7 +35,8 @@ inline void check_memory(const EinGraph& graph, const Placement& placement,
   const bool searched = options.strategy == "placed";
   Text during;
   if (peak.statement >= 0) during = " for statement '" + graph[peak.statement].name + "'";
-  fail((searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy) +
+  fail(ErrorKind::plan,
+       (searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy) +
            " holds " + to_text(peak.bytes) + " bytes of tensors on rank " + to_text(peak.rank) +
            during + " (" + to_text(peak.bytes - limit) + " more than the " + to_text(limit) +
            " that a rank may hold); allow more memory, " +

@@ -70,7 +70,8 @@ struct Plan {
   [[nodiscard]] constexpr VertexId vertex(
       VertexId v, const std::source_location& where = std::source_location::current()) const {
     if (v < 0 || v >= graph.size()) {
-      detail::fail("the plan has no tensor number " + detail::to_text(v) + " (its graph has " +
+      detail::fail(ErrorKind::plan,
+                   "the plan has no tensor number " + detail::to_text(v) + " (its graph has " +
                        detail::to_text(graph.size()) + "); use a symbol of the planned program",
                    where);
     }
@@ -83,7 +84,8 @@ struct Plan {
     if (v < 0) {
       Text names;
       for (const Vertex& known : graph.vertices) names += (names.empty() ? "" : ", ") + known.name;
-      detail::fail("the plan has no tensor '" + Text(name) + "' (its tensors are " + names +
+      detail::fail(ErrorKind::plan,
+                   "the plan has no tensor '" + Text(name) + "' (its tensors are " + names +
                        "); name one of them",
                    where);
     }
@@ -94,10 +96,10 @@ struct Plan {
       const Symbol& symbol,
       const std::source_location& where = std::source_location::current()) const {
     if (symbol.identity() != graph.identity()) {
-      detail::fail(
-          "a symbol is used with a plan of another program (it was made by another graph, "
-          "or the graph was written again); use the symbols of the planned program",
-          where);
+      detail::fail(ErrorKind::plan,
+                   "a symbol is used with a plan of another program (it was made by another graph, "
+                   "or the graph was written again); use the symbols of the planned program",
+                   where);
     }
     return vertex(static_cast<VertexId>(symbol.vertex()), where);
   }
@@ -123,7 +125,8 @@ struct Plan {
         return partition(tensor, where)[l];
       }
     }
-    detail::fail("tensor '" + v.name + "' has no label '" + Text(label) +
+    detail::fail(ErrorKind::plan,
+                 "tensor '" + v.name + "' has no label '" + Text(label) +
                      "' (only a statement's own labels are cut); name one of its labels",
                  where);
   }
@@ -145,7 +148,8 @@ struct Plan {
       const std::source_location& where = std::source_location::current()) const {
     const VertexId v = vertex(tensor, where);
     if (rank < 0 || rank >= ranks) {
-      detail::fail("the plan has no rank " + detail::to_text(rank) + " (it is for " +
+      detail::fail(ErrorKind::plan,
+                   "the plan has no rank " + detail::to_text(rank) + " (it is for " +
                        detail::to_text(ranks) + " ranks); give 0 <= rank < " +
                        detail::to_text(ranks),
                    where);

@@ -74,7 +74,8 @@ struct StaticPlan {
     for (std::size_t i = 0; i < size(); ++i) {
       if (text(storage[i].name) == name) return storage[i];
     }
-    detail::fail("the plan has no statement '" + Text(name) + "'; name one that it has");
+    detail::fail(ErrorKind::plan,
+                 "the plan has no statement '" + Text(name) + "'; name one that it has");
   }
 
   /// The parts that a statement cuts a label into. \throws Error if there is no such label.
@@ -83,8 +84,8 @@ struct StaticPlan {
     for (std::size_t l = 0; l < found.labels.size(); ++l) {
       if (text(found.labels[l]) == label) return found.partition[l];
     }
-    detail::fail("statement '" + Text(statement) + "' has no label '" + Text(label) +
-                 "'; name one that it has");
+    detail::fail(ErrorKind::plan, "statement '" + Text(statement) + "' has no label '" +
+                                      Text(label) + "'; name one that it has");
   }
 
  private:

@@ -130,7 +130,8 @@ inline constexpr std::array strategies{
     if (strategy.name == name) return strategy;
     names += (names.empty() ? "" : ", ") + Text(strategy.name);
   }
-  detail::fail("there is no strategy '" + Text(name) + "' (strategies go by name); choose " + names,
+  detail::fail(ErrorKind::plan,
+               "there is no strategy '" + Text(name) + "' (strategies go by name); choose " + names,
                where);
 }
 

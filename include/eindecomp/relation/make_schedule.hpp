@@ -310,7 +310,8 @@ inline std::vector<RankSchedule> schedules_of(const EinGraph& graph, const Place
     const std::source_location& where = std::source_location::current()) {
   detail::check_ranks(ranks, where);
   if (rank < 0 || rank >= ranks) {
-    detail::fail("a schedule for rank " + detail::to_text(rank) + " of " + detail::to_text(ranks) +
+    detail::fail(ErrorKind::plan,
+                 "a schedule for rank " + detail::to_text(rank) + " of " + detail::to_text(ranks) +
                      " (ranks count from 0); give a rank of the communicator",
                  where);
   }

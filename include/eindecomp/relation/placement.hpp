@@ -179,7 +179,8 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   if (!assignment.feasible()) {
     const std::size_t l = assignment.stuck_at();
     const std::string& label = graph.labels[static_cast<std::size_t>(v.labels[l])].name;
-    fail("label '" + label + "' of statement " + v.name + " is cut into " + to_text(d[l]) +
+    fail(ErrorKind::plan,
+         "label '" + label + "' of statement " + v.name + " is cut into " + to_text(d[l]) +
              " parts (no axes of " + axes_text(mesh) + " that the labels before it leave have " +
              "that product); give entries that are products of different axes",
          where);
@@ -229,7 +230,8 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     const std::source_location& where = std::source_location::current()) {
   const std::size_t n = graph.vertices.size();
   if (partitions.size() != n) {
-    detail::fail("a graph of " + detail::to_text(static_cast<Extent>(n)) + " tensors with " +
+    detail::fail(ErrorKind::plan,
+                 "a graph of " + detail::to_text(static_cast<Extent>(n)) + " tensors with " +
                      detail::to_text(static_cast<Extent>(partitions.size())) +
                      " partition vectors (each tensor has one, empty for inputs); give one for "
                      "every tensor",
@@ -240,7 +242,8 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
 
   for (const InputLayout& given : options.inputs) {
     if (given.input < 0 || given.input >= graph.size() || !graph[given.input].is_input()) {
-      detail::fail("a layout for tensor " + detail::to_text(given.input) +
+      detail::fail(ErrorKind::plan,
+                   "a layout for tensor " + detail::to_text(given.input) +
                        " (it is no input of this graph; the plan chooses the layout of results); "
                        "give layouts of inputs only",
                    where);
@@ -249,18 +252,21 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     const Vertex& input = graph.vertices[i];
     const std::string what = "the layout given for input " + input.name;
     if (decided[i]) {
-      detail::fail(what + " is its second (a tensor is stored once); give one layout per input",
+      detail::fail(ErrorKind::plan,
+                   what + " is its second (a tensor is stored once); give one layout per input",
                    where);
     }
     if (given.parts.size() != input.bound.size()) {
-      detail::fail(what + " has " + detail::to_text(static_cast<Extent>(given.parts.size())) +
+      detail::fail(ErrorKind::plan,
+                   what + " has " + detail::to_text(static_cast<Extent>(given.parts.size())) +
                        " entries (the tensor has rank " + detail::to_text(input.rank()) +
                        "); give the parts of every dimension",
                    where);
     }
     for (std::size_t k = 0; k < input.bound.size(); ++k) {
       if (given.parts[k] >= 1 && given.parts[k] <= input.bound[k]) continue;
-      detail::fail(what + " cuts dimension " + detail::to_text(static_cast<Extent>(k)) +
+      detail::fail(ErrorKind::plan,
+                   what + " cuts dimension " + detail::to_text(static_cast<Extent>(k)) +
                        " of extent " + detail::to_text(input.bound[k]) + " into " +
                        detail::to_text(given.parts[k]) +
                        " parts (every part needs an index); cut it into 1 to " +
@@ -269,7 +275,8 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     }
     detail::AxisAssignment assignment(mesh, given.parts);
     if (!assignment.feasible()) {
-      detail::fail(what + " cuts dimension " +
+      detail::fail(ErrorKind::plan,
+                   what + " cuts dimension " +
                        detail::to_text(static_cast<Extent>(assignment.stuck_at())) + " into " +
                        detail::to_text(given.parts[assignment.stuck_at()]) + " parts (no axes of " +
                        detail::axes_text(mesh) +
@@ -286,7 +293,8 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     const Vertex& v = graph.vertices[i];
     if (v.is_input()) {
       if (!partitions[i].empty()) {
-        detail::fail("a partition vector for input " + v.name +
+        detail::fail(ErrorKind::plan,
+                     "a partition vector for input " + v.name +
                          " (an input has no kernel calls); give its layout in the options",
                      where);
       }
@@ -325,7 +333,8 @@ constexpr void check_placement(
     const std::source_location& where = std::source_location::current()) {
   const std::size_t n = graph.vertices.size();
   if (placement.calls.size() != n || placement.stored.size() != n) {
-    detail::fail("a placement of " + detail::to_text(static_cast<Extent>(placement.stored.size())) +
+    detail::fail(ErrorKind::plan,
+                 "a placement of " + detail::to_text(static_cast<Extent>(placement.stored.size())) +
                      " tensors for a graph of " + detail::to_text(static_cast<Extent>(n)) +
                      " (it belongs to another graph); place this graph",
                  where);
@@ -346,14 +355,16 @@ constexpr void check_placement(
       good = good && parts <= extents[l];
     }
     if (good) return;
-    detail::fail("the placement of " + name + " has wrong axes for its " + what +
+    detail::fail(ErrorKind::plan,
+                 "the placement of " + name + " has wrong axes for its " + what +
                      " (one list each, an axis at most once, no more parts than indices); let "
                      "place() make it",
                  where);
   };
   for (int a : placement.mesh.axes) {
     if (a < 1) {
-      detail::fail("a mesh with an axis of size " + detail::to_text(a) +
+      detail::fail(ErrorKind::plan,
+                   "a mesh with an axis of size " + detail::to_text(a) +
                        " (there must be a worker); use make_mesh()",
                    where);
     }

@@ -185,12 +185,14 @@ constexpr void check_step_groups(
   for (const StepGroup& group : groups) {
     const Text fault = step_fault(graph, placement, group);
     if (!fault.empty()) {
-      detail::fail("a group of statements cannot run in steps (" + fault +
+      detail::fail(ErrorKind::plan,
+                   "a group of statements cannot run in steps (" + fault +
                        "); end the group before that statement, or choose another label",
                    where);
     }
     if (group.first <= end) {
-      detail::fail("two groups that run in steps share statement '" + graph[group.first].name +
+      detail::fail(ErrorKind::plan,
+                   "two groups that run in steps share statement '" + graph[group.first].name +
                        "' or are out of order (a statement runs once); give each statement to one "
                        "group, in the order of the program",
                    where);

@@ -113,7 +113,8 @@ struct TensorRelation {
     std::vector<Extent> bound, PartitionVector parts,
     const std::source_location& where = std::source_location::current()) {
   if (bound.size() != parts.size()) {
-    detail::fail("a tensor of rank " + detail::to_text(static_cast<Extent>(bound.size())) +
+    detail::fail(ErrorKind::plan,
+                 "a tensor of rank " + detail::to_text(static_cast<Extent>(bound.size())) +
                      " with " + detail::to_text(static_cast<Extent>(parts.size())) +
                      " entries in its partition vector (it takes one per dimension); give one for "
                      "every dimension",
@@ -121,7 +122,8 @@ struct TensorRelation {
   }
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (parts[k] >= 1 && parts[k] <= bound[k]) continue;
-    detail::fail("dimension " + detail::to_text(static_cast<Extent>(k)) + " of extent " +
+    detail::fail(ErrorKind::plan,
+                 "dimension " + detail::to_text(static_cast<Extent>(k)) + " of extent " +
                      detail::to_text(bound[k]) + " in " + detail::to_text(parts[k]) +
                      " parts (every part needs an index); cut it into 1 to " +
                      detail::to_text(bound[k]) + " parts",
@@ -185,6 +187,7 @@ struct Intersection {
     const std::source_location& where = std::source_location::current()) {
   if (from.bound != to.bound) {
     detail::fail(
+        ErrorKind::plan,
         "a repartition between relations of different bounds (it cuts one tensor anew, it does "
         "not change it); give two relations of the same tensor",
         where);
@@ -208,6 +211,7 @@ struct Intersection {
   const Vertex& v = graph[statement];
   if (d.size() != v.labels.size()) {
     detail::fail(
+        ErrorKind::plan,
         "statement " + v.name + " has " + detail::to_text(static_cast<Extent>(v.labels.size())) +
             " labels but its partition vector " + detail::to_text(static_cast<Extent>(d.size())) +
             " entries (it takes one per label, in the order of Vertex::labels); give one "
@@ -216,7 +220,8 @@ struct Intersection {
   }
   for (std::size_t l = 0; l < d.size(); ++l) {
     if (d[l] >= 1 && d[l] <= v.extents[l]) continue;
-    detail::fail("label '" + graph.labels[static_cast<std::size_t>(v.labels[l])].name +
+    detail::fail(ErrorKind::plan,
+                 "label '" + graph.labels[static_cast<std::size_t>(v.labels[l])].name +
                      "' of statement " + v.name + " has extent " + detail::to_text(v.extents[l]) +
                      " and is cut into " + detail::to_text(d[l]) +
                      " parts (every part needs an index); cut it into 1 to " +

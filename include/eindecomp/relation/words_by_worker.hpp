@@ -161,7 +161,8 @@ class WordCounter {
     const std::source_location& where = std::source_location::current()) {
   check_placement(graph, placement, where);
   if (placement.mesh.axes.size() > detail::max_mesh_axes) {
-    detail::fail("a mesh of " +
+    detail::fail(ErrorKind::plan,
+                 "a mesh of " +
                      detail::to_text(static_cast<long long>(placement.mesh.axes.size())) +
                      " axes (words by worker are counted for at most 16); use count_words()",
                  where);

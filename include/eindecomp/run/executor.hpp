@@ -94,7 +94,8 @@ class Executor {
   void prepare(const Plan& plan, const std::source_location& where) {
     const Group& group = m_session->control;
     if (plan.ranks != group.size()) {
-      throw Error("the plan is for " + std::to_string(plan.ranks) + " ranks and is executed by " +
+      throw Error(ErrorKind::plan,
+                  "the plan is for " + std::to_string(plan.ranks) + " ranks and is executed by " +
                       std::to_string(group.size()) +
                       " (a plan fixes who holds what); decompose with .ranks = " +
                       std::to_string(group.size()),
@@ -103,7 +104,8 @@ class Executor {
     for (const Vertex& v : plan.graph.vertices) {
       if (v.labels.size() > static_cast<std::size_t>(kernel::max_labels) ||
           v.operands.size() > static_cast<std::size_t>(kernel::max_operands)) {
-        throw Error("statement " + v.name + " has " + std::to_string(v.labels.size()) +
+        throw Error(ErrorKind::statement,
+                    "statement " + v.name + " has " + std::to_string(v.labels.size()) +
                         " labels and " + std::to_string(v.operands.size()) +
                         " operands (a kernel call takes " + std::to_string(kernel::max_labels) +
                         " and " + std::to_string(kernel::max_operands) +
@@ -175,7 +177,8 @@ class Executor {
     const std::int64_t need =
         schedule.arena_bytes + schedule.result_bytes + workspace_bytes + input_bytes;
     if (need <= m_options.memory_limit) return;
-    throw Error("the run needs " + std::to_string(need) + " bytes on this rank and may allocate " +
+    throw Error(ErrorKind::memory,
+                "the run needs " + std::to_string(need) + " bytes on this rank and may allocate " +
                     std::to_string(m_options.memory_limit) + " (" +
                     std::to_string(schedule.arena_bytes) + " for blocks on their way, " +
                     std::to_string(schedule.result_bytes) + " for results, " +

@@ -46,13 +46,15 @@ class RunInputs {
       const VertexId v = m_session.vertex_of(facts.vertex, facts.identity, facts.where);
       const Vertex& tensor = m_session.graph[v];
       if (!tensor.is_input()) {
-        throw Error("tensor " + tensor.name +
+        throw Error(ErrorKind::binding,
+                    "tensor " + tensor.name +
                         " is bound (it is the result of a statement, which "
                         "the run computes); bind inputs only",
                     facts.where);
       }
       if (m_bound[at(v)] != nullptr) {
-        throw Error("input " + tensor.name +
+        throw Error(ErrorKind::binding,
+                    "input " + tensor.name +
                         " is bound twice (a run reads each input once); leave "
                         "one of its bindings out",
                     facts.where);
@@ -64,7 +66,8 @@ class RunInputs {
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
       const Vertex& tensor = m_session.graph[v];
       if (tensor.is_input() && readers[at(v)] > 0 && m_bound[at(v)] == nullptr) {
-        throw Error("input " + tensor.name +
+        throw Error(ErrorKind::binding,
+                    "input " + tensor.name +
                         " is not bound (a statement reads it); give the run a "
                         "bind, bind_global or bind_generator for it",
                     tensor.where);
@@ -177,7 +180,8 @@ class RunInputs {
   /// \throws Error if what is bound does not fit the tensor or this rank's part of it.
   void check(const Vertex& tensor, VertexId v, const BindingFacts& facts) const {
     if (!(facts.element == tensor.element)) {
-      throw Error("input " + tensor.name +
+      throw Error(ErrorKind::binding,
+                  "input " + tensor.name +
                       " has elements of another type than what is bound to it "
                       "(its own have " +
                       std::to_string(tensor.element.bytes) + " bytes, the view's " +
@@ -187,7 +191,8 @@ class RunInputs {
     }
     if (facts.kind == BindingKind::whole_on_root &&
         (facts.root < 0 || facts.root >= m_session.control.size())) {
-      throw Error("input " + tensor.name + " is bound on rank " + std::to_string(facts.root) +
+      throw Error(ErrorKind::binding,
+                  "input " + tensor.name + " is bound on rank " + std::to_string(facts.root) +
                       " (the run has " + std::to_string(m_session.control.size()) +
                       " ranks); name one of them",
                   facts.where);
@@ -200,7 +205,8 @@ class RunInputs {
     const std::vector<int> buffers = m_session.stored_buffers(v);
     if (buffers.empty() && facts.views.size() == 1 && is_nothing(facts.views[0])) return;
     if (buffers.size() != facts.views.size()) {
-      throw Error("input " + tensor.name + " is bound to " + std::to_string(facts.views.size()) +
+      throw Error(ErrorKind::binding,
+                  "input " + tensor.name + " is bound to " + std::to_string(facts.views.size()) +
                       " blocks on rank " + std::to_string(m_session.control.rank()) +
                       ", which stores " + std::to_string(buffers.size()) +
                       " (one per worker that holds a part of it); bind a vector of views, one for "
@@ -225,13 +231,15 @@ class RunInputs {
                      const std::vector<Extent>& wanted, const std::string& what,
                      const std::source_location& where) const {
     if (view.extents.size() != wanted.size()) {
-      throw Error("input " + tensor.name + " of rank " + std::to_string(wanted.size()) +
+      throw Error(ErrorKind::binding,
+                  "input " + tensor.name + " of rank " + std::to_string(wanted.size()) +
                       " is bound to a view of rank " + std::to_string(view.extents.size()) +
                       " (one dimension each)",
                   where);
     }
     if (view.extents == wanted) return;
-    throw Error("input " + tensor.name + " is bound to a view of " + extents_text(view.extents) +
+    throw Error(ErrorKind::binding,
+                "input " + tensor.name + " is bound to a view of " + extents_text(view.extents) +
                     " on rank " + std::to_string(m_session.control.rank()) + " and " + what +
                     " is " + extents_text(wanted) +
                     " (the plan fixes who stores what); see plan.local(" + tensor.name + ", rank)",

@@ -107,7 +107,8 @@ class LocalTensor {
  private:
   const Block& only(const std::source_location& where) const {
     if (m_blocks.size() != 1) {
-      throw Error("this rank has " + std::to_string(m_blocks.size()) + " blocks of " + m_name +
+      throw Error(ErrorKind::binding,
+                  "this rank has " + std::to_string(m_blocks.size()) + " blocks of " + m_name +
                       " (view() and box() speak of the only one); loop over the blocks",
                   where);
     }
@@ -216,7 +217,8 @@ VertexId Run<Space, Group>::result(const detail::NamedResult& named) const {
   const EinGraph& graph = m_session->graph;
   const Vertex& vertex = graph[v];
   if (vertex.is_input()) {
-    throw Error("tensor " + vertex.name +
+    throw Error(ErrorKind::binding,
+                "tensor " + vertex.name +
                     " is not a result (it is an input, which stays where "
                     "you bound it)",
                 named.where);
@@ -224,14 +226,16 @@ VertexId Run<Space, Group>::result(const detail::NamedResult& named) const {
   bool is_result = false;
   for (VertexId r : graph.results()) is_result = is_result || r == v;
   if (!is_result) {
-    throw Error("tensor " + vertex.name +
+    throw Error(ErrorKind::binding,
+                "tensor " + vertex.name +
                     " is not a result (another statement reads it, and its "
                     "memory is used again); keep it: program.keep(" +
                     vertex.name + ")",
                 named.where);
   }
   if (!(named.element == vertex.element) || named.rank != vertex.rank()) {
-    throw Error("tensor " + vertex.name +
+    throw Error(ErrorKind::binding,
+                "tensor " + vertex.name +
                     " is read with another value type or rank than it has "
                     "(its rank is " +
                     std::to_string(vertex.rank()) + ", its elements have " +
@@ -257,7 +261,8 @@ void Run<Space, Group>::collect(const detail::NamedResult& named, std::optional<
       [&] {
         v = result(named);
         if (collector < 0 || collector >= group.size()) {
-          throw Error("rank " + std::to_string(collector) + " cannot gather " +
+          throw Error(ErrorKind::binding,
+                      "rank " + std::to_string(collector) + " cannot gather " +
                           m_session->graph[v].name + " (the run has " +
                           std::to_string(group.size()) + " ranks)",
                       named.where);

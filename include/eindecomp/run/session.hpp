@@ -76,10 +76,10 @@ struct Session {
   [[nodiscard]] VertexId vertex_of(VertexId v, std::uint64_t identity,
                                    const std::source_location& where) const {
     if (identity != graph.identity() || v < 0 || v >= graph.size()) {
-      throw Error(
-          "a symbol of another graph (the plan knows the tensors of its own program and of "
-          "copies of it); use the symbols of the program that was decomposed",
-          where);
+      throw Error(ErrorKind::binding,
+                  "a symbol of another graph (the plan knows the tensors of its own program and of "
+                  "copies of it); use the symbols of the program that was decomposed",
+                  where);
     }
     return v;
   }
@@ -92,9 +92,11 @@ struct Session {
         return static_cast<int>(b);
       }
     }
-    throw Error("the schedule of rank " + std::to_string(control.rank()) +
-                " stores no block of tensor " + graph[v].name.str() + " at (" + index_text(box.lo) +
-                ") where its placement does (an error of this library); please report the program");
+    throw Error(
+        ErrorKind::binding,
+        "the schedule of rank " + std::to_string(control.rank()) + " stores no block of tensor " +
+            graph[v].name.str() + " at (" + index_text(box.lo) +
+            ") where its placement does (an error of this library); please report the program");
   }
 
   std::vector<std::vector<int>> m_stored;  ///< by vertex

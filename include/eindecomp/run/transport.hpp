@@ -34,7 +34,8 @@ template <class MemorySpace>
     return Memory<MemorySpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
                                static_cast<std::size_t>(bytes));
   } catch (const std::exception&) {
-    throw Error("there is no memory for " + label + " (" + std::to_string(bytes) + " bytes in " +
+    throw Error(ErrorKind::memory,
+                "there is no memory for " + label + " (" + std::to_string(bytes) + " bytes in " +
                     MemorySpace::name() + "); use more workers, or smaller extents",
                 std::source_location{});
   }

@@ -105,10 +105,10 @@ struct TimedPlan {
   for (const Plan& plan : plans) {
     if (plan.graph.identity() != plans.front().graph.identity() ||
         plan.graph.size() != plans.front().graph.size()) {
-      detail::fail(
-          "plans of different programs are compared (their statements do not pair); "
-          "compare plans of one program",
-          where);
+      detail::fail(ErrorKind::plan,
+                   "plans of different programs are compared (their statements do not pair); "
+                   "compare plans of one program",
+                   where);
     }
     summaries.push_back(summarize(plan));
   }

@@ -23,7 +23,7 @@ namespace eindecomp::detail {
 
 /// Throws an error that speaks of a place in a file and of no line of code.
 [[noreturn]] inline void fail_at(const std::string& place, std::string_view sentence) {
-  throw Error(place + ": " + std::string(sentence), std::source_location{});
+  throw Error(ErrorKind::io, place + ": " + std::string(sentence), std::source_location{});
 }
 
 /// An error's sentence, without the library's name and the place in the code.

@@ -25,7 +25,8 @@ namespace eindecomp::detail {
 /// Refuses to have written `what` to a path.
 [[noreturn]] inline void fail_to_write(std::string_view what, const std::filesystem::path& path,
                                        std::string_view why, const std::source_location& where) {
-  fail("cannot write " + Text(what) + " to " + Text(path.string()) + " (" + Text(why) +
+  fail(ErrorKind::io,
+       "cannot write " + Text(what) + " to " + Text(path.string()) + " (" + Text(why) +
            "); give a path in a folder that exists and is writable",
        where);
 }
