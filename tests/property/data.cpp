@@ -147,24 +147,4 @@ std::vector<Wide> gather_tensor(const Run& run, const ein::EinGraph& graph, Vert
   });
 }
 
-namespace {
-template <std::size_t... I>
-Run run_counted(Executor& executor, const std::vector<Binding>& bindings,
-                std::index_sequence<I...>) {
-  return executor.run(bindings[I]...);
-}
-template <std::size_t N>
-Run run_any(Executor& executor, const std::vector<Binding>& bindings) {
-  if constexpr (N < 16) {
-    if (bindings.size() != N) return run_any<N + 1>(executor, bindings);
-  }
-  if (bindings.size() != N) throw std::logic_error("too many inputs");
-  return run_counted(executor, bindings, std::make_index_sequence<N>{});
-}
-}  // namespace
-
-Run run_with(Executor& executor, const std::vector<Binding>& bindings) {
-  return run_any<0>(executor, bindings);
-}
-
 }  // namespace property

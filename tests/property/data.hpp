@@ -13,7 +13,7 @@ namespace property {
 using Space = Kokkos::DefaultExecutionSpace;
 using Executor = eindecomp::Executor<Space, eindecomp::comm::MpiCommunicator>;
 using Run = Executor::RunType;
-using Binding = eindecomp::detail::AnyBinding<Space>;
+using Binding = eindecomp::Binding<Space>;
 
 /// How an input is handed over.
 enum class Way { whole_left, whole_right, from_root, blocks_left, blocks_right };
@@ -26,8 +26,5 @@ Binding bind_tensor(const eindecomp::Plan& plan, eindecomp::VertexId v,
 /// A result's values on every rank. Collective.
 std::vector<reference::Wide> gather_tensor(const Run& run, const eindecomp::EinGraph& graph,
                                            eindecomp::VertexId v);
-
-/// Runs with any number of bindings.
-Run run_with(Executor& executor, const std::vector<Binding>& bindings);
 
 }  // namespace property

@@ -55,7 +55,7 @@ void run_seed(std::uint64_t seed) {
 
   pmpi::reset();
   Executor executor(plan, MPI_COMM_WORLD, Space());
-  const Run run = run_with(executor, bindings);
+  const Run run = executor.run(bindings);
 
   const auto me = static_cast<std::size_t>(rank);
   const ein::TaskGraph tasks = plan.tasks();

@@ -28,8 +28,8 @@ inline void check_run(const RunHarness& t, const ein::DecomposeOptions& options,
   }
   Executor executor(plan, MPI_COMM_WORLD, Space());
   // Twice: an executor keeps nothing of its first run.
-  Run run = run_with(executor, bindings);
-  run = run_with(executor, bindings);
+  Run run = executor.run(bindings);
+  run = executor.run(bindings);
   const auto me = static_cast<std::size_t>(rank);
   const ein::TaskGraph tasks = plan.tasks();
   CHECK(run.statistics().words_received == tasks.received[me]);

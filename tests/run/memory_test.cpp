@@ -146,3 +146,52 @@ TEST_CASE("inputs bound in place are not copied") {
   CHECK(tally.peak <= run.statistics().peak_bytes() + tally.rounding);
   (void)Y;
 }
+
+TEST_CASE("a state carried from run to run allocates in the first two runs only") {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  Program program;
+  const auto W = program.input<double>("W", {64, 6});
+  const auto P = program.input<double>("P", {6, 6});
+  const auto N = let<"N">(i, j) = sum(k)(W(i, k) * P(k, j));
+  program.role(i, "batch");
+  const Plan plan =
+      ein::decompose(program, {.workers = size, .ranks = size, .strategy = "data_parallel"});
+  const Kokkos::View<double**, Space> p("test::P", 6, 6);
+  const Counting counting;
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto p_binding = ein::bind_global(P, p);
+  auto state = executor.run(ein::bind_generator(W, Formula<>{}), p_binding).local(N);
+  state = executor.run(ein::bind(W, state), p_binding).local(N);
+  const int allocations = tally.allocations;
+  for (int step = 0; step < 10; ++step) {
+    state = executor.run(ein::bind(W, state), p_binding).local(N);
+  }
+  CHECK(tally.allocations == allocations);
+}
+
+TEST_CASE("what is kept for later runs is freed where the limit needs it") {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  Program program;
+  const auto W = program.input<double>("W", {64, 16});
+  (void)(let<"N">(i, j) = W(i, j) + 1.0);
+  program.role(i, "batch");
+  const Plan plan =
+      ein::decompose(program, {.workers = size, .ranks = size, .strategy = "data_parallel"});
+  const Kokkos::View<double**, Space> w("test::W", 64, 16);
+  const Counting counting;
+  std::int64_t peak = 0;
+  {
+    ein::Executor measured(plan, MPI_COMM_WORLD, Space());
+    peak = measured.run(ein::bind_global(W, w)).statistics().peak_bytes();
+  }
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space(), {.memory_limit = peak});
+  {
+    const auto first = executor.run(ein::bind_global(W, w));
+    const auto second = executor.run(ein::bind_global(W, w));  // both held
+  }
+  const std::int64_t before = tally.now;
+  const auto third = executor.run(ein::bind_global(W, w));
+  CHECK(tally.now <= before - third.statistics().result_bytes + tally.rounding);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Handing a program's inputs to a run: blocks of this rank, whole tensors, functions of the index.
+/// Handing a program's inputs to a run, by their symbols or their names: blocks of this rank, whole
+/// tensors, functions of the index.
 #pragma once
 
 #include <concepts>
@@ -8,7 +9,10 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <source_location>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,6 +24,8 @@
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/generate.hpp"
+#include "eindecomp/run/local_tensor.hpp"
+#include "eindecomp/run/result_memory.hpp"
 
 namespace eindecomp {
 
@@ -31,7 +37,28 @@ concept TensorSymbol = requires(const std::remove_cvref_t<S>& symbol) {
   { symbol.identity() } -> std::convertible_to<std::uint64_t>;
 };
 
+/// What an input or a result is called by: its symbol, or its name.
+template <class S>
+concept TensorName = TensorSymbol<S> || std::convertible_to < const std::remove_cvref_t<S>
+&, std::string_view > ;
+
 namespace detail {
+
+/// A tensor as the caller named it, types forgotten: by symbol, or by name where `vertex` is -1.
+struct TensorReference {
+  VertexId vertex = -1;
+  std::uint64_t identity = 0;
+  std::string name;
+};
+
+template <TensorName S>
+[[nodiscard]] TensorReference reference_to(const S& symbol) {
+  if constexpr (TensorSymbol<S>) {
+    return {symbol.vertex(), symbol.identity(), {}};
+  } else {
+    return {-1, 0, std::string(std::string_view(symbol))};
+  }
+}
 
 /// Whether a symbol's type says what its elements are.
 template <class S>
@@ -45,19 +72,34 @@ struct ViewMemory {
   const void* data = nullptr;
   std::vector<Extent> extents;
   std::vector<Extent> strides;
+
+  /// What it reads, if its elements have so many bytes.
+  [[nodiscard]] AddressRange range(std::int64_t bytes) const {
+    const char* const begin = static_cast<const char*>(data);
+    Extent last = 0;
+    for (std::size_t k = 0; k < extents.size(); ++k) {
+      if (extents[k] == 0) return {begin, begin};
+      last += (extents[k] - 1) * strides[k];
+    }
+    return {begin, begin + (last + 1) * bytes};
+  }
 };
 
 enum class BindingKind : std::uint8_t { blocks, whole, whole_on_root, generator };
 
 /// What one binding says, in terms that every binding shares.
 struct BindingFacts {
-  VertexId vertex = -1;
-  std::uint64_t identity = 0;
+  TensorReference tensor;
   std::source_location where;
   BindingKind kind = BindingKind::blocks;
   ElementType element;
+  int rank = -1;                  ///< of a generator, where its symbol does not say it
   int root = -1;                  ///< of whole_on_root
   std::vector<ViewMemory> views;  ///< of the kinds with views
+  /// What is known of blocks that are a result's: whose they are, and of each view its place.
+  std::string result;
+  std::vector<Extent> result_bound;
+  std::optional<std::vector<Box>> boxes;
   std::shared_ptr<const void> owner;
 };
 
@@ -76,35 +118,44 @@ struct GeneratorBinding {
   Function function;
 };
 
-namespace detail {
-
-/// A binding for a run on Space.
+/// A binding of any kind for a run on Space, as Executor::run takes them in a vector.
 template <class Space>
-class AnyBinding {
+class Binding {
  public:
   template <class MemorySpace>
   // NOLINTNEXTLINE(google-explicit-constructor): a binding of any kind is a binding.
-  AnyBinding(const ViewBinding<MemorySpace>& binding) : m_facts(binding.facts) {
+  Binding(const ViewBinding<MemorySpace>& binding) : m_facts(binding.facts) {
     static_assert(compat::accessible<Space, MemorySpace>,
                   "EinDecomp: the bound view lies in memory that the plan's execution space cannot "
                   "reach; copy it there first (Kokkos::create_mirror_view_and_copy)");
   }
   template <class T, int Rank, class Function>
   // NOLINTNEXTLINE(google-explicit-constructor)
-  AnyBinding(const GeneratorBinding<T, Rank, Function>& binding)
+  Binding(const GeneratorBinding<T, Rank, Function>& binding)
       : m_facts(binding.facts),
         m_fill([function = binding.function](const Space& space, const Box& box, void* into) {
-          generate<T, Rank>(space, function, box, static_cast<T*>(into));
+          detail::generate<T, Rank>(space, function, box, static_cast<T*>(into));
         }) {}
 
-  [[nodiscard]] const BindingFacts& facts() const { return m_facts; }
+  [[nodiscard]] const detail::BindingFacts& facts() const { return m_facts; }
   /// Fills a dense row-major block; fences `space`.
   void fill(const Space& space, const Box& box, void* into) const { m_fill(space, box, into); }
 
  private:
-  BindingFacts m_facts;
+  detail::BindingFacts m_facts;
   std::function<void(const Space&, const Box&, void*)> m_fill;
 };
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_binding = false;
+template <class MemorySpace>
+inline constexpr bool is_binding<ViewBinding<MemorySpace>> = true;
+template <class T, int Rank, class Function>
+inline constexpr bool is_binding<GeneratorBinding<T, Rank, Function>> = true;
+template <class Space>
+inline constexpr bool is_binding<Binding<Space>> = true;
 
 /// A symbol's facts, and the compile-time checks of a view that is to be bound to it.
 template <class Symbol, class View>
@@ -122,8 +173,7 @@ BindingFacts facts_of_view(const Symbol& symbol, BindingKind kind, std::source_l
                   "EinDecomp: the view's rank is not the tensor's");
   }
   BindingFacts facts;
-  facts.vertex = symbol.vertex();
-  facts.identity = symbol.identity();
+  facts.tensor = reference_to(symbol);
   facts.where = where;
   facts.kind = kind;
   facts.element = element_type<Value>();
@@ -161,7 +211,7 @@ ViewBinding<typename View::memory_space> bind_views(const Symbol& symbol, std::v
 /// plan.local(symbol, rank). Read in place, through its strides; may not change during the run. A
 /// managed view is kept alive by the binding. A rank that stores no block binds an empty view. Not
 /// collective; all checks of extents happen when the run starts.
-template <TensorSymbol Symbol, class View>
+template <TensorName Symbol, class View>
   requires(compat::is_view<std::remove_cvref_t<View>>)
 [[nodiscard]] auto bind(Symbol&& symbol, View&& block,
                         std::source_location where = std::source_location::current()) {
@@ -171,20 +221,40 @@ template <TensorSymbol Symbol, class View>
 
 /// This rank's blocks of an input, for more workers than ranks or for a rank that stores none: as
 /// many as plan.local(symbol, rank) lists, in its order.
-template <TensorSymbol Symbol, class View>
+template <TensorName Symbol, class View>
 [[nodiscard]] auto bind(Symbol&& symbol, const std::vector<View>& blocks,
                         std::source_location where = std::source_location::current()) {
   return detail::bind_views(symbol, blocks, detail::BindingKind::blocks, -1, where);
 }
-template <TensorSymbol Symbol, class View>
+template <TensorName Symbol, class View>
 [[nodiscard]] auto bind(Symbol&& symbol, std::initializer_list<View> blocks,
                         std::source_location where = std::source_location::current()) {
   return detail::bind_views(symbol, std::vector<View>(blocks), detail::BindingKind::blocks, -1,
                             where);
 }
 
+/// This rank's blocks of a result of this or another plan, in place and without a copy. They stay
+/// as they are for as long as the binding lives, whatever runs meanwhile. A run takes them if the
+/// tensors have equal extents and the plans store the same boxes on this rank.
+template <TensorName Symbol, class T, int Rank, class MemorySpace>
+[[nodiscard]] auto bind(Symbol&& symbol, const LocalTensor<T, Rank, MemorySpace>& blocks,
+                        std::source_location where = std::source_location::current()) {
+  using View = typename LocalTensor<T, Rank, MemorySpace>::Block::View;
+  ViewBinding<MemorySpace> binding{detail::facts_of_view<std::remove_cvref_t<Symbol>, View>(
+      symbol, detail::BindingKind::blocks, where)};
+  binding.facts.result = blocks.name();
+  binding.facts.result_bound = blocks.bound();
+  binding.facts.boxes.emplace();
+  for (const auto& block : blocks) {
+    binding.facts.views.push_back(detail::view_memory(block.view));
+    binding.facts.boxes->push_back(block.box);
+  }
+  binding.facts.owner = std::make_shared<const LocalTensor<T, Rank, MemorySpace>>(blocks);
+  return binding;
+}
+
 /// A whole input, present on every rank: each reads its part in place.
-template <TensorSymbol Symbol, class View>
+template <TensorName Symbol, class View>
 [[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole,
                                std::source_location where = std::source_location::current()) {
   return detail::bind_views(symbol, std::vector<View>{whole}, detail::BindingKind::whole, -1,
@@ -194,7 +264,7 @@ template <TensorSymbol Symbol, class View>
 /// A whole input, present on rank `root` only; the other ranks' views are not looked at and may be
 /// empty. The parts are sent to the ranks that store them, in memory of the run's own, before the
 /// plan's first step and apart from its words.
-template <TensorSymbol Symbol, class View>
+template <TensorName Symbol, class View>
 [[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole, int root,
                                std::source_location where = std::source_location::current()) {
   return detail::bind_views(symbol, std::vector<View>{whole}, detail::BindingKind::whole_on_root,
@@ -215,12 +285,29 @@ template <detail::TypedSymbol Symbol, class Function>
                 "EinDecomp: the generator cannot be called with one index per dimension of the "
                 "tensor, or does not give its value type (it must be callable as const)");
   detail::BindingFacts facts;
-  facts.vertex = symbol.vertex();
-  facts.identity = symbol.identity();
+  facts.tensor = detail::reference_to(symbol);
   facts.where = where;
   facts.kind = detail::BindingKind::generator;
   facts.element = element_type<T>();
   return GeneratorBinding<T, rank, F>{std::move(facts), std::forward<Function>(function)};
+}
+
+/// The same for a tensor by name, or by a symbol of a graph built at run time, whose elements are
+/// T.
+template <class T, int Rank, TensorName Name, class Function>
+[[nodiscard]] auto bind_generator_as(Name&& tensor, Function&& function,
+                                     std::source_location where = std::source_location::current()) {
+  using F = std::decay_t<Function>;
+  static_assert(detail::generates<F, T>(std::make_index_sequence<static_cast<std::size_t>(Rank)>{}),
+                "EinDecomp: the generator cannot be called with one index per dimension of the "
+                "tensor, or does not give its value type (it must be callable as const)");
+  detail::BindingFacts facts;
+  facts.tensor = detail::reference_to(tensor);
+  facts.where = where;
+  facts.kind = detail::BindingKind::generator;
+  facts.element = element_type<T>();
+  facts.rank = Rank;
+  return GeneratorBinding<T, Rank, F>{std::move(facts), std::forward<Function>(function)};
 }
 
 }  // namespace eindecomp

@@ -27,6 +27,7 @@
 #include "eindecomp/run/find_strips.hpp"
 #include "eindecomp/run/inputs.hpp"
 #include "eindecomp/run/options.hpp"
+#include "eindecomp/run/result_memory.hpp"
 #include "eindecomp/run/run.hpp"
 #include "eindecomp/run/session.hpp"
 #include "eindecomp/run/step_runner.hpp"
@@ -79,8 +80,15 @@ class Executor {
   ///   generator that throws, memory that is short.
   /// What goes wrong later (an MPI error) ends the program on all ranks.
   template <class... Bindings>
+    requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
   [[nodiscard]] RunType run(const Bindings&... bindings) {
-    return run_bound({detail::AnyBinding<Space>(bindings)...});
+    const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
+    return run_bound(all, all.front().facts().where);
+  }
+  /// The same with the bindings in a vector, as a program has them that is made from data.
+  [[nodiscard]] RunType run(const std::vector<Binding<Space>>& bindings,
+                            std::source_location where = std::source_location::current()) {
+    return run_bound(bindings, where);
   }
 
   /// What this rank does, step by step.
@@ -118,43 +126,26 @@ class Executor {
     const RankSchedule& schedule = m_session->schedule;
     for (const auto& launcher : m_launchers) m_launcher_pointers.push_back(launcher.get());
     check_memory(0, 0, where);
-    m_arena = detail::allocate<MemorySpace>("EinDecomp::arena", schedule.arena_bytes);
+    m_arena = detail::allocate<MemorySpace>("EinDecomp::arena", schedule.arena_bytes, where);
     if (!detail::host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
       m_host = detail::allocate<Kokkos::HostSpace>(
-          "EinDecomp::messages on host", detail::most_message_bytes(plan.graph, schedule));
+          "EinDecomp::messages on host", detail::most_message_bytes(plan.graph, schedule), where);
     }
     m_inputs.emplace(*m_session);
-  }
-
-  /// Memory for the results of a run: that of the last run where nobody holds its results any more,
-  /// for new pages cost more than most kernels do.
-  [[nodiscard]] std::vector<detail::Memory<MemorySpace>> take_results() {
-    const std::vector<Buffer>& buffers = m_session->schedule.buffers;
-    m_results.resize(buffers.size());
-    bool again = false;
-    for (std::size_t b = 0; b < buffers.size(); ++b) {
-      if (buffers[b].role != Buffer::Role::result) continue;
-      if (m_results[b].use_count() == 1) {
-        again = true;
-        continue;
-      }
-      m_results[b] = detail::allocate<MemorySpace>(
-          "EinDecomp::result " + m_session->graph[buffers[b].tensor].name, buffers[b].bytes);
-    }
-    // Whoever held them may have launched kernels that still read them.
-    if (again && !compat::is_synchronous<Space>) Kokkos::fence();
-    return m_results;
   }
 
   /// Sees to it that there is a workspace for every kernel call on those buffers.
   void take_workspace(const std::vector<detail::BlockMemory>& buffers, std::int64_t input_bytes,
                       const std::source_location& where) {
-    // What kernels need depends on strides, and so on what the inputs are bound to.
-    std::vector<Extent> strides{kernel::use_blas ? 1 : 0};
+    // What kernels need depends on where buffers begin in their tensors, how far they reach and by
+    // which strides: all of it may change with what the inputs are bound to.
+    std::vector<Extent> geometry{kernel::use_blas ? 1 : 0};
     for (const detail::BlockMemory& buffer : buffers) {
-      strides.insert(strides.end(), buffer.stride, buffer.stride + buffer.box.rank());
+      geometry.insert(geometry.end(), buffer.box.lo.begin(), buffer.box.lo.end());
+      geometry.insert(geometry.end(), buffer.box.hi.begin(), buffer.box.hi.end());
+      geometry.insert(geometry.end(), buffer.stride, buffer.stride + buffer.box.rank());
     }
-    if (m_workspace_strides == strides) return;
+    if (m_geometry == geometry) return;
     m_strips = detail::StripFinder<Space>(m_session->graph, m_steps, m_session->schedule,
                                           m_launcher_pointers, buffers)
                    .find();
@@ -167,15 +158,31 @@ class Executor {
       check_memory(input_bytes, bytes, where);
       m_workspace.allocate(m_space, "EinDecomp::workspace", static_cast<std::size_t>(bytes));
     }
-    m_workspace_strides = std::move(strides);
+    m_geometry = std::move(geometry);
+  }
+
+  /// Makes room for a run: frees what is kept for later ones if the limit needs it.
+  void make_room(const std::vector<detail::AddressRange>& read, const std::source_location& where) {
+    const auto workspace_bytes = static_cast<std::int64_t>(m_workspace.size());
+    check_memory(m_inputs->own_bytes(), workspace_bytes, where);
+    const std::int64_t spare = m_results.spare_bytes();
+    if (spare > 0 &&
+        needed_bytes(m_inputs->own_bytes(), workspace_bytes) > m_options.memory_limit - spare) {
+      m_results.free_spare(read);
+    }
+  }
+
+  [[nodiscard]] std::int64_t needed_bytes(std::int64_t input_bytes,
+                                          std::int64_t workspace_bytes) const {
+    const RankSchedule& schedule = m_session->schedule;
+    return schedule.arena_bytes + schedule.result_bytes + workspace_bytes + input_bytes;
   }
 
   /// \throws Error if the run would exceed the limit of this rank's memory.
   void check_memory(std::int64_t input_bytes, std::int64_t workspace_bytes,
                     const std::source_location& where) const {
     const RankSchedule& schedule = m_session->schedule;
-    const std::int64_t need =
-        schedule.arena_bytes + schedule.result_bytes + workspace_bytes + input_bytes;
+    const std::int64_t need = needed_bytes(input_bytes, workspace_bytes);
     if (need <= m_options.memory_limit) return;
     throw Error(ErrorKind::memory,
                 "the run needs " + std::to_string(need) + " bytes on this rank and may allocate " +
@@ -188,14 +195,17 @@ class Executor {
                 where);
   }
 
-  RunType run_bound(const std::vector<detail::AnyBinding<Space>>& bindings);
+  RunType run_bound(const std::vector<Binding<Space>>& bindings, const std::source_location& where);
 
   /// Of the inputs that lie on one rank and where, in whatever order they are bound.
-  static std::uint64_t roots_hash(const std::vector<detail::AnyBinding<Space>>& bindings) {
+  [[nodiscard]] std::uint64_t roots_hash(const std::vector<Binding<Space>>& bindings) const {
     std::vector<std::pair<VertexId, int>> roots;
-    for (const detail::AnyBinding<Space>& binding : bindings) {
-      if (binding.facts().kind != detail::BindingKind::whole_on_root) continue;
-      roots.emplace_back(binding.facts().vertex, binding.facts().root);
+    for (const Binding<Space>& binding : bindings) {
+      const detail::BindingFacts& facts = binding.facts();
+      if (facts.kind != detail::BindingKind::whole_on_root) continue;
+      roots.emplace_back(
+          facts.tensor.vertex >= 0 ? facts.tensor.vertex : m_session->graph.find(facts.tensor.name),
+          facts.root);
     }
     std::sort(roots.begin(), roots.end());
     detail::Hasher hasher;
@@ -208,7 +218,7 @@ class Executor {
 
   /// Where every buffer lies in this run.
   [[nodiscard]] std::vector<detail::BlockMemory> buffer_memory(
-      const std::vector<detail::Memory<MemorySpace>>& results) const {
+      const std::vector<detail::SharedBlock<MemorySpace>>& results) const {
     const std::vector<Buffer>& buffers = m_session->schedule.buffers;
     std::vector<detail::BlockMemory> memory;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
@@ -218,7 +228,7 @@ class Executor {
           memory.push_back(m_inputs->memory(static_cast<int>(b)));
           break;
         case Buffer::Role::result:
-          memory.push_back(detail::BlockMemory::dense(results[b].data(), buffers[b].box, bytes));
+          memory.push_back(detail::BlockMemory::dense(results[b]->data(), buffers[b].box, bytes));
           break;
         case Buffer::Role::scratch:
           memory.push_back(detail::BlockMemory::dense(m_arena.data() + buffers[b].offset,
@@ -238,9 +248,9 @@ class Executor {
   std::vector<StepGroup> m_steps;
   detail::Strips m_strips;
   compat::Scratch<Space> m_workspace;
-  std::vector<Extent> m_workspace_strides;
+  std::vector<Extent> m_geometry;  ///< of the buffers that strips and workspace are made for
   detail::Memory<MemorySpace> m_arena;
-  std::vector<detail::Memory<MemorySpace>> m_results;  ///< of the last run, by buffer
+  detail::ResultPool<MemorySpace> m_results;
   detail::Memory<Kokkos::HostSpace> m_host;
   std::optional<detail::RunInputs<Space, Group>> m_inputs;
 };
@@ -270,17 +280,16 @@ Executor<Space, Group>::Executor(const BasicPlan<KokkosBackend<Space>>& plan, Gr
 
 template <class Space, comm::Communicator Group>
 typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
-    const std::vector<detail::AnyBinding<Space>>& bindings) {
+    const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
   Group& group = m_session->control;
   const RankSchedule& schedule = m_session->schedule;
-  std::vector<detail::Memory<MemorySpace>> results;
+  std::vector<detail::SharedBlock<MemorySpace>> results;
   const auto make_ready = [&] {
-    const std::source_location where =
-        bindings.empty() ? std::source_location{} : bindings.front().facts().where;
-    m_inputs->take(bindings);
-    check_memory(m_inputs->own_bytes(), static_cast<std::int64_t>(m_workspace.size()), where);
-    results = take_results();
-    m_inputs->prepare(m_space);
+    m_inputs->take(bindings, where);
+    const std::vector<detail::AddressRange> read = m_inputs->read_ranges();
+    make_room(read, where);
+    results = m_results.take(m_session->graph, schedule.buffers, read, where);
+    m_inputs->prepare(m_space, where);
     take_workspace(buffer_memory(results), m_inputs->own_bytes(), where);
   };
   comm::agree_on(group, make_ready,
@@ -352,23 +361,61 @@ constexpr void check_plan_type() {
 /// Executes a plan once on the ranks of `user`, which is duplicated: an Executor and one run.
 /// Collective; see Executor for errors and fences.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
+  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
 [[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
-                           const Bindings&... bindings) {
+                           const ExecuteOptions& options, const Bindings&... bindings) {
   detail::check_plan_type<PlanType, Space>();
   if constexpr (detail::plan_runs_on<PlanType, Space>) {
-    Executor<Space, comm::MpiCommunicator> executor(plan, user, space);
-    return executor.run(bindings...);
+    const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
+    return execute(plan, user, space, all, options, all.front().facts().where);
+  }
+}
+template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
+  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
+[[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
+                           const Bindings&... bindings) {
+  return execute(plan, user, space, ExecuteOptions{}, bindings...);
+}
+/// The same with the bindings in a vector.
+template <class PlanType, compat::ExecutionSpace Space>
+[[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
+                           const std::vector<Binding<Space>>& bindings,
+                           const ExecuteOptions& options = {},
+                           std::source_location where = std::source_location::current()) {
+  detail::check_plan_type<PlanType, Space>();
+  if constexpr (detail::plan_runs_on<PlanType, Space>) {
+    Executor<Space, comm::MpiCommunicator> executor(plan, user, space, options, where);
+    return executor.run(bindings, where);
   }
 }
 #endif
 
 /// Executes a plan for one rank in this process, without MPI.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
-[[nodiscard]] auto execute(const PlanType& plan, const Space& space, const Bindings&... bindings) {
+  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
+[[nodiscard]] auto execute(const PlanType& plan, const Space& space, const ExecuteOptions& options,
+                           const Bindings&... bindings) {
   detail::check_plan_type<PlanType, Space>();
   if constexpr (detail::plan_runs_on<PlanType, Space>) {
-    Executor<Space, comm::SelfCommunicator> executor(plan, space);
-    return executor.run(bindings...);
+    const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
+    return execute(plan, space, all, options, all.front().facts().where);
+  }
+}
+template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
+  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
+[[nodiscard]] auto execute(const PlanType& plan, const Space& space, const Bindings&... bindings) {
+  return execute(plan, space, ExecuteOptions{}, bindings...);
+}
+/// The same with the bindings in a vector.
+template <class PlanType, compat::ExecutionSpace Space>
+[[nodiscard]] auto execute(const PlanType& plan, const Space& space,
+                           const std::vector<Binding<Space>>& bindings,
+                           const ExecuteOptions& options = {},
+                           std::source_location where = std::source_location::current()) {
+  detail::check_plan_type<PlanType, Space>();
+  if constexpr (detail::plan_runs_on<PlanType, Space>) {
+    Executor<Space, comm::SelfCommunicator> executor(plan, space, options, where);
+    return executor.run(bindings, where);
   }
 }
 

@@ -35,15 +35,15 @@ class RunInputs {
         m_own(session.schedule.buffers.size()),
         m_memory(session.schedule.buffers.size()) {}
 
-  /// Takes the bindings of one run. Does not communicate, allocates nothing.
+  /// Takes the bindings of one run, which must outlive it. Does not communicate, allocates nothing.
+  /// \param where the run's place, for errors that no binding is to blame for.
   /// \throws Error naming the tensor, the extents and the place of the binding.
-  void take(const std::vector<AnyBinding<Space>>& bindings) {
+  void take(const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
     release();
     m_bound.assign(at(m_session.graph.size()), nullptr);
-    m_bindings = &bindings;
-    for (const AnyBinding<Space>& binding : bindings) {
+    for (const Binding<Space>& binding : bindings) {
       const BindingFacts& facts = binding.facts();
-      const VertexId v = m_session.vertex_of(facts.vertex, facts.identity, facts.where);
+      const VertexId v = m_session.vertex_of(facts.tensor, facts.where);
       const Vertex& tensor = m_session.graph[v];
       if (!tensor.is_input()) {
         throw Error(ErrorKind::binding,
@@ -70,7 +70,7 @@ class RunInputs {
                     "input " + tensor.name +
                         " is not bound (a statement reads it); give the run a "
                         "bind, bind_global or bind_generator for it",
-                    tensor.where);
+                    where);
       }
     }
   }
@@ -80,7 +80,7 @@ class RunInputs {
   [[nodiscard]] std::int64_t own_bytes() const {
     std::int64_t bytes = 0;
     bool scatters = false;
-    for_each_input([&](const AnyBinding<Space>& binding, const std::vector<int>& buffers) {
+    for_each_input([&](VertexId, const Binding<Space>& binding, const std::vector<int>& buffers) {
       scatters = scatters || binding.facts().kind == BindingKind::whole_on_root;
       if (!needs_memory(binding.facts())) return;
       for (int b : buffers) bytes += buffer(b).bytes;
@@ -90,10 +90,11 @@ class RunInputs {
 
   /// Allocates what is missing, and fills what is generated. Does not communicate; fences `space`
   /// after a generator.
-  void prepare(const Space& space) {
+  void prepare(const Space& space, const std::source_location& where) {
     bool scatters = false;
-    for_each_input([&](const AnyBinding<Space>& binding, const std::vector<int>& buffers) {
+    for_each_input([&](VertexId v, const Binding<Space>& binding, const std::vector<int>& buffers) {
       const BindingFacts& facts = binding.facts();
+      const Vertex& tensor = m_session.graph[v];
       scatters = scatters || facts.kind == BindingKind::whole_on_root;
       for (std::size_t n = 0; n < buffers.size(); ++n) {
         const int b = buffers[n];
@@ -101,8 +102,8 @@ class RunInputs {
         if (!needs_memory(facts)) {
           m_own[at(b)] = {};
           const bool blocks = facts.kind == BindingKind::blocks;
-          const ViewMemory& view = facts.views[blocks ? n : 0];
-          const Box whole = Box::whole(m_session.graph[facts.vertex].bound);
+          const ViewMemory& view = facts.views[blocks ? view_of(facts, buffer(b).box, n) : 0];
+          const Box whole = Box::whole(tensor.bound);
           BlockMemory from{static_cast<char*>(const_cast<void*>(view.data)),
                            blocks ? buffer(b).box : whole,
                            {},
@@ -112,34 +113,35 @@ class RunInputs {
           continue;
         }
         if (m_own[at(b)].data() == nullptr) {
-          m_own[at(b)] = allocate<MemorySpace>(
-              "EinDecomp::input " + m_session.graph[facts.vertex].name, buffer(b).bytes);
+          m_own[at(b)] = allocate<MemorySpace>("EinDecomp::input " + tensor.name, buffer(b).bytes,
+                                               facts.where);
         }
         m_memory[at(b)] = BlockMemory::dense(m_own[at(b)].data(), buffer(b).box, bytes);
         if (facts.kind == BindingKind::generator)
           binding.fill(space, buffer(b).box, m_own[at(b)].data());
       }
     });
-    if (scatters) m_transport.emplace(space, m_session.control);
+    if (scatters) m_transport.emplace(space, m_session.control, where);
   }
 
   /// Sends the parts of every input that lies on one rank to those that store them. Collective.
   void scatter() {
     const int rank = m_session.control.rank();
     // By vertex, not in the order of the bindings, which may differ from rank to rank.
-    for (const AnyBinding<Space>* binding : m_bound) {
+    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
+      const Binding<Space>* const binding = m_bound[at(v)];
       if (binding == nullptr || binding->facts().kind != BindingKind::whole_on_root) continue;
       const BindingFacts& facts = binding->facts();
       const bool is_root = facts.root == rank;
-      const Vertex& tensor = m_session.graph[facts.vertex];
+      const Vertex& tensor = m_session.graph[v];
       BlockMemory whole{nullptr, Box::whole(tensor.bound), {}, tensor.element.bytes};
       if (is_root) {
         whole.data = static_cast<char*>(const_cast<void*>(facts.views[0].data));
         for (int k = 0; k < tensor.rank(); ++k) whole.stride[k] = facts.views[0].strides[at(k)];
       }
-      const std::vector<int> mine = m_session.stored_buffers(facts.vertex);
+      const std::vector<int> mine = m_session.stored_buffers(v);
       std::size_t next = 0;
-      for (const RankBlock& block : m_session.stored_everywhere(facts.vertex)) {
+      for (const RankBlock& block : m_session.stored_everywhere(v)) {
         if (block.rank == rank) {
           const BlockMemory& into = m_memory[at(mine[next++])];
           if (!is_root) m_transport->receive(facts.root, block.box, into);
@@ -150,6 +152,18 @@ class RunInputs {
     }
   }
 
+  /// The memory that the bindings' views read on this rank.
+  [[nodiscard]] std::vector<AddressRange> read_ranges() const {
+    std::vector<AddressRange> ranges;
+    for_each_input([&](VertexId v, const Binding<Space>& binding, const std::vector<int>&) {
+      if (needs_memory(binding.facts())) return;
+      for (const ViewMemory& view : binding.facts().views) {
+        ranges.push_back(view.range(static_cast<std::int64_t>(m_session.graph[v].element.bytes)));
+      }
+    });
+    return ranges;
+  }
+
   /// Where the block of an input buffer lies.
   [[nodiscard]] const BlockMemory& memory(int buffer) const { return m_memory[at(buffer)]; }
 
@@ -157,7 +171,6 @@ class RunInputs {
   void release() {
     m_transport.reset();
     m_bound.clear();
-    m_bindings = nullptr;
   }
 
  private:
@@ -169,12 +182,22 @@ class RunInputs {
            (facts.kind == BindingKind::whole_on_root && facts.root != m_session.control.rank());
   }
 
-  /// Calls visit(binding, input buffers of its tensor on this rank).
+  /// Calls visit(tensor, binding, input buffers of the tensor on this rank).
   template <class Visit>
   void for_each_input(const Visit& visit) const {
-    for (const AnyBinding<Space>& binding : *m_bindings) {
-      visit(binding, m_session.stored_buffers(binding.facts().vertex));
+    for (std::size_t v = 0; v < m_bound.size(); ++v) {
+      if (m_bound[v] == nullptr) continue;
+      const auto vertex = static_cast<VertexId>(v);
+      visit(vertex, *m_bound[v], m_session.stored_buffers(vertex));
     }
+  }
+
+  /// Which of a binding's views is the block of that box, the n-th of the plan's.
+  [[nodiscard]] static std::size_t view_of(const BindingFacts& facts, const Box& box,
+                                           std::size_t n) {
+    if (!facts.boxes) return n;
+    const auto found = std::find(facts.boxes->begin(), facts.boxes->end(), box);
+    return static_cast<std::size_t>(found - facts.boxes->begin());
   }
 
   /// \throws Error if what is bound does not fit the tensor or this rank's part of it.
@@ -197,10 +220,25 @@ class RunInputs {
                       " ranks); name one of them",
                   facts.where);
     }
+    if (facts.rank >= 0 && facts.rank != tensor.rank()) {
+      throw Error(ErrorKind::binding,
+                  "input " + tensor.name + " of rank " + std::to_string(tensor.rank()) +
+                      " is bound to a generator of " + std::to_string(facts.rank) +
+                      " indices (one per dimension)",
+                  facts.where);
+    }
     if (needs_memory(facts)) return;
     if (facts.kind != BindingKind::blocks) {
-      check_extents(tensor, facts.views[0], tensor.bound, "the whole tensor", facts.where);
+      check_view(tensor, facts.views[0], tensor.bound, "the whole tensor", facts.where);
       return;
+    }
+    if (facts.boxes && facts.result_bound != tensor.bound) {
+      throw Error(ErrorKind::binding,
+                  "input " + tensor.name + " is " + extents_text(tensor.bound) +
+                      " and is bound to blocks of " + facts.result + ", which is " +
+                      extents_text(facts.result_bound) +
+                      " (a block keeps its place in the whole tensor); bind views of your own",
+                  facts.where);
     }
     const std::vector<int> buffers = m_session.stored_buffers(v);
     if (buffers.empty() && facts.views.size() == 1 && is_nothing(facts.views[0])) return;
@@ -216,9 +254,39 @@ class RunInputs {
     }
     for (std::size_t n = 0; n < buffers.size(); ++n) {
       const Box& box = buffer(buffers[n]).box;
-      check_extents(tensor, facts.views[n], extents_of(box),
-                    "its block at (" + index_text(box.lo) + ")", facts.where);
+      const std::size_t view = view_of(facts, box, n);
+      if (view == facts.views.size()) {
+        fail_places(tensor, box, facts.result, (*facts.boxes)[n], facts.where);
+      }
+      check_view(tensor, facts.views[view], extents_of(box),
+                 "its block at (" + index_text(box.lo) + ")", facts.where);
+      if (!facts.boxes) check_place(tensor, box, facts.views[view], facts.where);
     }
+  }
+
+  /// \throws Error if a view shows a block of a result that has another place than `box`. Only
+  /// whole blocks of tensors of equal extents are known to be the same part of both.
+  void check_place(const Vertex& tensor, const Box& box, const ViewMemory& view,
+                   const std::source_location& where) const {
+    const std::optional<StoredBlock> known = StoredBlocks::of_process().find(view.data);
+    if (!known || known->bound != tensor.bound || known->box == box ||
+        known->bytes != static_cast<int>(tensor.element.bytes) ||
+        extents_of(known->box) != view.extents) {
+      return;
+    }
+    fail_places(tensor, box, known->tensor, known->box, where);
+  }
+
+  [[noreturn]] void fail_places(const Vertex& tensor, const Box& wanted, const std::string& result,
+                                const Box& given, const std::source_location& where) const {
+    throw Error(ErrorKind::binding,
+                "input " + tensor.name + " is bound to the block of " + result + " from (" +
+                    index_text(given.lo) + ") to (" + index_text(given.hi) + ") on rank " +
+                    std::to_string(m_session.control.rank()) + ", which stores that from (" +
+                    index_text(wanted.lo) + ") to (" + index_text(wanted.hi) +
+                    ") (the plan lays the two out differently); gather " + result +
+                    " and bind_global it, or give both one layout by .layouts",
+                where);
   }
 
   /// What a rank that stores no block may bind all the same: an empty view, or a scalar.
@@ -227,9 +295,8 @@ class RunInputs {
            std::find(view.extents.begin(), view.extents.end(), 0) != view.extents.end();
   }
 
-  void check_extents(const Vertex& tensor, const ViewMemory& view,
-                     const std::vector<Extent>& wanted, const std::string& what,
-                     const std::source_location& where) const {
+  void check_view(const Vertex& tensor, const ViewMemory& view, const std::vector<Extent>& wanted,
+                  const std::string& what, const std::source_location& where) const {
     if (view.extents.size() != wanted.size()) {
       throw Error(ErrorKind::binding,
                   "input " + tensor.name + " of rank " + std::to_string(wanted.size()) +
@@ -237,7 +304,15 @@ class RunInputs {
                       " (one dimension each)",
                   where);
     }
-    if (view.extents == wanted) return;
+    if (view.extents == wanted) {
+      if (view.data != nullptr || Box::whole(wanted).empty()) return;
+      throw Error(ErrorKind::binding,
+                  "input " + tensor.name + " is bound to a null view of " +
+                      extents_text(view.extents) + " on rank " +
+                      std::to_string(m_session.control.rank()) +
+                      " (there is nothing to read); allocate it first",
+                  where);
+    }
     throw Error(ErrorKind::binding,
                 "input " + tensor.name + " is bound to a view of " + extents_text(view.extents) +
                     " on rank " + std::to_string(m_session.control.rank()) + " and " + what +
@@ -247,10 +322,9 @@ class RunInputs {
   }
 
   Session<Group>& m_session;
-  const std::vector<AnyBinding<Space>>* m_bindings = nullptr;
-  std::vector<const AnyBinding<Space>*> m_bound;  ///< by vertex
-  std::vector<Memory<MemorySpace>> m_own;         ///< by buffer; empty where read in place
-  std::vector<BlockMemory> m_memory;              ///< by buffer, of inputs
+  std::vector<const Binding<Space>*> m_bound;  ///< by vertex; null for what is not bound
+  std::vector<Memory<MemorySpace>> m_own;      ///< by buffer; empty where read in place
+  std::vector<BlockMemory> m_memory;           ///< by buffer, of inputs
   std::optional<SlabTransport<Space, Group>> m_transport;
 };
 

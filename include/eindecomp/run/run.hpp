@@ -23,101 +23,29 @@
 #include "eindecomp/relation/schedule.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/local_tensor.hpp"
 #include "eindecomp/run/options.hpp"
+#include "eindecomp/run/result_memory.hpp"
 #include "eindecomp/run/session.hpp"
 #include "eindecomp/run/transport.hpp"
 
 namespace eindecomp {
 namespace detail {
 
-template <class T, int Rank>
-struct DataType {
-  using type = typename DataType<T, Rank - 1>::type*;
-};
-template <class T>
-struct DataType<T, 0> {
-  using type = T;
-};
-
-/// View of rank Rank, row-major.
-template <class T, int Rank, class MemorySpace, class... Traits>
-using TensorView =
-    Kokkos::View<typename DataType<T, Rank>::type, Kokkos::LayoutRight, MemorySpace, Traits...>;
-
-/// A View's layout argument from extents.
-[[nodiscard]] inline Kokkos::LayoutRight layout_of(const std::vector<Extent>& extents) {
-  Kokkos::LayoutRight layout;
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    layout.dimension[k] = static_cast<std::size_t>(extents[k]);
-  }
-  return layout;
-}
-
 /// A result as its reader names it, the types forgotten.
 struct NamedResult {
-  VertexId vertex = -1;
-  std::uint64_t identity = 0;
+  TensorReference tensor;
   ElementType element;
   int rank = 0;
   std::source_location where;
 };
 
-template <class T, int Rank, TensorSymbol Symbol>
+template <class T, int Rank, TensorName Symbol>
 [[nodiscard]] NamedResult named_result(const Symbol& symbol, const std::source_location& where) {
-  return {symbol.vertex(), symbol.identity(), element_type<T>(), Rank, where};
+  return {reference_to(symbol), element_type<T>(), Rank, where};
 }
 
 }  // namespace detail
-
-/// One block of a result on this rank. The view is valid as long as this object or the Run lives.
-template <class T, int Rank, class MemorySpace>
-struct LocalBlock {
-  using View = detail::TensorView<T, Rank, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  Box box;    ///< its place in the whole tensor
-  View view;  ///< row-major, without gaps
-  detail::Memory<MemorySpace> owner;
-};
-
-/// The blocks of a result on this rank: one, unless a rank hosts several workers or the tensor
-/// leaves workers out.
-template <class T, int Rank, class MemorySpace>
-class LocalTensor {
- public:
-  using Block = LocalBlock<T, Rank, MemorySpace>;
-
-  LocalTensor(std::string name, std::vector<Block> blocks)
-      : m_name(std::move(name)), m_blocks(std::move(blocks)) {}
-
-  [[nodiscard]] std::size_t size() const { return m_blocks.size(); }
-  [[nodiscard]] bool empty() const { return m_blocks.empty(); }
-  [[nodiscard]] auto begin() const { return m_blocks.begin(); }
-  [[nodiscard]] auto end() const { return m_blocks.end(); }
-  [[nodiscard]] const Block& operator[](std::size_t i) const { return m_blocks[i]; }
-
-  /// The one block's view. \throws Error unless the rank has exactly one block.
-  [[nodiscard]] const typename Block::View& view(
-      std::source_location where = std::source_location::current()) const {
-    return only(where).view;
-  }
-  /// The one block's place in the whole tensor. \throws Error unless the rank has exactly one.
-  [[nodiscard]] const Box& box(std::source_location where = std::source_location::current()) const {
-    return only(where).box;
-  }
-
- private:
-  const Block& only(const std::source_location& where) const {
-    if (m_blocks.size() != 1) {
-      throw Error(ErrorKind::binding,
-                  "this rank has " + std::to_string(m_blocks.size()) + " blocks of " + m_name +
-                      " (view() and box() speak of the only one); loop over the blocks",
-                  where);
-    }
-    return m_blocks.front();
-  }
-
-  std::string m_name;
-  std::vector<Block> m_blocks;
-};
 
 /// What a run of a plan left on this rank. Independent of later runs of the same Executor. Must be
 /// destroyed on all ranks, and before Kokkos is finalised.
@@ -128,7 +56,7 @@ class Run {
 
   /// Made by an Executor: the memory of the schedule's result buffers, others empty.
   Run(std::shared_ptr<detail::Session<Group>> session, const Space& space,
-      std::vector<detail::Memory<MemorySpace>> results, RunStatistics statistics)
+      std::vector<detail::SharedBlock<MemorySpace>> results, RunStatistics statistics)
       : m_session(std::move(session)),
         m_space(space),
         m_results(std::move(results)),
@@ -143,8 +71,9 @@ class Run {
                                                                                          where);
   }
 
-  /// The same for a symbol of a graph built at run time, whose elements are T.
-  template <class T, int Rank, TensorSymbol Symbol>
+  /// The same for a tensor by name, or by a symbol of a graph built at run time, whose elements
+  /// are T.
+  template <class T, int Rank, TensorName Symbol>
   [[nodiscard]] LocalTensor<T, Rank, MemorySpace> local_as(
       const Symbol& symbol, std::source_location where = std::source_location::current()) const {
     using Block = LocalBlock<T, Rank, MemorySpace>;
@@ -152,13 +81,13 @@ class Run {
     std::vector<Block> blocks;
     for (int b : m_session->stored_buffers(v)) {
       const Box& box = m_session->schedule.buffers[detail::at(b)].box;
-      const detail::Memory<MemorySpace>& memory = m_results[detail::at(b)];
+      const detail::SharedBlock<MemorySpace>& memory = m_results[detail::at(b)];
       blocks.push_back({box,
-                        typename Block::View(reinterpret_cast<T*>(memory.data()),
+                        typename Block::View(reinterpret_cast<T*>(memory->data()),
                                              detail::layout_of(detail::extents_of(box))),
                         memory});
     }
-    return {m_session->graph[v].name, std::move(blocks)};
+    return {m_session->graph[v].name, m_session->graph[v].bound, std::move(blocks)};
   }
 
   /// The whole of a result, row-major, on every rank. Collective; fences the run's space instance.
@@ -177,8 +106,9 @@ class Run {
         symbol, root, where);
   }
 
-  /// The same for a symbol of a graph built at run time, whose elements are T.
-  template <class T, int Rank, TensorSymbol Symbol>
+  /// The same for a tensor by name, or by a symbol of a graph built at run time, whose elements
+  /// are T.
+  template <class T, int Rank, TensorName Symbol>
   [[nodiscard]] detail::TensorView<T, Rank, MemorySpace> gather_as(
       const Symbol& symbol, std::optional<int> root = std::nullopt,
       std::source_location where = std::source_location::current()) const {
@@ -207,13 +137,13 @@ class Run {
 
   std::shared_ptr<detail::Session<Group>> m_session;
   Space m_space;
-  std::vector<detail::Memory<MemorySpace>> m_results;
+  std::vector<detail::SharedBlock<MemorySpace>> m_results;  ///< by buffer; null for others
   RunStatistics m_statistics;
 };
 
 template <class Space, comm::Communicator Group>
 VertexId Run<Space, Group>::result(const detail::NamedResult& named) const {
-  const VertexId v = m_session->vertex_of(named.vertex, named.identity, named.where);
+  const VertexId v = m_session->vertex_of(named.tensor, named.where);
   const EinGraph& graph = m_session->graph;
   const Vertex& vertex = graph[v];
   if (vertex.is_input()) {
@@ -254,7 +184,8 @@ void Run<Space, Group>::collect(const detail::NamedResult& named, std::optional<
   void* whole = nullptr;
   std::optional<detail::SlabTransport<Space, Group>> transport;
   detail::Hasher call;
-  call.add(static_cast<std::uint64_t>(named.vertex));
+  call.add(static_cast<std::uint64_t>(
+      named.tensor.vertex >= 0 ? named.tensor.vertex : m_session->graph.find(named.tensor.name)));
   call.add(static_cast<std::uint64_t>(root.value_or(-1)));
   comm::agree_on(
       group,
@@ -268,7 +199,7 @@ void Run<Space, Group>::collect(const detail::NamedResult& named, std::optional<
                       named.where);
         }
         if (!root.has_value() || group.rank() == collector) whole = allocate(m_session->graph[v]);
-        transport.emplace(m_space, group);
+        transport.emplace(m_space, group, named.where);
       },
       {{"results to gather", "call gather for the same tensors in the same order on every rank",
         call.value()}});
@@ -281,7 +212,7 @@ void Run<Space, Group>::collect(const detail::NamedResult& named, std::optional<
     for (const detail::RankBlock& block : m_session->stored_everywhere(v)) {
       if (block.rank == group.rank()) {
         const detail::BlockMemory from = detail::BlockMemory::dense(
-            m_results[detail::at(mine[next++])].data(), block.box, bytes);
+            m_results[detail::at(mine[next++])]->data(), block.box, bytes);
         if (block.rank == collector) {
           detail::copy_part(m_space, block.box, into, from);
         } else {

@@ -19,6 +19,7 @@
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
 
 namespace eindecomp::detail {
@@ -70,6 +71,23 @@ struct Session {
   /// The buffers of an input's or a result's stored blocks on this rank, in the order of
   /// Plan::local.
   [[nodiscard]] const std::vector<int>& stored_buffers(VertexId v) const { return m_stored[at(v)]; }
+
+  /// The tensor that a symbol or a name refers to.
+  /// \throws Error if the symbol is another graph's, or no tensor has the name.
+  [[nodiscard]] VertexId vertex_of(const TensorReference& tensor,
+                                   const std::source_location& where) const {
+    if (tensor.vertex < 0) {
+      const VertexId found = graph.find(tensor.name);
+      if (found >= 0) return found;
+      std::string names;
+      for (const Vertex& v : graph.vertices) names += (names.empty() ? "" : ", ") + v.name.str();
+      throw Error(ErrorKind::binding,
+                  "the program has no tensor '" + tensor.name + "' (its tensors are " + names +
+                      "); name one of them",
+                  where);
+    }
+    return vertex_of(tensor.vertex, tensor.identity, where);
+  }
 
   /// The vertex that a symbol names, v of the graph of that identity.
   /// \throws Error if the symbol is another graph's.

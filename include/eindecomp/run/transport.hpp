@@ -26,9 +26,10 @@ namespace eindecomp::detail {
 template <class MemorySpace>
 using Memory = Kokkos::View<char*, MemorySpace>;
 
-/// \throws Error if there is not so much, with the label and the size.
+/// \throws Error if there is not so much, with the label, the size and the caller's line.
 template <class MemorySpace>
-[[nodiscard]] Memory<MemorySpace> allocate(const std::string& label, std::int64_t bytes) {
+[[nodiscard]] Memory<MemorySpace> allocate(const std::string& label, std::int64_t bytes,
+                                           const std::source_location& where) {
   if (bytes == 0) return {};
   try {
     return Memory<MemorySpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
@@ -37,7 +38,7 @@ template <class MemorySpace>
     throw Error(ErrorKind::memory,
                 "there is no memory for " + label + " (" + std::to_string(bytes) + " bytes in " +
                     MemorySpace::name() + "); use more workers, or smaller extents",
-                std::source_location{});
+                where);
   }
 }
 
@@ -80,12 +81,12 @@ class SlabTransport {
   static constexpr std::int64_t slab_bytes = std::int64_t{1} << 20;
 
   /// Allocates at most 1 MiB, and as much on the host where MPI cannot reach the space's memory.
-  SlabTransport(const Space& space, Group& group)
+  SlabTransport(const Space& space, Group& group, const std::source_location& where)
       : m_space(space),
         m_group(group),
-        m_slab(allocate<MemorySpace>("EinDecomp::slab", slab_bytes)) {
+        m_slab(allocate<MemorySpace>("EinDecomp::slab", slab_bytes, where)) {
     if constexpr (!host_reaches<Space>) {
-      m_host = allocate<Kokkos::HostSpace>("EinDecomp::slab on host", slab_bytes);
+      m_host = allocate<Kokkos::HostSpace>("EinDecomp::slab on host", slab_bytes, where);
     }
   }
 

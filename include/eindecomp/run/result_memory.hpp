@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The memory of results: blocks that live as long as anyone reads them, reused by later runs, and
+/// found again by their address when a view of one is bound.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/transport.hpp"
+
+namespace eindecomp::detail {
+
+/// Addresses from `begin` up to `end`.
+struct AddressRange {
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  [[nodiscard]] bool overlaps(const AddressRange& other) const {
+    return begin < other.end && other.begin < end;
+  }
+};
+
+/// What lies in a block of a result.
+struct StoredBlock {
+  std::string tensor;
+  std::vector<Extent> bound;  ///< the whole tensor's extents
+  Box box;                    ///< the block's place in it; row-major and without gaps in memory
+  int bytes = 0;              ///< of one element
+};
+
+/// The blocks of results that this process holds, by address. A view does not know which part of a
+/// tensor it shows; this does. Thread-safe.
+class StoredBlocks {
+ public:
+  [[nodiscard]] static StoredBlocks& of_process() {
+    static StoredBlocks blocks;
+    return blocks;
+  }
+
+  void add(const char* data, StoredBlock block) {
+    const std::lock_guard lock(m_mutex);
+    m_blocks.insert_or_assign(data, std::move(block));
+  }
+  void remove(const char* data) {
+    const std::lock_guard lock(m_mutex);
+    m_blocks.erase(data);
+  }
+
+  /// The block that begins at `data`.
+  [[nodiscard]] std::optional<StoredBlock> find(const void* data) const {
+    const std::lock_guard lock(m_mutex);
+    const auto found = m_blocks.find(static_cast<const char*>(data));
+    if (found == m_blocks.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  mutable std::mutex m_mutex;
+  std::map<const char*, StoredBlock> m_blocks;
+};
+
+/// Memory of one block of a result; known to StoredBlocks while it lives.
+template <class MemorySpace>
+class ResultBlock {
+ public:
+  ResultBlock(StoredBlock block, std::int64_t bytes, const std::source_location& where)
+      : m_memory(allocate<MemorySpace>("EinDecomp::result " + block.tensor, bytes, where)) {
+    if (bytes > 0) StoredBlocks::of_process().add(data(), std::move(block));
+  }
+  ResultBlock(const ResultBlock&) = delete;
+  ResultBlock& operator=(const ResultBlock&) = delete;
+  ~ResultBlock() {
+    if (data() != nullptr) StoredBlocks::of_process().remove(data());
+  }
+
+  [[nodiscard]] char* data() const { return m_memory.data(); }
+  [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(m_memory.size()); }
+  [[nodiscard]] AddressRange range() const { return {data(), data() + m_memory.size()}; }
+
+ private:
+  Memory<MemorySpace> m_memory;
+};
+
+template <class MemorySpace>
+using SharedBlock = std::shared_ptr<const ResultBlock<MemorySpace>>;
+
+/// The results' memory of one executor, two blocks per buffer: a run may read the results of the
+/// one before while it writes its own, and a loop that does so allocates in its first two runs
+/// only.
+template <class MemorySpace>
+class ResultPool {
+ public:
+  /// A block per result buffer of a schedule, null for other buffers: one that nobody holds and
+  /// that lies in none of the ranges, or else a new one.
+  /// \throws Error if there is no memory.
+  [[nodiscard]] std::vector<SharedBlock<MemorySpace>> take(const EinGraph& graph,
+                                                           const std::vector<Buffer>& buffers,
+                                                           const std::vector<AddressRange>& read,
+                                                           const std::source_location& where) {
+    m_blocks.resize(buffers.size());
+    std::vector<SharedBlock<MemorySpace>> taken(buffers.size());
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
+      if (buffers[b].role != Buffer::Role::result) continue;
+      for (const SharedBlock<MemorySpace>& block : m_blocks[b]) {
+        if (taken[b] == nullptr && is_free(block, read)) taken[b] = block;
+      }
+      if (taken[b] != nullptr) continue;
+      const Vertex& tensor = graph[buffers[b].tensor];
+      taken[b] = std::make_shared<const ResultBlock<MemorySpace>>(
+          StoredBlock{tensor.name.str(), tensor.bound, buffers[b].box,
+                      static_cast<int>(tensor.element.bytes)},
+          buffers[b].bytes, where);
+      if (m_blocks[b].size() == most) forget_one(m_blocks[b]);
+      m_blocks[b].push_back(taken[b]);
+    }
+    return taken;
+  }
+
+  /// Bytes of blocks that nobody holds, beyond those that the next run takes.
+  [[nodiscard]] std::int64_t spare_bytes() const {
+    std::int64_t bytes = 0;
+    for (const auto& blocks : m_blocks) {
+      int free = 0;
+      for (const SharedBlock<MemorySpace>& block : blocks) {
+        if (block.use_count() == 1 && ++free > 1) bytes += block->bytes();
+      }
+    }
+    return bytes;
+  }
+
+  /// Frees them, but for those that lie in one of the ranges.
+  void free_spare(const std::vector<AddressRange>& read) {
+    for (auto& blocks : m_blocks) {
+      if (blocks.size() < 2) continue;
+      for (std::size_t n = 0; n < blocks.size(); ++n) {
+        if (!is_free(blocks[n], read)) continue;
+        blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(n));
+        break;
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t most = 2;
+
+  [[nodiscard]] static bool is_free(const SharedBlock<MemorySpace>& block,
+                                    const std::vector<AddressRange>& read) {
+    if (block.use_count() != 1) return false;
+    for (const AddressRange& range : read) {
+      if (range.overlaps(block->range())) return false;
+    }
+    return true;
+  }
+
+  /// Forgets a block that somebody else holds, who then frees it. One that a view without an owner
+  /// reads is kept: the memory must not go while it is read.
+  static void forget_one(std::vector<SharedBlock<MemorySpace>>& blocks) {
+    for (std::size_t n = 0; n < blocks.size(); ++n) {
+      if (blocks[n].use_count() == 1) continue;
+      blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(n));
+      return;
+    }
+  }
+
+  std::vector<std::vector<SharedBlock<MemorySpace>>> m_blocks;  ///< by buffer
+};
+
+}  // namespace eindecomp::detail
