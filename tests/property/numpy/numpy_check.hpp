@@ -129,7 +129,7 @@ struct Check {
           bind_tensor(plan, symbols[o].vertex(), operands[o], Way::whole_right, rank, 0));
     }
     Executor executor(plan, MPI_COMM_WORLD, Space());
-    const Run done = run_with(executor, bindings);
+    const Run done = executor.run(bindings);
     const auto got = gather_tensor(done, plan.graph, result.vertex());
     REQUIRE(got.size() == expected.size());
     std::size_t wrong = 0;
