@@ -20,9 +20,9 @@ namespace {
 /// A symbol as programs hand them out.
 struct Symbol {
   VertexId id = -1;
-  std::uint64_t graph = 0;
+  std::uint64_t program = 0;
   VertexId vertex() const { return id; }
-  std::uint64_t identity() const { return graph; }
+  std::uint64_t program_id() const { return program; }
 };
 
 template <class Call>
@@ -76,16 +76,17 @@ TEST_CASE("tensors are named by vertex, symbol or name") {
   const VertexId z = graph.find("Z");
   CHECK(plan.vertex(z) == z);
   CHECK(plan.vertex("Z") == z);
-  CHECK(plan.vertex(Symbol{z, graph.identity()}) == z);
-  CHECK(plan.local("Z", 1) == plan.local(Symbol{z, graph.identity()}, 1));
+  const std::uint64_t id = graph[z].program_id;
+  CHECK(plan.vertex(Symbol{z, id}) == z);
+  CHECK(plan.local("Z", 1) == plan.local(Symbol{z, id}, 1));
   check_error([&] { return plan.vertex(7); }, "the plan has no tensor number 7");
   check_error([&] { return plan.vertex("Q"); },
               "the plan has no tensor 'Q' (its tensors are X, Y, Z)");
   check_error(
       [&] {
-        return plan.vertex(Symbol{z, graph.identity() + 1});
+        return plan.vertex(Symbol{z, id + 1});
       },
-      "a symbol is used with a plan of another program");
+      "tensor number 2 is not one of the plan's (it was written into another program");
   check_error([&] { return plan.local("Z", 4); }, "the plan has no rank 4 (it is for 4 ranks)");
   check_error([&] { return plan.local("Z", -1); }, "the plan has no rank -1");
   check_error([&] { return plan.parts("Z", "q"); }, "tensor 'Z' has no label 'q'");

@@ -116,7 +116,7 @@ Binding bind_as(const ein::Plan& plan, ein::AnySymbol symbol, const reference::T
 
 Binding bind_tensor(const ein::Plan& plan, VertexId v, const reference::Tensor& tensor, Way way,
                     int rank, int root) {
-  const ein::AnySymbol symbol(v, plan.graph.identity());
+  const ein::AnySymbol symbol(plan.graph, v);
   const bool left = way == Way::whole_left || way == Way::blocks_left;
   return with_type(tensor.kind, [&](auto type) {
     using T = typename decltype(type)::type;
@@ -134,7 +134,7 @@ Binding bind_tensor(const ein::Plan& plan, VertexId v, const reference::Tensor& 
 }
 
 std::vector<Wide> gather_tensor(const Run& run, const ein::EinGraph& graph, VertexId v) {
-  const ein::AnySymbol symbol(v, graph.identity());
+  const ein::AnySymbol symbol(graph, v);
   const ein::Vertex& vertex = graph[v];
   return with_type(vertex.element.kind, [&](auto type) {
     using T = typename decltype(type)::type;

@@ -60,7 +60,7 @@ class RandomProgram {
     // Now and then a tensor that is read is a result as well.
     for (VertexId v = 0; v < program.graph().size(); ++v) {
       if (!program.graph()[v].is_input() && chance(m_random, 15)) {
-        m_builder.keep({v, program.graph().identity()});
+        m_builder.keep({program.graph(), v});
       }
     }
   }
@@ -156,7 +156,7 @@ class RandomProgram {
         draft.add(label, extent);
         labels.push_back(label);
       }
-      return {ein::AnySymbol(v, program.graph().identity()), labels};
+      return {ein::AnySymbol(program.graph(), v), labels};
     }
     static const std::vector<Extent> ranks{0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6};
     const Extent rank = pick(m_random, ranks);

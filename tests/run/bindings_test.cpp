@@ -173,6 +173,51 @@ TEST_CASE("a program built at run time is bound and read by its own symbols") {
   CHECK_THROWS_AS((void)(run.local_as<double, 2>(C)), ein::Error);
 }
 
+TEST_CASE("symbols of diverged copies serve plans and runs of their own copy only") {
+  Program g;
+  const auto A = g.input<double>("A", {6});
+  Program h = g;
+  const auto in_h = h.symbol(A);
+  // Each pair has the same place in its program.
+  const auto B = g.input<double>("B", {6});
+  const auto C = h.input<double>("C", {6});
+  const auto Y = let<"Y">(i) = A(i) + B(i);
+  const auto Z = let<"Z">(i) = in_h(i) * C(i);
+  REQUIRE(B.vertex() == C.vertex());
+  REQUIRE(Y.vertex() == Z.vertex());
+  const Plan plan = ein::decompose(g, {.workers = 2, .ranks = size_of_world()});
+  const auto refused = [](const char* tensor, ein::ErrorKind kind, const auto& call) {
+    std::string text = "nothing was thrown";
+    ein::ErrorKind found = ein::ErrorKind::user;
+    try {
+      call();
+    } catch (const ein::Error& error) {
+      text = error.what();
+      found = error.kind();
+    }
+    CAPTURE(text);
+    CHECK(found == kind);
+    CHECK(text.find(std::string("tensor ") + tensor +
+                    " is not one of the plan's (it was written") != std::string::npos);
+    CHECK(text.find("bindings_test.cpp") != std::string::npos);
+  };
+  refused("Z", ein::ErrorKind::plan, [&] { (void)plan.local(Z, 0); });
+  refused("C", ein::ErrorKind::plan, [&] { (void)plan.vertex(C); });
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  refused("C", ein::ErrorKind::binding, [&] {
+    (void)executor.run(ein::bind_generator(A, Formula<>{}), ein::bind_generator(C, Formula<>{}));
+  });
+  // Of tensors from before the copy was made, either symbol; and when the programs are gone.
+  g = Program();
+  h = Program();
+  const auto run =
+      executor.run(ein::bind_generator(in_h, Formula<>{}), ein::bind_generator(B, Formula<>{1}));
+  refused("Z", ein::ErrorKind::binding, [&] { (void)run.gather(Z); });
+  refused("Z", ein::ErrorKind::binding, [&] { (void)run.local(Z); });
+  const auto y = on_host(run.gather(Y));
+  for (Extent r = 0; r < 6; ++r) CHECK(y(r) == Formula<>{}(r) + Formula<>{1}(r));
+}
+
 TEST_CASE("an input that no statement reads needs no binding") {
   Program program;
   const auto A = program.input<double>("A", {6});

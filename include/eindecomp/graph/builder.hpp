@@ -19,15 +19,16 @@ namespace eindecomp {
 /// A tensor of a program whose value type and rank are known at run time only.
 class AnySymbol {
  public:
-  constexpr AnySymbol(VertexId vertex, std::uint64_t identity)
-      : m_vertex(vertex), m_identity(identity) {}
+  /// \param vertex  a tensor of the graph.
+  constexpr AnySymbol(const EinGraph& graph, VertexId vertex)
+      : m_vertex(vertex), m_program_id(graph[vertex].program_id) {}
   [[nodiscard]] constexpr VertexId vertex() const { return m_vertex; }
-  /// Of the graph it belongs to.
-  [[nodiscard]] constexpr std::uint64_t identity() const { return m_identity; }
+  /// Tells the tensor from those of other programs, Vertex::program_id.
+  [[nodiscard]] constexpr std::uint64_t program_id() const { return m_program_id; }
 
  private:
   VertexId m_vertex;
-  std::uint64_t m_identity;
+  std::uint64_t m_program_id;
 };
 
 /// Labels as data.
@@ -138,11 +139,10 @@ class Builder {
   }
 
  private:
-  [[nodiscard]] AnySymbol symbol(VertexId v) const { return {v, m_program->graph().identity()}; }
+  [[nodiscard]] AnySymbol symbol(VertexId v) const { return {m_program->graph(), v}; }
 
   void require_mine(AnySymbol tensor, const std::source_location& where) const {
-    const EinGraph& graph = m_program->graph();
-    if (tensor.identity() != graph.identity() || tensor.vertex() >= graph.size()) {
+    if (!m_program->graph(where).has(tensor.vertex(), tensor.program_id())) {
       detail::fail(ErrorKind::statement,
                    Text("tensor number ") + detail::to_text(tensor.vertex()) +
                        " belongs to another graph; write all of a statement's tensors into one",

@@ -8,6 +8,7 @@
 #include <source_location>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
@@ -76,6 +77,9 @@ struct Vertex {
   ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)
   bool kept = false;    ///< a result even if another statement reads it
 
+  /// EinGraph::program_id of the graph that the tensor was written into.
+  std::uint64_t program_id = 0;
+
   [[nodiscard]] constexpr bool is_input() const { return operands.empty(); }
   [[nodiscard]] constexpr int rank() const { return static_cast<int>(bound.size()); }
 
@@ -107,19 +111,60 @@ struct StatementSpec {
   std::source_location where = std::source_location::current();
 };
 
+namespace detail {
+/// Tells the graphs of a process apart: no two have equal ones, copies and what was moved from
+/// neither. 0 in a constant expression, which has nothing to count with.
+class ProgramId {
+ public:
+  constexpr ProgramId() : m_value(fresh()) {}
+  constexpr ProgramId(const ProgramId&) : ProgramId() {}
+  constexpr ProgramId(ProgramId&& other) noexcept
+      : m_value(std::exchange(other.m_value, fresh())) {}
+  constexpr ProgramId& operator=(ProgramId other) noexcept {
+    std::swap(m_value, other.m_value);
+    return *this;
+  }
+  constexpr ~ProgramId() = default;
+  [[nodiscard]] constexpr std::uint64_t value() const { return m_value; }
+
+ private:
+  static constexpr std::uint64_t fresh() noexcept {
+    if (std::is_constant_evaluated()) return 0;
+    return next();
+  }
+  static std::uint64_t next() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+
+  std::uint64_t m_value;
+};
+}  // namespace detail
+
 /// A dataflow graph of EinSum statements in the order they were written, which is topological.
 ///
 /// A plain value: copy it, compare it, print it (print.hpp), build it in a constant expression.
-/// A copy keeps the identity, so that symbols of the original may be used with it.
+/// Symbols of tensors that were there when a copy was made may be used with either.
 class EinGraph {
  public:
   std::vector<Vertex> vertices;  ///< added by the functions below, which keep them by name
   std::vector<LabelInfo> labels;
 
-  constexpr EinGraph() : m_identity(fresh_identity()) {}
+  /// Whether the graph has that tensor: one that was written into a graph of that program_id, into
+  /// this or before it was copied from there. In a constant expression, whether it has the vertex.
+  [[nodiscard]] constexpr bool has(VertexId v, std::uint64_t program_id) const {
+    return v >= 0 && v < size() && (*this)[v].program_id == program_id;
+  }
 
-  /// Tells this graph and its copies from others. 0 in a constant expression.
-  [[nodiscard]] constexpr std::uint64_t identity() const { return m_identity; }
+  /// Whether two graphs have the same tensors: one is a copy of the other, and nothing was written
+  /// since into either.
+  [[nodiscard]] constexpr bool same_tensors(const EinGraph& other) const {
+    if (size() != other.size()) return false;
+    for (VertexId v = 0; v < size(); ++v) {
+      if (!has(v, other[v].program_id)) return false;
+    }
+    return true;
+  }
 
   /// Adds an input tensor.
   /// \throws Error if an extent is not positive, the rank exceeds max_rank, the element count
@@ -210,16 +255,7 @@ class EinGraph {
   [[nodiscard]] constexpr VertexId find_same_statement(const Vertex& wanted) const;
   constexpr VertexId add_vertex(Vertex v);
 
-  static constexpr std::uint64_t fresh_identity() {
-    if (std::is_constant_evaluated()) return 0;
-    return next_identity();
-  }
-  static std::uint64_t next_identity() {
-    static std::atomic<std::uint64_t> last{0};
-    return ++last;
-  }
-
-  std::uint64_t m_identity;
+  detail::ProgramId m_id;
   detail::VertexIndex m_by_name;  ///< Entry::next: the number last added to the name
   detail::VertexIndex m_by_operands;
 };

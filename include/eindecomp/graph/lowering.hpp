@@ -97,10 +97,18 @@ struct LoweringScope {
 template <class Backend>  // which clang deduces for aggregates since 17 only
 LoweringScope(ProgramState<Backend>*, Text, std::source_location)->LoweringScope<Backend>;
 
-/// Refuses a tensor that was written into another program.
+/// Refuses a tensor that was written into another program, or into one that is no more.
 template <class Backend, class S>
 constexpr void require_same_program(const LoweringScope<Backend>& scope, std::string_view name,
                                     const S& symbol) {
+  if (const ProgramFate fate = symbol.state()->fate; fate != ProgramFate::in_use) {
+    fail(ErrorKind::statement,
+         Text("statement ") + name + " reads tensor " + symbol.name() + ", whose program was " +
+             (fate == ProgramFate::destroyed ? "destroyed" : "assigned over") +
+             " (its symbols serve plans and runs of it, and no new statements); use the symbols "
+             "of a program that is there",
+         scope.where);
+  }
   if (symbol.state() == scope.state) return;
   fail(ErrorKind::statement,
        Text("statement ") + name + " reads tensor " + symbol.name() +

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/core/shared.hpp"
 #include "eindecomp/expr/expression.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 
@@ -37,12 +38,17 @@ struct LoweringOptions {
 };
 
 namespace detail {
-/// Behind a program, at an address that outlives its moves: symbols point here.
+/// What became of the program that owned a state.
+enum class ProgramFate : std::uint8_t { in_use, assigned_over, destroyed };
+
+/// Behind a program, at an address that outlives its moves: the program and its symbols share it.
 template <class Backend>
 struct ProgramState {
   EinGraph graph;
   std::vector<typename Backend::Launcher> launchers;
   LoweringOptions options;
+  ProgramFate fate = ProgramFate::in_use;
+  ReferenceCount owners;
 };
 }  // namespace detail
 
@@ -57,8 +63,9 @@ template <int Rank, class... Labels>
 }
 }  // namespace detail
 
-/// A tensor of a program, value type and rank in its type; a cheap handle. It must not outlive the
-/// program it was written into; it may be used with a plan, a run or a copy of that program.
+/// A tensor of a program, value type and rank in its type; a cheap handle. It may be used with
+/// plans and runs of the program, and of copies made after the tensor was written, for ever; in
+/// statements while the program lives, which it does where it was moved to.
 template <Element T, int Rank, class BackendType>
 class Symbol {
  public:
@@ -67,7 +74,7 @@ class Symbol {
   static constexpr int rank = Rank;
 
   constexpr Symbol(detail::ProgramState<Backend>* state, VertexId vertex)
-      : m_state(state), m_identity(state->graph.identity()), m_vertex(vertex) {}
+      : m_state(state), m_program_id(state->graph[vertex].program_id), m_vertex(vertex) {}
 
   /// The tensor read under labels: `X(i, j)`; one label per dimension.
   template <AnyLabel... Labels>
@@ -78,19 +85,22 @@ class Symbol {
   }
 
   [[nodiscard]] constexpr VertexId vertex() const { return m_vertex; }
-  /// Of the graph it belongs to.
-  [[nodiscard]] constexpr std::uint64_t identity() const { return m_identity; }
-  [[nodiscard]] constexpr const Text& name() const { return m_state->graph[m_vertex].name; }
-  [[nodiscard]] constexpr detail::ProgramState<Backend>* state() const { return m_state; }
+  /// Tells the tensor from those of other programs, Vertex::program_id.
+  [[nodiscard]] constexpr std::uint64_t program_id() const { return m_program_id; }
+  [[nodiscard]] constexpr const Text& name() const { return m_state.get()->graph[m_vertex].name; }
+  /// What the tensor was written into, for those who write statements.
+  [[nodiscard]] constexpr detail::ProgramState<Backend>* state() const { return m_state.get(); }
 
  private:
-  detail::ProgramState<Backend>* m_state;
-  std::uint64_t m_identity;
+  detail::Shared<detail::ProgramState<Backend>> m_state;
+  std::uint64_t m_program_id;
   VertexId m_vertex;
 };
 
 /// A program: statements written into it in index notation (let.hpp), by a string (einsum.hpp) or
-/// from labels as data (builder.hpp). Copies are independent and keep the graph's identity.
+/// from labels as data (builder.hpp). Copies are independent: symbols write where they come from,
+/// and plans of a copy know the tensors that were there when it was made. One that was moved from
+/// can be assigned to or destroyed; all else throws an Error.
 template <class BackendType>
 class BasicProgram {
  public:
@@ -98,16 +108,20 @@ class BasicProgram {
   using State = detail::ProgramState<Backend>;
 
   constexpr explicit BasicProgram(LoweringOptions options = {}) : m_state(new State{}) {
+    m_state->owners.add();
     m_state->options = options;
   }
-  constexpr BasicProgram(const BasicProgram& other) : m_state(new State(*other.m_state)) {}
+  constexpr BasicProgram(const BasicProgram& other) : m_state(new State(*other.state())) {
+    m_state->owners.add();
+  }
   constexpr BasicProgram(BasicProgram&& other) noexcept
       : m_state(std::exchange(other.m_state, nullptr)) {}
   constexpr BasicProgram& operator=(BasicProgram other) noexcept {
     std::swap(m_state, other.m_state);
+    other.let_go(detail::ProgramFate::assigned_over);
     return *this;
   }
-  constexpr ~BasicProgram() { delete m_state; }
+  constexpr ~BasicProgram() { let_go(detail::ProgramFate::destroyed); }
 
   /// Adds an input tensor of elements T.
   /// \throws Error if an extent is not positive, the element count overflows or the name is taken.
@@ -126,13 +140,24 @@ class BasicProgram {
     return add_input<T, 0>(name, {}, where);
   }
 
+  /// The tensor that a symbol of a copy of this program names, in this program: what is written
+  /// with `h.symbol(X)` is written into h.
+  /// \throws Error if the tensor was not there when the copy was made.
+  template <Element T, int Rank>
+  [[nodiscard]] constexpr Symbol<T, Rank, Backend> symbol(
+      const Symbol<T, Rank, Backend>& tensor,
+      std::source_location where = std::source_location::current()) {
+    require_mine(tensor, where);
+    return {state(where), tensor.vertex()};
+  }
+
   /// Makes a tensor a result even if another statement reads it, so that it can be read after a
   /// run.
   template <Element T, int Rank>
-  constexpr void keep(Symbol<T, Rank, Backend> tensor,
+  constexpr void keep(const Symbol<T, Rank, Backend>& tensor,
                       std::source_location where = std::source_location::current()) {
     require_mine(tensor, where);
-    m_state->graph.vertices[static_cast<std::size_t>(tensor.vertex())].kept = true;
+    state()->graph.vertices[static_cast<std::size_t>(tensor.vertex())].kept = true;
   }
 
   /// Says what a label stands for, for strategies that go by role: batch, sequence, head, ….
@@ -146,35 +171,70 @@ class BasicProgram {
     label_info<L>().uncut = true;
   }
 
-  [[nodiscard]] constexpr const EinGraph& graph() const { return m_state->graph; }
-  // NOLINTNEXTLINE(google-explicit-constructor): a program is its graph to whoever plans.
-  [[nodiscard]] constexpr operator const EinGraph&() const { return m_state->graph; }
-  /// Per vertex, the kernels of its statement.
-  [[nodiscard]] constexpr const std::vector<typename Backend::Launcher>& launchers() const {
-    return m_state->launchers;
+  [[nodiscard]] constexpr const EinGraph& graph(
+      std::source_location where = std::source_location::current()) const {
+    return state(where)->graph;
   }
-  [[nodiscard]] constexpr State* state() const { return m_state; }
+  // NOLINTNEXTLINE(google-explicit-constructor): a program is its graph to whoever plans.
+  [[nodiscard]] constexpr operator const EinGraph&() const { return state()->graph; }
+  /// Per vertex, the kernels of its statement.
+  [[nodiscard]] constexpr const std::vector<typename Backend::Launcher>& launchers(
+      std::source_location where = std::source_location::current()) const {
+    return state(where)->launchers;
+  }
+  /// What symbols of this program share with it. \throws Error if it was moved from.
+  [[nodiscard]] constexpr State* state(
+      std::source_location where = std::source_location::current()) {
+    require_state(where);
+    return m_state;
+  }
+  [[nodiscard]] constexpr const State* state(
+      std::source_location where = std::source_location::current()) const {
+    require_state(where);
+    return m_state;
+  }
 
  private:
   template <Element T, int Rank>
   constexpr Symbol<T, Rank, Backend> add_input(std::string_view name, std::vector<Extent> bound,
                                                std::source_location where) {
-    const VertexId v = m_state->graph.add_input(name, std::move(bound), element_type<T>(), where);
-    m_state->launchers.resize(static_cast<std::size_t>(m_state->graph.size()));
-    return {m_state, v};
+    State* const here = state(where);
+    const VertexId v = here->graph.add_input(name, std::move(bound), element_type<T>(), where);
+    here->launchers.resize(static_cast<std::size_t>(here->graph.size()));
+    return {here, v};
   }
 
   template <class S>
   constexpr void require_mine(const S& tensor, const std::source_location& where) const {
-    if (tensor.identity() != m_state->graph.identity()) {
+    if (!graph(where).has(tensor.vertex(), tensor.program_id())) {
       detail::fail(ErrorKind::statement,
-                   Text("tensor ") + tensor.name() + " belongs to another graph", where);
+                   Text("tensor ") + tensor.name() +
+                       " belongs to another graph (it was written into another program, or into "
+                       "one of two copies after they were made); use the symbols of this one",
+                   where);
     }
+  }
+
+  constexpr void require_state(const std::source_location& where) const {
+    if (m_state != nullptr) return;
+    detail::fail(ErrorKind::statement,
+                 "the program was moved from (its statements are in the program it was moved to, "
+                 "and so are its symbols'); use that one, or assign a program to this first",
+                 where);
+  }
+
+  /// Leaves the state to the symbols that still share it.
+  constexpr void let_go(detail::ProgramFate fate) noexcept {
+    if (m_state == nullptr) return;
+    m_state->fate = fate;
+    if (m_state->owners.remove()) delete m_state;
+    m_state = nullptr;
   }
 
   template <class L>
   constexpr LabelInfo& label_info() {
-    return m_state->graph.labels[static_cast<std::size_t>(m_state->graph.label(L::name))];
+    EinGraph& here = state()->graph;
+    return here.labels[static_cast<std::size_t>(here.label(L::name))];
   }
 
   State* m_state;

@@ -218,6 +218,7 @@ constexpr VertexId EinGraph::add_or_share_statement(const StatementSpec& spec) {
 
 constexpr VertexId EinGraph::add_vertex(Vertex v) {
   m_by_name.add(hash_of(v.name), size());
+  v.program_id = m_id.value();
   if (!v.is_input()) m_by_operands.add(detail::hash_of_operands(v), size());
   vertices.push_back(std::move(v));
   return size() - 1;

@@ -3,7 +3,6 @@
 /// The plan: a program, how it is cut, where its blocks lie, and what that costs.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/tensor_symbol.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/hash.hpp"
 #include "eindecomp/plan/partition.hpp"
@@ -27,17 +27,6 @@
 #include "eindecomp/relation/task_graph.hpp"
 
 namespace eindecomp {
-namespace detail {
-
-/// A user's handle on a tensor of a graph: its vertex, and the identity of the graph.
-template <class T>
-concept TensorHandle = requires(const T& handle) {
-  { handle.vertex() } -> std::convertible_to<VertexId>;
-  { handle.identity() } -> std::convertible_to<std::uint64_t>;
-};
-
-}  // namespace detail
-
 /// A program decomposed for p workers that R ranks share. A plain value, made by decompose(),
 /// executed as often as one likes; every rank makes or holds the same one.
 ///
@@ -91,17 +80,15 @@ struct Plan {
     }
     return v;
   }
-  template <detail::TensorHandle Symbol>
+  template <TensorSymbol Symbol>
   [[nodiscard]] constexpr VertexId vertex(
       const Symbol& symbol,
       const std::source_location& where = std::source_location::current()) const {
-    if (symbol.identity() != graph.identity()) {
-      detail::fail(ErrorKind::plan,
-                   "a symbol is used with a plan of another program (it was made by another graph, "
-                   "or the graph was written again); use the symbols of the planned program",
-                   where);
+    const VertexId v = symbol.vertex();
+    if (!graph.has(v, symbol.program_id())) {
+      detail::fail(ErrorKind::plan, detail::foreign_symbol_text(detail::name_of(symbol), v), where);
     }
-    return vertex(static_cast<VertexId>(symbol.vertex()), where);
+    return v;
   }
 
   /// The partition vector of a statement, in the order of Vertex::labels. \throws Error as

@@ -20,6 +20,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/tensor_symbol.hpp"
 #include "eindecomp/kernel/element_types.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/relation/box.hpp"
@@ -28,14 +29,6 @@
 #include "eindecomp/run/result_memory.hpp"
 
 namespace eindecomp {
-
-/// Whatever names a tensor of a graph: a Symbol, or a symbol of a graph built at run time, whose
-/// value type and rank are checked when the run starts instead of at compile time.
-template <class S>
-concept TensorSymbol = requires(const std::remove_cvref_t<S>& symbol) {
-  { symbol.vertex() } -> std::convertible_to<VertexId>;
-  { symbol.identity() } -> std::convertible_to<std::uint64_t>;
-};
 
 /// What an input or a result is called by: its symbol, or its name.
 template <class S>
@@ -47,14 +40,14 @@ namespace detail {
 /// A tensor as the caller named it, types forgotten: by symbol, or by name where `vertex` is -1.
 struct TensorReference {
   VertexId vertex = -1;
-  std::uint64_t identity = 0;
-  std::string name;
+  std::uint64_t program_id = 0;
+  std::string name;  ///< of a symbol, if it knows it, for messages
 };
 
 template <TensorName S>
 [[nodiscard]] TensorReference reference_to(const S& symbol) {
   if constexpr (TensorSymbol<S>) {
-    return {symbol.vertex(), symbol.identity(), {}};
+    return {symbol.vertex(), symbol.program_id(), name_of(symbol).str()};
   } else {
     return {-1, 0, std::string(std::string_view(symbol))};
   }

@@ -86,20 +86,10 @@ struct Session {
                       "); name one of them",
                   where);
     }
-    return vertex_of(tensor.vertex, tensor.identity, where);
-  }
-
-  /// The vertex that a symbol names, v of the graph of that identity.
-  /// \throws Error if the symbol is another graph's.
-  [[nodiscard]] VertexId vertex_of(VertexId v, std::uint64_t identity,
-                                   const std::source_location& where) const {
-    if (identity != graph.identity() || v < 0 || v >= graph.size()) {
-      throw Error(ErrorKind::binding,
-                  "a symbol of another graph (the plan knows the tensors of its own program and of "
-                  "copies of it); use the symbols of the program that was decomposed",
-                  where);
+    if (!graph.has(tensor.vertex, tensor.program_id)) {
+      fail(ErrorKind::binding, foreign_symbol_text(tensor.name, tensor.vertex), where);
     }
-    return v;
+    return tensor.vertex;
   }
 
  private:

@@ -103,8 +103,7 @@ struct TimedPlan {
   using detail::grouped;
   std::vector<PlanSummary> summaries;
   for (const Plan& plan : plans) {
-    if (plan.graph.identity() != plans.front().graph.identity() ||
-        plan.graph.size() != plans.front().graph.size()) {
+    if (!plan.graph.same_tensors(plans.front().graph)) {
       detail::fail(ErrorKind::plan,
                    "plans of different programs are compared (their statements do not pair); "
                    "compare plans of one program",

@@ -26,7 +26,7 @@ template <class Join, class Monoid, std::size_t... O>
                                      std::index_sequence<O...>) {
   std::vector<Builder<NoBackend>::Read> operands;
   for (const StatementSpec::OperandSpec& operand : spec.operands) {
-    operands.push_back({AnySymbol(operand.vertex, program.graph().identity()),
+    operands.push_back({AnySymbol(program.graph(), operand.vertex),
                         LabelStrings(operand.labels.begin(), operand.labels.end())});
   }
   LabelStrings output;
