@@ -64,15 +64,13 @@ auto with_rank(int rank, F f) {
   return f(std::integral_constant<int, Rank>{});
 }
 
-/// A new view of some extents, filled by place(index).
-template <class T, int Rank, class Layout, class Place>
-auto filled(const reference::Tensor& tensor, const std::vector<Extent>& extents, Place place) {
-  using Data = typename ein::detail::DataType<T, Rank>::type;
-  Layout layout;
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    layout.dimension[k] = static_cast<std::size_t>(extents[k]);
-  }
-  Kokkos::View<Data, Layout, Kokkos::HostSpace> view("test::input", layout);
+template <class T, int Rank>
+using DataOf = typename ein::detail::DataType<T, Rank>::type;
+
+/// Puts place(index) into every element of a view.
+template <class T, int Rank, class View, class Place>
+void fill(const View& view, const reference::Tensor& tensor, const std::vector<Extent>& extents,
+          const Place& place) {
   std::vector<Extent> index(extents.size(), 0);
   do {
     std::size_t offset = 0;
@@ -81,30 +79,64 @@ auto filled(const reference::Tensor& tensor, const std::vector<Extent>& extents,
     }
     view.data()[offset] = element_from<T>(tensor.values[place(index)]);
   } while (reference::detail::next(index, extents));
-  return view;
 }
 
+/// A new view of some extents.
 template <class T, int Rank, class Layout>
+struct Dense {
+  using View = Kokkos::View<DataOf<T, Rank>, Layout, Kokkos::HostSpace>;
+  static View make(const std::vector<Extent>& extents) {
+    Layout layout;
+    for (std::size_t k = 0; k < extents.size(); ++k) {
+      layout.dimension[k] = static_cast<std::size_t>(extents[k]);
+    }
+    return View("test::input", layout);
+  }
+};
+
+/// A part of a view that is wider along every dimension.
+template <class T, int Rank>
+struct Within {
+  using View = Kokkos::View<DataOf<T, Rank>, Kokkos::LayoutStride, Kokkos::HostSpace>;
+  static View make(const std::vector<Extent>& extents) {
+    std::vector<Extent> wider;
+    for (Extent extent : extents) wider.push_back(extent + 2);
+    const auto all = Dense<T, Rank, Kokkos::LayoutRight>::make(wider);
+    return part(all, extents, std::make_index_sequence<static_cast<std::size_t>(Rank)>{});
+  }
+  template <class All, std::size_t... Ks>
+  static View part(const All& all, const std::vector<Extent>& extents, std::index_sequence<Ks...>) {
+    return Kokkos::subview(all, std::pair<Extent, Extent>(1, 1 + extents[Ks])...);
+  }
+};
+
+/// Binds `all` or this rank's blocks of it, each in a view that `finish` makes of a Maker's.
+template <class T, int Rank, class Maker, class Finish>
 Binding bind_as(const ein::Plan& plan, ein::AnySymbol symbol, const reference::Tensor& tensor,
-                Way way, int rank, int root) {
+                Way way, int rank, int root, const Finish& finish) {
   std::vector<int> labels(static_cast<std::size_t>(Rank));
   for (int k = 0; k < Rank; ++k) labels[static_cast<std::size_t>(k)] = k;
   const auto whole = [&](const std::vector<Extent>& index) {
     return reference::detail::place(labels, tensor.bound, index);
   };
+  const auto filled = [&](const std::vector<Extent>& extents, const auto& place) {
+    const auto view = Maker::make(extents);
+    fill<T, Rank>(view, tensor, extents, place);
+    return finish(view);
+  };
   if (way == Way::from_root) {
-    auto view = rank == root ? filled<T, Rank, Layout>(tensor, tensor.bound, whole)
-                             : decltype(filled<T, Rank, Layout>(tensor, tensor.bound, whole)){};
-    return ein::bind_global(symbol, view, root);
+    using View = decltype(filled(tensor.bound, whole));
+    return ein::bind_global(symbol, rank == root ? filled(tensor.bound, whole) : View{}, root);
   }
-  if (way == Way::whole_left || way == Way::whole_right) {
-    return ein::bind_global(symbol, filled<T, Rank, Layout>(tensor, tensor.bound, whole));
+  if (way == Way::whole_left || way == Way::whole_right || way == Way::whole_within ||
+      way == Way::whole_const) {
+    return ein::bind_global(symbol, filled(tensor.bound, whole));
   }
-  std::vector<decltype(filled<T, Rank, Layout>(tensor, tensor.bound, whole))> blocks;
+  std::vector<decltype(filled(tensor.bound, whole))> blocks;
   for (const ein::Box& box : plan.local(symbol, rank)) {
     std::vector<Extent> extents;
     for (int k = 0; k < Rank; ++k) extents.push_back(box.extent(k));
-    blocks.push_back(filled<T, Rank, Layout>(tensor, extents, [&](std::vector<Extent> index) {
+    blocks.push_back(filled(extents, [&](std::vector<Extent> index) {
       for (std::size_t k = 0; k < index.size(); ++k) index[k] += box.lo[k];
       return whole(index);
     }));
@@ -112,38 +144,122 @@ Binding bind_as(const ein::Plan& plan, ein::AnySymbol symbol, const reference::T
   return ein::bind(symbol, blocks);
 }
 
+/// The element of an index, by any number of indices.
+template <class T, int Rank>
+struct Element {
+  reference::Tensor tensor;
+  template <class... Indices>
+  T operator()(Indices... indices) const {
+    std::size_t place = 0;
+    std::size_t k = 0;
+    ((place =
+          place * static_cast<std::size_t>(tensor.bound[k++]) + static_cast<std::size_t>(indices)),
+     ...);
+    return element_from<T>(tensor.values[place]);
+  }
+};
+
+template <class T, int Rank>
+Binding bind_any_way(const ein::Plan& plan, ein::AnySymbol symbol, const reference::Tensor& tensor,
+                     Way way, int rank, int root, Memory& memory) {
+  using Right = Dense<T, Rank, Kokkos::LayoutRight>;
+  const auto same = [](const auto& view) { return view; };
+  switch (way) {
+    case Way::generated:
+      return ein::bind_generator_as<T, Rank>(symbol, Element<T, Rank>{tensor});
+    case Way::whole_within:
+    case Way::blocks_within:
+      if constexpr (Rank == 0)
+        return bind_as<T, Rank, Right>(plan, symbol, tensor, way, rank, root, same);
+      else
+        return bind_as<T, Rank, Within<T, Rank>>(plan, symbol, tensor, way, rank, root, same);
+    case Way::whole_const:
+    case Way::blocks_const: {
+      using Const = Kokkos::View<DataOf<const T, Rank>, Kokkos::LayoutRight, Kokkos::HostSpace,
+                                 Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+      return bind_as<T, Rank, Right>(plan, symbol, tensor, way, rank, root, [&](const auto& view) {
+        memory.push_back(std::make_shared<const typename Right::View>(view));
+        return Const(view);
+      });
+    }
+    case Way::whole_left:
+    case Way::blocks_left:
+      // One type stands for all: less to compile.
+      if constexpr (std::is_same_v<T, double> && Rank > 1) {
+        return bind_as<T, Rank, Dense<T, Rank, Kokkos::LayoutLeft>>(plan, symbol, tensor, way, rank,
+                                                                    root, same);
+      }
+      [[fallthrough]];
+    default:
+      return bind_as<T, Rank, Right>(plan, symbol, tensor, way, rank, root, same);
+  }
+}
+
+/// f(value type, rank) of a tensor.
+template <class F>
+auto with_tensor(const ein::Vertex& v, const F& f) {
+  return with_type(v.element.kind, [&](auto type) {
+    return with_rank(v.rank(), [&](auto rank_constant) { return f(type, rank_constant); });
+  });
+}
+
 }  // namespace
 
 Binding bind_tensor(const ein::Plan& plan, VertexId v, const reference::Tensor& tensor, Way way,
-                    int rank, int root) {
+                    int rank, int root, Memory& memory) {
   const ein::AnySymbol symbol(plan.graph, v);
-  const bool left = way == Way::whole_left || way == Way::blocks_left;
-  return with_type(tensor.kind, [&](auto type) {
-    using T = typename decltype(type)::type;
-    return with_rank(static_cast<int>(tensor.bound.size()), [&](auto rank_constant) {
-      constexpr int tensor_rank = rank_constant();
-      // One other layout and type stands for all: less to compile.
-      if constexpr (std::is_same_v<T, double> && tensor_rank > 1) {
-        if (left) {
-          return bind_as<T, tensor_rank, Kokkos::LayoutLeft>(plan, symbol, tensor, way, rank, root);
-        }
-      }
-      return bind_as<T, tensor_rank, Kokkos::LayoutRight>(plan, symbol, tensor, way, rank, root);
-    });
+  return with_tensor(plan.graph[v], [&](auto type, auto rank_constant) {
+    return bind_any_way<typename decltype(type)::type, rank_constant()>(plan, symbol, tensor, way,
+                                                                        rank, root, memory);
+  });
+}
+
+Binding bind_result(const ein::Plan& plan, VertexId input, const Run& run,
+                    const ein::EinGraph& graph, VertexId result, Handover how) {
+  const ein::AnySymbol to(plan.graph, input);
+  const ein::AnySymbol from(graph, result);
+  return with_tensor(graph[result], [&](auto type, auto rank_constant) -> Binding {
+    const auto local = run.local_as<typename decltype(type)::type, rank_constant()>(from);
+    if (how == Handover::blocks) return ein::bind(to, local);
+    using Local = std::remove_const_t<decltype(local)>;
+    std::vector<typename Local::Block::View> views;
+    for (const auto& block : local) views.push_back(block.view);
+    return ein::bind(to, views);
   });
 }
 
 std::vector<Wide> gather_tensor(const Run& run, const ein::EinGraph& graph, VertexId v) {
   const ein::AnySymbol symbol(graph, v);
-  const ein::Vertex& vertex = graph[v];
-  return with_type(vertex.element.kind, [&](auto type) {
-    using T = typename decltype(type)::type;
-    return with_rank(vertex.rank(), [&](auto rank_constant) {
-      const auto view = run.gather_as<T, rank_constant()>(symbol);
-      std::vector<Wide> values;
-      for (std::size_t i = 0; i < view.span(); ++i) values.push_back(wide_from(view.data()[i]));
-      return values;
-    });
+  return with_tensor(graph[v], [&](auto type, auto rank_constant) {
+    const auto view = run.gather_as<typename decltype(type)::type, rank_constant()>(symbol);
+    std::vector<Wide> values;
+    for (std::size_t i = 0; i < view.span(); ++i) values.push_back(wide_from(view.data()[i]));
+    return values;
+  });
+}
+
+std::size_t count_wrong(const Run& run, const ein::EinGraph& graph, VertexId v,
+                        const reference::Tensor& expected, long double tolerance) {
+  const ein::AnySymbol symbol(graph, v);
+  return with_tensor(graph[v], [&](auto type, auto rank_constant) {
+    constexpr int rank = rank_constant();
+    std::vector<int> labels(static_cast<std::size_t>(rank));
+    for (int k = 0; k < rank; ++k) labels[static_cast<std::size_t>(k)] = k;
+    std::size_t wrong = 0;
+    for (const auto& block : run.local_as<typename decltype(type)::type, rank>(symbol)) {
+      std::vector<Extent> extents;
+      for (int k = 0; k < rank; ++k) extents.push_back(block.box.extent(k));
+      std::vector<Extent> index(extents.size(), 0);
+      std::size_t element = 0;
+      do {
+        std::vector<Extent> whole = index;
+        for (std::size_t k = 0; k < whole.size(); ++k) whole[k] += block.box.lo[k];
+        const Wide got = wide_from(block.view.data()[element++]);
+        const Wide want = expected.values[reference::detail::place(labels, expected.bound, whole)];
+        if (!(std::abs(got - want) <= tolerance)) ++wrong;
+      } while (reference::detail::next(index, extents));
+    }
+    return wrong;
   });
 }
 

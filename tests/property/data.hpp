@@ -3,6 +3,8 @@
 // Between the reference's tensors and a run's, for value types and ranks known at run time.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "eindecomp/run/executor.hpp"
@@ -15,16 +17,42 @@ using Executor = eindecomp::Executor<Space, eindecomp::comm::MpiCommunicator>;
 using Run = Executor::RunType;
 using Binding = eindecomp::Binding<Space>;
 
-/// How an input is handed over.
-enum class Way { whole_left, whole_right, from_root, blocks_left, blocks_right };
-inline constexpr int ways = 5;
+/// How an input is handed over: whole, from one rank or as this rank's blocks; in views of either
+/// layout, parts of wider views, const and unmanaged ones; or as a function of the index.
+enum class Way {
+  whole_left,
+  whole_right,
+  from_root,
+  blocks_left,
+  blocks_right,
+  whole_within,
+  blocks_within,
+  whole_const,
+  blocks_const,
+  generated
+};
+inline constexpr int ways = 10;
 
-/// An input's values for a run on `rank`. `root`: of Way::from_root.
+/// Keeps what unmanaged views look at.
+using Memory = std::vector<std::shared_ptr<const void>>;
+
+/// An input's values for a run on `rank`. `root`: of Way::from_root. What is not kept alive by the
+/// binding is put into `memory`.
 Binding bind_tensor(const eindecomp::Plan& plan, eindecomp::VertexId v,
-                    const reference::Tensor& tensor, Way way, int rank, int root);
+                    const reference::Tensor& tensor, Way way, int rank, int root, Memory& memory);
+
+/// This rank's blocks of a result as an input of another plan: with their places, or as mere views.
+enum class Handover { blocks, views };
+Binding bind_result(const eindecomp::Plan& plan, eindecomp::VertexId input, const Run& run,
+                    const eindecomp::EinGraph& graph, eindecomp::VertexId result, Handover how);
 
 /// A result's values on every rank. Collective.
 std::vector<reference::Wide> gather_tensor(const Run& run, const eindecomp::EinGraph& graph,
                                            eindecomp::VertexId v);
+
+/// How many elements of this rank's blocks of a result are further than `tolerance` from a whole
+/// tensor's. Not collective.
+std::size_t count_wrong(const Run& run, const eindecomp::EinGraph& graph, eindecomp::VertexId v,
+                        const reference::Tensor& expected, long double tolerance);
 
 }  // namespace property

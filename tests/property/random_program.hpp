@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -46,6 +47,24 @@ inline reference::Tensor random_input(Random& random, Kind kind, std::vector<Ext
     tensor.scale = std::max(tensor.scale, std::max(std::abs(real), std::abs(imaginary)));
   }
   return tensor;
+}
+
+inline ein::AnySymbol add_input(Builder& builder, Kind kind, const std::string& name,
+                                std::vector<Extent> bound) {
+  switch (kind) {
+    case Kind::float32:
+      return builder.input<float>(name, std::move(bound));
+    case Kind::complex64:
+      return builder.input<Complex64>(name, std::move(bound));
+    case Kind::complex128:
+      return builder.input<Complex128>(name, std::move(bound));
+    case Kind::int32:
+      return builder.input<std::int32_t>(name, std::move(bound));
+    case Kind::int64:
+      return builder.input<std::int64_t>(name, std::move(bound));
+    default:
+      return builder.input<double>(name, std::move(bound));
+  }
 }
 
 class RandomProgram {
@@ -95,7 +114,22 @@ class RandomProgram {
     return options;
   }
 
-  ein::BasicProgram<Backend> program_copy() const { return program; }
+  /// What every vertex holds for other inputs, `inputs` by vertex; nothing where a result is out of
+  /// range or hangs on the last bit of an operand.
+  [[nodiscard]] std::optional<std::vector<reference::Tensor>> evaluate(
+      const std::vector<reference::Tensor>& inputs) const {
+    std::vector<reference::Tensor> all;
+    for (VertexId v = 0; v < program.graph().size(); ++v) {
+      const ein::Vertex& vertex = program.graph()[v];
+      if (vertex.is_input()) {
+        all.push_back(inputs[static_cast<std::size_t>(v)]);
+        continue;
+      }
+      all.push_back(reference::evaluate_statement(vertex, all, user_operators()));
+      if (!is_sound(vertex, all)) return std::nullopt;
+    }
+    return all;
+  }
 
   /// Per vertex: what it holds.
   std::vector<reference::Tensor> tensors;
@@ -174,27 +208,10 @@ class RandomProgram {
       bound.push_back(draft.extents.at(label));
     }
     reference::Tensor data = random_input(m_random, kind, bound);
-    const ein::AnySymbol symbol = add_input(kind, std::move(bound));
+    const ein::AnySymbol symbol =
+        add_input(m_builder, kind, "X" + std::to_string(m_inputs++), std::move(bound));
     tensors.push_back(std::move(data));
     return {symbol, labels};
-  }
-
-  ein::AnySymbol add_input(Kind kind, std::vector<Extent> bound) {
-    const std::string name = "X" + std::to_string(m_inputs++);
-    switch (kind) {
-      case Kind::float32:
-        return m_builder.input<float>(name, std::move(bound));
-      case Kind::complex64:
-        return m_builder.input<Complex64>(name, std::move(bound));
-      case Kind::complex128:
-        return m_builder.input<Complex128>(name, std::move(bound));
-      case Kind::int32:
-        return m_builder.input<std::int32_t>(name, std::move(bound));
-      case Kind::int64:
-        return m_builder.input<std::int64_t>(name, std::move(bound));
-      default:
-        return m_builder.input<double>(name, std::move(bound));
-    }
   }
 
   /// The output's labels, in any order, with one that no operand has now and then.
@@ -251,13 +268,15 @@ class RandomProgram {
     for (VertexId v = first_new; v < program.graph().size(); ++v) {
       const ein::Vertex& vertex = program.graph()[v];
       tensors.push_back(reference::evaluate_statement(vertex, tensors, user_operators()));
-      if (!is_sound(vertex, tensors.back())) return false;
+      if (!is_sound(vertex, tensors)) return false;
     }
     return true;
   }
 
-  /// Whether a result is in range, and no comparison hangs on a rounding error.
-  bool is_sound(const ein::Vertex& v, const reference::Tensor& result) const {
+  /// Whether the last of `tensors`, the result of v, is in range, and no comparison on the way to
+  /// it hangs on a rounding error.
+  static bool is_sound(const ein::Vertex& v, const std::vector<reference::Tensor>& tensors) {
+    const reference::Tensor& result = tensors.back();
     for (reference::Wide z : result.values) {
       if (!std::isfinite(z.real()) || !std::isfinite(z.imag())) return false;
     }

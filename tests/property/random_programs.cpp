@@ -46,11 +46,12 @@ void run_seed(std::uint64_t seed) {
 
   Random ways_random(seed);
   std::vector<Binding> bindings;
+  Memory memory;
   for (VertexId v = 0; v < graph.size(); ++v) {
     if (!graph[v].is_input()) continue;
     const auto way = static_cast<Way>(draw(ways_random, 0, ways - 1));
     bindings.push_back(bind_tensor(plan, v, drawn.tensors[static_cast<std::size_t>(v)], way, rank,
-                                   static_cast<int>(draw(ways_random, 0, ranks - 1))));
+                                   static_cast<int>(draw(ways_random, 0, ranks - 1)), memory));
   }
 
   pmpi::reset();

@@ -21,10 +21,11 @@ using RunHarness = Harness<ein::KokkosBackend<Space>, Kokkos::complex<double>>;
 inline void check_run(const RunHarness& t, const ein::DecomposeOptions& options, int rank) {
   const auto plan = ein::decompose(t.program, options);
   std::vector<Binding> bindings;
+  Memory memory;
   for (std::size_t v = 0; v < t.inputs.size(); ++v) {
     const auto vertex = static_cast<ein::VertexId>(v);
     if (!plan.graph[vertex].is_input()) continue;
-    bindings.push_back(bind_tensor(plan, vertex, t.inputs[v], Way::blocks_left, rank, 0));
+    bindings.push_back(bind_tensor(plan, vertex, t.inputs[v], Way::blocks_left, rank, 0, memory));
   }
   Executor executor(plan, MPI_COMM_WORLD, Space());
   // Twice: an executor keeps nothing of its first run.

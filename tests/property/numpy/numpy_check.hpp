@@ -124,9 +124,10 @@ struct Check {
         builder.template einsum<ein::Mul, ein::Sum, Element<I>...>("Y", form, symbols);
     const auto plan = ein::decompose(program, {.workers = 8, .ranks = ranks});
     std::vector<Binding> bindings;
+    Memory memory;
     for (std::size_t o = 0; o < N; ++o) {
       bindings.push_back(
-          bind_tensor(plan, symbols[o].vertex(), operands[o], Way::whole_right, rank, 0));
+          bind_tensor(plan, symbols[o].vertex(), operands[o], Way::whole_right, rank, 0, memory));
     }
     Executor executor(plan, MPI_COMM_WORLD, Space());
     const Run done = executor.run(bindings);
