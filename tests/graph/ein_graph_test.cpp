@@ -241,13 +241,13 @@ TEST_CASE("what only looks equal is not shared") {
   const auto add = [captured](double value) { return value + captured; };
   const std::vector<ein::VertexId> different{
       (let<"A">(i) = sum(j)(2.0 * X(i, j))).vertex(),
-      (let<"B">(i) = sum(j)(2.5 * X(i, j))).vertex(),  // another scalar
-      (let<"C">(j) = sum(i)(2.0 * X(i, j))).vertex(),  // another label
-      (let<"D">(i) = sum(j)(2.0 * Y(i, j))).vertex(),  // another tensor
-      (let<"E">(i) = max(j)(2.0 * X(i, j))).vertex(),  // another aggregation
-      (let<"F">(i) = sum(j)(2 * X(i, j))).vertex(),    // another type of scalar
-      (let<"G">(i, j) = 2.0 * X(i, j)).vertex(),       // no aggregation
-      (let<"H">(j, i) = 2.0 * X(i, j)).vertex(),       // another order of dimensions
+      (let<"B">(i) = sum(j)(2.5 * X(i, j))).vertex(),      // another scalar
+      (let<"C">(j) = sum(i)(2.0 * X(i, j))).vertex(),      // another label
+      (let<"D">(i) = sum(j)(2.0 * Y(i, j))).vertex(),      // another tensor
+      (let<"E">(i) = max(j)(2.0 * X(i, j))).vertex(),      // another aggregation
+      (let<"F">(i) = sum(j)(X(i, j) * X(i, j))).vertex(),  // another join
+      (let<"G">(i, j) = 2.0 * X(i, j)).vertex(),           // no aggregation
+      (let<"H">(j, i) = 2.0 * X(i, j)).vertex(),           // another order of dimensions
       (let<"I">(i, extent(k, 2)) = sum(j)(2.0 * X(i, j))).vertex(),
       (let<"J">(i, extent(k, 3)) = sum(j)(2.0 * X(i, j))).vertex(),
       (let<"K">(i, j) = ein::map(add, X(i, j))).vertex(),  // a state that cannot be compared

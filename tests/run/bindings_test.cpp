@@ -153,6 +153,33 @@ TEST_CASE("scalars are bound, computed and gathered") {
   }
 }
 
+TEST_CASE("scalars take the type of the tensors they meet, of Kokkos' complex numbers too") {
+  Program program;
+  const auto X = program.input<float>("X", {16});
+  const auto N = program.input<std::int32_t>("N", {16});
+  const auto Z = program.input<Kokkos::complex<float>>("Z", {16});
+  using Single = Kokkos::complex<float>;
+  using Double = Kokkos::complex<double>;
+  const Double turn(0, 1);
+  const auto is = [](const auto& expression, auto expected) {
+    return std::is_same_v<ein::detail::Elements<std::decay_t<decltype(expression)>>,
+                          decltype(expected)>;
+  };
+  CHECK(is(2 * Z(i), Single()));
+  CHECK(is(0.5 * Z(i), Single()));
+  CHECK(is(Z(i) * turn, Single()));
+  CHECK(is(X(i) * turn, Single()));
+  CHECK(is(Single(0, 1) * ein::cast<double>(X(i)), Double()));
+  CHECK(is(turn * N(i), Double()));
+  CHECK(is(Single(0, 1) * N(i), Double()));
+  const auto Y = let<"Y">(i) = 0.1 * X(i);
+  const Plan plan = ein::decompose(program, {.workers = 2, .ranks = size_of_world()});
+  const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(),
+                                ein::bind_generator(X, [](Extent n) { return 3.0F + n; }));
+  const Kokkos::View<const float*, Kokkos::HostSpace> y = on_host(run.gather(Y));
+  for (Extent r = 0; r < 16; ++r) CHECK(y(r) == 0.1F * (3.0F + static_cast<float>(r)));
+}
+
 TEST_CASE("a program built at run time is bound and read by its own symbols") {
   Program program;
   ein::Builder<Program::Backend> builder(program);

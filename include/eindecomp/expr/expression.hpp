@@ -16,6 +16,7 @@
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/expr/label.hpp"
 #include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/expr/weak_scalar.hpp"
 
 namespace eindecomp {
 
@@ -40,12 +41,15 @@ struct Access : ExpressionBase {
   [[nodiscard]] constexpr auto* program() const { return symbol.state(); }
 };
 
-/// A scalar.
+/// A scalar, of the type that it takes beside the tensors of its operator.
 template <class T>
 struct Constant : ExpressionBase {
   using LabelTypes = LabelList<>;
   T value;
+  bool held = true;  ///< whether the type that it takes can hold what was written
   constexpr explicit Constant(T v) : value(v) {}
+  constexpr explicit Constant(const detail::WeakScalar<T>& scalar)
+      : value(scalar.value), held(scalar.held) {}
   [[nodiscard]] constexpr std::nullptr_t program() const { return nullptr; }
 };
 
@@ -88,18 +92,84 @@ struct Aggregation : ExpressionBase {
 
 namespace detail {
 
+/// The elements of an expression: `type`, void if its operators cannot take what they are given,
+/// which is for the statement to say.
+template <class E>
+struct ElementsOf;
+template <class E>
+using Elements = typename ElementsOf<E>::type;
+template <class S, class... Ls>
+struct ElementsOf<Access<S, Ls...>> {
+  using type = typename S::value_type;
+};
 template <class T>
-[[nodiscard]] constexpr auto as_expression(const T& value) {
+struct ElementsOf<Constant<T>> {
+  using type = T;
+};
+template <class Op, class... Ts>
+struct ElementsApplied {
+  using type = void;
+};
+template <class Op, class... Ts>
+  requires std::is_invocable_v<const Op&, const Ts&...>
+struct ElementsApplied<Op, Ts...> {
+  using type = std::decay_t<std::invoke_result_t<const Op&, const Ts&...>>;
+};
+template <class Op, class... Es>
+struct ElementsOf<Apply<Op, Es...>> {
+  using type = typename ElementsApplied<Op, Elements<Es>...>::type;
+};
+template <class Monoid, class T>
+struct ElementsAggregated {
+  using type = void;
+};
+template <class Monoid, class T>
+  requires(!std::is_void_v<T> && CommutativeMonoid<Monoid, Stored<T>>)
+struct ElementsAggregated<Monoid, T> {
+  using type = typename MonoidTraits<Monoid, Stored<T>>::Result;
+};
+template <class Monoid, class Labels, class Body>
+struct ElementsOf<Aggregation<Monoid, Labels, Body>> {
+  using type = typename ElementsAggregated<Monoid, Elements<Body>>::type;
+};
+
+template <class E>
+[[nodiscard]] constexpr auto elements_if_tensor() {
+  if constexpr (Expression<E>) {
+    return TypeList<Elements<E>>();
+  } else {
+    return TypeList<>();
+  }
+}
+/// The elements that the scalars among operands Es of Op adapt to.
+template <class Op, class First, class... Rest>
+[[nodiscard]] constexpr auto elements_of_tensors() {
+  constexpr auto rest = (TypeList<>() + ... + elements_if_tensor<Rest>());
+  if constexpr (std::is_same_v<Op, Select>) {
+    return rest;  // a condition has no part in the value
+  } else {
+    return elements_if_tensor<First>() + rest;
+  }
+}
+
+template <class List, class T>
+[[nodiscard]] constexpr auto as_operand(const T& value) {
   if constexpr (Expression<T>) {
     return value;
   } else {
-    return Constant<T>(value);
+    using Weak = typename decltype(weak_type<T>(List()))::type;
+    return Constant<Weak>(WeakScalar<Weak>(value));
   }
 }
 
 template <class Op, class... Es>
 [[nodiscard]] constexpr auto apply(Op op, const Es&... es) {
-  return Apply<Op, decltype(as_expression(es))...>(op, as_expression(es)...);
+  if constexpr ((Expression<Es> && ...)) {
+    return Apply<Op, Es...>(op, es...);
+  } else {
+    using List = decltype(elements_of_tensors<Op, Es...>());
+    return Apply<Op, decltype(as_operand<List>(es))...>(op, as_operand<List>(es)...);
+  }
 }
 
 // At least one expression; the rest may be scalars.

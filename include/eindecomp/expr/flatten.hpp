@@ -85,6 +85,14 @@ template <int First, class F, class... Es>
   (std::index_sequence_for<Es...>{});
 }
 
+/// A factor of 1 of any type.
+struct One {
+  template <class T>
+  friend constexpr T operator*(One, const T& factor) {
+    return factor;
+  }
+};
+
 /// The product of the scalars in a chain of Mul.
 template <class One>
 [[nodiscard]] constexpr auto scalar_product(One one) {
@@ -136,7 +144,7 @@ template <class F, class... Es>
     return node.op;
   } else if constexpr (std::is_same_v<F, Mul> && Tree::template chain_of<Mul> &&
                        Tree::scalars > 0) {
-    return ScaledMul<decltype(scalar_factor(node, 1))>{scalar_factor(node, 1)};
+    return ScaledMul<decltype(scalar_factor(node, One{}))>{scalar_factor(node, One{})};
   } else if constexpr (is_associative_commutative<F> && Tree::template chain_of<F> &&
                        Tree::scalars == 0 && std::is_invocable_v<F, int, int, int>) {
     return node.op;

@@ -169,8 +169,16 @@ template <class Backend, class S, class... Ls>
   return access;
 }
 template <class Backend, class T>
-[[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>&,
+[[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,
                                               const Constant<T>& constant) {
+  if (!constant.held) {
+    fail(ErrorKind::statement,
+         Text("statement ") + scope.name + " has a scalar that " + element_text(element_type<T>()) +
+             " cannot hold (scalars take the type of the tensors they meet); convert the tensor "
+             "before, as in " +
+             (std::is_integral_v<T> ? "cast<std::int64_t>(X(i))" : "cast<double>(X(i))"),
+         scope.where);
+  }
   return constant;
 }
 template <class Backend, class F, class... Es>
