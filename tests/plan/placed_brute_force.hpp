@@ -23,9 +23,11 @@ class PlacedBruteForce {
   using Lists = std::vector<std::vector<int>>;
   using Words = std::vector<Extent>;
 
-  PlacedBruteForce(const eindecomp::EinGraph& graph, std::vector<int> axes)
+  /// \param ranks  that share the workers, neighbours together; 0: one each
+  PlacedBruteForce(const eindecomp::EinGraph& graph, std::vector<int> axes, int ranks = 0)
       : m_graph(graph), m_axes(std::move(axes)) {
     for (int a : m_axes) m_workers *= a;
+    m_ranks = ranks > 0 ? std::min(ranks, m_workers) : m_workers;
     m_calls.resize(graph.vertices.size());
     m_stored.resize(graph.vertices.size());
     for (std::size_t v = 0; v < m_calls.size(); ++v) {
@@ -47,7 +49,7 @@ class PlacedBruteForce {
   /// Combinations of calls.
   double count() const { return m_count; }
 
-  /// Words on the busiest worker, and in all, of the best placement.
+  /// Words on the busiest rank, and in all, of the best placement.
   std::pair<Extent, Extent> least() {
     m_options.assign(m_calls.size(), {});
     m_chosen.assign(m_calls.size(), 0);
@@ -99,9 +101,18 @@ class PlacedBruteForce {
     return true;
   }
 
-  /// The elements of a tensor whose dimension k carries entry labels[k] of the lists.
+  /// The elements of a tensor whose dimension k carries entry labels[k] of the lists, of all
+  /// workers of a rank.
   Elements elements(const std::vector<Extent>& bound, const Lists& lists,
-                    const std::vector<int>& labels, int worker) const {
+                    const std::vector<int>& labels, int rank) const {
+    Elements found;
+    for (int w = 0; w < m_workers; ++w) {
+      if (w * m_ranks / m_workers == rank) found |= of_worker(bound, lists, labels, w);
+    }
+    return found;
+  }
+  Elements of_worker(const std::vector<Extent>& bound, const Lists& lists,
+                     const std::vector<int>& labels, int worker) const {
     Elements found;
     if (!present(worker, lists)) return found;
     Extent size = 1;
@@ -142,7 +153,7 @@ class PlacedBruteForce {
     return true;
   }
 
-  /// What each worker may receive of a tensor under the chosen calls, layout by layout.
+  /// What each rank may receive of a tensor under the chosen calls, layout by layout.
   const std::set<Words>& options(std::size_t t) {
     std::vector<std::size_t> key;
     const eindecomp::Vertex& tensor = m_graph.vertices[t];
@@ -154,9 +165,9 @@ class PlacedBruteForce {
     }
     const auto [place, fresh] = m_options[t].try_emplace(key);
     if (!fresh) return place->second;
-    std::vector<Elements> needed(static_cast<std::size_t>(m_workers));
+    std::vector<Elements> needed(static_cast<std::size_t>(m_ranks));
     std::vector<Elements> computed(needed.size());
-    for (int w = 0; w < m_workers; ++w) {
+    for (int w = 0; w < m_ranks; ++w) {
       for (std::size_t v : m_statements) {
         for (const auto& o : m_graph.vertices[v].operands) {
           if (static_cast<std::size_t>(o.vertex) != t) continue;
@@ -193,7 +204,7 @@ class PlacedBruteForce {
       // Tensors of most choices last; what they cost at least, from behind.
       std::sort(choices.begin(), choices.end(),
                 [](auto* a, auto* b) { return a->size() < b->size(); });
-      std::vector<Words> rest(choices.size() + 1, Words(static_cast<std::size_t>(m_workers), 0));
+      std::vector<Words> rest(choices.size() + 1, Words(static_cast<std::size_t>(m_ranks), 0));
       for (std::size_t i = choices.size(); i-- > 0;) {
         for (std::size_t w = 0; w < rest[i].size(); ++w) {
           Extent least = -1;
@@ -203,7 +214,7 @@ class PlacedBruteForce {
           rest[i][w] = rest[i + 1][w] + least;
         }
       }
-      store(choices, rest, 0, Words(static_cast<std::size_t>(m_workers), 0));
+      store(choices, rest, 0, Words(static_cast<std::size_t>(m_ranks), 0));
       return;
     }
     const std::size_t v = m_statements[n];
@@ -232,6 +243,7 @@ class PlacedBruteForce {
   const eindecomp::EinGraph& m_graph;
   std::vector<int> m_axes;
   int m_workers = 1;
+  int m_ranks = 1;
   double m_count = 1;
   std::vector<std::size_t> m_statements;
   std::vector<std::vector<Lists>> m_calls;   ///< per vertex

@@ -31,9 +31,10 @@ namespace {
 
 bool run_all() { return std::getenv("EINDECOMP_TEST_ALL") != nullptr; }
 
-Plan placed_plan(const EinGraph& graph, int p, double max_idle = -1) {
+Plan placed_plan(const EinGraph& graph, int p, double max_idle = -1, int ranks = 0) {
   DecomposeOptions options;
   options.workers = p;
+  options.ranks = ranks;
   options.strategy = "placed";
   options.max_idle = max_idle;
   return decompose(graph, options);
@@ -97,6 +98,58 @@ TEST_CASE("placed equals brute force over all placements") {
     CHECK(words(placed_plan(graph, p, 0)) == brute_force.least());
     ++compared;
   }
+}
+
+TEST_CASE("placed equals brute force over all placements where workers share a rank") {
+  const int wanted = run_all() ? 300 : 25;
+  int compared = 0;
+  int better = 0;
+  for (unsigned seed = 60'000; compared < wanted; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const EinGraph graph = random_graph(random, false);
+    const int p = draw(random, 3, 8);
+    const int ranks = draw(random, 2, p - 1);
+    int statements = 0;
+    bool small = true;
+    for (const Vertex& v : graph.vertices) {
+      statements += v.is_input() ? 0 : 1;
+      small = small && v.size() <= 200;
+    }
+    if (statements > 2 || !small) continue;
+    PlacedBruteForce brute_force(graph, make_mesh(p).axes, ranks);
+    if (brute_force.count() < 2 || brute_force.count() > 1500) continue;
+    CAPTURE(p);
+    CAPTURE(ranks);
+    const auto least = words(placed_plan(graph, p, 0, ranks));
+    CHECK(least == brute_force.least());
+    // The plan for workers on ranks of their own, on these ranks.
+    const TaskGraph by_worker = make_task_graph(graph, placed_plan(graph, p, 0).placement, ranks);
+    CHECK(least <= std::pair(by_worker.busiest_words(), by_worker.total_words()));
+    if (least.first < by_worker.busiest_words()) ++better;
+    ++compared;
+  }
+  CHECK(better > wanted / 10);
+}
+
+TEST_CASE("placed for shared ranks moves no more than for workers on ranks of their own") {
+  const int count = run_all() ? 1000 : 40;
+  int better = 0;
+  for (int i = 0; i < count; ++i) {
+    const unsigned seed = 65'000 + static_cast<unsigned>(i);
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const EinGraph graph = random_graph(random, false, 6);
+    const int p = draw(random, 2, 24);
+    const int ranks = draw(random, 1, p - 1);
+    CAPTURE(p);
+    CAPTURE(ranks);
+    const auto shared = words(placed_plan(graph, p, 0, ranks));
+    const TaskGraph by_worker = make_task_graph(graph, placed_plan(graph, p, 0).placement, ranks);
+    CHECK(shared <= std::pair(by_worker.busiest_words(), by_worker.total_words()));
+    if (shared.first < by_worker.busiest_words()) ++better;
+  }
+  CHECK(better > count / 10);
 }
 
 TEST_CASE("no strategy moves fewer words than placed") {

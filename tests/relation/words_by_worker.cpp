@@ -28,6 +28,34 @@ TEST_CASE("words by worker are those of the task graph") {
   CHECK(moving > 2500);
 }
 
+TEST_CASE("words by rank are those of the task graph, however many workers share a rank") {
+  const unsigned first_seed = 20250119;
+  int moving = 0;
+  int fewer = 0;
+  for (unsigned i = 0; i < 3000; ++i) {
+    const unsigned seed = first_seed + i;
+    CAPTURE(seed);
+    Random random(seed);
+    RandomProgram program = random_program(random);
+    const Mesh mesh = eindecomp::make_mesh(random.pick({2, 4, 8, 16, 6, 12, 3, 5, 18}));
+    const int ranks = random.pick({1, 2, 3, 4, 5, 7, 8, 11, 24});
+    CAPTURE(ranks);
+    const Placement placement = random_placement(random, program.graph, mesh);
+    const auto words = eindecomp::words_by_rank(program.graph, placement, ranks);
+    const auto tasks = eindecomp::make_task_graph(program.graph, placement, ranks);
+    CHECK(words == tasks.received);
+    if (ranks >= mesh.workers()) continue;
+    if (tasks.busiest_words() > 0) ++moving;
+    const auto by_worker = eindecomp::words_by_worker(program.graph, placement);
+    Extent all = 0;
+    for (Extent w : by_worker) all += w;
+    CHECK(tasks.total_words() <= all);
+    if (tasks.total_words() < all) ++fewer;
+  }
+  CHECK(moving > 600);
+  CHECK(fewer > 600);
+}
+
 TEST_CASE("words by worker where all parts are even") {
   // Extents that every mesh below divides: the closed form.
   const unsigned first_seed = 20250118;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/relation/words_by_worker.hpp"
 #include "run/programs.hpp"
 #include "support/pmpi_counter.hpp"
 
@@ -28,6 +29,8 @@ void check_words(const Program& program, const Bindings&... bindings) {
     CAPTURE(plan.workers);
     const ein::TaskGraph tasks = plan.tasks();
     const std::size_t r = static_cast<std::size_t>(rank);
+    // What the default strategy chooses by, workers of one rank together.
+    CHECK(ein::words_by_rank(plan.graph, plan.placement, size)[r] == tasks.received[r]);
     ein::Executor executor(plan, MPI_COMM_WORLD, Space());
     for (int round = 0; round < 2; ++round) {
       pmpi::reset();

@@ -184,7 +184,7 @@ class PlacementChooser {
 
   [[nodiscard]] Merit weigh(const Placement& placement) {
     Merit merit;
-    merit.words = sum_of(words_by_worker(m_graph, placement, m_where));
+    merit.words = sum_of(words_by_rank(m_graph, placement, m_ranks, m_where));
     if (m_options.objective == Objective::paper) {
       merit.cost = graph_cost(m_graph, partitions_of(placement)).total();
     }

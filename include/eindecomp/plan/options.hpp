@@ -42,7 +42,7 @@ struct StatementSteps {
 
 /// What makes one plan better than another.
 enum class Objective : std::uint8_t {
-  words,  ///< the words that the busiest worker receives; of equal ones, those of all workers
+  words,  ///< the words that the busiest rank receives; of equal ones, those of all ranks
   time,   ///< the predicted time on `machine`, transfers and kernels in turn (make_timeline)
   paper,  ///< the paper's cost
 };

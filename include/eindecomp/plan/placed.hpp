@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The strategy `placed`: the plan whose busiest worker receives the fewest words.
+/// The strategy `placed`: the plan whose busiest rank receives the fewest words.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +36,9 @@ struct PlacedOptions {
   /// some thirty milliseconds; those on fewer workers make half of it together. Programs of few
   /// placements take what it takes to weigh all.
   std::int64_t effort = 45;
+  /// The processes that share the workers; what moves between workers of one costs nothing. 0, or
+  /// more than workers: each worker has its own.
+  int ranks = 0;
 };
 
 /// The fewest workers that a plan for p may use.
@@ -58,12 +61,12 @@ struct PlacedPlan {
 /// The best placement found on one mesh.
 class PlacedOnMesh {
  public:
-  PlacedOnMesh(const EinGraph& graph, int workers, const PlaceOptions& layouts, std::int64_t effort,
-               const std::source_location& where)
+  PlacedOnMesh(const EinGraph& graph, int workers, int ranks, const PlaceOptions& layouts,
+               std::int64_t effort, const std::source_location& where)
       : m_graph(graph),
         m_layouts(layouts),
         m_where(where),
-        m_model(graph, make_mesh(workers), layouts),
+        m_model(graph, make_mesh(workers), layouts, ranks),
         m_search(m_model),
         m_budget(effort * 1'000'000) {}
 
@@ -129,7 +132,8 @@ class PlacedOnMesh {
     }
   }
   void offer(Placement placement) {
-    const WordSum words = sum_of(words_by_worker(m_graph, placement, m_where));
+    const auto ranks = static_cast<int>(m_model.receivers());
+    const WordSum words = sum_of(words_by_rank(m_graph, placement, ranks, m_where));
     if (!m_best || words < m_best->words) m_best = PlacedPlan{std::move(placement), words};
   }
 
@@ -158,7 +162,7 @@ class PlacedOnMesh {
 
 }  // namespace detail
 
-/// The placement for p workers, or a few less, whose busiest worker receives the fewest words; of
+/// The placement for p workers, or a few less, whose busiest rank receives the fewest words; of
 /// several such, one that moves fewest in all. Every statement is cut into as many calls as its
 /// extents, its uncut labels and the workers allow; every tensor is stored once, spread over the
 /// workers as evenly as it can be, inputs in the layouts given. All placements are weighed where
@@ -180,7 +184,7 @@ class PlacedOnMesh {
                      "choose another strategy",
                  where);
   }
-  detail::PlacedOnMesh all(graph, p, layouts, options.effort, where);
+  detail::PlacedOnMesh all(graph, p, options.ranks, layouts, options.effort, where);
   for (const Partitions& partitions : labelings) all.add(partitions);
   for (const Partitions& partitions : detail::starts(all.model())) all.add(partitions);
   all.add_by_priority();
@@ -194,7 +198,7 @@ class PlacedOnMesh {
       options.effort / 2 / std::max<std::int64_t>(static_cast<std::int64_t>(counts.size()), 1);
   for (int workers : counts) {
     if (!detail::layouts_fit(graph, workers, layouts)) continue;
-    detail::PlacedOnMesh fewer(graph, workers, layouts, effort, where);
+    detail::PlacedOnMesh fewer(graph, workers, options.ranks, layouts, effort, where);
     for (const Partitions& partitions : detail::starts(fewer.model())) fewer.add(partitions);
     fewer.add_by_priority();
     std::optional<detail::PlacedPlan> found = fewer.find();

@@ -30,7 +30,7 @@ class PlacedExhaustive {
   /// programs of too many placements.
   bool run() {
     if (!prepare()) return false;
-    Partial none{std::vector<Extent>(static_cast<std::size_t>(m_model.workers()), 0), 0};
+    Partial none{std::vector<Extent>(m_model.receivers(), 0), 0};
     branch(0, none);
     return m_found;
   }
@@ -44,18 +44,18 @@ class PlacedExhaustive {
   static constexpr std::size_t most_cuts = 20'000;
   static constexpr std::int64_t most_steps = 60'000'000;
 
-  /// The layouts of a tensor under certain calls of which none is as good for every worker as
+  /// The layouts of a tensor under certain calls of which none is as good for every receiver as
   /// another, by the words they cost.
   struct Layouts {
     std::vector<AxisCuts> cuts;
-    std::vector<std::vector<Extent>> words;  ///< per layout, per worker
+    std::vector<std::vector<Extent>> words;  ///< per layout, per receiver
     std::vector<Extent> total;               ///< per layout
-    std::vector<Extent> least;               ///< per worker
+    std::vector<Extent> least;               ///< per receiver
     Extent least_total = 0;
   };
   /// Words that are certain.
   struct Partial {
-    std::vector<Extent> words;  ///< per worker
+    std::vector<Extent> words;  ///< per receiver
     Extent total = 0;
   };
 
@@ -68,7 +68,10 @@ class PlacedExhaustive {
       std::vector<AxisCuts> all;
       if (!arrange({}, 0, c.limits, all)) return false;
       std::erase_if(all, [&](const AxisCuts& cuts) { return !m_model.allows(c, cuts); });
-      if (m_cuts.empty()) std::erase_if(all, [&](const AxisCuts& a) { return !canonical(a); });
+      // Where ranks host several workers, it matters which axes lie within a rank.
+      if (m_cuts.empty() && !m_model.shared()) {
+        std::erase_if(all, [&](const AxisCuts& a) { return !canonical(a); });
+      }
       m_cuts.push_back(std::move(all));
     }
     m_stored.clear();
@@ -177,7 +180,7 @@ class PlacedExhaustive {
     return too_much(bound);
   }
   [[nodiscard]] bool too_much(WordSum bound) const {
-    const Extent p = m_model.workers();
+    const auto p = static_cast<Extent>(m_model.receivers());
     bound.busiest = std::max(bound.busiest, (bound.total + p - 1) / p);
     return bound >= m_best_score;
   }
@@ -262,7 +265,8 @@ class PlacedExhaustive {
     return found;
   }
 
-  /// All calls are chosen: the layouts. `bound` are the words if every tensor suited every worker.
+  /// All calls are chosen: the layouts. `bound` are the words if every tensor suited every
+  /// receiver.
   void finish(const Partial& bound) {
     m_open.clear();
     for (std::size_t t = 0; t < m_now.size(); ++t) {

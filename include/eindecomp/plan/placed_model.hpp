@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// What the strategy `placed` searches over: the axes that cut every statement's calls and every
-/// tensor's storage, and the words of each worker under them. Repeated statements (layers) are one.
+/// tensor's storage, and the words of each worker or rank under them. Repeated statements (layers)
+/// are one.
 #pragma once
 
 #include <algorithm>
@@ -53,16 +54,17 @@ struct TensorGroup {
 struct PlacedState {
   std::vector<AxisCuts> calls;             ///< per class
   std::vector<AxisCuts> stored;            ///< per group
-  std::vector<std::vector<Extent>> words;  ///< per group, per worker, of one tensor of the group
-  std::vector<Extent> sum;                 ///< per worker, of the program
+  std::vector<std::vector<Extent>> words;  ///< per group, per receiver, of one tensor of the group
+  std::vector<Extent> sum;                 ///< per receiver, of the program
   WordSum score;
 };
 
 /// A program on one mesh.
 class PlacedModel {
  public:
-  PlacedModel(const EinGraph& graph, const Mesh& mesh, const PlaceOptions& layouts)
-      : m_graph(&graph), m_counter(mesh) {
+  /// \param ranks  that share the workers; words within a rank are none
+  PlacedModel(const EinGraph& graph, const Mesh& mesh, const PlaceOptions& layouts, int ranks)
+      : m_graph(&graph), m_counter(mesh, ranks) {
     const std::vector<VertexId> like = fold(graph);
     m_class_of.assign(graph.vertices.size(), -1);
     for (VertexId v = 0; v < graph.size(); ++v) {
@@ -87,6 +89,14 @@ class PlacedModel {
   [[nodiscard]] const EinGraph& graph() const { return *m_graph; }
   [[nodiscard]] const Mesh& mesh() const { return m_counter.mesh(); }
   [[nodiscard]] Extent workers() const { return static_cast<Extent>(m_counter.workers()); }
+  /// Whom words are counted for, and whether some of them are ranks of several workers.
+  [[nodiscard]] std::size_t receivers() const { return m_counter.receivers(); }
+  [[nodiscard]] bool shared() const { return m_counter.shared(); }
+  /// The most workers that a receiver hosts.
+  [[nodiscard]] Extent workers_each() const {
+    const auto each = static_cast<Extent>(receivers());
+    return (workers() + each - 1) / each;
+  }
   [[nodiscard]] std::size_t axes() const { return mesh().axes.size(); }
   [[nodiscard]] Extent axis_size(std::size_t a) const { return mesh().axes[a]; }
   [[nodiscard]] const std::vector<StatementClass>& classes() const { return m_classes; }
@@ -145,8 +155,8 @@ class PlacedModel {
     return n;
   }
 
-  /// The words of one tensor of a group, per worker, if it is stored so; the calls of the classes
-  /// are given by calls(class). If all workers receive the same, only words[0] is written and true
+  /// The words of one tensor of a group, per receiver, if it is stored so; the calls of the classes
+  /// are given by calls(class). If all receive the same, only words[0] is written and true
   /// returned.
   template <class Calls>
   bool count(const TensorGroup& t, const AxisCuts& stored, const Calls& calls,
@@ -210,7 +220,7 @@ class PlacedModel {
   /// Counts a state's words anew.
   void recount(PlacedState& state) {
     state.words.resize(m_groups.size());
-    state.sum.assign(m_counter.workers(), 0);
+    state.sum.assign(receivers(), 0);
     state.score = {};
     for (std::size_t t = 0; t < m_groups.size(); ++t) {
       const auto calls = [&](int c) -> const AxisCuts& {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// Local search for the strategy `placed`: one class of statements after another takes the calls
-/// under which the program's busiest worker receives least, the tensors around it stored to suit.
+/// under which the program's busiest receiver gets least, the tensors around it stored to suit.
 #pragma once
 
 #include <algorithm>
@@ -165,7 +165,7 @@ class PlacedSearch {
                         std::vector<Extent>& words) {
     const auto copies = static_cast<Extent>(t.members.size());
     const WordSum before = sum_of(others);
-    const auto workers = static_cast<Extent>(others.size());
+    const auto receivers = static_cast<Extent>(others.size());
     WordSum best;
     bool any = false;
     bool same = false;
@@ -173,7 +173,7 @@ class PlacedSearch {
       const bool uniform = m_model.count(t, cuts, calls, m_counted);
       WordSum sum;
       if (uniform) {
-        sum = {before.busiest + copies * m_counted[0], workers * m_counted[0]};
+        sum = {before.busiest + copies * m_counted[0], receivers * m_counted[0]};
       } else {
         for (std::size_t w = 0; w < m_counted.size(); ++w) {
           sum.busiest = std::max(sum.busiest, others[w] + copies * m_counted[w]);
@@ -293,10 +293,13 @@ class PlacedSearch {
       }
       most = std::max(most, block);
     }
+    most /= m_model.workers_each();  // calls of one rank may read one block
     Extent words = std::max<Extent>(most - v.size(), 0);
     if (t.producer >= 0) {
       const StatementClass& c = m_model.classes()[static_cast<std::size_t>(t.producer)];
-      words += v.size() * (m_model.contributions_of(c, calls(t.producer)) - 1);
+      const Extent contributions = m_model.contributions_of(c, calls(t.producer));
+      const Extent each = m_model.workers_each();
+      words += v.size() * ((contributions + each - 1) / each - 1);
     }
     return words;
   }

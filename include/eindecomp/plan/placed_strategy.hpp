@@ -37,8 +37,13 @@ namespace eindecomp::detail {
   }
   const PlaceOptions layouts = place_options(graph, options, where);
   PlacementChooser chooser(graph, options, layouts, where);
-  chooser.offer(
-      placed(graph, options.workers, {.max_idle = options.max_idle}, layouts, labelings, where));
+  PlacedOptions search{.max_idle = options.max_idle};
+  if (ranks_of(options) < options.workers) {
+    // The ranks see larger blocks, so the search by worker may come upon what theirs has missed.
+    chooser.offer(placed(graph, options.workers, search, layouts, labelings, where));
+    search.ranks = ranks_of(options);
+  }
+  chooser.offer(placed(graph, options.workers, search, layouts, labelings, where));
   for (Placement& other : placements) chooser.offer(std::move(other));
   if (chooser.beyond_words()) {  // placed() weighs nothing else
     for (const Partitions& partitions : labelings) chooser.offer(partitions);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The words that every worker receives, tensor by tensor, without a walk: for searches that weigh
-/// thousands of placements.
+/// The words that every worker or rank receives, tensor by tensor, without a walk: for searches
+/// that weigh thousands of placements.
 ///
-/// With one rank per worker, what a worker receives of a tensor does not depend on the order of the
-/// statements: it is the union of the boxes that its calls of all readers need, less the box it
-/// stores; and of a result, the accumulators of its stored box from every call of its group that is
-/// not its own. So the words of a program are a sum over tensors, and a change of one statement's
-/// calls touches its own tensors only.
+/// What a rank receives of a tensor does not depend on the order of the statements: it is the union
+/// of the boxes that its workers' calls of all readers need, less the boxes they store; and of a
+/// result, the accumulators of their stored boxes from every other rank that has calls of the
+/// group. So the words of a program are a sum over tensors, and a change of one statement's calls
+/// touches its own tensors only.
 #pragma once
 
 #include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <vector>
@@ -27,17 +28,18 @@
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/shared_words.hpp"
 
 namespace eindecomp {
 namespace detail {
 
-/// A sum over the workers' words.
+/// A sum over the receivers' words.
 struct WordSum {
   Extent busiest = 0;
   Extent total = 0;
 
   constexpr bool operator==(const WordSum&) const = default;
-  /// The better of two placements has fewer words on the busiest worker; then fewer in all.
+  /// The better of two placements has fewer words on the busiest receiver; then fewer in all.
   constexpr auto operator<=>(const WordSum&) const = default;
 };
 
@@ -53,13 +55,21 @@ struct WordSum {
 /// Counts the words of one tensor after another on one mesh.
 class WordCounter {
  public:
-  /// The mesh has at most max_mesh_axes axes.
-  explicit WordCounter(const Mesh& mesh) : m_digits(mesh), m_aligned(m_digits), m_boxed(m_digits) {}
+  /// \param mesh   of at most max_mesh_axes axes
+  /// \param ranks  that share the workers; 0, or no fewer than those: each worker has its own
+  explicit WordCounter(const Mesh& mesh, int ranks = 0)
+      : m_digits(mesh), m_aligned(m_digits), m_boxed(m_digits) {
+    if (ranks > 0 && ranks < mesh.workers()) m_shared.emplace(m_digits, ranks);
+  }
   WordCounter(const WordCounter&) = delete;
   WordCounter& operator=(const WordCounter&) = delete;
 
   [[nodiscard]] const Mesh& mesh() const { return m_digits.mesh(); }
   [[nodiscard]] std::size_t workers() const { return m_digits.workers(); }
+  /// Whether some ranks host several workers.
+  [[nodiscard]] bool shared() const { return m_shared.has_value(); }
+  /// Whom words are counted for: the ranks that host workers.
+  [[nodiscard]] std::size_t receivers() const { return shared() ? m_shared->ranks() : workers(); }
 
   /// The region of a stored tensor.
   [[nodiscard]] CutRegion stored(const AxisLists& lists) const {
@@ -81,7 +91,7 @@ class WordCounter {
     return region;
   }
 
-  /// The words that each worker receives on account of one tensor.
+  /// The words that each receiver gets on account of one tensor.
   ///
   /// \param bound          the tensor's extents
   /// \param store          where it is stored
@@ -89,17 +99,26 @@ class WordCounter {
   /// \param produced       what the calls of its own statement compute; null for an input
   /// \param contributions  the calls that compute parts of one block: the product of the parts of
   ///   the aggregated labels
-  /// \param words [out]    per worker; sized by the function
-  /// \returns whether all workers receive the same; then only words[0] is written, see spread()
+  /// \param words [out]    per receiver; sized by the function
+  /// \returns whether all receive the same; then only words[0] is written, see spread()
   bool count(std::span<const Extent> bound, const CutRegion& store,
              std::span<const CutRegion> needs, const CutRegion* produced, Extent contributions,
              std::vector<Extent>& words) {
-    words.resize(workers());
+    words.resize(receivers());
+    if (receivers() == 1) {
+      words[0] = 0;
+      return true;
+    }
     m_needs.clear();
     for (const CutRegion& need : needs) {
       if (std::find(m_needs.begin(), m_needs.end(), need) == m_needs.end()) m_needs.push_back(need);
     }
     const TensorRegions tensor{bound, store, m_needs, produced, contributions};
+    if (shared()) {
+      m_spent += 10 + m_shared->count(tensor, words) +
+                 2 * static_cast<std::int64_t>(workers() * (needs.size() + 2));
+      return false;
+    }
     const auto each = static_cast<std::int64_t>(words.size());
     const auto regions = static_cast<std::int64_t>(m_needs.size() + 2);
     if (m_aligned.apply(tensor)) {
@@ -116,7 +135,7 @@ class WordCounter {
   /// machine, so that a search that ends by it finds the same everywhere.
   [[nodiscard]] std::int64_t spent() const { return m_spent; }
 
-  /// Writes down for every worker what count() wrote for the first.
+  /// Writes down for every receiver what count() wrote for the first.
   static void spread(std::vector<Extent>& words) {
     std::fill(words.begin(), words.end(), words[0]);
   }
@@ -135,6 +154,7 @@ class WordCounter {
   WorkerDigits m_digits;
   AlignedWords m_aligned;
   BoxedWords m_boxed;
+  std::optional<SharedWords> m_shared;
   std::vector<CutRegion> m_needs;  ///< kept between uses to spare allocations
   std::int64_t m_spent = 0;
 };
@@ -153,21 +173,24 @@ class WordCounter {
 
 }  // namespace detail
 
-/// The words that each worker of a placed program receives if every worker is a rank of its own:
-/// those of make_task_graph(graph, placement, workers).received, in a small part of its time.
-/// \throws Error if the placement does not suit the graph or the mesh has more than 16 axes.
-[[nodiscard]] inline std::vector<Extent> words_by_worker(
-    const EinGraph& graph, const Placement& placement,
+/// The words that each rank of a placed program receives: those of
+/// make_task_graph(graph, placement, ranks).received, in a small part of its time. What one worker
+/// of a rank has, the rank's other workers need not receive.
+/// \throws Error if the placement does not suit the graph, there is no rank, or the mesh has more
+///   than 16 axes.
+[[nodiscard]] inline std::vector<Extent> words_by_rank(
+    const EinGraph& graph, const Placement& placement, int ranks,
     const std::source_location& where = std::source_location::current()) {
+  detail::check_ranks(ranks, where);
   check_placement(graph, placement, where);
   if (placement.mesh.axes.size() > detail::max_mesh_axes) {
     detail::fail(ErrorKind::plan,
                  "a mesh of " +
                      detail::to_text(static_cast<long long>(placement.mesh.axes.size())) +
-                     " axes (words by worker are counted for at most 16); use count_words()",
+                     " axes (words are counted so for at most 16); use count_words()",
                  where);
   }
-  detail::WordCounter counter(placement.mesh);
+  detail::WordCounter counter(placement.mesh, ranks);
   std::vector<std::vector<detail::CutRegion>> needs(graph.vertices.size());
   for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
     for (const Operand& o : graph.vertices[i].operands) {
@@ -175,7 +198,7 @@ class WordCounter {
           counter.projected(placement.calls[i], o.labels));
     }
   }
-  std::vector<Extent> received(counter.workers(), 0);
+  std::vector<Extent> received(static_cast<std::size_t>(ranks), 0);
   std::vector<Extent> words;
   for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
     const Vertex& v = graph.vertices[i];
@@ -189,9 +212,17 @@ class WordCounter {
                            detail::contributions(placement.mesh, v, placement.calls[i]), words);
     }
     if (same) detail::WordCounter::spread(words);
-    for (std::size_t w = 0; w < received.size(); ++w) received[w] += words[w];
+    for (std::size_t w = 0; w < words.size(); ++w) received[w] += words[w];
   }
   return received;
+}
+
+/// The words that each worker of a placed program receives if every worker is a rank of its own.
+/// \throws Error as words_by_rank().
+[[nodiscard]] inline std::vector<Extent> words_by_worker(
+    const EinGraph& graph, const Placement& placement,
+    const std::source_location& where = std::source_location::current()) {
+  return words_by_rank(graph, placement, placement.mesh.workers(), where);
 }
 
 }  // namespace eindecomp

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
@@ -77,8 +78,10 @@ class Arrivals {
   for (Extent words : tasks.received) {
     statement.busiest_words = std::max(statement.busiest_words, words);
   }
-  const Extent computing = std::min<Extent>(plan.ranks, statement.calls);
-  statement.lower_bound = lower_bound(plan.graph, tasks.statement, static_cast<int>(computing));
+  std::set<int> computing;
+  for (const CallTask& call : tasks.calls) computing.insert(call.rank);
+  statement.lower_bound =
+      lower_bound(plan.graph, tasks.statement, static_cast<int>(computing.size()));
   for (const Operand& operand : plan.graph[tasks.statement].operands) {
     const auto known =
         std::ranges::find(statement.operands, operand.vertex, &OperandWords::operand);
