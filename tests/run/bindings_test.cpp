@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "eindecomp/graph/builder.hpp"
@@ -178,6 +180,37 @@ TEST_CASE("scalars take the type of the tensors they meet, of Kokkos' complex nu
                                 ein::bind_generator(X, [](Extent n) { return 3.0F + n; }));
   const Kokkos::View<const float*, Kokkos::HostSpace> y = on_host(run.gather(Y));
   for (Extent r = 0; r < 16; ++r) CHECK(y(r) == 0.1F * (3.0F + static_cast<float>(r)));
+}
+
+TEST_CASE("a named result that a macro computes as well stays a result") {
+  Program program;
+  const auto X = program.input<double>("X", {12, 10});
+  const auto M = let<"M">(i) = max(j)(X(i, j));
+  const auto E = let<"E">(i, j) = exp(X(i, j) - M(i));
+  const auto S = let<"S">(i, j) = softmax(j)(X(i, j));
+  const auto Total = let<"Total">(i) = sum(j)(exp(X(i, j) - M(i)));
+  const auto Sum = let<"Sum">(i) = sum(j)(E(i, j));
+  const auto Again = let<"Again">(i, j) = exp(X(i, j) - M(i));
+  REQUIRE(Again.vertex() == E.vertex());
+  for (const int workers : {1, 4}) {
+    const Plan plan = ein::decompose(program, {.workers = workers, .ranks = size_of_world()});
+    const auto run =
+        ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(X, Formula<>{3}));
+    const auto again = on_host(run.gather(Again));
+    const auto by_name = on_host(run.gather_as<double, 2>("Again"));
+    const auto s = on_host(run.gather(S));
+    const auto total = on_host(run.gather(Total));
+    for (Extent r = 0; r < 12; ++r) {
+      double most = Formula<>{3}(r, 0);
+      for (Extent c = 0; c < 10; ++c) most = std::max(most, Formula<>{3}(r, c));
+      for (Extent c = 0; c < 10; ++c) {
+        CHECK(again(r, c) == doctest::Approx(std::exp(Formula<>{3}(r, c) - most)));
+        CHECK(by_name(r, c) == again(r, c));
+        CHECK(s(r, c) == doctest::Approx(again(r, c) / total(r)));
+      }
+    }
+  }
+  (void)Sum;
 }
 
 TEST_CASE("a program built at run time is bound and read by its own symbols") {

@@ -19,15 +19,18 @@ namespace eindecomp {
 /// A tensor of a program whose value type and rank are known at run time only.
 class AnySymbol {
  public:
-  /// \param vertex  a tensor of the graph.
-  constexpr AnySymbol(const EinGraph& graph, VertexId vertex)
-      : m_vertex(vertex), m_program_id(graph[vertex].program_id) {}
+  /// \param vertex   a tensor of the graph.
+  /// \param writing  which of the statements that share it, EinGraph::last_writing().
+  constexpr AnySymbol(const EinGraph& graph, VertexId vertex, int writing = -1)
+      : m_vertex(vertex), m_writing(writing), m_program_id(graph[vertex].program_id) {}
   [[nodiscard]] constexpr VertexId vertex() const { return m_vertex; }
   /// Tells the tensor from those of other programs, Vertex::program_id.
   [[nodiscard]] constexpr std::uint64_t program_id() const { return m_program_id; }
+  [[nodiscard]] constexpr int writing() const { return m_writing; }
 
  private:
   VertexId m_vertex;
+  int m_writing;
   std::uint64_t m_program_id;
 };
 
@@ -65,7 +68,7 @@ class Builder {
     auto& state = *m_program->state();
     const VertexId v = state.graph.add_input(name, std::move(bound), element_type<T>(), where);
     state.launchers.resize(static_cast<std::size_t>(state.graph.size()));
-    return symbol(v);
+    return {state.graph, v};
   }
 
   /// Adds output = ⊕ ⊗(operands) over operands of elements Ts. With NoAggregation as the monoid
@@ -84,7 +87,8 @@ class Builder {
     spec.where = where;
     check_operands({element_type<Ts>()...}, operands, name, where);
     for (const Read& read : operands) {
-      spec.operands.push_back({read.tensor.vertex(), {read.labels.begin(), read.labels.end()}});
+      spec.operands.push_back(
+          {read.tensor.vertex(), {read.labels.begin(), read.labels.end()}, read.tensor.writing()});
     }
     for (const Write& write : output) spec.output.push_back({write.label, write.extent});
     if constexpr (std::is_same_v<Monoid, NoAggregation>) check_elementwise(spec);
@@ -92,8 +96,9 @@ class Builder {
     detail::Transaction transaction(state);
     const VertexId v =
         detail::StatementWriter<Backend, Join, Monoid, Ts...>(state, join, monoid).write(spec);
+    state.graph.name_last_writing(name);
     transaction.commit();
-    return symbol(v);
+    return {state.graph, v, state.graph.last_writing()};
   }
 
   /// The same with output labels that operands have.
@@ -139,8 +144,6 @@ class Builder {
   }
 
  private:
-  [[nodiscard]] AnySymbol symbol(VertexId v) const { return {m_program->graph(), v}; }
-
   void require_mine(AnySymbol tensor, const std::source_location& where) const {
     if (!m_program->graph(where).has(tensor.vertex(), tensor.program_id())) {
       detail::fail(ErrorKind::statement,

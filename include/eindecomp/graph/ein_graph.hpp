@@ -77,10 +77,17 @@ struct Vertex {
   ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)
   bool kept = false;    ///< a result even if another statement reads it
 
+  /// Statements that compute the same share a vertex. How many of them no other statement reads:
+  /// each is a result to who wrote it. And the number of the first one, EinGraph::last_writing().
+  int unread = 0;
+  int writing = -1;
+
   /// EinGraph::program_id of the graph that the tensor was written into.
   std::uint64_t program_id = 0;
 
   [[nodiscard]] constexpr bool is_input() const { return operands.empty(); }
+  /// Whether it exists when the program has run.
+  [[nodiscard]] constexpr bool is_result() const { return !is_input() && (kept || unread > 0); }
   [[nodiscard]] constexpr int rank() const { return static_cast<int>(bound.size()); }
 
   /// The number of elements of the tensor.
@@ -96,6 +103,8 @@ struct StatementSpec {
   struct OperandSpec {
     VertexId vertex = -1;
     std::vector<std::string_view> labels;
+    /// Which of the statements that share the vertex is read; -1: the first.
+    int writing = -1;
   };
   struct OutputLabel {
     std::string_view label;
@@ -184,11 +193,18 @@ class EinGraph {
   /// \returns the statement that was added, or the earlier one.
   constexpr VertexId add_or_share_statement(const StatementSpec& spec);
 
-  /// Takes back all but the first so many tensors and labels.
-  constexpr void take_back(std::size_t tensors_left, std::size_t labels_left) {
-    vertices.resize(tensors_left);
-    labels.resize(labels_left);
+  /// The number of the last statement that was written, shared ones counted; -1 if there is none.
+  [[nodiscard]] constexpr int last_writing() const {
+    return static_cast<int>(m_writings.size()) - 1;
   }
+
+  /// Makes find() give the last statement's result for a name, too, unless a tensor has it: what
+  /// shares a vertex is found by the name its user gave it.
+  constexpr void name_last_writing(std::string_view name);
+
+  /// Takes back all but the first so many tensors and labels, and the statements written after
+  /// `writing`.
+  constexpr void take_back(std::size_t tensors_left, std::size_t labels_left, int writing);
 
   /// `wanted`, with the least number added that makes it a name no tensor has; if empty, one made
   /// up.
@@ -231,11 +247,9 @@ class EinGraph {
   /// The tensors that exist when the program has run: statements marked kept, and those that no
   /// other statement reads.
   [[nodiscard]] constexpr std::vector<VertexId> results() const {
-    const std::vector<int> readers = reader_counts();
     std::vector<VertexId> found;
-    for (std::size_t i = 0; i < vertices.size(); ++i) {
-      const Vertex& v = vertices[i];
-      if (!v.is_input() && (v.kept || readers[i] == 0)) found.push_back(static_cast<VertexId>(i));
+    for (VertexId v = 0; v < size(); ++v) {
+      if ((*this)[v].is_result()) found.push_back(v);
     }
     return found;
   }
@@ -248,14 +262,33 @@ class EinGraph {
   }
   /// Whether a vertex is there and has that name.
   [[nodiscard]] constexpr auto named(std::string_view name) const {
-    return [this, name](VertexId v) { return v < size() && (*this)[v].name == name; };
+    return [this, name](VertexId v) {
+      return v < size() && ((*this)[v].name == name || is_second_name(v, name));
+    };
+  }
+  /// Whether a statement of that name shares a vertex of another name.
+  [[nodiscard]] constexpr bool is_second_name(VertexId v, std::string_view name) const {
+    for (const Writing& writing : m_writings) {
+      if (writing.vertex == v && writing.second_name == name) return true;
+    }
+    return false;
   }
   /// The vertex that a statement makes, all rules checked.
   [[nodiscard]] constexpr Vertex resolved(const StatementSpec& spec);
   [[nodiscard]] constexpr VertexId find_same_statement(const Vertex& wanted) const;
   constexpr VertexId add_vertex(Vertex v);
+  /// Notes that a statement was written, which vertex has its result and what it reads.
+  constexpr void note_writing(VertexId v, const StatementSpec& spec);
+
+  /// A statement as it was written.
+  struct Writing {
+    VertexId vertex = -1;
+    int reader = -1;   ///< the first one that reads it
+    Text second_name;  ///< its own, if the vertex has another
+  };
 
   detail::ProgramId m_id;
+  std::vector<Writing> m_writings;
   detail::VertexIndex m_by_name;  ///< Entry::next: the number last added to the name
   detail::VertexIndex m_by_operands;
 };

@@ -130,7 +130,9 @@ template <class Output, class Aggregated, class Sized, class Backend, class Join
     (require_same_program(scope, name, accesses.symbol), ...);
     StatementSpec spec;
     spec.name = name;
-    (spec.operands.push_back({accesses.symbol.vertex(), Accesses::LabelTypes::names()}), ...);
+    (spec.operands.push_back(
+         {accesses.symbol.vertex(), Accesses::LabelTypes::names(), accesses.symbol.writing()}),
+     ...);
     const LabelNames output = Output::names();
     for (std::size_t k = 0; k < output.size(); ++k) spec.output.push_back({output[k], extents[k]});
     spec.where = scope.where;
@@ -143,7 +145,8 @@ template <class Output, class Aggregated, class Sized, class Backend, class Join
     } else {
       written = writer.write(spec);
     }
-    return Symbol<typename Writer::Result, Output::size, Backend>(scope.state, written);
+    return Symbol<typename Writer::Result, Output::size, Backend>(
+        scope.state, written, scope.state->graph.last_writing());
   }
 }
 
@@ -230,6 +233,7 @@ template <class Output, class Sized, class E>
   Transaction transaction(*state);
   LoweringScope scope{state, state->graph.unused_name(name), where};
   const auto symbol = lower_top<Output, Sized>(scope, extents, expression);
+  state->graph.name_last_writing(name);
   transaction.commit();
   return symbol;
 }

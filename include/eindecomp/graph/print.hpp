@@ -93,6 +93,7 @@ namespace detail {
 /// The whole graph, a line per tensor: its formula, its elements, the extents of its labels.
 [[nodiscard]] constexpr Text to_text(const EinGraph& graph) {
   Text text;
+  const std::vector<int> readers = graph.reader_counts();
   for (VertexId i = 0; i < graph.size(); ++i) {
     const Vertex& v = graph[i];
     text += formula(graph, i);
@@ -105,7 +106,8 @@ namespace detail {
       text += '=';
       text += detail::to_text(v.extents[l]);
     }
-    if (v.kept) text += ", kept";
+    const bool read = readers[static_cast<std::size_t>(i)] > 0;
+    if (v.kept || (read && v.is_result())) text += ", kept";
     text += '\n';
   }
   return text;

@@ -73,8 +73,12 @@ class Symbol {
   using Backend = BackendType;
   static constexpr int rank = Rank;
 
-  constexpr Symbol(detail::ProgramState<Backend>* state, VertexId vertex)
-      : m_state(state), m_program_id(state->graph[vertex].program_id), m_vertex(vertex) {}
+  /// \param writing  which of the statements that share the vertex, EinGraph::last_writing().
+  constexpr Symbol(detail::ProgramState<Backend>* state, VertexId vertex, int writing = -1)
+      : m_state(state),
+        m_program_id(state->graph[vertex].program_id),
+        m_vertex(vertex),
+        m_writing(writing) {}
 
   /// The tensor read under labels: `X(i, j)`; one label per dimension.
   template <AnyLabel... Labels>
@@ -88,6 +92,7 @@ class Symbol {
   /// Tells the tensor from those of other programs, Vertex::program_id.
   [[nodiscard]] constexpr std::uint64_t program_id() const { return m_program_id; }
   [[nodiscard]] constexpr const Text& name() const { return m_state.get()->graph[m_vertex].name; }
+  [[nodiscard]] constexpr int writing() const { return m_writing; }
   /// What the tensor was written into, for those who write statements.
   [[nodiscard]] constexpr detail::ProgramState<Backend>* state() const { return m_state.get(); }
 
@@ -95,6 +100,7 @@ class Symbol {
   detail::Shared<detail::ProgramState<Backend>> m_state;
   std::uint64_t m_program_id;
   VertexId m_vertex;
+  int m_writing;
 };
 
 /// A program: statements written into it in index notation (let.hpp), by a string (einsum.hpp) or
@@ -148,7 +154,7 @@ class BasicProgram {
       const Symbol<T, Rank, Backend>& tensor,
       std::source_location where = std::source_location::current()) {
     require_mine(tensor, where);
-    return {state(where), tensor.vertex()};
+    return {state(where), tensor.vertex(), tensor.writing()};
   }
 
   /// Makes a tensor a result even if another statement reads it, so that it can be read after a

@@ -206,14 +206,57 @@ constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
 }
 
 constexpr VertexId EinGraph::add_statement(const StatementSpec& spec) {
-  return add_vertex(resolved(spec));
+  const VertexId v = add_vertex(resolved(spec));
+  note_writing(v, spec);
+  return v;
 }
 
 constexpr VertexId EinGraph::add_or_share_statement(const StatementSpec& spec) {
   Vertex v = resolved(spec);
   const VertexId same = find_same_statement(v);
-  if (same >= 0) return same;
-  return add_vertex(std::move(v));
+  const VertexId written = same >= 0 ? same : add_vertex(std::move(v));
+  note_writing(written, spec);
+  return written;
+}
+
+constexpr void EinGraph::name_last_writing(std::string_view name) {
+  Writing& last = m_writings.back();
+  if (name.empty() || find(name) >= 0) return;
+  last.second_name = name;
+  m_by_name.add(hash_of(name), last.vertex);
+}
+
+constexpr void EinGraph::note_writing(VertexId v, const StatementSpec& spec) {
+  const int number = static_cast<int>(m_writings.size());
+  Vertex& written = vertices[static_cast<std::size_t>(v)];
+  if (written.writing < 0) written.writing = number;
+  ++written.unread;
+  m_writings.push_back({v, -1, {}});
+  for (const StatementSpec::OperandSpec& operand : spec.operands) {
+    const int first = (*this)[operand.vertex].writing;
+    if (first < 0) continue;  // an input
+    Writing& read =
+        m_writings[static_cast<std::size_t>(operand.writing < 0 ? first : operand.writing)];
+    if (read.reader >= 0) continue;
+    read.reader = number;
+    --vertices[static_cast<std::size_t>(read.vertex)].unread;
+  }
+}
+
+constexpr void EinGraph::take_back(std::size_t tensors_left, std::size_t labels_left, int writing) {
+  const auto left = static_cast<std::size_t>(writing + 1);
+  for (std::size_t w = 0; w < m_writings.size(); ++w) {
+    Writing& taken = m_writings[w];
+    int& unread = vertices[static_cast<std::size_t>(taken.vertex)].unread;
+    if (w >= left && taken.reader < 0) --unread;
+    if (w < left && taken.reader > writing) {
+      taken.reader = -1;
+      ++unread;
+    }
+  }
+  m_writings.resize(left);
+  vertices.resize(tensors_left);
+  labels.resize(labels_left);
 }
 
 constexpr VertexId EinGraph::add_vertex(Vertex v) {

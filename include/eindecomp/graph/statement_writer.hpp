@@ -26,12 +26,13 @@ class Transaction {
   constexpr explicit Transaction(ProgramState<Backend>& state)
       : m_state(state),
         m_vertices(state.graph.vertices.size()),
-        m_labels(state.graph.labels.size()) {}
+        m_labels(state.graph.labels.size()),
+        m_writing(state.graph.last_writing()) {}
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   constexpr ~Transaction() {
     if (m_committed) return;
-    m_state.graph.take_back(m_vertices, m_labels);
+    m_state.graph.take_back(m_vertices, m_labels, m_writing);
     m_state.launchers.resize(m_vertices);
   }
   constexpr void commit() { m_committed = true; }
@@ -40,6 +41,7 @@ class Transaction {
   ProgramState<Backend>& m_state;
   std::size_t m_vertices;
   std::size_t m_labels;
+  int m_writing;
   bool m_committed = false;
 };
 
@@ -200,6 +202,7 @@ class StatementWriter {
                                   const StatementSpec& inner) const {
     using T = std::tuple_element_t<0, std::tuple<Ts...>>;
     operand.vertex = emit<Identity, Monoid, T>(inner, Identity{}, m_monoid);
+    operand.writing = m_state.graph.last_writing();
     operand.labels.clear();
     for (const auto& out : inner.output) operand.labels.push_back(out.label);
   }
@@ -257,7 +260,7 @@ class StatementWriter {
       const VertexId result = last ? emit_pair<Join, T>(pair, m_join, aggregates)
                                    : emit_pair<BareJoin, T>(pair, BareJoin{}, aggregates);
       if (last) return result;
-      StatementSpec::OperandSpec operand{result, {}};
+      StatementSpec::OperandSpec operand{result, {}, m_state.graph.last_writing()};
       for (const auto& out : pair.output) operand.labels.push_back(out.label);
       open.push_back(operand);
     }

@@ -45,7 +45,7 @@ constexpr void add_to_hash(Hasher& hasher, const EinGraph& graph) {
     hasher.add(v.op.join);
     hasher.add(v.op.aggregate);
     hasher.add(v.op.state);
-    hasher.add(static_cast<std::uint64_t>(v.kept));
+    hasher.add(static_cast<std::uint64_t>(v.is_result()));
   }
 }
 

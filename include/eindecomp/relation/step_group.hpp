@@ -67,7 +67,7 @@ struct StepGroup {
 /// is no result and read by nobody else. \param last_reader  as last_readers() says.
 [[nodiscard]] constexpr bool is_passed_on(const EinGraph& graph, const StepGroup& group,
                                           VertexId tensor, VertexId last_reader) {
-  return group.contains(tensor) && !graph[tensor].is_input() && !graph[tensor].kept &&
+  return group.contains(tensor) && !graph[tensor].is_input() && !graph[tensor].is_result() &&
          last_reader >= 0 && last_reader <= group.last;
 }
 

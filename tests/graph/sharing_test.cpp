@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Statements that compute the same share a vertex, and each stays a result to who wrote it.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "eindecomp/graph/builder.hpp"
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/print.hpp"
+
+namespace ein = eindecomp;
+using namespace ein::labels;
+using ein::let;
+using Matrix = ein::Symbol<double, 2, ein::NoBackend>;
+
+namespace {
+
+bool is_result(const ein::EinGraph& graph, ein::VertexId v) {
+  const std::vector<ein::VertexId> results = graph.results();
+  return std::find(results.begin(), results.end(), v) != results.end();
+}
+
+}  // namespace
+
+TEST_CASE("what the user named is a result though a macro computes and reads the same") {
+  for (const bool before : {true, false}) {
+    CAPTURE(before);
+    ein::PlanProgram g;
+    const Matrix X = g.input<double>("X", {4, 5});
+    if (!before) let<"S">(i, j) = ein::softmax(j)(X(i, j));
+    const auto M = let<"M">(i) = max(j)(X(i, j));
+    const Matrix E = let<"E">(i, j) = exp(X(i, j) - M(i));
+    if (before) let<"S">(i, j) = ein::softmax(j)(X(i, j));
+    CHECK(g.graph().size() == 5);
+    CHECK(is_result(g.graph(), E.vertex()));
+    CHECK_FALSE(is_result(g.graph(), M.vertex()));
+    CHECK(g.graph().find("E") == E.vertex());
+    CHECK(g.graph().find("softmax.exp") == E.vertex());
+    const std::string text = ein::to_text(g.graph()).str();
+    CHECK(text.find("double, i=4 j=5, kept") != std::string::npos);
+    // Read by the user it is none, as any tensor.
+    let<"F">(i) = sum(j)(E(i, j) * X(i, j));
+    CHECK_FALSE(is_result(g.graph(), E.vertex()));
+  }
+}
+
+TEST_CASE("a layer that is written twice and read twice leaves no more results than once") {
+  ein::PlanProgram g;
+  const Matrix X = g.input<double>("X", {4, 5});
+  for (int time = 0; time < 2; ++time) {
+    const Matrix H = let<"H">(i, k) = sum(j)(X(i, j) * X(k, j));
+    const Matrix R = let<"R">(i, k) = relu(H(i, k));
+    let<"L">() = sum(i, k)(R(i, k) * R(i, k) * H(i, k));
+  }
+  CHECK(g.graph().results().size() == 1);
+}
+
+TEST_CASE("a name that is free goes to the statement that shares, a taken one to none") {
+  ein::PlanProgram g;
+  const Matrix X = g.input<double>("X", {4, 5});
+  const auto A = let<"A">(i) = sum(j)(X(i, j));
+  const auto B = let<"B">(i) = sum(j)(X(i, j));
+  CHECK(A.vertex() == B.vertex());
+  CHECK(g.graph().find("B") == A.vertex());
+  CHECK(B.name() == "A");
+  const auto C = let<"B">(i) = max(j)(X(i, j));
+  CHECK(C.name() == "B#2");
+  CHECK_THROWS_AS((void)g.input<double>("B", {3}), ein::Error);
+  let<"A">(i) = max(j)(X(i, j));
+  CHECK(g.graph().find("A") == A.vertex());
+  CHECK(g.graph().find("A#2") == -1);
+}
+
+// A model beside the graph: which of the statements were read.
+TEST_CASE("of random statements, refused ones among them, those not read are the results") {
+  std::mt19937 random(7);
+  const auto draw = [&random](std::size_t n) { return random() % n; };
+  for (int program = 0; program < 60; ++program) {
+    ein::PlanProgram g;
+    struct Written {
+      Matrix symbol;
+      bool read;
+    };
+    std::vector<Written> written;
+    const Matrix X = g.input<double>("X", {4, 4});
+    const Matrix Odd = g.input<double>("Odd", {3, 4});
+    const auto pick = [&]() -> std::size_t { return draw(written.size() + 1); };
+    const auto symbol = [&](std::size_t n) { return n == 0 ? X : written[n - 1].symbol; };
+    const auto mark = [&](std::size_t n) {
+      if (n > 0) written[n - 1].read = true;
+    };
+    for (int s = 0; s < 25; ++s) {
+      const std::size_t a = pick();
+      const std::size_t b = pick();
+      const Matrix A = symbol(a);
+      const Matrix B = symbol(b);
+      switch (draw(5)) {
+        case 0:
+          written.push_back({let<"S">(i, k) = sum(j)(A(i, j) * B(j, k)), false});
+          break;
+        case 1:
+          written.push_back({let<"T">(i, j) = A(i, j) + max(k)(B(i, k) - A(k, k)), false});
+          break;
+        case 2:
+          written.push_back({let<"U">(i, k) = sum(j)(A(i, j) * B(k, k) * A(j, k)), false});
+          break;
+        case 3:
+          written.push_back({let<"V">(i, j) = ein::softmax(j)(A(i, j)), false});
+          mark(a);
+          continue;
+        default:
+          // Inner statements are written before the extents are found to disagree.
+          CHECK_THROWS_AS(let<"W">(i, j) = Odd(i, j) + max(k)(A(i, k)) * exp(sum(k)(B(k, j))),
+                          ein::Error);
+          continue;
+      }
+      mark(a);
+      mark(b);
+    }
+    const ein::EinGraph& graph = g.graph();
+    for (const Written& one : written) {
+      bool unread = false;
+      for (const Written& other : written) {
+        unread = unread || (other.symbol.vertex() == one.symbol.vertex() && !other.read);
+      }
+      CHECK(is_result(graph, one.symbol.vertex()) == unread);
+    }
+    // Of what rewrites and macros wrote, all is read.
+    std::vector<ein::VertexId> named;
+    for (const Written& one : written) named.push_back(one.symbol.vertex());
+    for (ein::VertexId v : graph.results()) {
+      CHECK(std::find(named.begin(), named.end(), v) != named.end());
+    }
+  }
+}
+
+TEST_CASE("labels as data share likewise") {
+  ein::PlanProgram g;
+  ein::Builder<ein::NoBackend> builder(g);
+  const ein::AnySymbol X = builder.input<double>("X", {4, 5});
+  const auto row_sums = [&](const char* name) {
+    return builder.einsum<ein::Identity, ein::Sum, double>(name, "ij->i", {X});
+  };
+  const ein::AnySymbol A = row_sums("A");
+  const ein::AnySymbol B = row_sums("B");
+  REQUIRE(A.vertex() == B.vertex());
+  builder.einsum<ein::Identity, ein::Sum, double>("C", "i->", {A});
+  CHECK(is_result(g.graph(), B.vertex()));
+  builder.einsum<ein::Identity, ein::Max, double>("D", "i->", {B});
+  CHECK_FALSE(is_result(g.graph(), B.vertex()));
+}
