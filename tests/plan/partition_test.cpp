@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "plan/programs.hpp"
@@ -112,4 +113,20 @@ TEST_CASE("too many vectors are an error, not an endless search") {
   const std::vector<Extent> limits(24, 1 << 16);
   CHECK_THROWS_WITH_AS(static_cast<void>(partition_vectors(limits, 1 << 16)),
                        doctest::Contains("more than 1048576 partition vectors"), Error);
+  // Of a statement, by its name and line.
+  EinGraph graph = matmul(1 << 16, 1 << 16, 1 << 16);
+  Vertex& z = graph.vertices[static_cast<std::size_t>(graph.find("Z"))];
+  for (int n = 0; n < 21; ++n) {
+    z.labels.push_back(z.labels[0]);
+    z.extents.push_back(1 << 16);
+  }
+  try {
+    static_cast<void>(partition_vectors(graph, graph.find("Z"), 1 << 16));
+    FAIL("accepted");
+  } catch (const Error& e) {
+    CHECK(e.kind() == ErrorKind::plan);
+    CHECK(e.sentence().starts_with("statement Z has more than 1048576 partition vectors"));
+    CHECK(e.where().line() == z.where.line());
+    CHECK(std::string_view(e.where().file_name()) == z.where.file_name());
+  }
 }

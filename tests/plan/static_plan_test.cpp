@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <source_location>
+
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/plan/decompose.hpp"
@@ -48,6 +51,26 @@ TEST_CASE("a static plan is the plan made at run time") {
     CHECK(plan.partition(statement) ==
           PartitionVector(fixed.partition.begin(), fixed.partition.end()));
   }
+}
+
+TEST_CASE("what a static plan has not is an error at the caller's line") {
+  const auto line_of = [](const auto& call, const char* sentence) {
+    try {
+      call();
+    } catch (const Error& e) {
+      CHECK(e.kind() == ErrorKind::plan);
+      CHECK(e.sentence() == sentence);
+      return e.where().line();
+    }
+    return std::uint_least32_t{0};
+  };
+  const auto here = std::source_location::current().line();
+  CHECK(line_of([] { static_cast<void>(chain_plan["XY"]); },
+                "the plan has no statement 'XY'; name one that it has") == here + 1);
+  CHECK(line_of([] { static_cast<void>(chain_plan.parts("XY", "i")); },
+                "the plan has no statement 'XY'; name one that it has") == here + 3);
+  CHECK(line_of([] { static_cast<void>(chain_plan.parts("AB", "z")); },
+                "statement 'AB' has no label 'z'; name one that it has") == here + 5);
 }
 
 TEST_CASE("a program gives the plan of its graph, with its launchers") {

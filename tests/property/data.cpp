@@ -67,17 +67,17 @@ auto with_rank(int rank, F f) {
 template <class T, int Rank>
 using DataOf = typename ein::detail::DataType<T, Rank>::type;
 
-/// Puts place(index) into every element of a view.
-template <class T, int Rank, class View, class Place>
-void fill(const View& view, const reference::Tensor& tensor, const std::vector<Extent>& extents,
-          const Place& place) {
+/// Puts place(index) into every element of a strided block.
+template <class T, int Rank>
+void fill(T* elements, const std::size_t* strides, const reference::Tensor& tensor,
+          const std::vector<Extent>& extents, const auto& place) {
   std::vector<Extent> index(extents.size(), 0);
   do {
     std::size_t offset = 0;
     for (std::size_t k = 0; k < index.size(); ++k) {
-      offset += static_cast<std::size_t>(index[k]) * view.stride(static_cast<int>(k));
+      offset += static_cast<std::size_t>(index[k]) * strides[k];
     }
-    view.data()[offset] = element_from<T>(tensor.values[place(index)]);
+    elements[offset] = element_from<T>(tensor.values[place(index)]);
   } while (reference::detail::next(index, extents));
 }
 
@@ -94,52 +94,62 @@ struct Dense {
   }
 };
 
-/// A part of a view that is wider along every dimension.
+/// A part of a view that is wider along every dimension, which it neither owns nor changes.
 template <class T, int Rank>
-struct Within {
-  using View = Kokkos::View<DataOf<T, Rank>, Kokkos::LayoutStride, Kokkos::HostSpace>;
-  static View make(const std::vector<Extent>& extents) {
-    std::vector<Extent> wider;
-    for (Extent extent : extents) wider.push_back(extent + 2);
-    const auto all = Dense<T, Rank, Kokkos::LayoutRight>::make(wider);
-    return part(all, extents, std::make_index_sequence<static_cast<std::size_t>(Rank)>{});
+auto within(const reference::Tensor& tensor, const std::vector<Extent>& extents, const auto& place,
+            Memory& memory) {
+  using Whole = Dense<T, Rank, Kokkos::LayoutRight>;
+  using Part = Kokkos::View<DataOf<const T, Rank>, Kokkos::LayoutStride, Kokkos::HostSpace,
+                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  std::vector<Extent> wider;
+  for (Extent extent : extents) wider.push_back(extent + 2);
+  const auto whole = Whole::make(wider);
+  memory.push_back(std::make_shared<const typename Whole::View>(whole));
+  Kokkos::LayoutStride layout;
+  T* begin = whole.data();
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    layout.dimension[k] = static_cast<std::size_t>(extents[k]);
+    layout.stride[k] = whole.stride(static_cast<int>(k));
+    begin += layout.stride[k];
   }
-  template <class All, std::size_t... Ks>
-  static View part(const All& all, const std::vector<Extent>& extents, std::index_sequence<Ks...>) {
-    return Kokkos::subview(all, std::pair<Extent, Extent>(1, 1 + extents[Ks])...);
-  }
-};
+  fill<T, Rank>(begin, layout.stride, tensor, extents, place);
+  return Part(begin, layout);
+}
 
-/// Binds `all` or this rank's blocks of it, each in a view that `finish` makes of a Maker's.
-template <class T, int Rank, class Maker, class Finish>
+template <class T, int Rank, class Layout>
+auto dense(const reference::Tensor& tensor, const std::vector<Extent>& extents, const auto& place) {
+  const auto view = Dense<T, Rank, Layout>::make(extents);
+  std::size_t strides[most_rank + 1] = {};
+  view.stride(strides);
+  fill<T, Rank>(view.data(), strides, tensor, extents, place);
+  return view;
+}
+
+/// Binds the whole tensor or this rank's blocks of it, in views made by make(extents, place).
+template <int Rank, class Make>
 Binding bind_as(const ein::Plan& plan, ein::AnySymbol symbol, const reference::Tensor& tensor,
-                Way way, int rank, int root, const Finish& finish) {
+                Way way, int rank, int root, const Make& make) {
   std::vector<int> labels(static_cast<std::size_t>(Rank));
   for (int k = 0; k < Rank; ++k) labels[static_cast<std::size_t>(k)] = k;
-  const auto whole = [&](const std::vector<Extent>& index) {
+  std::vector<Extent> first(tensor.bound.size(), 0);
+  // Of the block that begins at `first`.
+  const auto place = [&](std::vector<Extent> index) {
+    for (std::size_t k = 0; k < index.size(); ++k) index[k] += first[k];
     return reference::detail::place(labels, tensor.bound, index);
   };
-  const auto filled = [&](const std::vector<Extent>& extents, const auto& place) {
-    const auto view = Maker::make(extents);
-    fill<T, Rank>(view, tensor, extents, place);
-    return finish(view);
-  };
+  using View = decltype(make(tensor.bound, place));
   if (way == Way::from_root) {
-    using View = decltype(filled(tensor.bound, whole));
-    return ein::bind_global(symbol, rank == root ? filled(tensor.bound, whole) : View{}, root);
+    return ein::bind_global(symbol, rank == root ? make(tensor.bound, place) : View{}, root);
   }
-  if (way == Way::whole_left || way == Way::whole_right || way == Way::whole_within ||
-      way == Way::whole_const) {
-    return ein::bind_global(symbol, filled(tensor.bound, whole));
+  if (way == Way::whole_left || way == Way::whole_right || way == Way::whole_within) {
+    return ein::bind_global(symbol, make(tensor.bound, place));
   }
-  std::vector<decltype(filled(tensor.bound, whole))> blocks;
+  std::vector<View> blocks;
   for (const ein::Box& box : plan.local(symbol, rank)) {
     std::vector<Extent> extents;
     for (int k = 0; k < Rank; ++k) extents.push_back(box.extent(k));
-    blocks.push_back(filled(extents, [&](std::vector<Extent> index) {
-      for (std::size_t k = 0; k < index.size(); ++k) index[k] += box.lo[k];
-      return whole(index);
-    }));
+    first.assign(box.lo.begin(), box.lo.end());
+    blocks.push_back(make(extents, place));
   }
   return ein::bind(symbol, blocks);
 }
@@ -161,38 +171,29 @@ struct Element {
 
 template <class T, int Rank>
 Binding bind_any_way(const ein::Plan& plan, ein::AnySymbol symbol, const reference::Tensor& tensor,
-                     Way way, int rank, int root, Memory& memory) {
-  using Right = Dense<T, Rank, Kokkos::LayoutRight>;
-  const auto same = [](const auto& view) { return view; };
-  switch (way) {
-    case Way::generated:
-      return ein::bind_generator_as<T, Rank>(symbol, Element<T, Rank>{tensor});
-    case Way::whole_within:
-    case Way::blocks_within:
-      if constexpr (Rank == 0)
-        return bind_as<T, Rank, Right>(plan, symbol, tensor, way, rank, root, same);
-      else
-        return bind_as<T, Rank, Within<T, Rank>>(plan, symbol, tensor, way, rank, root, same);
-    case Way::whole_const:
-    case Way::blocks_const: {
-      using Const = Kokkos::View<DataOf<const T, Rank>, Kokkos::LayoutRight, Kokkos::HostSpace,
-                                 Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-      return bind_as<T, Rank, Right>(plan, symbol, tensor, way, rank, root, [&](const auto& view) {
-        memory.push_back(std::make_shared<const typename Right::View>(view));
-        return Const(view);
+                     Way way, int rank, int root, [[maybe_unused]] Memory& memory) {
+  const auto bind = [&](const auto& make) {
+    return bind_as<Rank>(plan, symbol, tensor, way, rank, root, make);
+  };
+  // One type stands for all: less to compile.
+  if constexpr (std::is_same_v<T, double>) {
+    if (way == Way::whole_within || way == Way::blocks_within) {
+      return bind([&](const std::vector<Extent>& extents, const auto& place) {
+        return within<T, Rank>(tensor, extents, place, memory);
       });
     }
-    case Way::whole_left:
-    case Way::blocks_left:
-      // One type stands for all: less to compile.
-      if constexpr (std::is_same_v<T, double> && Rank > 1) {
-        return bind_as<T, Rank, Dense<T, Rank, Kokkos::LayoutLeft>>(plan, symbol, tensor, way, rank,
-                                                                    root, same);
-      }
-      [[fallthrough]];
-    default:
-      return bind_as<T, Rank, Right>(plan, symbol, tensor, way, rank, root, same);
+    if (way == Way::generated) {
+      return ein::bind_generator_as<T, Rank>(symbol, Element<T, Rank>{tensor});
+    }
+    if (way == Way::whole_left || way == Way::blocks_left) {
+      return bind([&](const std::vector<Extent>& extents, const auto& place) {
+        return dense<T, Rank, Kokkos::LayoutLeft>(tensor, extents, place);
+      });
+    }
   }
+  return bind([&](const std::vector<Extent>& extents, const auto& place) {
+    return dense<T, Rank, Kokkos::LayoutRight>(tensor, extents, place);
+  });
 }
 
 /// f(value type, rank) of a tensor.
@@ -220,11 +221,13 @@ Binding bind_result(const ein::Plan& plan, VertexId input, const Run& run,
   const ein::AnySymbol from(graph, result);
   return with_tensor(graph[result], [&](auto type, auto rank_constant) -> Binding {
     const auto local = run.local_as<typename decltype(type)::type, rank_constant()>(from);
-    if (how == Handover::blocks) return ein::bind(to, local);
-    using Local = std::remove_const_t<decltype(local)>;
-    std::vector<typename Local::Block::View> views;
-    for (const auto& block : local) views.push_back(block.view);
-    return ein::bind(to, views);
+    if constexpr (std::is_same_v<typename decltype(type)::type, double>) {
+      using Local = std::remove_const_t<decltype(local)>;
+      std::vector<typename Local::Block::View> views;
+      for (const auto& block : local) views.push_back(block.view);
+      if (how == Handover::views) return ein::bind(to, views);
+    }
+    return ein::bind(to, local);
   });
 }
 

@@ -18,20 +18,18 @@ using Run = Executor::RunType;
 using Binding = eindecomp::Binding<Space>;
 
 /// How an input is handed over: whole, from one rank or as this rank's blocks; in views of either
-/// layout, parts of wider views, const and unmanaged ones; or as a function of the index.
+/// layout, or const and unmanaged ones of parts of wider tensors; or as a function of the index.
 enum class Way {
   whole_left,
   whole_right,
+  whole_within,
   from_root,
   blocks_left,
   blocks_right,
-  whole_within,
   blocks_within,
-  whole_const,
-  blocks_const,
   generated
 };
-inline constexpr int ways = 10;
+inline constexpr int ways = 8;
 
 /// Keeps what unmanaged views look at.
 using Memory = std::vector<std::shared_ptr<const void>>;
@@ -41,7 +39,8 @@ using Memory = std::vector<std::shared_ptr<const void>>;
 Binding bind_tensor(const eindecomp::Plan& plan, eindecomp::VertexId v,
                     const reference::Tensor& tensor, Way way, int rank, int root, Memory& memory);
 
-/// This rank's blocks of a result as an input of another plan: with their places, or as mere views.
+/// This rank's blocks of a result as an input of another plan: with their places, or, of doubles,
+/// as mere views.
 enum class Handover { blocks, views };
 Binding bind_result(const eindecomp::Plan& plan, eindecomp::VertexId input, const Run& run,
                     const eindecomp::EinGraph& graph, eindecomp::VertexId result, Handover how);

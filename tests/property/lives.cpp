@@ -174,7 +174,7 @@ class Life {
       same_boxes = same_boxes && given.size() == wanted.size() &&
                    std::is_permutation(given.begin(), given.end(), wanted.begin());
     }
-    const auto how = chance(m_random, 60) ? Handover::blocks : Handover::views;
+    const Handover how = draw_handover(tensor.kind);
     const Run run = *feeder.last;
     const Binding in_place = bind_result(plan, v, run, feeder.program.graph(), feeder.y, how);
     if (how == Handover::blocks ? same_boxes : same_order) {
@@ -186,6 +186,10 @@ class Life {
     reference::Tensor gathered = tensor;
     gathered.values = gather_tensor(run, feeder.program.graph(), feeder.y);
     return bind_tensor(plan, v, gathered, Way::whole_right, m_rank, 0, memory);
+  }
+
+  Handover draw_handover(Kind kind) {
+    return kind == Kind::float64 && chance(m_random, 60) ? Handover::views : Handover::blocks;
   }
 
   static std::vector<ein::Box> local(const ein::Plan& plan, VertexId v, int rank) {
@@ -265,7 +269,7 @@ class Life {
     }
     std::vector<Binding> bindings{bind_own(own, feeder.c, scalar, memory)};
     if (iterates) {
-      const auto how = chance(m_random, 40) ? Handover::blocks : Handover::views;
+      const Handover how = draw_handover(x.kind);
       bindings.push_back(
           bind_result(own, feeder.x, *feeder.last, feeder.program.graph(), feeder.y, how));
       ++m_tally.iterated;

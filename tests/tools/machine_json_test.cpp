@@ -16,7 +16,7 @@ std::string complaint(const std::string& text) {
   try {
     static_cast<void>(read_machine(text, "m.json"));
   } catch (const Error& error) {
-    return detail::sentence_of(error);
+    return std::string(error.sentence());
   }
   return "";
 }

@@ -27,7 +27,7 @@ Planned planned(std::string_view text, int workers, const std::string& strategy,
     plans.push_back(decompose_timed(program.graph, options, std::source_location{}));
     result.plan = plan_json(rank_plans(std::move(plans), Objective::words).front());
   } catch (const Error& error) {
-    result.complaint = detail::sentence_of(error);
+    result.complaint = std::string(error.sentence());
   }
   return result;
 }

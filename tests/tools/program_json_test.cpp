@@ -29,7 +29,7 @@ std::string complaint(const std::string& text) {
   try {
     static_cast<void>(read_program(text, "p.json"));
   } catch (const Error& error) {
-    return detail::sentence_of(error);
+    return std::string(error.sentence());
   }
   return "";
 }

@@ -70,7 +70,10 @@ class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string_view sentence,
         std::source_location where = std::source_location::current())
-      : std::runtime_error(format(sentence, where).str()), m_kind(kind), m_where(where) {}
+      : std::runtime_error(format(sentence, where).str()),
+        m_kind(kind),
+        m_length(sentence.size()),
+        m_where(where) {}
   Error(ErrorKind kind, const Sentence& sentence,
         std::source_location where = std::source_location::current())
       : Error(kind, sentence.view(), where) {}
@@ -79,20 +82,28 @@ class Error : public std::runtime_error {
   /// failed.
   [[nodiscard]] ErrorKind kind() const noexcept { return m_kind; }
 
+  /// What it says, without the library's name before it and the place behind it.
+  [[nodiscard]] std::string_view sentence() const noexcept {
+    return std::string_view(what() + prefix.size(), m_length);
+  }
+
   /// The caller's line the error speaks of.
   [[nodiscard]] const std::source_location& where() const noexcept { return m_where; }
 
  private:
+  static constexpr std::string_view prefix = "EinDecomp: ";
+
   [[gnu::cold]] static Sentence format(std::string_view sentence,
                                        const std::source_location& where) {
     Sentence text;
-    text << "EinDecomp: " << sentence;
+    text << prefix << sentence;
     // An error that reached us from another process has no place of its own.
     if (where.line() != 0) text << " [" << where.file_name() << ':' << where.line() << ']';
     return text;
   }
 
   ErrorKind m_kind;
+  std::size_t m_length;
   std::source_location m_where;
 };
 

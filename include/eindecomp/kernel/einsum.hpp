@@ -92,9 +92,12 @@ void einsum_views(const Space& space, const EinsumShape& spec, const AlgebraType
                                                                 ViewGeometry::of(output)};
   const kernel::LocalEinsum shape = kernel::detail::local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
-  kernel::run_join<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
-                   kernel::detail::ElementOf<Operands>...>(
-      space, shape, algebra.join, algebra.monoid, pointers, output.data(), kernel::Write::finished);
+  kernel::detail::at_place(where, [&] {
+    kernel::run_join<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
+                     kernel::detail::ElementOf<Operands>...>(
+        space, shape, algebra.join, algebra.monoid, pointers, output.data(),
+        kernel::Write::finished);
+  });
 }
 
 /// The scalars of C = beta·C + alpha·Σ…, as the BLAS has them; beta = 0 does not read C.
@@ -124,10 +127,12 @@ void einsum_scaled(const Space& space, const EinsumShape& spec,
   const Product product{scaling.alpha};
   if constexpr (kernel::detail::is_blas_product<Space, Product, Sum,
                                                 kernel::detail::ElementOf<Operands>...>()) {
-    if (kernel::detail::run_product(space, shape, scaling.alpha, pointers, scaling.beta,
-                                    output.data())) {
-      return;
-    }
+    bool done = false;
+    kernel::detail::at_place(where, [&] {
+      done = kernel::detail::run_product(space, shape, scaling.alpha, pointers, scaling.beta,
+                                         output.data());
+    });
+    if (done) return;
   }
   // Taken before the output is scaled, so that a failure leaves it as it was.
   compat::Scratch<Space> own;
@@ -136,7 +141,9 @@ void einsum_scaled(const Space& space, const EinsumShape& spec,
       kernel::workspace_of<Space, Product, Sum, kernel::detail::ElementOf<Operands>...>(space,
                                                                                         shape));
   if (bytes > 0) {
-    workspace = kernel::detail::take_workspace(space, "EinDecomp::workspace", bytes, own);
+    kernel::detail::at_place(where, [&] {
+      workspace = kernel::detail::take_workspace(space, "EinDecomp::workspace", bytes, own);
+    });
   }
   const ScopedWorkspace<Space> scope(workspace, bytes);
   if (scaling.beta != T(0) && scaling.beta != T(1)) {

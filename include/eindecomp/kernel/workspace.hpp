@@ -51,9 +51,20 @@ class ScopedWorkspace {
 
 namespace kernel::detail {
 
+/// Runs `work`, whose errors have no place, and has them speak of the caller's line.
+template <class Work>
+void at_place(const std::source_location& where, const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (error.where().line() != 0) throw;
+    throw Error(error.kind(), error.sentence(), where);
+  }
+}
+
 /// The workspace of one call: what the caller gave, or else allocated into `own`.
-/// \throws Error if it cannot be allocated, or more is needed than was given; the output is as it
-///   was.
+/// \throws Error, without a place, if it cannot be allocated, or more is needed than was given; the
+///   output is as it was.
 template <compat::ExecutionSpace Space>
 [[nodiscard]] unsigned char* take_workspace(const Space& space, const char* label,
                                             std::size_t bytes, compat::Scratch<Space>& own) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <source_location>
 #include <span>
 #include <vector>
 
@@ -75,8 +76,10 @@ namespace detail {
 /// Lists the vectors whose product is a given number, entry by entry.
 class VectorSearch {
  public:
-  constexpr VectorSearch(std::span<const Extent> limits, Extent product)
-      : m_divisors(divisors(product)),
+  /// \param statement  for the message, or null
+  constexpr VectorSearch(std::span<const Extent> limits, Extent product, const Vertex* statement)
+      : m_statement(statement),
+        m_divisors(divisors(product)),
         m_limits(limits.begin(), limits.end()),
         m_reach(limits.size() + 1, 1),
         m_vector(limits.size(), 1),
@@ -98,11 +101,12 @@ class VectorSearch {
     if (l == m_vector.size()) {
       if (left != 1) return;
       if (m_found.size() == max_partition_vectors) {
-        fail(ErrorKind::plan, "a statement has more than " +
-                                  to_text(static_cast<long long>(max_partition_vectors)) +
-                                  " partition vectors (too many labels for so many workers); mark "
-                                  "labels uncut or use "
-                                  "fewer workers");
+        fail(ErrorKind::plan,
+             (m_statement == nullptr ? Text("a statement") : "statement " + m_statement->name) +
+                 " has more than " + to_text(static_cast<long long>(max_partition_vectors)) +
+                 " partition vectors (too many labels for so many workers); mark labels uncut or "
+                 "use fewer workers",
+             m_statement == nullptr ? std::source_location{} : m_statement->where);
       }
       m_found.push_back(m_vector);
       return;
@@ -114,6 +118,7 @@ class VectorSearch {
     }
   }
 
+  const Vertex* m_statement;
   std::vector<Extent> m_divisors;
   std::vector<Extent> m_limits;
   std::vector<Extent> m_reach;  // the largest product that entries l, l+1, … might have
@@ -128,10 +133,12 @@ class VectorSearch {
 /// factors. In descending lexicographic order: of two equally good vectors the first cuts the
 /// outer dimensions, whose blocks are contiguous.
 ///
+/// \param statement  whose vectors they are, for the error's name and place; may be null
 /// \throws Error if there are more than max_partition_vectors.
-[[nodiscard]] constexpr VectorList partition_vectors(std::span<const Extent> limits, int p) {
+[[nodiscard]] constexpr VectorList partition_vectors(std::span<const Extent> limits, int p,
+                                                     const Vertex* statement = nullptr) {
   for (Extent product : divisors(p)) {
-    VectorList found = detail::VectorSearch(limits, product).take();
+    VectorList found = detail::VectorSearch(limits, product, statement).take();
     if (!found.empty()) return found;
   }
   return VectorList(limits.size());  // not reached: the product 1 always is
@@ -179,7 +186,7 @@ class VectorSearch {
 
 /// All partition vectors of a statement for p workers, as above.
 [[nodiscard]] constexpr VectorList partition_vectors(const EinGraph& graph, VertexId v, int p) {
-  return partition_vectors(part_limits(graph, v), p);
+  return partition_vectors(part_limits(graph, v), p, &graph[v]);
 }
 
 }  // namespace eindecomp

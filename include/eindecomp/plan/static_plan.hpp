@@ -48,6 +48,17 @@ template <class Program>
 concept StaticProgram = std::is_empty_v<Program> && std::default_initializable<Program> &&
     std::is_invocable_r_v<EinGraph, Program>;
 
+/// A name and the line it was given in, for operators, which have no parameter to spare.
+struct NameAt {
+  std::string_view name;
+  std::source_location where;
+
+  template <std::convertible_to<std::string_view> Text>
+  // NOLINTNEXTLINE(google-explicit-constructor): names are given as texts.
+  constexpr NameAt(const Text& text, std::source_location line = std::source_location::current())
+      : name(text), where(line) {}
+};
+
 }  // namespace detail
 
 /// What a constant expression can keep of a plan: the statements' partition vectors and costs.
@@ -70,22 +81,27 @@ struct StaticPlan {
   [[nodiscard]] constexpr const Statement& operator[](std::size_t i) const { return storage[i]; }
 
   /// The statement of that name. \throws Error if there is none.
-  [[nodiscard]] constexpr const Statement& operator[](std::string_view name) const {
+  [[nodiscard]] constexpr const Statement& operator[](detail::NameAt wanted) const {
     for (std::size_t i = 0; i < size(); ++i) {
-      if (text(storage[i].name) == name) return storage[i];
+      if (text(storage[i].name) == wanted.name) return storage[i];
     }
     detail::fail(ErrorKind::plan,
-                 "the plan has no statement '" + Text(name) + "'; name one that it has");
+                 "the plan has no statement '" + Text(wanted.name) + "'; name one that it has",
+                 wanted.where);
   }
 
   /// The parts that a statement cuts a label into. \throws Error if there is no such label.
-  [[nodiscard]] constexpr Extent parts(std::string_view statement, std::string_view label) const {
-    const Statement& found = (*this)[statement];
+  [[nodiscard]] constexpr Extent parts(
+      std::string_view statement, std::string_view label,
+      std::source_location where = std::source_location::current()) const {
+    const Statement& found = (*this)[detail::NameAt(statement, where)];
     for (std::size_t l = 0; l < found.labels.size(); ++l) {
       if (text(found.labels[l]) == label) return found.partition[l];
     }
-    detail::fail(ErrorKind::plan, "statement '" + Text(statement) + "' has no label '" +
-                                      Text(label) + "'; name one that it has");
+    detail::fail(ErrorKind::plan,
+                 "statement '" + Text(statement) + "' has no label '" + Text(label) +
+                     "'; name one that it has",
+                 where);
   }
 
  private:

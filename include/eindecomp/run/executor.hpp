@@ -156,7 +156,9 @@ class Executor {
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
       m_workspace.free();
       check_memory(input_bytes, bytes, where);
-      m_workspace.allocate(m_space, "EinDecomp::workspace", static_cast<std::size_t>(bytes));
+      kernel::detail::at_place(where, [&] {
+        m_workspace.allocate(m_space, "EinDecomp::workspace", static_cast<std::size_t>(bytes));
+      });
     }
     m_geometry = std::move(geometry);
   }

@@ -26,13 +26,6 @@ namespace eindecomp::detail {
   throw Error(ErrorKind::io, place + ": " + std::string(sentence), std::source_location{});
 }
 
-/// An error's sentence, without the library's name and the place in the code.
-[[nodiscard]] inline std::string sentence_of(const Error& error) {
-  std::string text = error.what();
-  if (error.where().line() != 0) text.erase(text.rfind(" ["));
-  return text.substr(std::string_view("EinDecomp: ").size());
-}
-
 /// A value of a file as JSON, shortened, on one line whatever it holds.
 [[nodiscard]] inline std::string quoted_json(const nlohmann::ordered_json& value) {
   constexpr std::size_t most = 60;

@@ -51,7 +51,7 @@ namespace detail {
   try {
     check_machine(machine, std::source_location{});
   } catch (const Error& error) {
-    value.fail(detail::sentence_of(error));
+    value.fail(error.sentence());
   }
   return machine;
 }

@@ -76,7 +76,7 @@ class ProgramReader {
     try {
       return f();
     } catch (const Error& error) {
-      place.fail(sentence_of(error));
+      place.fail(error.sentence());
     }
   }
 
