@@ -190,14 +190,14 @@ int main(int argc, char** argv) {
     plans = plan(arguments);
     text = output(arguments, plans);
   } catch (const ein::Error& error) {
-    return complain(ein::detail::sentence_of(error), wrong);
+    return complain(std::string(error.sentence()), wrong);
   } catch (const std::exception& error) {
     return complain(error.what(), wrong);
   }
   try {
     write_pictures(arguments, plans.front().timed.plan);
   } catch (const ein::Error& error) {
-    return complain(ein::detail::sentence_of(error), unwritten);
+    return complain(std::string(error.sentence()), unwritten);
   }
   fmt::print("{}", text);
   return std::fflush(stdout) == 0 ? 0 : complain("the output could not be written", unwritten);
