@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -160,6 +161,68 @@ TEST_CASE("a program of many statements, kinds of aggregation and value types, u
     CHECK(right);
     CHECK(got_s() == total);
   });
+}
+
+TEST_CASE("NaN under max and min is the same however it is cut") {
+  const World world;
+  Program program;
+  const auto X = program.input<double>("X", {6, 4});
+  const auto Y = program.input<double>("Y", {4, 2});
+  const auto R = let<"R">(i) = max(j)(X(i, j));
+  const auto C = let<"C">(j) = min(i)(X(i, j));
+  const auto D = let<"D">(i, k) = max(j)(X(i, j) + Y(j, k));
+  const auto B = let<"B">(i, k) = min(j)(max(X(i, j), Y(j, k)));
+  const auto E = let<"E">(i, j) = max(X(i, j), C(j));
+  const auto F = let<"F">(i, j) = max(R(i), X(i, j));
+  program.role(i, "batch");
+  program.keep(R);
+  program.keep(C);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  const auto larger = [](double a, double b) {
+    return std::isnan(a) || std::isnan(b) ? nan : std::fmax(a, b);
+  };
+  // At every place of a row; row 4 is nothing else, row 5 has none.
+  const Formula<> formula{2};
+  const auto x = [&](Extent r, Extent c) { return r == c || r == 4 ? nan : formula(r, c); };
+  const auto y = [&](Extent r, Extent c) { return r == 2 && c == 1 ? nan : formula(c, r); };
+  for (const char* strategy : {"square", "exact", "linearized", "k_cut"}) {
+    // Eight cut rows and columns to single elements.
+    const Plan plan = ein::decompose(
+        program, {.workers = 8, .ranks = world.size, .strategy = strategy, .max_idle = 0});
+    CAPTURE(plan.strategy);
+    const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(X, x),
+                                  ein::bind_generator(Y, y));
+    const auto got_r = on_host(run.gather(R));
+    const auto got_c = on_host(run.gather(C));
+    const auto got_d = on_host(run.gather(D));
+    const auto got_b = on_host(run.gather(B));
+    const auto got_e = on_host(run.gather(E));
+    const auto got_f = on_host(run.gather(F));
+    bool right = true;
+    for (Extent r = 0; r < 6; ++r) {
+      double row = -infinity;
+      for (Extent n = 0; n < 4; ++n) row = std::fmax(row, x(r, n));
+      right = right && got_r(r) == row;
+      for (Extent c = 0; c < 2; ++c) {
+        double most = -infinity;
+        double least = infinity;
+        for (Extent n = 0; n < 4; ++n) {
+          most = std::fmax(most, x(r, n) + y(n, c));
+          least = std::fmin(least, larger(x(r, n), y(n, c)));
+        }
+        right = right && got_d(r, c) == most && got_b(r, c) == least;
+      }
+      for (Extent c = 0; c < 4; ++c) {
+        double column = infinity;
+        for (Extent n = 0; n < 6; ++n) column = std::fmin(column, x(n, c));
+        right = right && got_c(c) == column && same(got_e(r, c), larger(x(r, c), column)) &&
+                same(got_f(r, c), larger(row, x(r, c)));
+      }
+    }
+    CHECK(right);
+  }
 }
 
 TEST_CASE("one executor runs again and again with new data; earlier results stay") {

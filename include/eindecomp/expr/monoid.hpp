@@ -12,6 +12,8 @@
 ///   - `lift(value, index)`, the state of one element (index: its place along the one aggregated
 ///     label, in the whole tensor; 0 unless `uses_index`),
 ///   - `finish(state)`, the result.
+/// One that combines in fewer steps what it made itself, an accumulator that began as the identity,
+/// with what is added to it, may say how: `aggregate(accumulator, next)`.
 #pragma once
 
 #include <cmath>
@@ -79,7 +81,9 @@ struct Prod {
   }
 };
 
-/// The smaller, as a join and as a monoid, whose identity is infinity or the greatest integer.
+/// The smaller, as a join and as a monoid, whose identity is infinity or the greatest integer. As a
+/// join it is NaN where either operand is. As a monoid it passes over every NaN, wherever it
+/// stands, and is the identity of nothing but NaN.
 struct Min {
   static constexpr std::string_view name = "min";
   static constexpr bool commutative_monoid = true;
@@ -90,11 +94,12 @@ struct Min {
   template <class A, class B>
   requires std::totally_ordered_with<A, B> EINDECOMP_FUNCTION constexpr auto operator()(
       const A& a, const B& b) const -> std::common_type_t<A, B> {
-    return b < a ? b : a;  // not fmin: this is one instruction
+    return b < a ? b : (b == b ? a : b);
   }
   template <detail::Vector V>
   constexpr V operator()(const V& a, const V& b) const {
-    return b < a ? b : a;
+    const V lesser = b < a ? b : a;
+    return b == b ? lesser : b;
   }
   template <detail::Vector V>
   constexpr V operator()(const V& a, const typename detail::ElementOfVector<V>::type& b) const {
@@ -104,9 +109,16 @@ struct Min {
   constexpr V operator()(const typename detail::ElementOfVector<V>::type& a, const V& b) const {
     return (*this)(a - V{}, b);
   }
+  /// An aggregate, which is no NaN, and the next element: one instruction. NaN in place of the
+  /// aggregate would stay.
+  template <class T>
+  EINDECOMP_FUNCTION constexpr T aggregate(const T& state, const T& next) const {
+    return next < state ? next : state;
+  }
 };
 
-/// The larger, as a join and as a monoid, whose identity is -infinity or the least integer.
+/// The larger, as a join and as a monoid, whose identity is -infinity or the least integer. Of NaN
+/// what holds of Min.
 struct Max {
   static constexpr std::string_view name = "max";
   static constexpr bool commutative_monoid = true;
@@ -117,11 +129,12 @@ struct Max {
   template <class A, class B>
   requires std::totally_ordered_with<A, B> EINDECOMP_FUNCTION constexpr auto operator()(
       const A& a, const B& b) const -> std::common_type_t<A, B> {
-    return a < b ? b : a;
+    return a < b ? b : (b == b ? a : b);
   }
   template <detail::Vector V>
   constexpr V operator()(const V& a, const V& b) const {
-    return a < b ? b : a;
+    const V greater = a < b ? b : a;
+    return b == b ? greater : b;
   }
   template <detail::Vector V>
   constexpr V operator()(const V& a, const typename detail::ElementOfVector<V>::type& b) const {
@@ -130,6 +143,11 @@ struct Max {
   template <detail::Vector V>
   constexpr V operator()(const typename detail::ElementOfVector<V>::type& a, const V& b) const {
     return (*this)(a - V{}, b);
+  }
+  /// As Min::aggregate.
+  template <class T>
+  EINDECOMP_FUNCTION constexpr T aggregate(const T& state, const T& next) const {
+    return state < next ? next : state;
   }
 };
 
@@ -320,6 +338,18 @@ inline constexpr bool uses_index_of_element = requires {
   requires static_cast<bool>(M::uses_index);
 };
 
+namespace detail {
+/// state ⊕ next, of which the first began as the identity; both accumulators or vectors of them.
+template <class M, class S>
+EINDECOMP_FUNCTION constexpr S aggregated(const M& monoid, const S& state, const S& next) {
+  if constexpr (requires { monoid.aggregate(state, next); }) {
+    return monoid.aggregate(state, next);
+  } else {
+    return monoid(state, next);
+  }
+}
+}  // namespace detail
+
 /// Everything the library asks of a monoid M over elements T, whichever way M is written.
 template <class M, class T>
 struct MonoidTraits {
@@ -358,9 +388,10 @@ struct MonoidTraits {
       return value;
     }
   }
-  EINDECOMP_FUNCTION static constexpr State combine(const M& monoid, const State& a,
-                                                    const State& b) {
-    return monoid(a, b);
+  /// state ⊕ next, where `state` began as the identity.
+  EINDECOMP_FUNCTION static constexpr State combine(const M& monoid, const State& state,
+                                                    const State& next) {
+    return detail::aggregated(monoid, state, next);
   }
   EINDECOMP_FUNCTION static constexpr auto finish(const M& monoid, const State& state) {
     if constexpr (finishes) {

@@ -57,8 +57,8 @@ struct OneTerm {
 
   template <class V, class... Vs>
   [[nodiscard]] V operator()(const V& first, const Vs&... others) const {
-    return monoid(repeat<T, static_cast<int>(sizeof(V) / sizeof(T))>(identity),
-                  join(first, others...));
+    const V none = repeat<T, static_cast<int>(sizeof(V) / sizeof(T))>(identity);
+    return eindecomp::detail::aggregated(monoid, none, join(first, others...));
   }
 };
 
@@ -69,7 +69,7 @@ struct AddedTerm {
 
   template <class V, class... Vs>
   [[nodiscard]] V operator()(const V& output, const Vs&... operands) const {
-    return term.monoid(output, term(operands...));
+    return eindecomp::detail::aggregated(term.monoid, output, term(operands...));
   }
 };
 

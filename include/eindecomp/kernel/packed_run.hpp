@@ -267,6 +267,11 @@ class PackedRun {
                          m_panels[operand] + bytes * (entry * packing.block.count + begin) +
                              bytes / m_blocks.steps * first_step};
     interleaved(lanes_of(operand), operand) ? pack_gathered(part) : pack_straight(part);
+    if (operand == 0 && m_tile.prepare != nullptr) {
+      for (Extent panel = begin; panel < end; ++panel) {
+        m_tile.prepare(m_algebra, part.panel + bytes * (panel - begin), part.steps * width);
+      }
+    }
   }
 
   void pack_straight(const PanelPart& part) const {

@@ -63,6 +63,14 @@ struct TileAlgebra {
   using States = Lanes<State, width>;
   using Values = Lanes<Value, width>;
 
+  /// The larger under the smaller, or the other way round: as the monoid passes NaN over and takes
+  /// its identity to be nothing, an A that is its identity in place of NaN gives the same, and then
+  /// the join takes one instruction.
+  static constexpr bool replaces_nan =
+      std::is_floating_point_v<A> && std::is_same_v<A, B> && std::is_same_v<A, State> &&
+      ((std::is_same_v<JoinType, Max> && std::is_same_v<MonoidType, Min>) ||
+       (std::is_same_v<JoinType, Min> && std::is_same_v<MonoidType, Max>));
+
   JoinType join;
   MonoidType monoid;
 
@@ -74,7 +82,7 @@ struct TileAlgebra {
   /// earlier ⊕ state, lane by lane.
   [[nodiscard]] States merge(const States& earlier, const States& state) const {
     if constexpr (WorksOnLanes<MonoidType, State>) {
-      return monoid(earlier, state);
+      return eindecomp::detail::aggregated(monoid, earlier, state);
     } else {
       const LaneArray<State, width> left(earlier);
       const LaneArray<State, width> right(state);
@@ -87,7 +95,11 @@ struct TileAlgebra {
   [[nodiscard]] Values joined(const A& a, const Lanes<B, width>& b) const {
     if constexpr (std::is_same_v<A, B> && std::is_same_v<A, Value> &&
                   WorksOnLanes<JoinType, Value>) {
-      return join(repeat<A, width>(a), b);
+      if constexpr (replaces_nan) {
+        return join.aggregate(b, repeat<A, width>(a));  // b where it is NaN
+      } else {
+        return join(repeat<A, width>(a), b);
+      }
     } else {
       const LaneArray<B, width> right(b);
       return lane_by_lane<Value, width>(
@@ -98,7 +110,7 @@ struct TileAlgebra {
   [[nodiscard]] States combine(const States& state, const Values& values) const {
     if constexpr (std::is_same_v<State, Value> && WorksOnLanes<MonoidType, State> &&
                   !Traits::lifts) {
-      return monoid(state, values);
+      return eindecomp::detail::aggregated(monoid, state, values);
     } else {
       const LaneArray<State, width> before(state);
       const LaneArray<Value, width> value(values);
@@ -162,10 +174,12 @@ struct TileCode {
   using Accumulate = void (*)(const void* algebra, const void* a, const void* b, Extent steps,
                               int rows, int columns, const TileRows& to);
   using Finish = void (*)(const void* algebra, void* tile, int rows, int columns);
+  using Prepare = void (*)(const void* algebra, void* a, Extent count);
 
   TileShape shape{};
   Accumulate accumulate = nullptr;  ///< ⊕ of panels, `rows` x `columns` of it wanted
   Finish finish = nullptr;          ///< accumulators into results; none where they are the same
+  Prepare prepare = nullptr;        ///< packed elements of A, before they are joined
 };
 
 /// Writes whole parts of a tile: a multiple of `edge_rows` rows, a multiple of `width` columns.
@@ -219,6 +233,13 @@ template <class Algebra>
           state[j] = Traits::finish(algebra.monoid, state[j]);
         }
       }
+    };
+  }
+  if constexpr (Algebra::replaces_nan) {
+    code.prepare = [](const void* erased, void* a, Extent count) {
+      const State none = Traits::identity(static_cast<const Algebra*>(erased)->monoid);
+      auto* const element = static_cast<State*>(a);
+      for (Extent i = 0; i < count; ++i) element[i] = element[i] == element[i] ? element[i] : none;
     };
   }
   return code;

@@ -71,6 +71,9 @@ struct ReduceRun {
   }
 
  private:
+  [[nodiscard]] V add(const V& sum, const V& terms) const {
+    return eindecomp::detail::aggregated(monoid, sum, terms);
+  }
   [[nodiscard]] T aggregate(const T* const* first, Extent length, T identity) const {
     const T* row[operands];
     V repeated[operands];
@@ -80,17 +83,17 @@ struct ReduceRun {
     Extent i = 0;
     for (; i + 4 * width <= length; i += 4 * width) {
       EINDECOMP_UNROLLED(4)
-      for (int k = 0; k < 4; ++k) sum[k] = monoid(sum[k], joined(row, i + k * width));
+      for (int k = 0; k < 4; ++k) sum[k] = add(sum[k], joined(row, i + k * width));
     }
-    for (; i + width <= length; i += width) sum[0] = monoid(sum[0], joined(row, i));
+    for (; i + width <= length; i += width) sum[0] = add(sum[0], joined(row, i));
     if (i < length) {
       // What has been aggregated already counts for nothing.
       const V last = joined(row, length - width);
       const V number = lane_numbers<T, width>();
       const V begin = repeat<T, width>(static_cast<T>(i - (length - width)));
-      sum[1] = monoid(sum[1], number < begin ? none : last);
+      sum[1] = add(sum[1], number < begin ? none : last);
     }
-    return fold<width / 2>(monoid(monoid(sum[0], sum[1]), monoid(sum[2], sum[3])));
+    return fold<width / 2>(add(add(sum[0], sum[1]), add(sum[2], sum[3])));
   }
 
   /// Operand O's elements from `first` on, which are one vector if they are all the same.
@@ -118,7 +121,7 @@ struct ReduceRun {
     const auto add = [&](Extent i, T* sum) {
       V all = load_lanes<T, width>(sum);
       EINDECOMP_UNROLLED(4)
-      for (int n = 0; n < Count; ++n) all = monoid(all, joined(row[n], i));
+      for (int n = 0; n < Count; ++n) all = this->add(all, joined(row[n], i));
       std::memcpy(sum, &all, sizeof all);
     };
     // No more than this in the loop: the less, the further ahead the machine reads.
@@ -133,7 +136,7 @@ struct ReduceRun {
     if constexpr (Distance == 0) {
       return lanes[0];
     } else {
-      return fold<Distance / 2>(monoid(lanes, exchange_lanes<Distance, T, width>(lanes)));
+      return fold<Distance / 2>(add(lanes, exchange_lanes<Distance, T, width>(lanes)));
     }
   }
 };
