@@ -26,7 +26,7 @@
 #endif
 
 /// How many such registers there are.
-#if defined(__AVX512F__) || defined(__aarch64__)
+#if (defined(__AVX512F__) && defined(EINDECOMP_REGISTER_BYTES)) || defined(__aarch64__)
 #define EINDECOMP_REGISTERS 32
 #else
 #define EINDECOMP_REGISTERS 16
@@ -43,6 +43,22 @@
 #define EINDECOMP_VECTOR_EXPONENTIAL 1
 #else
 #define EINDECOMP_VECTOR_EXPONENTIAL 0
+#endif
+
+/// The inline namespace of all code that depends on the instructions that the compiler may use, by
+/// the figures above or by what it calls. So a program may be linked of translation units that are
+/// compiled for different machines: to the linker the same name is the same function, of which it
+/// keeps any one, and a vector passed in registers by one may be expected in memory by another.
+#if !defined(EINDECOMP_REGISTER_BYTES)
+#define EINDECOMP_INSTRUCTION_SET no_vectors
+#elif defined(__AVX512F__)
+#define EINDECOMP_INSTRUCTION_SET avx512
+#elif EINDECOMP_VECTOR_EXPONENTIAL
+#define EINDECOMP_INSTRUCTION_SET avx2
+#elif defined(__AVX__)
+#define EINDECOMP_INSTRUCTION_SET avx
+#else
+#define EINDECOMP_INSTRUCTION_SET baseline
 #endif
 
 /// At the begin of a function: a product in it and a sum with it, in whichever function, may be one

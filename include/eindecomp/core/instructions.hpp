@@ -6,6 +6,7 @@
 #include "eindecomp/core/config.hpp"
 
 namespace eindecomp::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 #if defined(EINDECOMP_STREAMING_BYTES)
 
@@ -116,4 +117,5 @@ template <class Index>
 
 #endif
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::detail

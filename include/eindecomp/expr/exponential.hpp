@@ -16,6 +16,7 @@
 #include "eindecomp/expr/vector.hpp"
 
 namespace eindecomp::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// The constants of exponential() for one type: x = k·ln 2 + r, |r| <= ln 2 / 2, and
 /// e^r = 1 + r + r²·(c[0] + c[1]·r + …), of an even number of terms.
@@ -172,4 +173,5 @@ template <class V, class T = typename ElementOfVector<V>::type>
   return std::bit_cast<V>(magnitude > infinite ? bits_of_x : result);  // NaN stays as it is
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::detail

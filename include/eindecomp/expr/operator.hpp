@@ -112,6 +112,9 @@ EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
     return abs(a);
   }
 }
+inline namespace EINDECOMP_INSTRUCTION_SET {
+inline constexpr bool vector_exponential = EINDECOMP_VECTOR_EXPONENTIAL != 0;
+
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
 #if EINDECOMP_VECTOR_EXPONENTIAL
@@ -123,6 +126,7 @@ EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
   return exp(a);
 #endif
 }
+}  // namespace EINDECOMP_INSTRUCTION_SET
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_log(const A& a) {
   return log(a);
@@ -245,7 +249,7 @@ inline constexpr bool takes_vectors<Negate> = true;
 template <>
 inline constexpr bool takes_vectors<Relu> = true;
 template <>
-inline constexpr bool takes_vectors<Exp> = EINDECOMP_VECTOR_EXPONENTIAL != 0;
+inline constexpr bool takes_vectors<Exp> = detail::vector_exponential;
 
 template <>
 inline constexpr bool takes_long<Exp> = true;

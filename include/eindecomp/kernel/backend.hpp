@@ -22,8 +22,7 @@ struct KokkosBackend {
   /// aggregated); both are copied.
   template <class Join, class Monoid, class... Ts>
   [[nodiscard]] static Launcher make(Join join, Monoid monoid) {
-    return std::make_shared<const kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...>>(
-        std::move(join), std::move(monoid));
+    return kernel::make_launcher<Space, Join, Monoid, Ts...>(std::move(join), std::move(monoid));
   }
 };
 

@@ -17,6 +17,7 @@
 #include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// C = alpha·A·B + beta·C, the tensors in the plan's order.
 template <class T, class Space>
@@ -229,4 +230,5 @@ EINDECOMP_COMPACT void run_blocks(const Space& space, const BlockPlan& plan, T a
   }
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -16,6 +16,7 @@
 #include "eindecomp/kernel/product_cost.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// How many tiles of that extent a loop is cut into.
 [[nodiscard]] constexpr Extent tile_count(Extent extent, Extent tile) {
@@ -236,4 +237,5 @@ namespace block_detail {
 }
 
 }  // namespace block_detail
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

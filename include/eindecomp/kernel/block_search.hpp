@@ -13,6 +13,7 @@
 #include "eindecomp/kernel/block_plan.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 namespace block_detail {
 
 /// As few equal tiles of at most `most` as there can be.
@@ -242,4 +243,5 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent 
   return best;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

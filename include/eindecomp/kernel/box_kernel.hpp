@@ -17,6 +17,7 @@
 
 namespace eindecomp::kernel {
 namespace detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Tensor 0 is what is written, tensor 1 what is read.
 using BoxNest = CopyNest;
@@ -119,7 +120,10 @@ struct FinishRun {
   }
 };
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace detail
+
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Copies the elements of a box, whatever they are, between memories that `Space` can access.
 /// Source and target must not overlap. Launches on `space` and does not fence.
@@ -161,4 +165,5 @@ void finish_box(const Space& space, Monoid monoid, const StridedBox& box, void* 
   }
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel

@@ -3,11 +3,13 @@
 /// A local EinSum of two operands as batches of matrix products: which label plays which role.
 #pragma once
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// What a label is to a product of two operands; the first four are a Contraction's nests.
 enum class LabelClass {
@@ -66,4 +68,5 @@ struct Contraction {
   return true;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

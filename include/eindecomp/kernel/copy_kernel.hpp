@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy_schedule.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
@@ -18,6 +19,7 @@
 #include "eindecomp/kernel/streaming_plane.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Bytes moved at once, whatever the type of the object they are part of.
 template <class T>
@@ -231,11 +233,10 @@ void copy_nest(const CopyNest& nest, Target target, void* into, const void* from
   for (Extent item = 0; item < kernel.schedule.items; ++item) kernel(item);
 }
 
-/// Copies elements of that many bytes, whatever they are, in parallel: launches on `space` and does
-/// not fence.
+/// copy_nest() as compiled here.
 template <compat::ExecutionSpace Space>
-void copy_nest(const Space& space, const char* label, const CopyNest& nest,
-               std::int64_t element_bytes, Target target, void* into, const void* from) {
+void copy_nest_here(const Space& space, const char* label, const CopyNest& nest,
+                    std::int64_t element_bytes, Target target, void* into, const void* from) {
   const auto copy_words = [&]<class W>(W) {
     const CopyKernel<W> kernel(nest, element_bytes, target, into, from, compat::is_device<Space>);
     launch(space, label, kernel.schedule.items, kernel);
@@ -256,4 +257,18 @@ void copy_nest(const Space& space, const char* label, const CopyNest& nest,
   }
 }
 
+/// Copies elements of that many bytes, whatever they are, in parallel: launches on `space` and does
+/// not fence.
+template <compat::ExecutionSpace Space>
+void copy_nest(const Space& space, const char* label, const CopyNest& nest,
+               std::int64_t element_bytes, Target target, void* into, const void* from) {
+#ifdef EINDECOMP_SEPARATE_KERNELS
+  if constexpr (std::is_same_v<Space, Kokkos::DefaultHostExecutionSpace>) {
+    return copy_nest_compiled(space, label, nest, element_bytes, target, into, from);
+  }
+#endif
+  copy_nest_here(space, label, nest, element_bytes, target, into, from);
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/copy_kernel.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Whether a signature's results are elements of its operand where nothing is aggregated.
 template <class Join, class Monoid, class... Ts>
@@ -67,4 +69,5 @@ void run_copy(const Space& space, const LocalEinsum& shape, const void* operand,
   launch(space, "EinDecomp::copy", kernel.schedule.items, kernel);
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

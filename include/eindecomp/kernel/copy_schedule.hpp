@@ -32,6 +32,8 @@ inline constexpr std::int64_t streamed_bytes = std::int64_t{4} << 20;
   return bytes < streamed_bytes ? Target::cached : Target::streamed;
 }
 
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
 /// How a nest is copied: the fastest loop of the target, that of the source, and all loops outside
 /// a tile of these two.
 struct CopySchedule {
@@ -160,4 +162,5 @@ struct CopySchedule {
   return nest;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

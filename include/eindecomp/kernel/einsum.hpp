@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/fixed_string.hpp"
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/einsum_string.hpp"
@@ -26,6 +27,7 @@
 
 namespace eindecomp {
 namespace kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 template <class View>
 using ElementOf = typename View::non_const_value_type;
@@ -73,7 +75,10 @@ template <class... Operands>
   return output_rank < 0 || spec.output_rank == output_rank;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace kernel::detail
+
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// output = ⊕ ⊗(operands) with the labels of `spec`, which may be made at run time.
 ///
@@ -100,12 +105,16 @@ void einsum_views(const Space& space, const EinsumShape& spec, const AlgebraType
   });
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
+
 /// The scalars of C = beta·C + alpha·Σ…, as the BLAS has them; beta = 0 does not read C.
 template <class T>
 struct Scaling {
   T alpha{1};
   T beta{0};
 };
+
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// output = beta·output + alpha·Σ Π(operands) with the labels of `spec`, which may be made at run
 /// time. All elements are of one type. Without a temporary; as einsum_views otherwise.
@@ -124,48 +133,16 @@ void einsum_scaled(const Space& space, const EinsumShape& spec,
                                                                 ViewGeometry::of(output)};
   const kernel::LocalEinsum shape = kernel::detail::local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
-  const Product product{scaling.alpha};
-  if constexpr (kernel::detail::is_blas_product<Space, Product, Sum,
-                                                kernel::detail::ElementOf<Operands>...>()) {
-    bool done = false;
-    kernel::detail::at_place(where, [&] {
-      done = kernel::detail::run_product(space, shape, scaling.alpha, pointers, scaling.beta,
-                                         output.data());
-    });
-    if (done) return;
-  }
-  // Taken before the output is scaled, so that a failure leaves it as it was.
-  compat::Scratch<Space> own;
-  unsigned char* workspace = nullptr;
-  const auto bytes = static_cast<std::size_t>(
-      kernel::workspace_of<Space, Product, Sum, kernel::detail::ElementOf<Operands>...>(space,
-                                                                                        shape));
-  if (bytes > 0) {
-    kernel::detail::at_place(where, [&] {
-      workspace = kernel::detail::take_workspace(space, "EinDecomp::workspace", bytes, own);
-    });
-  }
-  const ScopedWorkspace<Space> scope(workspace, bytes);
-  if (scaling.beta != T(0) && scaling.beta != T(1)) {
-    kernel::LocalEinsum of_output;
-    of_output.operands = 1;
-    for (int l = 0; l < shape.labels; ++l) {
-      if (shape.aggregated[l]) continue;
-      of_output.extent[of_output.labels] = shape.extent[l];
-      of_output.operand_stride[0][of_output.labels] = shape.output_stride[l];
-      of_output.output_stride[of_output.labels++] = shape.output_stride[l];
-    }
-    const void* const itself[] = {output.data()};
-    kernel::run_join<Space, Product, NoAggregation, T>(space, of_output, {scaling.beta}, {}, itself,
-                                                       output.data(), kernel::Write::finished);
-  }
-  const kernel::Write write =
-      scaling.beta == T(0) ? kernel::Write::finished : kernel::Write::accumulate;
-  kernel::run_join<Space, Product, Sum, kernel::detail::ElementOf<Operands>...>(
-      space, shape, product, {}, pointers, output.data(), write);
+  kernel::detail::at_place(where, [&] {
+    kernel::run_scaled<Space, T, kernel::detail::ElementOf<Operands>...>(
+        space, shape, Product{scaling.alpha}, scaling.beta, pointers, output.data());
+  });
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
+
 namespace kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 template <fixed_string Text, class AlgebraType, class Space, class Output, class... Operands>
 void einsum_into(const Space& space, const std::source_location& where, const Output& output,
@@ -208,11 +185,14 @@ template <class AlgebraType, class Space, class Output, class... Operands>
                       ElementOf<Operands>...>(space, local_einsum(spec, views, where));
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace kernel::detail
 
 /// How many operands an einsum string has.
 template <fixed_string Text>
 inline constexpr int operand_count = einsum_shape<Text>().operands;
+
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// C = the EinSum of a string over views, by default with products and sums.
 ///
@@ -322,4 +302,5 @@ template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpa
   return kernel::detail::einsum_workspace<AlgebraType>(space, einsum_shape<Text>(), where, c, a, b);
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp

@@ -10,6 +10,7 @@
 #include <source_location>
 #include <string>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/kernel/einsum.hpp"
 
@@ -17,6 +18,7 @@ namespace eindecomp {
 namespace kernel {
 
 namespace detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// What a copy moves at once, and whether its target stays in cache.
 [[nodiscard]] inline std::string describe(const CopySchedule& schedule) {
@@ -42,7 +44,10 @@ template <class T>
   return text;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace detail
+
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// A kernel call's path, the product it amounts to, the seconds that were predicted on one thread
 /// or on all for each way of the BLAS, and the reason. \param operands, output as run_join's, for
@@ -93,7 +98,10 @@ template <class Space, class Join, class Monoid, class... Ts>
   return text;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
+
 namespace detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 template <class AlgebraType, class Space, class Output, class... Operands>
 [[nodiscard]] std::string explain_views(const EinsumShape& spec, const std::source_location& where,
@@ -106,8 +114,11 @@ template <class AlgebraType, class Space, class Output, class... Operands>
                                                  output.data());
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace detail
 }  // namespace kernel
+
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// What einsum<Text, AlgebraType>(space, a, c) would do, in a sentence; computes nothing.
 /// \throws Error, at the caller's line, as einsum does.
@@ -126,4 +137,5 @@ template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpa
   return kernel::detail::explain_views<AlgebraType, Space>(einsum_shape<Text>(), where, c, a, b);
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp

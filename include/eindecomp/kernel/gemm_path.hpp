@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/gemm_shape.hpp"
@@ -16,6 +17,7 @@
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 template <class T>
 inline constexpr bool is_blas_type =
@@ -100,4 +102,5 @@ void run_gemm(const Space& space, const GemmShape& shape, const T alpha,
   run_gemm_calls(space, shape, 0, calls, alpha, operands, beta, output);
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -12,6 +12,7 @@
 #include "eindecomp/kernel/loop_nest.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// One call of the BLAS: C(m,n) += A(m,k)·B(k,n), column-major.
 struct GemmCall {
@@ -149,4 +150,5 @@ EINDECOMP_NEVER_INLINE constexpr void append(LoopNest<3>& into, const LoopNest<3
   return true;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

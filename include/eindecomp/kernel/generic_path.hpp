@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/copy_kernel.hpp"
@@ -22,6 +23,7 @@
 #include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Whether outputs may be written past the caches: they are of one term each, and stored as they
 /// are. They may not where they replace what was just read.
@@ -212,9 +214,11 @@ void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid
   launch(space, "EinDecomp::join fold", schedule.partials() / schedule.parts, fold);
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail
 
 namespace eindecomp::kernel {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Makes what PreparedJoin::run wrote visible to other threads before what follows.
 inline void end_prepared() {
@@ -223,4 +227,5 @@ inline void end_prepared() {
 #endif
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel

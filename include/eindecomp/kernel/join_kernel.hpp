@@ -19,6 +19,7 @@
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 template <class Space>
 [[nodiscard]] constexpr JoinTuning join_tuning() {
@@ -398,4 +399,5 @@ struct FoldKernel {
   }
 };
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

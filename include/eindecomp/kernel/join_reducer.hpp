@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Rows of outputs that follow one another along the vectorised loop.
 template <int Operands>
@@ -264,4 +265,5 @@ struct JoinReducer {
   }
 };
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

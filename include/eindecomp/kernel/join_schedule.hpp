@@ -7,12 +7,14 @@
 
 #include <algorithm>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/path.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Numbers of the generic kernel that differ between hosts and devices.
 struct JoinTuning {
@@ -201,4 +203,5 @@ struct JoinSchedule : SplitNest<Operands> {
   }
 };
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -13,6 +13,7 @@
 #include "eindecomp/expr/operator.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// The registers of the machine compiled for.
 #if defined(EINDECOMP_REGISTER_BYTES)
@@ -143,4 +144,5 @@ concept WorksOnLanes = takes_vectors<F> && computes_in_lanes<T> &&
   { f(v, v) } -> std::same_as<std::remove_cvref_t<decltype(v)>>;
 };
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/kernel/box_kernel.hpp"
+#include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/path.hpp"
@@ -14,6 +17,7 @@
 #include "eindecomp/kernel/usual_kernels.hpp"
 
 namespace eindecomp::kernel {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Computes local EinSums with ⊗ = Join over elements Ts and ⊕ = Monoid.
 ///
@@ -33,12 +37,13 @@ class JoinAggregateLauncher final : public Launcher<Space> {
       : m_join(join), m_monoid(monoid) {}
 
   [[nodiscard]] Path path(const LocalEinsum& shape) const override {
-    return path_of<Space, Join, Monoid, Ts...>(shape);
+    return detail::path_here<Space, Join, Monoid, Ts...>(shape);
   }
 
   void join(const Space& space, const LocalEinsum& shape, const void* const* operands, void* output,
             Write write) const override {
-    run_join<Space, Join, Monoid, Ts...>(space, shape, m_join, m_monoid, operands, output, write);
+    detail::join_here<Space, Join, Monoid, Ts...>(space, shape, m_join, m_monoid, operands, output,
+                                                  write);
   }
 
   void combine(const Space& space, const StridedBox& box, void* into,
@@ -53,12 +58,12 @@ class JoinAggregateLauncher final : public Launcher<Space> {
 
   [[nodiscard]] std::int64_t workspace_bytes(const Space& space,
                                              const LocalEinsum& shape) const override {
-    return workspace_of<Space, Join, Monoid, Ts...>(space, shape);
+    return detail::workspace_here<Space, Join, Monoid, Ts...>(space, shape);
   }
 
   [[nodiscard]] std::unique_ptr<const PreparedJoin> prepare(
       const LocalEinsum& shape) const override {
-    return prepare_join<Space, Join, Monoid, Ts...>(shape, m_join, m_monoid);
+    return detail::prepare_here<Space, Join, Monoid, Ts...>(shape, m_join, m_monoid);
   }
 
  private:
@@ -66,9 +71,32 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   Monoid m_monoid;
 };
 
-#ifdef EINDECOMP_SEPARATE_KERNELS
-// Compiled in the one translation unit that includes separate_kernels.hpp.
-EINDECOMP_USUAL_LAUNCHERS(extern)
-#endif
+}  // namespace EINDECOMP_INSTRUCTION_SET
 
+namespace detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+template <class Space, class Join, class Monoid, class... Ts>
+[[nodiscard]] std::shared_ptr<const Launcher<Space>> launcher_here(Join join, Monoid monoid) {
+  return std::make_shared<const JoinAggregateLauncher<Space, Join, Monoid, Ts...>>(
+      std::move(join), std::move(monoid));
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace detail
+
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// The launcher of a signature.
+template <class Space, class Join, class Monoid, class... Ts>
+[[nodiscard]] std::shared_ptr<const Launcher<Space>> make_launcher(Join join, Monoid monoid) {
+  if constexpr (is_compiled<Space, Join, Monoid, Ts...>) {
+    return CompiledKernels<Space, Join, Monoid, Ts...>::get().make_launcher(std::move(join),
+                                                                            std::move(monoid));
+  } else {
+    return detail::launcher_here<Space, Join, Monoid, Ts...>(std::move(join), std::move(monoid));
+  }
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel

@@ -21,6 +21,7 @@
 #include "eindecomp/kernel/streaming_store.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 template <class Join, class T, class... Ts>
 concept JoinsLanes = takes_vectors<Join> && computes_in_lanes<T> &&(std::is_same_v<Ts, T>&&...) &&
@@ -334,4 +335,5 @@ void add_run(unsigned contiguous, const Term& term, const T* const* first, T* ou
   add_run_by<3>(all, added, operand, output, length);
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/packed_tile.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// The most that packed panels of an operand take up. More of B than of A: A is packed once for
 /// every block of B's columns.
@@ -103,4 +104,5 @@ struct PackedWork {
   return work;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

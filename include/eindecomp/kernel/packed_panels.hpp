@@ -9,12 +9,14 @@
 #include <cstring>
 #include <type_traits>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/copy_kernel.hpp"
 #include "eindecomp/kernel/lanes.hpp"
 #include "eindecomp/kernel/register_tile.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// So many panels are packed together where their lanes lie side by side in the tensor: of each of
 /// its rows, which may be a page of its own, more is read at once.
@@ -304,4 +306,5 @@ template <class A, class B, class State, int Rows, int Columns>
           sizeof(State)};
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/monoid.hpp"
@@ -23,6 +24,7 @@
 #include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Whether the packed path serves a signature on a space.
 template <class Space, class Join, class Monoid, class... Ts>
@@ -118,4 +120,5 @@ void run_packed(const Space& space, const PackedShape& shape, const Join& join,
   run_packed_blocks(space, run);
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -18,6 +18,7 @@
 #include "eindecomp/kernel/packed_tile.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Writes the offsets in a tensor, from `origin` on, of positions first, …, first + count - 1 of a
 /// nest. \returns the stride between neighbours; 0 where it is not always the same.
@@ -379,4 +380,5 @@ class PackedRun {
   bool m_finish = false;
 };
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// For every batch entry, C(m,n) = ⊕ over k of A(m,k) ⊗ B(k,n). Every label of any EinSum has a
 /// place: one that is aggregated is in K, be it in both operands, in one or (a view of stride 0) in
@@ -122,4 +124,5 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
   return product;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -9,12 +9,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/kernel/lanes.hpp"
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// How much of C is held in registers: `rows` rows of `vectors` vectors of `width` elements.
 struct TileShape {
@@ -244,4 +246,5 @@ template <class Algebra>
   }
   return code;
 }
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 
 namespace eindecomp::kernel {
@@ -35,6 +36,7 @@ struct MachineRates {
 inline constexpr MachineRates machine_rates{};
 
 namespace detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Seconds of one product of matrices that are in cache, by the BLAS.
 [[nodiscard]] constexpr double gemm_seconds(const MachineRates& rates, double m, double n, double k,
@@ -78,5 +80,6 @@ namespace detail {
   return elements * (element_bytes + 64 / run) / rates.memory_bytes;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace detail
 }  // namespace eindecomp::kernel

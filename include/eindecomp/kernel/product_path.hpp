@@ -25,6 +25,7 @@ namespace eindecomp::kernel {
 inline bool use_blas = true;
 
 namespace detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// A product's way, and what it was chosen by.
 struct ProductChoice {
@@ -174,5 +175,6 @@ template <class T, class Space>
   return false;
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace detail
 }  // namespace eindecomp::kernel

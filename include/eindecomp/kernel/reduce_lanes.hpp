@@ -15,6 +15,7 @@
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Whether ReduceRun computes a signature's reductions.
 template <class Join, class Monoid, class... Ts>
@@ -158,4 +159,5 @@ template <class T, class Join, class Monoid, std::size_t... I>
   return {join, monoid, {-stride[I]...}};
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

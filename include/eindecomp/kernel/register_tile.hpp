@@ -11,6 +11,7 @@
 #include "eindecomp/kernel/streaming_store.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// into[p + q·into_step] = from[p·from_step + q], one element at a time.
 template <class Word>
@@ -153,4 +154,5 @@ EINDECOMP_FUNCTION void transpose_plane(Word* into, Extent into_step, const Word
   transpose_scalar(into, into_step, from, from_step, rows, columns);
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

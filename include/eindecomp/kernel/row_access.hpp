@@ -9,6 +9,7 @@
 #include "eindecomp/core/types.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// One operand's elements along a row of any stride, of stride 1, and of stride 0.
 template <class T>
@@ -48,4 +49,5 @@ struct KnownStride {
   }
 };
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

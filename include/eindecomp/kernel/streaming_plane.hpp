@@ -16,6 +16,7 @@
 #include "eindecomp/kernel/streaming_store.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 #if defined(EINDECOMP_STREAMING_BYTES)
 
@@ -306,4 +307,5 @@ struct StreamingPlane {
 
 #endif
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -15,6 +15,7 @@
 #include "eindecomp/kernel/lanes.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 #if defined(EINDECOMP_REGISTER_BYTES)
 /// Copies runs of at least Piece bytes and at most twice as many, in two pieces that may overlap.
@@ -118,4 +119,5 @@ void stream_row(Word* to, const Word* from, Extent n) {
 
 #endif
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

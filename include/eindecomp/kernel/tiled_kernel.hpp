@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Steps of K whose elements lie in scratch at once.
 inline constexpr int tiled_steps = 16;
@@ -214,4 +215,5 @@ struct TiledKernel {
   }
 };
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/join_schedule.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
@@ -14,6 +15,7 @@
 #include "eindecomp/kernel/tiled_kernel.hpp"
 
 namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Whether the tiled path computes a signature: two operands, and an aggregation whose accumulators
 /// fit in registers.
@@ -73,4 +75,5 @@ void run_tiled(const Space& space, const LocalEinsum& shape, const PackedShape& 
   Kokkos::parallel_for("EinDecomp::tiled", compat::as_argument(policy), kernel);
 }
 
+}  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

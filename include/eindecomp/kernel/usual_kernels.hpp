@@ -7,6 +7,9 @@
 #include "eindecomp/expr/compose.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
+#include "eindecomp/kernel/compiled_kernels.hpp"
+#include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel {
 
@@ -19,23 +22,15 @@ using UsualExponential = Composed<Exp, Composed<Sub, Arg<0>, Arg<1>>>;
 }  // namespace eindecomp::kernel
 
 /// The kernels of one signature: declared with EXTERN = extern, compiled with none.
-#define EINDECOMP_KERNELS_OF(EXTERN, JOIN, MONOID, ...)                                          \
-  EXTERN template Path path_of<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(    \
-      const LocalEinsum&);                                                                       \
-  EXTERN template std::int64_t                                                                   \
-  workspace_of<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(                    \
-      const Kokkos::DefaultHostExecutionSpace&, const LocalEinsum&);                             \
-  EXTERN template void run_join<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(   \
-      const Kokkos::DefaultHostExecutionSpace&, const LocalEinsum&, JOIN, MONOID,                \
-      const void* const*, void*, Write);                                                         \
-  EXTERN template std::unique_ptr<const PreparedJoin>                                            \
-  prepare_join<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__>(const LocalEinsum&, \
-                                                                             JOIN, MONOID);
+#define EINDECOMP_KERNELS_OF(EXTERN, JOIN, MONOID, ...)                                   \
+  EXTERN template struct CompiledKernels<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, \
+                                         __VA_ARGS__>;
 
-/// The launcher of one signature, likewise.
-#define EINDECOMP_LAUNCHER_OF(EXTERN, JOIN, MONOID, ...)                                       \
-  EXTERN template class JoinAggregateLauncher<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, \
-                                              __VA_ARGS__>;
+/// Says that they are compiled elsewhere.
+#define EINDECOMP_NO_KERNELS_OF(EXTERN, JOIN, MONOID, ...) \
+  template <>                                              \
+  inline constexpr bool                                    \
+      is_compiled<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__> = true;
 
 /// The signatures of one element type: products and sums, scaled and not, copies, min-plus and
 /// max-plus; max(x, c) and the statements of a softmax.
@@ -54,23 +49,26 @@ using UsualExponential = Composed<Exp, Composed<Sub, Arg<0>, Arg<1>>>;
   EACH(EXTERN, UsualExponential, NoAggregation, T, T)  \
   EACH(EXTERN, Div, NoAggregation, T, T)
 
-/// What depends on no signature.
-#define EINDECOMP_SHARED_KERNELS(EXTERN)                                                        \
-  EXTERN template void detail::launch_erased(const Kokkos::DefaultHostExecutionSpace&,          \
-                                             const char*, Extent, const detail::ErasedBody&);   \
-  EXTERN template unsigned char* detail::take_workspace(                                        \
-      const Kokkos::DefaultHostExecutionSpace&, const char*, std::size_t,                       \
-      compat::Scratch<Kokkos::DefaultHostExecutionSpace>&);                                     \
-  EXTERN template void detail::copy_nest(const Kokkos::DefaultHostExecutionSpace&, const char*, \
-                                         const detail::CopyNest&, std::int64_t, detail::Target, \
-                                         void*, const void*);                                   \
-  EXTERN template void detail::run_packed_blocks(const Kokkos::DefaultHostExecutionSpace&,      \
-                                                 detail::PackedRun&);
+/// What depends on no signature, nor on the instructions that may be used.
+#define EINDECOMP_SHARED_KERNELS(EXTERN)                                                      \
+  EXTERN template void detail::launch_erased(const Kokkos::DefaultHostExecutionSpace&,        \
+                                             const char*, Extent, const detail::ErasedBody&); \
+  EXTERN template unsigned char* detail::take_workspace(                                      \
+      const Kokkos::DefaultHostExecutionSpace&, const char*, std::size_t,                     \
+      compat::Scratch<Kokkos::DefaultHostExecutionSpace>&);
 
 #define EINDECOMP_USUAL_KERNELS(EXTERN)                              \
   EINDECOMP_SHARED_KERNELS(EXTERN)                                   \
   EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_KERNELS_OF, EXTERN, float) \
   EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_KERNELS_OF, EXTERN, double)
-#define EINDECOMP_USUAL_LAUNCHERS(EXTERN)                             \
-  EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_LAUNCHER_OF, EXTERN, float) \
-  EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_LAUNCHER_OF, EXTERN, double)
+
+#ifdef EINDECOMP_SEPARATE_KERNELS
+namespace eindecomp::kernel {
+
+// Compiled in the one translation unit that includes separate_kernels.hpp.
+EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_NO_KERNELS_OF, , float)
+EINDECOMP_USUAL_SIGNATURES_OF(EINDECOMP_NO_KERNELS_OF, , double)
+EINDECOMP_USUAL_KERNELS(extern)
+
+}  // namespace eindecomp::kernel
+#endif

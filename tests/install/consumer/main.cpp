@@ -12,6 +12,16 @@ int main() {
   Kokkos::deep_copy(a, 1.5);
   const auto sum = eindecomp::einsum<"ij->">(Kokkos::DefaultHostExecutionSpace(), a);
   std::printf("%g\n", sum());
+  const Kokkos::View<double**> b("b", 131, 97);
+  for (int i = 0; i < 131; ++i) {
+    for (int j = 0; j < 97; ++j) b(i, j) = i - 2 * j;
+  }
+  const auto c = eindecomp::einsum<"ij->ji">(Kokkos::DefaultHostExecutionSpace(), b);
+  for (int i = 0; i < 131; ++i) {
+    for (int j = 0; j < 97; ++j) {
+      if (c(j, i) != b(i, j)) return 1;
+    }
+  }
   return sum() == 9 ? 0 : 1;
 #endif
 }

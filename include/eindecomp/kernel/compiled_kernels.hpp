@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What a program calls of kernels that are compiled apart from it (separate_kernels.hpp): nothing
+/// here depends on the instructions that either may use.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/copy_schedule.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/signature.hpp"
+
+namespace eindecomp::kernel {
+
+/// The kernels of one signature, all of them compiled for the same instructions: what one says of a
+/// shape, such as its workspace, holds for the others and for no kernels compiled elsewhere.
+template <class Space, class Join, class Monoid, class... Ts>
+struct CompiledKernels {
+  using Value = typename Signature<Join, Monoid, Ts...>::Value;
+
+  Path (*path_of)(const LocalEinsum&) = nullptr;
+  std::int64_t (*workspace_of)(const Space&, const LocalEinsum&) = nullptr;
+  void (*run_join)(const Space&, const LocalEinsum&, Join, Monoid, const void* const*, void*,
+                   Write) = nullptr;
+  /// Null but for sums of products with a factor.
+  void (*run_scaled)(const Space&, const LocalEinsum&, Join, Value beta, const void* const*,
+                     void*) = nullptr;
+  std::shared_ptr<const Launcher<Space>> (*make_launcher)(Join, Monoid) = nullptr;
+
+  /// Defined where they are compiled.
+  [[nodiscard]] static const CompiledKernels& get();
+};
+
+/// Whether there are such kernels of a signature, and it need not be compiled where it is used.
+template <class Space, class Join, class Monoid, class... Ts>
+inline constexpr bool is_compiled = false;
+
+namespace detail {
+
+/// copy_nest() on the default host space. Defined where the kernels are compiled.
+void copy_nest_compiled(const Kokkos::DefaultHostExecutionSpace& space, const char* label,
+                        const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
+                        const void* from);
+
+}  // namespace detail
+}  // namespace eindecomp::kernel

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a translation unit shares with others by name does not depend on its instructions.
+
+    crossing_test.py objdump c++filt object...
+
+Of a function that several units have, the linker keeps one. Those that call into the inline
+namespace of the instruction set, or take addresses there, are therefore in it themselves. Exempt are
+a few that call there once, for something whole, so that any unit's will do. The objects are
+unoptimised, for there nothing is inlined.
+"""
+
+import re
+import subprocess
+import sys
+
+# As symbols have them: the length and the name of a namespace.
+IN_SET = re.compile(r"10no_vectors|8baseline|3avx|4avx2|6avx512")
+SHARED = re.compile(r"^RELOCATION RECORDS FOR \[\.text\.(?:\w+\.)?(_Z\w+)\]:$")
+EXEMPT = re.compile(
+    # What makes all launchers of a unit: a launcher is one object of one unit.
+    r"eindecomp::KokkosBackend<.*>::make<"
+    # The exponential of a number, or of a vector as wide as its type says.
+    r"|eindecomp::Exp::operator\(\)<"
+    # A copy of a box; a fence of stores.
+    r"|eindecomp::detail::copy_part<|eindecomp::detail::StripRun::run<"
+    # The test's own, which call each kernel once.
+    r"|\bmixed::")
+
+
+def crossings(objdump, path):
+    said = subprocess.run([objdump, "--reloc", path], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+    name, found, functions = None, {}, 0
+    for line in said.splitlines():
+        if line.startswith("RELOCATION RECORDS"):
+            match = SHARED.match(line)
+            name = match and match.group(1)
+            if name and IN_SET.search(name):
+                name = None
+                functions += 1
+        elif name and (match := re.search(r"\s(_Z\w+)(?:[-+]0x[0-9a-f]+)?$", line)):
+            if IN_SET.search(match.group(1)):
+                found.setdefault(name, match.group(1))
+    if functions == 0:
+        sys.exit(f"{path} has no function of an instruction set: this test looks for the wrong thing")
+    print(f"{path}: {functions} functions of an instruction set")
+    return found
+
+
+def demangle(filt, names):
+    said = subprocess.run([filt], input="\n".join(names), check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+    return said.splitlines()
+
+
+def main():
+    objdump, filt, *paths = sys.argv[1:]
+    found = {}
+    for path in paths:
+        found |= crossings(objdump, path)
+    pairs = zip(demangle(filt, found.keys()), demangle(filt, found.values()))
+    wrong = [f"{name}\n    uses {used}" for name, used in pairs if not EXEMPT.search(name)]
+    print(f"{len(found)} others use them, {len(wrong)} of them may not")
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
