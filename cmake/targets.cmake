@@ -30,7 +30,8 @@ set(EINDECOMP_COMPONENTS core)
 set(_include ${PROJECT_SOURCE_DIR}/include/eindecomp)
 file(GLOB _umbrella CONFIGURE_DEPENDS ${_include}/eindecomp.hpp)
 # The part of comm that needs no MPI: runs of one process without it.
-set(_comm ${_include}/comm/agreement.hpp ${_include}/comm/communicator.hpp)
+set(_comm agreement.hpp call.hpp communicator.hpp or_abort.hpp)
+list(TRANSFORM _comm PREPEND ${_include}/comm/)
 eindecomp_add_component(core
   ROOMS core expr graph relation plan models tools
   FILES ${_umbrella} ${_comm}
@@ -46,8 +47,10 @@ endif()
 
 if(EINDECOMP_ENABLE_MPI)
   list(APPEND EINDECOMP_COMPONENTS mpi)
+  file(GLOB _with_mpi CONFIGURE_DEPENDS ${_include}/comm/*.hpp)
+  list(REMOVE_ITEM _with_mpi ${_comm})
   eindecomp_add_component(mpi
-    FILES ${_include}/comm/mpi.hpp ${_include}/comm/mpi_communicator.hpp
+    FILES ${_with_mpi}
     LINK eindecomp_core MPI::MPI_CXX
     DEFINE EINDECOMP_ENABLE_MPI=1)
 endif()

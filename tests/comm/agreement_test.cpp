@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "eindecomp/comm/agreement.hpp"
 #include "eindecomp/comm/mpi_communicator.hpp"
@@ -25,12 +28,16 @@ std::string message(const Work& work) {
   return {};
 }
 
+ein::comm::Call call(const std::string& what = "test") {
+  return {what, std::source_location::current()};
+}
+
 }  // namespace
 
 TEST_CASE("ranks that are all well agree") {
   MpiCommunicator group(MPI_COMM_WORLD, "test");
   for (int i = 0; i < 3; ++i) {
-    CHECK(message([&] { ein::comm::agree(group, std::nullopt, {{"programs", "", 7}}); }).empty());
+    CHECK(message([&] { ein::comm::agree(group, call(), std::nullopt, {{"programs", "", 7}}); }).empty());
   }
 }
 
@@ -38,21 +45,21 @@ TEST_CASE("one rank's failure is every rank's, with its number and its reason") 
   MpiCommunicator group(MPI_COMM_WORLD, "test");
   const int last = group.size() - 1;
   const std::string text = message([&] {
-    ein::comm::agree_on(group, [&] {
+    ein::comm::agree_on(group, call(), [&] {
       if (group.rank() == last) throw std::runtime_error("EinDecomp: extent 5 of X is wrong");
     });
   });
   CHECK(text == "EinDecomp: rank " + std::to_string(last) + " of " + std::to_string(group.size()) +
                     ": extent 5 of X is wrong");
   // The communicator is still good.
-  CHECK_NOTHROW(ein::comm::agree(group, std::nullopt));
+  CHECK_NOTHROW(ein::comm::agree(group, call(), std::nullopt));
 }
 
 TEST_CASE("equal reasons are told once, different ones all") {
   MpiCommunicator group(MPI_COMM_WORLD, "test");
   if (group.size() < 4) return;
   const std::string text = message([&] {
-    ein::comm::agree_on(group, [&] {
+    ein::comm::agree_on(group, call(), [&] {
       if (group.rank() == 1) throw std::runtime_error("memory");
       if (group.rank() != 2) throw std::runtime_error("extents");
     });
@@ -66,7 +73,7 @@ TEST_CASE("ranks that hold different things are told who differs") {
   MpiCommunicator group(MPI_COMM_WORLD, "test");
   const std::uint64_t mine = group.rank() == group.size() - 1 ? 1 : 2;
   const std::string text = message([&] {
-    ein::comm::agree(group, std::nullopt, {{"a", "", 5}, {"programs", "do so", mine}});
+    ein::comm::agree(group, call(), std::nullopt, {{"a", "", 5}, {"programs", "do so", mine}});
   });
   if (group.size() == 1) {
     CHECK(text.empty());
@@ -77,6 +84,33 @@ TEST_CASE("ranks that hold different things are told who differs") {
   } else {
     CHECK(text.find("different programs") != std::string::npos);
     CHECK(text.find("rank " + std::to_string(group.size() - 1) + " has one") != std::string::npos);
+  }
+}
+
+TEST_CASE("ranks in different calls are told which") {
+  MpiCommunicator group(MPI_COMM_WORLD, "test");
+  const int last = group.size() - 1;
+  const std::string text = message([&] {
+    const bool other = group.rank() == last;
+    ein::comm::agree(group, call(other ? "gather of Y" : "run"), std::nullopt,
+                     other ? std::vector<ein::comm::Fingerprint>{{"roots", "", 3}}
+                           : std::vector<ein::comm::Fingerprint>{});
+  });
+  if (group.size() == 1) {
+    CHECK(text.empty());
+  } else {
+    CHECK(text.find("ranks are in different calls (rank") != std::string::npos);
+    CHECK(text.find("rank " + std::to_string(last) + ": gather of Y [") != std::string::npos);
+    CHECK(text.find(": run [") != std::string::npos);
+  }
+}
+
+TEST_CASE("a time limit that is none is refused with the caller's line") {
+  for (const double limit : {-1.0, std::nan("")}) {
+    const std::string text =
+        message([&] { MpiCommunicator group(MPI_COMM_WORLD, "test", 1, limit); });
+    CHECK(text.find("time limit") != std::string::npos);
+    CHECK(text.find("agreement_test.cpp:") != std::string::npos);
   }
 }
 

@@ -15,7 +15,7 @@ TEST_CASE("a process alone is rank 0 of 1 and agrees with itself") {
   ein::comm::SelfCommunicator self;
   CHECK(self.rank() == 0);
   CHECK(self.size() == 1);
-  CHECK_NOTHROW(ein::comm::agree(self, std::nullopt, {{"programs", "", 42}}));
+  CHECK_NOTHROW(ein::comm::agree(self, {}, std::nullopt, {{"programs", "", 42}}));
   CHECK(self.all_gather("text").size() == 1);
   self.wait();
 }
@@ -23,9 +23,9 @@ TEST_CASE("a process alone is rank 0 of 1 and agrees with itself") {
 TEST_CASE("its own failure comes back, with the rank") {
   ein::comm::SelfCommunicator self;
   CHECK_THROWS_WITH_AS(
-      ein::comm::agree_on(self, [] { throw std::runtime_error("the disk is full"); }),
+      ein::comm::agree_on(self, {}, [] { throw std::runtime_error("the disk is full"); }),
       "EinDecomp: rank 0 of 1: the disk is full", ein::Error);
-  CHECK_THROWS_WITH_AS(ein::comm::agree_on(self, [] { throw 42; }),
+  CHECK_THROWS_WITH_AS(ein::comm::agree_on(self, {}, [] { throw 42; }),
                        "EinDecomp: rank 0 of 1: unknown exception", ein::Error);
 }
 

@@ -12,8 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "eindecomp/comm/call.hpp"
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/hash.hpp"
 
 namespace eindecomp::comm {
 
@@ -75,21 +77,34 @@ inline std::string_view bare(std::string_view sentence) {
 
 }  // namespace detail
 
-/// Returns if no rank failed; otherwise every rank throws the same Error, which names the ranks
-/// that failed and why. With fingerprints, ranks that hold different things count as a failure.
-/// Collective; one reduction of a few words when all is well.
+/// Returns if no rank failed and all are in the same call; otherwise every rank throws the same
+/// Error, which names the ranks that failed and why. With fingerprints, ranks that hold different
+/// things count as a failure. Collective; one reduction of a few words when all is well.
 /// \param failure this rank's failure.
 template <Communicator Group>
-void agree(Group& group, const std::optional<Failure>& failure,
+void agree(Group& group, const Call& call, const std::optional<Failure>& failure,
            const std::vector<Fingerprint>& fingerprints = {}) {
-  // The maximum of a value and of its complement are complementary only if all ranks agree.
-  std::vector<std::uint64_t> summary{failure.has_value() ? 1U : 0U};
-  for (const Fingerprint& f : fingerprints) {
-    summary.push_back(f.value);
-    summary.push_back(~f.value);
-  }
+  // The maximum of a value and of its complement are complementary only if all ranks agree. Ranks
+  // in different calls may have different fingerprints, but reduce as many words.
+  eindecomp::detail::Hasher calls;
+  calls.add(call.what());
+  eindecomp::detail::Hasher all;
+  for (const Fingerprint& f : fingerprints) all.add(f.value);
+  group.begin(call);
+  std::vector<std::uint64_t> summary{failure.has_value() ? 1U : 0U, calls.value(), ~calls.value(),
+                                     all.value(), ~all.value()};
   group.maximum(summary);
+  const auto differ = [&summary](std::size_t at) { return summary[at] != ~summary[at + 1]; };
 
+  if (differ(1)) {
+    std::string sentence;
+    for (const detail::SameText& g : detail::group_by_text(group.all_gather(call.text()))) {
+      sentence += (sentence.empty() ? "" : "; ") + detail::name_ranks(g.ranks) + ": " + g.text;
+    }
+    detail::fail_together(ErrorKind::ranks,
+                          "ranks are in different calls (" + sentence +
+                              "); make the same calls in the same order on every rank");
+  }
   if (summary[0] != 0) {
     // The kind travels as a letter before the sentence.
     std::string mine;
@@ -107,11 +122,11 @@ void agree(Group& group, const std::optional<Failure>& failure,
     }
     detail::fail_together(kind, sentence);
   }
-  for (std::size_t i = 0; i < fingerprints.size(); ++i) {
-    if (summary[1 + 2 * i] == ~summary[2 + 2 * i]) continue;
-    const Fingerprint& f = fingerprints[i];
+  if (!differ(3)) return;
+  for (const Fingerprint& f : fingerprints) {
     const std::vector<detail::SameText> groups =
         detail::group_by_text(group.all_gather(std::to_string(f.value)));
+    if (groups.size() == 1) continue;
     std::string who;
     for (const detail::SameText& g : groups) {
       if (!who.empty()) who += "; ";
@@ -126,7 +141,8 @@ void agree(Group& group, const std::optional<Failure>& failure,
 /// Runs `work` on this rank and agrees on the outcome: if it throws anywhere, all ranks throw the
 /// same Error. `work` must not communicate. Collective.
 template <Communicator Group, class Work>
-void agree_on(Group& group, const Work& work, const std::vector<Fingerprint>& fingerprints = {}) {
+void agree_on(Group& group, const Call& call, const Work& work,
+              const std::vector<Fingerprint>& fingerprints = {}) {
   std::optional<Failure> failure;
   try {
     work();
@@ -139,25 +155,7 @@ void agree_on(Group& group, const Work& work, const std::vector<Fingerprint>& fi
   } catch (...) {
     failure = {ErrorKind::user, "unknown exception"};
   }
-  agree(group, failure, fingerprints);
-}
-
-/// Runs `work`, which communicates after all ranks agreed to go on. Whatever it throws cannot be
-/// agreed upon any more and ends the program on all ranks, with a message.
-template <Communicator Group, class Work>
-void or_abort(Group& group, const Work& work) {
-  const auto end = [&group](std::string_view why) {
-    group.abort("EinDecomp: rank " + std::to_string(group.rank()) + " of " +
-                std::to_string(group.size()) + " failed in the middle of a run (" +
-                std::string(detail::bare(why)) + "); the program ends on all ranks");
-  };
-  try {
-    work();
-  } catch (const std::exception& e) {
-    end(e.what());
-  } catch (...) {
-    end("unknown exception");
-  }
+  agree(group, call, failure, fingerprints);
 }
 
 }  // namespace eindecomp::comm

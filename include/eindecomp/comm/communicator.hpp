@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/comm/call.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 
@@ -31,10 +32,12 @@ struct Traffic {
 /// moved-from one may only be destroyed.
 template <class T>
 concept Communicator = requires(T& group, const T& view, void* data, const void* source,
-                                const std::string& text, std::vector<std::uint64_t>& words) {
+                                const std::string& text, const Call& call,
+                                std::vector<std::uint64_t>& words) {
   { view.rank() } -> std::same_as<int>;
   { view.size() } -> std::same_as<int>;
   { view.gpu_aware() } -> std::same_as<bool>;
+  group.begin(call);
   group.maximum(words);
   { group.all_gather(text) } -> std::same_as<std::vector<std::string>>;
   group.receive(0, data, Extent{}, 0, 0);
@@ -49,7 +52,6 @@ concept Communicator = requires(T& group, const T& view, void* data, const void*
 class SelfCommunicator {
  public:
   SelfCommunicator() = default;
-  explicit SelfCommunicator(const char* /*name*/, Extent /*chunk*/ = default_chunk) {}
   SelfCommunicator(SelfCommunicator&&) = default;
   SelfCommunicator& operator=(SelfCommunicator&&) = default;
   SelfCommunicator(const SelfCommunicator&) = delete;
@@ -60,6 +62,7 @@ class SelfCommunicator {
   [[nodiscard]] int size() const noexcept { return 1; }
   [[nodiscard]] bool gpu_aware() const noexcept { return true; }
 
+  void begin(const Call& /*call*/) {}
   void maximum(std::vector<std::uint64_t>& /*values*/) {}
   [[nodiscard]] std::vector<std::string> all_gather(const std::string& text) { return {text}; }
   void receive(int peer, void* /*into*/, Extent, int, int) { no_such_rank(peer); }

@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "eindecomp/comm/call.hpp"
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/comm/mpi.hpp"
+#include "eindecomp/comm/watch.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 
@@ -22,45 +22,33 @@ namespace eindecomp::comm {
 /// A duplicate of a user's communicator: our messages never meet theirs, and errors come back as
 /// Errors whatever handler they set. Every function runs on the calling thread; MPI must have been
 /// initialised so that this thread may call it (MPI_THREAD_FUNNELED is enough on the main thread).
+/// Waits end the program, with a message, where they cannot end by themselves (Watch).
 class MpiCommunicator {
  public:
   /// Collective over `user`. \param name the duplicate's name, which MPI tools show.
   /// \param chunk the most elements of one message; longer transfers are cut into several.
-  /// \throws Error if MPI is not running, or `user` is null or an inter-communicator.
+  /// \param time_limit the most seconds to wait for other ranks in one call; 0: no limit.
+  /// \throws Error if MPI is not running, or `user` is null or an inter-communicator, or the time
+  ///   limit is negative or not a number.
   explicit MpiCommunicator(MPI_Comm user, const char* name, Extent chunk = default_chunk,
+                           double time_limit = 0,
                            std::source_location where = std::source_location::current())
-      : m_chunk(std::clamp<Extent>(chunk, 1, default_chunk)) {
-    int running = 0;
-    int finalized = 0;
-    detail::check(MPI_Initialized(&running), "MPI_Initialized", where);
-    detail::check(MPI_Finalized(&finalized), "MPI_Finalized", where);
-    if (running == 0 || finalized != 0) {
-      throw Error(ErrorKind::communication,
-                  std::string("MPI is not running (") +
-                      (running == 0 ? "it was not initialised" : "it was finalised already") +
-                      "); call MPI_Init_thread first, or hold an eindecomp::ScopedRuntime",
-                  where);
+      : m_chunk(std::clamp<Extent>(chunk, 1, default_chunk)),
+        m_watch(checked(user, time_limit, where), time_limit) {
+    m_watch.begin(Call("the construction of an Executor", where));
+    if (m_watch.is_on(true)) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      detail::check(MPI_Comm_idup(user, &m_comm, &request), "MPI_Comm_idup", where);
+      wait_for(request, user, true);
+    } else {
+      detail::check(MPI_Comm_dup(user, &m_comm), "MPI_Comm_dup", where);
     }
-    if (user == MPI_COMM_NULL) {
-      throw Error(ErrorKind::communication,
-                  "the communicator is MPI_COMM_NULL (this process is not in it); "
-                  "execute on the ranks of a communicator only",
-                  where);
-    }
-    int inter = 0;
-    detail::check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter", where);
-    if (inter != 0) {
-      throw Error(ErrorKind::communication,
-                  "the communicator joins two groups (an inter-communicator has no common ranks); "
-                  "merge it with MPI_Intercomm_merge",
-                  where);
-    }
-    detail::check(MPI_Comm_dup(user, &m_comm), "MPI_Comm_dup", where);
     // The duplicate inherits the user's handler, which may end the program.
     detail::check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     detail::check(MPI_Comm_set_name(m_comm, name), "MPI_Comm_set_name");
     detail::check(MPI_Comm_rank(m_comm, &m_rank), "MPI_Comm_rank");
     detail::check(MPI_Comm_size(m_comm, &m_size), "MPI_Comm_size");
+    m_watch.move_to(m_comm);
   }
 
   MpiCommunicator(MpiCommunicator&& other) noexcept
@@ -68,6 +56,7 @@ class MpiCommunicator {
         m_rank(other.m_rank),
         m_size(other.m_size),
         m_chunk(other.m_chunk),
+        m_watch(std::move(other.m_watch)),
         m_datatypes(std::move(other.m_datatypes)),
         m_requests(std::move(other.m_requests)),
         m_traffic(other.m_traffic) {}
@@ -90,11 +79,24 @@ class MpiCommunicator {
   [[nodiscard]] MPI_Comm get() const noexcept { return m_comm; }
   [[nodiscard]] Traffic traffic() const noexcept { return m_traffic; }
 
-  /// Replaces each value by the largest of all ranks. Collective.
+  /// The call that this rank is in from now on, for the messages of those who wait for it.
+  void begin(const Call& call) { m_watch.begin(call); }
+
+  /// Replaces each value by the largest of all ranks. Collective, and the first of every call.
   void maximum(std::vector<std::uint64_t>& values) {
-    detail::check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
-                                MPI_UINT64_T, MPI_MAX, m_comm),
-                  "MPI_Allreduce");
+    const int count = static_cast<int>(values.size());
+    if (!m_watch.is_on(true)) {
+      detail::check(
+          MPI_Allreduce(MPI_IN_PLACE, values.data(), count, MPI_UINT64_T, MPI_MAX, m_comm),
+          "MPI_Allreduce");
+      return;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    detail::check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), count, MPI_UINT64_T, MPI_MAX, m_comm,
+                                 &request),
+                  "MPI_Iallreduce");
+    wait_for(request, m_comm, true);
+    m_watch.all_came();
   }
 
   /// Every rank's text, by rank. Collective.
@@ -102,14 +104,18 @@ class MpiCommunicator {
     const std::size_t ranks = static_cast<std::size_t>(m_size);
     const int length = static_cast<int>(text.size());
     std::vector<int> lengths(ranks);
-    detail::check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm),
-                  "MPI_Allgather");
+    MPI_Request request = MPI_REQUEST_NULL;
+    detail::check(
+        MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm, &request),
+        "MPI_Iallgather");
+    wait_for(request, m_comm, true);
     std::vector<int> begins(ranks, 0);
     for (std::size_t r = 1; r < ranks; ++r) begins[r] = begins[r - 1] + lengths[r - 1];
     std::string joined(static_cast<std::size_t>(begins.back() + lengths.back()), '\0');
-    detail::check(MPI_Allgatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(),
-                                 begins.data(), MPI_CHAR, m_comm),
-                  "MPI_Allgatherv");
+    detail::check(MPI_Iallgatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(),
+                                  begins.data(), MPI_CHAR, m_comm, &request),
+                  "MPI_Iallgatherv");
+    wait_for(request, m_comm, true);
     std::vector<std::string> texts;
     for (std::size_t r = 0; r < ranks; ++r) {
       texts.push_back(
@@ -148,10 +154,21 @@ class MpiCommunicator {
 
   /// Completes every transfer started.
   void wait() {
-    const int code =
-        MPI_Waitall(static_cast<int>(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE);
+    const int count = static_cast<int>(m_requests.size());
+    if (!m_watch.is_on(false)) {
+      const int code = MPI_Waitall(count, m_requests.data(), MPI_STATUSES_IGNORE);
+      m_requests.clear();
+      detail::check(code, "MPI_Waitall");
+      return;
+    }
+    m_watch.wait(m_comm, false, [&] {
+      int done = 0;
+      const int code = MPI_Testall(count, m_requests.data(), &done, MPI_STATUSES_IGNORE);
+      if (code != MPI_SUCCESS) m_requests.clear();
+      detail::check(code, "MPI_Testall");
+      return done != 0;
+    });
     m_requests.clear();
-    detail::check(code, "MPI_Waitall");
   }
 
   /// Copies root's elements to every rank. Collective.
@@ -159,21 +176,70 @@ class MpiCommunicator {
     const MPI_Datatype type = datatype(bytes);
     for (Extent done = 0; done < elements; done += m_chunk) {
       const Extent count = std::min(m_chunk, elements - done);
-      detail::check(MPI_Bcast(static_cast<char*>(data) + done * bytes, static_cast<int>(count),
-                              type, root, m_comm),
-                    "MPI_Bcast");
+      char* const part = static_cast<char*>(data) + done * bytes;
+      if (!m_watch.is_on(false)) {
+        detail::check(MPI_Bcast(part, static_cast<int>(count), type, root, m_comm), "MPI_Bcast");
+        continue;
+      }
+      MPI_Request request = MPI_REQUEST_NULL;
+      detail::check(MPI_Ibcast(part, static_cast<int>(count), type, root, m_comm, &request),
+                    "MPI_Ibcast");
+      wait_for(request, m_comm, false);
     }
   }
 
   /// Ends the program on every rank of the communicator, with a message. Not collective.
   [[noreturn]] void abort(const std::string& message) {
-    std::fprintf(stderr, "%s\n", message.c_str());
-    std::fflush(stderr);
-    MPI_Abort(m_comm, EXIT_FAILURE);
-    std::abort();
+    detail::abort_all(m_comm, message);
   }
 
  private:
+  /// Returns `user` if it can be duplicated.
+  [[nodiscard]] static MPI_Comm checked(MPI_Comm user, double time_limit,
+                                        const std::source_location& where) {
+    int running = 0;
+    int finalized = 0;
+    detail::check(MPI_Initialized(&running), "MPI_Initialized", where);
+    detail::check(MPI_Finalized(&finalized), "MPI_Finalized", where);
+    if (running == 0 || finalized != 0) {
+      throw Error(ErrorKind::communication,
+                  std::string("MPI is not running (") +
+                      (running == 0 ? "it was not initialised" : "it was finalised already") +
+                      "); call MPI_Init_thread first, or hold an eindecomp::ScopedRuntime",
+                  where);
+    }
+    if (user == MPI_COMM_NULL) {
+      throw Error(ErrorKind::communication,
+                  "the communicator is MPI_COMM_NULL (this process is not in it); "
+                  "execute on the ranks of a communicator only",
+                  where);
+    }
+    int inter = 0;
+    detail::check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter", where);
+    if (inter != 0) {
+      throw Error(ErrorKind::communication,
+                  "the communicator joins two groups (an inter-communicator has no common ranks); "
+                  "merge it with MPI_Intercomm_merge",
+                  where);
+    }
+    if (!(time_limit >= 0)) {
+      throw Error(ErrorKind::communication,
+                  "a time limit of " + std::to_string(time_limit) +
+                      " s is none (a wait takes some time); give a positive one, or 0 for none",
+                  where);
+    }
+    return user;
+  }
+
+  /// Completes a request. \param all_must_come whether no rank's is complete before all have come.
+  void wait_for(MPI_Request request, MPI_Comm comm, bool all_must_come) {
+    m_watch.wait(comm, all_must_come, [&request] {
+      int done = 0;
+      detail::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      return done != 0;
+    });
+  }
+
   MPI_Datatype datatype(int bytes) {
     for (const detail::ElementDatatype& known : m_datatypes) {
       if (known.bytes() == bytes) return known.get();
@@ -185,6 +251,7 @@ class MpiCommunicator {
   int m_rank = 0;
   int m_size = 1;
   Extent m_chunk;
+  detail::Watch m_watch;
   std::vector<detail::ElementDatatype> m_datatypes;
   std::vector<MPI_Request> m_requests;
   Traffic m_traffic;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,9 @@
 #include <vector>
 
 #include "eindecomp/comm/agreement.hpp"
+#include "eindecomp/comm/call.hpp"
 #include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/comm/or_abort.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/kernel/backend.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
@@ -61,8 +64,10 @@ class Executor {
       const ExecuteOptions& options = {},
       std::source_location where =
           std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
-      : Executor(plan, Group(user, "EinDecomp transfers", options.chunk, where),
-                 Group(user, "EinDecomp control", options.chunk, where), space, options, where) {}
+      : Executor(plan,
+                 Group(user, "EinDecomp transfers", options.chunk, options.time_limit, where),
+                 Group(user, "EinDecomp control", options.chunk, options.time_limit, where), space,
+                 options, where) {}
 #endif
   /// For this process alone, without MPI.
   /// \throws Error if the plan is for several ranks, or memory is short.
@@ -199,6 +204,20 @@ class Executor {
 
   RunType run_bound(const std::vector<Binding<Space>>& bindings, const std::source_location& where);
 
+  /// ", in statement C", for the message of a run that failed in that step of the schedule.
+  [[nodiscard]] std::string place_of(int step) const {
+    const std::vector<Step>& steps = m_session->schedule.steps;
+    if (step < 0) return {};
+    const auto name = [&](std::size_t s) { return m_session->graph[steps[s].statement].name.str(); };
+    const auto first = static_cast<std::size_t>(step);
+    for (const detail::StripRun& strips : m_strips.runs) {
+      if (strips.begin == first && strips.end > first + 1) {
+        return ", in statements " + name(first) + " to " + name(strips.end - 1);
+      }
+    }
+    return ", in statement " + name(first);
+  }
+
   /// Of the inputs that lie on one rank and where, in whatever order they are bound.
   [[nodiscard]] std::uint64_t roots_hash(const std::vector<Binding<Space>>& bindings) const {
     std::vector<std::pair<VertexId, int>> roots;
@@ -272,7 +291,7 @@ Executor<Space, Group>::Executor(const BasicPlan<KokkosBackend<Space>>& plan, Gr
   detail::Hasher program;
   detail::add_to_hash(program, plan.graph);
   comm::agree_on(
-      group, [&] { prepare(plan, where); },
+      group, comm::Call("the construction of an Executor", where), [&] { prepare(plan, where); },
       {{"programs", "build the same program, with the same extents and constants, on every rank",
         program.value()},
        {"plans of one program", "decompose with the same options on every rank", plan.hash()},
@@ -294,12 +313,15 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
     m_inputs->prepare(m_space, where);
     take_workspace(buffer_memory(results), m_inputs->own_bytes(), where);
   };
-  comm::agree_on(group, make_ready,
+  const comm::Call call("run", where);
+  comm::agree_on(group, call, make_ready,
                  {{"roots of inputs", "bind_global an input from the same root on every rank",
                    roots_hash(bindings)}});
 
   RunStatistics statistics;
-  comm::or_abort(group, [&] {
+  std::atomic<int> step = -1;
+  m_transfers.begin(call);
+  comm::or_abort(group, call, [&] { return place_of(step); }, [&] {
     m_inputs->scatter();
     const ScopedWorkspace<Space> workspace(m_workspace.data(), m_workspace.size());
     const auto begin = std::chrono::steady_clock::now();
@@ -307,7 +329,7 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
     detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
                                      m_launcher_pointers, buffer_memory(results), m_strips.runs,
                                      reinterpret_cast<char*>(m_workspace.data()), m_arena.data(),
-                                     m_host.data())
+                                     m_host.data(), step)
         .run();
     const comm::Traffic after = m_transfers.traffic();
     statistics.words_sent = after.words_sent - before.words_sent;

@@ -5,49 +5,70 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <exception>
+#include <source_location>
 
 #ifdef EINDECOMP_ENABLE_MPI
-#include "eindecomp/comm/mpi.hpp"
+#include "eindecomp/comm/job.hpp"
 #endif
 
 namespace eindecomp {
 
+// With and without MPI it is another class, which a program may have both of: a translation unit
+// without MPI starts Kokkos alone.
+#ifdef EINDECOMP_ENABLE_MPI
+inline namespace with_mpi {
+#else
+inline namespace without_mpi {
+#endif
+
 /// Initialises MPI (where enabled) and Kokkos unless the program has done so, and finalises in its
 /// destructor what it initialised, Kokkos first. Every View and every Run must be gone by then: let
 /// it be the first thing in main. The library itself never initialises either.
+///
+/// While it lives no process of the job leaves the others waiting. The destructor waits for all of
+/// them. One that leaves earlier (it returned, it called exit, an exception took it out of the
+/// scope, caught or not) ends the program on all ranks, with a message that names it, as soon as
+/// another waits for it in a call of this library; after an exception or exit also if none does,
+/// when the process ends.
 class ScopedRuntime {
  public:
   /// Collective over all processes of the job. Takes out of argv what MPI and Kokkos understand.
-  ScopedRuntime(int& argc, char**& argv) {
+  /// \throws Error if MPI was finalised before.
+  ScopedRuntime(int& argc, char**& argv,
+                [[maybe_unused]] std::source_location where = std::source_location::current())
+      : m_exceptions(std::uncaught_exceptions()) {
 #ifdef EINDECOMP_ENABLE_MPI
-    int running = 0;
-    comm::detail::check(MPI_Initialized(&running), "MPI_Initialized");
-    if (running == 0) {
-      int provided = 0;
-      comm::detail::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided),
-                          "MPI_Init_thread");
-      m_ends_mpi = true;
-    }
+    m_has_job = comm::detail::Job::start(argc, argv, where);
 #endif
-    if (!Kokkos::is_initialized()) {
+    if (Kokkos::is_initialized()) return;
+    try {
       Kokkos::initialize(argc, argv);
-      m_ends_kokkos = true;
+    } catch (...) {
+      leave(true);
+      throw;
     }
+    m_ends_kokkos = true;
   }
   ScopedRuntime(const ScopedRuntime&) = delete;
   ScopedRuntime& operator=(const ScopedRuntime&) = delete;
-  ~ScopedRuntime() {
+  ~ScopedRuntime() { leave(std::uncaught_exceptions() > m_exceptions); }
+
+ private:
+  void leave([[maybe_unused]] bool by_exception) {
+#ifdef EINDECOMP_ENABLE_MPI
+    if (m_has_job && !comm::detail::Job::leave(by_exception)) return;
+#endif
     if (m_ends_kokkos) Kokkos::finalize();
 #ifdef EINDECOMP_ENABLE_MPI
-    if (m_ends_mpi) MPI_Finalize();
+    if (m_has_job) comm::detail::Job::end();
 #endif
   }
 
- private:
+  int m_exceptions;
+  bool m_has_job = false;
   bool m_ends_kokkos = false;
-#ifdef EINDECOMP_ENABLE_MPI
-  bool m_ends_mpi = false;
-#endif
 };
 
+}  // namespace with_mpi, or without_mpi
 }  // namespace eindecomp

@@ -12,7 +12,7 @@
 
 namespace eindecomp {
 
-/// Settings of an Executor. The same on every rank but for memory_limit.
+/// Settings of an Executor. The same on every rank but for the two limits.
 struct ExecuteOptions {
   /// The most elements of one message; longer transfers are cut.
   Extent chunk = comm::default_chunk;
@@ -20,6 +20,10 @@ struct ExecuteOptions {
   /// or scattered, and the kernels' workspace. Exceeding it is an Error on all ranks before the
   /// run.
   std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();
+  /// The most seconds that this rank waits for others in one call, of which it ends the program on
+  /// all ranks, with a message that names the ranks that did not come and what they were last seen
+  /// doing. 0: no limit. Time in kernels does not count.
+  double time_limit = 0;
   /// Whether MPI may be given pointers to a GPU's memory; if not, messages pass through the host.
   /// Unset, the MPI library is asked. Without meaning where the host can reach the space's memory.
   std::optional<bool> gpu_aware_mpi = std::nullopt;

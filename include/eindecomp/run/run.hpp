@@ -15,11 +15,12 @@
 #include <vector>
 
 #include "eindecomp/comm/agreement.hpp"
+#include "eindecomp/comm/call.hpp"
+#include "eindecomp/comm/or_abort.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
-#include "eindecomp/plan/hash.hpp"
 #include "eindecomp/relation/schedule.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
@@ -183,27 +184,23 @@ void Run<Space, Group>::collect(const detail::NamedResult& named, std::optional<
   VertexId v = -1;
   void* whole = nullptr;
   std::optional<detail::SlabTransport<Space, Group>> transport;
-  detail::Hasher call;
-  call.add(static_cast<std::uint64_t>(
-      named.tensor.vertex >= 0 ? named.tensor.vertex : m_session->graph.find(named.tensor.name)));
-  call.add(static_cast<std::uint64_t>(root.value_or(-1)));
-  comm::agree_on(
-      group,
-      [&] {
-        v = result(named);
-        if (collector < 0 || collector >= group.size()) {
-          throw Error(ErrorKind::binding,
-                      "rank " + std::to_string(collector) + " cannot gather " +
-                          m_session->graph[v].name + " (the run has " +
-                          std::to_string(group.size()) + " ranks)",
-                      named.where);
-        }
-        if (!root.has_value() || group.rank() == collector) whole = allocate(m_session->graph[v]);
-        transport.emplace(m_space, group, named.where);
-      },
-      {{"results to gather", "call gather for the same tensors in the same order on every rank",
-        call.value()}});
-  comm::or_abort(group, [&] {
+  const comm::Call call("gather of " + named.tensor.name +
+                            (root.has_value() ? " on rank " + std::to_string(collector) : ""),
+                        named.where);
+  comm::agree_on(group, call, [&] {
+    v = result(named);
+    if (collector < 0 || collector >= group.size()) {
+      throw Error(ErrorKind::binding,
+                  "rank " + std::to_string(collector) + " cannot gather " +
+                      m_session->graph[v].name + " (the run has " + std::to_string(group.size()) +
+                      " ranks)",
+                  named.where);
+    }
+    if (!root.has_value() || group.rank() == collector) whole = allocate(m_session->graph[v]);
+    transport.emplace(m_space, group, named.where);
+  });
+  const auto nowhere = [] { return ""; };
+  comm::or_abort(group, call, nowhere, [&] {
     const int bytes = named.element.bytes;
     const detail::BlockMemory into =
         detail::BlockMemory::dense(whole, Box::whole(m_session->graph[v].bound), bytes);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -74,9 +75,11 @@ class StepRunner {
   /// \param buffers where each buffer of the schedule lies. \param arena of schedule.arena_bytes.
   /// \param strips what runs strip by strip, in the schedule's order. \param own memory for it.
   /// \param host for messages that pass through the host, of most_message_bytes; null if none do.
+  /// \param current the step that runs, for others to read.
   StepRunner(const Space& space, Group& group, const EinGraph& graph, const RankSchedule& schedule,
              const Launchers<Space>& launchers, const std::vector<BlockMemory>& buffers,
-             const std::vector<StripRun>& strips, char* own, char* arena, char* host)
+             const std::vector<StripRun>& strips, char* own, char* arena, char* host,
+             std::atomic<int>& current)
       : m_space(space),
         m_group(group),
         m_graph(graph),
@@ -86,7 +89,8 @@ class StepRunner {
         m_strips(strips),
         m_own(own),
         m_arena(arena),
-        m_host(host) {}
+        m_host(host),
+        m_current(current) {}
 
   /// Collective over the ranks of the schedule. Fences `space` before MPI reads or writes what its
   /// kernels touch, and once at the end.
@@ -95,6 +99,7 @@ class StepRunner {
     auto strips = m_strips.begin();
     for (std::size_t s = 0; s < m_schedule.steps.size(); ++s) {
       const Step& step = m_schedule.steps[s];
+      m_current.store(static_cast<int>(s), std::memory_order_relaxed);
       const compat::ScopedRegion region("EinDecomp::", m_graph[step.statement].name);
       if (strips != m_strips.end() && strips->begin == s) {
         strips->run(m_space, m_buffers, m_own, compat::host_threads(m_space));
@@ -228,6 +233,7 @@ class StepRunner {
   char* m_own;
   char* m_arena;
   char* m_host;
+  std::atomic<int>& m_current;
 };
 
 }  // namespace eindecomp::detail
