@@ -17,6 +17,8 @@
 #include <eindecomp/tools/report.hpp>
 #include <exception>
 #include <limits>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -157,15 +159,39 @@ template <class Program, class Check, class... Bindings>
   return std::ranges::all_of(measurements, right);
 }
 
-/// An example's main: starts MPI and Kokkos, reads the options, runs `body` on every rank.
-/// \param body  takes a Context and returns whether all went well.
-/// \returns the process's exit code.
+/// Reads the options on every rank. Collective: where one cannot be read on any rank, rank 0 prints
+/// why, as the first such rank has it, and all return that rank's exit code.
+/// \returns nothing if the example may go on.
+[[nodiscard]] inline std::optional<int> parse(CLI::App& app, int argc, char** argv, MPI_Comm comm) {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  bool stops = false;
+  int code = 0;
+  std::ostringstream out;
+  std::ostringstream error;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& stop) {
+    stops = true;
+    code = app.exit(stop, out, error);
+  }
+  const int first = reduced(stops ? rank : ranks, MPI_INT, MPI_MIN, comm);
+  if (first == ranks) return std::nullopt;
+  if (rank == first) fmt::print("{}", out.str());
+  if (rank == first) fmt::print(stderr, "{}", error.str());
+  MPI_Bcast(&code, 1, MPI_INT, first, comm);
+  return code;
+}
+
+/// Starts MPI and Kokkos, reads the options, runs `body` on every rank.
 template <class Body>
-[[nodiscard]] int run(CLI::App& app, int argc, char** argv, MPI_Comm comm, const Body& body) {
+[[nodiscard]] int run_in_context(CLI::App& app, int argc, char** argv, MPI_Comm comm,
+                                 Context& context, const Body& body) {
   // Neither MPI nor Kokkos is shown the arguments: Kokkos has a --help of its own.
   int none = 1;
   const ein::ScopedRuntime runtime(none, argv);
-  Context context;
   context.comm = comm;
   MPI_Comm_rank(comm, &context.rank);
   MPI_Comm_size(comm, &context.ranks);
@@ -179,16 +205,25 @@ template <class Body>
       ->capture_default_str();
   app.add_flag("--report", context.report, "print each plan");
   app.add_option("--dot", context.dot, "write each plan as a Graphviz file, <DOT>.<strategy>.dot");
+  if (const std::optional<int> code = parse(app, argc, argv, comm)) return *code;
+  return body(context) ? 0 : 1;
+}
+
+/// An example's main.
+/// \param body  takes a Context and returns whether all went well.
+/// \returns the process's exit code.
+template <class Body>
+[[nodiscard]] int run(CLI::App& app, int argc, char** argv, MPI_Comm comm, const Body& body) {
+  Context context;
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& stop) {
-    return context.rank == 0 ? app.exit(stop) : static_cast<int>(stop.get_exit_code());
-  }
-  try {
-    return body(context) ? 0 : 1;
+    return run_in_context(app, argc, argv, comm, context, body);
   } catch (const std::exception& error) {
-    // The library's errors are the same on all ranks, and so are those of files that all read.
-    if (context.rank == 0) fmt::print(stderr, "{}\n", error.what());
+    // Where all ranks failed, MPI came to its end and one of them speaks for all. Where one failed
+    // alone, it must say so itself, before the others are ended.
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized == 0) fmt::print(stderr, "rank {} of {}: ", context.rank, context.ranks);
+    if (finalized == 0 || context.rank == 0) fmt::print(stderr, "{}\n", error.what());
     return 1;
   }
 }

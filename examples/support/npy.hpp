@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 #include <xtensor/xadapt.hpp>
@@ -19,13 +21,17 @@ namespace examples {
   return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
 }
 
-/// Reads a .npy file whose elements are T, row by row. \throws what xtensor throws.
+/// Reads a .npy file whose elements are T, row by row. \throws std::runtime_error that names it.
 template <class T>
 [[nodiscard]] xt::xarray<T> load(const std::string& path) {
   if (!std::filesystem::exists(path)) {
     throw std::runtime_error("there is no file " + path);
   }
-  return xt::load_npy<T>(path);
+  try {
+    return xt::load_npy<T>(path);
+  } catch (const std::exception& error) {
+    throw std::runtime_error("cannot read " + path + ": " + error.what());
+  }
 }
 
 /// Writes a View in row-major order, which the host can reach, to a .npy file.

@@ -37,7 +37,9 @@ ein::comm::Call call(const std::string& what = "test") {
 TEST_CASE("ranks that are all well agree") {
   MpiCommunicator group(MPI_COMM_WORLD, "test");
   for (int i = 0; i < 3; ++i) {
-    CHECK(message([&] { ein::comm::agree(group, call(), std::nullopt, {{"programs", "", 7}}); }).empty());
+    CHECK(message([&] {
+            ein::comm::agree(group, call(), std::nullopt, {{"programs", "", 7}});
+          }).empty());
   }
 }
 

@@ -120,7 +120,7 @@ class Channel {
   MPI_Comm m_comm;
   int m_rank = 0;
   int m_size = 1;
-  std::string m_left;  ///< how this rank left; empty while it has not
+  std::string m_left;                ///< how this rank left; empty while it has not
   std::vector<std::string> m_heard;  ///< by rank, after a mark of what it means
   std::list<Sent> m_sent;            ///< not received yet, as far as is known
   std::mutex m_mutex;

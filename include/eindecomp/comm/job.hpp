@@ -52,8 +52,10 @@ class Job {
     Job& job = *current();
     const char* const how = by_exception ? "left the scope of its ScopedRuntime by an exception"
                                          : "left the scope of its ScopedRuntime";
-    const double patience = by_exception ? 1 : std::numeric_limits<double>::infinity();
-    if (job.all_leave(how, patience)) return true;
+    if (by_exception ? job.all_leave(how, 0.25, 0.5)
+                     : job.all_leave(how, 1, std::numeric_limits<double>::infinity())) {
+      return true;
+    }
     job.m_departed = how;
     return false;
   }
@@ -100,10 +102,9 @@ class Job {
            std::to_string(m_channel->size()) + ' ';
   }
 
-  /// Whether all processes leave within so many seconds. Those that wait elsewhere are told if this
-  /// takes longer than it does where all leave together.
-  bool all_leave(const std::string& how, double patience) {
-    constexpr double together = 0.25;
+  /// Whether all processes leave within `patience` seconds. Those that wait elsewhere are told
+  /// after `together` seconds, by when there is nobody to tell where all leave together.
+  bool all_leave(const std::string& how, double together, double patience) {
     if (m_channel->size() == 1) return true;
     const Stopwatch waited;
     bool told = false;
@@ -136,13 +137,13 @@ class Job {
     Job& job = *current();
     if (job.m_departed.empty()) {
       job.m_departed = "exited in the scope of its ScopedRuntime";
-      if (job.all_leave(job.m_departed, 1)) {
+      if (job.all_leave(job.m_departed, 0.25, 0.5)) {
         if (job.m_ends_mpi) MPI_Finalize();
         return;
       }
     }
-    abort_all(job.m_comm, job.name() + job.m_departed +
-                              " while others went on; the program ends on all ranks");
+    abort_all(job.m_comm,
+              job.name() + job.m_departed + " while others went on; the program ends on all ranks");
   }
 
   /// Of an exception that nobody catches: the processes end with one message.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -85,17 +86,26 @@ class MpiCommunicator {
   /// Replaces each value by the largest of all ranks. Collective, and the first of every call.
   void maximum(std::vector<std::uint64_t>& values) {
     const int count = static_cast<int>(values.size());
-    if (!m_watch.is_on(true)) {
+    // In round k every rank hears from the one 2^k before it, which has heard from 2^k by then: the
+    // maximum may count a rank twice. (MPI_Allreduce could not be watched, and
+    // MPI_Iallreduce takes longer.)
+    std::vector<std::uint64_t> heard(values.size());
+    for (int distance = 1; distance < m_size; distance *= 2) {
+      std::array<MPI_Request, 2> requests{};
       detail::check(
-          MPI_Allreduce(MPI_IN_PLACE, values.data(), count, MPI_UINT64_T, MPI_MAX, m_comm),
-          "MPI_Allreduce");
-      return;
+          MPI_Irecv(heard.data(), count, MPI_UINT64_T, (m_rank + m_size - distance) % m_size,
+                    agreement_tag, m_comm, &requests[0]),
+          "MPI_Irecv");
+      detail::check(MPI_Isend(values.data(), count, MPI_UINT64_T, (m_rank + distance) % m_size,
+                              agreement_tag, m_comm, &requests[1]),
+                    "MPI_Isend");
+      m_watch.wait(m_comm, true, [&requests] {
+        int done = 0;
+        detail::check(MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+        return done != 0;
+      });
+      for (std::size_t n = 0; n < values.size(); ++n) values[n] = std::max(values[n], heard[n]);
     }
-    MPI_Request request = MPI_REQUEST_NULL;
-    detail::check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), count, MPI_UINT64_T, MPI_MAX, m_comm,
-                                 &request),
-                  "MPI_Iallreduce");
-    wait_for(request, m_comm, true);
     m_watch.all_came();
   }
 
@@ -105,9 +115,8 @@ class MpiCommunicator {
     const int length = static_cast<int>(text.size());
     std::vector<int> lengths(ranks);
     MPI_Request request = MPI_REQUEST_NULL;
-    detail::check(
-        MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm, &request),
-        "MPI_Iallgather");
+    detail::check(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm, &request),
+                  "MPI_Iallgather");
     wait_for(request, m_comm, true);
     std::vector<int> begins(ranks, 0);
     for (std::size_t r = 1; r < ranks; ++r) begins[r] = begins[r - 1] + lengths[r - 1];
@@ -189,11 +198,11 @@ class MpiCommunicator {
   }
 
   /// Ends the program on every rank of the communicator, with a message. Not collective.
-  [[noreturn]] void abort(const std::string& message) {
-    detail::abort_all(m_comm, message);
-  }
+  [[noreturn]] void abort(const std::string& message) { detail::abort_all(m_comm, message); }
 
  private:
+  static constexpr int agreement_tag = 32000;
+
   /// Returns `user` if it can be duplicated.
   [[nodiscard]] static MPI_Comm checked(MPI_Comm user, double time_limit,
                                         const std::source_location& where) {

@@ -24,9 +24,8 @@ class OnTerminate {
  public:
   template <class End>
   explicit OnTerminate(const End& end)
-      : m_end(&end), m_call([](const void* e, std::string_view why) {
-          (*static_cast<const End*>(e))(why);
-        }) {
+      : m_end(&end),
+        m_call([](const void* e, std::string_view why) { (*static_cast<const End*>(e))(why); }) {
     State& s = state();
     const std::lock_guard lock(s.mutex);
     if (s.active.empty()) s.previous = std::set_terminate(handle);

@@ -117,7 +117,7 @@ class Watch {
 
  private:
   static constexpr double between_looks = 1e-3;  ///< seconds, as all here
-  static constexpr double grace = 0.5;
+  static constexpr double grace = 1;             ///< for a rank that left to say why; for answers
 
   void use(MPI_Comm comm) {
     m_own = std::make_unique<Channel>(comm);

@@ -64,8 +64,7 @@ class Executor {
       const ExecuteOptions& options = {},
       std::source_location where =
           std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
-      : Executor(plan,
-                 Group(user, "EinDecomp transfers", options.chunk, options.time_limit, where),
+      : Executor(plan, Group(user, "EinDecomp transfers", options.chunk, options.time_limit, where),
                  Group(user, "EinDecomp control", options.chunk, options.time_limit, where), space,
                  options, where) {}
 #endif
@@ -208,7 +207,9 @@ class Executor {
   [[nodiscard]] std::string place_of(int step) const {
     const std::vector<Step>& steps = m_session->schedule.steps;
     if (step < 0) return {};
-    const auto name = [&](std::size_t s) { return m_session->graph[steps[s].statement].name.str(); };
+    const auto name = [&](std::size_t s) {
+      return m_session->graph[steps[s].statement].name.str();
+    };
     const auto first = static_cast<std::size_t>(step);
     for (const detail::StripRun& strips : m_strips.runs) {
       if (strips.begin == first && strips.end > first + 1) {
@@ -321,24 +322,26 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
   RunStatistics statistics;
   std::atomic<int> step = -1;
   m_transfers.begin(call);
-  comm::or_abort(group, call, [&] { return place_of(step); }, [&] {
-    m_inputs->scatter();
-    const ScopedWorkspace<Space> workspace(m_workspace.data(), m_workspace.size());
-    const auto begin = std::chrono::steady_clock::now();
-    const comm::Traffic before = m_transfers.traffic();
-    detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
-                                     m_launcher_pointers, buffer_memory(results), m_strips.runs,
-                                     reinterpret_cast<char*>(m_workspace.data()), m_arena.data(),
-                                     m_host.data(), step)
-        .run();
-    const comm::Traffic after = m_transfers.traffic();
-    statistics.words_sent = after.words_sent - before.words_sent;
-    statistics.words_received = after.words_received - before.words_received;
-    statistics.messages_sent = after.messages_sent - before.messages_sent;
-    statistics.messages_received = after.messages_received - before.messages_received;
-    statistics.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  });
+  comm::or_abort(
+      group, call, [&] { return place_of(step); },
+      [&] {
+        m_inputs->scatter();
+        const ScopedWorkspace<Space> workspace(m_workspace.data(), m_workspace.size());
+        const auto begin = std::chrono::steady_clock::now();
+        const comm::Traffic before = m_transfers.traffic();
+        detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
+                                         m_launcher_pointers, buffer_memory(results), m_strips.runs,
+                                         reinterpret_cast<char*>(m_workspace.data()),
+                                         m_arena.data(), m_host.data(), step)
+            .run();
+        const comm::Traffic after = m_transfers.traffic();
+        statistics.words_sent = after.words_sent - before.words_sent;
+        statistics.words_received = after.words_received - before.words_received;
+        statistics.messages_sent = after.messages_sent - before.messages_sent;
+        statistics.messages_received = after.messages_received - before.messages_received;
+        statistics.seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      });
   statistics.arena_bytes = schedule.arena_bytes;
   statistics.result_bytes = schedule.result_bytes;
   statistics.input_bytes = m_inputs->own_bytes();

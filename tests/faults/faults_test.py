@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""However one rank fails or leaves, all processes end within seconds, and say which rank and why.
+
+    faults_test.py WAYS EXAMPLE MPIEXEC [MPIEXEC_OPTION...]
+"""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import time
+import uuid
+
+SECONDS = 10  # from the start of the program to the end of its last process
+
+LEFT = r"rank \d of {n} waits in {call} \[.*ways.cpp:\d+\] for rank {last}, which {how}; the program ends on all ranks"
+ENDED = r"rank {{last}} of {{n}} {} while others went on; the program ends on all ranks"
+RUN, MAKE, GATHER = "run", "the construction of an Executor", "gather of D"
+BY_EXCEPTION = r"left the scope of its ScopedRuntime by an exception"
+BY_RETURN = r"left the scope of its ScopedRuntime"
+EXITED = r"exited in the scope of its ScopedRuntime"
+ABSENT = (r"rank \d of {n} has waited longer than the time limit of 1 s in {call} \[.*ways.cpp:\d+\]"
+          r".*rank {last} does not answer and was {seen}.*; the program ends on all ranks")
+SEEN_IN = r"last seen in {} \[.*ways.cpp:\d+\]"
+# What the launcher says of a process that is no more.
+KILLED = r"(rank {last} with PID \d+|rank 0 with PID 0|PMIX|process rank {last}|\[\[\d+,1\],{last}\])"
+
+# (way, how it is called, processes, what all of it says; None for the exit code 0)
+WAYS = [
+    ("well", "", 3, None),
+    ("well", "own-mpi", 3, None),
+    # By an exception that the program catches around its ScopedRuntime.
+    ("throw.before", "", 3, [ENDED.format(BY_EXCEPTION), "caught: the disk is full"]),
+    ("throw.between", "", 2, [ENDED.format(BY_EXCEPTION), "caught: the disk is full"]),
+    ("throw.between", "", 4, [ENDED.format(BY_EXCEPTION), "caught: the disk is full"]),
+    ("throw.after", "", 3, [ENDED.format(BY_EXCEPTION), "caught: the disk is full"]),
+    ("throw-int.between", "", 2, [ENDED.format(BY_EXCEPTION), "caught something"]),
+    ("group", "", 3, [ENDED.format(BY_EXCEPTION), "caught: the disk is full"]),
+    # The program goes on after it, or inside.
+    ("throw.before", "lingers", 2, [LEFT, "caught: the disk is full", MAKE, BY_EXCEPTION]),
+    ("throw.between", "lingers", 3, [LEFT, "caught: the disk is full", RUN, BY_EXCEPTION]),
+    ("throw.after", "lingers", 4, [LEFT, "caught: the disk is full", GATHER, BY_EXCEPTION]),
+    ("swallow", "", 2, [LEFT, "caught, and on we go", MAKE, BY_RETURN]),
+    # By one that nobody catches.
+    ("throw.before", "uncaught", 3, ["rank {last} of {n} threw .*nobody caught .the disk is full"]),
+    ("throw.between", "uncaught", 2, ["rank {last} of {n} threw .*nobody caught .the disk is full"]),
+    ("throw-int.after", "uncaught", 3, ["rank {last} of {n} threw an exception that nobody caught"]),
+    ("thread.between", "", 2, ["rank {last} of {n} threw .*nobody caught .the disk is full"]),
+    ("terminate.between", "", 2, ["rank {last} of {n} called std::terminate"]),
+    # By return and exit.
+    ("return", "", 3, [LEFT, "", MAKE, BY_RETURN]),
+    ("exit.before", "", 2, [ENDED.format(EXITED)]),
+    ("exit.between", "", 3, [ENDED.format(EXITED)]),
+    ("exit-3.after", "", 2, [ENDED.format(EXITED)]),
+    ("quick-exit.between", "", 2, [ENDED.format(EXITED)]),
+    # By what no program can hear of itself; the launcher ends the others.
+    ("_Exit.between", "", 3, [KILLED]),
+    ("abort.between", "", 2, [KILLED]),
+    ("kill.between", "", 3, [KILLED]),
+    ("segv.before", "", 2, [KILLED]),
+    ("term.after", "", 2, [KILLED]),
+    # Functors of the user's.
+    ("generator", "", 3, ["caught: EinDecomp: rank {last} of {n}: no file"]),
+    ("generator", "uncaught", 2, ["nobody caught .EinDecomp: rank {last} of {n}: no file"]),
+    ("functor", "", 1, ["rank 0 of 1 failed in run \\[.*\\], in statement D .the functor broke"]),
+    ("functor", "", 3, ["rank {last} of {n} failed in run .*, in statement D .the functor broke"]),
+    ("functor-large", "", 2, ["rank {last} of {n} failed in run .*, in statement D .the functor br"]),
+    ("functor-int", "", 2, ["rank {last} of {n} failed in run .*, in statement D .unknown excepti"]),
+    # By one call more or less than the others.
+    ("once-more", "", 2, ["ranks are in different calls .*rank 0: gather of D .*; rank 1: run "]),
+    ("once-less", "", 3, ["ranks are in different calls .*rank 2: gather of D"]),
+    ("more-solvers", "", 3, [r"rank 2 of 3 waits in " + MAKE + r" .* for rank \d, which " + BY_RETURN]),
+    # By standing still, which a time limit ends.
+    ("still.before", "", 3, [ABSENT, MAKE, "in no call of this executor before"]),
+    ("still.between", "", 2, [ABSENT, RUN, SEEN_IN.format(RUN)]),
+    ("still.between", "", 4, [ABSENT, RUN, SEEN_IN.format(RUN)]),
+    ("still.after", "", 3, [ABSENT, GATHER, SEEN_IN.format(RUN)]),
+    ("still-functor", "", 2, [ABSENT, RUN, SEEN_IN.format(RUN)]),
+    # Without a ScopedRuntime the time limit sees all of it.
+    ("throw.before", "own-mpi", 2, [ABSENT, MAKE, "in no call of this executor before"]),
+    ("throw.between", "own-mpi", 3, [ABSENT, RUN, SEEN_IN.format(RUN)]),
+    ("still.after", "own-mpi", 2, [ABSENT, GATHER, SEEN_IN.format(RUN)]),
+    # All alike: an orderly end, which none is blamed for.
+    ("all-throw", "", 3, ["caught: the disk is full"]),
+    ("all-exit", "", 3, ["Exit code: +3"]),
+]
+
+
+def expectations(way, how, ranks, said):
+    """The regular expressions of one row of the table."""
+    values = {"n": ranks, "last": ranks - 1}
+    if said[0] == LEFT:
+        pattern, caught, call, left = said
+        return [pattern.format(call=call, how=left, **values), caught]
+    if said[0] == ABSENT:
+        pattern, call, seen = said
+        return [pattern.format(call=call, seen=seen, **values)]
+    return [re.sub(r"{(n|last)}", lambda m: str(values[m[1]]), pattern) for pattern in said]
+
+
+def processes_with(marker):
+    """The processes whose environment has the marker."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if marker.encode() in file.read():
+                    with open(f"/proc/{pid}/stat") as stat:
+                        if stat.read().rsplit(")", 1)[1].split()[0] != "Z":
+                            found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def start(command, folder, seconds=SECONDS):
+    """Runs a command in a folder. Returns its exit code, what it said, the time it took, who outlived it."""
+    marker = "EINDECOMP_FAULTS_TEST=" + uuid.uuid4().hex
+    name, value = marker.split("=")
+    begin = time.monotonic()
+    done = None
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", env={**os.environ, name: value}, cwd=folder)
+    try:
+        said, _ = process.communicate(timeout=seconds)
+        done = process.returncode
+        while processes_with(marker) and time.monotonic() - begin < seconds:
+            time.sleep(0.1)
+    except subprocess.TimeoutExpired:
+        said = None
+    took = time.monotonic() - begin
+    left = processes_with(marker)
+    for pid in left:
+        os.kill(pid, 9)
+    if said is None:
+        said, _ = process.communicate()
+    return done, said, took, left
+
+
+def check(name, command, folder, wanted):
+    """What is wrong with how a command ends; empty if nothing. `wanted` None: all goes well."""
+    code, said, took, left = start(command, folder)
+    said = re.sub(r"\s*\n\s*", " ", said) if wanted is not None else said
+    faults = []
+    if code is None:
+        faults.append(f"it did not end within {SECONDS} s")
+    elif left:
+        faults.append(f"processes {left} outlived it")
+    if wanted is None:
+        if code != 0:
+            faults.append(f"exit code {code}")
+    else:
+        if code == 0:
+            faults.append("exit code 0")
+        faults += [f"it does not say '{p}'" for p in wanted if not re.search(p, said)]
+        if re.search("all-", name) and "EinDecomp" in said:
+            faults.append("the library blames somebody")
+        if said.count("the program ends on all ranks") > 2:
+            faults.append("it says so many times")
+    print(f"{'FAILED' if faults else 'ok':6} {took:5.1f} s  {name}", flush=True)
+    return "".join(f"\n  {name}: {fault}" for fault in faults) + (f"\n{said}\n" if faults else "")
+
+
+def main():
+    ways, example, mpiexec, *options = sys.argv[1:]
+    jobs = []
+    for way, how, ranks, said in WAYS:
+        command = [mpiexec, "-n", str(ranks), *options, ways, way] + ([how] if how else [])
+        wanted = None if said is None else expectations(way, how, ranks, said)
+        jobs.append((f"{way} {how} ({ranks} ranks)", command, None, wanted))
+    # An example of which one rank alone is told something wrong.
+    for wrong, wanted in [(["--images", "/dev/null"], "rank 1 of 2: .*/dev/null"),
+                          (["--images", "/nowhere"], "File does not exist: /nowhere"),
+                          (["--nonsense"], "--nonsense"), (["--runs", "0"], "--runs")]:
+        if example == ways:
+            break  # the build has no examples
+        jobs.append((f"{os.path.basename(example)} {' '.join(wrong)} (rank 1 of 2)",
+                     [mpiexec, *options, "-n", "1", example, ":", "-n", "1", example, *wrong],
+                     os.path.dirname(os.path.dirname(example)), [wanted]))
+    if os.environ.get("WAY"):  # only those, by hand
+        jobs = [job for job in jobs if os.environ["WAY"] in job[0]]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda job: check(*job), jobs))
+    print(f"{len(jobs)} ways, {sum(map(bool, found))} failed")
+    sys.exit("".join(found) or 0)
+
+
+if __name__ == "__main__":
+    main()

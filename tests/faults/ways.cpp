@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A small solver of which the last rank fails or leaves in the way that its argument names. The
+// others do as they always do. faults_test.py starts it and says what must follow.
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <eindecomp/eindecomp.hpp>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace ein = eindecomp;
+using namespace ein::labels;
+using Space = Kokkos::DefaultExecutionSpace;
+
+namespace {
+
+/// Set on the rank that fails, for kernels to see.
+bool kernels_fail = false;
+int what_kernels_throw = 0;
+
+/// x + 1, until kernels fail.
+struct Increment {
+  static constexpr auto name = "increment";
+  double operator()(double x) const {
+    if (kernels_fail && what_kernels_throw == 0) throw std::runtime_error("the functor broke");
+    if (kernels_fail && what_kernels_throw == 1) throw 42;
+    if (kernels_fail) std::this_thread::sleep_for(std::chrono::minutes(1));
+    return x + 1;
+  }
+};
+
+double formula(ein::Extent row, ein::Extent column) {
+  return static_cast<double>((3 * row + column) % 7);
+}
+
+[[noreturn]] void stand_still() {
+  for (;;) std::this_thread::sleep_for(std::chrono::minutes(1));
+}
+
+/// Where the rank that fails does so.
+struct Solver {
+  MPI_Comm comm = MPI_COMM_WORLD;
+  int rank = 0;
+  int size = 1;
+  ein::Extent extent = 24;
+  double time_limit = 0;
+  std::function<void()> before = [] {};   ///< the executor is made
+  std::function<void()> between = [] {};  ///< two runs
+  std::function<void()> after = [] {};    ///< the last run, before its result is gathered
+  std::function<double(ein::Extent, ein::Extent)> input = formula;
+  int runs = 3;
+
+  Solver() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+  [[nodiscard]] bool fails() const { return rank == size - 1; }
+
+  void solve() const {
+    int ranks = 1;
+    MPI_Comm_size(comm, &ranks);
+    ein::Program g;
+    auto A = g.input<double>("A", {extent, extent});
+    auto B = g.input<double>("B", {extent, extent});
+    auto C = ein::let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
+    auto D = ein::let<"D">(i, j) = ein::map(Increment{}, C(i, j));
+    const auto plan = ein::decompose(g, {.workers = ranks, .ranks = ranks});
+    before();
+    ein::Executor executor(plan, comm, Space(), {.time_limit = time_limit});
+    for (int n = 0; n + 1 < runs; ++n) {
+      (void)executor.run(ein::bind_generator(A, formula), ein::bind_generator(B, formula));
+      between();
+    }
+    const auto run = executor.run(ein::bind_generator(A, input), ein::bind_generator(B, formula));
+    after();
+    (void)run.gather(D);
+  }
+};
+
+[[noreturn]] void fail() { throw std::runtime_error("the disk is full"); }
+
+/// What a rank may do that the others do not expect.
+const std::map<std::string, std::function<void()>> deeds{
+    {"throw", fail},
+    {"throw-int", [] { throw 42; }},
+    {"exit", [] { std::exit(0); }},
+    {"exit-3", [] { std::exit(3); }},
+    {"quick-exit", [] { std::quick_exit(4); }},
+    {"_Exit", [] { std::_Exit(5); }},
+    {"abort", [] { std::abort(); }},
+    {"terminate", [] { std::terminate(); }},
+    {"thread", [] { std::thread(fail).join(); }},
+    {"kill", [] { std::raise(SIGKILL); }},
+    {"segv", [] { std::raise(SIGSEGV); }},
+    {"term", [] { std::raise(SIGTERM); }},
+    {"still", stand_still},
+};
+
+/// Splits "throw.between" at its dot.
+bool solve_with_deed(Solver& solver, const std::string& way) {
+  const std::size_t dot = way.find('.');
+  const auto deed = deeds.find(way.substr(0, dot));
+  if (deed == deeds.end()) return false;
+  const std::string place = way.substr(dot + 1);
+  const auto act = [&solver, deed] {
+    if (solver.fails()) deed->second();
+  };
+  if (place == "before") solver.before = act;
+  if (place == "between") solver.between = act;
+  if (place == "after") solver.after = act;
+  solver.solve();
+  return true;
+}
+
+void solve(const std::string& way, Solver& solver) {
+  if (solve_with_deed(solver, way)) return;
+  if (way == "well") return solver.solve();
+  if (way == "all-throw") solver.between = fail;
+  if (way == "all-exit") solver.between = [] { std::exit(3); };
+  if (way == "return" && solver.fails()) return;
+  if (way == "generator" && solver.fails()) {
+    solver.input = [](ein::Extent, ein::Extent) -> double { throw std::runtime_error("no file"); };
+  }
+  if (way.starts_with("functor") || way == "still-functor") {
+    kernels_fail = solver.fails();
+    if (way == "functor-int") what_kernels_throw = 1;
+    if (way == "still-functor") what_kernels_throw = 2;
+    if (way == "functor-large") solver.extent = 1000;
+  }
+  if (way == "once-more" && solver.fails()) ++solver.runs;
+  if (way == "once-less" && solver.fails()) --solver.runs;
+  if (way == "swallow" && solver.fails()) {
+    try {
+      solver.before = fail;
+      solver.solve();
+    } catch (const std::exception&) {
+      std::fprintf(stderr, "caught, and on we go\n");
+    }
+    return;
+  }
+  if (way == "more-solvers") {
+    solver.solve();
+    if (!solver.fails()) return;
+  }
+  if (way == "group") {
+    // The others are a group of their own, and none waits for the one that fails.
+    MPI_Comm_split(MPI_COMM_WORLD, solver.fails() ? 1 : 0, 0, &solver.comm);
+    if (solver.fails()) fail();
+    solver.between = stand_still;
+  }
+  solver.solve();
+}
+
+/// A program that leaves MPI to the library.
+int with_runtime(int argc, char** argv, const std::string& way) {
+  const ein::ScopedRuntime runtime(argc, argv);
+  Solver solver;
+  if (way.starts_with("still")) solver.time_limit = 1;
+  solve(way, solver);
+  return 0;
+}
+
+/// A program that starts and ends MPI itself.
+int with_own_mpi(const std::string& way) {
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  int status = 0;
+  {
+    const Kokkos::ScopeGuard kokkos;
+    try {
+      Solver solver;
+      solver.time_limit = 1;
+      solve(way, solver);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "caught: %s\n", e.what());
+      status = 1;
+    }
+  }
+  MPI_Finalize();
+  return status;
+}
+
+}  // namespace
+
+// ways WAY [uncaught | lingers | own-mpi]
+int main(int argc, char** argv) {
+  const std::string way = argc > 1 ? argv[1] : "well";
+  const std::string how = argc > 2 ? argv[2] : "";
+  if (how == "own-mpi") return with_own_mpi(way);
+  if (how == "uncaught") return with_runtime(argc, argv, way);
+  try {
+    return with_runtime(argc, argv, way);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "caught: %s\n", e.what());
+    if (how == "lingers") stand_still();
+    return 1;
+  } catch (...) {
+    std::fprintf(stderr, "caught something\n");
+    return 1;
+  }
+}
