@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 
@@ -99,43 +100,52 @@ def expectations(way, how, ranks, said):
     return [re.sub(r"{(n|last)}", lambda m: str(values[m[1]]), pattern) for pattern in said]
 
 
-def processes_with(marker):
-    """The processes whose environment has the marker."""
+def processes_with(marker, but=None):
+    """The processes whose environment has the marker, but for one."""
     found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
-                if marker.encode() in file.read():
-                    with open(f"/proc/{pid}/stat") as stat:
-                        if stat.read().rsplit(")", 1)[1].split()[0] != "Z":
-                            found.append(int(pid))
+                if pid == but or marker.encode() not in file.read():
+                    continue
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] != "Z":
+                    found.append(pid)
         except OSError:
             pass
     return found
 
 
-def start(command, folder, seconds=SECONDS):
-    """Runs a command in a folder. Returns its exit code, what it said, the time it took, who outlived it."""
+def start(command, folder):
+    """Runs a command in a folder. Returns its exit code, what it said, the time it took, and the
+    processes that outlived it; the exit code is None if it did not end."""
     marker = "EINDECOMP_FAULTS_TEST=" + uuid.uuid4().hex
     name, value = marker.split("=")
     begin = time.monotonic()
-    done = None
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               errors="replace", env={**os.environ, name: value}, cwd=folder)
-    try:
-        said, _ = process.communicate(timeout=seconds)
-        done = process.returncode
-        while processes_with(marker) and time.monotonic() - begin < seconds:
-            time.sleep(0.1)
-    except subprocess.TimeoutExpired:
-        said = None
-    took = time.monotonic() - begin
-    left = processes_with(marker)
-    for pid in left:
-        os.kill(pid, 9)
-    if said is None:
-        said, _ = process.communicate()
-    return done, said, took, left
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        launcher = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=folder,
+                                    env={**os.environ, name: value})
+        alone = None  # since when the launcher is all that is left
+        while time.monotonic() - begin < SECONDS:
+            time.sleep(0.05)
+            if launcher.poll() is not None and not processes_with(marker):
+                break
+            if processes_with(marker, launcher.pid):
+                alone = None
+            elif alone is None:
+                alone = time.monotonic()
+            elif time.monotonic() - alone > 3:
+                # mpiexec of Open MPI 4.1 may wait for itself where MPI_Abort met MPI_Finalize.
+                launcher.kill()
+                launcher.wait()
+        code = launcher.poll()
+        took = time.monotonic() - begin
+        left = processes_with(marker)
+        for pid in left:
+            os.kill(pid, 9)
+        launcher.wait()
+        output.seek(0)
+        return code, output.read(), took, left
 
 
 def check(name, command, folder, wanted):
