@@ -141,13 +141,18 @@ function(_eindecomp_command_like out libs)
   set(${out} --database ${CMAKE_BINARY_DIR}/compile_commands.json --like ${source} PARENT_SCOPE)
 endfunction()
 
-# eindecomp_add_compile_fail_test(NAME name SOURCE file CASE n MESSAGE regex [LIBS lib...])
+# eindecomp_add_compile_fail_test(NAME name SOURCE file CASE n [MESSAGE regex] [LIBS lib...])
 #
 # With EINDECOMP_CASE=n, n > 0, the compiler must refuse the file and say MESSAGE, a Python regular
-# expression. With EINDECOMP_CASE=0 the file must compile, which is a test of its own, one per file
+# expression; without MESSAGE, its errors must be the sentences that the file's comments foretell.
+# With EINDECOMP_CASE=0 the file must compile, which is a test of its own, one per file
 # (the positive control). LIBS is `core` unless told.
 function(eindecomp_add_compile_fail_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SOURCE;CASE;MESSAGE;TIMEOUT" "LIBS")
+  set(expected --message ${arg_MESSAGE})
+  if(NOT DEFINED arg_MESSAGE)
+    set(expected --sentences)
+  endif()
   if(NOT arg_LIBS)
     set(arg_LIBS core)
   endif()
@@ -168,6 +173,6 @@ function(eindecomp_add_compile_fail_test)
     _eindecomp_set_test_properties(accepts_${stem} ${arg_TIMEOUT} compile_only)
   endif()
   add_test(NAME ${arg_NAME} COMMAND
-    ${compile_fail} --case ${arg_CASE} --message ${arg_MESSAGE} ${arg_SOURCE})
+    ${compile_fail} --case ${arg_CASE} ${expected} ${arg_SOURCE})
   _eindecomp_set_test_properties(${arg_NAME} ${arg_TIMEOUT} compile_only)
 endfunction()

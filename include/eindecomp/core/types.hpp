@@ -17,5 +17,7 @@ using Flags = std::vector<char>;
 
 /// The largest rank a tensor may have: that of a Kokkos::View.
 inline constexpr int max_rank = 8;
+/// The most operands a statement may have.
+inline constexpr int max_operands = 8;
 
 }  // namespace eindecomp

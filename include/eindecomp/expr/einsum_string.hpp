@@ -90,7 +90,7 @@ namespace detail {
 
 /// The label positions of a string, as data a kernel call can use.
 struct EinsumShape {
-  static constexpr int max_operands = 8;
+  static constexpr int max_operands = eindecomp::max_operands;
   static constexpr int max_labels = 52;
 
   int labels = 0;           ///< distinct ones, operands first

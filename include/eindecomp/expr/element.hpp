@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "eindecomp/core/text.hpp"
@@ -55,9 +56,22 @@ struct ElementTraits<std::complex<double>> {
 template <class T>
 concept Element = std::is_trivially_copyable_v<T> && !std::is_const_v<T> && !std::is_reference_v<T>;
 
+/// Floating-point numbers of 16 bits, which no tensor may have: nothing here is fast with them, and
+/// sums of them are soon all rounding. Specialise for one that neither the compiler nor
+/// std::numeric_limits knows.
+template <class T>
+inline constexpr bool is_half = [] {
+  using Limits = std::numeric_limits<T>;
+  if (sizeof(T) != 2 || std::is_integral_v<T> || std::is_enum_v<T>) return false;
+  return !std::is_class_v<T> || (Limits::is_specialized && !Limits::is_integer);
+}();
+
 /// The ElementType of T.
 template <Element T>
 [[nodiscard]] constexpr ElementType element_type() {
+  static_assert(!is_half<T>,
+                "EinDecomp: tensors of 16-bit floating-point numbers (half, bfloat16) are not "
+                "supported; declare them of float, and convert the data where they are bound");
   ElementKind kind = ElementTraits<T>::kind;
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 4) {
     kind = ElementKind::int32;

@@ -25,6 +25,11 @@ struct ExpressionBase {};
 template <class T>
 concept Expression = std::is_base_of_v<ExpressionBase, std::remove_cvref_t<T>>;
 
+/// Base of the tensors that are read under labels, and are no expressions without.
+struct TensorBase {};
+template <class T>
+concept TensorWithoutLabels = std::is_base_of_v<TensorBase, std::remove_cvref_t<T>>;
+
 /// A number that may stand in an expression.
 template <class T>
 concept Scalar = std::is_arithmetic_v<std::remove_cvref_t<T>> ||
@@ -172,6 +177,23 @@ template <class Op, class... Es>
   }
 }
 
+template <class...>
+inline constexpr bool never = false;
+
+/// What is returned where nothing can be, so that one error is not followed by others.
+struct Refused : ExpressionBase {
+  using LabelTypes = LabelList<>;
+  [[nodiscard]] static constexpr std::nullptr_t program() { return nullptr; }
+  template <class T>
+  constexpr auto operator()(const T&) const {
+    return *this;
+  }
+};
+
+/// Refuses a tensor that stands in an expression without its labels, refusals.hpp.
+template <class... Ts>
+constexpr auto refuse_without_labels();
+
 // At least one expression; the rest may be scalars.
 template <class... Ts>
 concept Operands = (Expression<Ts> || ...) && ((Expression<Ts> || Scalar<Ts>)&&...);
@@ -185,6 +207,11 @@ struct Aggregate {
   template <Expression Body>
   [[nodiscard]] constexpr auto operator()(const Body& body) const {
     return Aggregation<Monoid, LabelList<Labels...>, Body>(monoid, body);
+  }
+  constexpr Refused operator()(const Refused& body) const { return body; }
+  template <TensorWithoutLabels Tensor>
+  constexpr auto operator()(const Tensor&) const {
+    return refuse_without_labels<Tensor>();
   }
 };
 

@@ -54,6 +54,26 @@ class LetTarget {
                  typename sized_labels<LabelList<>, Labels...>::type>(m_name, m_extents, expression,
                                                                       m_where);
   }
+  /// Refuses what is no expression.
+  template <class T>
+    requires(!Expression<T>)
+  constexpr auto operator=(const T&) const {
+    if constexpr (TensorWithoutLabels<T>) {
+      refuse_without_labels<T>();
+    } else {
+      static_assert(
+          never<T>,
+          "EinDecomp: the statement reads no tensor; write an expression of tensors under "
+          "their labels, 2.0 * X(i, j)");
+    }
+  }
+  constexpr void operator=(Refused) const {}
+  template <class T>
+  constexpr auto operator+=(const T&) const {
+    static_assert(never<T>,
+                  "EinDecomp: a statement adds to its result (every tensor is written once); write "
+                  "let<\"C2\">(i, k) = C(i, k) + sum(j)(X(i, j) * W(j, k))");
+  }
 
  private:
   Text m_name;
@@ -69,6 +89,12 @@ struct NamedLet {
   [[nodiscard]] constexpr auto operator()(const Labels&... labels) const {
     return LetTarget<Labels...>(name, where, labels...);
   }
+  template <class... Indices>
+    requires(!(OutputLabel<Indices> && ...))
+  constexpr auto operator()(Indices&&...) const {
+    refuse_first_that_is_no_label<Indices...>();
+    return RefusedTarget{};
+  }
 };
 
 }  // namespace detail
@@ -77,6 +103,19 @@ struct NamedLet {
 [[nodiscard]] constexpr detail::NamedLet let(
     std::string_view name, std::source_location where = std::source_location::current()) {
   return {name, where};
+}
+
+/// Refuses what is no label, and more labels than a tensor has dimensions.
+template <fixed_string Name, class... Indices>
+  requires((!(OutputLabel<Indices> && ...) && !(detail::SourceLocation<Indices> || ...)) ||
+           ((OutputLabel<Indices> && ...) && sizeof...(Indices) > max_rank))
+constexpr auto let(Indices&&...) {
+  if constexpr ((OutputLabel<Indices> && ...)) {
+    static_assert(detail::never<Indices...>, "EinDecomp: a tensor has at most 8 dimensions");
+  } else {
+    detail::refuse_first_that_is_no_label<Indices...>();
+  }
+  return detail::RefusedTarget{};
 }
 
 // One overload per rank: a pack cannot be followed by the caller's place.

@@ -37,6 +37,9 @@ template <class Join, class Monoid, class... Ts>
     if constexpr (!Element<T>) {
       return Text("the join ") + type_name<Join>() + " returns " + type_name<T>() +
              ", which cannot be an element; return a number";
+    } else if constexpr (is_half<T>) {
+      return Text("the join ") + type_name<Join>() + " returns " + type_name<T>() +
+             ", and tensors of 16-bit floating-point numbers are not supported; return float";
     } else if constexpr (!promises_commutative_monoid<Monoid>) {
       return Text("the aggregation ") + type_name<Monoid>() +
              " is not a commutative monoid (it does not promise so); if it is one, add: static "
@@ -124,9 +127,15 @@ template <class Output, class Aggregated, class Sized, class Backend, class Join
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents,
                                              const Accesses&... accesses) {
-  if constexpr (accept<
-                    label_fault<Output, Aggregated, Sized, typename Accesses::LabelTypes...>>() &&
-                accept<operator_fault<Join, Monoid, typename Accesses::Symbol::value_type...>>()) {
+  if constexpr (sizeof...(Accesses) > max_operands) {
+    static_assert(never<Accesses...>,
+                  "EinDecomp: a statement has more than 8 operands (a tensor counts once for every "
+                  "order of labels that it is read under, an aggregation inside it once); write a "
+                  "part of it as a statement of its own");
+    return Refused{};
+  } else if constexpr (
+      accept<label_fault<Output, Aggregated, Sized, typename Accesses::LabelTypes...>>() &&
+      accept<operator_fault<Join, Monoid, typename Accesses::Symbol::value_type...>>()) {
     (require_same_program(scope, name, accesses.symbol), ...);
     StatementSpec spec;
     spec.name = name;

@@ -12,6 +12,7 @@
 
 #include "eindecomp/core/shared.hpp"
 #include "eindecomp/expr/expression.hpp"
+#include "eindecomp/expr/refusals.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 
 namespace eindecomp {
@@ -67,7 +68,7 @@ template <int Rank, class... Labels>
 /// plans and runs of the program, and of copies made after the tensor was written, for ever; in
 /// statements while the program lives, which it does where it was moved to.
 template <Element T, int Rank, class BackendType>
-class Symbol {
+class Symbol : public TensorBase {
  public:
   using value_type = T;
   using Backend = BackendType;
@@ -86,6 +87,19 @@ class Symbol {
     if constexpr (detail::accept<detail::rank_fault<Rank, Labels...>>()) {
       return Access<Symbol, Labels...>(*this);
     }
+  }
+  /// Refuses what is no label.
+  template <class... Indices>
+    requires(!(AnyLabel<Indices> && ...))
+  constexpr auto operator()(Indices&&...) const {
+    return detail::refuse_first_that_is_no_label<Indices...>();
+  }
+  /// Refuses brackets, which take one label only.
+  template <class Index>
+  constexpr auto operator[](const Index&) const {
+    static_assert(detail::never<Index>,
+                  "EinDecomp: labels stand in brackets; write them in parentheses, X(i, j)");
+    return detail::Refused{};
   }
 
   [[nodiscard]] constexpr VertexId vertex() const { return m_vertex; }

@@ -15,7 +15,7 @@ namespace eindecomp::kernel {
 
 /// The most labels one kernel call may have, and the most operands.
 inline constexpr int max_labels = 24;
-inline constexpr int max_operands = 8;
+using eindecomp::max_operands;
 
 /// The geometry of a local EinSum: a loop nest over labels, and for each label the stride of every
 /// operand and of the output (0 where a tensor lacks it, the sum of strides where it is repeated).

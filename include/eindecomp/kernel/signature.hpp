@@ -18,6 +18,9 @@ namespace eindecomp::kernel {
 template <class JoinType, class MonoidType, class... Ts>
 struct Signature {
   static_assert(sizeof...(Ts) >= 1 && sizeof...(Ts) <= max_operands);
+  static_assert(!(is_half<Ts> || ...),
+                "EinDecomp: tensors of 16-bit floating-point numbers (half, bfloat16) are not "
+                "supported; declare them of float, and convert the data");
   static_assert(std::is_invocable_v<const JoinType&, const Ts&...>,
                 "EinDecomp: the join cannot be called with these operand types");
 

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What reads like the language and is not in it: each is refused by a sentence that says what to
+/// write instead, in the compiler's first line. Nothing here can be called.
+#pragma once
+
+#include <source_location>
+#include <type_traits>
+
+#include "eindecomp/expr/expression.hpp"
+
+namespace eindecomp {
+
+namespace detail {
+
+/// What is returned in place of a statement's left side.
+struct RefusedTarget {
+  template <class T>
+  constexpr void operator=(const T&) const {}
+};
+
+template <class T>
+concept SourceLocation = std::is_same_v<std::remove_cvref_t<T>, std::source_location>;
+
+// What is neither, so that no function below takes what belongs to others.
+template <class T>
+concept OfTheLanguage = AnyLabel<T> || Expression<T> || TensorWithoutLabels<T>;
+
+/// Refuses what stands where a label belongs; T is a reference where it is a variable.
+template <class T>
+constexpr auto refuse_as_label() {
+  using Plain = std::remove_cvref_t<T>;
+  if constexpr (Expression<T> || TensorWithoutLabels<T>) {
+    static_assert(never<T>,
+                  "EinDecomp: a tensor stands where a label belongs (X(I(b), j), a gather, is not "
+                  "supported); write sum(i)((I(b) == N(i)) * X(i, j)), N an input of 0, 1, 2, ...");
+  } else if constexpr (is_sized_label<Plain>) {
+    static_assert(never<T>,
+                  "EinDecomp: a label with its extent stands in an expression; write the label "
+                  "alone, and its extent on the left of the statement");
+  } else if constexpr (std::is_lvalue_reference_v<T>) {
+    static_assert(never<T>,
+                  "EinDecomp: a variable stands where a label belongs (one of the label's name "
+                  "hides it); rename the variable, or write eindecomp::labels::i for the label i");
+  } else if constexpr (std::is_arithmetic_v<Plain>) {
+    static_assert(never<T>,
+                  "EinDecomp: a number stands where a label belongs (X(i, 3), a slice, is not "
+                  "supported); bind the part of the tensor as an input of its own, X3(i)");
+  } else {
+    static_assert(never<T>,
+                  "EinDecomp: what stands where a label belongs is none; write a label, as i or "
+                  "eindecomp::label<\"row\">");
+  }
+  return Refused{};
+}
+template <class First, class... Rest>
+constexpr auto refuse_first_that_is_no_label() {
+  // A label with its extent is one on the left of a statement.
+  constexpr bool passed = AnyLabel<First> || is_sized_label<std::remove_cvref_t<First>>;
+  if constexpr (passed && sizeof...(Rest) > 0) {
+    return refuse_first_that_is_no_label<Rest...>();
+  } else {
+    return refuse_as_label<First>();
+  }
+}
+
+template <class... Ts>
+constexpr auto refuse_without_labels() {
+  static_assert(never<Ts...>,
+                "EinDecomp: a tensor stands in an expression without its labels; write one for "
+                "each dimension, X(i, j)");
+  return Refused{};
+}
+
+}  // namespace detail
+
+// clang-format off
+#define EINDECOMP_REFUSED_OPERATOR(op)                                                      \
+  template <class A, class B>                                                               \
+    requires(AnyLabel<A> || AnyLabel<B>)                                                    \
+  constexpr auto operator op(const A& a, const B& b) {                                      \
+    static_assert(detail::never<A, B>,                                                      \
+        "EinDecomp: a label is computed with (it names a dimension and has no value: "      \
+        "X(i + 1), X(2 * i) and i == j are not supported); bind the shifted or strided "    \
+        "part, or a mask, as an input of its own");                                         \
+    if constexpr (AnyLabel<A>) { return a; } else { return b; }                             \
+  }
+EINDECOMP_REFUSED_OPERATOR(+)
+EINDECOMP_REFUSED_OPERATOR(-)
+EINDECOMP_REFUSED_OPERATOR(*)
+EINDECOMP_REFUSED_OPERATOR(/)
+EINDECOMP_REFUSED_OPERATOR(%)
+EINDECOMP_REFUSED_OPERATOR(<)
+EINDECOMP_REFUSED_OPERATOR(<=)
+EINDECOMP_REFUSED_OPERATOR(>)
+EINDECOMP_REFUSED_OPERATOR(>=)
+EINDECOMP_REFUSED_OPERATOR(==)
+EINDECOMP_REFUSED_OPERATOR(!=)
+#undef EINDECOMP_REFUSED_OPERATOR
+
+#define EINDECOMP_REFUSED_OPERATOR(op)                                                      \
+  template <class A, class B>                                                               \
+    requires((TensorWithoutLabels<A> || TensorWithoutLabels<B>) &&                          \
+             !(AnyLabel<A> || AnyLabel<B>))                                                 \
+  constexpr auto operator op(const A&, const B&) {                                          \
+    return detail::refuse_without_labels<A, B>();                                           \
+  }
+EINDECOMP_REFUSED_OPERATOR(+)
+EINDECOMP_REFUSED_OPERATOR(-)
+EINDECOMP_REFUSED_OPERATOR(*)
+EINDECOMP_REFUSED_OPERATOR(/)
+#undef EINDECOMP_REFUSED_OPERATOR
+
+// A function of that name that a user writes for expressions is the closer match.
+#define EINDECOMP_REFUSED_WITHOUT_LABELS(function)                                          \
+  template <TensorWithoutLabels Tensor, class... Rest>                                      \
+  constexpr auto function(const Tensor&, const Rest&...) {                                  \
+    return detail::refuse_without_labels<Tensor>();                                         \
+  }
+EINDECOMP_REFUSED_WITHOUT_LABELS(abs)
+EINDECOMP_REFUSED_WITHOUT_LABELS(exp)
+EINDECOMP_REFUSED_WITHOUT_LABELS(log)
+EINDECOMP_REFUSED_WITHOUT_LABELS(sqrt)
+EINDECOMP_REFUSED_WITHOUT_LABELS(tanh)
+EINDECOMP_REFUSED_WITHOUT_LABELS(relu)
+#undef EINDECOMP_REFUSED_WITHOUT_LABELS
+
+#define EINDECOMP_REFUSED_FUNCTION(function)                                                \
+  template <class E, class... Rest>                                                         \
+    requires(Expression<E> || TensorWithoutLabels<E>)                                       \
+  constexpr auto function(const E&, const Rest&...) {                                       \
+    static_assert(detail::never<E, Rest...>,                                                \
+        "EinDecomp: expressions have no function " #function                                \
+        "; write map(f, X(i, j)) or join(f, X(i, j), W(j, k)) with a functor f of yours "   \
+        "that computes it for elements");                                                   \
+    return detail::Refused{};                                                               \
+  }
+EINDECOMP_REFUSED_FUNCTION(sin)
+EINDECOMP_REFUSED_FUNCTION(cos)
+EINDECOMP_REFUSED_FUNCTION(tan)
+EINDECOMP_REFUSED_FUNCTION(asin)
+EINDECOMP_REFUSED_FUNCTION(acos)
+EINDECOMP_REFUSED_FUNCTION(atan)
+EINDECOMP_REFUSED_FUNCTION(atan2)
+EINDECOMP_REFUSED_FUNCTION(sinh)
+EINDECOMP_REFUSED_FUNCTION(cosh)
+EINDECOMP_REFUSED_FUNCTION(exp2)
+EINDECOMP_REFUSED_FUNCTION(expm1)
+EINDECOMP_REFUSED_FUNCTION(log2)
+EINDECOMP_REFUSED_FUNCTION(log10)
+EINDECOMP_REFUSED_FUNCTION(log1p)
+EINDECOMP_REFUSED_FUNCTION(pow)
+EINDECOMP_REFUSED_FUNCTION(cbrt)
+EINDECOMP_REFUSED_FUNCTION(hypot)
+EINDECOMP_REFUSED_FUNCTION(erf)
+EINDECOMP_REFUSED_FUNCTION(erfc)
+EINDECOMP_REFUSED_FUNCTION(floor)
+EINDECOMP_REFUSED_FUNCTION(ceil)
+EINDECOMP_REFUSED_FUNCTION(round)
+EINDECOMP_REFUSED_FUNCTION(trunc)
+EINDECOMP_REFUSED_FUNCTION(fmod)
+EINDECOMP_REFUSED_FUNCTION(fmin)
+EINDECOMP_REFUSED_FUNCTION(fmax)
+EINDECOMP_REFUSED_FUNCTION(fabs)
+EINDECOMP_REFUSED_FUNCTION(sign)
+EINDECOMP_REFUSED_FUNCTION(sigmoid)
+EINDECOMP_REFUSED_FUNCTION(mean)
+#undef EINDECOMP_REFUSED_FUNCTION
+
+#define EINDECOMP_REFUSED_AGGREGATION(function)                                             \
+  template <class First, class... Rest>                                                     \
+    requires(!(AnyLabel<First> && (AnyLabel<Rest> && ...)) &&                               \
+             (detail::OfTheLanguage<First> || (detail::OfTheLanguage<Rest> || ...) ||       \
+              (std::is_integral_v<First> && sizeof...(Rest) == 0)))                         \
+  constexpr auto function(const First&, const Rest&...) {                                   \
+    if constexpr (Expression<First> || TensorWithoutLabels<First>) {                        \
+      static_assert(detail::never<First>,                                                   \
+          "EinDecomp: an aggregation is given an expression before its labels; write "      \
+          #function "(j)(X(i, j)), with the labels that it aggregates in front");           \
+    } else {                                                                                \
+      detail::refuse_first_that_is_no_label<const First&, const Rest&...>();                \
+    }                                                                                       \
+    return detail::Refused{};                                                               \
+  }
+EINDECOMP_REFUSED_AGGREGATION(sum)
+EINDECOMP_REFUSED_AGGREGATION(prod)
+EINDECOMP_REFUSED_AGGREGATION(all)
+EINDECOMP_REFUSED_AGGREGATION(any)
+EINDECOMP_REFUSED_AGGREGATION(log_sum_exp)
+EINDECOMP_REFUSED_AGGREGATION(compensated_sum)
+EINDECOMP_REFUSED_AGGREGATION(argmin)
+EINDECOMP_REFUSED_AGGREGATION(argmax)
+#undef EINDECOMP_REFUSED_AGGREGATION
+// clang-format on
+
+}  // namespace eindecomp

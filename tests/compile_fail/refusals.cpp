@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What reads like the language and is not in it, in case 1; the compiler's errors are the sentences
+// that the comments begin, and no others. In case 0, what the sentences say to write instead.
+
+#include <cmath>
+
+#include "eindecomp/graph/let.hpp"
+
+namespace ein = eindecomp;
+using namespace ein::labels;
+using ein::let;
+using ein::sum;
+
+#if EINDECOMP_CASE == 0
+#define EITHER(wrong, right) right
+#else
+#define EITHER(wrong, right) wrong
+#endif
+
+namespace user {
+struct Sine {
+  double operator()(double x) const { return std::sin(x); }
+};
+/// As good a name for a function of expressions as any.
+template <ein::Expression E>
+constexpr auto sin(const E& e) {
+  return ein::map(Sine{}, e);
+}
+}  // namespace user
+
+void statements() {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {5, 5});
+  [[maybe_unused]] const auto X3 = g.input<double>("X3", {5});
+  [[maybe_unused]] const auto I = g.input<std::int32_t>("I", {7});
+  [[maybe_unused]] const auto N = g.input<std::int32_t>("N", {5});
+
+  // refused: tensors of 16-bit floating-point numbers (half, bfloat16) are not supported; declare
+#if defined(__FLT16_MAX__)
+  EITHER((void)g.input<_Float16>("H", {4}), (void)g.input<float>("H", {4}));
+#endif
+  // refused: a number stands where a label belongs (X(i, 3), a slice, is not supported); bind
+  EITHER((let<"A1">(i) = X(i, 3)), (let<"A1">(i) = X3(i)));
+  // refused: a label is computed with (it names a dimension and has no value
+  EITHER((let<"A2">(i, j) = X(i, j + 1)), (let<"A2">(i, j) = X(i, j)));
+  // refused: a label is computed with (it names a dimension and has no value
+  EITHER((let<"A3">(j) = X(2 * j, j)), (let<"A3">(j) = X(j, j)));
+  // refused: a tensor stands where a label belongs (X(I(b), j), a gather, is not supported); write
+  EITHER((let<"A4">(b, j) = X(I(b), j)), (let<"A4">(b, j) = sum(i)((I(b) == N(i)) * X(i, j))));
+  // refused: expressions have no function sin; write map(f, X(i, j)) or join
+  EITHER((let<"A5">(i, j) = sin(X(i, j))), (let<"A5">(i, j) = map(user::Sine{}, X(i, j))));
+  // refused: expressions have no function pow; write
+  EITHER((let<"A6">(i, j) = pow(X(i, j), 2)), (let<"A6">(i, j) = X(i, j) * X(i, j)));
+  // refused: a tensor stands in an expression without its labels; write one for each dimension
+  EITHER((let<"A7">(i, j) = exp(X)), (let<"A7">(i, j) = exp(X(i, j))));
+  // refused: a tensor stands in an expression without its labels; write one for each dimension
+  EITHER((let<"A8">(i, j) = 2.0 * X), (let<"A8">(i, j) = 2.0 * X(i, j)));
+  // refused: an aggregation is given an expression before its labels; write sum(j)(X(i, j))
+  EITHER((let<"A9">(i) = sum(X(i, j))), (let<"A9">(i) = sum(j)(X(i, j))));
+  // refused: labels stand in brackets; write them in parentheses
+  EITHER((let<"A10">(i) = X3[i]), (let<"A10">(i) = X3(i)));
+  // refused: the statement reads no tensor; write
+  EITHER((let<"A11">(i) = 1.0), (let<"A11">(i) = 0.0 * X3(i) + 1.0));
+  // refused: a statement adds to its result (every tensor is written once); write
+  EITHER((let<"A12">(i) += X3(i)), (let<"A12">(i) = X3(i) + X3(i)));
+  // refused: a tensor has at most 8 dimensions
+  EITHER((let<"A13">(a, b, c, d, e, f, h, i, j) = X(i, j)), (let<"A13">(i, j) = X(i, j)));
+  // refused: a number stands where a label belongs
+  EITHER((let("A14")(i, 3L) = X3(i)), (let("A14")(i, extent(k, 3)) = X3(i)));
+  // refused: a label with its extent stands in an expression; write the label alone
+  EITHER((let<"A15">(i, j) = X(i, extent(j, 5))), (let<"A15">(i, j) = X(i, j)));
+  // refused: a statement has more than 8 operands (a tensor counts once for every order of labels
+  EITHER((let<"B">() = sum(i, j, k)(X(i, j) * X(j, i) * X(i, k) * X(k, i) * X(j, k) * X(k, j) *
+                                    X(i, i) * X(j, j) * X(k, k))),
+         (let<"B">() = sum(i, j, k)(X(i, j) * X(j, i) * X(i, k) * X(k, i) * X(j, k) * X(k, j) *
+                                    X(i, i) * X(j, j))));
+#if EINDECOMP_CASE == 0
+  let<"mine">(i, j) = user::sin(X(i, j));
+  using user::sin;
+  let<"too">(i, j) = sin(X(i, j));
+#endif
+  {
+    // Of different types, for the compiler says a thing once.
+    [[maybe_unused]] int i = 0;
+    [[maybe_unused]] long k = 0;
+    // refused: a variable stands where a label belongs (one of the label's name hides it); rename
+    EITHER((let<"C1">(j) = X(i, j)), (let<"C1">(j) = X(ein::labels::j, j)));
+    // refused: a variable stands where a label belongs
+    EITHER((let<"C2">(k) = X3(j)), (let<"C2">(ein::labels::k) = X3(ein::labels::k)));
+    // refused: a variable stands where a label belongs
+    EITHER((let<"C3">(j) = sum(i)(X(j, j))),
+           (let<"C3">(j) = sum(ein::labels::i)(X(ein::labels::i, j))));
+  }
+}
