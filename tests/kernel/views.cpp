@@ -502,6 +502,40 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
   CHECK(
       contains(message_of([&] { einsum<"ij->ij">(Space(), shifted(0), shifted(1)); }), "overlaps"));
 
+  // A view over memory that is not there.
+  const Kokkos::View<double**, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> null(nullptr, 5, 5);
+  const std::string null_operand = "operand 1 (i,j) is a null view of 5 x 5 (it has no memory)";
+  const std::string null_output = "the output (i,k) is a null view of 5 x 5 (it has no memory)";
+  const auto product = [&](const auto& left, const auto& output) {
+    return message_of([&] { einsum<"ij,jk->ik">(Space(), left, square, output); });
+  };
+  const auto scaled = [&](const auto& left, const auto& output) {
+    return message_of(
+        [&] { einsum<"ij,jk->ik">(Space(), {.alpha = 2.0, .beta = 1.0}, left, square, output); });
+  };
+  const View<double**> into("into", 5, 5);
+  CHECK(contains(product(null, into), null_operand));
+  CHECK(contains(product(square, null), null_output));
+  CHECK(contains(scaled(null, into), null_operand));
+  CHECK(contains(scaled(square, null), null_output));
+  CHECK(contains(message_of([&] { (void)einsum<"ij,jk->ik">(Space(), null, square); }),
+                 null_operand));
+  const auto needed = [&] {
+    return message_of([&] { (void)workspace_bytes<"ij,jk->ik">(Space(), square, square, null); });
+  };
+  CHECK(contains(needed(), null_output));
+  // Of no elements there is nothing to allocate.
+  CHECK(message_of([&] {
+          einsum<"ij,jk->ik">(Space(), View<double**>("none", 0, 5), square,
+                              View<double**>("none", 0, 5));
+        }) == "no error");
+  {
+    const eindecomp::ScopedWorkspace<Space> nothing(nullptr, std::size_t{1} << 30);
+    const View<double**> large("large", 200, 200);
+    CHECK(contains(message_of([&] { (void)einsum<"ij,jk->ik", MinPlus>(Space(), large, large); }),
+                   "and is given 0"));
+  }
+
   const View<double*> four("four", 4);
   CHECK(contains(message_of([&] { einsum<"i,j,ij->i">(Space(), four, four, a, four); }),
                  "label 'j' is 4 in operand 2 (j) and 5 in operand 3 (i,j)"));

@@ -41,6 +41,13 @@ struct ViewGeometry {
     return geometry;
   }
 
+  /// Whether it has elements and no memory for them.
+  [[nodiscard]] bool is_null() const {
+    bool empty = data != nullptr;
+    for (int k = 0; k < rank; ++k) empty = empty || extent[k] == 0;
+    return !empty;
+  }
+
   /// One past the last byte that an element of the view occupies; `data` if it has none.
   [[nodiscard]] std::uintptr_t end() const {
     const auto begin = reinterpret_cast<std::uintptr_t>(data);
@@ -72,7 +79,7 @@ struct ViewGeometry {
   return text;
 }
 
-/// The extents of a spec's labels, checked.
+/// The extents of a spec's labels, checked, of views that have memory.
 struct LabelExtents {
   Extent extent[EinsumShape::max_labels];
   int given_by[EinsumShape::max_labels];  ///< the first tensor that has the label
@@ -96,6 +103,15 @@ struct LabelExtents {
                       << " (each dimension has one label); correct the string or the view",
                   where);
     }
+    if (view.is_null()) {
+      Sentence extents;
+      for (int k = 0; k < rank; ++k) extents << (k > 0 ? " x " : "") << view.extent[k];
+      throw Error(ErrorKind::binding,
+                  tensor_text(spec, tensor)
+                      << " is a null view of " << (rank > 0 ? extents : Sentence() << "one element")
+                      << " (it has no memory); allocate it first",
+                  where);
+    }
     for (int k = 0; k < rank; ++k) {
       const int l = labels[k];
       if (given_by[l] < 0) {
@@ -115,8 +131,10 @@ struct LabelExtents {
 };
 
 /// The geometry of a local EinSum of views; the last of `views` is the output.
-/// \throws Error if ranks or extents disagree, there are too many labels, an element of the output
-///   has no place of its own, or writing the output would change an operand before it is read.
+/// \throws Error if ranks or extents disagree, there are too many labels, a view is null, an
+/// element
+///   of the output has no place of its own, or writing the output would change an operand before it
+///   is read.
 template <std::size_t Tensors>
 [[nodiscard]] LocalEinsum local_einsum(const EinsumShape& spec,
                                        const std::array<ViewGeometry, Tensors>& views,

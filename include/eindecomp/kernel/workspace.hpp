@@ -28,8 +28,11 @@ class ScopedWorkspace {
  public:
   explicit ScopedWorkspace(const Workspace<Space>& workspace)
       : ScopedWorkspace(workspace.data(), workspace.size()) {}
+  /// So many bytes of the caller's; none if `data` is null.
   ScopedWorkspace(unsigned char* data, std::size_t bytes)
-      : m_data(data), m_bytes(bytes), m_before(std::exchange(current(), this)) {}
+      : m_data(data),
+        m_bytes(data == nullptr ? 0 : bytes),
+        m_before(std::exchange(current(), this)) {}
   ScopedWorkspace(const ScopedWorkspace&) = delete;
   ScopedWorkspace& operator=(const ScopedWorkspace&) = delete;
   ~ScopedWorkspace() { current() = m_before; }
