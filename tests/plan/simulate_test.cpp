@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,14 @@ std::vector<Event> events_of(const std::vector<Event>& events, Kind kind) {
   for (const Event& e : events) {
     if (e.kind == kind) found.push_back(e);
   }
+  return found;
+}
+
+/// Peer, tensor and words, message by message.
+using Messages = std::vector<std::tuple<int, VertexId, Extent>>;
+Messages messages_of(const std::vector<Event>& events, Kind kind) {
+  Messages found;
+  for (const Event& e : events_of(events, kind)) found.emplace_back(e.peer, e.tensor, e.words);
   return found;
 }
 
@@ -75,7 +84,23 @@ void check_timeline(const Plan& plan, const Timeline& timeline) {
     REQUIRE(one_after_another(events_of(events, Kind::send)));
     REQUIRE(one_after_another(events_of(events, Kind::receive)));
 
-    // The calls are the schedule's, in its order.
+    // The messages and calls are the schedule's, in its order.
+    Messages sends;
+    Messages receives;
+    for (const Step& step : schedules[r].steps) {
+      for (const auto& [list, of] : {std::pair(&sends, &step.sends),
+                                     {&sends, &step.partial_sends},
+                                     {&receives, &step.receives},
+                                     {&receives, &step.partial_receives}}) {
+        for (const Message& m : *of) {
+          const int buffer = m.regions.front().buffer;
+          list->push_back(
+              {m.peer, schedules[r].buffers[static_cast<std::size_t>(buffer)].tensor, m.words});
+        }
+      }
+    }
+    REQUIRE(messages_of(events, Kind::send) == sends);
+    REQUIRE(messages_of(events, Kind::receive) == receives);
     std::vector<VertexId> expected;
     for (const Step& step : schedules[r].steps) {
       expected.insert(expected.end(), step.calls.size(), step.statement);
@@ -287,6 +312,21 @@ TEST_CASE("one worker computes and sends nothing") {
   CHECK(simulation.in_turn.seconds == 1);
   CHECK(simulation.overlapped.seconds == 1);
   CHECK(simulation.pairs.empty());
+}
+
+TEST_CASE("schedules of different plans are not simulated together") {
+  const EinGraph graph = matmul(8, 8, 8);
+  std::vector<std::vector<RankSchedule>> of;
+  for (const char* label : {"i", "j"}) {
+    const Plan plan =
+        decompose(graph, {.workers = 2, .strategy = "by_hand", .by_hand = {{"Z", {{label, 2}}}}});
+    of.push_back(make_schedules(plan.graph, plan.placement, 2));
+  }
+  CHECK_THROWS_WITH_AS(static_cast<void>(make_timeline(graph, {of[0][0], of[1][1]},
+                                                       pair_of_workers(), Overlap::none)),
+                       doctest::Contains("the messages of rank 0 for statement 'Z' are not those "
+                                         "of the other ranks"),
+                       Error);
 }
 
 TEST_CASE("a plan needs a worker for each rank") {

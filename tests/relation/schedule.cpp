@@ -113,16 +113,43 @@ TEST_CASE("one message per tensor and peer, and staging for all of them at once"
   const Step& step = s.steps[0];
   REQUIRE(step.receives.size() == 3);
   REQUIRE(step.sends.size() == 3);
-  std::vector<int> peers;
   for (const Message& m : step.receives) {
-    peers.push_back(m.peer);
     CHECK(m.words == 16);
     CHECK(m.regions.size() == 2);
   }
-  CHECK(peers == std::vector<int>{0, 2, 3});
   CHECK(step.copies.size() == 2);
   // All of Y assembled once for both calls, and six messages of 16 elements.
   CHECK(s.arena_bytes == 512 + 6 * 128);
+}
+
+TEST_CASE("every rank sends to the next one first and receives from the previous one first") {
+  // Y and then V are gathered, one statement after another; W and U at once.
+  EinGraph graph = matmul(8, 8, 8);
+  const VertexId u = graph.add_input("U", {8, 8}, {});
+  const VertexId w = graph.add_input("W", {8, 8}, {});
+  add(graph, "T", {{"ij", 0}, {"jk", w}, {"kl", u}}, "il");
+  const Placement placement = place(graph, {{}, {}, {4, 1, 1}, {}, {}, {4, 1, 1, 1}}, make_mesh(4));
+  const auto order = [](const RankSchedule& s, const std::vector<Message>& messages) {
+    std::vector<std::pair<int, VertexId>> found;
+    for (const Message& m : messages) {
+      found.emplace_back(m.peer, s.buffers[at(m.regions.at(0).buffer)].tensor);
+    }
+    return found;
+  };
+  using Order = std::vector<std::pair<int, VertexId>>;
+  const RankSchedule one = make_schedule(graph, placement, 4, 1);
+  CHECK(order(one, one.steps[0].sends) == Order{{2, 1}, {3, 1}, {0, 1}});
+  CHECK(order(one, one.steps[0].receives) == Order{{0, 1}, {3, 1}, {2, 1}});
+  CHECK(order(one, one.steps[1].sends) == Order{{2, u}, {2, w}, {3, u}, {3, w}, {0, u}, {0, w}});
+  CHECK(order(one, one.steps[1].receives) == Order{{0, u}, {0, w}, {3, u}, {3, w}, {2, u}, {2, w}});
+  const RankSchedule last = make_schedule(graph, placement, 4, 3);
+  CHECK(order(last, last.steps[0].sends) == Order{{0, 1}, {1, 1}, {2, 1}});
+  // Partial results likewise.
+  const EinGraph product = matmul(8, 8, 8);
+  const RankSchedule summed =
+      make_schedule(product, place(product, {{}, {}, {1, 4, 1}}, make_mesh(4)), 4, 2);
+  CHECK(order(summed, summed.steps[0].partial_sends) == Order{{3, 2}, {0, 2}, {1, 2}});
+  CHECK(order(summed, summed.steps[0].partial_receives) == Order{{1, 2}, {0, 2}, {3, 2}});
 }
 
 TEST_CASE("messages between two ranks come in one order on both") {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The words a plan predicts are those that MPI is told to move, rank by rank.
+// The words a plan predicts are those that MPI is told to move, rank by rank, and the messages that
+// are simulated those that it is told to send and receive, one by one.
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
+#include "eindecomp/plan/simulate.hpp"
 #include "eindecomp/relation/words_by_worker.hpp"
 #include "run/programs.hpp"
 #include "support/pmpi_counter.hpp"
@@ -15,6 +17,15 @@ using namespace run_test;
 using namespace eindecomp::labels;
 
 namespace {
+
+/// The messages of a timeline, sent or received.
+std::vector<pmpi::Post> messages(const std::vector<ein::Event>& events, ein::Event::Kind kind) {
+  std::vector<pmpi::Post> found;
+  for (const ein::Event& event : events) {
+    if (event.kind == kind) found.push_back({event.peer, event.words});
+  }
+  return found;
+}
 
 /// Runs a program under every plan, its inputs generated, and compares.
 template <class... Bindings>
@@ -31,12 +42,18 @@ void check_words(const Program& program, const Bindings&... bindings) {
     const std::size_t r = static_cast<std::size_t>(rank);
     // What the default strategy chooses by, workers of one rank together.
     CHECK(ein::words_by_rank(plan.graph, plan.placement, size)[r] == tasks.received[r]);
+    const ein::Machine machine{.operations_per_second = 1e9,
+                               .axes = {{.size = size, .bandwidth = 1e9}}};
+    const auto simulated = ein::simulate(plan, machine).in_turn.events[r];
     ein::Executor executor(plan, MPI_COMM_WORLD, Space());
     for (int round = 0; round < 2; ++round) {
       pmpi::reset();
       const auto run = executor.run(bindings...);
       const pmpi::Counts plan_words = pmpi::counts("EinDecomp transfers");
+      const pmpi::Posts posts = pmpi::posts("EinDecomp transfers");
       const pmpi::Counts all = pmpi::all_counts();
+      CHECK(posts.sends == messages(simulated, ein::Event::Kind::send));
+      CHECK(posts.receives == messages(simulated, ein::Event::Kind::receive));
       CHECK(plan_words.received == tasks.received[r]);
       CHECK(plan_words.sent == tasks.sent[r]);
       CHECK(plan_words.others == 0);

@@ -12,43 +12,54 @@
 
 namespace {
 
-std::map<std::string, pmpi::Counts>& table() {
-  static std::map<std::string, pmpi::Counts> counts;
-  return counts;
+struct Record {
+  pmpi::Counts counts;
+  pmpi::Posts posts;
+};
+
+std::map<std::string, Record>& table() {
+  static std::map<std::string, Record> records;
+  return records;
 }
 
-pmpi::Counts& of(MPI_Comm communicator) {
+Record& of(MPI_Comm communicator) {
   char name[MPI_MAX_OBJECT_NAME + 1] = {};
   int length = 0;
   PMPI_Comm_get_name(communicator, name, &length);
   return table()[std::string(name, static_cast<std::size_t>(length))];
 }
 
-void sends(int count, MPI_Datatype type, MPI_Comm communicator) {
+void sends(int peer, int count, MPI_Datatype type, MPI_Comm communicator) {
   int size = 0;
   PMPI_Type_size(type, &size);
-  pmpi::Counts& c = of(communicator);
+  Record& record = of(communicator);
+  record.posts.sends.push_back({peer, count});
+  pmpi::Counts& c = record.counts;
   c.sent += count;
   c.bytes_sent += static_cast<std::int64_t>(count) * size;
   c.largest = std::max<std::int64_t>(c.largest, count);
   ++c.messages_sent;
 }
 
-void receives(int count, MPI_Comm communicator) {
-  pmpi::Counts& c = of(communicator);
-  c.received += count;
-  ++c.messages_received;
+void receives(int peer, int count, MPI_Comm communicator) {
+  Record& record = of(communicator);
+  record.posts.receives.push_back({peer, count});
+  record.counts.received += count;
+  ++record.counts.messages_received;
 }
 
 }  // namespace
 
 namespace pmpi {
 
-Counts counts(std::string_view communicator) { return table()[std::string(communicator)]; }
+Posts posts(std::string_view communicator) { return table()[std::string(communicator)].posts; }
+
+Counts counts(std::string_view communicator) { return table()[std::string(communicator)].counts; }
 
 Counts all_counts() {
   Counts all;
-  for (const auto& [name, c] : table()) {
+  for (const auto& [name, record] : table()) {
+    const Counts& c = record.counts;
     all.sent += c.sent;
     all.received += c.received;
     all.bytes_sent += c.bytes_sent;
@@ -68,19 +79,19 @@ void reset() { table().clear(); }
 #define EINDECOMP_PMPI_SEND(Name)                                                   \
   int MPI_##Name(const void* data, int count, MPI_Datatype type, int peer, int tag, \
                  MPI_Comm communicator) {                                           \
-    sends(count, type, communicator);                                               \
+    sends(peer, count, type, communicator);                                         \
     return PMPI_##Name(data, count, type, peer, tag, communicator);                 \
   }
 #define EINDECOMP_PMPI_ISEND(Name)                                                  \
   int MPI_##Name(const void* data, int count, MPI_Datatype type, int peer, int tag, \
                  MPI_Comm communicator, MPI_Request* request) {                     \
-    sends(count, type, communicator);                                               \
+    sends(peer, count, type, communicator);                                         \
     return PMPI_##Name(data, count, type, peer, tag, communicator, request);        \
   }
 // Everything else that moves data, by its argument lists.
 #define EINDECOMP_PMPI_OTHER(Name, parameters, arguments) \
   int MPI_##Name parameters {                             \
-    ++of(communicator).others;                            \
+    ++of(communicator).counts.others;                     \
     return PMPI_##Name arguments;                         \
   }
 
@@ -97,19 +108,19 @@ EINDECOMP_PMPI_ISEND(Irsend)
 
 int MPI_Recv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm communicator,
              MPI_Status* status) {
-  receives(count, communicator);
+  receives(peer, count, communicator);
   return PMPI_Recv(data, count, type, peer, tag, communicator, status);
 }
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm communicator,
               MPI_Request* request) {
-  receives(count, communicator);
+  receives(peer, count, communicator);
   return PMPI_Irecv(data, count, type, peer, tag, communicator, request);
 }
 int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag,
                  void* in, int in_count, MPI_Datatype in_type, int from, int in_tag,
                  MPI_Comm communicator, MPI_Status* status) {
-  sends(out_count, out_type, communicator);
-  receives(in_count, communicator);
+  sends(to, out_count, out_type, communicator);
+  receives(from, in_count, communicator);
   return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag,
                        communicator, status);
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace pmpi {
 
@@ -19,7 +20,20 @@ struct Counts {
   std::int64_t others = 0;   // calls that move data in any other way (collectives, windows, …)
 };
 
+// A message that MPI was told to send or to receive.
+struct Post {
+  int peer = -1;
+  std::int64_t elements = 0;
+  bool operator==(const Post&) const = default;
+};
+// In the order of the calls.
+struct Posts {
+  std::vector<Post> sends;
+  std::vector<Post> receives;
+};
+
 // Of the communicators of that name since the last reset.
+Posts posts(std::string_view communicator);
 Counts counts(std::string_view communicator);
 
 // Over all communicators.

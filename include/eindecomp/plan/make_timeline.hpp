@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
-#include <tuple>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
@@ -33,8 +32,12 @@ namespace detail {
 class Simulator {
  public:
   Simulator(const EinGraph& graph, const std::vector<RankSchedule>& schedules,
-            const Machine& machine, Overlap overlap)
-      : m_graph(graph), m_schedules(schedules), m_machine(machine), m_overlap(overlap) {
+            const Machine& machine, Overlap overlap, const std::source_location& where)
+      : m_graph(graph),
+        m_schedules(schedules),
+        m_machine(machine),
+        m_overlap(overlap),
+        m_where(where) {
     for (const RankSchedule& schedule : schedules) {
       m_workers.push_back({0, 0, 0, std::vector<double>(schedule.buffers.size(), 0.0)});
     }
@@ -122,30 +125,40 @@ class Simulator {
     m_timeline.events[rank].push_back(event);
   }
 
-  /// The messages of one phase of a step, as every rank sends them: first those to the next rank,
-  /// then those to the one after that, so that no two go to the same one at once if all are equal.
+  /// The messages of one phase of a step: every rank sends in the order of its schedule, and
+  /// receives in that order.
   [[nodiscard]] std::vector<Transit> transits(std::size_t s, std::vector<Message> Step::*sends,
                                               std::vector<Message> Step::*receives) const {
+    const auto list = [&](std::size_t r, std::vector<Message> Step::*of) -> const auto& {
+      return m_schedules[r].steps[s].*of;
+    };
     std::vector<Transit> found;
-    std::vector<Transit> arriving;
-    for (std::size_t r = 0; r < m_schedules.size(); ++r) {
-      const Step& step = m_schedules[r].steps[s];
-      for (const Message& m : step.*sends) {
-        found.push_back({r, static_cast<std::size_t>(m.peer), tensor(r, m), &m, nullptr});
-      }
-      for (const Message& m : step.*receives) {
-        arriving.push_back({static_cast<std::size_t>(m.peer), r, tensor(r, m), nullptr, &m});
+    std::vector<std::size_t> sent(m_schedules.size(), 0);
+    std::vector<std::size_t> received(m_schedules.size(), 0);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t r = 0; r < m_schedules.size(); ++r) {
+        if (sent[r] == list(r, sends).size()) continue;
+        const Message& out = list(r, sends)[sent[r]];
+        const auto to = static_cast<std::size_t>(out.peer);
+        if (received[to] == list(to, receives).size()) continue;
+        const Message& in = list(to, receives)[received[to]];
+        if (static_cast<std::size_t>(in.peer) != r) continue;  // another rank's comes first there
+        found.push_back({r, to, tensor(r, out), &out, &in});
+        ++sent[r];
+        ++received[to];
+        moved = true;
       }
     }
-    const std::size_t ranks = m_schedules.size();
-    const auto turn = [ranks](const Transit& t) {
-      return std::tuple((t.to + ranks - t.from) % ranks, t.from, t.tensor);
-    };
-    const auto earlier = [&](const Transit& a, const Transit& b) { return turn(a) < turn(b); };
-    std::sort(found.begin(), found.end(), earlier);
-    std::sort(arriving.begin(), arriving.end(), earlier);
-    // Sends and receives of all ranks match one to one.
-    for (std::size_t i = 0; i < found.size(); ++i) found[i].received = arriving[i].received;
+    for (std::size_t r = 0; r < m_schedules.size(); ++r) {
+      if (sent[r] == list(r, sends).size() && received[r] == list(r, receives).size()) continue;
+      fail(ErrorKind::plan,
+           "the messages of rank " + to_text(static_cast<int>(r)) + " for statement '" +
+               m_graph[m_schedules[r].steps[s].statement].name +
+               "' are not those of the other ranks (their schedules belong to different plans); "
+               "simulate the schedules that make_schedules gives for one plan",
+           m_where);
+    }
     return found;
   }
   [[nodiscard]] VertexId tensor(std::size_t rank, const Message& m) const {
@@ -257,6 +270,7 @@ class Simulator {
   const std::vector<RankSchedule>& m_schedules;
   const Machine& m_machine;
   Overlap m_overlap;
+  std::source_location m_where;
   std::vector<Worker> m_workers;
   Timeline m_timeline;
   std::vector<std::size_t> m_time_of;      ///< per vertex: its place in Timeline::statements
@@ -272,13 +286,14 @@ class Simulator {
 /// takes the latency of its link and its bytes by the bandwidth; a kernel call its operations by
 /// the rate or the bytes of its operands and result by the memory's bandwidth, whichever is longer;
 /// combining partial results likewise; that some of those bytes may be in a cache counts nothing.
-/// Messages of a statement leave in the order of the ranks' distance, those of one statement before
-/// those of the next. Packing a message takes no time. With Overlap::all messages may arrive long
-/// before they are needed, which takes memory that the schedules do not count: that time is one to
-/// aim at, not one to expect.
+/// Messages leave and arrive in the order of the schedules, in which the executor posts them (see
+/// Step), those of one statement before those of the next. Packing a message takes no time. With
+/// Overlap::all messages may arrive long before they are needed, which takes memory that the
+/// schedules do not count: that time is one to aim at, not one to expect.
 ///
 /// \param schedules  of all ranks, from make_schedules()
-/// \throws Error if the machine is not well described or has fewer workers than there are ranks.
+/// \throws Error if the machine is not well described or has fewer workers than there are ranks, or
+///   the schedules are of different plans.
 [[nodiscard]] inline Timeline make_timeline(
     const EinGraph& graph, const std::vector<RankSchedule>& schedules, const Machine& machine,
     Overlap overlap, const std::source_location& where = std::source_location::current()) {
@@ -291,7 +306,7 @@ class Simulator {
                      "describe a larger machine",
                  where);
   }
-  return detail::Simulator(graph, schedules, machine, overlap).run();
+  return detail::Simulator(graph, schedules, machine, overlap, where).run();
 }
 
 }  // namespace eindecomp

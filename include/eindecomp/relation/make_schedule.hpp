@@ -33,8 +33,8 @@ namespace detail {
 class RankBuilder {
  public:
   RankBuilder(const EinGraph& graph, const Flags& results, const std::vector<StepGroup>& groups,
-              int rank)
-      : m_graph(&graph), m_results(&results), m_groups(&groups) {
+              int ranks, int rank)
+      : m_graph(&graph), m_results(&results), m_groups(&groups), m_ranks(ranks) {
     m_schedule.rank = rank;
     for (const Vertex& v : graph.vertices) m_steps += v.is_input() ? 0 : 1;
   }
@@ -96,10 +96,10 @@ class RankBuilder {
     step().aggregations.push_back(std::move(aggregation));
   }
   void end() {
-    step().receives = messages(m_receives);
-    step().sends = messages(m_sends);
-    step().partial_receives = messages(m_partial_receives);
-    step().partial_sends = messages(m_partial_sends);
+    step().receives = messages(m_receives, -1);
+    step().sends = messages(m_sends, 1);
+    step().partial_receives = messages(m_partial_receives, -1);
+    step().partial_sends = messages(m_partial_sends, 1);
   }
 
   /// Runs groups in steps, and gives every scratch buffer and every message its place.
@@ -165,17 +165,20 @@ class RankBuilder {
     return m.words * (b.partial ? v.partial.bytes : v.element.bytes);
   }
 
-  /// One message per tensor and peer, in that order on both sides.
-  [[nodiscard]] static std::vector<Message> messages(std::vector<Piece>& pieces) {
+  /// One message per peer and tensor, in the order that Step states. \param direction of a peer
+  /// from this rank: 1 of sends, -1 of receives.
+  [[nodiscard]] std::vector<Message> messages(std::vector<Piece>& pieces, int direction) const {
     std::vector<std::array<int, 3>> order;
     for (const Piece& piece : pieces) {
-      order.push_back({piece.tensor, piece.peer, static_cast<int>(order.size())});
+      const int distance = direction * (piece.peer - m_schedule.rank);
+      order.push_back({distance < 0 ? distance + m_ranks : distance, piece.tensor,
+                       static_cast<int>(order.size())});
     }
     std::sort(order.begin(), order.end());
     std::vector<Message> list;
     VertexId tensor = -1;
-    for (const auto& [of, peer, index] : order) {
-      Piece& piece = pieces[static_cast<std::size_t>(index)];
+    for (const std::array<int, 3>& entry : order) {
+      Piece& piece = pieces[static_cast<std::size_t>(entry[2])];
       if (list.empty() || tensor != piece.tensor || list.back().peer != piece.peer) {
         list.emplace_back();
         list.back().peer = piece.peer;
@@ -191,6 +194,7 @@ class RankBuilder {
   const EinGraph* m_graph;
   const Flags* m_results;
   const std::vector<StepGroup>* m_groups;
+  int m_ranks;
   int m_steps = 0;  ///< before groups run in steps
   RankSchedule m_schedule;
   const BlockMap* m_calls = nullptr;
@@ -206,7 +210,9 @@ class ScheduleSink {
                int last)
       : m_ranks(ranks), m_first(first), m_results(graph.vertices.size(), false) {
     for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
-    for (int r = first; r < last; ++r) m_builders.emplace_back(graph, m_results, groups, r);
+    for (int r = first; r < last; ++r) {
+      m_builders.emplace_back(graph, m_results, groups, ranks, r);
+    }
   }
   ScheduleSink(const ScheduleSink&) = delete;  // the builders point into it
   ScheduleSink& operator=(const ScheduleSink&) = delete;

@@ -74,10 +74,14 @@ struct BlockAggregation {
   constexpr bool operator==(const BlockAggregation&) const = default;
 };
 
-/// One statement on one rank, or one block of it (StepGroup), in this order. Lists of messages are
-/// sorted by tensor, then by peer, one message for each: the messages between two ranks come in one
-/// order on both. All of a step's messages have places of their own. Copies run one after another,
-/// after the receives: they may read what the step received or copied before.
+/// One statement on one rank, or one block of it (StepGroup), in this order.
+///
+/// Messages are posted in the order of their lists, one for each peer and tensor: sends to the next
+/// rank first, then to the one after that, and so round to the previous rank; receives from the
+/// previous rank first, and so round to the next; those of one peer by tensor. So the messages
+/// between two ranks come in one order on both, and ranks that send alike each send to another one.
+/// All of a step's messages have places of their own. Copies run one after another, after the
+/// receives: they may read what the step received or copied before.
 struct Step {
   VertexId statement = -1;
   std::vector<Message> receives;  ///< operands from other ranks
