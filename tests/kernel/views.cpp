@@ -186,7 +186,7 @@ TEST_CASE("an algebra with state, the labels chosen at run time") {
   fill(b, right);
   const EinsumShape spec = detail::make_einsum_shape("xy,yz->xz");
   einsum_views(Space(), spec, Algebra<ScaledMul<double>, Sum>{{0.5}, {}},
-               std::source_location::current(), c, a, b);
+               std::source_location::current(), a, b, c);
   for (std::size_t i = 0; i < 30; ++i) {
     for (std::size_t k = 0; k < 25; ++k) c(i, k) *= 2.0;
   }
@@ -563,6 +563,19 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
                    (void)kernel::detail::local_einsum(many, views, std::source_location::current());
                  }),
                  "the string has 25 labels (a kernel has at most 24)"));
+}
+
+TEST_CASE("alpha and beta, the labels chosen at run time, the output last") {
+  const View<double**> a("a", 3, 4);
+  const View<double**> b("b", 4, 5);
+  const View<double**> c("c", 3, 5);
+  Kokkos::deep_copy(a, 1.0);
+  Kokkos::deep_copy(b, 2.0);
+  Kokkos::deep_copy(c, 5.0);
+  einsum_scaled(Space(), detail::make_einsum_shape("ij,jk->ik"), {.alpha = 3.0, .beta = 2.0},
+                std::source_location::current(), a, b, c);
+  CHECK(c(2, 4) == 2 * 5.0 + 3 * 4 * 2.0);
+  CHECK(a(2, 3) == 1.0);
 }
 
 TEST_CASE("whatever is asked of an EinSum, its errors are those of einsum at the caller's line") {

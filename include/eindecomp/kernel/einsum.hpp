@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -26,11 +27,22 @@
 #include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp {
+
+/// The scalars of C = beta·C + alpha·Σ…, as the BLAS has them; beta = 0 does not read C.
+template <class T>
+struct Scaling {
+  T alpha{1};
+  T beta{0};
+};
+
 namespace kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
 template <class View>
 using ElementOf = typename View::non_const_value_type;
+
+template <class... Views>
+using ElementOfLast = ElementOf<std::tuple_element_t<sizeof...(Views) - 1, std::tuple<Views...>>>;
 
 /// The signature of an algebra on operands of these views.
 template <class AlgebraType, class... Operands>
@@ -75,74 +87,53 @@ template <class... Operands>
   return output_rank < 0 || spec.output_rank == output_rank;
 }
 
-}  // namespace EINDECOMP_INSTRUCTION_SET
-}  // namespace kernel::detail
-
-inline namespace EINDECOMP_INSTRUCTION_SET {
-
-/// output = ⊕ ⊗(operands) with the labels of `spec`, which may be made at run time.
-///
-/// Views may have any layout and rank up to 8, be constant or unmanaged, and have extents of 0: an
-/// aggregation over nothing gives the identity of ⊕. The output may be an operand's own memory
-/// where the EinSum is element-wise and both have the same labels. Launches on `space` and does not
-/// fence.
-/// \throws Error, at `where`, if ranks or extents disagree or the output overlaps an operand.
-template <compat::ExecutionSpace Space, class AlgebraType, class Output, class... Operands>
-void einsum_views(const Space& space, const EinsumShape& spec, const AlgebraType& algebra,
-                  const std::source_location& where, const Output& output,
-                  const Operands&... operands) {
-  kernel::detail::check_views<Space, AlgebraType, Output, Operands...>();
-  using kernel::detail::ViewGeometry;
+/// As einsum_views, the output first.
+template <class Space, class AlgebraType, class Output, class... Operands>
+void join_views(const Space& space, const EinsumShape& spec, const AlgebraType& algebra,
+                const std::source_location& where, const Output& output,
+                const Operands&... operands) {
+  check_views<Space, AlgebraType, Output, Operands...>();
   const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
                                                                 ViewGeometry::of(output)};
-  const kernel::LocalEinsum shape = kernel::detail::local_einsum(spec, views, where);
+  const LocalEinsum shape = local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
-  kernel::detail::at_place(where, [&] {
-    kernel::run_join<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
-                     kernel::detail::ElementOf<Operands>...>(
-        space, shape, algebra.join, algebra.monoid, pointers, output.data(),
-        kernel::Write::finished);
+  at_place(where, [&] {
+    run_join<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
+             ElementOf<Operands>...>(space, shape, algebra.join, algebra.monoid, pointers,
+                                     output.data(), Write::finished);
   });
 }
 
-}  // namespace EINDECOMP_INSTRUCTION_SET
-
-/// The scalars of C = beta·C + alpha·Σ…, as the BLAS has them; beta = 0 does not read C.
-template <class T>
-struct Scaling {
-  T alpha{1};
-  T beta{0};
-};
-
-inline namespace EINDECOMP_INSTRUCTION_SET {
-
-/// output = beta·output + alpha·Σ Π(operands) with the labels of `spec`, which may be made at run
-/// time. All elements are of one type. Without a temporary; as einsum_views otherwise.
-template <compat::ExecutionSpace Space, class Output, class... Operands>
-void einsum_scaled(const Space& space, const EinsumShape& spec,
-                   const Scaling<typename Output::non_const_value_type>& scaling,
-                   const std::source_location& where, const Output& output,
-                   const Operands&... operands) {
-  using T = kernel::detail::ElementOf<Output>;
+/// As einsum_scaled, the output first.
+template <class Space, class T, class Output, class... Operands>
+void join_scaled(const Space& space, const EinsumShape& spec, const Scaling<T>& scaling,
+                 const std::source_location& where, const Output& output,
+                 const Operands&... operands) {
   using Product = ScaledMul<T>;
-  static_assert((std::is_same_v<kernel::detail::ElementOf<Operands>, T> && ...),
-                "EinDecomp: with alpha and beta all views have one element type");
-  kernel::detail::check_views<Space, Algebra<Product, Sum>, Output, Operands...>();
-  using kernel::detail::ViewGeometry;
+  static_assert(
+      std::is_same_v<ElementOf<Output>, T> && (std::is_same_v<ElementOf<Operands>, T> && ...),
+      "EinDecomp: with alpha and beta all views have one element type");
+  check_views<Space, Algebra<Product, Sum>, Output, Operands...>();
   const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
                                                                 ViewGeometry::of(output)};
-  const kernel::LocalEinsum shape = kernel::detail::local_einsum(spec, views, where);
+  const LocalEinsum shape = local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
-  kernel::detail::at_place(where, [&] {
-    kernel::run_scaled<Space, T, kernel::detail::ElementOf<Operands>...>(
-        space, shape, Product{scaling.alpha}, scaling.beta, pointers, output.data());
+  at_place(where, [&] {
+    run_scaled<Space, T, ElementOf<Operands>...>(space, shape, Product{scaling.alpha}, scaling.beta,
+                                                 pointers, output.data());
   });
 }
 
-}  // namespace EINDECOMP_INSTRUCTION_SET
-
-namespace kernel::detail {
-inline namespace EINDECOMP_INSTRUCTION_SET {
+/// Calls use(output, operands...) with views of which the output is the last.
+template <class Use, class... Views>
+void with_output_first(const Use& use, const Views&... views) {
+  const std::tuple<const Views&...> all(views...);
+  constexpr std::size_t operands = sizeof...(Views) - 1;
+  [&]<std::size_t... T>(std::index_sequence<T...>) {
+    use(std::get<operands>(all), std::get<T>(all)...);
+  }
+  (std::make_index_sequence<operands>{});
+}
 
 template <fixed_string Text, class AlgebraType, class Space, class Output, class... Operands>
 void einsum_into(const Space& space, const std::source_location& where, const Output& output,
@@ -152,7 +143,7 @@ void einsum_into(const Space& space, const std::source_location& where, const Ou
   check_views<Space, AlgebraType, Output, Operands...>();
   static_assert(ranks_agree<Operands...>(spec, compat::rank_of<Output>),
                 "EinDecomp: a view's rank is not the number of its labels in the einsum string");
-  einsum_views(space, spec, AlgebraType{}, where, output, operands...);
+  join_views(space, spec, AlgebraType{}, where, output, operands...);
 }
 
 template <fixed_string Text, class AlgebraType, class Space, class... Operands>
@@ -188,6 +179,45 @@ template <class AlgebraType, class Space, class Output, class... Operands>
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace kernel::detail
 
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// The last of `views`, the output, = ⊕ ⊗(the others, the operands) with the labels of `spec`,
+/// which may be made at run time.
+///
+/// Views may have any layout and rank up to 8, be constant or unmanaged, and have extents of 0: an
+/// aggregation over nothing gives the identity of ⊕. The output may be an operand's own memory
+/// where the EinSum is element-wise and both have the same labels. Launches on `space` and does not
+/// fence.
+/// \throws Error, at `where`, if ranks or extents disagree, a view is null or the output overlaps
+///   an operand.
+template <compat::ExecutionSpace Space, class AlgebraType, class... Views>
+  requires(sizeof...(Views) >= 2)
+void einsum_views(const Space& space, const EinsumShape& spec, const AlgebraType& algebra,
+                  const std::source_location& where, const Views&... views) {
+  kernel::detail::with_output_first(
+      [&](const auto& output, const auto&... operands) {
+        kernel::detail::join_views(space, spec, algebra, where, output, operands...);
+      },
+      views...);
+}
+
+/// output = beta·output + alpha·Σ Π(operands) with the labels of `spec`, which may be made at run
+/// time; the last of `views` is the output. All elements are of one type. Without a temporary; as
+/// einsum_views otherwise.
+template <compat::ExecutionSpace Space, class... Views>
+  requires(sizeof...(Views) >= 2)
+void einsum_scaled(const Space& space, const EinsumShape& spec,
+                   const Scaling<kernel::detail::ElementOfLast<Views...>>& scaling,
+                   const std::source_location& where, const Views&... views) {
+  kernel::detail::with_output_first(
+      [&](const auto& output, const auto&... operands) {
+        kernel::detail::join_scaled(space, spec, scaling, where, output, operands...);
+      },
+      views...);
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+
 /// How many operands an einsum string has.
 template <fixed_string Text>
 inline constexpr int operand_count = einsum_shape<Text>().operands;
@@ -198,7 +228,8 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 ///
 /// As einsum_views; a string that breaks a rule, or whose labels are not the views' ranks, does
 /// not compile. \tparam AlgebraType an Algebra<⊗, ⊕> without run-time state, such as MinPlus.
-/// \throws Error, at the caller's line, if extents disagree or C overlaps an operand.
+/// \throws Error, at the caller's line, if extents disagree, a view is null or C overlaps an
+/// operand.
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
           class C>
   requires(operand_count<Text> == 1)
@@ -230,7 +261,7 @@ void einsum(const Space& space, const A1& a1, const A2& a2, const A3& a3, const 
 
 /// C = beta·C + alpha·(the EinSum), sums of products of one element type. An operand may be C
 /// itself only where the EinSum is element-wise. \throws Error, at the caller's line, if extents
-/// disagree or C overlaps an operand.
+/// disagree, a view is null or C overlaps an operand.
 template <fixed_string Text, compat::ExecutionSpace Space, class A, class C>
   requires(operand_count<Text> == 1)
 void einsum(const Space& space, const Scaling<typename C::non_const_value_type>& scaling,
@@ -238,7 +269,7 @@ void einsum(const Space& space, const Scaling<typename C::non_const_value_type>&
   constexpr EinsumShape spec = einsum_shape<Text>();
   static_assert(kernel::detail::ranks_agree<A>(spec, compat::rank_of<C>),
                 "EinDecomp: a view's rank is not the number of its labels in the einsum string");
-  einsum_scaled(space, spec, scaling, where, c, a);
+  kernel::detail::join_scaled(space, spec, scaling, where, c, a);
 }
 template <fixed_string Text, compat::ExecutionSpace Space, class A, class B, class C>
   requires(operand_count<Text> == 2)
@@ -248,7 +279,7 @@ void einsum(const Space& space, const Scaling<typename C::non_const_value_type>&
   constexpr EinsumShape spec = einsum_shape<Text>();
   static_assert(kernel::detail::ranks_agree<A, B>(spec, compat::rank_of<C>),
                 "EinDecomp: a view's rank is not the number of its labels in the einsum string");
-  einsum_scaled(space, spec, scaling, where, c, a, b);
+  kernel::detail::join_scaled(space, spec, scaling, where, c, a, b);
 }
 
 /// The same into a new view of the space's own layout and memory.

@@ -132,9 +132,8 @@ struct LabelExtents {
 
 /// The geometry of a local EinSum of views; the last of `views` is the output.
 /// \throws Error if ranks or extents disagree, there are too many labels, a view is null, an
-/// element
-///   of the output has no place of its own, or writing the output would change an operand before it
-///   is read.
+///   element of the output has no place of its own, or writing the output would change an operand
+///   before it is read.
 template <std::size_t Tensors>
 [[nodiscard]] LocalEinsum local_einsum(const EinsumShape& spec,
                                        const std::array<ViewGeometry, Tensors>& views,
