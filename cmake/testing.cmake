@@ -59,20 +59,26 @@ function(_eindecomp_set_test_properties name timeout)
     LABELS "${room};${ARGN}" TIMEOUT ${timeout} ENVIRONMENT "${EINDECOMP_TEST_ENVIRONMENT}")
 endfunction()
 
-# eindecomp_add_test(NAME name SOURCES file... LIBS lib... [TIMEOUT seconds] [HEADER_ONLY] [NATIVE])
+# eindecomp_add_test(NAME name SOURCES file... LIBS lib... [TIMEOUT seconds] [COST number]
+#   [HEADER_ONLY] [NATIVE] [UNSANITIZED_TOO])
 #
 # A doctest program of one process. Kokkos is initialised around the tests where LIBS bring it. It
 # links the planner that is compiled once, unless HEADER_ONLY. With NATIVE there is a second one,
-# name_native, header-only and with the widest vectors of this machine, for which other code is
-# compiled.
+# name_native, with the widest vectors of this machine, for which other code is compiled. With
+# UNSANITIZED_TOO it is built where the tests of one process are left to the sanitizers, too: one
+# that runs more random cases there (tests/support/cases.hpp). Tests of a higher COST start first.
 function(eindecomp_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "HEADER_ONLY;NATIVE" "NAME;TIMEOUT" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "HEADER_ONLY;NATIVE;UNSANITIZED_TOO" "NAME;TIMEOUT;COST"
+    "SOURCES;LIBS")
   _eindecomp_resolve_libs(libs ${arg_LIBS})
-  if(NOT libs OR NOT EINDECOMP_SINGLE_PROCESS_TESTS)
+  if(NOT libs OR NOT (EINDECOMP_SINGLE_PROCESS_TESTS OR arg_UNSANITIZED_TOO))
     return()
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
+  endif()
+  if(NOT arg_HEADER_ONLY)
+    list(APPEND libs eindecomp_planner)
   endif()
   set(names ${arg_NAME})
   if(arg_NATIVE AND EINDECOMP_COMPILES_NATIVE)
@@ -80,13 +86,13 @@ function(eindecomp_add_test)
     target_compile_options(eindecomp_test_${arg_NAME}_native PRIVATE -march=native)
     list(APPEND names ${arg_NAME}_native)
   endif()
-  if(NOT arg_HEADER_ONLY)
-    list(APPEND libs eindecomp_planner)
-  endif()
   _eindecomp_add_test_program(${arg_NAME} doctest_main.cpp "${arg_SOURCES}" "${libs}")
   foreach(name IN LISTS names)
     add_test(NAME ${name} COMMAND eindecomp_test_${name})
     _eindecomp_set_test_properties(${name} ${arg_TIMEOUT})
+    if(arg_COST)
+      set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+    endif()
   endforeach()
 endfunction()
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// EINDECOMP_TEST_ALL=1 in the environment runs every random program and every number of workers.
 #include "eindecomp/plan/placed.hpp"
 
 #include <doctest/doctest.h>
@@ -9,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <string_view>
@@ -23,13 +20,12 @@
 #include "plan/placed_brute_force.hpp"
 #include "plan/programs.hpp"
 #include "plan/random_graph.hpp"
+#include "support/cases.hpp"
 
 using namespace eindecomp;
 using namespace eindecomp_tests;
 
 namespace {
-
-bool run_all() { return std::getenv("EINDECOMP_TEST_ALL") != nullptr; }
 
 Plan placed_plan(const EinGraph& graph, int p, double max_idle = -1, int ranks = 0) {
   DecomposeOptions options;
@@ -78,7 +74,7 @@ double best_grid(Extent m, Extent k, Extent n, int workers) {
 }  // namespace
 
 TEST_CASE("placed equals brute force over all placements") {
-  const int wanted = run_all() ? 500 : 40;
+  const int wanted = random_cases(40);
   int compared = 0;
   for (unsigned seed = 50'000; compared < wanted; ++seed) {
     CAPTURE(seed);
@@ -101,7 +97,7 @@ TEST_CASE("placed equals brute force over all placements") {
 }
 
 TEST_CASE("placed equals brute force over all placements where workers share a rank") {
-  const int wanted = run_all() ? 300 : 25;
+  const int wanted = random_cases(25);
   int compared = 0;
   int better = 0;
   for (unsigned seed = 60'000; compared < wanted; ++seed) {
@@ -133,7 +129,7 @@ TEST_CASE("placed equals brute force over all placements where workers share a r
 }
 
 TEST_CASE("placed for shared ranks moves no more than for workers on ranks of their own") {
-  const int count = run_all() ? 1000 : 40;
+  const int count = random_cases(40);
   int better = 0;
   for (int i = 0; i < count; ++i) {
     const unsigned seed = 65'000 + static_cast<unsigned>(i);
@@ -153,7 +149,7 @@ TEST_CASE("placed for shared ranks moves no more than for workers on ranks of th
 }
 
 TEST_CASE("no strategy moves fewer words than placed") {
-  const int count = run_all() ? 5000 : 70;
+  const int count = random_cases(70);
   constexpr const char* roles[] = {"batch", "hidden", "head", "sequence"};
   int better = 0;
   int better_by_role = 0;
@@ -201,7 +197,8 @@ TEST_CASE("placed finds the best grid for one matrix product, on a few workers l
        {Shape{8192, 8192, 8192}, Shape{65536, 4096, 4096}, Shape{16384, 16384, 512}}) {
     const EinGraph graph = matmul(s.m, s.k, s.n);
     for (int p = 2; p <= 512; ++p) {
-      if (!run_all() && p > 40 && p % 61 != 0 && p != 512) continue;
+      if (share_of_cases() <= 100 && p > 40 && p % 61 != 0 && p != 512) continue;
+      if (share_of_cases() < 100 && p > 12 && p % 4 != 0) continue;
       const int fewest = fewest_workers(p, -1);
       const double of_all = best_grid(s.m, s.k, s.n, p);
       double any = of_all;

@@ -4,11 +4,17 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
+
+#include "support/cases.hpp"
+
 #ifdef EINDECOMP_ENABLE_KOKKOS
 #include <Kokkos_Core.hpp>
 #endif
 
 int main(int argc, char** argv) {
+  const int share = eindecomp_tests::share_of_cases();
+  if (share != 100) std::printf("random tests that are long run %d %% of their cases\n", share);
 #ifdef EINDECOMP_ENABLE_KOKKOS
   const Kokkos::ScopeGuard kokkos(argc, argv);
 #endif
