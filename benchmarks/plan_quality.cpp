@@ -131,14 +131,14 @@ void compare_with_closed_form() {
   constexpr int bytes = sizeof(float);
   const ein::FeedForward net = ein::soybean_mlp(5, 300, 400);
   ein::PlanProgram program;
-  const ein::TrainingStep step = ein::feed_forward_training(program, net);
+  const auto step = ein::feed_forward_training(program, net);
   ein::KCutOptions options;
   std::int64_t parameters = 0;
   std::int64_t activations = 0;
-  for (const ein::WeightUpdate& update : step.updates) {
-    options.in_place.push_back({update.weight, update.next});
-    parameters += bytes * program.graph()[update.weight].size();
-    activations += bytes * net.batch * program.graph()[update.weight].bound[1];
+  for (const auto& update : step.updates) {
+    options.in_place.push_back({update.weight.vertex(), update.next.vertex()});
+    parameters += bytes * program.graph()[update.weight.vertex()].size();
+    activations += bytes * net.batch * program.graph()[update.weight.vertex()].bound[1];
   }
   const ein::ClosedForm form = ein::soybean_closed_form(parameters, activations, 1 << cuts, 4);
   const ein::KCutResult found = ein::k_cuts(program.graph(), cuts, options);

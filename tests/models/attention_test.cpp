@@ -57,6 +57,6 @@ TEST_CASE("attention takes sizes") {
   PlanProgram program;
   const auto y = multi_head_attention_model<double>(
       program, {.sequence = 6, .model = 10, .heads = 2, .head_size = 5});
-  CHECK(program.graph()[y.vertex()].bound == std::vector<Extent>{6, 10});
-  CHECK(program.graph()[y.vertex()].element == element_type<double>());
+  CHECK(program.graph()[y.output.vertex()].bound == std::vector<Extent>{6, 10});
+  CHECK(program.graph()[y.output.vertex()].element == element_type<double>());
 }

@@ -84,14 +84,14 @@ TEST_CASE("batch and channels may be cut, images and filters not") {
 
 TEST_CASE("training writes a gradient and an update for every weight") {
   PlanProgram program;
-  const TrainingStep step = convolutional_training(program, alexnet(2));
+  const auto step = convolutional_training(program, alexnet(2));
   const EinGraph& graph = program.graph();
   CHECK(step.updates.size() == 8);
-  for (const WeightUpdate& update : step.updates) {
-    CHECK(graph[update.weight].is_input());
-    CHECK(graph[update.weight].bound == graph[update.next].bound);
+  for (const auto& update : step.updates) {
+    CHECK(graph[update.weight.vertex()].is_input());
+    CHECK(graph[update.weight.vertex()].bound == graph[update.next.vertex()].bound);
   }
-  CHECK(graph[step.updates[0].weight].name == "W1");
+  CHECK(graph[step.updates[0].weight.vertex()].name == "W1");
   CHECK(graph.find("dX1") < 0);  // nothing needs the gradient of the images
   CHECK(graph.results().size() == 8);
   // A layer's work is done once forward, once for dW, once for dX but in the first layer.
@@ -113,16 +113,16 @@ TEST_CASE("a pool's gradient goes where the maximum was") {
   // One window over the whole image: the same as a maximum.
   PlanProgram program;
   ConvolutionalNet net{1, 1, {detail::convolve(1, 3, 1), detail::pool(1)}};
-  const TrainingStep step = convolutional_training<double>(program, net);
+  const auto step = convolutional_training<double>(program, net);
   Numbers numbers(program.graph(), 3);
   numbers["W1"].values = {2};
   numbers["T"].values = {0};
   numbers["X"].values = {1, 5, 2, 3, 4, 3, 0, 1, 2};
   const EinGraph& graph = program.graph();
-  CHECK(numbers.of(step.output).values == std::vector<double>{10});
+  CHECK(numbers.of(step.output.vertex()).values == std::vector<double>{10});
   CHECK(numbers.of(graph.find("dX2")).values == std::vector<double>{0, 10, 0, 0, 0, 0, 0, 0, 0});
   // dW = 5 · 10
-  CHECK(numbers.of(step.updates[0].next).values[0] == doctest::Approx(2 - 0.01 * 50));
+  CHECK(numbers.of(step.updates[0].next.vertex()).values[0] == doctest::Approx(2 - 0.01 * 50));
 }
 
 TEST_CASE("layers in an order that no image survives are errors") {

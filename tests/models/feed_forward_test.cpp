@@ -68,7 +68,7 @@ TEST_CASE("a network says what plain loops say") {
     PlanProgram program;
     const auto y = feed_forward<double>(program, net);
     const Numbers numbers(program.graph(), 11);
-    const Matrix got = numbers.of(y.vertex());
+    const Matrix got = numbers.of(y.output.vertex());
     const Matrix expected = say(net, numbers);
     REQUIRE(got.values.size() == expected.values.size());
     for (std::size_t n = 0; n < got.values.size(); ++n) {
@@ -81,7 +81,7 @@ TEST_CASE("a step of training goes down the slope of the loss") {
   constexpr double rate = 0.25;
   for (const FeedForward& net : {with_relu, without}) {
     PlanProgram program;
-    const TrainingStep step = feed_forward_training<double>(program, net, rate);
+    const auto step = feed_forward_training<double>(program, net, rate);
     REQUIRE(step.updates.size() == net.widths.size() - 1);
     Numbers numbers(program.graph(), 12);
     if (net.softmax) {  // targets are shares then
@@ -94,8 +94,8 @@ TEST_CASE("a step of training goes down the slope of the loss") {
     }
     for (std::size_t l = 0; l < step.updates.size(); ++l) {
       const std::string name = "W" + std::to_string(l + 1);
-      CHECK(program.graph()[step.updates[l].weight].name == name);
-      const Matrix next = numbers.of(step.updates[l].next);
+      CHECK(program.graph()[step.updates[l].weight.vertex()].name == name);
+      const Matrix next = numbers.of(step.updates[l].next.vertex());
       for (std::size_t n = 0; n < next.values.size(); ++n) {
         CAPTURE(name);
         CAPTURE(n);
@@ -134,7 +134,7 @@ TEST_CASE("the classifier of EinDecomp's experiments") {
 
 TEST_CASE("SoyBean's MLP has three products a layer but for the first") {
   PlanProgram program;
-  const TrainingStep step = feed_forward_training(program, soybean_mlp(5, 300, 400));
+  const auto step = feed_forward_training(program, soybean_mlp(5, 300, 400));
   const EinGraph& graph = program.graph();
   const auto products = std::ranges::count_if(
       graph.vertices, [](const Vertex& v) { return v.op.aggregate == "sum"; });
@@ -143,7 +143,7 @@ TEST_CASE("SoyBean's MLP has three products a layer but for the first") {
   CHECK(graph.find("dA0") < 0);
   CHECK(step.updates.size() == 5);
   Extent parameters = 0;
-  for (const WeightUpdate& update : step.updates) parameters += graph[update.weight].size();
+  for (const auto& update : step.updates) parameters += graph[update.weight.vertex()].size();
   CHECK(parameters * 4 == 1'800'000);  // the paper's 1.8 MB
   const Extent activations = 5 * graph[graph.find("Z1")].size();
   CHECK(activations * 4 == 2'400'000);

@@ -46,7 +46,7 @@ TEST_CASE("a chain computes its sum of products") {
   const auto& c = numbers["C"];
   const auto& d = numbers["D"];
   const auto& e = numbers["E"];
-  const auto got = numbers.of(s.vertex());
+  const auto got = numbers.of(s.output.vertex());
   for (Extent i = 0; i < n.rows; ++i) {
     for (Extent k = 0; k < n.columns; ++k) {
       double sum = 0;

@@ -190,6 +190,9 @@ class BasicProgram {
   constexpr void uncut(L) {
     label_info<L>().uncut = true;
   }
+  /// Says why the program must not be executed, so that executors refuse it: what is written has
+  /// the costs of what is meant, and not its results.
+  constexpr void plan_only(std::string_view reason) { state()->graph.plan_only = reason; }
 
   [[nodiscard]] constexpr const EinGraph& graph(
       std::source_location where = std::source_location::current()) const {

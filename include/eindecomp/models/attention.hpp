@@ -24,16 +24,24 @@ enum class SoftmaxForm {
   apart,  ///< five: x - max and exp apart
 };
 
+/// The tensors of a multi-head attention.
+template <class T, class Backend>
+struct MultiHeadAttentionTensors {
+  Symbol<T, 2, Backend> q, k, v;         ///< sequence by model
+  Symbol<T, 3, Backend> wq, wk, wv, wo;  ///< model by heads by head size
+  Symbol<T, 2, Backend> output;          ///< Y, sequence by model
+};
+
 /// Writes multi-head attention (paper, section 3) into a program: inputs Q, K, V (sequence by
 /// model), WQ, WK, WV, WO (model by heads by head size); the result is Y. Labels s and t have the
 /// role sequence, h head, a hidden.
 ///
-/// \returns the symbol of Y(s,a).
+/// \returns the symbols of the inputs and of Y(s,a).
 /// \throws Error if an extent is not positive or a name is taken.
 template <class T = float, class Backend>
-constexpr auto multi_head_attention_model(BasicProgram<Backend>& program,
-                                          const AttentionSizes& sizes = {},
-                                          SoftmaxForm form = SoftmaxForm::fused) {
+constexpr MultiHeadAttentionTensors<T, Backend> multi_head_attention_model(
+    BasicProgram<Backend>& program, const AttentionSizes& sizes = {},
+    SoftmaxForm form = SoftmaxForm::fused) {
   using namespace labels;
   const auto q = program.template input<T>("Q", {sizes.sequence, sizes.model});
   const auto kk = program.template input<T>("K", {sizes.sequence, sizes.model});
@@ -63,7 +71,7 @@ constexpr auto multi_head_attention_model(BasicProgram<Backend>& program,
   program.role(t, "sequence");
   program.role(h, "head");
   program.role(a, "hidden");
-  return result;
+  return {q, kk, vv, wq, wk, wv, wo, result};
 }
 
 }  // namespace eindecomp

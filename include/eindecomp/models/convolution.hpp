@@ -6,7 +6,8 @@
 /// A convolution is written Y(b,o,y,x) = Σ X(b,c,y,x) · W(o,c,r,s) over c, r and s: every position
 /// of the result meets every element of a filter, and an image counts as many positions as there
 /// are windows on it. No label of an image or a filter's rows and columns may be cut (SoyBean,
-/// section 4.4), so what a plan costs and moves is the net's; what a run would compute is not.
+/// section 4.4), so what a plan costs and moves is the net's. What a run would compute is not:
+/// such a program can be planned, and an executor refuses it.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/builder.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/models/training.hpp"
@@ -84,6 +86,18 @@ namespace detail {
   return {batch, filters, std::vector<ConvolutionalLayer>(5, detail::convolve(filters, image, 3))};
 }
 
+/// The tensors of a convolutional network. The output's rank depends on the last layer.
+template <class T, class Backend>
+struct ConvolutionalTensors {
+  Symbol<T, 4, Backend> input;     ///< X, batch by channels by rows by columns
+  std::vector<AnySymbol> weights;  ///< W1, W2, …; pools have none
+  AnySymbol output;
+};
+
+/// One step of its training.
+template <class T, class Backend>
+using ConvolutionalTraining = TrainingStep<Symbol<T, 4, Backend>, AnySymbol, AnySymbol>;
+
 namespace detail {
 
 /// The product of a convolution. Its windows shift, so a filter's sum cannot be taken first: a name
@@ -111,9 +125,10 @@ class ConvolutionalWriter {
     check_order(net);
   }
 
-  /// What the network says. \returns the vertex of the last layer's result.
-  VertexId forward() {
+  /// X, the weights, and what the network says.
+  ConvolutionalTensors<T, Backend> forward() {
     using namespace labels;
+    m_program.plan_only("the windows of its convolutions and pools do not shift");
     const Extent image = m_net.layers.front().image;
     VertexId v =
         m_program.template input<T>("X", {m_net.batch, m_net.channels, image, image}).vertex();
@@ -128,19 +143,26 @@ class ConvolutionalWriter {
     is_hidden(c, o, f, g);
     const auto is_uncut = [&](auto... label) { (m_program.uncut(label), ...); };
     is_uncut(y, x, p, q, r, s);
-    return v;
+    ConvolutionalTensors<T, Backend> made{this->image(m_layers.front().input), {}, any(v)};
+    for (const Layer& layer : m_layers) {
+      if (layer.weight >= 0) made.weights.push_back(any(layer.weight));
+    }
+    return made;
   }
 
   /// The statements after forward() that bring every weight W to W - rate · dW.
-  TrainingStep backward(VertexId output, T rate) {
-    TrainingStep step{output, {}};
-    VertexId error = difference(output);
+  ConvolutionalTraining<T, Backend> backward(VertexId output, T rate) {
+    const VertexId target = target_of(output);
+    VertexId error = difference(output, target);
+    ConvolutionalTraining<T, Backend> step{
+        image(m_layers.front().input), any(target), any(output), {}};
     for (std::size_t l = m_layers.size(); l-- > 0;) {
       const Layer& layer = m_layers[l];
       m_suffix = to_text(static_cast<long long>(l + 1));
       if (layer.weight >= 0) {
         const VertexId gradient = weight_gradient(layer, error);
-        step.updates.insert(step.updates.begin(), {layer.weight, updated(layer, gradient, rate)});
+        step.updates.insert(step.updates.begin(),
+                            {any(layer.weight), any(updated(layer, gradient, rate))});
       }
       if (l == 0) break;
       error = input_gradient(layer, error);
@@ -186,6 +208,7 @@ class ConvolutionalWriter {
   [[nodiscard]] bool is_image(VertexId v) const { return m_program.graph()[v].rank() == 4; }
   [[nodiscard]] Image image(VertexId v) const { return {m_program.state(), v}; }
   [[nodiscard]] Rows rows(VertexId v) const { return {m_program.state(), v}; }
+  [[nodiscard]] AnySymbol any(VertexId v) const { return {m_program.graph(), v}; }
   [[nodiscard]] Extent extent_of(VertexId v, std::size_t dimension) const {
     return m_program.graph()[v].bound[dimension];
   }
@@ -244,17 +267,20 @@ class ConvolutionalWriter {
     return (let(name("A"))(b, f) = eindecomp::relu(rows(v)(b, f))).vertex();
   }
 
+  /// An input of an output's shape.
+  VertexId target_of(VertexId v) {
+    const std::vector<Extent> bound = m_program.graph()[v].bound;
+    if (!is_image(v)) return m_program.template input<T>("T", {bound[0], bound[1]}).vertex();
+    return m_program.template input<T>("T", {bound[0], bound[1], bound[2], bound[3]}).vertex();
+  }
+
   /// What the network says, less the target.
-  VertexId difference(VertexId v) {
+  VertexId difference(VertexId v, VertexId t) {
     using namespace labels;
-    const std::vector<Extent>& bound = m_program.graph()[v].bound;
     if (is_image(v)) {
-      const Image target =
-          m_program.template input<T>("T", {bound[0], bound[1], bound[2], bound[3]});
-      return (let<"E">(b, o, y, x) = image(v)(b, o, y, x) - target(b, o, y, x)).vertex();
+      return (let<"E">(b, o, y, x) = image(v)(b, o, y, x) - image(t)(b, o, y, x)).vertex();
     }
-    const Rows target = m_program.template input<T>("T", {bound[0], bound[1]});
-    return (let<"E">(b, f) = rows(v)(b, f) - target(b, f)).vertex();
+    return (let<"E">(b, f) = rows(v)(b, f) - rows(t)(b, f)).vertex();
   }
 
   VertexId weight_gradient(const Layer& layer, VertexId error) {
@@ -333,24 +359,28 @@ class ConvolutionalWriter {
 
 /// Writes a network into a program: inputs X (batch by channels by the first layer's rows and
 /// columns), W1, W2, …; label b has the role batch, channels and neurons the role hidden, rows and
-/// columns are uncut.
+/// columns are uncut. The program can be planned but not executed, for windows do not shift.
 ///
-/// \returns the vertex of what the network says.
+/// \returns the symbols of X, of the weights and of what the network says.
 /// \throws Error if the network begins without an image or has an image layer behind a dense one,
 ///   if an image changes its size but by a pool, an extent is not positive or a name is taken.
 template <class T = float, class Backend>
-VertexId convolutional(BasicProgram<Backend>& program, const ConvolutionalNet& net) {
+ConvolutionalTensors<T, Backend> convolutional(BasicProgram<Backend>& program,
+                                               const ConvolutionalNet& net) {
   return detail::ConvolutionalWriter<T, Backend>(program, net).forward();
 }
 
 /// Writes one step of training by gradient descent: the network, the difference to the target T,
 /// the gradients by hand, every weight's next value W'. The gradient of X is left out.
 ///
-/// \throws Error as convolutional.
+/// \returns the symbols of X, T, what the network says, and per weight its own and its next
+/// value's. \throws Error as convolutional.
 template <class T = float, class Backend>
-TrainingStep convolutional_training(BasicProgram<Backend>& program, const ConvolutionalNet& net,
-                                    T rate = T(0.01)) {
-  return detail::write_training(detail::ConvolutionalWriter<T, Backend>(program, net), rate);
+ConvolutionalTraining<T, Backend> convolutional_training(BasicProgram<Backend>& program,
+                                                         const ConvolutionalNet& net,
+                                                         T rate = T(0.01)) {
+  detail::ConvolutionalWriter<T, Backend> writer(program, net);
+  return writer.backward(writer.forward().output.vertex(), rate);
 }
 
 }  // namespace eindecomp

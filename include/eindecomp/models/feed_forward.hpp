@@ -36,6 +36,20 @@ struct FeedForward {
   return {batch, std::vector<Extent>(static_cast<std::size_t>(layers) + 1, width), false, false};
 }
 
+/// The tensors of a network of fully connected layers.
+template <class T, class Backend>
+struct FeedForwardTensors {
+  using Matrix = Symbol<T, 2, Backend>;
+  Matrix input;                 ///< X, batch by the first width
+  std::vector<Matrix> weights;  ///< W1, W2, …
+  Matrix output;                ///< batch by the last width
+};
+
+/// One step of its training.
+template <class T, class Backend>
+using FeedForwardTraining =
+    TrainingStep<Symbol<T, 2, Backend>, Symbol<T, 2, Backend>, Symbol<T, 2, Backend>>;
+
 namespace detail {
 
 /// Writes one network into a program. In every statement b is the batch; a weight is W(i,j).
@@ -53,8 +67,8 @@ class FeedForwardWriter {
     }
   }
 
-  /// What the network says of X.
-  Matrix forward() {
+  /// X, the weights, and what the network says of X.
+  FeedForwardTensors<T, Backend> forward() {
     using namespace labels;
     Matrix x = m_program.template input<T>("X", {m_net.batch, m_net.widths[0]});
     for (std::size_t l = 1; l < m_net.widths.size(); ++l) {
@@ -71,15 +85,15 @@ class FeedForwardWriter {
     m_program.role(b, "batch");
     m_program.role(i, "hidden");
     m_program.role(j, "hidden");
-    return x;
+    return {m_inputs.front(), m_weights, x};
   }
 
   /// The statements after forward() that bring every weight W to W - rate · dW, of the squared
   /// error's half, or behind a softmax of the cross entropy.
-  TrainingStep backward(Matrix output, T rate) {
+  FeedForwardTraining<T, Backend> backward(Matrix output, T rate) {
     using namespace labels;
-    TrainingStep step{output.vertex(), std::vector<WeightUpdate>(m_weights.size())};
-    const auto target = m_program.template input<T>("T", {m_net.batch, m_net.widths.back()});
+    const Matrix target = m_program.template input<T>("T", {m_net.batch, m_net.widths.back()});
+    FeedForwardTraining<T, Backend> step{m_inputs.front(), target, output, {}};
     Matrix error = let("E")(b, j) = output(b, j) - target(b, j);
     for (std::size_t l = m_weights.size(); l > 0; --l) {
       const Matrix x = m_inputs[l - 1];
@@ -87,7 +101,7 @@ class FeedForwardWriter {
       const auto gradient = let(numbered("dW", l))(i, j) = sum(b)(x(b, i) * error(b, j));
       if (l > 1) error = input_gradient(error, l);
       const auto next = let(numbered("W'", l))(i, j) = w(i, j) - rate * gradient(i, j);
-      step.updates[l - 1] = {w.vertex(), next.vertex()};
+      step.updates.insert(step.updates.begin(), {w, next});
     }
     return step;
   }
@@ -118,21 +132,24 @@ class FeedForwardWriter {
 /// Writes a network into a program: inputs X (batch by the first width), W1, W2, …; label b has the
 /// role batch, i and j hidden.
 ///
-/// \returns the symbol of what the network says, batch by the last width.
+/// \returns the symbols of X, of the weights and of what the network says.
 /// \throws Error if it has no layer, an extent is not positive or a name is taken.
 template <class T = float, class Backend>
-auto feed_forward(BasicProgram<Backend>& program, const FeedForward& net) {
+FeedForwardTensors<T, Backend> feed_forward(BasicProgram<Backend>& program,
+                                            const FeedForward& net) {
   return detail::FeedForwardWriter<T, Backend>(program, net).forward();
 }
 
 /// Writes one step of training by gradient descent: the network, the difference to the target T,
 /// the gradients by hand, every weight's next value W'. The gradient of X is left out.
 ///
-/// \throws Error as feed_forward.
+/// \returns the symbols of X, T, what the network says, and per weight its own and its next
+/// value's. \throws Error as feed_forward.
 template <class T = float, class Backend>
-TrainingStep feed_forward_training(BasicProgram<Backend>& program, const FeedForward& net,
-                                   T rate = T(0.01)) {
-  return detail::write_training(detail::FeedForwardWriter<T, Backend>(program, net), rate);
+FeedForwardTraining<T, Backend> feed_forward_training(BasicProgram<Backend>& program,
+                                                      const FeedForward& net, T rate = T(0.01)) {
+  detail::FeedForwardWriter<T, Backend> writer(program, net);
+  return writer.backward(writer.forward().output, rate);
 }
 
 }  // namespace eindecomp

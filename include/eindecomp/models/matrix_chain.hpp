@@ -27,13 +27,22 @@ struct MatrixChainSizes {
   return {s, s, s / 10, s / 10, 10 * s};
 }
 
+/// The tensors of a matrix chain.
+template <class T, class Backend>
+struct MatrixChainTensors {
+  using Matrix = Symbol<T, 2, Backend>;
+  Matrix a, b, c, d, e;  ///< the inputs A to E
+  Matrix output;         ///< S
+};
+
 /// Writes (A·B) + (C·(D·E)) (EinDecomp, section 9.2) into a program: inputs A to E, the result S.
 /// No label has a role.
 ///
-/// \returns the symbol of S(i,k).
+/// \returns the symbols of the inputs and of S(i,k).
 /// \throws Error if an extent is not positive or a name is taken.
 template <class T = float, class Backend>
-constexpr auto matrix_chain(BasicProgram<Backend>& program, const MatrixChainSizes& sizes) {
+constexpr MatrixChainTensors<T, Backend> matrix_chain(BasicProgram<Backend>& program,
+                                                      const MatrixChainSizes& sizes) {
   using namespace labels;
   const auto a_ = program.template input<T>("A", {sizes.rows, sizes.ab});
   const auto b_ = program.template input<T>("B", {sizes.ab, sizes.columns});
@@ -43,7 +52,8 @@ constexpr auto matrix_chain(BasicProgram<Backend>& program, const MatrixChainSiz
   const auto ab = let<"AB">(i, k) = sum(j)(a_(i, j) * b_(j, k));
   const auto de = let<"DE">(i, k) = sum(j)(d_(i, j) * e_(j, k));
   const auto cde = let<"CDE">(i, k) = sum(j)(c_(i, j) * de(j, k));
-  return let<"S">(i, k) = ab(i, k) + cde(i, k);
+  const auto s_ = let<"S">(i, k) = ab(i, k) + cde(i, k);
+  return {a_, b_, c_, d_, e_, s_};
 }
 
 }  // namespace eindecomp

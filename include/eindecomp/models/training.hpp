@@ -5,30 +5,23 @@
 
 #include <vector>
 
-#include "eindecomp/graph/ein_graph.hpp"
-
 namespace eindecomp {
 
-/// A weight, and the result that is its next value and takes its place.
+/// A weight, and the result that is its next value: what a run's `next` says is bound to `weight`
+/// in the run after it.
+template <class Weight>
 struct WeightUpdate {
-  VertexId weight = -1;
-  VertexId next = -1;
+  Weight weight;
+  Weight next;
 };
 
 /// One step of training as it was written into a program.
+template <class Input, class Output, class Weight>
 struct TrainingStep {
-  VertexId output = -1;               ///< what the network says
-  std::vector<WeightUpdate> updates;  ///< one per weight, the first layer's first
+  Input input;    ///< X
+  Output target;  ///< T, what the network should say; of the output's shape
+  Output output;  ///< what the network says
+  std::vector<WeightUpdate<Weight>> updates;  ///< one per weight, the first layer's first
 };
 
-namespace detail {
-
-/// Writes a network, and the statements that bring every weight W to W - rate · dW.
-template <class Writer, class T>
-TrainingStep write_training(Writer writer, T rate) {
-  const auto output = writer.forward();
-  return writer.backward(output, rate);
-}
-
-}  // namespace detail
 }  // namespace eindecomp

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/text.hpp"
@@ -56,6 +58,27 @@ struct Silu {
   }
 };
 
+/// The weights of one layer of a transformer.
+template <class T, class Backend>
+struct TransformerLayer {
+  Symbol<T, 1, Backend> attention_gain, network_gain;  ///< of the norms before them
+  Symbol<T, 4, Backend> wq, wk;      ///< model by heads by pairs of attributes by 2
+  Symbol<T, 3, Backend> wv;          ///< model by heads by head size
+  Symbol<T, 3, Backend> wo;          ///< heads by head size by model
+  Symbol<T, 2, Backend> w1, w2, w3;  ///< model by hidden; w2 hidden by model
+};
+
+/// The tensors of a transformer's prefill.
+template <class T, class Backend>
+struct TransformerTensors {
+  Symbol<T, 3, Backend> input;   ///< X, batch by sequence by model
+  Symbol<T, 4, Backend> rotary;  ///< R(s,r,·,·) turns pair r of position s
+  Symbol<T, 2, Backend> mask;    ///< added to scores(s,t): 0 or -∞
+  std::vector<TransformerLayer<T, Backend>> layers;
+  Symbol<T, 1, Backend> final_gain;
+  Symbol<T, 3, Backend> output;  ///< of X's shape
+};
+
 namespace detail {
 
 /// Square of an element, for one operand.
@@ -80,38 +103,65 @@ class TransformerWriter {
         m_rotary(program.template input<T>("rotary", {sizes.sequence, sizes.head_size / 2, 2, 2})),
         m_mask(program.template input<T>("mask", {sizes.sequence, sizes.sequence})) {}
 
-  /// x + attention(norm(x)), and that + network(norm(that)).
-  Tensor<3> layer(Tensor<3> x, int number) {
-    using namespace labels;
-    m_suffix = Text(".") + to_text(number);
-    const auto attended = attention(norm("attention_norm", x));
-    const auto middle = let(name("middle"))(b, s, a) = x(b, s, a) + attended(b, s, a);
-    const auto fed = network(norm("network_norm", middle));
-    return let(name("out"))(b, s, a) = middle(b, s, a) + fed(b, s, a);
-  }
-
-  /// The norm after the last layer.
-  Tensor<3> last_norm(Tensor<3> x) {
+  /// Writes the whole.
+  TransformerTensors<T, Backend> write() {
+    const auto input =
+        m_program.template input<T>("X", {m_sizes.batch, m_sizes.sequence, m_sizes.model});
+    std::vector<TransformerLayer<T, Backend>> layers;
+    Tensor<3> x = input;
+    for (int number = 0; number < m_sizes.layers; ++number) {
+      m_suffix = Text(".") + to_text(number);
+      layers.push_back(layer(x));
+    }
     m_suffix = {};
-    return norm("final_norm", x);
+    const Normed last = norm("final_norm", x);
+    return {input, m_rotary, m_mask, std::move(layers), last.gain, last.result};
   }
 
  private:
+  struct Normed {
+    Tensor<1> gain;
+    Tensor<3> result;
+  };
+  struct Attended {
+    Tensor<4> wq, wk;
+    Tensor<3> wv, wo;
+    Tensor<3> result;
+  };
+  struct Fed {
+    Tensor<2> w1, w2, w3;
+    Tensor<3> result;
+  };
+
+  /// x + attention(norm(x)), and that + network(norm(that)), which becomes x.
+  TransformerLayer<T, Backend> layer(Tensor<3>& x) {
+    using namespace labels;
+    const Normed before = norm("attention_norm", x);
+    const Attended attended = attention(before.result);
+    const auto middle = let(name("middle"))(b, s, a) = x(b, s, a) + attended.result(b, s, a);
+    const Normed between = norm("network_norm", middle);
+    const Fed fed = network(between.result);
+    x = let(name("out"))(b, s, a) = middle(b, s, a) + fed.result(b, s, a);
+    return {before.gain, between.gain, attended.wq, attended.wk, attended.wv,
+            attended.wo, fed.w1,       fed.w2,      fed.w3};
+  }
+
   [[nodiscard]] Text name(const Text& what) const { return what + m_suffix; }
 
   /// gain · x / √(mean x² + ε), in two statements.
-  Tensor<3> norm(std::string_view which, Tensor<3> x) {
+  Normed norm(std::string_view which, Tensor<3> x) {
     using namespace labels;
     const auto gain = m_program.template input<T>(name(Text(which) + ".gain"), {m_sizes.model});
     const auto squares = let(name(Text(which) + ".squares"))(b, s) =
         sum(a)(map(Square{}, x(b, s, a)));
     const RmsScale<T> scale{static_cast<T>(m_sizes.model), static_cast<T>(1e-6)};
-    return let(name(which))(b, s, a) = join(scale, x(b, s, a), squares(b, s), gain(a));
+    const auto result = let(name(which))(b, s, a) = join(scale, x(b, s, a), squares(b, s), gain(a));
+    return {gain, result};
   }
 
   /// Causal attention of x to itself. A head's attributes come as pairs (r, u): r the pair, u which
   /// of the two; the rotary embedding turns pair r of position s by the matrix R(s, r, ·, ·).
-  Tensor<3> attention(Tensor<3> x) {
+  Attended attention(Tensor<3> x) {
     using namespace labels;
     const Extent heads = m_sizes.heads;
     const Extent pairs = m_sizes.head_size / 2;
@@ -134,11 +184,13 @@ class TransformerWriter {
     const auto weights = let(name("weights"))(b, h, s, t) = softmax(t)(masked(b, h, s, t));
     const auto heads_out = let(name("heads"))(b, s, h, d) =
         sum(t)(weights(b, h, s, t) * v(b, t, h, d));
-    return let(name("attention"))(b, s, a) = sum(h, d)(heads_out(b, s, h, d) * wo(h, d, a));
+    const auto result = let(name("attention"))(b, s, a) =
+        sum(h, d)(heads_out(b, s, h, d) * wo(h, d, a));
+    return {wq, wk, wv, wo, result};
   }
 
   /// The gated network (SwiGLU): (silu(x·W1) ∘ (x·W3))·W2.
-  Tensor<3> network(Tensor<3> x) {
+  Fed network(Tensor<3> x) {
     using namespace labels;
     const auto w1 = m_program.template input<T>(name("W1"), {m_sizes.model, m_sizes.hidden});
     const auto w2 = m_program.template input<T>(name("W2"), {m_sizes.hidden, m_sizes.model});
@@ -147,7 +199,8 @@ class TransformerWriter {
     const auto up = let(name("up"))(b, s, f) = sum(a)(x(b, s, a) * w3(a, f));
     const auto open = let(name("silu"))(b, s, f) = map(Silu{}, gate(b, s, f));
     const auto gated = let(name("gated"))(b, s, f) = open(b, s, f) * up(b, s, f);
-    return let(name("network"))(b, s, a) = sum(f)(gated(b, s, f) * w2(f, a));
+    const auto result = let(name("network"))(b, s, a) = sum(f)(gated(b, s, f) * w2(f, a));
+    return {w1, w2, w3, result};
   }
 
   BasicProgram<Backend>& m_program;
@@ -165,10 +218,11 @@ class TransformerWriter {
 /// matrices R(s,r,u,w) and the mask, 0 or -∞, are inputs `rotary` and `mask` that all layers read.
 /// Labels have the roles batch, sequence, head and hidden.
 ///
-/// \returns the symbol of the result, of X's shape.
+/// \returns the symbols of the inputs and of the result, of X's shape.
 /// \throws Error if an extent is not positive, the head size is odd or a name is taken.
 template <class T = float, class Backend>
-auto transformer_prefill(BasicProgram<Backend>& program, const TransformerSizes& sizes) {
+TransformerTensors<T, Backend> transformer_prefill(BasicProgram<Backend>& program,
+                                                   const TransformerSizes& sizes) {
   using namespace labels;
   if (sizes.head_size % 2 != 0) {
     detail::fail(
@@ -176,16 +230,13 @@ auto transformer_prefill(BasicProgram<Backend>& program, const TransformerSizes&
         Text("a transformer with heads of ") + detail::to_text(sizes.head_size) +
             " attributes (the rotary embedding turns pairs of them); give an even head size");
   }
-  auto x = program.template input<T>("X", {sizes.batch, sizes.sequence, sizes.model});
-  detail::TransformerWriter<T, Backend> writer(program, sizes);
-  for (int layer = 0; layer < sizes.layers; ++layer) x = writer.layer(x, layer);
-  x = writer.last_norm(x);
+  const auto written = detail::TransformerWriter<T, Backend>(program, sizes).write();
   program.role(b, "batch");
   program.role(s, "sequence");
   program.role(t, "sequence");
   program.role(h, "head");
   program.role(f, "hidden");
-  return x;
+  return written;
 }
 
 }  // namespace eindecomp
