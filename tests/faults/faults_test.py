@@ -78,10 +78,15 @@ WAYS = [
     ("still.between", "", 4, [ABSENT, RUN, SEEN_IN.format(RUN)]),
     ("still.after", "", 3, [ABSENT, GATHER, SEEN_IN.format(RUN)]),
     ("still-functor", "", 2, [ABSENT, RUN, SEEN_IN.format(RUN)]),
-    # Without a ScopedRuntime the time limit sees all of it.
-    ("throw.before", "own-mpi", 2, [ABSENT, MAKE, "in no call of this executor before"]),
-    ("throw.between", "own-mpi", 3, [ABSENT, RUN, SEEN_IN.format(RUN)]),
-    ("still.after", "own-mpi", 2, [ABSENT, GATHER, SEEN_IN.format(RUN)]),
+    # In a program that starts and ends MPI itself.
+    ("throw.between", "own-mpi", 3, [LEFT, "caught: the disk is full", RUN, "called MPI_Finalize"]),
+    ("throw.after", "own-mpi", 2, [LEFT, "caught: the disk is full", GATHER, "called MPI_Finalize"]),
+    ("more-solvers", "own-mpi", 3,
+     [r"rank 2 of 3 waits in " + MAKE + r" .* for rank \d, which called MPI_Finalize"]),
+    ("throw.before", "limited", 2, [ABSENT, MAKE, "in no call of this executor before"]),
+    ("throw.between", "limited", 3, [LEFT, "caught: the disk is full", RUN, "called MPI_Finalize"]),
+    ("still.before", "limited", 3, [ABSENT, MAKE, "in no call of this executor before"]),
+    ("still.after", "limited", 2, [ABSENT, GATHER, SEEN_IN.format(RUN)]),
     # All alike: an orderly end, which none is blamed for.
     ("all-throw", "", 3, ["caught: the disk is full"]),
     ("all-exit", "", 3, ["Exit code: +3"]),

@@ -169,7 +169,7 @@ int with_runtime(int argc, char** argv, const std::string& way) {
 }
 
 /// A program that starts and ends MPI itself.
-int with_own_mpi(const std::string& way) {
+int with_own_mpi(const std::string& way, double time_limit) {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   int status = 0;
@@ -177,7 +177,7 @@ int with_own_mpi(const std::string& way) {
     const Kokkos::ScopeGuard kokkos;
     try {
       Solver solver;
-      solver.time_limit = 1;
+      solver.time_limit = time_limit;
       solve(way, solver);
     } catch (const std::exception& e) {
       std::fprintf(stderr, "caught: %s\n", e.what());
@@ -190,11 +190,12 @@ int with_own_mpi(const std::string& way) {
 
 }  // namespace
 
-// ways WAY [uncaught | lingers | own-mpi]
+// ways WAY [uncaught | lingers | own-mpi | limited]
 int main(int argc, char** argv) {
   const std::string way = argc > 1 ? argv[1] : "well";
   const std::string how = argc > 2 ? argv[2] : "";
-  if (how == "own-mpi") return with_own_mpi(way);
+  if (how == "own-mpi") return with_own_mpi(way, 0);
+  if (how == "limited") return with_own_mpi(way, 1);
   if (how == "uncaught") return with_runtime(argc, argv, way);
   try {
     return with_runtime(argc, argv, way);

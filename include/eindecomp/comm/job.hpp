@@ -20,8 +20,13 @@
 namespace eindecomp::comm::detail {
 
 /// This process among those of the job. There is at most one.
+///
+/// A ScopedRuntime makes it at the beginning of the program. In a program that starts MPI itself
+/// the first Executor on all processes does, and then MPI_Finalize waits for them to leave.
 class Job {
  public:
+  [[nodiscard]] static bool exists() { return current() != nullptr; }
+
   /// Initialises MPI unless it runs. Collective over all processes.
   /// \returns whether there is a job now that was none before: its maker calls leave() and end().
   /// \throws Error if MPI was finalised.
@@ -42,8 +47,24 @@ class Job {
       check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread",
             where);
     }
-    current() = new Job(running == 0);
+    MPI_Comm comm = MPI_COMM_NULL;
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup", where);
+    current() = new Job(comm);
+    current()->m_ends_mpi = running == 0;
+    current()->guard_ends();
     return true;
+  }
+
+  /// Of a program that started MPI itself: `comm` is a duplicate of MPI_COMM_WORLD, which the job
+  /// owns from now on.
+  static void adopt(MPI_Comm comm) {
+    current() = new Job(comm);
+    // MPI_Finalize begins by deleting this attribute, while everything still works.
+    int key = MPI_KEYVAL_INVALID;
+    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr),
+          "MPI_Comm_create_keyval");
+    check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
+    check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
   }
 
   /// Waits until every process leaves. \returns false if they do not, after an exception: then
@@ -72,24 +93,33 @@ class Job {
   Job& operator=(const Job&) = delete;
 
  private:
-  explicit Job(bool ends_mpi) : m_ends_mpi(ends_mpi) {
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &m_comm), "MPI_Comm_dup");
+  explicit Job(MPI_Comm comm) : m_comm(comm) {
     check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_set_name(m_comm, "EinDecomp job"), "MPI_Comm_set_name");
     m_channel = std::make_unique<Channel>(m_comm);
+    if (m_channel->size() > 1) job_channel() = m_channel.get();
+  }
+  ~Job() {
+    job_channel() = nullptr;
+    if (m_on_terminate != nullptr) std::set_terminate(m_on_terminate);
+    m_channel.reset();
+    MPI_Comm_free(&m_comm);
+  }
+
+  /// Sees to it that no end of this process leaves the others waiting.
+  void guard_ends() {
     if (m_channel->size() == 1) return;
-    job_channel() = m_channel.get();
     std::atexit(at_exit);
     std::at_quick_exit(at_exit);
     m_on_terminate = std::set_terminate(on_terminate);
   }
-  ~Job() {
-    if (m_channel->size() > 1) {
-      std::set_terminate(m_on_terminate);
-      job_channel() = nullptr;
-    }
-    m_channel.reset();
-    MPI_Comm_free(&m_comm);
+
+  static int at_finalize(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*state*/) {
+    if (current() == nullptr) return MPI_SUCCESS;
+    current()->all_leave("called MPI_Finalize", 1, std::numeric_limits<double>::infinity());
+    delete current();
+    current() = nullptr;
+    return MPI_SUCCESS;
   }
 
   static Job*& current() {
@@ -113,7 +143,7 @@ class Job {
       MPI_Request request = MPI_REQUEST_NULL;
       check(MPI_Ibarrier(m_comm, &request), "MPI_Ibarrier");
       for (int here = 0; here == 0 || !m_channel->is_quiet();) {
-        m_channel->serve("the end of its ScopedRuntime's scope");
+        m_channel->serve("the end of MPI");
         if (here == 0) check(MPI_Test(&request, &here, MPI_STATUS_IGNORE), "MPI_Test");
         if (!told && barrier == 0 && here == 0 && waited.seconds() > together) {
           m_channel->tell_left(how);
@@ -162,8 +192,8 @@ class Job {
     abort_all(job.m_comm, job.name() + why + "; the program ends on all ranks");
   }
 
-  bool m_ends_mpi;
-  MPI_Comm m_comm = MPI_COMM_NULL;
+  bool m_ends_mpi = false;
+  MPI_Comm m_comm;
   std::unique_ptr<Channel> m_channel;
   std::string m_departed;  ///< how this process left while others did not
   std::terminate_handler m_on_terminate = nullptr;

@@ -13,6 +13,7 @@
 
 #include "eindecomp/comm/call.hpp"
 #include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/comm/job.hpp"
 #include "eindecomp/comm/mpi.hpp"
 #include "eindecomp/comm/watch.hpp"
 #include "eindecomp/core/error.hpp"
@@ -37,13 +38,10 @@ class MpiCommunicator {
       : m_chunk(std::clamp<Extent>(chunk, 1, default_chunk)),
         m_watch(checked(user, time_limit, where), time_limit) {
     m_watch.begin(Call("the construction of an Executor", where));
-    if (m_watch.is_on(true)) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      detail::check(MPI_Comm_idup(user, &m_comm, &request), "MPI_Comm_idup", where);
-      wait_for(request, user, true);
-    } else {
-      detail::check(MPI_Comm_dup(user, &m_comm), "MPI_Comm_dup", where);
+    if (!detail::Job::exists() && has_all_processes(user)) {
+      detail::Job::adopt(duplicate(MPI_COMM_WORLD, user, where));
     }
+    m_comm = duplicate(user, user, where);
     // The duplicate inherits the user's handler, which may end the program.
     detail::check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     detail::check(MPI_Comm_set_name(m_comm, name), "MPI_Comm_set_name");
@@ -238,6 +236,29 @@ class MpiCommunicator {
                   where);
     }
     return user;
+  }
+
+  /// Whether a communicator has the processes of MPI_COMM_WORLD, more than one.
+  [[nodiscard]] static bool has_all_processes(MPI_Comm comm) {
+    int size = 1;
+    int same = MPI_UNEQUAL;
+    detail::check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+    detail::check(MPI_Comm_compare(comm, MPI_COMM_WORLD, &same), "MPI_Comm_compare");
+    return size > 1 && same != MPI_UNEQUAL;
+  }
+
+  /// A duplicate of `comm`, whose processes are those of `user`. Collective.
+  [[nodiscard]] MPI_Comm duplicate(MPI_Comm comm, MPI_Comm user,
+                                   const std::source_location& where) {
+    MPI_Comm copy = MPI_COMM_NULL;
+    if (!m_watch.is_on(true)) {
+      detail::check(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup", where);
+      return copy;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    detail::check(MPI_Comm_idup(comm, &copy, &request), "MPI_Comm_idup", where);
+    wait_for(request, user, true);
+    return copy;
   }
 
   /// Completes a request. \param all_must_come whether no rank's is complete before all have come.

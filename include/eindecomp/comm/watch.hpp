@@ -60,9 +60,17 @@ class Watch {
     }
   }
 
-  /// Without the job's channel, questions go over the group's communicator: from now on over this.
+  /// From now on ranks are waited for in this duplicate of the group's communicator, and asked over
+  /// the job's channel if there is one now.
   void move_to(MPI_Comm comm) {
-    if (m_own != nullptr) use(comm);
+    if (m_size == 1 || (m_channel != nullptr && m_own == nullptr)) return;
+    if (job_channel() != nullptr) {
+      m_channel = job_channel();
+      find_members(comm);
+      if (m_channel == job_channel()) m_own.reset();
+    } else if (m_own != nullptr) {
+      use(comm);
+    }
   }
 
   /// The call that this rank is in from now on.
