@@ -52,16 +52,17 @@ TEST_CASE("the report of a small plan, letter for letter") {
         "total                       4   256          0            0     64       32   1.28  2.0 "
         "KiB\n"
         "\n"
-        "partition  into how many parts each label is cut; their product is the kernel calls\n"
+        "partition  parts that each label is cut into; their product is the number of blocks\n"
+        "calls      calls of a local kernel on all ranks, one for each block\n"
         "join, aggregate, repartition\n"
-        "           the paper's cost in words (elements), as if nothing were local: 256 in all\n"
-        "words      elements that really cross between ranks; busiest: received by the one that\n"
-        "           receives most\n"
-        "ratio      busiest over the lower bound: what some rank must receive or send if operands\n"
-        "           are stored once; of the total, over the sum: an indicator; *: part of an "
-        "operand\n"
-        "           was there already, received for another statement\n"
-        "memory     tensors held while the statement runs, on the rank that holds most\n");
+        "           the paper's cost in elements, an upper bound: operands sent to calls, partial\n"
+        "           results combined, results moved to other blocks; 256 in all\n"
+        "words      elements that ranks send each other, exactly\n"
+        "busiest    elements received by the rank that receives the most\n"
+        "ratio      busiest over a lower bound for every partition; -: the bound is 0; *: a rank\n"
+        "           already held part of an operand; the total's is only an indicator\n"
+        "memory     bytes of tensors held while the statement runs, on the rank that holds the "
+        "most\n");
 }
 
 TEST_CASE("a statement whose operand was received before is marked") {
