@@ -29,4 +29,5 @@ install(FILES
   ${PROJECT_BINARY_DIR}/EinDecompConfig.cmake
   ${PROJECT_BINARY_DIR}/EinDecompConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/separate.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/seclude.cmake
   DESTINATION ${_dir})

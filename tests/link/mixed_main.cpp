@@ -7,6 +7,8 @@
 #include <Kokkos_Core.hpp>
 #include <cstdio>
 #include <cstring>
+#include <eindecomp/kernel/compiled_kernels.hpp>
+#include <string_view>
 
 #define UNIT(function, machine) int function();
 MIXED_UNITS
@@ -22,6 +24,10 @@ bool runs_here([[maybe_unused]] const char* machine) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("bmi2");
   }
+  if (std::strcmp(machine, "x86-64-v4") == 0) {
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  }
 #endif
   return true;
 }
@@ -30,7 +36,13 @@ constexpr int skipped = 77;
 
 }  // namespace
 
-int main() {
+// The arguments are sets of kernels that the program must be run with.
+int main(int arguments, char** argument) {
+  for (int a = 1; a < arguments; ++a) {
+    if (runs_here(argument[a])) continue;
+    std::printf("skipped: linked, but this CPU does not run %s\n", argument[a]);
+    return skipped;
+  }
   const struct {
     int (*check)();
     const char* name;
@@ -47,6 +59,11 @@ int main() {
   }
   const Kokkos::ScopeGuard kokkos;
   int wrong = 0;
+  const std::string_view kernels = eindecomp::kernel::detail::kernels_in_use();
+  std::printf("kernels for %.*s\n", static_cast<int>(kernels.size()), kernels.data());
+  for (int a = 1; a < arguments; ++a) {
+    if (kernels != argument[a]) ++wrong;
+  }
   for (const auto& unit : units) {
     std::printf("%s\n", unit.name);
     wrong += unit.check();

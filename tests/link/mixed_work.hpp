@@ -60,6 +60,16 @@ int check_product(const char* what, double start, const Join& join, const Add& a
   const std::int64_t bytes = ein::workspace_bytes<"ij,jk->ik", Algebra>(space, a, b, c);
   const ein::Workspace<Space> workspace("workspace", static_cast<std::size_t>(bytes));
   const ein::ScopedWorkspace<Space> scope(workspace);
+  if (bytes > 0) {
+    // One less is refused, so the kernels, wherever compiled, find the workspace of this unit.
+    const ein::ScopedWorkspace<Space> less(workspace.data(), workspace.size() - 1);
+    try {
+      ein::einsum<"ij,jk->ik", Algebra>(space, a, b, c);
+      std::printf("%s: a workspace too small is not refused\n", what);
+      return 1;
+    } catch (const ein::Error&) {
+    }
+  }
   ein::einsum<"ij,jk->ik", Algebra>(space, a, b, c);
   return differing(what, c, [&](std::size_t i, std::size_t k) {
     double sum = start;

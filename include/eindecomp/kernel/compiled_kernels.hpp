@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/copy_schedule.hpp"
@@ -40,6 +41,10 @@ template <class Space, class Join, class Monoid, class... Ts>
 inline constexpr bool is_compiled = false;
 
 namespace detail {
+
+/// What the compiled kernels in use are compiled for: of several sets (kernel_sets.hpp) the name of
+/// the one that was chosen, else the instruction set.
+[[nodiscard]] std::string_view kernels_in_use();
 
 /// copy_nest() on the default host space. Defined where the kernels are compiled.
 void copy_nest_compiled(const Kokkos::DefaultHostExecutionSpace& space, const char* label,
