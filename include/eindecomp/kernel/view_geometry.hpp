@@ -97,7 +97,7 @@ struct LabelExtents {
     const int rank = output ? spec.output_rank : spec.rank[tensor];
     const int* const labels = output ? spec.output : spec.operand[tensor];
     if (view.rank != rank) {
-      throw Error(ErrorKind::shape,
+      throw Error(ErrorKind::binding,
                   tensor_text(spec, tensor)
                       << " has " << rank << " labels but its view has rank " << view.rank
                       << " (each dimension has one label); correct the string or the view",
@@ -140,13 +140,13 @@ template <std::size_t Tensors>
                                        const std::source_location& where) {
   const int operands = static_cast<int>(Tensors) - 1;
   if (spec.operands != operands) {
-    throw Error(ErrorKind::shape,
+    throw Error(ErrorKind::statement,
                 Sentence() << "the string has " << spec.operands << " operands but " << operands
                            << " views were given; give one view per operand",
                 where);
   }
   if (spec.labels > max_labels) {
-    throw Error(ErrorKind::shape,
+    throw Error(ErrorKind::statement,
                 Sentence() << "the string has " << spec.labels << " labels (a kernel has at most "
                            << max_labels << "); write it in several statements",
                 where);
@@ -175,7 +175,7 @@ template <std::size_t Tensors>
     const int l = spec.output[k];
     shape.output_stride[l] = output.stride[k];
     if (output.stride[k] == 0 && shape.extent[l] > 1) {
-      throw Error(ErrorKind::shape,
+      throw Error(ErrorKind::binding,
                   Sentence() << "the elements of the output along label '" << spec.name[l]
                              << "' share one place (its view has stride 0 there); write into a "
                                 "view of its own memory",
@@ -196,7 +196,7 @@ template <std::size_t Tensors>
       same = same && !shape.aggregated[l] && shape.operand_stride[t][l] == shape.output_stride[l];
     }
     if (!same) {
-      throw Error(ErrorKind::shape,
+      throw Error(ErrorKind::binding,
                   tensor_text(spec, operands)
                       << " overlaps " << tensor_text(spec, t)
                       << " in memory (elements would be overwritten before they are read); write "

@@ -76,7 +76,7 @@ namespace detail {
 constexpr void check_memory_limit(std::int64_t bytes, const char* holder,
                                   const std::source_location& where) {
   if (bytes >= 0) return;
-  fail(ErrorKind::memory,
+  fail(ErrorKind::plan,
        Text("a ") + holder + " that may hold " + to_text(bytes) +
            " bytes (memory is not negative); give bytes, or 0 for no limit",
        where);
@@ -101,7 +101,7 @@ constexpr void check_machine(const Machine& machine,
   }
   detail::check_memory_limit(machine.memory, "worker of a machine", where);
   if (!is_amount(machine.memory_bandwidth)) {
-    fail(ErrorKind::memory,
+    fail(ErrorKind::plan,
          "a machine whose memory has no bandwidth (memory_bandwidth is a finite number, not "
          "negative); give bytes per second, or 0 if kernels never wait for memory",
          where);

@@ -35,7 +35,7 @@ inline void check_memory(const EinGraph& graph, const Placement& placement,
   const bool searched = options.strategy == "placed";
   Text during;
   if (peak.statement >= 0) during = " for statement '" + graph[peak.statement].name + "'";
-  fail(ErrorKind::plan,
+  fail(ErrorKind::memory,
        (searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy) +
            " holds " + to_text(peak.bytes) + " bytes of tensors on rank " + to_text(peak.rank) +
            during + " (" + to_text(peak.bytes - limit) + " more than the " + to_text(limit) +

@@ -68,11 +68,11 @@ struct TimedPlan {
     options.by_hand = hand ? by_hand : std::vector<StatementParts>{};
     try {
       plans.push_back(decompose_timed(graph, options, where));
-    } catch (const Error&) {
+    } catch (const Error& error) {
       // Only a strategy by roles may not apply; what is wrong for the others is wrong, unless it is
       // that they need too much memory.
       if (strategy.by_role) continue;
-      if (detail::memory_limit(options) == 0) throw;
+      if (error.kind() != ErrorKind::memory) throw;
       if (!refusal || strategy.name == "placed") refusal = std::current_exception();
     }
   }

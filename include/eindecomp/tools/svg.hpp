@@ -57,7 +57,7 @@ inline void write_svg(const Plan& plan, const std::filesystem::path& path,
   if (!drawn) {
     std::filesystem::remove(svg, ignored);
     detail::fail(
-        ErrorKind::plan,
+        ErrorKind::io,
         "cannot draw the plan (Graphviz' program dot did not do it); install graphviz, or write "
         "DOT and draw it elsewhere",
         where);
