@@ -112,8 +112,8 @@ struct StaticPlan {
 ///
 /// \tparam Workers   p.
 /// \tparam Strategy  one of `strategies`.
-/// \param program    a stateless callable, such as a lambda without captures, that returns an
-///   EinGraph, or a program, made of constants.
+/// \tparam Program   a stateless callable, such as a lambda without captures, that returns an
+///   EinGraph, or a program, made of constants; passed as the argument.
 template <int Workers, fixed_string Strategy = "ein_decomp", detail::StaticProgram Program>
 [[nodiscard]] consteval auto static_plan(Program) {
   constexpr detail::StaticSizes sizes = detail::static_sizes(Program{}());
