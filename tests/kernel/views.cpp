@@ -17,8 +17,10 @@
 
 #include "eindecomp/kernel/einsum.hpp"
 #include "eindecomp/kernel/explain.hpp"
+#include "support/messages.hpp"
 
 using namespace eindecomp;
+using namespace eindecomp_tests;
 
 namespace {
 
@@ -71,19 +73,6 @@ void check_layouts() {
   check_product(part(c, 17, 13), 11);
   CHECK(c(17, 0) == 77.0);
   CHECK(c(0, 13) == 77.0);
-}
-
-std::string message_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// output = max(output, first - second): a join that does not commute.

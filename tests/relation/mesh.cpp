@@ -7,7 +7,7 @@
 
 using namespace eindecomp;
 using relation_test::contains;
-using relation_test::error_of;
+using relation_test::message_of;
 
 static_assert(make_mesh(1).axes.empty());
 static_assert(make_mesh(1).workers() == 1);
@@ -50,7 +50,7 @@ TEST_CASE("ranks host neighbouring workers, evenly") {
 }
 
 TEST_CASE("a mesh needs a worker") {
-  CHECK(contains(error_of([] { (void)make_mesh(0); }), "a plan for 0 workers"));
-  CHECK(contains(error_of([] { (void)make_mesh(-4); }), "a plan for -4 workers"));
-  CHECK(contains(error_of([] { (void)make_mesh(0); }), "mesh.cpp:"));
+  CHECK(contains(message_of([] { (void)make_mesh(0); }), "a plan for 0 workers"));
+  CHECK(contains(message_of([] { (void)make_mesh(-4); }), "a plan for -4 workers"));
+  CHECK(contains(message_of([] { (void)make_mesh(0); }), "mesh.cpp:"));
 }

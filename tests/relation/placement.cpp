@@ -10,8 +10,8 @@ using namespace eindecomp;
 using relation_test::add;
 using relation_test::at;
 using relation_test::contains;
-using relation_test::error_of;
 using relation_test::matmul;
+using relation_test::message_of;
 
 // A placement in a constant expression.
 static_assert([] {
@@ -106,7 +106,7 @@ TEST_CASE("vectors that do not suit the statement or the mesh are refused by nam
   const EinGraph graph = matmul(8, 8, 8);
   const auto refusal = [&](const std::vector<PartitionVector>& partitions, int p,
                            const PlaceOptions& options = {}) {
-    return error_of([&] { (void)place(graph, partitions, make_mesh(p), options); });
+    return message_of([&] { (void)place(graph, partitions, make_mesh(p), options); });
   };
   CHECK(
       contains(refusal({{}, {}, {2, 2, 8}}, 16),
@@ -137,7 +137,7 @@ TEST_CASE("a placement made by hand is checked") {
   const auto refusal = [&](auto&& change) {
     Placement bad = good;
     change(bad);
-    return error_of([&] { check_placement(graph, bad); });
+    return message_of([&] { check_placement(graph, bad); });
   };
   CHECK(contains(refusal([](Placement& p) { p.calls.pop_back(); }), "belongs to another graph"));
   CHECK(contains(refusal([](Placement& p) {

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "support/messages.hpp"
 
 namespace relation_test {
 
@@ -29,6 +29,8 @@ using eindecomp::Placement;
 using eindecomp::StatementSpec;
 using eindecomp::Vertex;
 using eindecomp::VertexId;
+using eindecomp_tests::contains;
+using eindecomp_tests::message_of;
 
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -56,21 +58,6 @@ inline constexpr EinGraph matmul(Extent m, Extent n, Extent k) {
   const VertexId y = graph.add_input("Y", {k, n}, {});
   add(graph, "Z", {{"ij", x}, {"jk", y}}, "ik");
   return graph;
-}
-
-/// The sentence of the Error that the call throws, or "no error".
-template <class Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const eindecomp::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-inline bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 // --- Random programs ---------------------------------------------------------------------------

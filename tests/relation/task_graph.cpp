@@ -12,8 +12,8 @@ using namespace eindecomp;
 using relation_test::add;
 using relation_test::at;
 using relation_test::contains;
-using relation_test::error_of;
 using relation_test::matmul;
+using relation_test::message_of;
 
 namespace {
 
@@ -177,17 +177,17 @@ TEST_CASE("large programs on many workers: the task graph counts as count_words 
 TEST_CASE("wrong ranks and placements are refused") {
   const EinGraph graph = matmul(8, 8, 8);
   const Placement placement = place(graph, {{}, {}, {2, 2, 1}}, make_mesh(4));
-  CHECK(contains(error_of([&] { (void)make_task_graph(graph, placement, 0); }), "for 0 ranks"));
-  CHECK(contains(error_of([&] { (void)make_task_graph(graph, Placement{}, 1); }),
+  CHECK(contains(message_of([&] { (void)make_task_graph(graph, placement, 0); }), "for 0 ranks"));
+  CHECK(contains(message_of([&] { (void)make_task_graph(graph, Placement{}, 1); }),
                  "belongs to another graph"));
   const auto unused = [](const StatementTasks&) {
     FAIL("called before the arguments are checked");
   };
-  CHECK(contains(error_of([&] { for_each_statement_tasks(graph, placement, 0, unused); }),
+  CHECK(contains(message_of([&] { for_each_statement_tasks(graph, placement, 0, unused); }),
                  "for 0 ranks"));
-  CHECK(contains(error_of([&] { for_each_statement_tasks(graph, Placement{}, 1, unused); }),
+  CHECK(contains(message_of([&] { for_each_statement_tasks(graph, Placement{}, 1, unused); }),
                  "belongs to another graph"));
-  CHECK(contains(error_of([&] { (void)count_words(graph, placement, -2); }), "for -2 ranks"));
-  CHECK(contains(error_of([&] { (void)count_words(graph, Placement{}, 1); }),
+  CHECK(contains(message_of([&] { (void)count_words(graph, placement, -2); }), "for -2 ranks"));
+  CHECK(contains(message_of([&] { (void)count_words(graph, Placement{}, 1); }),
                  "belongs to another graph"));
 }

@@ -13,8 +13,8 @@ using namespace eindecomp;
 using relation_test::add;
 using relation_test::at;
 using relation_test::contains;
-using relation_test::error_of;
 using relation_test::matmul;
+using relation_test::message_of;
 
 static_assert(make_relation({8, 8}, {2, 4}).blocks() == 8);
 static_assert(make_relation({8, 8}, {2, 4}).block(BlockKey{1, 2}) == Box{{4, 4}, {8, 6}});
@@ -140,29 +140,30 @@ TEST_CASE("a block map puts every block on its worker") {
 }
 
 TEST_CASE("what does not fit is refused by name") {
-  CHECK(contains(error_of([] {
+  CHECK(contains(message_of([] {
                    (void)make_relation({8, 8}, {2});
                  }),
                  "a tensor of rank 2 with 1 entries in its partition vector"));
-  CHECK(contains(error_of([] {
+  CHECK(contains(message_of([] {
                    (void)make_relation({8, 3}, {2, 4});
                  }),
                  "dimension 1 of extent 3 in 4 parts"));
-  CHECK(contains(error_of([] { (void)make_relation({8}, {0}); }),
+  CHECK(contains(message_of([] { (void)make_relation({8}, {0}); }),
                  "dimension 0 of extent 8 in 0 parts"));
-  CHECK(contains(
-      error_of([] { (void)repartition_blocks(make_relation({8}, {2}), make_relation({9}, {2})); }),
-      "a repartition between relations of different bounds"));
+  CHECK(contains(message_of([] {
+                   (void)repartition_blocks(make_relation({8}, {2}), make_relation({9}, {2}));
+                 }),
+                 "a repartition between relations of different bounds"));
   const EinGraph graph = matmul(8, 8, 3);
-  CHECK(contains(error_of([&] {
+  CHECK(contains(message_of([&] {
                    (void)join_blocks(graph, 2, {2, 2});
                  }),
                  "statement Z has 3 labels but its partition vector 2 entries"));
-  CHECK(contains(error_of([&] {
+  CHECK(contains(message_of([&] {
                    (void)join_blocks(graph, 2, {2, 4, 2});
                  }),
                  "label 'j' of statement Z has extent 3 and is cut into 4 parts"));
-  CHECK(contains(error_of([&] {
+  CHECK(contains(message_of([&] {
                    (void)join_blocks(graph, 2, {0, 1, 2});
                  }),
                  "label 'i' of statement Z has extent 8 and is cut into 0 parts"));

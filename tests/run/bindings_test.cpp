@@ -14,41 +14,6 @@ using namespace eindecomp::labels;
 
 namespace {
 
-int size_of_world() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-int rank_in_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-/// R(i,k) = Σ_j A(i,j) B(j,k) and what it must be.
-struct Product {
-  Program program;
-  ein::Symbol<double, 2, Program::Backend> A = program.input<double>("A", {12, 10});
-  ein::Symbol<double, 2, Program::Backend> B = program.input<double>("B", {10, 14});
-  ein::Symbol<double, 2, Program::Backend> C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
-  Formula<> fa{1};
-  Formula<> fb{2};
-
-  template <class RunType>
-  [[nodiscard]] bool right(const RunType& run) const {
-    const auto got = on_host(run.gather(C));
-    bool same = true;
-    for (Extent r = 0; r < 12; ++r) {
-      for (Extent c = 0; c < 14; ++c) {
-        double x = 0;
-        for (Extent n = 0; n < 10; ++n) x += fa(r, n) * fb(n, c);
-        same = same && got(r, c) == x;
-      }
-    }
-    return same;
-  }
-};
-
 const ein::Box whole_a{{0, 0}, {12, 10}};
 const ein::Box whole_b{{0, 0}, {10, 14}};
 
@@ -64,16 +29,12 @@ TEST_CASE("whole tensors on every rank are read in place, in any layout") {
   const Left b = filled<Left>(whole_b, product.fb);
   // Every second row and third column of something larger.
   const Left large("test::large", 24, 30);
-  const auto sparse =
-      Kokkos::subview(large, std::pair<int, int>(0, 23), std::pair<int, int>(0, 28));
   const Kokkos::LayoutStride layout(12, 2, 10, 3 * large.stride(1));
   const Kokkos::View<double**, Kokkos::LayoutStride, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>
       strided(large.data(), layout);
   Kokkos::deep_copy(strided, a);
-  (void)sparse;
   for (const int workers : {1, 4, 8}) {
-    const Plan plan =
-        ein::decompose(product.program, {.workers = workers, .ranks = size_of_world()});
+    const Plan plan = ein::decompose(product.program, {.workers = workers, .ranks = World().size});
     CHECK(product.right(ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(product.A, a),
                                      ein::bind_global(product.B, b))));
     CHECK(product.right(ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(product.B, b),
@@ -86,8 +47,8 @@ TEST_CASE("blocks in LayoutStride, const and unmanaged") {
   using Left = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
   using Strided = Kokkos::View<const double**, Kokkos::LayoutStride, Space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  const Plan plan = ein::decompose(product.program, {.workers = 8, .ranks = size_of_world()});
-  const std::vector<Left> owned = blocks<Left>(plan, product.A, rank_in_world(), product.fa);
+  const Plan plan = ein::decompose(product.program, {.workers = 8, .ranks = World().size});
+  const std::vector<Left> owned = blocks<Left>(plan, product.A, World().rank, product.fa);
   const std::vector<Strided> seen(owned.begin(), owned.end());
   CHECK(product.right(ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(product.A, seen),
                                    ein::bind_generator(product.B, product.fb))));
@@ -96,22 +57,21 @@ TEST_CASE("blocks in LayoutStride, const and unmanaged") {
 TEST_CASE("a tensor on one rank is scattered from there") {
   const Product product;
   using Left = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
-  const int root = size_of_world() - 1;
+  const int root = World().size - 1;
   // The other ranks bind an empty view.
   Left a;
-  if (rank_in_world() == root) a = filled<Left>(whole_a, product.fa);
+  if (World().rank == root) a = filled<Left>(whole_a, product.fa);
   Left b;
-  if (rank_in_world() == 0) b = filled<Left>(whole_b, product.fb);
+  if (World().rank == 0) b = filled<Left>(whole_b, product.fb);
   for (const int workers : {1, 2, 8}) {
-    const Plan plan =
-        ein::decompose(product.program, {.workers = workers, .ranks = size_of_world()});
+    const Plan plan = ein::decompose(product.program, {.workers = workers, .ranks = World().size});
     const auto run =
         ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(product.A, a, root),
                      ein::bind_global(product.B, b, 0));
     CHECK(product.right(run));
     // What was scattered does not count as the plan's words.
     CHECK(run.statistics().words_received ==
-          plan.tasks().received[static_cast<std::size_t>(rank_in_world())]);
+          plan.tasks().received[static_cast<std::size_t>(World().rank)]);
   }
 }
 
@@ -120,9 +80,9 @@ TEST_CASE("a large tensor is scattered and gathered in pieces") {
   Program program;
   const auto X = program.input<double>("X", {601, 501});
   const auto Y = let<"Y">(j, i) = X(i, j) + 1.0;
-  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = size_of_world()});
+  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = World().size});
   Kokkos::View<double**, Kokkos::LayoutLeft, Space> x;
-  if (rank_in_world() == 0) {
+  if (World().rank == 0) {
     x = filled<Kokkos::View<double**, Kokkos::LayoutLeft, Space>>(ein::Box{{0, 0}, {601, 501}},
                                                                   Formula<>{9});
   }
@@ -142,7 +102,7 @@ TEST_CASE("scalars are bound, computed and gathered") {
   const auto S = ein::let<"S">() = sum(i)(X(i) * scale());
   const auto T = ein::let<"T">() = S() + scale();
   for (const int workers : {1, 4}) {
-    const Plan plan = ein::decompose(program, {.workers = workers, .ranks = size_of_world()});
+    const Plan plan = ein::decompose(program, {.workers = workers, .ranks = World().size});
     const Kokkos::View<double, Space> half("test::scalar");
     Kokkos::deep_copy(half, 0.5);
     const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(scale, half),
@@ -175,7 +135,7 @@ TEST_CASE("scalars take the type of the tensors they meet, of Kokkos' complex nu
   CHECK(is(turn * N(i), Double()));
   CHECK(is(Single(0, 1) * N(i), Double()));
   const auto Y = let<"Y">(i) = 0.1 * X(i);
-  const Plan plan = ein::decompose(program, {.workers = 2, .ranks = size_of_world()});
+  const Plan plan = ein::decompose(program, {.workers = 2, .ranks = World().size});
   const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(),
                                 ein::bind_generator(X, [](Extent n) { return 3.0F + n; }));
   const Kokkos::View<const float*, Kokkos::HostSpace> y = on_host(run.gather(Y));
@@ -193,7 +153,7 @@ TEST_CASE("a named result that a macro computes as well stays a result") {
   const auto Again = let<"Again">(i, j) = exp(X(i, j) - M(i));
   REQUIRE(Again.vertex() == E.vertex());
   for (const int workers : {1, 4}) {
-    const Plan plan = ein::decompose(program, {.workers = workers, .ranks = size_of_world()});
+    const Plan plan = ein::decompose(program, {.workers = workers, .ranks = World().size});
     const auto run =
         ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(X, Formula<>{3}));
     const auto again = on_host(run.gather(Again));
@@ -219,7 +179,7 @@ TEST_CASE("a program built at run time is bound and read by its own symbols") {
   const ein::AnySymbol A = builder.input<double>("A", {6, 8});
   const ein::AnySymbol C = builder.statement<ein::Identity, ein::Sum, double>(
       "C", {{A, ein::letters("ij")}}, ein::letters("i"));
-  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = size_of_world()});
+  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = World().size});
   const auto a = filled<Kokkos::View<double**, Kokkos::LayoutRight, Space>>(
       ein::Box{{0, 0}, {6, 8}}, Formula<>{3});
   const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(A, a));
@@ -245,7 +205,7 @@ TEST_CASE("symbols of diverged copies serve plans and runs of their own copy onl
   const auto Z = let<"Z">(i) = in_h(i) * C(i);
   REQUIRE(B.vertex() == C.vertex());
   REQUIRE(Y.vertex() == Z.vertex());
-  const Plan plan = ein::decompose(g, {.workers = 2, .ranks = size_of_world()});
+  const Plan plan = ein::decompose(g, {.workers = 2, .ranks = World().size});
   const auto refused = [](const char* tensor, ein::ErrorKind kind, const auto& call) {
     std::string text = "nothing was thrown";
     ein::ErrorKind found = ein::ErrorKind::user;
@@ -283,7 +243,7 @@ TEST_CASE("an input that no statement reads needs no binding") {
   const auto A = program.input<double>("A", {6});
   const auto unused = program.input<double>("unused", {6});
   const auto B = let<"B">(i) = -A(i);
-  const Plan plan = ein::decompose(program, {.workers = 2, .ranks = size_of_world()});
+  const Plan plan = ein::decompose(program, {.workers = 2, .ranks = World().size});
   CHECK_NOTHROW(
       (void)ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(A, Formula<>{})));
   CHECK_NOTHROW((void)ein::execute(plan, MPI_COMM_WORLD, Space(),
@@ -298,18 +258,17 @@ TEST_CASE("a rank that stores no block binds nothing, an empty view or its copy 
   const auto X = program.input<double>("X", {3});
   const auto Y = let<"Y">(i) = X(i) * scale();
   // One worker: rank 0 stores everything.
-  const Plan plan = ein::decompose(program, {.workers = 1, .ranks = size_of_world()});
+  const Plan plan = ein::decompose(program, {.workers = 1, .ranks = World().size});
   const Kokkos::View<double, Space> half("test::scalar");
   Kokkos::deep_copy(half, 0.5);
   using Line = Kokkos::View<double*, Space>;
-  const Line x =
-      rank_in_world() == 0
-          ? filled<Line>(ein::Box{{0}, {3}}, [](Extent n) { return static_cast<double>(n); })
-          : Line();
+  const Line x = World().rank == 0 ? filled<Line>(ein::Box{{0}, {3}},
+                                                  [](Extent n) { return static_cast<double>(n); })
+                                   : Line();
   const auto run =
       ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(scale, half), ein::bind(X, x));
   CHECK(on_host(run.gather(Y))(2) == 1.0);
-  const std::vector<Line> lines(rank_in_world() == 0 ? 1 : 0, x);
+  const std::vector<Line> lines(World().rank == 0 ? 1 : 0, x);
   const auto again =
       ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(scale, half), ein::bind(X, lines));
   CHECK(on_host(again.gather(Y))(2) == 1.0);
@@ -318,7 +277,7 @@ TEST_CASE("a rank that stores no block binds nothing, an empty view or its copy 
 TEST_CASE("a plan of a copy is run with the symbols of the original") {
   const Product product;
   const Program copy = product.program;
-  const Plan plan = ein::decompose(copy, {.workers = 4, .ranks = size_of_world()});
+  const Plan plan = ein::decompose(copy, {.workers = 4, .ranks = World().size});
   CHECK(product.right(ein::execute(plan, MPI_COMM_WORLD, Space(),
                                    ein::bind_generator(product.A, product.fa),
                                    ein::bind_generator(product.B, product.fb))));

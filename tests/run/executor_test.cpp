@@ -14,74 +14,40 @@
 using namespace run_test;
 using namespace eindecomp::labels;
 
-namespace {
-
-struct World {
-  int rank = 0;
-  int size = 1;
-  World() {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-  }
-};
-
-}  // namespace
-
 TEST_CASE("a matrix product of uneven extents, under every plan") {
   const World world;
-  Program program;
-  const auto A = program.input<double>("A", {13, 9});
-  const auto B = program.input<double>("B", {9, 11});
-  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
-  program.role(i, "batch");
-  const Formula<> fa{1};
-  const Formula<> fb{2};
-  for_each_plan(program, world.size, [&](const Plan& plan) {
+  Product product(13, 9, 11);
+  product.program.role(i, "batch");
+  const auto& A = product.A;
+  const auto& B = product.B;
+  const auto& C = product.C;
+  for_each_plan(product.program, world.size, [&](const Plan& plan) {
     CAPTURE(plan.strategy);
     CAPTURE(plan.workers);
     using Right = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
     using Left = Kokkos::View<const double**, Kokkos::LayoutLeft, Space>;
     std::vector<Left> left;
-    for (const auto& block :
-         blocks<Kokkos::View<double**, Kokkos::LayoutLeft, Space>>(plan, B, world.rank, fb)) {
+    for (const auto& block : blocks<Kokkos::View<double**, Kokkos::LayoutLeft, Space>>(
+             plan, B, world.rank, product.fb)) {
       left.push_back(block);
     }
-    const auto run =
-        ein::execute(plan, MPI_COMM_WORLD, Space(),
-                     ein::bind(A, blocks<Right>(plan, A, world.rank, fa)), ein::bind(B, left));
+    const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(),
+                                  ein::bind(A, blocks<Right>(plan, A, world.rank, product.fa)),
+                                  ein::bind(B, left));
     // Its own blocks, where the plan says they are.
     const auto mine = run.local(C);
     const std::vector<ein::Box> boxes = plan.local(C, world.rank);
     REQUIRE(mine.size() == boxes.size());
-    const auto expected = [&](Extent row, Extent column) {
-      double x = 0;
-      for (Extent n = 0; n < 9; ++n) x += fa(row, n) * fb(n, column);
-      return x;
-    };
     for (std::size_t n = 0; n < mine.size(); ++n) {
       CHECK(mine[n].box == boxes[n]);
-      const auto view = on_host(mine[n].view);
-      bool right = true;
-      for (Extent r = 0; r < boxes[n].extent(0); ++r) {
-        for (Extent c = 0; c < boxes[n].extent(1); ++c) {
-          right = right && view(r, c) == expected(boxes[n].lo[0] + r, boxes[n].lo[1] + c);
-        }
-      }
-      CHECK(right);
+      CHECK(product.right(on_host(mine[n].view), boxes[n]));
     }
     // And the whole, on every rank and on one.
-    const auto whole = on_host(run.gather(C));
+    CHECK(product.right(run));
     const int root = world.size - 1;
     const auto at_root = on_host(run.gather(C, root));
     CHECK(static_cast<int>(at_root.extent(0)) == (world.rank == root ? 13 : 0));
-    bool right = true;
-    for (Extent r = 0; r < 13; ++r) {
-      for (Extent c = 0; c < 11; ++c) {
-        right = right && whole(r, c) == expected(r, c);
-        if (world.rank == root) right = right && at_root(r, c) == expected(r, c);
-      }
-    }
-    CHECK(right);
+    if (world.rank == root) CHECK(product.right(at_root, {{0, 0}, {13, 11}}));
   });
 }
 

@@ -17,32 +17,7 @@ using namespace eindecomp::labels;
 
 namespace {
 
-int rank_in_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-int size_of_world() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
 using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
-
-/// What `work` throws; empty if nothing.
-template <class Work>
-std::string message(const Work& work) {
-  try {
-    work();
-  } catch (const ein::Error& e) {
-    return e.what();
-  }
-  return {};
-}
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// Whether some rank says so.
 bool on_any_rank(bool here) {
@@ -78,8 +53,8 @@ TEST_CASE("every kind of binding after every other, with step groups and fused t
   const auto X = program.input<double>("X", {rows, columns});
   const auto S = let<"S">(i, k) = softmax(k)(X(i, k));
   program.role(i, "batch");
-  const int rank = rank_in_world();
-  const int size = size_of_world();
+  const int rank = World().rank;
+  const int size = World().size;
   // Rows differ, so that reading another rank's rows shows.
   const auto value = [](int seed) {
     return [seed](Extent r, Extent c) { return std::sin(0.37 * r * (c % 7 + 1) + seed); };
@@ -176,8 +151,8 @@ TEST_CASE("blocks of a result are bound where they lie, or refused with both box
     for (Extent n = 0; n < 16; ++n) sum += fa(r, n) * once(n, c);
     return sum;
   };
-  const int rank = rank_in_world();
-  const int size = size_of_world();
+  const int rank = World().rank;
+  const int size = World().size;
   bool refused = false;
   bool taken = false;
   for (const std::string& strategy : automatic_strategies()) {
@@ -213,12 +188,12 @@ TEST_CASE("blocks of a result are bound where they lie, or refused with both box
       }
       // Views without their boxes are found out, too, where every rank has one block.
       if (on_any_rank(given.size() != 1 || wanted.size() != 1)) continue;
-      const std::string by_view = message([&] {
+      const std::string by_view = message_of([&] {
         const auto second =
             executor.run(ein::bind_generator(A, fa), ein::bind(X, first.local(Y).view()));
         CHECK(error_of(second.local(Y), twice) == 0);
       });
-      CHECK(by_view.empty() == all_same);
+      CHECK((by_view == "no error") == all_same);
       if (!all_same && given[0].extent(0) == wanted[0].extent(0) &&
           given[0].extent(1) == wanted[0].extent(1) && !(given[0] == wanted[0])) {
         CHECK(contains(by_view, "input X is bound to the block of Y from ("));
@@ -236,13 +211,13 @@ TEST_CASE("blocks of a tensor of other extents are refused") {
   Program other;
   const auto Z = other.input<double>("Z", {4});
   const auto R = let<"R">(i) = Z(i) + 1.0;
-  const int size = size_of_world();
+  const int size = World().size;
   ein::Executor executor(ein::decompose(program, {.workers = 1, .ranks = size}), MPI_COMM_WORLD,
                          Space());
   ein::Executor of_other(ein::decompose(other, {.workers = 1, .ranks = size}), MPI_COMM_WORLD,
                          Space());
   const auto run = executor.run(ein::bind_generator(X, Formula<>{}));
-  CHECK(contains(message([&] { (void)of_other.run(ein::bind(Z, run.local(Y))); }),
+  CHECK(contains(message_of([&] { (void)of_other.run(ein::bind(Z, run.local(Y))); }),
                  "input Z is 4 and is bound to blocks of Y, which is 8"));
   (void)R;
 }
@@ -256,7 +231,7 @@ TEST_CASE("views of a run that is gone are never written while a binding reads t
   const auto P = program.input<double>("P", {columns, columns});
   const auto N = let<"N">(i, j) = sum(k)(W(i, k) * P(k, j));
   program.role(i, "batch");
-  const int size = size_of_world();
+  const int size = World().size;
   const Plan plan =
       ein::decompose(program, {.workers = size, .ranks = size, .strategy = "data_parallel"});
   ein::Executor executor(plan, MPI_COMM_WORLD, Space());
@@ -284,7 +259,7 @@ TEST_CASE("a bound block keeps its memory") {
   Program program;
   const auto W = program.input<double>("W", {64, 6});
   const auto N = let<"N">(i, j) = W(i, j) * 2.0;
-  const int size = size_of_world();
+  const int size = World().size;
   const Plan plan = ein::decompose(program, {.workers = size, .ranks = size});
   ein::Executor executor(plan, MPI_COMM_WORLD, Space());
   const auto binding = [&] {
@@ -300,7 +275,7 @@ TEST_CASE("results outlive their executor and serve another's plan") {
   Program program;
   const auto W = program.input<double>("W", {64, 6});
   const auto N = let<"N">(i, j) = W(i, j) * 2.0;
-  const int size = size_of_world();
+  const int size = World().size;
   const Plan plan = ein::decompose(program, {.workers = size, .ranks = size});
   const auto local = [&] {
     ein::Executor executor(plan, MPI_COMM_WORLD, Space());
@@ -311,79 +286,109 @@ TEST_CASE("results outlive their executor and serve another's plan") {
 }
 
 TEST_CASE("bindings come in a vector and by name") {
-  Program program;
-  const auto A = program.input<double>("A", {6, 5});
-  const auto B = program.input<double>("B", {5, 7});
-  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
-  const int rank = rank_in_world();
-  const int size = size_of_world();
-  const Plan plan = ein::decompose(program, {.workers = size, .ranks = size});
-  const Formula<> fa{1};
-  const Formula<> fb{2};
-  const auto product = [&](Extent r, Extent c) {
-    double sum = 0;
-    for (Extent n = 0; n < 5; ++n) sum += fa(r, n) * fb(n, c);
-    return sum;
-  };
-  const Matrix b = filled<Matrix>({{0, 0}, {5, 7}}, fb);
+  const Product p(6, 5, 7);
+  const auto& A = p.A;
+  const auto& C = p.C;
+  const int rank = World().rank;
+  const int size = World().size;
+  const Plan plan = ein::decompose(p.program, {.workers = size, .ranks = size});
+  const auto product = [&](Extent r, Extent c) { return p.expected(r, c); };
+  const Matrix b = filled<Matrix>({{0, 0}, {5, 7}}, p.fb);
   std::vector<ein::Binding<Space>> bindings;
-  bindings.push_back(ein::bind("A", blocks<Matrix>(plan, A, rank, fa)));
+  bindings.push_back(ein::bind("A", blocks<Matrix>(plan, A, rank, p.fa)));
   bindings.push_back(ein::bind_global(std::string("B"), b));
   ein::Executor executor(plan, MPI_COMM_WORLD, Space());
   const auto run = executor.run(bindings);
   CHECK(error_of(run.local(C), product) == 0);
   CHECK(error_of(run.local_as<double, 2>("C"), product) == 0);
   CHECK(on_host(run.gather_as<double, 2>("C"))(5, 6) == product(5, 6));
-  bindings[0] = ein::bind_generator_as<double, 2>("A", fa);
+  bindings[0] = ein::bind_generator_as<double, 2>("A", p.fa);
   bindings[1] = ein::bind_global("B", rank == 0 ? b : Matrix(), 0);
   CHECK(error_of(ein::execute(plan, MPI_COMM_WORLD, Space(), bindings).local(C), product) == 0);
 
   const int line = __LINE__ + 2;
   const std::string unknown =
-      message([&] { (void)executor.run(ein::bind_global("Q", b), bindings[0]); });
+      message_of([&] { (void)executor.run(ein::bind_global("Q", b), bindings[0]); });
   CHECK(contains(unknown, "the program has no tensor 'Q' (its tensors are A, B, C"));
   CHECK(contains(unknown, "iteration_test.cpp:" + std::to_string(line)));
-  CHECK(contains(message([&] {
+  CHECK(contains(message_of([&] {
                    (void)executor.run(
                        ein::bind_generator_as<double, 1>("A", [](Extent) { return 0.0; }),
                        bindings[1]);
                  }),
                  "input A of rank 2 is bound to a generator of 1 indices"));
-  CHECK(contains(message([&] { (void)run.local_as<double, 2>("D"); }), "no tensor 'D'"));
+  CHECK(contains(message_of([&] { (void)run.local_as<double, 2>("D"); }), "no tensor 'D'"));
 }
 
-TEST_CASE("a null view is an error, and errors cite the caller's line") {
+TEST_CASE("a null or too small view is an error however it is bound") {
+  Program program;
+  const auto A = program.input<double>("A", {6, 5});
+  const auto B = let<"B">(i, j) = A(i, j) + 1.0;
+  const World world;
+  // All of A is stored on rank 0; views of other ranks are empty where they may be.
+  const Plan plan = ein::decompose(program, {.workers = 1, .ranks = world.size});
+  using Raw =
+      Kokkos::View<double**, Kokkos::LayoutRight, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  const Matrix memory("test::memory", 6, 5);
+  const Raw null(nullptr, 6, 5);
+  const Raw small(memory.data(), 6, 4);
+  const auto mine = [&](const Raw& view) { return world.rank == 0 ? view : Raw(); };
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto check = [&](int line, const auto& binding, const std::string& what) {
+    CAPTURE(line);
+    try {
+      (void)executor.run(binding);
+      FAIL("no error");
+    } catch (const ein::Error& error) {
+      const std::string said = error.what();
+      CAPTURE(said);
+      CHECK(error.kind() == ein::ErrorKind::binding);
+      CHECK(contains(said, "input A is bound to a " + what + " on rank 0"));
+      CHECK(contains(said, "iteration_test.cpp:" + std::to_string(line)));
+    }
+  };
+  const std::string no_memory = "null view of 6 x 5";
+  const std::string other_extents = "view of 6 x 4";
+  // clang-format off
+  check(__LINE__, ein::bind(A, mine(null)), no_memory);
+  check(__LINE__, ein::bind("A", std::vector<Raw>(world.rank == 0 ? 1 : 0, null)), no_memory);
+  check(__LINE__, ein::bind_global(A, null), no_memory);
+  check(__LINE__, ein::bind_global(A, mine(null), 0), no_memory);
+  check(__LINE__, ein::bind(A, mine(small)), other_extents);
+  check(__LINE__, ein::bind_global(A, small), other_extents);
+  check(__LINE__, ein::bind_global(A, mine(small), 0), other_extents);
+  // clang-format on
+  // The executor goes on.
+  const auto run = executor.run(ein::bind_global(A, memory));
+  CHECK(error_of(run.local(B), [](Extent, Extent) { return 1.0; }) == 0);
+}
+
+TEST_CASE("errors of runs cite the caller's line") {
   Program program;
   const auto A = program.input<double>("A", {6, 5});
   const auto B = let<"B">(i, j) = A(i, j) + 1.0;
   (void)B;
-  const int size = size_of_world();
+  const int size = World().size;
   const Plan plan = ein::decompose(program, {.workers = 1, .ranks = size});
-  using Raw =
-      Kokkos::View<double**, Kokkos::LayoutRight, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  const Raw null(nullptr, 6, 5);
   ein::Executor executor(plan, MPI_COMM_WORLD, Space());
-  int line = __LINE__ + 1;
-  const std::string text = message([&] { (void)executor.run(ein::bind_global(A, null)); });
-  CHECK(contains(text, "input A is bound to a null view of 6 x 5"));
-  CHECK(contains(text, "iteration_test.cpp:" + std::to_string(line)));
-
+  int line = 0;
   const auto cites = [](const std::string& said, int at) {
     CAPTURE(said);
     return contains(said, "iteration_test.cpp:" + std::to_string(at));
   };
   const std::vector<ein::Binding<Space>> none;
   line = __LINE__ + 1;
-  CHECK(cites(message([&] { (void)executor.run(none); }), line));
+  CHECK(cites(message_of([&] { (void)executor.run(none); }), line));
   line = __LINE__ + 1;
-  CHECK(cites(message([&] { (void)ein::execute(plan, MPI_COMM_WORLD, Space(), none); }), line));
+  CHECK(cites(message_of([&] { (void)ein::execute(plan, MPI_COMM_WORLD, Space(), none); }), line));
   const ein::ExecuteOptions tight{.memory_limit = 8};
   const auto a = [](Extent, Extent) { return 1.0; };
   line = __LINE__ + 2;
-  const std::string refused = message(
+  const std::string refused = message_of(
       [&] { (void)ein::execute(plan, MPI_COMM_WORLD, Space(), tight, ein::bind_generator(A, a)); });
   CHECK(contains(refused, "may allocate 8"));
   CHECK(cites(refused, line));
   line = __LINE__ + 1;
-  CHECK(cites(message([&] { ein::Executor small(plan, MPI_COMM_WORLD, Space(), tight); }), line));
+  CHECK(
+      cites(message_of([&] { ein::Executor small(plan, MPI_COMM_WORLD, Space(), tight); }), line));
 }

@@ -13,11 +13,14 @@
 #include "eindecomp/kernel/backend.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/run/executor.hpp"
+#include "support/messages.hpp"
 
 namespace run_test {
 
 namespace ein = eindecomp;
 using ein::Extent;
+using eindecomp_tests::contains;
+using eindecomp_tests::message_of;
 using Space = Kokkos::DefaultExecutionSpace;
 using Program = ein::BasicProgram<ein::KokkosBackend<Space>>;
 using Plan = ein::BasicPlan<ein::KokkosBackend<Space>>;
@@ -33,6 +36,18 @@ struct Formula {
     return static_cast<T>(mixed % 11 - 5);
   }
 };
+
+#ifdef EINDECOMP_ENABLE_MPI
+/// This process among all.
+struct World {
+  int rank = 0;
+  int size = 1;
+  World() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+};
+#endif
 
 /// A view of a box with the formula's values, for binding.
 template <class View, class F>
@@ -77,6 +92,51 @@ template <class View>
 auto on_host(const View& view) {
   return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
 }
+
+/// C(i,k) = Σ_j A(i,j) B(j,k), its inputs by formula, and what it must be.
+struct Product {
+  Extent rows, inner, columns;
+  Program program;
+  ein::Symbol<double, 2, Program::Backend> A, B, C;
+  Formula<> fa{1};
+  Formula<> fb{2};
+
+  explicit Product(Extent rows_of_a = 12, Extent inner_extent = 10, Extent columns_of_b = 14)
+      : rows(rows_of_a),
+        inner(inner_extent),
+        columns(columns_of_b),
+        A(program.input<double>("A", {rows, inner})),
+        B(program.input<double>("B", {inner, columns})),
+        C(written(A, B)) {}
+
+  [[nodiscard]] double expected(Extent r, Extent c) const {
+    double x = 0;
+    for (Extent n = 0; n < inner; ++n) x += fa(r, n) * fb(n, c);
+    return x;
+  }
+  /// Whether a host's view of a box of C holds what it must.
+  template <class View>
+  [[nodiscard]] bool right(const View& view, const ein::Box& box) const {
+    bool same = true;
+    for (Extent r = 0; r < box.extent(0); ++r) {
+      for (Extent c = 0; c < box.extent(1); ++c) {
+        same = same && view(r, c) == expected(box.lo[0] + r, box.lo[1] + c);
+      }
+    }
+    return same;
+  }
+  template <class RunType>
+  [[nodiscard]] bool right(const RunType& run) const {
+    return right(on_host(run.gather(C)), ein::Box{{0, 0}, {rows, columns}});
+  }
+
+ private:
+  using Matrix = ein::Symbol<double, 2, Program::Backend>;
+  static Matrix written(const Matrix& a, const Matrix& b) {
+    using namespace ein::labels;
+    return ein::let<"C">(i, k) = ein::sum(j)(a(i, j) * b(j, k));
+  }
+};
 
 /// Strategies that need nothing by hand and no roles but batch.
 inline std::vector<std::string> automatic_strategies() {
