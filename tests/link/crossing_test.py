@@ -22,9 +22,7 @@ EXEMPT = re.compile(
     # The exponential of a number, or of a vector as wide as its type says.
     r"|eindecomp::Exp::operator\(\)<"
     # A copy of a box; a fence of stores.
-    r"|eindecomp::detail::copy_part<|eindecomp::detail::StripRun::run<"
-    # The test's own, which call each kernel once.
-    r"|\bmixed::")
+    r"|eindecomp::detail::copy_part<|eindecomp::detail::StripRun::run<")
 
 
 def crossings(objdump, path):
