@@ -69,12 +69,15 @@ enum class ErrorKind : std::uint8_t {
 /// label, the extents and the tensors; the place is the caller's, not ours.
 class Error : public std::runtime_error {
  public:
+  /// An error about `kind`; `sentence` without the name of the library, `where` is the place it
+  /// cites.
   Error(ErrorKind kind, std::string_view sentence,
         std::source_location where = std::source_location::current())
       : std::runtime_error(format(sentence, where).str()),
         m_kind(kind),
         m_length(sentence.size()),
         m_where(where) {}
+  /// The same with a sentence that was put together piece by piece.
   Error(ErrorKind kind, const Sentence& sentence,
         std::source_location where = std::source_location::current())
       : Error(kind, sentence.view(), where) {}

@@ -13,9 +13,10 @@ namespace eindecomp {
 /// string, and the sentences of compile-time errors.
 template <std::size_t N>
 struct fixed_string {
-  char text[N]{};
+  char text[N]{};  ///< with the terminating zero
 
   constexpr fixed_string() = default;
+  /// From a string literal, whose length it takes.
   // NOLINTNEXTLINE(google-explicit-constructor): a literal must convert.
   constexpr fixed_string(const char (&literal)[N]) { std::copy_n(literal, N, text); }
 

@@ -14,10 +14,11 @@ namespace eindecomp {
 /// programming error of this library: callers check first and name the limit to the user.
 template <class T, std::size_t Capacity>
 struct static_vector {
-  T items[Capacity]{};
-  std::size_t count = 0;
+  T items[Capacity]{};    ///< the first `count` are in use
+  std::size_t count = 0;  ///< elements in use
 
   constexpr static_vector() = default;
+  /// Copies a range of at most Capacity elements.
   template <class Iterator>
   constexpr static_vector(Iterator first, Iterator last) {
     for (; first != last; ++first) push_back(*first);

@@ -19,8 +19,11 @@ class Text {
  public:
   constexpr Text() = default;
   // NOLINTBEGIN(google-explicit-constructor): a text is what it is made of.
+  /// A copy of the characters.
   constexpr Text(std::string_view text) : m_characters(text.begin(), text.end()) {}
+  /// A copy of a zero-terminated string.
   constexpr Text(const char* text) : Text(std::string_view(text)) {}
+  /// A copy of the characters.
   constexpr Text(const std::string& text) : Text(std::string_view(text)) {}
 
   constexpr operator std::string_view() const { return {m_characters.data(), m_characters.size()}; }

@@ -23,9 +23,11 @@ class AnySymbol {
   /// \param writing  which of the statements that share it, EinGraph::last_writing().
   constexpr AnySymbol(const EinGraph& graph, VertexId vertex, int writing = -1)
       : m_vertex(vertex), m_writing(writing), m_program_id(graph[vertex].program_id) {}
+  /// The tensor in its graph.
   [[nodiscard]] constexpr VertexId vertex() const { return m_vertex; }
   /// Tells the tensor from those of other programs, Vertex::program_id.
   [[nodiscard]] constexpr std::uint64_t program_id() const { return m_program_id; }
+  /// Which of the statements that share the vertex it was made for, EinGraph::last_writing().
   [[nodiscard]] constexpr int writing() const { return m_writing; }
 
  private:
@@ -50,15 +52,16 @@ class Builder {
  public:
   /// An operand: a tensor under labels.
   struct Read {
-    AnySymbol tensor;
-    LabelStrings labels;
+    AnySymbol tensor;     ///< what is read
+    LabelStrings labels;  ///< one per dimension; a repeated one is a diagonal
   };
   /// An output label; its extent if no operand has it.
   struct Write {
-    std::string label;
-    Extent extent = 0;
+    std::string label;  ///< of one dimension of the output
+    Extent extent = 0;  ///< 0: as the operands have it
   };
 
+  /// Writes into `program`, which must outlive it.
   explicit Builder(BasicProgram<Backend>& program) : m_program(&program) {}
 
   /// Adds an input tensor of elements T. \throws Error as BasicProgram::input.

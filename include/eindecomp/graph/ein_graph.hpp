@@ -45,8 +45,9 @@ struct Operator {
   /// Whether two operators are the same function, for sharing common sub-expressions: equal
   /// `type` and `state`. A functor whose state cannot be compared has no type and equals nothing.
   const void* type = nullptr;
-  std::vector<std::uint64_t> state;
+  std::vector<std::uint64_t> state;  ///< what tells functors of one type apart, such as a factor
 
+  /// Whether both are known to be the same function.
   [[nodiscard]] constexpr bool same_function(const Operator& other) const {
     return type != nullptr && type == other.type && state == other.state;
   }
@@ -55,39 +56,41 @@ struct Operator {
 /// One operand of a statement. labels[k] is the position, in Vertex::labels, of the label on the
 /// operand's dimension k; a repeated position is a diagonal.
 struct Operand {
-  VertexId vertex = -1;
-  std::vector<int> labels;
+  VertexId vertex = -1;     ///< the tensor that is read
+  std::vector<int> labels;  ///< per dimension
   constexpr bool operator==(const Operand&) const = default;
 };
 
 /// A tensor of the program: an input, or the result of one statement (paper, section 5).
 struct Vertex {
   Text name;
-  std::vector<Extent> bound;  ///< the tensor's extents
-  ElementType element;        ///< its final elements
-  std::source_location where;
+  std::vector<Extent> bound;   ///< the tensor's extents
+  ElementType element;         ///< its final elements
+  std::source_location where;  ///< where the user wrote it, for messages
 
   // The rest is empty for inputs.
   std::vector<LabelId> labels;  ///< L: the operands' labels by first appearance, then the output's
   std::vector<Extent> extents;  ///< of each label of L
-  std::vector<Operand> operands;
-  std::vector<int> output;      ///< position in L of the label on each output dimension
-  std::vector<int> aggregated;  ///< positions in L that the output lacks, in the order of L
-  Operator op;
+  std::vector<Operand> operands;  ///< in the order of ⊗
+  std::vector<int> output;        ///< position in L of the label on each output dimension
+  std::vector<int> aggregated;    ///< positions in L that the output lacks, in the order of L
+  Operator op;                    ///< ⊗ and ⊕
   ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)
   bool kept = false;    ///< a result even if another statement reads it
 
   /// Statements that compute the same share a vertex. How many of them no other statement reads:
   /// each is a result to who wrote it. And the number of the first one, EinGraph::last_writing().
   int unread = 0;
-  int writing = -1;
+  int writing = -1;  ///< the number of the first
 
   /// EinGraph::program_id of the graph that the tensor was written into.
   std::uint64_t program_id = 0;
 
+  /// Whether no statement writes it.
   [[nodiscard]] constexpr bool is_input() const { return operands.empty(); }
   /// Whether it exists when the program has run.
   [[nodiscard]] constexpr bool is_result() const { return !is_input() && (kept || unread > 0); }
+  /// The number of its dimensions.
   [[nodiscard]] constexpr int rank() const { return static_cast<int>(bound.size()); }
 
   /// The number of elements of the tensor.
@@ -100,24 +103,26 @@ struct Vertex {
 
 /// A statement in words, as the lowering, the builder and readers of files hand it to a graph.
 struct StatementSpec {
+  /// A tensor that is read, under labels.
   struct OperandSpec {
-    VertexId vertex = -1;
-    std::vector<std::string_view> labels;
+    VertexId vertex = -1;                  ///< a tensor of the graph
+    std::vector<std::string_view> labels;  ///< one per dimension
     /// Which of the statements that share the vertex is read; -1: the first.
     int writing = -1;
   };
+  /// The label of one dimension of the result.
   struct OutputLabel {
-    std::string_view label;
-    Extent extent = 0;  ///< 0: as the operands have it
+    std::string_view label;  ///< its name
+    Extent extent = 0;       ///< 0: as the operands have it
   };
 
   Text name;
-  std::vector<OperandSpec> operands;
-  std::vector<OutputLabel> output;
-  Operator op;
-  ElementType element;
-  ElementType partial;
-  std::source_location where = std::source_location::current();
+  std::vector<OperandSpec> operands;  ///< the tensors read, in the order of ⊗
+  std::vector<OutputLabel> output;    ///< per dimension of the result
+  Operator op;                        ///< ⊗ and ⊕
+  ElementType element;                ///< of the result
+  ElementType partial;                ///< an accumulator of ⊕ before it is finished
+  std::source_location where = std::source_location::current();  ///< where the user wrote it
 };
 
 namespace detail {
@@ -156,9 +161,9 @@ class ProgramId {
 /// Symbols of tensors that were there when a copy was made may be used with either.
 class EinGraph {
  public:
-  std::vector<Vertex> vertices;  ///< added by the functions below, which keep them by name
-  std::vector<LabelInfo> labels;
-  Text plan_only;  ///< why it must not be executed; empty if it may
+  std::vector<Vertex> vertices;   ///< added by the functions below, which keep them by name
+  std::vector<LabelInfo> labels;  ///< each name once, by first appearance
+  Text plan_only;                 ///< why it must not be executed; empty if it may
 
   /// Whether the graph has that tensor: one that was written into a graph of that program_id, into
   /// this or before it was copied from there. In a constant expression, whether it has the vertex.
@@ -230,6 +235,7 @@ class EinGraph {
   /// The tensor of that name, or -1.
   [[nodiscard]] constexpr VertexId find(std::string_view name) const;
 
+  /// The vertex of that number.
   [[nodiscard]] constexpr const Vertex& operator[](VertexId v) const {
     return vertices[static_cast<std::size_t>(v)];
   }

@@ -108,8 +108,10 @@ template <fixed_string Einsum, class Algebra = PlusTimes, AnyTypedSymbol... Symb
   return detail::einsum_statement<Einsum>(name.name, Algebra{}, name.where, operands...);
 }
 
-// The same without a name; one overload per arity, for the caller's place.
+// One overload per arity, for the caller's place.
 // clang-format off
+/// The same without a name: `einsum<"ij,jk->ik">(X, W)`, of up to 8 operands.
+/// @{
 template <fixed_string Einsum, class Algebra = PlusTimes, AnyTypedSymbol S1>
 [[nodiscard]] constexpr auto einsum(const S1& s1,
     std::source_location where = std::source_location::current()) {
@@ -150,6 +152,7 @@ template <fixed_string Einsum, class Algebra = PlusTimes, AnyTypedSymbol S1, Any
     std::source_location where = std::source_location::current()) {
   return detail::einsum_statement<Einsum>("", Algebra{}, where, s1, s2, s3, s4, s5, s6, s7, s8);
 }
+/// @}
 // clang-format on
 
 }  // namespace eindecomp

@@ -120,6 +120,14 @@ constexpr auto let(Indices&&...) {
 
 // One overload per rank: a pack cannot be followed by the caller's place.
 // clang-format off
+/// Begins a statement: `let<"H">(i, k) = sum(j)(X(i, j) * W(j, k))` writes it into the program of its
+/// operands and gives the symbol of the result, which has one dimension per label, at most 8. A label
+/// that no operand has is written `extent(k, n)` on the left. What breaks a rule of labels does not
+/// compile.
+/// \tparam Name  of the result, as reports and errors have it.
+/// \throws Error, from the assignment, if extents disagree, tensors belong to two programs or the
+///   element count overflows; the program is then as it was.
+/// @{
 template <fixed_string Name>
 [[nodiscard]] constexpr auto let(
     std::source_location where = std::source_location::current()) {
@@ -173,6 +181,7 @@ template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, Out
     std::source_location where = std::source_location::current()) {
   return detail::LetTarget<L1, L2, L3, L4, L5, L6, L7, L8>(Name.view(), where, l1, l2, l3, l4, l5, l6, l7, l8);
 }
+/// @}
 // clang-format on
 
 }  // namespace eindecomp

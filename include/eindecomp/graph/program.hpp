@@ -21,6 +21,7 @@ namespace eindecomp {
 struct NoBackend {
   /// Nothing: a plan-only program has no kernels.
   struct Launcher {};
+  /// No kernels, whatever ⊗ and ⊕.
   template <class Join, class Monoid, class... Ts>
   static constexpr Launcher make(const Join&, const Monoid&) {
     return {};
@@ -70,9 +71,10 @@ template <int Rank, class... Labels>
 template <Element T, int Rank, class BackendType>
 class Symbol : public TensorBase {
  public:
-  using value_type = T;
+  using value_type = T;  ///< of the elements
+  /// What the program's statements run on.
   using Backend = BackendType;
-  static constexpr int rank = Rank;
+  static constexpr int rank = Rank;  ///< the number of dimensions
 
   /// \param writing  which of the statements that share the vertex, EinGraph::last_writing().
   constexpr Symbol(detail::ProgramState<Backend>* state, VertexId vertex, int writing = -1)
@@ -102,10 +104,13 @@ class Symbol : public TensorBase {
     return detail::Refused{};
   }
 
+  /// The tensor in its graph.
   [[nodiscard]] constexpr VertexId vertex() const { return m_vertex; }
   /// Tells the tensor from those of other programs, Vertex::program_id.
   [[nodiscard]] constexpr std::uint64_t program_id() const { return m_program_id; }
+  /// Its name, as reports and errors have it.
   [[nodiscard]] constexpr const Text& name() const { return m_state.get()->graph[m_vertex].name; }
+  /// Which of the statements that share the vertex it was made for, EinGraph::last_writing().
   [[nodiscard]] constexpr int writing() const { return m_writing; }
   /// What the tensor was written into, for those who write statements.
   [[nodiscard]] constexpr detail::ProgramState<Backend>* state() const { return m_state.get(); }
@@ -124,9 +129,12 @@ class Symbol : public TensorBase {
 template <class BackendType>
 class BasicProgram {
  public:
+  /// What its statements run on: KokkosBackend, or NoBackend of a program that is only planned.
   using Backend = BackendType;
+  /// What its symbols share with it.
   using State = detail::ProgramState<Backend>;
 
+  /// A program without statements; `options` say which rewrites are made as they are written.
   constexpr explicit BasicProgram(LoweringOptions options = {}) : m_state(new State{}) {
     m_state->owners.add();
     m_state->options = options;
@@ -194,10 +202,12 @@ class BasicProgram {
   /// the costs of what is meant, and not its results.
   constexpr void plan_only(std::string_view reason) { state()->graph.plan_only = reason; }
 
+  /// The graph of its statements, as rewritten. \throws Error if the program was moved from.
   [[nodiscard]] constexpr const EinGraph& graph(
       std::source_location where = std::source_location::current()) const {
     return state(where)->graph;
   }
+  /// The same, for whatever takes a graph.
   // NOLINTNEXTLINE(google-explicit-constructor): a program is its graph to whoever plans.
   [[nodiscard]] constexpr operator const EinGraph&() const { return state()->graph; }
   /// Per vertex, the kernels of its statement.
@@ -211,6 +221,7 @@ class BasicProgram {
     require_state(where);
     return m_state;
   }
+  /// The same, for reading.
   [[nodiscard]] constexpr const State* state(
       std::source_location where = std::source_location::current()) const {
     require_state(where);

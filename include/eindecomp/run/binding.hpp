@@ -101,20 +101,23 @@ struct BindingFacts {
 /// An input's data in views; made by bind and bind_global.
 template <class MemorySpace>
 struct ViewBinding {
+  /// Which input, and where its data lie.
   detail::BindingFacts facts;
 };
 
 /// An input's data by a function; made by bind_generator.
 template <class T, int Rank, class Function>
 struct GeneratorBinding {
+  /// Which input.
   detail::BindingFacts facts;
-  Function function;
+  Function function;  ///< gives the element of an index
 };
 
 /// A binding of any kind for a run on Space, as Executor::run takes them in a vector.
 template <class Space>
 class Binding {
  public:
+  /// From what bind and bind_global return. The views must lie in memory that Space reaches.
   template <class MemorySpace>
   // NOLINTNEXTLINE(google-explicit-constructor): a binding of any kind is a binding.
   Binding(const ViewBinding<MemorySpace>& binding) : m_facts(binding.facts) {
@@ -122,6 +125,7 @@ class Binding {
                   "EinDecomp: the bound view lies in memory that the plan's execution space cannot "
                   "reach; copy it there first (Kokkos::create_mirror_view_and_copy)");
   }
+  /// From what bind_generator returns.
   template <class T, int Rank, class Function>
   // NOLINTNEXTLINE(google-explicit-constructor)
   Binding(const GeneratorBinding<T, Rank, Function>& binding)
@@ -130,6 +134,7 @@ class Binding {
           detail::generate<T, Rank>(space, function, box, static_cast<T*>(into));
         }) {}
 
+  /// Which input, and how it is bound.
   [[nodiscard]] const detail::BindingFacts& facts() const { return m_facts; }
   /// Fills a dense row-major block; fences `space`.
   void fill(const Space& space, const Box& box, void* into) const { m_fill(space, box, into); }
@@ -219,6 +224,7 @@ template <TensorName Symbol, class View>
                         std::source_location where = std::source_location::current()) {
   return detail::bind_views(symbol, blocks, detail::BindingKind::blocks, -1, where);
 }
+/// The same with the blocks written out: `bind(X, {first, second})`.
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind(Symbol&& symbol, std::initializer_list<View> blocks,
                         std::source_location where = std::source_location::current()) {

@@ -51,8 +51,11 @@ namespace eindecomp {
 template <class Space, comm::Communicator Group>
 class Executor {
  public:
+  /// Where kernels run.
   using ExecutionSpace = Space;
+  /// Where blocks and results lie.
   using MemorySpace = typename Space::memory_space;
+  /// What run() returns.
   using RunType = Run<Space, Group>;
 
 #ifdef EINDECOMP_ENABLE_MPI
@@ -357,10 +360,12 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
 }
 
 #ifdef EINDECOMP_ENABLE_MPI
+/// With a communicator, the executor is one of several processes.
 template <class Space>
 Executor(const BasicPlan<KokkosBackend<Space>>&, MPI_Comm, const Space&, const ExecuteOptions& = {},
          std::source_location = {}) -> Executor<Space, comm::MpiCommunicator>;
 #endif
+/// Without one, it is this process's own.
 template <class Space>
 Executor(const BasicPlan<KokkosBackend<Space>>&, const Space&, const ExecuteOptions& = {},
          std::source_location = {}) -> Executor<Space, comm::SelfCommunicator>;
@@ -392,7 +397,13 @@ constexpr void check_plan_type() {
 
 #ifdef EINDECOMP_ENABLE_MPI
 /// Executes a plan once on the ranks of `user`, which is duplicated: an Executor and one run.
-/// Collective; see Executor for errors and fences.
+/// Collective over `user`; fences `space` as Executor::run does, and has the results of the run
+/// live on in what it returns. \param plan      of a program for Space, made for as many ranks as
+/// `user` has. \param user      the ranks that hold the plan's blocks, in the plan's order. \param
+/// space     the instance on which kernels run. \param options   limits of memory, of time and of
+/// the length of messages. \param bindings  one per input, made by bind, bind_global or
+/// bind_generator; in any order. \returns the Run, which gives the results and says what was moved.
+/// \throws Error, on all ranks alike, what the constructor of Executor and Executor::run throw.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
   requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
 [[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
@@ -403,6 +414,7 @@ template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
     return execute(plan, user, space, all, options, all.front().facts().where);
   }
 }
+/// The same with the default options.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
   requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
 [[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
@@ -434,6 +446,7 @@ template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
     return execute(plan, space, all, options, all.front().facts().where);
   }
 }
+/// The same with the default options.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
   requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
 [[nodiscard]] auto execute(const PlanType& plan, const Space& space, const Bindings&... bindings) {

@@ -47,10 +47,11 @@ using TensorView =
 /// copy of it or the Run lives.
 template <class T, int Rank, class MemorySpace>
 struct LocalBlock {
+  /// A view of the block, of the tensor's rank.
   using View = detail::TensorView<T, Rank, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  Box box;    ///< its place in the whole tensor
-  View view;  ///< row-major, without gaps
-  detail::SharedBlock<MemorySpace> owner;
+  Box box;                                 ///< its place in the whole tensor
+  View view;                               ///< row-major, without gaps
+  detail::SharedBlock<MemorySpace> owner;  ///< keeps the memory alive
 };
 
 /// The blocks of a result on this rank: one, unless a rank hosts several workers or the tensor
@@ -59,11 +60,14 @@ struct LocalBlock {
 template <class T, int Rank, class MemorySpace>
 class LocalTensor {
  public:
+  /// One block: its box and a view of it.
   using Block = LocalBlock<T, Rank, MemorySpace>;
 
+  /// The blocks, in the order of Plan::local, of the tensor of that name and those extents.
   LocalTensor(std::string name, std::vector<Extent> bound, std::vector<Block> blocks)
       : m_name(std::move(name)), m_bound(std::move(bound)), m_blocks(std::move(blocks)) {}
 
+  /// The tensor's name in its program.
   [[nodiscard]] const std::string& name() const { return m_name; }
   /// The whole tensor's extents.
   [[nodiscard]] const std::vector<Extent>& bound() const { return m_bound; }

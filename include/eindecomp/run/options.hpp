@@ -31,10 +31,10 @@ struct ExecuteOptions {
 
 /// What a run did on this rank.
 struct RunStatistics {
-  Extent words_sent = 0;  ///< elements to other ranks for the plan, as MPI was told
-  Extent words_received = 0;
-  Extent messages_sent = 0;
-  Extent messages_received = 0;
+  Extent words_sent = 0;         ///< elements to other ranks for the plan, as MPI was told
+  Extent words_received = 0;     ///< elements from other ranks
+  Extent messages_sent = 0;      ///< as MPI was told: a long transfer is several
+  Extent messages_received = 0;  ///< the same, at this end
   double seconds = 0;            ///< from the agreement that all inputs are there to the last fence
   std::int64_t arena_bytes = 0;  ///< held between runs by the executor
   std::int64_t result_bytes = 0;  ///< of the run, then kept by the executor for a later one
@@ -42,6 +42,7 @@ struct RunStatistics {
   /// place count 0.
   std::int64_t input_bytes = 0;
   std::int64_t workspace_bytes = 0;  ///< of kernels, held between runs by the executor
+  /// The most bytes that the executor held during the run: the sum of the four above.
   [[nodiscard]] std::int64_t peak_bytes() const {
     return arena_bytes + result_bytes + input_bytes + workspace_bytes;
   }

@@ -53,6 +53,7 @@ template <class T, int Rank, TensorName Symbol>
 template <class Space, comm::Communicator Group>
 class Run {
  public:
+  /// Where results lie.
   using MemorySpace = typename Space::memory_space;
 
   /// Made by an Executor: the memory of the schedule's result buffers, others empty.

@@ -36,8 +36,8 @@ namespace detail {
 
 /// A plan, and how long it took to find.
 struct TimedPlan {
-  Plan plan;
-  double seconds = 0;
+  Plan plan;           ///< the plan of one strategy
+  double seconds = 0;  ///< that planning took
 };
 
 /// decompose(), timed.

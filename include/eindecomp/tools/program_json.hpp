@@ -31,7 +31,7 @@ namespace eindecomp {
 
 /// A program read from a file, and what the file says of where its inputs lie.
 struct JsonProgram {
-  EinGraph graph;
+  EinGraph graph;                   ///< its inputs and statements
   std::vector<InputParts> layouts;  ///< for DecomposeOptions::layouts
 };
 

@@ -25,8 +25,8 @@ namespace eindecomp {
 
 /// A plan, how long it took to find, and its figures.
 struct RankedPlan {
-  TimedPlan timed;
-  PlanSummary summary;
+  TimedPlan timed;                ///< the plan, and how long it took to make
+  PlanSummary summary;            ///< its figures, by which plans are ranked
   std::optional<Simulation> run;  ///< on the machine, if one is described
 };
 

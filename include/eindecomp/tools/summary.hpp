@@ -22,13 +22,13 @@ namespace eindecomp {
 
 /// Words that one operand of a statement brings from other ranks.
 struct OperandWords {
-  VertexId operand = -1;
-  Extent words = 0;
+  VertexId operand = -1;  ///< the tensor that is read
+  Extent words = 0;       ///< received by all ranks
 };
 
 /// What one statement of a plan makes, moves and holds.
 struct StatementSummary {
-  VertexId statement = -1;
+  VertexId statement = -1;   ///< the statement that the figures are of
   Extent calls = 1;          ///< kernel calls N
   Extent most_calls = 1;     ///< that the plan's workers and the extents allow
   Cost cost;                 ///< in the paper's words: an upper bound
@@ -44,6 +44,7 @@ struct StatementSummary {
   /// may then be fewer than the bound.
   bool replicated = false;
 
+  /// The words moved for the statement, over all ranks.
   [[nodiscard]] Extent words() const { return operand_words + partial_words; }
   /// The busiest rank's words over the lower bound; absent if that is 0.
   [[nodiscard]] std::optional<double> lower_bound_ratio() const {
@@ -55,11 +56,11 @@ struct StatementSummary {
 /// What a plan makes, moves and holds.
 struct PlanSummary {
   std::vector<StatementSummary> statements;  ///< in the order of the graph
-  Cost cost;
-  Extent calls = 0;
-  Extent words = 0;          ///< received by all ranks in a run, exactly
-  Extent busiest_words = 0;  ///< received in a run by the rank that receives most
-  std::int64_t bytes = 0;    ///< of tensors at most, on the rank that holds most
+  Cost cost;                                 ///< in the paper's words: the sum over the statements
+  Extent calls = 0;                          ///< kernel calls of all statements
+  Extent words = 0;                          ///< received by all ranks in a run, exactly
+  Extent busiest_words = 0;                  ///< received in a run by the rank that receives most
+  std::int64_t bytes = 0;                    ///< of tensors at most, on the rank that holds most
   /// The share of the workers' time that goes unused because statements make fewer kernel calls
   /// than they might, if a worker takes as long for every index of every statement: 0 to 1.
   double idle = 0;

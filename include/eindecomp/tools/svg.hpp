@@ -18,7 +18,7 @@
 #include "eindecomp/tools/dot.hpp"
 #include "eindecomp/tools/write_file.hpp"
 
-extern char** environ;
+extern char** environ;  ///< of the process, from POSIX; handed on to the programs it starts
 
 namespace eindecomp {
 namespace detail {
