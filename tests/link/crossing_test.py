@@ -3,7 +3,7 @@
 
     crossing_test.py objdump c++filt object...
 
-Of a function that several units have, the linker keeps one. Those that call into the inline
+Of a function or a table of functions that several units have, the linker keeps one. Those that call into the inline
 namespace of the instruction set, or take addresses there, are therefore in it themselves. Exempt are
 a few that call there once, for something whole, so that any unit's will do. The objects are
 unoptimised, for there nothing is inlined.
@@ -15,7 +15,8 @@ import sys
 
 # As symbols have them: the length and the name of a namespace.
 IN_SET = re.compile(r"10no_vectors|8baseline|3avx|4avx2|6avx512")
-SHARED = re.compile(r"^RELOCATION RECORDS FOR \[\.text\.(?:\w+\.)?(_Z\w+)\]:$")
+SHARED = re.compile(r"^RELOCATION RECORDS FOR \[\.(?:text|rodata|data|data\.rel\.ro)"
+                    r"\.(?:\w+\.)*(_Z\w+)\]:$")
 EXEMPT = re.compile(
     # What makes all launchers of a unit: a launcher is one object of one unit.
     r"eindecomp::KokkosBackend<.*>::make<"

@@ -134,6 +134,7 @@ int check_program() {
   auto Y = g.input<float>("Y", {64, 157});
   auto H = ein::let<"H">(i, k) = ein::sum(j)(X(i, j) * Y(j, k));
   auto S = ein::let<"S">(i, k) = ein::softmax(k)(H(i, k));
+  auto R = ein::let<"R">(i) = ein::sum(j)(ein::join(mixed::Rest{}, X(i, j), X(i, j)));
   const auto x = fill<float>(301, 64, 7);
   const auto y = fill<float>(64, 157, 5);
   const auto plan = ein::decompose(g, {.workers = 2, .ranks = 1});
@@ -152,9 +153,17 @@ int check_program() {
       found(r, c) = s(r, c);
     }
   }
-  return differing("softmax", found, [&](std::size_t r, std::size_t c) {
-    return static_cast<float>(part(r, c) / whole(r, 0));
+  const auto r = run.gather(R);
+  const Matrix<float> rests("rests", 301, 1);
+  for (std::size_t i = 0; i < 301; ++i) rests(i, 0) = r(i);
+  const int wrong = differing("own functor in a program", rests, [&](std::size_t i, std::size_t) {
+    float sum = 0;
+    for (std::size_t j = 0; j < 64; ++j) sum += x(i, j) - x(i, j) * x(i, j);
+    return sum;
   });
+  return wrong + differing("softmax", found, [&](std::size_t r, std::size_t c) {
+           return static_cast<float>(part(r, c) / whole(r, 0));
+         });
 }
 
 /// \returns how many elements are wrong.
