@@ -23,13 +23,13 @@ namespace eindecomp::comm {
 struct Fingerprint {
   std::string_view what;    ///< "programs", as in "ranks hold different programs"
   std::string_view advice;  ///< what to do about it
-  std::uint64_t value = 0;
+  std::uint64_t value = 0;  ///< the hash
 };
 
 /// What went wrong on one rank.
 struct Failure {
-  ErrorKind kind = ErrorKind::user;
-  std::string sentence;  ///< an exception's what()
+  ErrorKind kind = ErrorKind::user;  ///< of the Error; of any other exception, user
+  std::string sentence;              ///< an exception's what()
 };
 
 namespace detail {

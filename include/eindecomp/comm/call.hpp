@@ -18,6 +18,7 @@ class Call {
   Call(std::string what, const std::source_location& where)
       : m_what(std::move(what)), m_where(where) {}
 
+  /// "gather of C".
   [[nodiscard]] std::string_view what() const { return m_what; }
 
   /// "gather of C [solver.cpp:31]".

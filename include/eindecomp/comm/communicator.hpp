@@ -22,10 +22,10 @@ inline constexpr Extent default_chunk = std::numeric_limits<int>::max();
 
 /// Elements sent and received by one rank, and in how many messages.
 struct Traffic {
-  Extent words_sent = 0;
-  Extent words_received = 0;
-  Extent messages_sent = 0;
-  Extent messages_received = 0;
+  Extent words_sent = 0;         ///< elements
+  Extent words_received = 0;     ///< elements
+  Extent messages_sent = 0;      ///< a long transfer is several
+  Extent messages_received = 0;  ///< the same, at this end
 };
 
 /// A group of ranks that a run may use for itself alone. Copies of a Communicator do not exist; a
@@ -58,17 +58,27 @@ class SelfCommunicator {
   SelfCommunicator& operator=(const SelfCommunicator&) = delete;
   ~SelfCommunicator() = default;
 
+  /// 0, the only one.
   [[nodiscard]] int rank() const noexcept { return 0; }
   [[nodiscard]] int size() const noexcept { return 1; }
+  /// True: there are no messages.
   [[nodiscard]] bool gpu_aware() const noexcept { return true; }
 
+  /// Does nothing: nobody waits.
   void begin(const Call& /*call*/) {}
+  /// Leaves the values, which are the largest there are.
   void maximum(std::vector<std::uint64_t>& /*values*/) {}
+  /// The text alone.
   [[nodiscard]] std::vector<std::string> all_gather(const std::string& text) { return {text}; }
+  /// There is no other rank. \throws Error always.
   void receive(int peer, void* /*into*/, Extent, int, int) { no_such_rank(peer); }
+  /// There is no other rank. \throws Error always.
   void send(int peer, const void* /*from*/, Extent, int, int) { no_such_rank(peer); }
+  /// Does nothing: there are no messages.
   void wait() {}
+  /// Does nothing: this rank has the data.
   void broadcast(void* /*data*/, Extent, int, int) {}
+  /// Nothing.
   [[nodiscard]] Traffic traffic() const noexcept { return {}; }
 
   /// Ends the process with a message.

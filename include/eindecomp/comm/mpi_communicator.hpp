@@ -71,11 +71,14 @@ class MpiCommunicator {
     }
   }
 
+  /// This process's rank in the group.
   [[nodiscard]] int rank() const noexcept { return m_rank; }
   [[nodiscard]] int size() const noexcept { return m_size; }
   /// Whether the MPI library says that it takes pointers to a GPU's memory.
   [[nodiscard]] bool gpu_aware() const { return detail::gpu_aware(); }
+  /// The duplicate that its messages go by.
   [[nodiscard]] MPI_Comm get() const noexcept { return m_comm; }
+  /// What this rank has sent and received so far.
   [[nodiscard]] Traffic traffic() const noexcept { return m_traffic; }
 
   /// The call that this rank is in from now on, for the messages of those who wait for it.

@@ -15,7 +15,9 @@ namespace eindecomp {
 /// never per statement, label or extent.
 template <compat::ExecutionSpace Space>
 struct KokkosBackend {
+  /// Where kernels run.
   using ExecutionSpace = Space;
+  /// The kernels of one operator signature.
   using Launcher = std::shared_ptr<const kernel::Launcher<Space>>;
 
   /// The kernels of ⊗ = join over elements Ts and ⊕ = monoid (NoAggregation where nothing is

@@ -21,15 +21,20 @@ namespace eindecomp::kernel {
 /// shape, such as its workspace, holds for the others and for no kernels compiled elsewhere.
 template <class Space, class Join, class Monoid, class... Ts>
 struct CompiledKernels {
+  /// What ⊗ gives.
   using Value = typename Signature<Join, Monoid, Ts...>::Value;
 
+  /// How a shape is computed.
   Path (*path_of)(const LocalEinsum&) = nullptr;
+  /// The bytes of workspace that a shape takes.
   std::int64_t (*workspace_of)(const Space&, const LocalEinsum&) = nullptr;
+  /// Computes a shape.
   void (*run_join)(const Space&, const LocalEinsum&, Join, Monoid, const void* const*, void*,
                    Write) = nullptr;
   /// Null but for sums of products with a factor.
   void (*run_scaled)(const Space&, const LocalEinsum&, Join, Value beta, const void* const*,
                      void*) = nullptr;
+  /// The launcher that holds ⊗ and ⊕.
   std::shared_ptr<const Launcher<Space>> (*make_launcher)(Join, Monoid) = nullptr;
 
   /// Defined where they are compiled.

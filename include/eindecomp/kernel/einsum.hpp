@@ -31,8 +31,8 @@ namespace eindecomp {
 /// The scalars of C = beta·C + alpha·Σ…, as the BLAS has them; beta = 0 does not read C.
 template <class T>
 struct Scaling {
-  T alpha{1};
-  T beta{0};
+  T alpha{1};  ///< of the EinSum
+  T beta{0};   ///< of what C holds before
 };
 
 namespace kernel::detail {
@@ -224,12 +224,16 @@ inline constexpr int operand_count = einsum_shape<Text>().operands;
 
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// C = the EinSum of a string over views, by default with products and sums.
+/// C = the EinSum of a string over views, by default with products and sums, of one to four
+/// operands: `einsum<"ij,jk->ik">(space, A, B, C)`.
 ///
 /// As einsum_views; a string that breaks a rule, or whose labels are not the views' ranks, does
-/// not compile. \tparam AlgebraType an Algebra<⊗, ⊕> without run-time state, such as MinPlus.
+/// not compile. Not collective; does not fence.
+/// \tparam Text         a label per dimension of every operand, "->", and those of C.
+/// \tparam AlgebraType  an Algebra<⊗, ⊕> without run-time state, such as MinPlus.
 /// \throws Error, at the caller's line, if extents disagree, a view is null or C overlaps an
-/// operand.
+///   operand.
+/// @{
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
           class C>
   requires(operand_count<Text> == 1)
@@ -258,10 +262,12 @@ void einsum(const Space& space, const A1& a1, const A2& a2, const A3& a3, const 
             std::source_location where = std::source_location::current()) {
   kernel::detail::einsum_into<Text, AlgebraType>(space, where, c, a1, a2, a3, a4);
 }
+/// @}
 
 /// C = beta·C + alpha·(the EinSum), sums of products of one element type. An operand may be C
 /// itself only where the EinSum is element-wise. \throws Error, at the caller's line, if extents
 /// disagree, a view is null or C overlaps an operand.
+/// @{
 template <fixed_string Text, compat::ExecutionSpace Space, class A, class C>
   requires(operand_count<Text> == 1)
 void einsum(const Space& space, const Scaling<typename C::non_const_value_type>& scaling,
@@ -281,8 +287,10 @@ void einsum(const Space& space, const Scaling<typename C::non_const_value_type>&
                 "EinDecomp: a view's rank is not the number of its labels in the einsum string");
   kernel::detail::join_scaled(space, spec, scaling, where, c, a, b);
 }
+/// @}
 
 /// The same into a new view of the space's own layout and memory.
+/// @{
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A>
   requires(operand_count<Text> == 1)
 [[nodiscard]] auto einsum(const Space& space, const A& a,
@@ -311,11 +319,13 @@ template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpa
                           std::source_location where = std::source_location::current()) {
   return kernel::detail::einsum_new<Text, AlgebraType>(space, where, a1, a2, a3, a4);
 }
+/// @}
 
 /// The bytes that einsum<Text, AlgebraType>(space, a, c) takes for itself, with alpha and beta or
 /// without: none but where reductions are cut, operands packed or tensors put in order, and at most
 /// 28 MiB. Allocated by each call, unless a ScopedWorkspace gives them.
 /// \throws Error, at the caller's line, as einsum does.
+/// @{
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
           class C>
   requires(operand_count<Text> == 1)
@@ -332,6 +342,7 @@ template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpa
     std::source_location where = std::source_location::current()) {
   return kernel::detail::einsum_workspace<AlgebraType>(space, einsum_shape<Text>(), where, c, a, b);
 }
+/// @}
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp

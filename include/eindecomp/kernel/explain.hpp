@@ -122,6 +122,7 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// What einsum<Text, AlgebraType>(space, a, c) would do, in a sentence; computes nothing.
 /// \throws Error, at the caller's line, as einsum does.
+/// @{
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
           class C>
   requires(operand_count<Text> == 1)
@@ -136,6 +137,7 @@ template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpa
                                   std::source_location where = std::source_location::current()) {
   return kernel::detail::explain_views<AlgebraType, Space>(einsum_shape<Text>(), where, c, a, b);
 }
+/// @}
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp

@@ -140,6 +140,7 @@ template <class Policy>
 /// Its name, in two parts, is put together only where someone listens.
 class ScopedRegion {
  public:
+  /// Opens the region `name` + `rest`; the destructor closes it.
   explicit ScopedRegion(std::string_view name, std::string_view rest = {})
       : m_entered(tools_listen()) {
     if (m_entered) enter(name, rest);
@@ -194,6 +195,7 @@ class Scratch {
     m_size = bytes;
   }
 
+  /// Gives the memory back.
   void free() {
     if constexpr (is_synchronous<Space>) {
       if (m_bytes != nullptr) Kokkos::kokkos_free<MemorySpace>(m_bytes);
@@ -222,10 +224,10 @@ class Scratch {
 /// A column-major matrix in someone else's memory; consecutive columns are `leading` apart.
 template <class T>
 struct Matrix {
-  T* data = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t leading = 0;
+  T* data = nullptr;         ///< the first element
+  std::int64_t rows = 0;     ///< elements of a column
+  std::int64_t columns = 0;  ///< elements of a row
+  std::int64_t leading = 0;  ///< in elements
 };
 
 namespace detail {

@@ -27,12 +27,18 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 template <class Space, class Join, class Monoid, class... Ts>
 class JoinAggregateLauncher final : public Launcher<Space> {
  public:
+  /// Where kernels run.
   using ExecutionSpace = Space;
+  /// ⊗, its operands and ⊕.
   using Sig = Signature<Join, Monoid, Ts...>;
+  /// What ⊗ gives.
   using Value = typename Sig::Value;
+  /// An accumulator of ⊕.
   using State = typename Sig::State;
+  /// A final element.
   using Result = typename Sig::Result;
 
+  /// Holds ⊗ and ⊕, state and all.
   explicit JoinAggregateLauncher(Join join = {}, Monoid monoid = {})
       : m_join(join), m_monoid(monoid) {}
 

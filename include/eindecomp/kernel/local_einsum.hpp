@@ -21,13 +21,13 @@ using eindecomp::max_operands;
 /// operand and of the output (0 where a tensor lacks it, the sum of strides where it is repeated).
 /// Strides are in elements.
 struct LocalEinsum {
-  int labels = 0;
-  int operands = 0;
-  Extent extent[max_labels]{};
-  Extent begin[max_labels]{};  ///< the index in the whole tensor of the first position, for argmin
-  bool aggregated[max_labels]{};
-  Extent operand_stride[max_operands][max_labels]{};
-  Extent output_stride[max_labels]{};
+  int labels = 0;               ///< how many are in use
+  int operands = 0;             ///< how many are in use
+  Extent extent[max_labels]{};  ///< per label
+  Extent begin[max_labels]{};   ///< the index in the whole tensor of the first position, for argmin
+  bool aggregated[max_labels]{};                      ///< per label, whether the output lacks it
+  Extent operand_stride[max_operands][max_labels]{};  ///< per operand and label
+  Extent output_stride[max_labels]{};                 ///< per label
   constexpr bool operator==(const LocalEinsum&) const = default;
 };
 
@@ -40,10 +40,10 @@ enum class Write {
 
 /// Strided elements of rank <= max_rank, for copies and element-wise passes. Strides in elements.
 struct StridedBox {
-  int rank = 0;
-  Extent extent[max_rank]{};
-  Extent into_stride[max_rank]{};
-  Extent from_stride[max_rank]{};
+  int rank = 0;                    ///< dimensions in use
+  Extent extent[max_rank]{};       ///< per dimension
+  Extent into_stride[max_rank]{};  ///< of what is written
+  Extent from_stride[max_rank]{};  ///< of what is read
 };
 
 /// What a caller of PreparedJoin::run knows of its memory.
@@ -53,7 +53,7 @@ struct MemoryHints {
   /// Will be read soon: asked for while the output is computed, of every 2^ahead_shift bytes of
   /// output one. Null if nothing is.
   const char* ahead = nullptr;
-  int ahead_shift = 0;
+  int ahead_shift = 0;  ///< see `ahead`
 };
 
 /// A map of outputs that are one run, made ready to compute them range by range, so that its caller
@@ -61,11 +61,11 @@ struct MemoryHints {
 struct MapCall {
   /// Computes outputs begin <= i < end, which follow those computed before.
   void (*compute)(MapCall&, Extent begin, Extent end) = nullptr;
-  MemoryHints hints;
-  Extent outputs = 0;
-  Extent turn = 0;        ///< outputs at a time that pay for a call
-  Extent first_turn = 0;  ///< those of the first, with which lines of memory end
-  alignas(void*) std::byte run[96];
+  MemoryHints hints;                 ///< the caller's
+  Extent outputs = 0;                ///< how many there are
+  Extent turn = 0;                   ///< outputs at a time that pay for a call
+  Extent first_turn = 0;             ///< those of the first, with which lines of memory end
+  alignas(void*) std::byte run[96];  ///< what `compute` keeps for itself
 };
 
 /// The join of a statement made ready for blocks of one shape, to be called often and on small

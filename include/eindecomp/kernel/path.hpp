@@ -20,6 +20,7 @@ enum class Path {
   tiled,   ///< the same on devices: tiles in the registers and the scratch of teams of threads
 };
 
+/// Its name, as explain() has it.
 [[nodiscard]] constexpr std::string_view to_string(Path path) {
   switch (path) {
     case Path::none:

@@ -24,10 +24,11 @@ struct Signature {
   static_assert(std::is_invocable_v<const JoinType&, const Ts&...>,
                 "EinDecomp: the join cannot be called with these operand types");
 
-  using Join = JoinType;
-  using Monoid = MonoidType;
+  using Join = JoinType;      ///< ⊗
+  using Monoid = MonoidType;  ///< ⊕
   /// What ⊗ gives, as stored: truth values as 32-bit integers.
   using Value = Stored<std::decay_t<std::invoke_result_t<const Join&, const Ts&...>>>;
+  /// What holds of ⊕ over what ⊗ gives.
   using Traits = MonoidTraits<Monoid, Value>;
   /// An accumulator of ⊕.
   using State = typename Traits::State;
@@ -37,10 +38,11 @@ struct Signature {
   static_assert(std::is_trivially_copyable_v<State> && std::is_trivially_copyable_v<Result>,
                 "EinDecomp: accumulators and results are moved as bytes");
 
-  static constexpr int operands = static_cast<int>(sizeof...(Ts));
+  static constexpr int operands = static_cast<int>(sizeof...(Ts));  ///< of ⊗
   /// ⊕ stands for nothing: every output element is one ⊗.
   static constexpr bool elementwise = std::is_same_v<Monoid, NoAggregation>;
 
+  /// The element of ⊗'s operand I.
   template <std::size_t I>
   using OperandType = std::tuple_element_t<I, std::tuple<Ts...>>;
 };

@@ -26,6 +26,7 @@ using Workspace = Kokkos::View<unsigned char*, typename Space::memory_space>;
 template <class Space>
 class ScopedWorkspace {
  public:
+  /// All of `workspace`, which must live as long.
   explicit ScopedWorkspace(const Workspace<Space>& workspace)
       : ScopedWorkspace(workspace.data(), workspace.size()) {}
   /// So many bytes of the caller's; none if `data` is null.
@@ -38,6 +39,7 @@ class ScopedWorkspace {
   ~ScopedWorkspace() { current() = m_before; }
 
   [[nodiscard]] unsigned char* data() const { return m_data; }
+  /// How many there are.
   [[nodiscard]] std::size_t bytes() const { return m_bytes; }
 
   /// The innermost one of this thread, or null.

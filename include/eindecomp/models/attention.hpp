@@ -14,8 +14,8 @@ namespace eindecomp {
 struct AttentionSizes {
   Extent sequence = 128;  ///< of queries, and of keys and values
   Extent model = 512;     ///< attributes of the sequence's elements
-  Extent heads = 8;
-  Extent head_size = 64;
+  Extent heads = 8;       ///< each attends by itself
+  Extent head_size = 64;  ///< attributes of a query, key or value in one head
 };
 
 /// In how many statements a softmax is written.
@@ -27,9 +27,14 @@ enum class SoftmaxForm {
 /// The tensors of a multi-head attention.
 template <class T, class Backend>
 struct MultiHeadAttentionTensors {
-  Symbol<T, 2, Backend> q, k, v;         ///< sequence by model
-  Symbol<T, 3, Backend> wq, wk, wv, wo;  ///< model by heads by head size
-  Symbol<T, 2, Backend> output;          ///< Y, sequence by model
+  Symbol<T, 2, Backend> q;       ///< Q, the queries: sequence by model
+  Symbol<T, 2, Backend> k;       ///< K, the keys: sequence by model
+  Symbol<T, 2, Backend> v;       ///< V, the values: sequence by model
+  Symbol<T, 3, Backend> wq;      ///< WQ, model by heads by head size
+  Symbol<T, 3, Backend> wk;      ///< WK, of WQ's shape
+  Symbol<T, 3, Backend> wv;      ///< WV, of WQ's shape
+  Symbol<T, 3, Backend> wo;      ///< WO, of WQ's shape
+  Symbol<T, 2, Backend> output;  ///< Y, sequence by model
 };
 
 /// Writes multi-head attention (paper, section 3) into a program: inputs Q, K, V (sequence by

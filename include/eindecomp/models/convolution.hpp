@@ -28,8 +28,10 @@ namespace eindecomp {
 
 /// One layer of a convolutional network.
 struct ConvolutionalLayer {
+  /// What a layer does: convolve with filters, take the maximum of windows, or multiply by a
+  /// matrix.
   enum class Kind { convolution, pool, dense };
-  Kind kind = Kind::convolution;
+  Kind kind = Kind::convolution;  ///< what the layer does
   Extent features = 0;  ///< of the result: channels, or neurons of a dense layer; not of pools
   Extent image = 0;     ///< rows and columns of the result; not of dense layers
   Extent window = 0;    ///< rows and columns of a filter
@@ -38,9 +40,9 @@ struct ConvolutionalLayer {
 /// A network of square images: convolutions and pools, then dense layers, a relu after every layer
 /// but pools and the last one.
 struct ConvolutionalNet {
-  Extent batch = 1;
-  Extent channels = 3;  ///< of the input
-  std::vector<ConvolutionalLayer> layers;
+  Extent batch = 1;                        ///< images
+  Extent channels = 3;                     ///< of the input
+  std::vector<ConvolutionalLayer> layers;  ///< the first layer first
 };
 
 namespace detail {
@@ -91,7 +93,7 @@ template <class T, class Backend>
 struct ConvolutionalTensors {
   Symbol<T, 4, Backend> input;     ///< X, batch by channels by rows by columns
   std::vector<AnySymbol> weights;  ///< W1, W2, …; pools have none
-  AnySymbol output;
+  AnySymbol output;                ///< what the last layer gives
 };
 
 /// One step of its training.

@@ -19,7 +19,7 @@ namespace eindecomp {
 
 /// A network of fully connected layers without biases.
 struct FeedForward {
-  Extent batch = 1;
+  Extent batch = 1;  ///< examples
   /// Of the input and of every layer's output: one more than there are layers.
   std::vector<Extent> widths;
   bool relu = false;     ///< after every layer but the last
@@ -39,6 +39,7 @@ struct FeedForward {
 /// The tensors of a network of fully connected layers.
 template <class T, class Backend>
 struct FeedForwardTensors {
+  /// A tensor of rank 2.
   using Matrix = Symbol<T, 2, Backend>;
   Matrix input;                 ///< X, batch by the first width
   std::vector<Matrix> weights;  ///< W1, W2, …

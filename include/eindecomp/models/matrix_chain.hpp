@@ -12,11 +12,11 @@ namespace eindecomp {
 /// The sizes of the chain's matrices: A is rows by ab, B ab by columns, C rows by cd, D cd by de, E
 /// de by columns.
 struct MatrixChainSizes {
-  Extent rows = 1;
-  Extent columns = 1;
-  Extent ab = 1;
-  Extent cd = 1;
-  Extent de = 1;
+  Extent rows = 1;     ///< of A, of C and of the result
+  Extent columns = 1;  ///< of B, of E and of the result
+  Extent ab = 1;       ///< columns of A, rows of B
+  Extent cd = 1;       ///< columns of C, rows of D
+  Extent de = 1;       ///< columns of D, rows of E
 };
 
 /// All matrices n by n.
@@ -30,9 +30,14 @@ struct MatrixChainSizes {
 /// The tensors of a matrix chain.
 template <class T, class Backend>
 struct MatrixChainTensors {
+  /// A tensor of rank 2.
   using Matrix = Symbol<T, 2, Backend>;
-  Matrix a, b, c, d, e;  ///< the inputs A to E
-  Matrix output;         ///< S
+  Matrix a;       ///< A, rows by ab
+  Matrix b;       ///< B, ab by columns
+  Matrix c;       ///< C, rows by cd
+  Matrix d;       ///< D, cd by de
+  Matrix e;       ///< E, de by columns
+  Matrix output;  ///< S
 };
 
 /// Writes (A·B) + (C·(D·E)) (EinDecomp, section 9.2) into a program: inputs A to E, the result S.

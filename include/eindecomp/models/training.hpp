@@ -11,8 +11,8 @@ namespace eindecomp {
 /// in the run after it.
 template <class Weight>
 struct WeightUpdate {
-  Weight weight;
-  Weight next;
+  Weight weight;  ///< the input
+  Weight next;    ///< the result, of the same shape
 };
 
 /// One step of training as it was written into a program.

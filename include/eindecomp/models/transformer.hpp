@@ -19,11 +19,11 @@ namespace eindecomp {
 
 /// The sizes of a transformer.
 struct TransformerSizes {
-  int layers = 1;
-  Extent batch = 1;
-  Extent sequence = 1;
-  Extent model = 1;  ///< attributes between layers
-  Extent heads = 1;
+  int layers = 1;        ///< each attention and a gated network
+  Extent batch = 1;      ///< sequences
+  Extent sequence = 1;   ///< positions of each
+  Extent model = 1;      ///< attributes between layers
+  Extent heads = 1;      ///< each attends by itself
   Extent head_size = 2;  ///< even: the rotary embedding turns pairs
   Extent hidden = 1;     ///< attributes within the gated network
 };
@@ -42,8 +42,8 @@ struct TransformerSizes {
 template <class T>
 struct RmsScale {
   static constexpr std::string_view name = "rms_scale";
-  T count;  ///< elements summed
-  T epsilon;
+  T count;    ///< elements summed
+  T epsilon;  ///< ε
   EINDECOMP_FUNCTION T operator()(const T& x, const T& sum_of_squares, const T& gain) const {
     return gain * x / Sqrt{}(sum_of_squares / count + epsilon);
   }
@@ -61,22 +61,26 @@ struct Silu {
 /// The weights of one layer of a transformer.
 template <class T, class Backend>
 struct TransformerLayer {
-  Symbol<T, 1, Backend> attention_gain, network_gain;  ///< of the norms before them
-  Symbol<T, 4, Backend> wq, wk;      ///< model by heads by pairs of attributes by 2
-  Symbol<T, 3, Backend> wv;          ///< model by heads by head size
-  Symbol<T, 3, Backend> wo;          ///< heads by head size by model
-  Symbol<T, 2, Backend> w1, w2, w3;  ///< model by hidden; w2 hidden by model
+  Symbol<T, 1, Backend> attention_gain;  ///< of the norm before the attention: model
+  Symbol<T, 1, Backend> network_gain;    ///< of the norm before the gated network: model
+  Symbol<T, 4, Backend> wq;              ///< model by heads by pairs of attributes by 2
+  Symbol<T, 4, Backend> wk;              ///< of wq's shape
+  Symbol<T, 3, Backend> wv;              ///< model by heads by head size
+  Symbol<T, 3, Backend> wo;              ///< heads by head size by model
+  Symbol<T, 2, Backend> w1;              ///< model by hidden
+  Symbol<T, 2, Backend> w2;              ///< hidden by model
+  Symbol<T, 2, Backend> w3;              ///< model by hidden
 };
 
 /// The tensors of a transformer's prefill.
 template <class T, class Backend>
 struct TransformerTensors {
-  Symbol<T, 3, Backend> input;   ///< X, batch by sequence by model
-  Symbol<T, 4, Backend> rotary;  ///< R(s,r,·,·) turns pair r of position s
-  Symbol<T, 2, Backend> mask;    ///< added to scores(s,t): 0 or -∞
-  std::vector<TransformerLayer<T, Backend>> layers;
-  Symbol<T, 1, Backend> final_gain;
-  Symbol<T, 3, Backend> output;  ///< of X's shape
+  Symbol<T, 3, Backend> input;                       ///< X, batch by sequence by model
+  Symbol<T, 4, Backend> rotary;                      ///< R(s,r,·,·) turns pair r of position s
+  Symbol<T, 2, Backend> mask;                        ///< added to scores(s,t): 0 or -∞
+  std::vector<TransformerLayer<T, Backend>> layers;  ///< the first layer first
+  Symbol<T, 1, Backend> final_gain;                  ///< of the norm after the last layer: model
+  Symbol<T, 3, Backend> output;                      ///< of X's shape
 };
 
 namespace detail {

@@ -40,6 +40,7 @@ struct Cost {
   Extent aggregate = 0;    ///< partial results sent to be combined
   Extent repartition = 0;  ///< operands brought from their producers' partition
 
+  /// All three together.
   [[nodiscard]] constexpr Extent total() const {
     return detail::add_words(join, detail::add_words(aggregate, repartition));
   }

@@ -18,7 +18,7 @@ namespace eindecomp {
 
 /// A labeling and how good it is proven to be.
 struct ExactResult {
-  Partitions partitions;
+  Partitions partitions;   ///< a partition vector per vertex; empty for inputs
   Extent cost = 0;         ///< the graph cost of `partitions`
   Extent lower_bound = 0;  ///< no labeling costs less
   /// Whether no labeling is better.

@@ -22,18 +22,19 @@ namespace eindecomp {
 /// One partition vector that a statement may have, and what it costs the program if all other
 /// statements keep theirs, in the paper's words.
 struct Alternative {
-  PartitionVector partition;
+  PartitionVector partition;  ///< in the order of Vertex::labels
   Cost cost;           ///< of the statement: its join, its aggregation, bringing its operands
   Extent readers = 0;  ///< to bring its result to the statements that read it
 
+  /// What it costs the program: `cost` and `readers`.
   [[nodiscard]] constexpr Extent total() const { return detail::add_words(cost.total(), readers); }
 };
 
 /// Why a statement is cut as it is.
 struct StatementExplanation {
-  VertexId statement = -1;
-  std::vector<int> cut;  ///< positions in Vertex::labels of the labels in more than one part
-  Alternative chosen;
+  VertexId statement = -1;  ///< whose cut is explained
+  std::vector<int> cut;     ///< positions in Vertex::labels of the labels in more than one part
+  Alternative chosen;       ///< the one in the plan
   /// The cheapest other vector that makes as many kernel calls as can be; absent if there is none.
   /// It is cheaper than the chosen one where the strategy goes by something else than the paper's
   /// cost, or misses its least.

@@ -24,6 +24,7 @@
 
 namespace eindecomp {
 
+/// Settings of k_cuts() and one_cut().
 struct KCutOptions {
   /// Results that take an input's place: the pair has one tiling.
   std::vector<InPlace> in_place = {};
@@ -36,8 +37,8 @@ struct KCutOptions {
 
 /// Some cuts in the order made: the first divides all workers into two groups, on the slowest link.
 struct KCutResult {
-  std::vector<Cut> cuts;
-  bool optimal = true;  ///< every cut moves the fewest words that a cut of its tiles can
+  std::vector<Cut> cuts;  ///< of the tiles that the cuts before have left
+  bool optimal = true;    ///< every cut moves the fewest words that a cut of its tiles can
 
   /// c_k: the words of all cuts; a cut is made in every group that those before it have left. Of
   /// cuts into halves Σ 2^{k−i} δ_i with δ_k the first.

@@ -61,8 +61,8 @@ struct Tiles {
 
 /// A result that takes the place of an input, as a weight's next value does: both have one tiling.
 struct InPlace {
-  VertexId input = -1;
-  VertexId result = -1;
+  VertexId input = -1;   ///< the tensor that is replaced
+  VertexId result = -1;  ///< what replaces it in the next run
 };
 
 namespace detail {

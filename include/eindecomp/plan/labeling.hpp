@@ -19,13 +19,14 @@ namespace eindecomp {
 
 /// What a strategy chose.
 struct Labeling {
-  Partitions partitions;
+  Partitions partitions;  ///< a partition vector per vertex; empty for inputs
   /// How far the graph cost may be above the least one, in words; absent if nothing is proven.
   std::optional<Extent> gap;
   /// Where calls and tensors lie, of a strategy that decides that too; if empty, place() does.
   Placement placement;
   std::vector<Extent> cuts;  ///< of k_cut, see Plan::cuts
 
+  /// A choice, and how far it may be above the least cost.
   // NOLINTNEXTLINE(google-explicit-constructor): most strategies prove nothing.
   constexpr Labeling(Partitions chosen, std::optional<Extent> above = std::nullopt)
       : partitions(std::move(chosen)), gap(above) {}
@@ -33,8 +34,8 @@ struct Labeling {
 
 /// A way to choose the partition vectors of a program.
 struct Strategy {
-  std::string_view name;
-  std::string_view summary;
+  std::string_view name;     ///< as DecomposeOptions::strategy has it
+  std::string_view summary;  ///< what it does, in a line
   /// \throws Error, with the caller's place, where the strategy does not apply.
   Labeling (*decompose)(const EinGraph&, const DecomposeOptions&, const std::source_location&);
   /// Whether it goes by the roles of labels, and throws where a program has not those it needs.

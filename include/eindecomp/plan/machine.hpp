@@ -48,6 +48,7 @@ struct Machine {
   /// Whether anything is said of it.
   [[nodiscard]] constexpr bool described() const { return *this != Machine{}; }
 
+  /// How many workers the axes have together: the product of their sizes.
   [[nodiscard]] constexpr int workers() const {
     int workers = 1;
     for (const MachineAxis& axis : axes) workers *= axis.size;

@@ -17,26 +17,26 @@ namespace eindecomp {
 
 /// The parts of one label in a partition vector given by hand.
 struct LabelParts {
-  Text label;
-  Extent parts = 1;
+  Text label;        ///< its name
+  Extent parts = 1;  ///< how many the label is cut into; 1: whole
 };
 
 /// The partition vector of one statement, given by hand. Labels that are not named stay whole.
 struct StatementParts {
-  Text statement;
-  std::vector<LabelParts> parts;
+  Text statement;                 ///< its name
+  std::vector<LabelParts> parts;  ///< each label at most once
 };
 
 /// How an input is to be stored, given by hand: its parts per dimension.
 struct InputParts {
-  Text input;
-  std::vector<Extent> parts;
+  Text input;                 ///< its name
+  std::vector<Extent> parts;  ///< one per dimension
 };
 
 /// Statements that are to run in steps, given by hand: block by block along labels of the first.
 struct StatementSteps {
-  Text first;
-  Text last;
+  Text first;                     ///< the name of the first statement
+  Text last;                      ///< that of the last
   std::vector<LabelParts> parts;  ///< of each kernel call of the first; last label fastest
 };
 

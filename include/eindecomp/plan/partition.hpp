@@ -26,6 +26,7 @@ using Partitions = std::vector<PartitionVector>;
 class VectorList {
  public:
   constexpr VectorList() = default;
+  /// No vectors yet, of `width` entries each.
   constexpr explicit VectorList(std::size_t width) : m_width(width) {}
 
   [[nodiscard]] constexpr std::size_t size() const { return m_size; }

@@ -32,7 +32,7 @@ namespace eindecomp {
 ///
 /// Tensors are named by vertex, by symbol or by name.
 struct Plan {
-  EinGraph graph;
+  EinGraph graph;           ///< a copy of the program's
   Text strategy;            ///< the name of the strategy that chose the partition vectors
   int workers = 1;          ///< p, as asked for; placed may use fewer, see workers_in_use()
   int ranks = 1;            ///< R; worker w of p' in use lives on rank w·R/p', or w if R > p'
@@ -66,6 +66,7 @@ struct Plan {
     }
     return v;
   }
+  /// The same of a tensor's name.
   [[nodiscard]] constexpr VertexId vertex(
       std::string_view name,
       const std::source_location& where = std::source_location::current()) const {
@@ -80,6 +81,7 @@ struct Plan {
     }
     return v;
   }
+  /// The same of a symbol, which must be of the planned program.
   template <TensorSymbol Symbol>
   [[nodiscard]] constexpr VertexId vertex(
       const Symbol& symbol,
@@ -185,7 +187,7 @@ struct Plan {
 /// A plan that can be executed: with the launchers of its program's backend, one per vertex.
 template <class Backend>
 struct BasicPlan : Plan {
-  std::vector<typename Backend::Launcher> launchers;
+  std::vector<typename Backend::Launcher> launchers;  ///< per vertex; inputs have none
 };
 
 }  // namespace eindecomp

@@ -52,7 +52,7 @@ struct Projection {
 
 /// The partition vectors a statement may have, and what each costs by itself.
 struct Candidates {
-  VectorList vectors;
+  VectorList vectors;        ///< each as long as Vertex::labels
   std::vector<Extent> cost;  ///< join + aggregation of each vector
 };
 

@@ -66,15 +66,17 @@ template <detail::StaticSizes Sizes>
 struct StaticPlan {
   /// One more than needed, so that no array is empty.
   using Name = static_vector<char, Sizes.name + 1>;
+  /// A statement, how it is cut and what it costs.
   struct Statement {
     Name name;
-    static_vector<Name, Sizes.labels + 1> labels;
+    static_vector<Name, Sizes.labels + 1> labels;       ///< as Vertex::labels
     static_vector<Extent, Sizes.labels + 1> partition;  ///< in the order of `labels`
-    Cost cost;
+    Cost cost;                                          ///< in the paper's words
   };
 
-  int workers = 1;
-  Cost cost;
+  int workers = 1;  ///< p
+  Cost cost;        ///< the sum over the statements
+  /// The statements, and one that is not used.
   std::array<Statement, Sizes.statements + 1> storage{};
 
   [[nodiscard]] static constexpr std::size_t size() { return Sizes.statements; }

@@ -13,6 +13,7 @@ namespace eindecomp {
 
 /// Something a worker does from one time to another, in seconds from the start of the run.
 struct Event {
+  /// What is done.
   enum class Kind : std::uint8_t {
     send,       ///< a message to `peer`
     receive,    ///< the same message, there
@@ -20,26 +21,27 @@ struct Event {
     call,       ///< a kernel call
     aggregate,  ///< partial results combined
   };
-  Kind kind = Kind::call;
+  Kind kind = Kind::call;   ///< what is done
   VertexId statement = -1;  ///< the one that it is done for
   VertexId tensor = -1;     ///< the one that is moved, copied or written
   int peer = -1;            ///< the other worker of a message
   Extent words = 0;         ///< elements moved, copied or written
-  double begin = 0;
-  double end = 0;
+  double begin = 0;         ///< in seconds
+  double end = 0;           ///< in seconds
 
   /// Whether it keeps the worker's processor busy; else one of its links.
   [[nodiscard]] constexpr bool computes() const {
     return kind != Kind::send && kind != Kind::receive;
   }
+  /// How long it takes.
   [[nodiscard]] constexpr double seconds() const { return end - begin; }
 };
 
 /// When one statement is run; if it runs in steps, all of them together.
 struct StatementTime {
-  VertexId statement = -1;
-  double begin = 0;      ///< of its first event on any worker
-  double end = 0;        ///< of its last
+  VertexId statement = -1;  ///< the result of the statement
+  double begin = 0;         ///< of its first event on any worker
+  double end = 0;           ///< of its last
   double adds = 0;       ///< by how much the program takes longer for it; they sum up to the whole
   double transfers = 0;  ///< for which the busiest worker sends, or receives, for it
   double kernels = 0;    ///< for which the busiest worker computes and copies for it

@@ -50,6 +50,7 @@ class BlockMap {
     }
   }
 
+  /// The tensor and how it is cut.
   [[nodiscard]] constexpr const TensorRelation& relation() const { return m_relation; }
 
   /// The worker of a block.

@@ -12,8 +12,8 @@ namespace eindecomp {
 
 /// The indices lo <= i < hi of a tensor, dimension by dimension. Of rank 0: the one element.
 struct Box {
-  std::vector<Extent> lo;
-  std::vector<Extent> hi;
+  std::vector<Extent> lo;  ///< per dimension, the first index
+  std::vector<Extent> hi;  ///< per dimension, one past the last index
 
   constexpr bool operator==(const Box&) const = default;
 
@@ -22,7 +22,9 @@ struct Box {
     return {std::vector<Extent>(bound.size(), 0), bound};
   }
 
+  /// The number of dimensions.
   [[nodiscard]] constexpr int rank() const { return static_cast<int>(lo.size()); }
+  /// The number of indices along dimension k; not positive if there are none.
   [[nodiscard]] constexpr Extent extent(int k) const {
     return hi[static_cast<std::size_t>(k)] - lo[static_cast<std::size_t>(k)];
   }
@@ -38,6 +40,7 @@ struct Box {
     for (std::size_t k = 0; k < lo.size(); ++k) n *= std::max<Extent>(hi[k] - lo[k], 0);
     return n;
   }
+  /// Whether all of another box of the same rank lies in this one.
   [[nodiscard]] constexpr bool contains(const Box& other) const {
     for (std::size_t k = 0; k < lo.size(); ++k) {
       if (other.lo[k] < lo[k] || other.hi[k] > hi[k]) return false;

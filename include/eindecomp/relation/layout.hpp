@@ -15,8 +15,9 @@ using PartitionVector = std::vector<Extent>;
 /// p workers as a mesh: axis sizes whose product is p, the slowest link first. Worker w has the
 /// mixed-radix digits of w as its coordinates, axis 0 the most significant.
 struct Mesh {
-  std::vector<int> axes;
+  std::vector<int> axes;  ///< their sizes
 
+  /// p, the product of the sizes.
   [[nodiscard]] constexpr int workers() const {
     int p = 1;
     for (int a : axes) p *= a;
@@ -45,7 +46,7 @@ using AxisLists = std::vector<std::vector<int>>;
 
 /// A whole program on the mesh.
 struct Placement {
-  Mesh mesh;
+  Mesh mesh;                      ///< the workers
   std::vector<AxisLists> calls;   ///< per vertex, per label of L; empty for inputs
   std::vector<AxisLists> stored;  ///< per vertex, per dimension: the layout it is stored in, once
 };

@@ -56,8 +56,8 @@ namespace detail {
 
 /// The most bytes of tensors on any rank, and where.
 struct MemoryPeak {
-  std::int64_t bytes = 0;
-  int rank = 0;
+  std::int64_t bytes = 0;   ///< held by that rank
+  int rank = 0;             ///< the one that holds most
   VertexId statement = -1;  ///< during which the rank holds most; -1 if there is none
 };
 

@@ -68,8 +68,8 @@ namespace eindecomp {
 
 /// The workers first <= w < last.
 struct WorkerRange {
-  int first = 0;
-  int last = 0;
+  int first = 0;  ///< in the range, if it has any
+  int last = 0;   ///< one past the range
   constexpr bool operator==(const WorkerRange&) const = default;
 };
 

@@ -23,10 +23,11 @@ namespace eindecomp {
 /// How an input is to be stored: so many parts per dimension. Axes of the mesh not needed for it
 /// stay idle: the tensor then lies on fewer workers.
 struct InputLayout {
-  VertexId input = -1;
-  std::vector<Extent> parts;
+  VertexId input = -1;        ///< of the graph that is placed
+  std::vector<Extent> parts;  ///< one per dimension
 };
 
+/// Settings of place().
 struct PlaceOptions {
   std::vector<InputLayout> inputs;  ///< the inputs whose layout the user gives
 };

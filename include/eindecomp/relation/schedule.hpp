@@ -15,44 +15,45 @@ namespace eindecomp {
 
 /// Storage for one box of one tensor on one rank, dense, last dimension fastest.
 struct Buffer {
+  /// What a buffer is for, which decides whose memory it is.
   enum class Role : std::uint8_t {
     input,    ///< a stored block of an input: the user's own memory, or filled for them
     result,   ///< a stored block of a result: outlives the run
     scratch,  ///< lives in the rank's arena from step `first` to step `last`
   };
-  VertexId tensor = -1;
-  Box box;
-  bool partial = false;  ///< holds accumulators of ⊕ (Vertex::partial), not final elements
-  Role role = Role::scratch;
-  std::int64_t bytes = 0;
-  std::int64_t offset = 0;  ///< of scratch, within the arena
-  int first = 0;            ///< step before which it is first written
-  int last = 0;             ///< step after which its memory may be reused
+  VertexId tensor = -1;       ///< whose elements it holds
+  Box box;                    ///< which of them
+  bool partial = false;       ///< holds accumulators of ⊕ (Vertex::partial), not final elements
+  Role role = Role::scratch;  ///< what it is for
+  std::int64_t bytes = 0;     ///< of all elements of the box
+  std::int64_t offset = 0;    ///< of scratch, within the arena
+  int first = 0;              ///< step before which it is first written
+  int last = 0;               ///< step after which its memory may be reused
   constexpr bool operator==(const Buffer&) const = default;
 };
 
 /// A box of a buffer, in the tensor's coordinates.
 struct Region {
   int buffer = -1;  ///< index into RankSchedule::buffers
-  Box box;
+  Box box;          ///< which elements
   constexpr bool operator==(const Region&) const = default;
 };
 
 /// Elements copied between two buffers of the rank.
 struct Copy {
-  int from = -1;
-  int to = -1;
-  Box box;
+  int from = -1;  ///< the buffer that is read
+  int to = -1;    ///< the buffer that is written
+  Box box;        ///< which elements, of the same tensor in both
   constexpr bool operator==(const Copy&) const = default;
 };
 
 /// Elements exchanged with one other rank: the regions one after another, each dense in row-major
 /// order. Sender and receiver list them in the same order.
 struct Message {
-  int peer = -1;
-  std::vector<Region> regions;
-  Extent words = 0;           ///< elements
-  std::int64_t staging = -1;  ///< offset in the arena of the packed message
+  int peer = -1;                ///< the other rank
+  std::vector<Region> regions;  ///< in the order in which they are packed
+  Extent words = 0;             ///< elements
+  std::int64_t staging = -1;    ///< offset in the arena of the packed message
   constexpr bool operator==(const Message&) const = default;
 };
 
@@ -83,21 +84,21 @@ struct BlockAggregation {
 /// All of a step's messages have places of their own. Copies run one after another, after the
 /// receives: they may read what the step received or copied before.
 struct Step {
-  VertexId statement = -1;
-  std::vector<Message> receives;  ///< operands from other ranks
-  std::vector<Message> sends;     ///< operands to other ranks
-  std::vector<Copy> copies;       ///< local pieces into assembled operands
-  std::vector<KernelCall> calls;
-  std::vector<Message> partial_receives;  ///< accumulators from other ranks
-  std::vector<Message> partial_sends;
-  std::vector<BlockAggregation> aggregations;
+  VertexId statement = -1;                     ///< the statement that it computes, or a block of
+  std::vector<Message> receives;               ///< operands from other ranks
+  std::vector<Message> sends;                  ///< operands to other ranks
+  std::vector<Copy> copies;                    ///< local pieces into assembled operands
+  std::vector<KernelCall> calls;               ///< one after another
+  std::vector<Message> partial_receives;       ///< accumulators from other ranks
+  std::vector<Message> partial_sends;          ///< accumulators to other ranks
+  std::vector<BlockAggregation> aggregations;  ///< of the blocks that this rank stores
   constexpr bool operator==(const Step&) const = default;
 };
 
 /// Everything one rank holds and does.
 struct RankSchedule {
-  int rank = 0;
-  std::vector<Buffer> buffers;
+  int rank = 0;                   ///< whose schedule it is
+  std::vector<Buffer> buffers;    ///< all that the steps read and write
   std::vector<Step> steps;        ///< of the statements in order, as many on every rank
   std::int64_t arena_bytes = 0;   ///< of all scratch buffers and staging
   std::int64_t result_bytes = 0;  ///< of the stored results

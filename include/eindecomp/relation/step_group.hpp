@@ -29,11 +29,12 @@ struct StepAxis {
 /// else reads exists as one block at a time. The blocks are those of all axes together, the last
 /// axis fastest. Moves no word that would not move otherwise.
 struct StepGroup {
-  VertexId first = -1;
-  VertexId last = -1;
-  std::vector<StepAxis> axes;
+  VertexId first = -1;         ///< the first statement
+  VertexId last = -1;          ///< the last statement, which is one of them
+  std::vector<StepAxis> axes;  ///< what is cut
   constexpr bool operator==(const StepGroup&) const = default;
 
+  /// Whether a vertex is one of its statements.
   [[nodiscard]] constexpr bool contains(VertexId v) const { return first <= v && v <= last; }
 
   /// The number of steps.

@@ -23,19 +23,19 @@ namespace eindecomp {
 
 /// One kernel call: a tuple of a statement's join.
 struct CallTask {
-  BlockKey key;  ///< a part number per label
-  Box domain;    ///< the indices of the labels
-  int worker = 0;
-  int rank = 0;
+  BlockKey key;    ///< a part number per label
+  Box domain;      ///< the indices of the labels
+  int worker = 0;  ///< that makes the call
+  int rank = 0;    ///< that hosts the worker
 };
 
 /// A box of a tensor that one rank sends to another: final elements of an operand, or accumulators
 /// of a result.
 struct Transfer {
-  VertexId tensor = -1;
-  Box box;
-  int from = 0;  ///< rank
-  int to = 0;    ///< rank
+  VertexId tensor = -1;  ///< whose elements are sent
+  Box box;               ///< which of them
+  int from = 0;          ///< rank
+  int to = 0;            ///< rank
 
   /// The elements moved.
   [[nodiscard]] constexpr Extent words() const { return box.size(); }
@@ -43,29 +43,30 @@ struct Transfer {
 
 /// A block of a tensor where it is stored for good.
 struct StoredBlock {
-  Box box;
-  int worker = 0;
-  int rank = 0;
+  Box box;         ///< its place in the tensor
+  int worker = 0;  ///< that stores it
+  int rank = 0;    ///< that hosts the worker
 };
 
 /// The tasks of one statement.
 struct StatementTasks {
-  VertexId statement = -1;
+  VertexId statement = -1;             ///< whose tasks they are
   std::vector<CallTask> calls;         ///< in the order of keys
   std::vector<Transfer> repartitions;  ///< of operands, before the calls
   std::vector<Transfer> aggregations;  ///< of accumulators, after them
-  Extent repartition_words = 0;
-  Extent aggregation_words = 0;
-  std::vector<Extent> received;  ///< words per rank
+  Extent repartition_words = 0;        ///< elements of `repartitions`
+  Extent aggregation_words = 0;        ///< elements of `aggregations`
+  std::vector<Extent> received;        ///< words per rank
 
+  /// Words moved for the statement.
   [[nodiscard]] constexpr Extent words() const { return repartition_words + aggregation_words; }
 };
 
 /// Words that one rank sends to another over the whole program.
 struct PairWords {
-  int from = 0;
-  int to = 0;
-  Extent words = 0;
+  int from = 0;      ///< rank
+  int to = 0;        ///< rank
+  Extent words = 0;  ///< elements
   constexpr bool operator==(const PairWords&) const = default;
 };
 
@@ -73,8 +74,8 @@ struct PairWords {
 /// another rank; an element a rank has received is kept as long as its tensor has readers, so it is
 /// counted once.
 struct TaskGraph {
-  int workers = 0;
-  int ranks = 0;
+  int workers = 0;                               ///< p
+  int ranks = 0;                                 ///< R
   std::vector<StatementTasks> statements;        ///< in the order of the graph
   std::vector<std::vector<StoredBlock>> stored;  ///< per tensor, in the order of blocks
   std::vector<Extent> received;                  ///< words per rank

@@ -42,11 +42,12 @@ using BlockKey = std::vector<Extent>;
 /// A tensor cut into blocks: dimension k into parts[k] parts, one block per key. Blocks are
 /// numbered in the lexicographic order of their keys.
 struct TensorRelation {
-  std::vector<Extent> bound;
-  PartitionVector parts;
+  std::vector<Extent> bound;  ///< the tensor's extents
+  PartitionVector parts;      ///< per dimension
 
   constexpr bool operator==(const TensorRelation&) const = default;
 
+  /// The number of dimensions.
   [[nodiscard]] constexpr int rank() const { return static_cast<int>(bound.size()); }
 
   /// The number of blocks.
@@ -65,6 +66,7 @@ struct TensorRelation {
     }
     return box;
   }
+  /// The indices of the block of that number, 0 <= number < blocks().
   [[nodiscard]] constexpr Box block(Extent number) const { return block(key(number)); }
 
   /// The key of a block by its number, 0 <= number < blocks().
@@ -176,7 +178,7 @@ constexpr void repartition_into(const TensorRelation& from, const Box& box, Visi
 struct Intersection {
   Extent from = 0;  ///< the producer's block
   Extent to = 0;    ///< the consumer's
-  Box box;
+  Box box;          ///< the elements that both have
 };
 
 /// The repartition of a tensor: every non-empty intersection of a block of `from` with a block of

@@ -22,10 +22,11 @@ namespace eindecomp {
 
 /// The words of one statement.
 struct StatementWords {
-  VertexId statement = -1;
-  Extent repartition = 0;  ///< of operands, before the calls
-  Extent aggregation = 0;  ///< accumulators, after them
+  VertexId statement = -1;  ///< the one they are moved for
+  Extent repartition = 0;   ///< of operands, before the calls
+  Extent aggregation = 0;   ///< accumulators, after them
 
+  /// Both together.
   [[nodiscard]] constexpr Extent total() const { return repartition + aggregation; }
   constexpr bool operator==(const StatementWords&) const = default;
 };
