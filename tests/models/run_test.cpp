@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every model run by several workers, bound and read by the symbols that its builder returns,
+// Every model run on every number of ranks, bound and read by the symbols that its builder returns,
 // beside the slow evaluator.
 
 #include <doctest/doctest.h>
@@ -68,8 +68,8 @@ class Data {
   /// Of a result, the largest difference of a run of so many workers.
   template <class... Symbols>
   double error(const Program& program, int workers, const Symbols&... results) const {
-    const Plan plan = ein::decompose(program, {.workers = workers, .ranks = 1});
-    const auto run = ein::execute(plan, Space(), bindings);
+    const Plan plan = ein::decompose(program, {.workers = workers, .ranks = World().size});
+    const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), bindings);
     const auto square = [](const reference::Operands& x) {
       return reference::apply("mul", {x[0], x[0]}, {});
     };
@@ -191,10 +191,10 @@ TEST_CASE("a convolutional network is planned and not executed") {
   CHECK(made.weights.size() == 1);
   const Program copy = program;
   for (const Program& planned : {program, copy}) {
-    const Plan plan = ein::decompose(planned, {.workers = 2, .ranks = 1});
+    const Plan plan = ein::decompose(planned, {.workers = 2, .ranks = World().size});
     CHECK(plan.workers == 2);
     try {
-      ein::Executor executor(plan, Space());
+      ein::Executor executor(plan, MPI_COMM_WORLD, Space());
       FAIL("executed");
     } catch (const ein::Error& error) {
       const std::string said = error.what();

@@ -19,15 +19,6 @@ using ein::ErrorKind;
 
 namespace {
 
-struct World {
-  int rank = 0;
-  int size = 1;
-  World() {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-  }
-};
-
 /// Does `work`, which must fail by an error of the kind, then the remedy, which must not, and
 /// `work` again. \returns what it gives.
 template <class Work, class Remedy>
