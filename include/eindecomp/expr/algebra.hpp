@@ -55,19 +55,19 @@ inline constexpr bool distributes_over<Or, And> = true;
 /// ⊗ and ⊕ together, as in `einsum<"ij,jk->ik", MinPlus>`.
 template <class JoinType, class MonoidType>
 struct Algebra {
-  using Join = JoinType;
-  using Monoid = MonoidType;
-  Join join{};
-  Monoid monoid{};
+  using Join = JoinType;      ///< ⊗
+  using Monoid = MonoidType;  ///< ⊕
+  Join join{};                ///< with its state, if it has any
+  Monoid monoid{};            ///< with its state, if it has any
 };
-using PlusTimes = Algebra<Mul, Sum>;
-using MinPlus = Algebra<Add, Min>;
-using MaxPlus = Algebra<Add, Max>;
-using MaxTimes = Algebra<Mul, Max>;
-using MinMax = Algebra<Max, Min>;
-using MaxMin = Algebra<Min, Max>;
-using OrAnd = Algebra<And, Or>;
-using SquaredDistance = Algebra<SqDiff, Sum>;
-using Chebyshev = Algebra<AbsDiff, Max>;
+using PlusTimes = Algebra<Mul, Sum>;           ///< sums of products: what NumPy computes
+using MinPlus = Algebra<Add, Min>;             ///< shortest paths
+using MaxPlus = Algebra<Add, Max>;             ///< longest paths
+using MaxTimes = Algebra<Mul, Max>;            ///< most likely paths
+using MinMax = Algebra<Max, Min>;              ///< paths whose largest step is smallest
+using MaxMin = Algebra<Min, Max>;              ///< widest paths
+using OrAnd = Algebra<And, Or>;                ///< whether there is a path
+using SquaredDistance = Algebra<SqDiff, Sum>;  ///< Σ(a - b)²
+using Chebyshev = Algebra<AbsDiff, Max>;       ///< max |a - b|
 
 }  // namespace eindecomp

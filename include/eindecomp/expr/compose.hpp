@@ -37,7 +37,7 @@ struct Arg {
 /// A scalar known when the statement is written; the vertex keeps the copy.
 template <class T>
 struct Value {
-  T value;
+  T value;  ///< the scalar
   template <class... Operands>
   EINDECOMP_FUNCTION constexpr const T& operator()(const Operands&...) const {
     return value;

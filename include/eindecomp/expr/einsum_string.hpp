@@ -15,8 +15,8 @@ namespace eindecomp {
 
 /// A parsed string. Label names point into the string that was parsed.
 struct ParsedEinsum {
-  std::vector<detail::LabelNames> operands;
-  detail::LabelNames output;
+  std::vector<detail::LabelNames> operands;  ///< per operand, the label on each dimension
+  detail::LabelNames output;                 ///< the label on each dimension of the output
   Text fault;  ///< the sentence of an error; empty if the string is fine
 };
 
@@ -90,17 +90,17 @@ namespace detail {
 
 /// The label positions of a string, as data a kernel call can use.
 struct EinsumShape {
-  static constexpr int max_operands = eindecomp::max_operands;
-  static constexpr int max_labels = 52;
+  static constexpr int max_operands = eindecomp::max_operands;  ///< as of all statements
+  static constexpr int max_labels = 52;                         ///< the letters
 
-  int labels = 0;           ///< distinct ones, operands first
-  char name[max_labels]{};  ///< of each label
-  int operands = 0;
+  int labels = 0;                         ///< distinct ones, operands first
+  char name[max_labels]{};                ///< of each label
+  int operands = 0;                       ///< how many there are
   int rank[max_operands]{};               ///< of each operand
   int operand[max_operands][max_rank]{};  ///< label on each dimension of each operand
-  int output_rank = 0;
-  int output[max_rank]{};  ///< label on each dimension of the output
-  bool aggregated[max_labels]{};
+  int output_rank = 0;                    ///< dimensions of the output
+  int output[max_rank]{};                 ///< label on each dimension of the output
+  bool aggregated[max_labels]{};          ///< whether the output lacks the label
 };
 
 namespace detail {

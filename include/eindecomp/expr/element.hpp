@@ -25,15 +25,15 @@ enum class ElementKind : std::uint8_t {
 
 /// The kind of a tensor's elements and their size in bytes.
 struct ElementType {
-  ElementKind kind = ElementKind::float64;
-  std::int32_t bytes = 8;
+  ElementKind kind = ElementKind::float64;  ///< what they are
+  std::int32_t bytes = 8;                   ///< of one element
   constexpr bool operator==(const ElementType&) const = default;
 };
 
 /// Specialise `kind` for a complex type of your own; the kernel room does for Kokkos::complex.
 template <class T>
 struct ElementTraits {
-  static constexpr ElementKind kind = ElementKind::other;
+  static constexpr ElementKind kind = ElementKind::other;  ///< of T
 };
 template <>
 struct ElementTraits<float> {

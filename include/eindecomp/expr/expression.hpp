@@ -38,9 +38,10 @@ concept Scalar = std::is_arithmetic_v<std::remove_cvref_t<T>> ||
 /// A tensor read under labels: X(i, j).
 template <class SymbolType, class... Labels>
 struct Access : ExpressionBase {
-  using Symbol = SymbolType;
-  using LabelTypes = LabelList<Labels...>;
-  Symbol symbol;
+  using Symbol = SymbolType;                ///< a typed symbol of a program
+  using LabelTypes = LabelList<Labels...>;  ///< one per dimension
+  Symbol symbol;                            ///< the tensor
+  /// The tensor read under Labels.
   constexpr explicit Access(Symbol s) : symbol(s) {}
   /// The program the tensor belongs to.
   [[nodiscard]] constexpr auto* program() const { return symbol.state(); }
@@ -49,12 +50,15 @@ struct Access : ExpressionBase {
 /// A scalar, of the type that it takes beside the tensors of its operator.
 template <class T>
 struct Constant : ExpressionBase {
-  using LabelTypes = LabelList<>;
-  T value;
-  bool held = true;  ///< whether the type that it takes can hold what was written
+  using LabelTypes = LabelList<>;  ///< none
+  T value;                         ///< the scalar
+  bool held = true;                ///< whether the type that it takes can hold what was written
+  /// A scalar whose type stays.
   constexpr explicit Constant(T v) : value(v) {}
+  /// A scalar that was converted to T.
   constexpr explicit Constant(const detail::WeakScalar<T>& scalar)
       : value(scalar.value), held(scalar.held) {}
+  /// None: a scalar belongs to no program.
   [[nodiscard]] constexpr std::nullptr_t program() const { return nullptr; }
 };
 
@@ -73,9 +77,11 @@ template <class First, class... Rest>
 /// A functor applied element by element.
 template <class OpType, class... Operands>
 struct Apply : ExpressionBase {
+  /// Those of the operands by first appearance.
   using LabelTypes = UnitedLabels<typename Operands::LabelTypes...>;
-  OpType op;
-  boost::hana::tuple<Operands...> operands;
+  OpType op;                                 ///< the functor
+  boost::hana::tuple<Operands...> operands;  ///< in the order of its arguments
+  /// The functor of these operands.
   constexpr explicit Apply(OpType f, Operands... es) : op(f), operands(es...) {}
   /// That of the first operand which has one.
   [[nodiscard]] constexpr auto program() const {
@@ -87,11 +93,13 @@ struct Apply : ExpressionBase {
 /// ⊕ over labels of an expression.
 template <class MonoidType, class Labels, class Body>
 struct Aggregation : ExpressionBase {
-  using Aggregated = Labels;
-  using LabelTypes = RemainingLabels<typename Body::LabelTypes, Labels>;
-  MonoidType monoid;
-  Body body;
+  using Aggregated = Labels;                                              ///< the labels that go
+  using LabelTypes = RemainingLabels<typename Body::LabelTypes, Labels>;  ///< the labels that stay
+  MonoidType monoid;                                                      ///< ⊕
+  Body body;                                                              ///< what is aggregated
+  /// ⊕ over Labels of `b`.
   constexpr Aggregation(MonoidType m, Body b) : monoid(m), body(b) {}
+  /// That of what is aggregated.
   [[nodiscard]] constexpr auto program() const { return body.program(); }
 };
 
@@ -247,6 +255,9 @@ template <class Monoid, AnyLabel... Labels>
 }
 
 // clang-format off
+/// ⊕ over labels: `sum(j)(…)` is the sum over j of what stands in the parentheses, `max(j, k)(…)`
+/// the largest element over both. The result has the labels that are left.
+/// @{
 #define EINDECOMP_AGGREGATION(function, Monoid)                         \
   template <AnyLabel... Labels>                                         \
     requires(sizeof...(Labels) > 0)                                     \
@@ -262,7 +273,11 @@ EINDECOMP_AGGREGATION(any, Or)
 EINDECOMP_AGGREGATION(log_sum_exp, LogSumExp)
 EINDECOMP_AGGREGATION(compensated_sum, CompensatedSum)
 #undef EINDECOMP_AGGREGATION
+/// @}
 
+/// ⊗ of two operands, element by element: an expression whose labels are those of both. One of them
+/// may be a number. Comparisons, `&&` and `||` give truth values, stored as 32-bit integers.
+/// @{
 #define EINDECOMP_BINARY(function, Op)                                  \
   template <class A, class B>                                           \
     requires detail::Operands<A, B>                                     \
@@ -286,7 +301,10 @@ EINDECOMP_BINARY(max, Max)
 EINDECOMP_BINARY(abs_diff, AbsDiff)
 EINDECOMP_BINARY(sq_diff, SqDiff)
 #undef EINDECOMP_BINARY
+/// @}
 
+/// A function of every element of an expression.
+/// @{
 #define EINDECOMP_UNARY(function, Op)                                   \
   template <Expression E>                                               \
   [[nodiscard]] constexpr auto function(const E& e) {                   \
@@ -301,14 +319,17 @@ EINDECOMP_UNARY(sqrt, Sqrt)
 EINDECOMP_UNARY(tanh, Tanh)
 EINDECOMP_UNARY(relu, Relu)
 #undef EINDECOMP_UNARY
+/// @}
 // clang-format on
 
 // Operands of one type, for which std::min and Kokkos::min (found by the space that is part of the
 // type) would be the closer match: these are as close, and constrained.
+/// The smaller of two expressions of one type, element by element.
 template <Expression E>
 [[nodiscard]] constexpr auto min(const E& a, const E& b) {
   return detail::apply(Min{}, a, b);
 }
+/// The larger of two expressions of one type, element by element.
 template <Expression E>
 [[nodiscard]] constexpr auto max(const E& a, const E& b) {
   return detail::apply(Max{}, a, b);

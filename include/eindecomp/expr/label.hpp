@@ -33,9 +33,10 @@ concept AnyLabel = std::is_base_of_v<detail::LabelBase, std::remove_cvref_t<T>>;
 /// A label that no operand has, with the extent it is broadcast to.
 template <AnyLabel L>
 struct SizedLabel : detail::SizedLabelBase {
-  using Plain = L;
+  using Plain = L;  ///< without its extent
   static constexpr std::string_view name = L::name;
-  Extent extent;
+  Extent extent;  ///< how many values the label has
+  /// The label with n values.
   constexpr explicit SizedLabel(Extent n) : extent(n) {}
 };
 
@@ -67,7 +68,7 @@ concept OutputLabel = AnyLabel<T> || detail::is_sized_label<std::remove_cvref_t<
 /// A list of label types.
 template <class... Labels>
 struct LabelList {
-  static constexpr int size = sizeof...(Labels);
+  static constexpr int size = sizeof...(Labels);  ///< how many labels there are
   [[nodiscard]] static constexpr detail::LabelNames names() { return {Labels::name...}; }
 };
 
@@ -112,6 +113,8 @@ using RemainingLabels = typename detail::unite_labels<Removed, LabelList<>, List
 
 /// Single-letter labels, ready made: `using namespace eindecomp::labels;`.
 namespace labels {
+/// A label named by its letter.
+/// @{
 inline constexpr Label<"a"> a{};
 inline constexpr Label<"b"> b{};
 inline constexpr Label<"c"> c{};
@@ -138,8 +141,11 @@ inline constexpr Label<"w"> w{};
 inline constexpr Label<"x"> x{};
 inline constexpr Label<"y"> y{};
 inline constexpr Label<"z"> z{};
+/// @}
 /// The upper-case letters.
 namespace upper {
+/// A label named by its letter.
+/// @{
 inline constexpr Label<"A"> A{};
 inline constexpr Label<"B"> B{};
 inline constexpr Label<"C"> C{};
@@ -166,6 +172,7 @@ inline constexpr Label<"W"> W{};
 inline constexpr Label<"X"> X{};
 inline constexpr Label<"Y"> Y{};
 inline constexpr Label<"Z"> Z{};
+/// @}
 }  // namespace upper
 }  // namespace labels
 

@@ -196,8 +196,8 @@ struct Or {
 /// An element and where it stands.
 template <class T>
 struct Indexed {
-  T value;
-  std::int64_t index;
+  T value;             ///< the element
+  std::int64_t index;  ///< its place along the label, in the whole tensor
 };
 
 namespace detail {
@@ -240,8 +240,8 @@ using ArgMax = detail::ArgExtremum<false>;
 /// Σ factor·exp(max) in two numbers that do not overflow.
 template <class T>
 struct ScaledExponential {
-  T max;
-  T factor;
+  T max;     ///< the largest exponent so far
+  T factor;  ///< Σ exp(x - max)
 };
 
 /// log Σ exp(x), without overflow.
@@ -276,8 +276,8 @@ struct LogSumExp {
 /// A sum and what rounding took from it.
 template <class T>
 struct CompensatedTerms {
-  T sum;
-  T error;
+  T sum;    ///< as rounded
+  T error;  ///< to be added to it
 };
 
 /// Σ with the rounding errors summed beside it (Knuth's TwoSum, as in Ogita, Rump and Oishi 2005,

@@ -47,7 +47,7 @@ struct MonoidTraits {
   static auto state_of(long) -> std::type_identity<T>;
 
  public:
-  static constexpr bool uses_index = uses_index_of_element<M>;
+  static constexpr bool uses_index = uses_index_of_element<M>;  ///< whether lift() looks at it
 
   using State = typename decltype(state_of<M>(0))::type;
 
@@ -56,6 +56,7 @@ struct MonoidTraits {
   static constexpr bool lifts = requires(const M& monoid, const T& value) {
     monoid.lift(value, std::int64_t{});
   };
+  /// The same of results: whether the monoid has a finish().
   static constexpr bool finishes = requires(const M& monoid, const State& state) {
     monoid.finish(state);
   };
@@ -87,6 +88,7 @@ struct MonoidTraits {
       return state;
     }
   }
+  /// A final element.
   using Result = decltype(finish(std::declval<const M&>(), std::declval<const State&>()));
 };
 

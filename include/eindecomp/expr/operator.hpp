@@ -51,19 +51,32 @@ inline constexpr bool takes_long = requires {
         -> std::decay_t<decltype(expression)> { return expression; }                    \
   };
 
+/// a - b.
 EINDECOMP_BINARY(Sub, "sub", a - b)
+/// a / b.
 EINDECOMP_BINARY(Div, "div", a / b)
+/// (a - b)².
 EINDECOMP_BINARY(SqDiff, "sq_diff", (a - b) * (a - b))
+/// a < b.
 EINDECOMP_BINARY(Less, "less", a < b)
+/// a <= b.
 EINDECOMP_BINARY(LessEqual, "less_equal", a <= b)
+/// a > b.
 EINDECOMP_BINARY(Greater, "greater", a > b)
+/// a >= b.
 EINDECOMP_BINARY(GreaterEqual, "greater_equal", a >= b)
+/// a == b.
 EINDECOMP_BINARY(Equal, "equal", a == b)
+/// a != b.
 EINDECOMP_BINARY(NotEqual, "not_equal", a != b)
 
+/// a.
 EINDECOMP_UNARY(Identity, "identity", a)
+/// -a.
 EINDECOMP_UNARY(Negate, "negate", -a)
+/// a, or 0 if a is less.
 EINDECOMP_UNARY(Relu, "relu", a < A{} ? A{} : a)
+/// !a.
 EINDECOMP_UNARY(Not, "not", !a)
 // clang-format on
 #undef EINDECOMP_BINARY
@@ -73,7 +86,7 @@ EINDECOMP_UNARY(Not, "not", !a)
 /// multiplies floats in double, and a sum of such products is in double.
 template <class T, class F = Identity>
 struct Cast {
-  F f{};
+  F f{};  ///< what is called
   template <class... As>
   EINDECOMP_FUNCTION constexpr auto operator()(const As&... as) const -> std::decay_t<
       std::invoke_result_t<const F&, const std::enable_if_t<std::is_convertible_v<As, T>, T>&...>> {
@@ -141,6 +154,7 @@ EINDECOMP_FUNCTION constexpr auto call_tanh(const A& a) {
 }
 }  // namespace detail
 
+/// |a|, of complex numbers the modulus.
 struct Abs {
   static constexpr std::string_view name = "abs";
   template <class A>
@@ -148,6 +162,7 @@ struct Abs {
     return detail::call_abs(a);
   }
 };
+/// e to the power a.
 struct Exp {
   static constexpr std::string_view name = "exp";
   template <class A>
@@ -155,6 +170,7 @@ struct Exp {
     return detail::call_exp(a);
   }
 };
+/// The natural logarithm of a.
 struct Log {
   static constexpr std::string_view name = "log";
   template <class A>
@@ -162,6 +178,7 @@ struct Log {
     return detail::call_log(a);
   }
 };
+/// √a.
 struct Sqrt {
   static constexpr std::string_view name = "sqrt";
   template <class A>
@@ -169,6 +186,7 @@ struct Sqrt {
     return detail::call_sqrt(a);
   }
 };
+/// The hyperbolic tangent of a.
 struct Tanh {
   static constexpr std::string_view name = "tanh";
   template <class A>
@@ -222,7 +240,7 @@ struct Select {
 template <class Factor>
 struct ScaledMul {
   static constexpr std::string_view name = "scaled_mul";
-  Factor factor{1};
+  Factor factor{1};  ///< the scalars, multiplied
   template <class... A>
   EINDECOMP_FUNCTION constexpr auto operator()(const A&... a) const
       -> std::decay_t<decltype(factor * Mul{}(a...))> {
