@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a translation unit shares with others by name does not depend on its instructions.
 
-    crossing_test.py objdump c++filt object...
+    crossing_test.py objdump c++filt object other object...
 
 Of a function or a table of functions that several units have, the linker keeps one. Those that call into the inline
 namespace of the instruction set, or take addresses there, are therefore in it themselves. Exempt are
 a few that call there once, for something whole, so that any unit's will do. The objects are
-unoptimised, for there nothing is inlined.
+unoptimised, for there nothing is inlined. The first two are compiled for different vectors, and have
+no function of an instruction set in common.
 """
 
 import re
@@ -29,21 +30,21 @@ EXEMPT = re.compile(
 def crossings(objdump, path):
     said = subprocess.run([objdump, "--reloc", path], check=True, stdout=subprocess.PIPE,
                           text=True).stdout
-    name, found, functions = None, {}, 0
+    name, found, functions = None, {}, set()
     for line in said.splitlines():
         if line.startswith("RELOCATION RECORDS"):
             match = SHARED.match(line)
             name = match and match.group(1)
             if name and IN_SET.search(name):
+                functions.add(name)
                 name = None
-                functions += 1
         elif name and (match := re.search(r"\s(_Z\w+)(?:[-+]0x[0-9a-f]+)?$", line)):
             if IN_SET.search(match.group(1)):
                 found.setdefault(name, match.group(1))
-    if functions == 0:
+    if not functions:
         sys.exit(f"{path} has no function of an instruction set: this test looks for the wrong thing")
-    print(f"{path}: {functions} functions of an instruction set")
-    return found
+    print(f"{path}: {len(functions)} functions of an instruction set")
+    return found, functions
 
 
 def demangle(filt, names):
@@ -54,9 +55,13 @@ def demangle(filt, names):
 
 def main():
     objdump, filt, *paths = sys.argv[1:]
-    found = {}
+    found, functions = {}, []
     for path in paths:
-        found |= crossings(objdump, path)
+        found_here, functions_here = crossings(objdump, path)
+        found |= found_here
+        functions.append(functions_here)
+    if both := demangle(filt, sorted(functions[0] & functions[1])[:20]):
+        sys.exit("\n".join(["of two instruction sets, by one name", *both]))
     pairs = zip(demangle(filt, found.keys()), demangle(filt, found.values()))
     wrong = [f"{name}\n    uses {used}" for name, used in pairs if not EXEMPT.search(name)]
     print(f"{len(found)} others use them, {len(wrong)} of them may not")
