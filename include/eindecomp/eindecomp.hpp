@@ -6,6 +6,19 @@
 /// for by their own header, plan/static_plan.hpp.
 #pragma once
 
+/// \namespace eindecomp
+/// What users write: programs, plans, runs, and einsum on views.
+
+/// \namespace eindecomp::kernel
+/// One EinSum in one process: what a launcher of a program calls, and what those need who call it
+/// themselves.
+
+/// \namespace eindecomp::compat
+/// What differs between versions and spaces of Kokkos.
+
+/// \namespace eindecomp::comm
+/// Groups of ranks: what an executor needs of MPI, and what it does without.
+
 #include "eindecomp/core/version.hpp"
 #include "eindecomp/expr/einsum_string.hpp"
 #include "eindecomp/expr/expression.hpp"

@@ -17,6 +17,7 @@ namespace eindecomp {
 // With and without MPI it is another class, which a program may have both of: a translation unit
 // without MPI starts Kokkos alone.
 #ifdef EINDECOMP_ENABLE_MPI
+/// With MPI.
 inline namespace with_mpi {
 #else
 inline namespace without_mpi {
