@@ -44,6 +44,10 @@ function(_eindecomp_add_test_program name main sources libs)
   target_include_directories(eindecomp_test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(eindecomp_test_${name} PRIVATE
     ${libs} doctest::doctest eindecomp_warnings)
+  if(EINDECOMP_SANITIZED AND NOT "eindecomp_kokkos" IN_LIST libs
+      AND NOT "eindecomp_eindecomp" IN_LIST libs)
+    target_compile_options(eindecomp_test_${name} PRIVATE ${EINDECOMP_SANITIZERS_OF_THE_CORE})
+  endif()
   # Whole plans are constants in some tests.
   target_compile_options(eindecomp_test_${name} PRIVATE
     $<$<CXX_COMPILER_ID:Clang>:-fconstexpr-steps=1000000000>)
@@ -52,7 +56,7 @@ endfunction()
 # Further arguments are further labels.
 function(_eindecomp_set_test_properties name timeout)
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  if(EINDECOMP_SANITIZED)
     math(EXPR timeout "4 * ${timeout}")
   endif()
   set_tests_properties(${name} PROPERTIES
@@ -64,9 +68,10 @@ endfunction()
 #
 # A doctest program of one process. Kokkos is initialised around the tests where LIBS bring it. It
 # links the planner that is compiled once, unless HEADER_ONLY. With NATIVE there is a second one,
-# name_native, with the widest vectors of this machine, for which other code is compiled. With
-# UNSANITIZED_TOO it is built where the tests of one process are left to the sanitizers, too: one
-# that runs more random cases there (tests/support/cases.hpp). Tests of a higher COST start first.
+# name_native, with the widest vectors of this machine, for which other code is compiled; of the two
+# it alone is sanitized. With UNSANITIZED_TOO it is built where the tests of one process are left to
+# the sanitizers, too: one that runs more random cases there (tests/support/cases.hpp). Tests of a
+# higher COST start first.
 function(eindecomp_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "HEADER_ONLY;NATIVE;UNSANITIZED_TOO" "NAME;TIMEOUT;COST"
     "SOURCES;LIBS")
@@ -81,12 +86,17 @@ function(eindecomp_add_test)
     list(APPEND libs eindecomp_planner)
   endif()
   set(names ${arg_NAME})
+  set(plain)
   if(arg_NATIVE AND EINDECOMP_COMPILES_NATIVE)
     _eindecomp_add_test_program(${arg_NAME}_native doctest_main.cpp "${arg_SOURCES}" "${libs}")
     target_compile_options(eindecomp_test_${arg_NAME}_native PRIVATE -march=native)
     list(APPEND names ${arg_NAME}_native)
+    if(EINDECOMP_SANITIZED)
+      set(plain -fno-sanitize=all)
+    endif()
   endif()
   _eindecomp_add_test_program(${arg_NAME} doctest_main.cpp "${arg_SOURCES}" "${libs}")
+  target_compile_options(eindecomp_test_${arg_NAME} PRIVATE ${plain})
   foreach(name IN LISTS names)
     add_test(NAME ${name} COMMAND eindecomp_test_${name})
     _eindecomp_set_test_properties(${name} ${arg_TIMEOUT})
