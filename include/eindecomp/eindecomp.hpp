@@ -8,6 +8,16 @@
 
 /// \namespace eindecomp
 /// What users write: programs, plans, runs, and einsum on views.
+///
+/// Unless its description says otherwise, a function is not collective and fences nothing. What is
+/// wrong with its arguments it says by an \ref Error that cites `where`, by default the caller's
+/// line. Extents and words are in elements, memory is in bytes, times are in seconds.
+///
+/// Several threads may use one object at once as long as none of them changes it. An Executor and
+/// its Runs are one thread's at a time, for their calls are collective; kernels of one instance of
+/// an execution space come from one thread at a time, as Kokkos asks.
+///
+/// "The paper" is EinDecomp's; SoyBean's is named where it is meant.
 
 /// \namespace eindecomp::kernel
 /// One EinSum in one process: what a launcher of a program calls, and what those need who call it

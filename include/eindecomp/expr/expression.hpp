@@ -22,11 +22,14 @@ namespace eindecomp {
 
 /// Base of all expressions.
 struct ExpressionBase {};
+/// What may stand on the right of a statement: tensors under labels, scalars, and operators of
+/// them.
 template <class T>
 concept Expression = std::is_base_of_v<ExpressionBase, std::remove_cvref_t<T>>;
 
 /// Base of the tensors that are read under labels, and are no expressions without.
 struct TensorBase {};
+/// A symbol that is not read under labels: what an expression refuses.
 template <class T>
 concept TensorWithoutLabels = std::is_base_of_v<TensorBase, std::remove_cvref_t<T>>;
 

@@ -27,6 +27,7 @@ struct Label : detail::LabelBase {
   static constexpr std::string_view name = Name.view();
 };
 
+/// A label, Label<"name">.
 template <class T>
 concept AnyLabel = std::is_base_of_v<detail::LabelBase, std::remove_cvref_t<T>>;
 

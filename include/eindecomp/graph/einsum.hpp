@@ -96,6 +96,7 @@ struct StatementName {
 
 }  // namespace detail
 
+/// A symbol of a program, Symbol<T, Rank, Backend>.
 template <class T>
 concept AnyTypedSymbol = detail::is_symbol<T>;
 

@@ -34,6 +34,14 @@ class BasicProgram;
 /// collective: ranks that call it with equal arguments get equal plans. In a constant expression
 /// the plan is costed but not placed.
 ///
+/// Takes milliseconds to a few seconds for the networks of docs/planning.md, which describes the
+/// strategies: ein_decomp is the dynamic program of the paper, k_cut is SoyBean's. Equal statements
+/// share the work, so that a deep network takes little longer than one layer.
+///
+/// \param graph    the program or its graph, which the plan copies.
+/// \param options  how many workers and ranks, by which strategy, within which memory.
+/// \param where    the place that errors cite.
+/// \returns the plan, the same on every rank, from which reports, predictions and runs are made.
 /// \throws Error if an option is out of range, the strategy is unknown or does not apply, steps
 ///   given by hand are not possible, the graph's cost exceeds 64 bits, or a rank would hold more
 ///   bytes than `memory` allows.
