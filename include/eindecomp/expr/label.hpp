@@ -112,7 +112,8 @@ using UnitedLabels = typename detail::unite_labels<LabelList<>, LabelList<>, Lis
 template <class List, class Removed>
 using RemainingLabels = typename detail::unite_labels<Removed, LabelList<>, List>::type;
 
-/// Single-letter labels, ready made: `using namespace eindecomp::labels;`.
+/// Single-letter labels, ready made: `using namespace eindecomp::labels;`. The upper-case letters
+/// are in `labels::upper`.
 namespace labels {
 /// A label named by its letter.
 /// @{

@@ -397,12 +397,13 @@ constexpr void check_plan_type() {
 
 #ifdef EINDECOMP_ENABLE_MPI
 /// Executes a plan once on the ranks of `user`, which is duplicated: an Executor and one run.
-/// Collective over `user`; fences `space` as Executor::run does, and has the results of the run
-/// live on in what it returns. \param plan      of a program for Space, made for as many ranks as
-/// `user` has. \param user      the ranks that hold the plan's blocks, in the plan's order. \param
-/// space     the instance on which kernels run. \param options   limits of memory, of time and of
-/// the length of messages. \param bindings  one per input, made by bind, bind_global or
-/// bind_generator; in any order. \returns the Run, which gives the results and says what was moved.
+/// Collective over `user`; fences `space` as Executor::run does.
+/// \param plan      of a program for Space, made for as many ranks as `user` has.
+/// \param user      the ranks that hold the plan's blocks, in the plan's order.
+/// \param space     the instance on which kernels run.
+/// \param options   limits of memory, of time and of the length of messages.
+/// \param bindings  one per input, made by bind, bind_global or bind_generator; in any order.
+/// \returns the Run, which holds the results and says what was moved.
 /// \throws Error, on all ranks alike, what the constructor of Executor and Executor::run throw.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
   requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
