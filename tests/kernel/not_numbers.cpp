@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "eindecomp/kernel/packed_path.hpp"
-#include "eindecomp/kernel/tiled_path.hpp"
+#include "eindecomp/kernel/semiring/packed_path.hpp"
+#include "eindecomp/kernel/semiring/tiled_path.hpp"
 #include "forced_launcher.hpp"
 #include "random_einsum.hpp"
 

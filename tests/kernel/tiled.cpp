@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "eindecomp/kernel/tiled_path.hpp"
+#include "eindecomp/kernel/semiring/tiled_path.hpp"
 #include "forced_launcher.hpp"
 #include "random_einsum.hpp"
 

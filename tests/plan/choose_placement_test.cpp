@@ -2,7 +2,7 @@
 //
 // Plans chosen by time, by the paper's cost and within a limit of memory.
 
-#include "eindecomp/plan/choose_placement.hpp"
+#include "eindecomp/plan/placement/choose_placement.hpp"
 
 #include <doctest/doctest.h>
 

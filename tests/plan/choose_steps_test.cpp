@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "eindecomp/plan/choose_steps.hpp"
+#include "eindecomp/plan/placement/choose_steps.hpp"
 
 #include <doctest/doctest.h>
 

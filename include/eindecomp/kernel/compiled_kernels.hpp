@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/kernel/copy_schedule.hpp"
+#include "eindecomp/kernel/copy/schedule.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/path.hpp"
@@ -47,8 +47,8 @@ inline constexpr bool is_compiled = false;
 
 namespace detail {
 
-/// What the compiled kernels in use are compiled for: of several sets (kernel_sets.hpp) the name of
-/// the one that was chosen, else the instruction set.
+/// What the compiled kernels in use are compiled for: of several sets (separate/kernel_sets.hpp)
+/// the name of the one that was chosen, else the instruction set.
 [[nodiscard]] std::string_view kernels_in_use();
 
 /// copy_nest() on the default host space. Defined where the kernels are compiled.

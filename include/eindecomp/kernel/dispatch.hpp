@@ -8,16 +8,16 @@
 #include <memory>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/blas/product_path.hpp"
 #include "eindecomp/kernel/compiled_kernels.hpp"
-#include "eindecomp/kernel/copy_path.hpp"
-#include "eindecomp/kernel/generic_path.hpp"
+#include "eindecomp/kernel/copy/path.hpp"
+#include "eindecomp/kernel/generic/path.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
-#include "eindecomp/kernel/packed_path.hpp"
 #include "eindecomp/kernel/path.hpp"
-#include "eindecomp/kernel/product_path.hpp"
+#include "eindecomp/kernel/semiring/packed_path.hpp"
+#include "eindecomp/kernel/semiring/tiled_path.hpp"
+#include "eindecomp/kernel/separate/usual_kernels.hpp"
 #include "eindecomp/kernel/signature.hpp"
-#include "eindecomp/kernel/tiled_path.hpp"
-#include "eindecomp/kernel/usual_kernels.hpp"
 #include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel {

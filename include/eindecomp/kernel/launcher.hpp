@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
-#include "eindecomp/kernel/box_kernel.hpp"
 #include "eindecomp/kernel/compiled_kernels.hpp"
+#include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/separate/usual_kernels.hpp"
 #include "eindecomp/kernel/signature.hpp"
-#include "eindecomp/kernel/usual_kernels.hpp"
 
 namespace eindecomp::kernel {
 inline namespace EINDECOMP_INSTRUCTION_SET {

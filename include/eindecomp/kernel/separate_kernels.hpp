@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The kernels of the usual signatures (usual_kernels.hpp), compiled once for a program of many
-/// translation units. The program defines EINDECOMP_SEPARATE_KERNELS in all of them, and one of
-/// them includes this header, which no other may. Other signatures are compiled where they are
-/// used, as ever. (kernel_sets.hpp says what it is for several instruction sets.)
+/// The kernels of the usual signatures (separate/usual_kernels.hpp), compiled once for a program of
+/// many translation units. The program defines EINDECOMP_SEPARATE_KERNELS in all of them, and one
+/// of them includes this header, which no other may. Other signatures are compiled where they are
+/// used, as ever. (separate/kernel_sets.hpp says what it is for several instruction sets.)
 #pragma once
 
 #ifndef EINDECOMP_SEPARATE_KERNELS
 #define EINDECOMP_SEPARATE_KERNELS
 #endif
 
-#include "eindecomp/kernel/usual_kernels.hpp"
+#include "eindecomp/kernel/separate/usual_kernels.hpp"
 #if defined(EINDECOMP_KERNEL_SET) || defined(EINDECOMP_KERNEL_SETS)
-#include "eindecomp/kernel/kernel_sets.hpp"
+#include "eindecomp/kernel/separate/kernel_sets.hpp"
 #endif
 #ifndef EINDECOMP_KERNEL_SETS
-#include "eindecomp/kernel/list_kernels.hpp"
+#include "eindecomp/kernel/separate/list_kernels.hpp"
 #endif
 
 #if defined(EINDECOMP_KERNEL_SET)

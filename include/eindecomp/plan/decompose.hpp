@@ -16,7 +16,7 @@
 #include "eindecomp/plan/plan.hpp"
 #ifndef EINDECOMP_SEPARATE_PLANNER
 #include "eindecomp/plan/make_plan.hpp"
-#include "eindecomp/plan/placed_in_steps.hpp"
+#include "eindecomp/plan/placement/placed_in_steps.hpp"
 #include "eindecomp/plan/strategy.hpp"
 #endif
 

@@ -10,7 +10,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/dynamic_program.hpp"
+#include "eindecomp/plan/ein_decomp/dynamic_program.hpp"
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp {

@@ -11,7 +11,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/ein_decomp.hpp"
-#include "eindecomp/plan/exact_search.hpp"
+#include "eindecomp/plan/exact/search.hpp"
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp {

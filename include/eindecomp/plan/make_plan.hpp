@@ -10,9 +10,9 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
-#include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/labeling.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/placement/given_layouts.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
 

@@ -9,11 +9,11 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/choose_placement.hpp"
-#include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/placed.hpp"
+#include "eindecomp/plan/placement/choose_placement.hpp"
+#include "eindecomp/plan/placement/given_layouts.hpp"
 #include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/placement.hpp"
 

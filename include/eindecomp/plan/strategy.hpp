@@ -16,11 +16,11 @@
 #include "eindecomp/plan/by_hand.hpp"
 #include "eindecomp/plan/ein_decomp.hpp"
 #include "eindecomp/plan/exact.hpp"
-#include "eindecomp/plan/given_layouts.hpp"
 #include "eindecomp/plan/k_cut.hpp"
 #include "eindecomp/plan/labeling.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/placement/given_layouts.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/kernel/copy_kernel.hpp"
+#include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/relation/arena.hpp"
 #include "eindecomp/relation/schedule.hpp"

@@ -11,7 +11,7 @@
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/kernel/box_kernel.hpp"
+#include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/relation/schedule.hpp"

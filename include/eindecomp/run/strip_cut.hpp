@@ -13,8 +13,8 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/kernel/lanes.hpp"
-#include "eindecomp/plan/choose_steps.hpp"
+#include "eindecomp/kernel/simd/lanes.hpp"
+#include "eindecomp/plan/placement/choose_steps.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/schedule.hpp"
 #include "eindecomp/relation/step_group.hpp"

@@ -15,7 +15,7 @@
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/kernel/box_kernel.hpp"
+#include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/block_memory.hpp"

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Products and sums of BLAS types: which way they are computed, and that way.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/expr/operator.hpp"
+#include "eindecomp/kernel/blas/block_kernel.hpp"
+#include "eindecomp/kernel/blas/block_search.hpp"
+#include "eindecomp/kernel/blas/gemm_path.hpp"
+#include "eindecomp/kernel/blas/gemm_shape.hpp"
+#include "eindecomp/kernel/blas/product_cost.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/path.hpp"
+
+namespace eindecomp::kernel {
+
+/// Whether products and sums may be left to the BLAS, whose rounding may depend on the number of
+/// threads, and with it the blocks it is handed. Without it results depend on shapes alone; see
+/// docs/running.md. To be set, alike on all ranks, while no kernel runs.
+inline bool use_blas = true;
+
+namespace detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// A product's way, and what it was chosen by.
+struct ProductChoice {
+  Path path = Path::direct;  ///< gemm, blocks, or another's: the generic kernel
+  Contraction product;
+  GemmShape gemm;
+  BlockPlan blocks;
+  double gemm_seconds = std::numeric_limits<double>::infinity();
+  double blocks_seconds = std::numeric_limits<double>::infinity();
+  const char* reason = "";
+};
+
+/// Joins below which no call of the BLAS is worth its preparation.
+inline constexpr double least_gemm = 512;
+/// The same of a call for a matrix and a vector.
+inline constexpr double least_gemv = 128;
+/// Joins below which the search for blocks would take longer than it saves.
+inline constexpr double least_blocks = 1 << 18;
+
+/// Joins of a shape, all its labels' extents multiplied.
+[[nodiscard]] constexpr double all_joins(const LocalEinsum& shape) {
+  double joins = 1;
+  for (int l = 0; l < shape.labels; ++l) joins *= static_cast<double>(shape.extent[l]);
+  return joins;
+}
+
+/// Seconds that the calls of the BLAS where the tensors lie take on one thread.
+EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction& product,
+                                                               const GemmShape& gemm,
+                                                               double element_bytes) {
+  const auto real = [](Extent e) { return static_cast<double>(e); };
+  const MachineRates& rates = machine_rates;
+  const double calls = real(gemm.outer.size()) * real(gemm.inner.size());
+  const double entries = real(product.batch.size());
+  const double m = real(product.m.size());
+  const double n = real(product.n.size());
+  const double k = real(product.k.size());
+  // Columns that follow one another are one run.
+  const auto run = [&real](Extent rows, Extent columns, Extent leading) {
+    return real(leading == rows ? rows * columns : rows);
+  };
+  const double run_a =
+      gemm.transpose_a ? run(gemm.k, gemm.m, gemm.lda) : run(gemm.m, gemm.k, gemm.lda);
+  const double run_b =
+      gemm.transpose_b ? run(gemm.n, gemm.k, gemm.ldb) : run(gemm.k, gemm.n, gemm.ldb);
+  const double run_c = run(gemm.m, gemm.n, gemm.ldc);
+  const double of_a = entries * k * (gemm.swapped ? n : m);
+  const double of_b = entries * k * (gemm.swapped ? m : n);
+  const double of_c = entries * m * n;
+  return calls * gemm_seconds(rates, real(gemm.m), real(gemm.n), real(gemm.k), element_bytes) +
+         overlapped_seconds(rates, of_a, element_bytes, run_a) +
+         overlapped_seconds(rates, of_b, element_bytes, run_b) +
+         write_seconds(rates, of_c, element_bytes, run_c);
+}
+
+/// Chooses the way for a shape of two operands. \param threads 0 on a device.
+[[nodiscard]] inline ProductChoice choose_product(const LocalEinsum& shape, double element_bytes,
+                                                  int threads, bool accumulate) {
+  ProductChoice choice;
+  if (!use_blas) {
+    choice.reason = "the BLAS is not to be used";
+    return choice;
+  }
+  const Contraction& product = choice.product;
+  if (!set_contraction(shape, choice.product)) {
+    choice.reason = "a label is private to one tensor, or an extent is 0";
+    return choice;
+  }
+  const Extent m = product.m.size();
+  const Extent n = product.n.size();
+  const Extent k = product.k.size();
+  const bool vector = m == 1 || n == 1;
+  // What is bound by memory the generic kernel streams.
+  if (k == 1 || (m == 1 && n == 1) || (vector && threads == 0)) {
+    choice.reason = "an outer product, an inner product or, on a device, a matrix times a vector";
+    return choice;
+  }
+  const double each = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  if (each < (vector ? least_gemv : least_gemm)) {
+    choice.reason = "too small for a call of the BLAS";
+    return choice;
+  }
+  const double joins = product.joins();
+  const GemmShape& gemm = choice.gemm;
+  const bool in_place = set_gemm_shape(product, choice.gemm);
+  if (vector) {
+    if (in_place && gemm.k > 1 && static_cast<double>(gemm.call_joins()) >= least_gemv) {
+      choice.path = Path::gemm;
+      choice.reason = "a matrix times a vector by the BLAS where they lie";
+    } else {
+      choice.reason = "a matrix times a vector without unit strides";
+    }
+    return choice;
+  }
+  bool one_call = false;
+  if (in_place && gemm.m > 1 && gemm.n > 1 && gemm.k > 1) {
+    const double calls = static_cast<double>(gemm.outer.size() * gemm.inner.size());
+    choice.gemm_seconds = calls_seconds(product, gemm, element_bytes);
+    const bool scales = threads > 1 && gemm.k >= machine_rates.least_shared_k;
+    if (threads > 1 && joins / calls > machine_rates.least_shared) {
+      choice.gemm_seconds =
+          choice.gemm_seconds / (scales ? threads : 1) + calls * machine_rates.share_seconds;
+    }
+    one_call = calls == 1 && (threads <= 1 || scales);
+  }
+  if (threads > 0 && !one_call && joins >= least_blocks) {
+    choice.blocks = block_plan(product, machine_rates, element_bytes, threads, accumulate);
+    choice.blocks_seconds = choice.blocks.seconds;
+  }
+  if (choice.blocks_seconds < choice.gemm_seconds) {
+    choice.path = Path::blocks;
+    choice.reason = choice.blocks.elements() > 0 ? "the BLAS is fastest on tiles put in order first"
+                                                 : "many products, shared out among the threads";
+  } else if (choice.gemm_seconds < std::numeric_limits<double>::infinity()) {
+    choice.path = Path::gemm;
+    choice.reason = one_call ? "one call of the BLAS where the tensors lie"
+                             : "calls of the BLAS where the tensors lie cost least";
+  } else {
+    choice.reason = "no unit strides, and too small to transpose";
+  }
+  return choice;
+}
+template <class T, class Space>
+[[nodiscard]] ProductChoice choose_product(const Space& space, const LocalEinsum& shape,
+                                           bool accumulate) {
+  return choose_product(shape, static_cast<double>(sizeof(T)), compat::host_threads(space),
+                        accumulate);
+}
+
+/// output = alpha·A·B + beta·output where one of the BLAS' ways is best; returns whether it was.
+/// One instantiation per space and element type.
+template <class T, class Space>
+[[nodiscard]] bool run_product(const Space& space, const LocalEinsum& shape, T alpha,
+                               const void* const* operands, T beta, T* output) {
+  if (all_joins(shape) < least_gemv) return false;
+  const ProductChoice choice = choose_product<T>(space, shape, beta != T(0));
+  if (choice.path == Path::gemm) {
+    run_gemm(space, choice.gemm, alpha, operands, beta, output);
+    return true;
+  }
+  if constexpr (compat::is_synchronous<Space>) {
+    if (choice.path == Path::blocks) {
+      run_blocks(space, choice.blocks, alpha, operands, beta, output);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace detail
+}  // namespace eindecomp::kernel

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// How copies between strided tensors are cut into tiles or runs, and whether these go past the
+/// caches.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/loop_nest.hpp"
+#include "eindecomp/kernel/simd/lanes.hpp"
+
+namespace eindecomp::kernel::detail {
+
+/// Tensor 0 is what is written, tensor 1 what is read.
+using CopyNest = LoopNest<2>;
+
+/// What a copy does with the lines of its target.
+enum class Target {
+  cached,    ///< leaves them in cache
+  streamed,  ///< past the caches where it can: the target is large
+};
+
+/// Bytes from which on a target is written past the caches: more than one core's own cache holds.
+inline constexpr std::int64_t streamed_bytes = std::int64_t{4} << 20;
+
+/// How a target of that many bytes is best written if nothing reads it at once.
+[[nodiscard]] constexpr Target target_of(std::int64_t bytes) {
+  return bytes < streamed_bytes ? Target::cached : Target::streamed;
+}
+
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// How a nest is copied: the fastest loop of the target, that of the source, and all loops outside
+/// a tile of these two.
+struct CopySchedule {
+  CopyNest tiles;         ///< all loops, of the two fastest their tiles
+  bool planes = false;    ///< the two loops differ
+  int rows = 0;           ///< in `tiles`, the loop over tiles of the target's fastest loop
+  int columns = 0;        ///< and over those of the source's
+  Extent extent[2]{};     ///< of the two loops, the target's first
+  Extent tile[2]{};       ///< their elements done at once
+  Extent stride[2][2]{};  ///< of the two tensors along the two loops
+  bool streamed = false;  ///< whole lines of the target bypass the caches
+  bool aligned = false;   ///< every row of the target begins on a line
+  bool gathered = false;  ///< short runs that follow one another in the target become whole lines
+  Extent tiles_per_item = 1;
+  Extent items = 0;
+
+  static constexpr std::int64_t tile_bytes = 512;  ///< of a tile, along the fastest loop
+  static constexpr Extent tile_columns = 64;
+  /// Words of a streamed tile along the target's fastest loop: as many rows of the source, so few
+  /// that where their pages lie is still known when the next columns of these rows are read.
+  static constexpr Extent streamed_rows = 512;
+  static constexpr std::int64_t least_streamed_run = 256;
+  static constexpr std::int64_t least_streamed_word = 4;  ///< bytes; smaller are rare
+  static constexpr std::int64_t gathered_bytes = 16384;   ///< of target gathered at once
+
+  /// \param nest without loops of extent 1. \param word_bytes size of what its strides count.
+  /// \param into where the first word goes. \param single every item is one word, for devices.
+  CopySchedule(CopyNest nest, std::int64_t word_bytes, [[maybe_unused]] const void* into,
+               [[maybe_unused]] Target target, bool single) {
+    nest.sort_by(0);
+    nest.merge();
+    if (nest.loops == 0) nest.push(1);
+    int source = 0;
+    for (int l = 1; l < nest.loops; ++l) {
+      // A source that is the same along a loop has no order to prefer there.
+      if (nest.stride[1][l] != 0 &&
+          (nest.stride[1][source] == 0 || nest.stride[1][l] < nest.stride[1][source])) {
+        source = l;
+      }
+    }
+    if (nest.stride[1][0] == 0 || single) source = 0;
+    planes = source != 0;
+    const int loop[2] = {0, source};
+    const Extent run = single ? 1 : run_bytes / word_bytes;
+    for (int i = 0; i < 2; ++i) {
+      extent[i] = nest.extent[loop[i]];
+      for (int t = 0; t < 2; ++t) stride[t][i] = nest.stride[t][loop[i]];
+    }
+#if defined(EINDECOMP_STREAMING_BYTES)
+    streamed = target == Target::streamed && word_bytes >= least_streamed_word &&
+               stride[0][0] == 1 && stride[1][planes ? 1 : 0] == 1;
+    aligned = streamed && planes && reinterpret_cast<std::uintptr_t>(into) % line_bytes == 0;
+    for (int l = 1; l < nest.loops; ++l) {
+      aligned = aligned && nest.stride[0][l] * word_bytes % line_bytes == 0;
+    }
+    gathered = streamed && !planes && extent[0] * word_bytes < 2 * least_streamed_run &&
+               nest.loops > 1 && nest.stride[0][1] == extent[0];
+    // Pieces of lines at the ends of short runs cost more than is saved.
+    streamed = streamed &&
+               (!planes || extent[0] * word_bytes >= (aligned ? line_bytes : least_streamed_run));
+    aligned = aligned && streamed;
+#endif
+    const Extent plane_words = tile_bytes / word_bytes;
+    if (planes && streamed) {
+      tile[0] = std::min(extent[0], streamed_rows);
+      tile[1] = std::min(extent[1], plane_words);
+      // Fewer columns than a line has words go through a buffer.
+      const Extent words = line_bytes / word_bytes;
+      const auto rest = [&] { return extent[1] % tile[1]; };
+      while (tile[1] > 4 * words && rest() > 0 && rest() < words) tile[1] -= words;
+    } else {
+      tile[0] = std::min(extent[0], planes ? plane_words : run);
+      tile[1] = std::min(extent[1], tile_columns);
+    }
+    tiles = nest;
+    for (int i = 0; i < (planes ? 2 : 1); ++i) {
+      if (extent[i] == 0) return;
+      tiles.extent[loop[i]] = (extent[i] + tile[i] - 1) / tile[i];
+      for (int t = 0; t < 2; ++t) tiles.stride[t][loop[i]] *= tile[i];
+    }
+    if (gathered) {
+      tiles.erase(0);
+    } else {
+      order_tiles(loop);
+    }
+    const Extent size = tiles.size();
+    const Extent tile_size = tile[0] * (planes ? tile[1] : 1);
+    tiles_per_item = std::max<Extent>(1, run / std::max<Extent>(1, tile_size));
+    items = (size + tiles_per_item - 1) / tiles_per_item;
+  }
+
+ private:
+  static constexpr std::int64_t run_bytes = 32768;
+
+  /// Tiles that share lines of memory follow one another.
+  constexpr void order_tiles(const int* loop) {
+    const auto nearness = [](const CopyNest& n, int l) {
+      return n.stride[1][l] == 0 ? n.stride[0][l] : std::min(n.stride[0][l], n.stride[1][l]);
+    };
+    Extent mark[max_labels]{};
+    for (int l = 0; l < tiles.loops; ++l) mark[l] = l;
+    for (int a = 1; a < tiles.loops; ++a) {
+      for (int b = a; b > 0 && nearness(tiles, b) < nearness(tiles, b - 1); --b) {
+        tiles.swap_loops(b, b - 1);
+        std::swap(mark[b], mark[b - 1]);
+      }
+    }
+    for (int l = 0; l < tiles.loops; ++l) {
+      if (mark[l] == loop[0]) rows = l;
+      if (mark[l] == loop[1]) columns = l;
+    }
+  }
+};
+
+/// The nest of elements as one of words.
+[[nodiscard]] constexpr CopyNest in_words(const CopyNest& elements, Extent words_per_element) {
+  if (words_per_element == 1) return elements;
+  CopyNest nest;
+  nest.stride[0][0] = nest.stride[1][0] = 1;
+  nest.push(words_per_element);
+  for (int l = 0; l < elements.loops; ++l) {
+    for (int t = 0; t < 2; ++t)
+      nest.stride[t][nest.loops] = elements.stride[t][l] * words_per_element;
+    nest.push(elements.extent[l]);
+  }
+  return nest;
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The kernels of the generic path: any join, any monoid, any shape.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/copy/kernel.hpp"
+#include "eindecomp/kernel/generic/join_reducer.hpp"
+#include "eindecomp/kernel/generic/join_schedule.hpp"
+#include "eindecomp/kernel/generic/map_lanes.hpp"
+#include "eindecomp/kernel/generic/row_access.hpp"
+#include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/signature.hpp"
+
+namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+template <class Space>
+[[nodiscard]] constexpr JoinTuning join_tuning() {
+  return compat::is_device<Space> ? JoinTuning::device() : JoinTuning::host();
+}
+
+/// The rows of a schedule whose outputs are one run.
+template <int Operands>
+[[nodiscard]] RunRows run_rows(const JoinSchedule<Operands>& schedule) {
+  static_assert(Operands <= RunRows::most_operands);
+  RunRows rows;
+  if (schedule.outer.loops == 1) return rows;
+  rows.length = schedule.run_length();
+  for (int t = 0; t < Operands; ++t) rows.step[t] = schedule.outer.stride[t][1];
+  return rows;
+}
+
+/// What a join reads and writes.
+template <class Monoid, class Value, int Operands>
+struct JoinMemory {
+  Store<Monoid, Value> store;
+  const void* operand[Operands];
+  typename Store<Monoid, Value>::State* partials = nullptr;  ///< where parts > 1: [row][j][part]
+  /// Outputs of one term go past the caches: they are what they are stored as.
+  MemoryHints hints;
+};
+
+/// Items of a schedule on some memory, all of which is its caller's. Item = rows of outputs, or one
+/// part (parts > 1) of the reductions of one row; of all rows where these are reduced in panels.
+template <int Tile, class Join, class Monoid, class... Ts>
+struct JoinItems {
+  using Sig = Signature<Join, Monoid, Ts...>;
+  using Value = typename Sig::Value;
+  using Traits = typename Sig::Traits;
+  using State = typename Sig::State;
+  using Indices = std::index_sequence_for<Ts...>;
+  static constexpr int operands = Sig::operands;
+  static constexpr int tensors = operands + 1;
+
+  const JoinSchedule<operands>& schedule;
+  const Join& join;
+  const JoinMemory<Monoid, Value, operands>& memory;
+
+  /// Whoever calls it ends streaming.
+  EINDECOMP_FUNCTION void compute(const Extent item) const {
+    const bool cut = schedule.parts > 1;
+    const Extent part = cut ? item % schedule.parts : 0;
+    const Extent first_row = (cut ? item / schedule.parts : item) * schedule.rows_per_item;
+    Extent count = schedule.rows - first_row;
+    if (count > schedule.rows_per_item) count = schedule.rows_per_item;
+    Cursor<tensors> out;
+    out.seek(schedule.outer, first_row);
+#if !defined(EINDECOMP_DEVICE_PASS)
+    if constexpr (Tile > 1) {
+      if (Sig::elementwise || schedule.one_term()) {
+        map_rows(out, first_row, count);
+        return;
+      }
+    }
+    if constexpr (Tile > 1 && !Sig::elementwise) {
+      if (schedule.panels) {
+        for (Extent row = first_row; count > 0;) {
+          const Extent rows = std::min(count, JoinSchedule<operands>::most_panel);
+          reduce_panel(out, row, rows, part);
+          row += rows;
+          count -= rows;
+        }
+        return;
+      }
+      if constexpr (Reducer::has_lanes) {
+        if (!schedule.across_outputs && reducer().by_lanes()) {
+          reduce_along(out, first_row, count, part);
+          return;
+        }
+      }
+    }
+#endif
+    State lane[Tile];
+    for (Extent row = first_row; count > 0; ++row, --count) {
+      const int width = output_width(out);
+      reduce(out, width, part, lane);
+      put(out.offset[operands], row, part, lane, width);
+      out.advance(schedule.outer);
+    }
+  }
+
+ private:
+  [[nodiscard]] EINDECOMP_FUNCTION int output_width(const Cursor<tensors>& out) const {
+    if (!schedule.across_outputs) return 1;
+    const bool last = out.coordinate[0] == schedule.outer.extent[0] - 1;
+    return last ? schedule.last_width : schedule.width;
+  }
+
+  /// Outputs of one term each: rows that follow one another, a piece at a time.
+  EINDECOMP_FUNCTION void map_rows(Cursor<tensors>& out, Extent row, Extent count) const {
+    constexpr Extent piece = 128;
+    alignas(64) State states[piece];
+    if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
+      if (memory.store.write != Write::accumulate && schedule.dense_rows()) {
+        const Range range{schedule.first_output(row), schedule.first_output(row + count)};
+        const Extent offset[tensors]{};
+        if (map_by_lanes(offset, run_rows(schedule), range,
+                         static_cast<State*>(memory.store.output), memory.store.write,
+                         hints_from(0))) {
+          return;
+        }
+      }
+    }
+    while (count > 0) {
+      Extent rows = schedule.outer.extent[0] - out.coordinate[0];
+      if (rows > count) rows = count;
+      const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
+      const Extent length = schedule.length_of(rows, to_end);
+      const bool done =
+          schedule.vector_stride[operands] == 1 &&
+          map_by_lanes(out.offset, {}, {0, length},
+                       static_cast<State*>(memory.store.output) + out.offset[operands],
+                       memory.store.write, hints_from(out.offset[operands]));
+      for (Extent first = done ? length : 0; first < length;) {
+        // What is streamed ends on lines of memory.
+        const Extent most =
+            piece - (memory.hints.streamed ? beyond_line(out.offset[operands] + first) : 0);
+        const int width = static_cast<int>(length - first < most ? length - first : most);
+        Extent offset[tensors];
+        for (int t = 0; t < tensors; ++t) {
+          offset[t] = out.offset[t] + first * schedule.vector_stride[t];
+        }
+        map(offset, width, states);
+        store_piece(offset[operands], states, width);
+        first += width;
+      }
+      out.skip(schedule.outer, rows);
+      count -= rows;
+    }
+  }
+
+  /// What is known of memory from an output on.
+  [[nodiscard]] MemoryHints hints_from(Extent offset) const {
+    MemoryHints hints = memory.hints;
+    if (hints.ahead != nullptr) {
+      hints.ahead += offset * static_cast<Extent>(sizeof(Value)) >> hints.ahead_shift;
+    }
+    return hints;
+  }
+
+  /// Of a run of outputs, first <= i < last.
+  struct Range {
+    Extent first, last;
+  };
+  /// Computes a range of a run of outputs that begins at `offset` by vectors, into neighbouring
+  /// elements or, as `write` says, a whole row combined with them, if the signature and the strides
+  /// allow. \returns whether they do.
+  [[nodiscard]] bool map_by_lanes(const Extent* offset, const RunRows& rows, const Range& range,
+                                  State* output, Write write, const MemoryHints& hints) const {
+    if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
+      const unsigned contiguous = schedule.contiguous_operands();
+      if (contiguous == 0) return false;
+      const Value* first[operands];
+      for (int t = 0; t < operands; ++t) {
+        first[t] = static_cast<const Value*>(memory.operand[t]) + offset[t];
+      }
+      const auto compute = [&]<bool MayAsk>(const auto& map) {
+        MapCall call =
+            map_call<operands, MayAsk>(contiguous, map, first, output, rows, range.first, hints);
+        call.compute(call, range.first, range.last);
+      };
+      if constexpr (Sig::elementwise) {
+        compute.template operator()<true>(join);
+      } else {
+        const OneTerm<Join, Monoid, Value> term{join, memory.store.monoid,
+                                                Traits::identity(memory.store.monoid)};
+        if (write == Write::accumulate) {
+          add_run<operands>(contiguous, term, first, output, range.last);
+        } else {
+          compute.template operator()<false>(term);
+        }
+      }
+      return true;
+    }
+    return false;
+  }
+
+  /// Outputs between the last line of memory that begins with one and that one.
+  [[nodiscard]] EINDECOMP_FUNCTION Extent beyond_line(Extent offset) const {
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(static_cast<const State*>(memory.store.output) + offset);
+    return static_cast<Extent>(address % line_bytes / sizeof(State));
+  }
+
+  EINDECOMP_FUNCTION void store_piece(Extent offset, const State* states, int width) const {
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if constexpr (sizeof(State) % sizeof(std::uint32_t) == 0) {
+      if (memory.hints.streamed) {
+        using Bits = Word<std::uint32_t>;
+        constexpr Extent words = sizeof(State) / sizeof(Bits);
+        stream_row(static_cast<Bits*>(memory.store.output) + offset * words,
+                   reinterpret_cast<const Bits*>(states), width * words);
+        return;
+      }
+    }
+#endif
+    memory.store.row(offset, schedule.vector_stride[operands], states, width);
+  }
+
+  EINDECOMP_FUNCTION void map(const Extent* offset, int width, State* states) const {
+    if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
+      if (map_by_lanes(offset, {}, {0, width}, states, Write::partial, {})) return;
+    } else if constexpr (operands <= 2) {
+      switch (schedule.contiguous_operands()) {
+        case 1:
+          return map_by<KnownStride<1>>(Indices{}, offset, width, states);
+        case 2:
+          return map_by<KnownStride<2>>(Indices{}, offset, width, states);
+        case 3:
+          return map_by<KnownStride<3>>(Indices{}, offset, width, states);
+        default:
+          break;
+      }
+    }
+    map_by<AnyStride>(Indices{}, offset, width, states);
+  }
+  template <class Access, std::size_t... I>
+  EINDECOMP_FUNCTION void map_by(std::index_sequence<I...>, const Extent* offset, int width,
+                                 State* states) const {
+    const auto value = [this, ... element = Access::template row<I>(
+                                  static_cast<const Ts*>(memory.operand[I]) + offset[I],
+                                  schedule.vector_stride[I])](int j) {
+      return static_cast<Value>(join(element[j]...));
+    };
+    for (int j = 0; j < width; ++j) {
+      const State state = Traits::lift(memory.store.monoid, value(j), schedule.first_index);
+      if constexpr (Sig::elementwise) {
+        states[j] = state;
+      } else {
+        states[j] =
+            Traits::combine(memory.store.monoid, Traits::identity(memory.store.monoid), state);
+      }
+    }
+  }
+
+  using Reducer = JoinReducer<Tile, Join, Monoid, Ts...>;
+  using Run = OutputRun<operands>;
+
+  [[nodiscard]] EINDECOMP_FUNCTION Reducer reducer() const {
+    return {schedule, join, memory.store.monoid, memory.operand};
+  }
+
+  /// Aggregates neighbouring rows of outputs together.
+  void reduce_panel(Cursor<tensors>& out, Extent row, Extent count, Extent part) const {
+    constexpr Extent most = JoinSchedule<operands>::most_panel;
+    alignas(64) State lanes[most * Tile];
+    for (Extent j = 0; j < count * Tile; ++j) lanes[j] = Traits::identity(memory.store.monoid);
+    Extent offsets[most][tensors];
+    Run runs[most];
+    Extent run_count = 0;
+    for (Extent begun = 0; begun < count; ++run_count) {
+      const Extent to_end = schedule.outer.extent[0] - out.coordinate[0];
+      const Extent rows = std::min(count - begun, to_end);
+      for (int t = 0; t < tensors; ++t) offsets[run_count][t] = out.offset[t];
+      runs[run_count] = {offsets[run_count], rows, schedule.length_of(rows, rows == to_end)};
+      out.skip(schedule.outer, rows);
+      begun += rows;
+    }
+    const Reducer reducer = this->reducer();
+    // One long run by vectors needs no turns: of that a few positions are read at a time anyway.
+    const auto [begin, end] = schedule.steps_of(part);
+    const Extent steps =
+        run_count == 1 && reducer.by_lanes() ? end - begin : JoinSchedule<operands>::panel_steps;
+    for (Extent first = begin; first < end; first += steps) {
+      State* lane = lanes;
+      for (Extent r = 0; r < run_count; lane += runs[r++].rows * Tile) {
+        reducer.aggregate(runs[r], first, std::min(first + steps, end), lane);
+      }
+    }
+    State* lane = lanes;
+    for (Extent r = 0; r < run_count; ++r) {
+      reducer.settle(runs[r], lane);
+      put(runs[r].offset[operands], row, part, lane, static_cast<int>(runs[r].outputs));
+      row += runs[r].rows;
+      lane += runs[r].rows * Tile;
+    }
+  }
+
+  /// Aggregates a part of outputs that follow one another, the terms of each by vectors.
+  void reduce_along(Cursor<tensors>& out, Extent row, Extent count, Extent part) const {
+    const Reducer reducer = this->reducer();
+    const auto [first, last] = schedule.steps_of(part);
+    while (count > 0) {
+      const Extent outputs = std::min(count, schedule.outer.extent[0] - out.coordinate[0]);
+      const Extent step = schedule.outer.stride[operands][0];
+      const Extent offset = out.offset[operands];
+      reducer.along(out.offset, outputs, first, last, [&](Extent r, const State& state) {
+        put(offset + r * step, row + r, part, &state, 1);
+      });
+      row += outputs;
+      count -= outputs;
+      out.skip(schedule.outer, outputs);
+    }
+  }
+
+  /// Aggregates a part of one row of outputs into lane[0], …, lane[output width - 1].
+  EINDECOMP_FUNCTION void reduce(const Cursor<tensors>& out, int output_width,
+                                 [[maybe_unused]] Extent part, State* lane) const {
+    if constexpr (Sig::elementwise) {
+      map_by<AnyStride>(Indices{}, out.offset, output_width, lane);
+    } else {
+      for (int j = 0; j < Tile; ++j) lane[j] = Traits::identity(memory.store.monoid);
+      const auto [first, last] = schedule.steps_of(part);
+      if (first >= last) return;
+      const Reducer reducer = this->reducer();
+      const Run run{out.offset, 1, output_width};
+      reducer.aggregate(run, first, last, lane);
+      if (schedule.across_outputs) {
+        reducer.settle(run, lane);
+      } else {
+        reducer.fold(lane);
+      }
+    }
+  }
+
+  /// Stores outputs of rows from that one on, or their part.
+  EINDECOMP_FUNCTION void put(Extent offset, Extent row, Extent part, const State* states,
+                              int count) const {
+    if (schedule.parts > 1) {
+      const Extent first = row * (schedule.across_outputs ? schedule.width : 1);
+      for (int j = 0; j < count; ++j)
+        memory.partials[(first + j) * schedule.parts + part] = states[j];
+    } else {
+      memory.store.row(offset, schedule.vector_stride[operands], states, count);
+    }
+  }
+};
+
+/// A join as it is launched, owning what JoinItems refers to.
+template <int Tile, class Join, class Monoid, class... Ts>
+struct JoinKernel {
+  using Sig = Signature<Join, Monoid, Ts...>;
+
+  JoinSchedule<Sig::operands> schedule;
+  Join join;
+  JoinMemory<Monoid, typename Sig::Value, Sig::operands> memory;
+
+  EINDECOMP_FUNCTION void operator()(const Extent item) const {
+    JoinItems<Tile, Join, Monoid, Ts...>{schedule, join, memory}.compute(item);
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (memory.hints.streamed) end_streaming();
+#endif
+  }
+};
+
+/// Second stage of a split reduction: folds the parts of each output in their order.
+template <int Operands, class Monoid, class Value>
+struct FoldKernel {
+  using Traits = MonoidTraits<Monoid, Value>;
+  using State = typename Traits::State;
+  static constexpr int tensors = Operands + 1;
+
+  JoinSchedule<Operands> schedule;
+  Store<Monoid, Value> store;
+  const State* partials;
+
+  EINDECOMP_FUNCTION void operator()(const Extent item) const {
+    const Extent outputs = schedule.across_outputs ? schedule.width : 1;
+    const Extent row = item / outputs;
+    const Extent j = item - row * outputs;
+    Cursor<tensors> out;
+    out.seek(schedule.outer, row);
+    if (schedule.across_outputs && out.coordinate[0] == schedule.outer.extent[0] - 1 &&
+        j >= schedule.last_width) {
+      return;
+    }
+    State state = partials[item * schedule.parts];
+    for (Extent part = 1; part < schedule.parts; ++part) {
+      state = Traits::combine(store.monoid, state, partials[item * schedule.parts + part]);
+    }
+    store(out.offset[Operands] + j * schedule.vector_stride[Operands], state);
+  }
+};
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What the generic kernel does with the terms of its outputs: any join, any monoid, any strides.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/generic/join_schedule.hpp"
+#include "eindecomp/kernel/generic/reduce_lanes.hpp"
+#include "eindecomp/kernel/generic/row_access.hpp"
+#include "eindecomp/kernel/signature.hpp"
+
+namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// Rows of outputs that follow one another along the vectorised loop.
+template <int Operands>
+struct OutputRun {
+  const Extent* offset;  ///< of every tensor
+  Extent rows;           ///< all but the last as wide as a tile
+  Extent outputs;
+};
+
+/// Aggregates positions of the inner nest into lanes, Tile of them for each row of outputs; where
+/// the vectorised loop is an inner one, into those of the one output.
+template <int Tile, class Join, class Monoid, class... Ts>
+struct JoinReducer {
+  using Sig = Signature<Join, Monoid, Ts...>;
+  using Value = typename Sig::Value;
+  using Traits = typename Sig::Traits;
+  using State = typename Sig::State;
+  using Indices = std::index_sequence_for<Ts...>;
+  static constexpr int operands = Sig::operands;
+  static constexpr int tensors = operands + 1;
+  /// Runs go by vectors where these are contiguous.
+  static constexpr bool has_lanes = Tile > 1 && reduces_lanes<Join, Monoid, Ts...>();
+
+  const JoinSchedule<operands>& schedule;
+  const Join& join;
+  const Monoid& monoid;
+  const void* const* operand;
+
+  [[nodiscard]] EINDECOMP_FUNCTION bool by_lanes() const {
+    if constexpr (has_lanes) return schedule.contiguous_operands() != 0;
+    return false;
+  }
+
+  /// The one output's lanes aggregated into the first.
+  EINDECOMP_FUNCTION void fold(State* lane) const {
+    for (int j = 1; j < schedule.width; ++j) {
+      lane[0] = Traits::combine(monoid, lane[0], lane[j]);
+    }
+  }
+
+  /// Where by_lanes(), the aggregates of outputs' inner positions first <= position < last.
+  /// \param offset  of every operand, of the first output.
+  /// \param outputs  that many, which follow one another along the fastest outer loop.
+  /// \param put  called with (number of the output, aggregate).
+  template <class Put>
+  void along(const Extent* offset, Extent outputs, Extent first, Extent last,
+             const Put& put) const {
+    const LoopNest<tensors>& inner = schedule.inner;
+    const Extent length = schedule.length_of(last - first, last == inner.extent[0]);
+    if (inner.loops == 1 && first < last && length >= vector_width) {
+      const Value* from[operands];
+      Extent step[operands];
+      for (int t = 0; t < operands; ++t) {
+        from[t] = static_cast<const Value*>(operand[t]) + offset[t] + first * inner.stride[t][0];
+        step[t] = schedule.outer.stride[t][0];
+      }
+      return reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
+          .along_rows(from, step, outputs, length, Traits::identity(monoid), put);
+    }
+    Extent at[operands];
+    for (int t = 0; t < operands; ++t) at[t] = offset[t];
+    for (Extent r = 0; r < outputs; ++r) {
+      put(r, along_runs(at, first, last));
+      for (int t = 0; t < operands; ++t) at[t] += schedule.outer.stride[t][0];
+    }
+  }
+
+  /// Combines the inner positions first <= position < last of a run into its lanes. Those across
+  /// outputs are in order after settle(); those of one output are aggregated by fold().
+  EINDECOMP_FUNCTION void aggregate(const OutputRun<operands>& run, Extent first, Extent last,
+                                    State* lane) const {
+    Cursor<tensors> in;
+    in.seek(schedule.inner, first);
+    for (int t = 0; t < operands; ++t) in.offset[t] += run.offset[t];
+    for (Extent position = first; position < last;) {
+      Extent count = schedule.inner.extent[0] - in.coordinate[0];
+      if (count > last - position) count = last - position;
+      if (!schedule.across_outputs || !aggregate_by_lanes(run, in, count, lane)) {
+        auto width = static_cast<int>(run.outputs - (run.rows - 1) * Tile);
+        if (!schedule.across_outputs) {
+          // The narrow row at the end of the fastest loop apart.
+          const bool ends = in.coordinate[0] + count == schedule.inner.extent[0];
+          if (count > 1 && ends && schedule.last_width != schedule.width) --count;
+          width = in.coordinate[0] == schedule.inner.extent[0] - 1 ? schedule.last_width
+                                                                   : schedule.width;
+        }
+        const Extent index = schedule.first_index +
+                             (schedule.across_outputs ? position : in.coordinate[0] * Extent{Tile});
+        for (Extent r = 0; r < run.rows; ++r) {
+          rows(r + 1 == run.rows ? width : Tile, in.offset, r, count, index, lane + r * Tile);
+        }
+      }
+      in.skip(schedule.inner, count);
+      position += count;
+    }
+  }
+
+  /// Puts a run's outputs in their order.
+  EINDECOMP_FUNCTION void settle(const OutputRun<operands>& run, State* lane) const {
+    if constexpr (has_lanes) {
+      if (by_lanes() && run.outputs >= vector_width) {
+        settle_overlap<vector_width>(run.outputs, lane);
+      }
+    }
+  }
+
+ private:
+  static constexpr Extent vector_width = sum_lanes<Value>;
+  // The last, overlapping vector of a run finds room in the lanes of its rows.
+  static_assert(!has_lanes || vector_width <= Tile);
+
+  /// Combines `count` positions of the fastest inner loop across outputs by vectors, if the
+  /// signature and the strides allow. \returns whether they do.
+  EINDECOMP_FUNCTION bool aggregate_by_lanes([[maybe_unused]] const OutputRun<operands>& run,
+                                             [[maybe_unused]] const Cursor<tensors>& in,
+                                             [[maybe_unused]] Extent count,
+                                             [[maybe_unused]] State* lane) const {
+    if constexpr (has_lanes) {
+      if (!by_lanes() || run.outputs < vector_width) return false;
+      const Value* first[operands];
+      for (int t = 0; t < operands; ++t) {
+        first[t] = static_cast<const Value*>(operand[t]) + in.offset[t];
+      }
+      Extent step[operands];
+      for (int t = 0; t < operands; ++t) step[t] = schedule.inner.stride[t][0];
+      reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
+          .across(first, step, count, run.outputs, lane);
+      return true;
+    }
+    return false;
+  }
+
+  /// The aggregate of inner positions first <= position < last, in as many runs as that takes.
+  /// \param offset  of every operand.
+  [[nodiscard]] State along_runs(const Extent* offset, Extent first, Extent last) const {
+    const LoopNest<tensors>& inner = schedule.inner;
+    State sum = Traits::identity(monoid);
+    if (first >= last) return sum;
+    Cursor<tensors> in;
+    in.seek(inner, first);
+    for (int t = 0; t < operands; ++t) in.offset[t] += offset[t];
+    while (first < last) {
+      Extent count = inner.extent[0] - in.coordinate[0];
+      if (count > last - first) count = last - first;
+      const bool to_end = in.coordinate[0] + count == inner.extent[0];
+      sum = Traits::combine(monoid, sum, terms(in.offset, count, to_end));
+      in.skip(inner, count);
+      first += count;
+    }
+    return sum;
+  }
+
+  /// The aggregate of `count` neighbouring rows of terms, to the end of the fastest loop or not.
+  [[nodiscard]] State terms(const Extent* offset, Extent count, bool to_end) const {
+    const Extent length = schedule.length_of(count, to_end);
+    const Value* first[operands];
+    for (int t = 0; t < operands; ++t) {
+      first[t] = static_cast<const Value*>(operand[t]) + offset[t];
+    }
+    if (length >= vector_width) {
+      return reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
+          .along(first, length, Traits::identity(monoid));
+    }
+    return few_terms(Indices{}, first, length);
+  }
+
+  template <std::size_t... I>
+  [[nodiscard]] State few_terms(std::index_sequence<I...>, const Value* const* first,
+                                Extent length) const {
+    State sum = Traits::identity(monoid);
+    EINDECOMP_VECTOR_LOOP
+    for (Extent i = 0; i < length; ++i) {
+      sum = Traits::combine(monoid, sum, join(first[I][i * schedule.vector_stride[I]]...));
+    }
+    return sum;
+  }
+
+  /// Combines `count` positions, from `offset` on along the fastest inner loop, into the lanes of
+  /// row r of the outputs.
+  EINDECOMP_FUNCTION void rows(int width, const Extent* offset, Extent r, Extent count,
+                               Extent index, State* lane) const {
+    Extent at[operands];
+    for (int t = 0; t < operands; ++t) at[t] = offset[t] + r * Tile * schedule.vector_stride[t];
+    if (width != Tile) {
+      walk<AnyStride, false>(Indices{}, width, at, count, index, lane);
+      return;
+    }
+    if constexpr (Tile > 1 && operands <= 2 && !has_lanes) {
+      switch (schedule.contiguous_operands()) {
+        case 1:
+          return walk<KnownStride<1>, true>(Indices{}, width, at, count, index, lane);
+        case 2:
+          return walk<KnownStride<2>, true>(Indices{}, width, at, count, index, lane);
+        case 3:
+          return walk<KnownStride<3>, true>(Indices{}, width, at, count, index, lane);
+        default:
+          break;
+      }
+    }
+    walk<AnyStride, true>(Indices{}, width, at, count, index, lane);
+  }
+
+  template <class Access, bool Full, std::size_t... I>
+  EINDECOMP_FUNCTION void walk(std::index_sequence<I...>, int some_width, Extent* at, Extent count,
+                               Extent index, State* lane) const {
+    const int width = Full ? Tile : some_width;
+    Extent step[operands];
+    for (int t = 0; t < operands; ++t) step[t] = schedule.inner.stride[t][0];
+    // The joins of row r.
+    const auto row = [&](int r) {
+      return [this, ... element = Access::template row<I>(
+                        static_cast<const Ts*>(operand[I]) + at[I] + r * step[I],
+                        schedule.vector_stride[I])](int j) {
+        return static_cast<Value>(join(element[j]...));
+      };
+    };
+    // Across outputs a row has one index, else its elements follow one another.
+    const Extent index_stride = schedule.across_outputs ? 0 : 1;
+    const Extent index_step = schedule.across_outputs ? 1 : Tile;
+    const auto combine = [&](State& state, const Value& value, Extent its_index) {
+      state = Traits::combine(monoid, state, Traits::lift(monoid, value, its_index));
+    };
+    State sum[Tile];
+    for (int j = 0; j < width; ++j) sum[j] = lane[j];
+    // Four rows at once load and store the lanes once.
+    for (; Full && count >= 4; count -= 4, index += 4 * index_step) {
+      const auto value0 = row(0);
+      const auto value1 = row(1);
+      const auto value2 = row(2);
+      const auto value3 = row(3);
+      for (int j = 0; j < Tile; ++j) {
+        const Extent first = index + j * index_stride;
+        State state = sum[j];
+        combine(state, value0(j), first);
+        combine(state, value1(j), first + index_step);
+        combine(state, value2(j), first + 2 * index_step);
+        combine(state, value3(j), first + 3 * index_step);
+        sum[j] = state;
+      }
+      for (int t = 0; t < operands; ++t) at[t] += 4 * step[t];
+    }
+    for (; count > 0; --count, index += index_step) {
+      const auto value = row(0);
+      for (int j = 0; j < width; ++j) combine(sum[j], value(j), index + j * index_stride);
+      for (int t = 0; t < operands; ++t) at[t] += step[t];
+    }
+    for (int j = 0; j < width; ++j) lane[j] = sum[j];
+  }
+};
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Element-wise joins over runs of neighbouring outputs, vector by vector from operands to output,
+/// with nothing in between that the vectoriser would have to understand.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/algebra.hpp"
+#include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/simd/lanes.hpp"
+#include "eindecomp/kernel/simd/streaming_store.hpp"
+
+namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+template <class Join, class T, class... Ts>
+concept JoinsLanes = takes_vectors<Join> && computes_in_lanes<T> &&(std::is_same_v<Ts, T>&&...) &&
+                     requires(const Join& join, const Lanes<T, static_cast<int>(16 / sizeof(T))>& v,
+                              const Ts*... operands) {
+  { join((static_cast<void>(operands), v)...) } -> std::same_as<std::remove_cvref_t<decltype(v)>>;
+};
+
+/// Whether MapRun computes a signature's outputs of one term: all of one type that vectors hold, by
+/// functors that promise to take them.
+template <class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool maps_lanes() {
+  using Sig = Signature<Join, Monoid, Ts...>;
+  using Value = typename Sig::Value;
+  using Traits = typename Sig::Traits;
+  if constexpr (sizeof...(Ts) > 2) {
+    return false;
+  } else if constexpr (Sig::elementwise) {
+    return JoinsLanes<Join, Value, Ts...>;
+  } else if constexpr (std::is_same_v<typename Sig::State, Value> && !Traits::lifts &&
+                       !Traits::finishes) {
+    return JoinsLanes<Join, Value, Ts...> && WorksOnLanes<Monoid, Value>;
+  } else {
+    return false;
+  }
+}
+
+/// A join whose result is all that its output aggregates.
+template <class Join, class Monoid, class T>
+struct OneTerm {
+  Join join;
+  Monoid monoid;
+  T identity;
+
+  template <class V, class... Vs>
+  [[nodiscard]] V operator()(const V& first, const Vs&... others) const {
+    const V none = repeat<T, static_cast<int>(sizeof(V) / sizeof(T))>(identity);
+    return eindecomp::detail::aggregated(monoid, none, join(first, others...));
+  }
+};
+
+/// The same, aggregated to what is in the output, which is the first operand.
+template <class Term>
+struct AddedTerm {
+  Term term;
+
+  template <class V, class... Vs>
+  [[nodiscard]] V operator()(const V& output, const Vs&... operands) const {
+    return eindecomp::detail::aggregated(term.monoid, output, term(operands...));
+  }
+};
+
+/// Rows of outputs that follow one another without a gap, and so form one run: where an operand is
+/// the same all along a row, how far it goes on from row to row. By default one row.
+struct RunRows {
+  static constexpr int most_operands = 3;  ///< of maps by vectors, what is added to among them
+  Extent length = std::numeric_limits<Extent>::max();
+  Extent step[most_operands]{};
+};
+
+/// output[i] = join(operands[i]…), range after range of i; of the operands bit t of Contiguous
+/// tells whether operand t is contiguous or the same all along a row.
+template <unsigned Contiguous, class Join, class T, std::size_t... I>
+class MapRun {
+ public:
+  static constexpr int width = vector_bytes / static_cast<int>(sizeof(T));
+  using V = Lanes<T, width>;
+
+  /// \param join  outlives this.
+  /// \param begin  where the first range begins.
+  MapRun(const Join& join, const T* const* first, T* output, const RunRows& rows, Extent begin)
+      : m_join(&join), m_first{first[I]...}, m_output(output), m_length(rows.length) {
+    if constexpr (has_repeated) {
+      const Extent row = begin < m_length ? 0 : begin / m_length;
+      m_row_end = (row + 1) * m_length;
+      ((m_step[I] = rows.step[I], go_on<I>(row)), ...);
+    }
+  }
+
+  /// Computes begin <= i < end, which follows what was computed before. To be contained in what
+  /// calls it: that is called often, for little more than these outputs.
+  /// \tparam Streamed  past the caches, but for the ends.
+  /// \param ahead  called with every i that a vector begins with, before it is stored.
+  template <bool Streamed, class Ahead>
+  EINDECOMP_ALWAYS_INLINE void run(Extent begin, Extent end, const Ahead& ahead) {
+    if constexpr (Streamed) {
+      const Extent line = begin + std::min(end - begin, to_line(m_output + begin));
+      if (line > begin) part(begin, line);
+      begin = line;
+    }
+    begin = vectors<Streamed>(begin, end, ahead);
+    if (begin < end) part(begin, end);
+  }
+
+ private:
+  template <std::size_t O>
+  static constexpr bool contiguous = (Contiguous >> O & 1U) != 0;
+  static constexpr bool has_repeated = !(contiguous<I> && ...);
+  /// Of every operand that is not contiguous, a vector of what it is along the row.
+  struct Repeated {
+    V of[sizeof...(I)];
+  };
+
+  [[nodiscard]] Repeated repeat_operands() const {
+    return {{(contiguous<I> ? V{} : repeat<T, width>(*m_first[I]))...}};
+  }
+
+  /// Elements up to the next line of memory that begins with one.
+  [[nodiscard]] static Extent to_line(const T* output) {
+    constexpr auto line = std::uintptr_t{sizeof(V)};
+    const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(output) % line;
+    return static_cast<Extent>((line - beyond) % line / sizeof(T));
+  }
+
+  template <bool Streamed>
+  static void put(T* output, const V& result) {
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if constexpr (Streamed) {
+      translate_next_page(output);
+      stream(output, reinterpret_cast<StreamLine>(result));
+      return;
+    }
+#endif
+    std::memcpy(output, &result, sizeof result);
+  }
+
+  template <std::size_t O>
+  [[nodiscard]] V load(Extent i, const Repeated& repeated) const {
+    if constexpr (contiguous<O>) {
+      return load_lanes<T, width>(m_first[O] + i);
+    } else {
+      return repeated.of[O];
+    }
+  }
+
+  /// Computes whole vectors of outputs. \returns where what is left begins.
+  template <bool Streamed, class Ahead>
+  [[nodiscard]] Extent vectors(Extent i, Extent end, const Ahead& ahead) {
+    MapRun local = *this;  // in registers, whatever is stored
+    const Join join = *m_join;
+    Repeated repeated = local.repeat_operands();
+    const auto put_at = [&](const V& result) {
+      ahead(i);
+      put<Streamed>(local.m_output + i, result);
+    };
+    if constexpr (has_repeated) {
+      for (;;) {
+        const Extent last = std::min(local.m_row_end, end) - width;
+        for (; i <= last; i += width) put_at(join(local.template load<I>(i, repeated)...));
+        if (i + width > end) break;
+        const Repeated mixed = local.go_on(i, i + width, repeated);
+        put_at(join(local.template load<I>(i, mixed)...));
+        i += width;
+      }
+      if (m_row_end != local.m_row_end) keep_row(local);
+    } else {
+      for (; i + width <= end; i += width) put_at(join(local.template load<I>(i, repeated)...));
+    }
+    return i;
+  }
+
+  /// Takes over the row that another has gone on to.
+  void keep_row(const MapRun& other) {
+    ((m_first[I] = other.m_first[I]), ...);
+    m_row_end = other.m_row_end;
+  }
+
+  template <std::size_t O>
+  void go_on(Extent rows) {
+    if constexpr (!contiguous<O>) m_first[O] += rows * m_step[O];
+  }
+
+  /// Goes on to the row of output `end` - 1, at most a vector away. \returns what operands are at
+  /// outputs i to end - 1, where they are not contiguous.
+  [[nodiscard]] Repeated go_on(Extent i, Extent end, Repeated& repeated) {
+    Repeated mixed = repeated;
+    while (m_row_end < end) {
+      const V row_begin = repeat<T, width>(static_cast<T>(m_row_end - i));
+      (go_on<I>(1), ...);
+      m_row_end += m_length;
+      repeated = repeat_operands();
+      ((mixed.of[I] = lane_numbers<T, width>() < row_begin ? mixed.of[I] : repeated.of[I]), ...);
+    }
+    return mixed;
+  }
+
+  /// Outputs i to end - 1, fewer than a vector has, by the same instructions.
+  EINDECOMP_FLATTEN EINDECOMP_NEVER_INLINE void part(Extent i, Extent end) {
+    const auto bytes = static_cast<std::size_t>(end - i) * sizeof(T);
+    Repeated repeated = repeat_operands();
+    Repeated mixed = repeated;
+    if constexpr (has_repeated) mixed = go_on(i, end, repeated);
+    const V result = (*m_join)(load_part<I>(i, bytes, mixed)...);
+    std::memcpy(m_output + i, &result, bytes);
+  }
+  template <std::size_t O>
+  [[nodiscard]] V load_part(Extent i, std::size_t bytes, const Repeated& repeated) const {
+    if constexpr (contiguous<O>) {
+      V lanes = repeat<T, width>(m_first[O][i]);
+      std::memcpy(&lanes, m_first[O] + i, bytes);
+      return lanes;
+    } else {
+      return repeated.of[O];
+    }
+  }
+
+  const Join* m_join;
+  const T* m_first[sizeof...(I)];
+  T* m_output;
+  Extent m_length;       ///< of a row
+  Extent m_row_end = 0;  ///< one past the last output of the row, where operands are repeated
+  Extent m_step[sizeof...(I)]{};
+};
+
+/// A map's functor takes its operands in either order.
+template <class Join>
+inline constexpr bool maps_commute = is_commutative<Join>;
+template <class Join, class Monoid, class T>
+inline constexpr bool maps_commute<OneTerm<Join, Monoid, T>> = is_commutative<Join>;
+
+template <class Run, class T, bool Streamed, bool Asks>
+EINDECOMP_FLATTEN void compute_map(MapCall& call, Extent begin, Extent end) {
+  Run& run = *std::launder(reinterpret_cast<Run*>(call.run));
+  if constexpr (Asks) {
+    run.template run<Streamed>(
+        begin, end, [from = call.hints.ahead, shift = call.hints.ahead_shift](Extent i) {
+          prefetch_to_read_later(from + (i * static_cast<Extent>(sizeof(T)) >> shift));
+        });
+  } else {
+    run.template run<Streamed>(begin, end, [](Extent) {});
+  }
+}
+
+template <unsigned Contiguous, bool MayAsk, class Join, class T, std::size_t... I>
+[[nodiscard]] MapCall map_call_by(std::index_sequence<I...>, const Join& join,
+                                  const T* const* first, T* output, const RunRows& rows,
+                                  Extent begin, const MemoryHints& hints) {
+  using Run = MapRun<Contiguous, Join, T, I...>;
+  static_assert(sizeof(Run) <= sizeof(MapCall::run) && std::is_trivially_copyable_v<Run>);
+  MapCall call;
+  call.hints = hints;
+  ::new (static_cast<void*>(call.run)) Run(join, first, output, rows, begin);
+  call.compute = compute_map<Run, T, false, false>;
+  if constexpr (MayAsk) {
+    if (hints.ahead != nullptr) call.compute = compute_map<Run, T, false, true>;
+  }
+#if defined(EINDECOMP_STREAMING_BYTES)
+  if (hints.streamed) {
+    call.compute = compute_map<Run, T, true, false>;
+    if constexpr (MayAsk) {
+      if (hints.ahead != nullptr) call.compute = compute_map<Run, T, true, true>;
+    }
+  }
+#endif
+  return call;
+}
+
+/// A map of one or two operands made ready to compute outputs from `begin` on, with what is known
+/// of its memory.
+/// \param contiguous  not 0; bit t: operand t is contiguous, or else the same all along a row.
+/// \param join  outlives the result.
+/// \param first, output  of output 0.
+/// \tparam MayAsk  hints.ahead may be other than null.
+template <int Operands, bool MayAsk, class Join, class T>
+[[nodiscard]] MapCall map_call(unsigned contiguous, const Join& join, const T* const* first,
+                               T* output, const RunRows& rows, Extent begin,
+                               const MemoryHints& hints) {
+  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
+  if constexpr (Operands == 2) {
+    if (contiguous == 3) {
+      return map_call_by<3, MayAsk>(all, join, first, output, rows, begin, hints);
+    }
+    if (contiguous == 2) {
+      if constexpr (maps_commute<Join>) {
+        const T* const exchanged[] = {first[1], first[0]};
+        const RunRows its{rows.length, {0, rows.step[0], 0}};
+        return map_call_by<1, MayAsk>(all, join, exchanged, output, its, begin, hints);
+      } else {
+        return map_call_by<2, MayAsk>(all, join, first, output, rows, begin, hints);
+      }
+    }
+  }
+  return map_call_by<1, MayAsk>(all, join, first, output, rows, begin, hints);
+}
+
+/// \tparam Contiguous  bit 0 is the output's, bit t + 1 operand t's.
+template <unsigned Contiguous, class Added, class T, std::size_t... I>
+EINDECOMP_FLATTEN void add_run_by(std::index_sequence<I...>, const Added& added,
+                                  const T* const* first, T* output, Extent length) {
+  MapRun<Contiguous, Added, T, I...>(added, first, output, {}, 0)
+      .template run<false>(0, length, [](Extent) {});
+}
+
+/// Aggregates a run of terms of one or two operands to what is in the output; as map_run.
+template <int Operands, class Term, class T>
+void add_run(unsigned contiguous, const Term& term, const T* const* first, T* output,
+             Extent length) {
+  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands + 1)> all;
+  const AddedTerm<Term> added{term};
+  const T* operand[Operands + 1] = {output, first[0]};
+  if constexpr (Operands == 2) {
+    operand[2] = first[1];
+    if (contiguous == 3) return add_run_by<7>(all, added, operand, output, length);
+    if (contiguous == 2) {
+      if constexpr (!maps_commute<Term>) {
+        return add_run_by<5>(all, added, operand, output, length);
+      }
+      std::swap(operand[1], operand[2]);
+    }
+  }
+  add_run_by<3>(all, added, operand, output, length);
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// How a packed product is cut: what is packed at once, and what one item of parallel work is.
+/// Decided from the shape and the element types alone, so that results do not depend on the number
+/// of threads.
+#pragma once
+
+#include <algorithm>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/semiring/packed_panels.hpp"
+#include "eindecomp/kernel/semiring/packed_shape.hpp"
+#include "eindecomp/kernel/semiring/packed_tile.hpp"
+
+namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// The most that packed panels of an operand take up. More of B than of A: A is packed once for
+/// every block of B's columns.
+inline constexpr Extent packed_a_bytes = Extent{2} << 20;
+inline constexpr Extent packed_b_bytes = Extent{8} << 20;
+/// Panels of both start on a cache line.
+inline constexpr Extent packed_alignment = 64;
+/// The most scratch bytes a packed product allocates, whatever its shape.
+inline constexpr Extent packed_workspace_bytes =
+    packed_a_bytes + packed_b_bytes + 2 * packed_alignment;
+/// The most positions of K packed at once.
+inline constexpr Extent most_packed_steps = 1024;
+
+[[nodiscard]] constexpr Extent ceil_div(Extent a, Extent b) { return (a + b - 1) / b; }
+
+/// The size of pieces as equal as may be, each at most `most`.
+[[nodiscard]] constexpr Extent even_piece(Extent whole, Extent most) {
+  return whole == 0 ? 1 : ceil_div(whole, ceil_div(whole, most));
+}
+
+/// Sizes of blocks, which are packed one after another, and of items within a block.
+struct PackedBlocks {
+  static constexpr Extent pair_bytes = 224 << 10;  ///< a panel of each operand
+  static constexpr Extent level_2 = 512 << 10;     ///< bytes of A that stay there
+  static constexpr Extent most_group_rows = 64;    ///< panels of A in an item
+  static constexpr Extent least_items = 64;        ///< of a block, if it has as many tiles
+
+  Extent steps = 1;          ///< positions of K
+  Extent row_panels = 1;     ///< panels of A of a batch entry
+  Extent column_panels = 1;  ///< panels of B of a batch entry
+  Extent entries = 1;        ///< of the batch
+  Extent group_rows = 1;     ///< panels of A in an item
+  Extent group_columns = 1;  ///< panels of B in an item
+
+  EINDECOMP_COMPACT constexpr PackedBlocks(const PackedShape& shape, const TileShape& tile,
+                                           const PanelCode& panel) {
+    const Extent a_step = tile.rows * panel.operand[0].bytes;
+    const Extent b_step = tile.columns() * panel.operand[1].bytes;
+    steps = even_piece(shape.steps,
+                       std::clamp<Extent>(pair_bytes / (a_step + b_step), 64, most_packed_steps));
+    const Extent a_panel = std::max<Extent>(1, steps) * a_step;
+    const Extent b_panel = std::max<Extent>(1, steps) * b_step;
+    const Extent all_rows = ceil_div(shape.rows, tile.rows);
+    const Extent all_columns = ceil_div(shape.columns, tile.columns());
+    row_panels = even_piece(all_rows, packed_a_bytes / a_panel);
+    column_panels = even_piece(all_columns, packed_b_bytes / b_panel);
+    if (row_panels == all_rows && column_panels == all_columns) {
+      const Extent fit = std::min(packed_a_bytes / (a_panel * row_panels),
+                                  packed_b_bytes / (b_panel * column_panels));
+      entries = even_piece(shape.entries, std::max<Extent>(1, fit));
+    }
+    // Items of many rows and few columns: neighbours share the panels of A, and each fetches its
+    // panels of B from further away once.
+    group_rows = even_piece(row_panels, std::clamp<Extent>(level_2 / a_panel, 1, most_group_rows));
+    const Extent tiles = entries * row_panels * column_panels;
+    group_columns = even_piece(
+        column_panels, std::clamp<Extent>(tiles / (least_items * group_rows), 1, column_panels));
+  }
+};
+
+/// What a packed product costs, counted in elements.
+struct PackedWork {
+  double joins = 0;   ///< ⊗ and ⊕, those of incomplete tiles included
+  double packed = 0;  ///< elements of operands copied into panels
+  double stored = 0;  ///< elements of C written, once per block of K
+};
+
+/// Rows or columns computed where `count` are wanted: whole tiles, and an edge in whole parts.
+[[nodiscard]] constexpr Extent computed_lanes(Extent count, int tile, int part) {
+  const Extent edge = count % tile;
+  return count - edge + ceil_div(edge, part) * part;
+}
+
+[[nodiscard]] constexpr PackedWork packed_work(const PackedShape& shape, const TileShape& tile,
+                                               const PanelCode& panel) {
+  const PackedBlocks blocks(shape, tile, panel);
+  const auto product = [](auto... factors) { return (static_cast<double>(factors) * ...); };
+  const Extent column_blocks =
+      ceil_div(ceil_div(shape.columns, tile.columns()), blocks.column_panels);
+  PackedWork work;
+  work.joins = product(shape.entries, computed_lanes(shape.rows, tile.rows, tile.edge_rows),
+                       computed_lanes(shape.columns, tile.columns(), tile.width), shape.steps);
+  work.packed = product(shape.entries, shape.steps, shape.columns) +
+                product(shape.entries, shape.steps, shape.rows, column_blocks);
+  work.stored = product(shape.entries, shape.rows, shape.columns,
+                        std::max<Extent>(1, ceil_div(shape.steps, blocks.steps)));
+  return work;
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail

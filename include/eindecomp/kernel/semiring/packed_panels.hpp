@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Between strided tensors and what the packed kernel computes on: panels of operands, tiles of
+/// accumulators. Typed by elements alone, whatever the algebra.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/copy/kernel.hpp"
+#include "eindecomp/kernel/simd/lanes.hpp"
+#include "eindecomp/kernel/simd/register_tile.hpp"
+
+namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// So many panels are packed together where their lanes lie side by side in the tensor: of each of
+/// its rows, which may be a page of its own, more is read at once.
+inline constexpr int panels_together = 8;
+
+/// The most lanes of a panel.
+inline constexpr int most_panel_lanes = 2 * vector_bytes;
+
+/// `lanes` rows of A, or columns of B, over `steps` positions of K: element (lane, step) is at
+/// from[lane_offset[lane] + step_offset[step]]. As many lanes as a panel has, or fewer; or those of
+/// panels_together panels, with a lane_stride of 1.
+struct PanelSource {
+  const void* from;
+  const Extent* lane_offset;
+  const Extent* step_offset;
+  int lanes;
+  Extent steps;
+  Extent lane_stride;  ///< between neighbouring lanes; 0 where it is not always the same
+  Extent step_stride;  ///< between neighbouring steps; 0 where it is not always the same
+};
+
+/// Writes whole panels, `panel_elements` apart, whose lanes lie side by side.
+template <int Panels, int Width, class T>
+void pack_rows(const PanelSource& source, T* panel, Extent panel_elements) {
+  // Rows lie far apart, where the hardware does not look ahead.
+  constexpr Extent ahead = Panels > 1 ? 8 : 32;
+  constexpr int line = line_bytes / static_cast<int>(sizeof(T));
+  const T* const first = static_cast<const T*>(source.from) + source.lane_offset[0];
+  for (Extent step = 0; step < source.steps; ++step, panel += Width) {
+    const T* const later = first + source.step_offset[std::min(step + ahead, source.steps - 1)];
+    for (int lane = 0; lane < Panels * Width; lane += line) prefetch_to_read(later + lane);
+    const T* const row = first + source.step_offset[step];
+    EINDECOMP_UNROLLED(8)
+    for (int p = 0; p < Panels; ++p) {
+      std::memcpy(panel + p * panel_elements, row + p * Width, sizeof(T) * Width);
+    }
+  }
+}
+
+/// to[i] = from[i] for a few elements.
+template <class T>
+void copy_run(T* to, const T* from, int count) {
+  constexpr int together = 16 / static_cast<int>(sizeof(T));
+  int i = 0;
+  if constexpr (together > 1) {
+    for (; i + together <= count; i += together) std::memcpy(to + i, from + i, 16);
+  }
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+/// Lanes of a panel in runs that are evenly spaced in the tensor.
+struct LaneRuns {
+  int end[most_panel_lanes];  ///< one past the last lane of a run
+  Extent stride[most_panel_lanes];
+  int count = 0;
+  bool contiguous = true;  ///< all of them
+
+  EINDECOMP_NEVER_INLINE LaneRuns(const Extent* offset, int lanes) {
+    for (int first = 0; first < lanes; first = end[count++]) {
+      int last = first + 1;
+      const Extent step = last < lanes ? offset[last] - offset[first] : 1;
+      while (last < lanes && offset[last] - offset[last - 1] == step) ++last;
+      end[count] = last;
+      stride[count] = step;
+      contiguous = contiguous && step == 1;
+    }
+  }
+};
+
+/// Writes lanes whose steps lie side by side, a cache line of every lane at a time: what is written
+/// of the panel is still in the first cache when the last lanes add to it.
+template <class T>
+void pack_transposed(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
+  using Bits = WordOf<T>;
+  static_assert(sizeof(Bits) == sizeof(T));
+  constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
+  constexpr Extent ahead = 8 * line;
+  const T* const from = static_cast<const T*>(source.from) + source.step_offset[0];
+  for (Extent step = 0; step < source.steps; step += line) {
+    for (int lane = 0; lane < source.lanes; ++lane) {
+      prefetch_to_read(from + source.lane_offset[lane] + step + ahead);
+    }
+    for (int r = 0, lane = 0; r < runs.count; lane = runs.end[r++]) {
+      transpose_plane(reinterpret_cast<Bits*>(panel + step * width + lane), width,
+                      reinterpret_cast<const Bits*>(from + source.lane_offset[lane] + step),
+                      runs.stride[r], runs.end[r] - lane, std::min(line, source.steps - step));
+    }
+  }
+}
+
+/// Writes lanes that come in runs of neighbours.
+template <class T>
+void pack_runs(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
+  const T* const from = static_cast<const T*>(source.from);
+  constexpr Extent ahead = 8;
+  for (Extent step = 0; step < source.steps; ++step, panel += width) {
+    const T* const row = from + source.step_offset[step];
+    const T* const later = from + source.step_offset[std::min(step + ahead, source.steps - 1)];
+    for (int r = 0, lane = 0; r < runs.count; lane = runs.end[r++]) {
+      prefetch_to_read(later + source.lane_offset[lane]);
+      copy_run(panel + lane, row + source.lane_offset[lane], runs.end[r] - lane);
+    }
+  }
+}
+
+/// Writes lanes that lie anywhere, a cache line of each at a time, as they may all lie in the same
+/// cache set.
+template <class T>
+void pack_scattered(const PanelSource& source, T* panel, int width) {
+  constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
+  for (Extent first = 0; first < source.steps; first += line) {
+    const Extent last = std::min(first + line, source.steps);
+    for (int lane = 0; lane < source.lanes; ++lane) {
+      const T* const element = static_cast<const T*>(source.from) + source.lane_offset[lane];
+      for (Extent step = first; step < last; ++step) {
+        panel[step * width + lane] = element[source.step_offset[step]];
+      }
+    }
+  }
+}
+
+/// Writes a panel: for every step `Width` lanes. Lanes that the source lacks repeat its last one,
+/// so that joins are called with elements of the tensors only. Of several panels, each starts
+/// `panel_bytes` after the one before.
+template <class T, int Width>
+void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
+  T* const to = static_cast<T*>(panel);
+  if (source.lanes == panels_together * Width) {
+    pack_rows<panels_together, Width>(source, to, panel_bytes / static_cast<Extent>(sizeof(T)));
+    return;
+  }
+  if (source.lanes == Width && source.lane_stride == 1) {
+    pack_rows<1, Width>(source, to, 0);
+    return;
+  }
+  const LaneRuns runs(source.lane_offset, source.lanes);
+  const bool long_runs = 4 * runs.count <= source.lanes;
+  if (long_runs && runs.contiguous) {
+    pack_runs(source, runs, to, Width);
+  } else if (long_runs && source.step_stride == 1) {
+    pack_transposed(source, runs, to, Width);
+  } else {
+    pack_scattered(source, to, Width);
+  }
+  if (source.lanes == Width) return;
+  for (T* row = to; row < to + source.steps * Width; row += Width) {
+    std::fill(row + source.lanes, row + Width, row[source.lanes - 1]);
+  }
+}
+
+/// Lanes and steps of an operand of which runs lie apart while the same lane of successive runs are
+/// neighbours: element (lane, run, step) is at from[lane·lane_stride + run + step_offset[step]].
+struct PlaneSource {
+  const void* from;
+  Extent lane_stride;
+  Extent lanes;
+  Extent runs;
+  const Extent* step_offset;
+  Extent steps;
+};
+
+/// into[step·into_step + run·lanes + lane] = element (lane, run, step).
+template <class T>
+void gather_planes(const PlaneSource& source, void* into, Extent into_step) {
+  auto* to = static_cast<WordOf<T>*>(into);
+  const auto* const from = static_cast<const WordOf<T>*>(source.from);
+  for (Extent step = 0; step < source.steps; ++step, to += into_step) {
+    const auto* const later = from + source.step_offset[std::min(step + 1, source.steps - 1)];
+    for (Extent lane = 0; lane < source.lanes; ++lane) {
+      prefetch_to_read(later + lane * source.lane_stride);
+    }
+    transpose_plane(to, source.lanes, from + source.step_offset[step], source.lane_stride,
+                    source.lanes, source.runs);
+  }
+}
+
+/// Rows and columns of a tensor that a tile, which is row-major, stands for.
+struct TilePlace {
+  void* tensor;
+  const Extent* row_offset;
+  const Extent* column_offset;
+  int rows;
+  int columns;
+  /// Columns come in runs of neighbours: run r ends before column run_end[r].
+  const int* run_end;
+  int runs;
+
+  [[nodiscard]] bool unit_columns() const { return runs == 1; }
+  /// Whether runs are long enough to go row by row.
+  [[nodiscard]] bool long_runs() const { return 4 * runs <= columns; }
+};
+
+/// Asks for the lines of a tile's elements, so that they are there when it has been computed.
+template <class T>
+void prefetch_tile(const TilePlace& place) {
+  const T* const tensor = static_cast<const T*>(place.tensor);
+  constexpr int line_elements = line_bytes / static_cast<int>(sizeof(T));
+  const auto lines = [](const T* first, int count) {
+    for (int j = 0; j < count; j += line_elements) prefetch_to_write(first + j);
+    prefetch_to_write(first + count - 1);
+  };
+  if (place.long_runs()) {
+    for (int i = 0; i < place.rows; ++i) {
+      const T* const row = tensor + place.row_offset[i];
+      for (int r = 0, j = 0; r < place.runs; j = place.run_end[r++]) {
+        lines(row + place.column_offset[j], place.run_end[r] - j);
+      }
+    }
+    return;
+  }
+  // Rows are often neighbours where columns are none.
+  for (int j = 0; j < place.columns; ++j) {
+    const T* const column = tensor + place.column_offset[j];
+    for (int i = 0; i < place.rows; i += line_elements) {
+      prefetch_to_write(column + place.row_offset[i]);
+    }
+    prefetch_to_write(column + place.row_offset[place.rows - 1]);
+  }
+}
+
+/// \tparam Columns the tile's stride
+template <class T, int Columns>
+void load_tile(const TilePlace& place, void* tile) {
+  const T* const from = static_cast<const T*>(place.tensor);
+  T* to = static_cast<T*>(tile);
+  for (int i = 0; i < place.rows; ++i, to += Columns) {
+    const T* const row = from + place.row_offset[i];
+    if (place.unit_columns() && place.columns == Columns) {
+      std::memcpy(to, row + place.column_offset[0], sizeof(T) * Columns);
+    } else if (place.long_runs()) {
+      for (int r = 0, j = 0; r < place.runs; j = place.run_end[r++]) {
+        copy_run(to + j, row + place.column_offset[j], place.run_end[r] - j);
+      }
+    } else {
+      for (int j = 0; j < place.columns; ++j) to[j] = row[place.column_offset[j]];
+    }
+  }
+}
+
+template <class T, int Columns>
+void store_tile(const TilePlace& place, const void* tile) {
+  const T* from = static_cast<const T*>(tile);
+  T* const to = static_cast<T*>(place.tensor);
+  if (place.long_runs()) {
+    for (int i = 0; i < place.rows; ++i, from += Columns) {
+      T* const row = to + place.row_offset[i];
+      if (place.unit_columns() && place.columns == Columns) {
+        std::memcpy(row + place.column_offset[0], from, sizeof(T) * Columns);
+        continue;
+      }
+      for (int r = 0, j = 0; r < place.runs; j = place.run_end[r++]) {
+        copy_run(row + place.column_offset[j], from + j, place.run_end[r] - j);
+      }
+    }
+    return;
+  }
+  // Column by column: where columns are not contiguous, rows often are.
+  for (int j = 0; j < place.columns; ++j) {
+    T* const column = to + place.column_offset[j];
+    for (int i = 0; i < place.rows; ++i) column[place.row_offset[i]] = from[i * Columns + j];
+  }
+}
+
+/// What is done with an operand's elements.
+struct OperandCode {
+  void (*pack)(const PanelSource&, void*, Extent) = nullptr;
+  void (*gather)(const PlaneSource&, void*, Extent) = nullptr;
+  Extent bytes = 0;
+};
+
+/// The functions above for some element types.
+struct PanelCode {
+  OperandCode operand[2];
+  void (*prefetch)(const TilePlace&) = nullptr;
+  void (*load)(const TilePlace&, void*) = nullptr;
+  void (*store)(const TilePlace&, const void*) = nullptr;
+  Extent c_bytes = 0;
+};
+
+template <class A, class B, class State, int Rows, int Columns>
+[[nodiscard]] constexpr PanelCode panel_code() {
+  return {{{pack_panels<A, Rows>, gather_planes<A>, sizeof(A)},
+           {pack_panels<B, Columns>, gather_planes<B>, sizeof(B)}},
+          prefetch_tile<State>,
+          load_tile<State, Columns>,
+          store_tile<State, Columns>,
+          sizeof(State)};
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The packed product block by block, without types: compiled once, whatever the signatures.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/semiring/packed_blocks.hpp"
+#include "eindecomp/kernel/semiring/packed_panels.hpp"
+#include "eindecomp/kernel/semiring/packed_shape.hpp"
+#include "eindecomp/kernel/semiring/packed_tile.hpp"
+#include "eindecomp/kernel/simd/lanes.hpp"
+
+namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// Writes the offsets in a tensor, from `origin` on, of positions first, …, first + count - 1 of a
+/// nest. \returns the stride between neighbours; 0 where it is not always the same.
+EINDECOMP_NEVER_INLINE inline Extent fill_offsets(const PackedShape::Nest& nest, int tensor,
+                                                  Extent first, int count, Extent origin,
+                                                  Extent* offset) {
+  if (count <= 0) return 1;
+  if (nest.loops == 1) {
+    const Extent stride = nest.stride[tensor][0];
+    for (int i = 0; i < count; ++i) offset[i] = origin + (first + i) * stride;
+    return stride;
+  }
+  Extent stride = 1;
+  Cursor<3> at;
+  at.seek(nest, first);
+  for (int i = 0; i < count; ++i, at.advance(nest)) {
+    offset[i] = origin + at.offset[tensor];
+    if (i == 1) stride = offset[1] - offset[0];
+    if (offset[i] != offset[0] + i * stride) stride = 0;
+  }
+  return stride;
+}
+
+/// Offsets of neighbouring positions of a nest in one tensor.
+template <Extent Most>
+struct Offsets {
+  Extent offset[static_cast<std::size_t>(Most)];
+  int count = 0;
+  Extent stride = 1;  ///< as fill_offsets has it
+
+  /// Those of positions first, first + 1, … of a nest, at most `most`, not beyond `end`.
+  void fill(const PackedShape::Nest& nest, int tensor, Extent first, Extent most, Extent end,
+            Extent origin = 0) {
+    count = static_cast<int>(std::min(most, end - first));
+    stride = fill_offsets(nest, tensor, first, count, origin, offset);
+  }
+};
+
+/// Writes where runs of neighbouring elements end. \returns how many there are.
+inline int find_runs(const Extent* offset, int count, int* run_end) {
+  int runs = 0;
+  for (int i = 1; i < count; ++i) {
+    if (offset[i] != offset[i - 1] + 1) run_end[runs++] = i;
+  }
+  run_end[runs++] = count;
+  return runs;
+}
+
+/// A packed product under way: the block that is packed and computed now.
+class PackedRun {
+ public:
+  PackedRun(const PackedShape& shape, const TileCode& tile, const PanelCode& panel,
+            const void* algebra, const void* a, const void* b, void* c, Write write)
+      : m_shape(shape),
+        m_tile(tile),
+        m_panel(panel),
+        m_blocks(shape, tile.shape, panel),
+        m_algebra(algebra),
+        m_operand{static_cast<const std::byte*>(a), static_cast<const std::byte*>(b)},
+        m_output(static_cast<std::byte*>(c)),
+        m_write(write) {}
+
+  /// Scratch for the panels of a block.
+  [[nodiscard]] Extent workspace_bytes() const {
+    return a_bytes() + b_bytes() + 2 * packed_alignment;
+  }
+
+  /// Goes through all blocks in `workspace` and calls visit(packed) for each in its turn: items
+  /// packed, …, packing_items() - 1 are to be packed, then all tiles computed.
+  template <class Visit>
+  EINDECOMP_COMPACT void for_each_block(void* workspace, const Visit& visit) {
+    m_panels[0] = aligned(static_cast<std::byte*>(workspace));
+    m_panels[1] = aligned(m_panels[0] + a_bytes());
+    const Extent all_rows = ceil_div(m_shape.rows, m_tile.shape.rows);
+    const Extent all_columns = ceil_div(m_shape.columns, m_tile.shape.columns());
+    for (Extent entry = 0; entry < m_shape.entries; entry += m_blocks.entries) {
+      m_entry = {entry, std::min(m_blocks.entries, m_shape.entries - entry)};
+      for (Extent column = 0; column < all_columns; column += m_blocks.column_panels) {
+        m_column = {column, std::min(m_blocks.column_panels, all_columns - column)};
+        Extent step = 0;
+        do {
+          set_steps(step);
+          for (Extent row = 0; row < all_rows; row += m_blocks.row_panels) {
+            m_row = {row, std::min(m_blocks.row_panels, all_rows - row)};
+            // B stays as it is while blocks of rows go by.
+            visit(row == 0 ? 0 : column_items());
+          }
+          step += m_blocks.steps;
+        } while (step < m_shape.steps);
+      }
+    }
+  }
+
+  /// Parts of the block's panels: of B, then of A.
+  [[nodiscard]] Extent packing_items() const { return column_items() + items_of(packing(0)); }
+  /// Groups of tiles of the block.
+  [[nodiscard]] Extent tile_items() const { return m_entry.count * row_groups() * column_groups(); }
+
+  void pack(Extent item) const {
+    const Extent columns = column_items();
+    item < columns ? pack_item(1, item) : pack_item(0, item - columns);
+  }
+
+  void compute(Extent item) const {
+    const Extent group = item % (row_groups() * column_groups());
+    const Extent entry = item / (row_groups() * column_groups());
+    const Extent first_row = group / column_groups() * m_blocks.group_rows;
+    const Extent first_column = group % column_groups() * m_blocks.group_columns;
+    const Extent last_row = std::min(first_row + m_blocks.group_rows, m_row.count);
+    const Extent last_column = std::min(first_column + m_blocks.group_columns, m_column.count);
+    const int tile_rows = m_tile.shape.rows;
+    const int tile_columns = m_tile.shape.columns();
+
+    Cursor<3> batch;
+    batch.seek(m_shape.batch, m_entry.first + entry);
+    Offsets<PackedBlocks::most_group_rows * most_tile_rows> rows;
+    rows.fill(m_shape.m, 2, (m_row.first + first_row) * tile_rows,
+              (last_row - first_row) * tile_rows, m_shape.rows, batch.offset[2]);
+    for (Extent column = first_column; column < last_column; ++column) {
+      Offsets<most_tile_columns> columns;
+      columns.fill(m_shape.n, 2, (m_column.first + column) * tile_columns, tile_columns,
+                   m_shape.columns);
+      int run_end[most_tile_columns];
+      const int runs = find_runs(columns.offset, columns.count, run_end);
+      const std::byte* const b = m_panels[1] + panel_bytes(1) * (entry * m_column.count + column);
+      for (Extent row = first_row; row < last_row; ++row) {
+        const std::byte* const a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + row);
+        const int done = static_cast<int>(row - first_row) * tile_rows;
+        compute_tile(a, b,
+                     {m_output, rows.offset + done, columns.offset,
+                      std::min(rows.count - done, tile_rows), columns.count, run_end, runs});
+      }
+    }
+  }
+
+ private:
+  static constexpr Extent steps_together = 128;
+  /// Elements that are gathered at a time, and of an interleaved nest the runs among them.
+  static constexpr Extent most_gathered = 8192;
+  static constexpr Extent most_gathered_runs = 32;
+  static constexpr Extent most_gathered_steps = 128;
+  static constexpr int most_tile_rows = 12;
+  static constexpr int most_tile_columns = most_panel_lanes;
+  static_assert(most_tile_rows <= most_panel_lanes);
+  static constexpr std::size_t most_tile_bytes = std::size_t{most_tile_rows} * most_tile_columns;
+
+  struct Range {
+    Extent first = 0;
+    Extent count = 0;
+  };
+
+  /// What an item of packing is: panels that lie side by side in the tensor together, some of their
+  /// steps at a time; others one by one.
+  struct Packing {
+    Range block;  ///< the operand's panels in the block
+    Extent panels;
+    Extent steps;
+    Extent panel_groups;
+    Extent step_groups;
+  };
+
+  [[nodiscard]] static std::byte* aligned(std::byte* address) {
+    const auto beyond = reinterpret_cast<std::uintptr_t>(address) % packed_alignment;
+    return beyond == 0 ? address : address + (packed_alignment - beyond);
+  }
+
+  /// Bytes of a panel of A (0) or B (1) as the blocks have room for.
+  [[nodiscard]] Extent panel_bytes(int operand) const {
+    return m_blocks.steps * width_of(operand) * m_panel.operand[operand].bytes;
+  }
+  [[nodiscard]] Extent a_bytes() const {
+    return panel_bytes(0) * m_blocks.entries * m_blocks.row_panels;
+  }
+  [[nodiscard]] Extent b_bytes() const {
+    return panel_bytes(1) * m_blocks.entries * m_blocks.column_panels;
+  }
+  [[nodiscard]] const PackedShape::Nest& lanes_of(int operand) const {
+    return operand == 0 ? m_shape.m : m_shape.n;
+  }
+  [[nodiscard]] Packing packing(int operand) const {
+    const PackedShape::Nest& nest = lanes_of(operand);
+    Packing packing{operand == 0 ? m_row : m_column, 1, most_packed_steps, 0, 0};
+    if (contiguous(nest, operand)) {
+      packing.panels = panels_together;
+      packing.steps = steps_together;
+    } else if (interleaved(nest, operand)) {
+      const Extent lanes = nest.extent[0] * std::min(nest.extent[1], most_gathered_runs);
+      packing.panels = ceil_div(lanes, width_of(operand));
+      packing.steps =
+          std::min(most_gathered / (packing.panels * width_of(operand)), most_gathered_steps);
+    }
+    packing.panel_groups = ceil_div(packing.block.count, packing.panels);
+    packing.step_groups = ceil_div(m_steps[operand].count, packing.steps);
+    return packing;
+  }
+  [[nodiscard]] Extent items_of(const Packing& packing) const {
+    return m_entry.count * packing.panel_groups * packing.step_groups;
+  }
+  [[nodiscard]] Extent column_items() const { return items_of(packing(1)); }
+  [[nodiscard]] Extent row_groups() const { return ceil_div(m_row.count, m_blocks.group_rows); }
+  [[nodiscard]] Extent column_groups() const {
+    return ceil_div(m_column.count, m_blocks.group_columns);
+  }
+
+  [[nodiscard]] int width_of(int operand) const {
+    return operand == 0 ? m_tile.shape.rows : m_tile.shape.columns();
+  }
+
+  void set_steps(Extent first) {
+    for (int operand = 0; operand < 2; ++operand) {
+      m_steps[operand].fill(m_shape.k, operand, first, m_blocks.steps, m_shape.steps);
+    }
+    m_merge = first > 0 || m_write == Write::accumulate;
+    m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
+  }
+
+  /// What an item packs: lanes first <= lane < last of an operand, some of the block's steps.
+  struct PanelPart {
+    int operand;
+    Extent first;
+    Extent last;
+    Extent origin;  ///< of the batch entry
+    Extent first_step;
+    Extent steps;
+    std::byte* panel;  ///< of the first lanes
+  };
+
+  /// Packs item `item` of packing(operand).
+  void pack_item(int operand, Extent item) const {
+    const Packing packing = this->packing(operand);
+    const Extent first_step = item % packing.step_groups * packing.steps;
+    const Extent group = item / packing.step_groups % packing.panel_groups;
+    const Extent entry = item / packing.step_groups / packing.panel_groups;
+    const Extent begin = group * packing.panels;
+    const Extent end = std::min(begin + packing.panels, packing.block.count);
+    const Extent width = width_of(operand);
+    const Extent all_lanes = operand == 0 ? m_shape.rows : m_shape.columns;
+    const Extent bytes = panel_bytes(operand);
+    Cursor<3> batch;
+    batch.seek(m_shape.batch, m_entry.first + entry);
+    const PanelPart part{operand,
+                         (packing.block.first + begin) * width,
+                         std::min((packing.block.first + end) * width, all_lanes),
+                         batch.offset[operand],
+                         first_step,
+                         std::min(packing.steps, m_steps[operand].count - first_step),
+                         m_panels[operand] + bytes * (entry * packing.block.count + begin) +
+                             bytes / m_blocks.steps * first_step};
+    interleaved(lanes_of(operand), operand) ? pack_gathered(part) : pack_straight(part);
+    if (operand == 0 && m_tile.prepare != nullptr) {
+      for (Extent panel = begin; panel < end; ++panel) {
+        m_tile.prepare(m_algebra, part.panel + bytes * (panel - begin), part.steps * width);
+      }
+    }
+  }
+
+  void pack_straight(const PanelPart& part) const {
+    const PackedShape::Nest& nest = lanes_of(part.operand);
+    const auto& steps = m_steps[part.operand];
+    const Extent bytes = panel_bytes(part.operand);
+    const int width = width_of(part.operand);
+    const int lanes_together = panels_together * width;
+    Offsets<most_panel_lanes> lane;
+    std::byte* panel = part.panel;
+    for (Extent first = part.first; first < part.last;) {
+      lane.fill(nest, part.operand, first, width, part.last, part.origin);
+      const bool together = contiguous(nest, part.operand) && first + lanes_together <= part.last &&
+                            first % nest.extent[0] + lanes_together <= nest.extent[0];
+      m_panel.operand[part.operand].pack(
+          {m_operand[part.operand], lane.offset, steps.offset + part.first_step,
+           together ? lanes_together : lane.count, part.steps, lane.stride, steps.stride},
+          panel, bytes);
+      const int panels = together ? panels_together : 1;
+      panel += bytes * panels;
+      first += panels * width;
+    }
+  }
+
+  /// By way of a buffer in which an interleaved nest's lanes are neighbours.
+  EINDECOMP_NEVER_INLINE void pack_gathered(const PanelPart& part) const {
+    const PackedShape::Nest& nest = lanes_of(part.operand);
+    const OperandCode& code = m_panel.operand[part.operand];
+    alignas(packed_alignment) std::byte buffer[most_gathered * sizeof(std::int64_t)];
+    const Extent lanes = part.last - part.first;
+    for (Extent lane = 0; lane < lanes;) {
+      Cursor<3> at;
+      at.seek(nest, part.first + lane);
+      PlaneSource source{
+          m_operand[part.operand] + (part.origin + at.offset[part.operand]) * code.bytes,
+          nest.stride[part.operand][0],
+          std::min(nest.extent[0] - at.coordinate[0], lanes - lane),
+          1,
+          m_steps[part.operand].offset + part.first_step,
+          part.steps};
+      if (source.lanes == nest.extent[0]) {
+        source.runs = std::min(nest.extent[1] - at.coordinate[1], (lanes - lane) / source.lanes);
+      }
+      code.gather(source, buffer + lane * code.bytes, lanes);
+      lane += source.lanes * source.runs;
+    }
+    const Extent width = width_of(part.operand);
+    const Extent bytes = panel_bytes(part.operand);
+    Extent neighbours[most_panel_lanes];
+    for (Extent i = 0; i < width; ++i) neighbours[i] = i;
+    Extent step_offset[most_gathered_steps];
+    for (Extent s = 0; s < part.steps; ++s) step_offset[s] = s * lanes;
+    std::byte* panel = part.panel;
+    for (Extent lane = 0; lane < lanes;) {
+      const int panels = lane + panels_together * width <= lanes ? panels_together : 1;
+      code.pack({buffer + lane * code.bytes, neighbours, step_offset,
+                 static_cast<int>(std::min(panels * width, lanes - lane)), part.steps, 1, lanes},
+                panel, bytes);
+      panel += bytes * panels;
+      lane += panels * width;
+    }
+  }
+
+  void compute_tile(const std::byte* a, const std::byte* b, const TilePlace& place) const {
+    const TileShape& shape = m_tile.shape;
+    const Extent steps = m_steps[0].count;
+    const bool finish = m_finish && m_tile.finish != nullptr;
+    m_panel.prefetch(place);
+    if (place.unit_columns() && place.rows % shape.edge_rows == 0 &&
+        place.columns % shape.width == 0 && !finish) {
+      std::byte* const first =
+          static_cast<std::byte*>(place.tensor) + place.column_offset[0] * m_panel.c_bytes;
+      m_tile.accumulate(m_algebra, a, b, steps, place.rows, place.columns,
+                        {first, place.row_offset, m_merge});
+      return;
+    }
+    // In a tile of its own, which is whole: what is beyond the edge is merged too.
+    alignas(vector_bytes) std::byte tile[most_tile_bytes];
+    const bool whole = place.rows == shape.rows && place.columns == shape.columns();
+    if (m_merge && !whole) std::memset(tile, 0, sizeof tile);
+    Extent row_offset[most_tile_rows];
+    for (int i = 0; i < most_tile_rows; ++i) row_offset[i] = i * shape.columns();
+    if (m_merge) m_panel.load(place, tile);
+    m_tile.accumulate(m_algebra, a, b, steps, place.rows, place.columns,
+                      {tile, row_offset, m_merge});
+    if (finish) m_tile.finish(m_algebra, tile, place.rows, place.columns);
+    m_panel.store(place, tile);
+  }
+
+  const PackedShape& m_shape;
+  const TileCode& m_tile;
+  const PanelCode& m_panel;
+  PackedBlocks m_blocks;
+  const void* m_algebra;
+  const std::byte* m_operand[2];
+  std::byte* m_output;
+  Write m_write;
+
+  std::byte* m_panels[2] = {nullptr, nullptr};
+  Offsets<most_packed_steps> m_steps[2];
+  Range m_entry;   ///< batch entries of the block
+  Range m_row;     ///< its panels of A
+  Range m_column;  ///< its panels of B
+  bool m_merge = false;
+  bool m_finish = false;
+};
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail

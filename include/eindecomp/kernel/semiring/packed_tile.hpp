@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The packed kernel's innermost part: one tile of C in registers, for any ⊗ and ⊕.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/simd/lanes.hpp"
+
+namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// How much of C is held in registers: `rows` rows of `vectors` vectors of `width` elements.
+struct TileShape {
+  int rows;
+  int edge_rows;  ///< a divisor of `rows`: what is computed at least at the lower edge
+  int vectors;
+  int width;
+  [[nodiscard]] constexpr int columns() const { return vectors * width; }
+  [[nodiscard]] constexpr int elements() const { return rows * columns(); }
+};
+
+/// The tile for elements of at most that size: accumulators fill the registers but for those that
+/// two vectors of B, one element of A and what a join needs besides take up.
+[[nodiscard]] constexpr TileShape tile_shape(std::size_t widest_bytes) {
+  const int width = vector_bytes / static_cast<int>(widest_bytes);
+  return vector_registers >= 32 ? TileShape{12, 4, 2, width} : TileShape{4, 2, 2, width};
+}
+
+/// Whether the packed kernel serves a signature on host spaces: two operands and an accumulator
+/// that vectors can hold and that is stored as the result is.
+template <class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool packs() {
+  if constexpr (sizeof...(Ts) == 2) {
+    using Sig = Signature<Join, Monoid, Ts...>;
+    using State = typename Sig::State;
+    return !Sig::elementwise && !Sig::Traits::uses_index && (is_lane<Ts> && ...) &&
+           is_lane<typename Sig::Value> && is_lane<State> &&
+           std::is_same_v<State, typename Sig::Result>;
+  } else {
+    return false;
+  }
+}
+
+/// ⊗ and ⊕ as the tile calls them.
+template <class JoinType, class MonoidType, class AType, class BType>
+struct TileAlgebra {
+  using A = AType;
+  using B = BType;
+  using Sig = Signature<JoinType, MonoidType, A, B>;
+  using Value = typename Sig::Value;
+  using Traits = typename Sig::Traits;
+  using State = typename Sig::State;
+  static constexpr TileShape shape =
+      tile_shape(std::max({sizeof(A), sizeof(B), sizeof(Value), sizeof(State)}));
+  static constexpr int width = shape.width;
+  using States = Lanes<State, width>;
+  using Values = Lanes<Value, width>;
+
+  /// The larger under the smaller, or the other way round: as the monoid passes NaN over and takes
+  /// its identity to be nothing, an A that is its identity in place of NaN gives the same, and then
+  /// the join takes one instruction.
+  static constexpr bool replaces_nan =
+      std::is_floating_point_v<A> && std::is_same_v<A, B> && std::is_same_v<A, State> &&
+      ((std::is_same_v<JoinType, Max> && std::is_same_v<MonoidType, Min>) ||
+       (std::is_same_v<JoinType, Min> && std::is_same_v<MonoidType, Max>));
+
+  JoinType join;
+  MonoidType monoid;
+
+  /// state ⊕ (a ⊗ b), lane by lane.
+  [[nodiscard]] States step(const States& state, const A& a, const Lanes<B, width>& b) const {
+    return combine(state, joined(a, b));
+  }
+
+  /// earlier ⊕ state, lane by lane.
+  [[nodiscard]] States merge(const States& earlier, const States& state) const {
+    if constexpr (WorksOnLanes<MonoidType, State>) {
+      return eindecomp::detail::aggregated(monoid, earlier, state);
+    } else {
+      const LaneArray<State, width> left(earlier);
+      const LaneArray<State, width> right(state);
+      return lane_by_lane<State, width>(
+          [&](int l) { return Traits::combine(monoid, left[l], right[l]); });
+    }
+  }
+
+ private:
+  [[nodiscard]] Values joined(const A& a, const Lanes<B, width>& b) const {
+    if constexpr (std::is_same_v<A, B> && std::is_same_v<A, Value> &&
+                  WorksOnLanes<JoinType, Value>) {
+      if constexpr (replaces_nan) {
+        return join.aggregate(b, repeat<A, width>(a));  // b where it is NaN
+      } else {
+        return join(repeat<A, width>(a), b);
+      }
+    } else {
+      const LaneArray<B, width> right(b);
+      return lane_by_lane<Value, width>(
+          [&](int l) { return static_cast<Value>(join(a, right[l])); });
+    }
+  }
+
+  [[nodiscard]] States combine(const States& state, const Values& values) const {
+    if constexpr (std::is_same_v<State, Value> && WorksOnLanes<MonoidType, State> &&
+                  !Traits::lifts) {
+      return eindecomp::detail::aggregated(monoid, state, values);
+    } else {
+      const LaneArray<State, width> before(state);
+      const LaneArray<Value, width> value(values);
+      return lane_by_lane<State, width>([&](int l) {
+        return Traits::combine(monoid, before[l], Traits::lift(monoid, value[l], 0));
+      });
+    }
+  }
+};
+
+/// The rows of C that a tile is accumulated into, its columns side by side.
+struct TileRows {
+  void* tensor;
+  const Extent* offset;  ///< of a row's first column
+  bool merge;            ///< with what is there: later blocks of K
+};
+
+/// to = ⊕ over `steps` of a ⊗ b, in as many vectors as there are indices, `Vectors` a row. The
+/// loops over accumulators are unrolled by the language, so that each has a register of its own.
+template <int Vectors, class Algebra, std::size_t... I>
+void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
+                     const typename Algebra::A* a, const typename Algebra::B* b, Extent steps,
+                     const TileRows& to) {
+  using B = typename Algebra::B;
+  using State = typename Algebra::State;
+  using States = typename Algebra::States;
+  constexpr int width = Algebra::width;
+  constexpr TileShape shape = Algebra::shape;
+  const Algebra local = algebra;
+  const States start = repeat<State, width>(Algebra::Traits::identity(local.monoid));
+  States state[] = {(static_cast<void>(I), start)...};
+  // As far ahead as a line takes to come: of A from the second cache, of B from beyond it.
+  constexpr int a_ahead = 12;
+  constexpr int b_ahead = 32;
+  constexpr int a_line = line_bytes / static_cast<int>(sizeof(typename Algebra::A));
+  for (; steps > 0; --steps) {
+    for (int row = 0; row < shape.rows; row += a_line) {
+      prefetch_to_read(a + a_ahead * shape.rows + row);
+    }
+    for (int v = 0; v < Vectors; ++v) {
+      prefetch_to_read(b + b_ahead * shape.columns() + v * width);
+    }
+    Lanes<B, width> column[Vectors];
+    for (int v = 0; v < Vectors; ++v) column[v] = load_lanes<B, width>(b + v * width);
+    ((state[I] = local.step(state[I], a[I / Vectors], column[I % Vectors])), ...);
+    a += shape.rows;
+    b += shape.columns();
+  }
+  const auto place = [&](std::size_t i) {
+    return static_cast<State*>(to.tensor) + to.offset[i / Vectors] + (i % Vectors) * width;
+  };
+  if (to.merge) {
+    ((state[I] = local.merge(load_lanes<State, width>(place(I)), state[I])), ...);
+  }
+  (std::memcpy(place(I), &state[I], sizeof(States)), ...);
+}
+
+/// What the packed kernel needs to know of a signature, its types erased; only this is compiled
+/// once per signature.
+struct TileCode {
+  using Accumulate = void (*)(const void* algebra, const void* a, const void* b, Extent steps,
+                              int rows, int columns, const TileRows& to);
+  using Finish = void (*)(const void* algebra, void* tile, int rows, int columns);
+  using Prepare = void (*)(const void* algebra, void* a, Extent count);
+
+  TileShape shape{};
+  Accumulate accumulate = nullptr;  ///< ⊕ of panels, `rows` x `columns` of it wanted
+  Finish finish = nullptr;          ///< accumulators into results; none where they are the same
+  Prepare prepare = nullptr;        ///< packed elements of A, before they are joined
+};
+
+/// Writes whole parts of a tile: a multiple of `edge_rows` rows, a multiple of `width` columns.
+template <class Algebra>
+void accumulate_edge(const void* erased, const void* a, const void* b, Extent steps, int rows,
+                     int columns, const TileRows& to) {
+  constexpr TileShape shape = Algebra::shape;
+  constexpr std::size_t all = std::size_t{shape.rows} * shape.vectors;
+  constexpr std::size_t edge = std::size_t{shape.edge_rows} * shape.vectors;
+  const auto& algebra = *static_cast<const Algebra*>(erased);
+  const auto* const from_a = static_cast<const typename Algebra::A*>(a);
+  const auto* const from_b = static_cast<const typename Algebra::B*>(b);
+  const bool narrow = columns <= shape.width;
+  if (rows > shape.rows - shape.edge_rows) {
+    if (narrow) {
+      accumulate_tile<1>(std::make_index_sequence<all / shape.vectors>(), algebra, from_a, from_b,
+                         steps, to);
+    } else {
+      accumulate_tile<shape.vectors>(std::make_index_sequence<all>(), algebra, from_a, from_b,
+                                     steps, to);
+    }
+    return;
+  }
+  for (int row = 0; row < rows; row += shape.edge_rows) {
+    const TileRows rows_to{to.tensor, to.offset + row, to.merge};
+    if (narrow) {
+      accumulate_tile<1>(std::make_index_sequence<edge / shape.vectors>(), algebra, from_a + row,
+                         from_b, steps, rows_to);
+    } else {
+      accumulate_tile<shape.vectors>(std::make_index_sequence<edge>(), algebra, from_a + row,
+                                     from_b, steps, rows_to);
+    }
+  }
+}
+
+/// The code of a signature.
+template <class Algebra>
+[[nodiscard]] constexpr TileCode tile_code() {
+  using Traits = typename Algebra::Traits;
+  using State = typename Algebra::State;
+  TileCode code;
+  code.shape = Algebra::shape;
+  code.accumulate = accumulate_edge<Algebra>;
+  if constexpr (Traits::finishes) {
+    code.finish = [](const void* erased, void* tile, int rows, int columns) {
+      const auto& algebra = *static_cast<const Algebra*>(erased);
+      auto* const state = static_cast<State*>(tile);
+      constexpr int stride = Algebra::shape.columns();
+      for (int i = 0; i < rows * stride; i += stride) {
+        for (int j = i; j < i + columns; ++j) {
+          state[j] = Traits::finish(algebra.monoid, state[j]);
+        }
+      }
+    };
+  }
+  if constexpr (Algebra::replaces_nan) {
+    code.prepare = [](const void* erased, void* a, Extent count) {
+      const State none = Traits::identity(static_cast<const Algebra*>(erased)->monoid);
+      auto* const element = static_cast<State*>(a);
+      for (Extent i = 0; i < count; ++i) element[i] = element[i] == element[i] ? element[i] : none;
+    };
+  }
+  return code;
+}
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Repartition costs between all vectors of a producer and all of a consumer, without a table of
+/// them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
+#include "eindecomp/plan/partition.hpp"
+
+namespace eindecomp::detail {
+
+/// How the parts of a dimension under any two divisors of p meet, by bound.
+class Meetings {
+ public:
+  constexpr explicit Meetings(int p) : m_divisors(divisors(p)) {}
+
+  /// The meetings for one bound, consumer's divisor by producer's. Numbers as by index().
+  [[nodiscard]] constexpr const std::vector<Meeting>& of(Extent bound) {
+    for (const auto& [known, table] : m_tables) {
+      if (known == bound) return table;
+    }
+    std::vector<Meeting> table(count() * count());
+    for (std::size_t c = 0; c < count(); ++c) {
+      for (std::size_t d = 0; d < count(); ++d) {
+        if (m_divisors[c] > bound || m_divisors[d] > bound) continue;
+        table[c * count() + d] = meet(bound, m_divisors[d], m_divisors[c]);
+      }
+    }
+    m_tables.emplace_back(bound, std::move(table));
+    return m_tables.back().second;
+  }
+
+  [[nodiscard]] constexpr std::size_t count() const { return m_divisors.size(); }
+  /// Which divisor of p a number of parts is; the largest is 0.
+  [[nodiscard]] constexpr std::size_t index(Extent parts) const {
+    return static_cast<std::size_t>(
+        std::ranges::lower_bound(m_divisors, parts, std::ranges::greater{}) - m_divisors.begin());
+  }
+
+ private:
+  std::vector<Extent> m_divisors;
+  std::vector<std::pair<Extent, std::vector<Meeting>>> m_tables;
+};
+
+/// All that repartition_cost() needs of a list of vectors, ready for use.
+struct Digest {
+  std::vector<std::uint16_t> divisor;  ///< per vector and dimension, as Meetings numbers them
+  std::vector<Extent> blocks;          ///< per vector: N
+  std::vector<Extent> words;           ///< per vector: n
+  /// Per vector: how many leading dimensions it has in common with the one before.
+  std::vector<std::uint8_t> common;
+};
+
+/// repartition_cost() from any vector of one list to any of another; one by one, or a column at a
+/// time.
+class EdgeCosts {
+ public:
+  /// \param consumed  lists the partitions asked for, of several slots one after another.
+  constexpr EdgeCosts(Meetings& meetings, std::span<const Extent> bound, const VectorList& produced,
+                      const VectorList& consumed)
+      : m_rank(bound.size()),
+        m_slots(bound.empty() ? 0 : consumed.width() / bound.size()),
+        m_count(meetings.count()),
+        m_produced(digest(meetings, bound, produced)),
+        m_consumed(digest(meetings, bound, consumed)),
+        m_produced_size(produced.size()),
+        m_consumed_size(consumed.size()) {
+    for (Extent b : bound) m_meetings.push_back(meetings.of(b));
+    // Neither term of a slot's cost exceeds p·2^rank·n; where that is far from the limit of 64
+    // bits, nothing need be checked.
+    Extent most = Extent{1} << (bound.size() + 6);
+    for (Extent b : bound) most = multiply_words(most, b);
+    Extent blocks = 1;
+    for (Extent n : m_produced.blocks) blocks = std::max(blocks, n);
+    for (Extent n : m_consumed.blocks) blocks = std::max(blocks, n);
+    m_safe = multiply_words(most, blocks) != unaffordable;
+  }
+
+  [[nodiscard]] constexpr std::size_t produced() const { return m_produced_size; }
+  [[nodiscard]] constexpr std::size_t consumed() const { return m_consumed_size; }
+
+  /// The cost from a producer's vector to a consumer's, all slots together.
+  [[nodiscard]] constexpr Extent cost(std::size_t producer, std::size_t consumer) const {
+    Extent sum = 0;
+    for (std::size_t slot = 0; slot < m_slots; ++slot) {
+      const std::size_t c = consumer * m_slots + slot;
+      Extent pairs = 1;
+      Extent inside = 1;
+      for (std::size_t k = 0; k < m_rank; ++k) {
+        const std::size_t from = m_produced.divisor[producer * m_rank + k];
+        const Meeting& met = m_meetings[k][m_consumed.divisor[c * m_rank + k] * m_count + from];
+        pairs *= met.pairs;
+        inside *= met.inside;
+      }
+      sum = add_words(sum, words(pairs, inside, producer, c));
+    }
+    return sum;
+  }
+
+  /// The costs from every producer's vector to one of the consumer's, all slots together.
+  constexpr void column(std::size_t consumer, std::span<Extent> costs) const;
+  /// The costs from one producer's vector to every one of the consumer's.
+  constexpr void row(std::size_t producer, std::span<Extent> costs) const;
+
+ private:
+  [[nodiscard]] static constexpr Digest digest(const Meetings& meetings,
+                                               std::span<const Extent> bound,
+                                               const VectorList& list) {
+    Digest made;
+    if (bound.empty()) return made;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      for (std::size_t at = 0; at < list.width(); at += bound.size()) {
+        const std::span<const Extent> d = list[i].subspan(at, bound.size());
+        for (Extent parts : d) {
+          made.divisor.push_back(static_cast<std::uint16_t>(meetings.index(parts)));
+        }
+        made.blocks.push_back(kernel_calls(d));
+        made.words.push_back(block_words(bound, d));
+        std::uint8_t common = 0;
+        if (i > 0) {
+          const std::span<const Extent> before = list[i - 1].subspan(at, bound.size());
+          while (common < bound.size() && d[common] == before[common]) ++common;
+        }
+        made.common.push_back(common);
+      }
+    }
+    return made;
+  }
+
+  /// Adds the costs between one vector and those numbered first, first + step, … of a list; to the
+  /// one if the list is the producer's, from it if not. What the leading dimensions contribute is
+  /// kept from one vector to the next, which has most of them in common.
+  template <bool ListIsProducer>
+  constexpr void add(const Digest& list, std::size_t first, std::size_t step, const Digest& one,
+                     std::size_t fixed, std::span<Extent> costs) const {
+    std::array<const Meeting*, max_rank> meetings{};
+    std::array<Extent, max_rank + 1> pairs{};
+    std::array<Extent, max_rank + 1> inside{};
+    pairs[0] = 1;
+    inside[0] = 1;
+    for (std::size_t k = 0; k < m_rank; ++k) {
+      const std::size_t at = one.divisor[fixed * m_rank + k];
+      meetings[k] = m_meetings[k].data() + (ListIsProducer ? at * m_count : at);
+    }
+    for (std::size_t n = 0; n < costs.size(); ++n) {
+      const std::size_t i = first + n * step;
+      const std::uint16_t* const divisor = list.divisor.data() + i * m_rank;
+      for (std::size_t k = list.common[i]; k < m_rank; ++k) {
+        const Meeting& met = meetings[k][ListIsProducer ? divisor[k] : divisor[k] * m_count];
+        pairs[k + 1] = pairs[k] * met.pairs;
+        inside[k + 1] = inside[k] * met.inside;
+      }
+      const std::size_t u = ListIsProducer ? i : fixed;
+      const std::size_t c = ListIsProducer ? fixed : i;
+      costs[n] = add_safely(costs[n], words(pairs[m_rank], inside[m_rank], u, c));
+    }
+  }
+
+  /// The words between two vectors, of which so many blocks meet and so many lie inside another.
+  [[nodiscard]] constexpr Extent words(Extent pairs, Extent inside, std::size_t producer,
+                                       std::size_t consumer) const {
+    // Both are 0 between equal vectors.
+    const Extent gathered = pairs - m_consumed.blocks[consumer];
+    const Extent sent = pairs - inside;
+    const Extent received_words = m_consumed.words[consumer];
+    const Extent sent_words = m_produced.words[producer];
+    if (m_safe) return gathered * received_words + sent * sent_words;
+    return add_words(multiply_words(gathered, received_words), multiply_words(sent, sent_words));
+  }
+  [[nodiscard]] constexpr Extent add_safely(Extent a, Extent b) const {
+    return m_safe ? a + b : add_words(a, b);
+  }
+
+  std::size_t m_rank;
+  std::size_t m_slots;
+  std::size_t m_count;                           // of divisors
+  std::vector<std::vector<Meeting>> m_meetings;  // per dimension
+  Digest m_produced;
+  Digest m_consumed;
+  std::size_t m_produced_size;
+  std::size_t m_consumed_size;
+  bool m_safe = false;
+};
+
+// After the class: clang looks for the body of a member template where it is first used in a
+// constant expression's function.
+constexpr void EdgeCosts::column(std::size_t consumer, std::span<Extent> costs) const {
+  std::ranges::fill(costs, 0);
+  for (std::size_t slot = 0; slot < m_slots; ++slot) {
+    const std::size_t fixed = consumer * m_slots + slot;
+    add<true>(m_produced, 0, 1, m_consumed, fixed, costs);
+  }
+}
+constexpr void EdgeCosts::row(std::size_t producer, std::span<Extent> costs) const {
+  std::ranges::fill(costs, 0);
+  for (std::size_t slot = 0; slot < m_slots; ++slot) {
+    add<false>(m_consumed, slot, m_slots, m_produced, producer, costs);
+  }
+}
+
+/// The repartition costs between statements. Edges whose tensors have one bound and whose ends have
+/// equal lists of vectors share theirs, as those in the layers of a network do.
+class SharedEdges {
+ public:
+  constexpr explicit SharedEdges(int p) : m_meetings(p) {}
+
+  /// The number of the costs from a producer's output to what one of its consumers shows it.
+  constexpr int number_of(const Shapes& shapes, std::span<const Extent> bound, int produced,
+                          int consumed) {
+    std::vector<Extent> key(bound.begin(), bound.end());
+    key.push_back(produced);
+    key.push_back(consumed);
+    const Numbering::Number number = m_numbers(key);
+    if (number.fresh) {
+      m_edges.emplace_back(m_meetings, bound, shapes.list(produced), shapes.list(consumed));
+    }
+    return number.value;
+  }
+
+  [[nodiscard]] constexpr int size() const { return static_cast<int>(m_edges.size()); }
+  /// The costs of a number; they move when number_of() makes new ones.
+  [[nodiscard]] constexpr const EdgeCosts& operator[](int number) const {
+    return m_edges[static_cast<std::size_t>(number)];
+  }
+
+ private:
+  Meetings m_meetings;
+  Numbering m_numbers;
+  std::vector<EdgeCosts> m_edges;
+};
+
+}  // namespace eindecomp::detail

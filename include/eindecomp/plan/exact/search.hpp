@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The order in which `exact` eliminates statements, and the way back to their vectors.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/ein_decomp/edge_costs.hpp"
+#include "eindecomp/plan/ein_decomp/projection.hpp"
+#include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
+#include "eindecomp/plan/exact/eliminate.hpp"
+#include "eindecomp/plan/exact/tables.hpp"
+#include "eindecomp/plan/partition.hpp"
+
+namespace eindecomp {
+
+/// What `exact` may spend before it settles for a labeling with a certified gap.
+struct ExactOptions {
+  /// The states of one table: an elimination that leaves more is split in two, which only bounds
+  /// the cost from below.
+  double max_states = 1 << 24;
+  /// The additions of all different eliminations together, roughly; what is left when they are
+  /// spent is split likewise.
+  double max_work = 0x1p35;
+};
+
+namespace detail {
+
+/// One argument of a cost table within a graph: what a statement shows on one face.
+struct Axis {
+  VertexId vertex = -1;
+  int face = 0;
+  constexpr auto operator<=>(const Axis&) const = default;
+};
+
+/// A cost table applied to some statements.
+struct CostFactor {
+  int table = -1;
+  std::vector<Axis> scope;  ///< in the order of the table's axes
+};
+
+/// Minimises the graph cost by eliminating statement after statement, the one that leaves the
+/// smallest table first.
+class ExactSearch {
+ public:
+  constexpr ExactSearch(const EinGraph& graph, int p, const ExactOptions& options)
+      : m_options(options),
+        m_shapes(graph, p),
+        m_edges(p),
+        m_touching(graph.vertices.size()),
+        m_stamp(graph.vertices.size(), 0),
+        m_state(graph.vertices.size(), -1) {
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      if (!graph[v].is_input()) m_statements.push_back(v);
+    }
+    add_edges(graph);
+    m_edge_factors = m_touching;
+    for (VertexId v : m_statements) push(v);
+    while (!m_heap.empty()) {
+      std::ranges::pop_heap(m_heap, later);
+      const Candidate next = m_heap.back();
+      m_heap.pop_back();
+      if (next.stamp == m_stamp[static_cast<std::size_t>(next.vertex)]) eliminate(next.vertex);
+    }
+    for (std::size_t n = m_steps.size(); n-- > 0;) {
+      m_state[static_cast<std::size_t>(m_steps[n].vertex)] =
+          best_state(m_steps[n].vertex, m_steps[n].factors);
+    }
+  }
+  ExactSearch(const ExactSearch&) = delete;
+  ExactSearch& operator=(const ExactSearch&) = delete;
+
+  /// No labeling costs less.
+  [[nodiscard]] constexpr Extent lower_bound() const { return m_bound; }
+  /// Whether no elimination had to be split: the labeling costs what the bound says.
+  [[nodiscard]] constexpr bool complete() const { return m_complete; }
+
+  /// Moves statement after statement to the state that is best given its neighbours', until none
+  /// gains, or `sweeps` times.
+  constexpr void improve(int sweeps) {
+    for (bool moved = true; moved && sweeps > 0; --sweeps) {
+      moved = false;
+      for (VertexId v : m_statements) {
+        const auto at = static_cast<std::size_t>(v);
+        const int better = best_state(v, m_edge_factors[at]);
+        moved = moved || better != m_state[at];
+        m_state[at] = better;
+      }
+    }
+  }
+
+  [[nodiscard]] constexpr Partitions labeling() const {
+    Partitions partitions(m_state.size());
+    for (VertexId v : m_statements) {
+      const auto at = static_cast<std::size_t>(v);
+      partitions[at] = m_shapes.of(v).vector[static_cast<std::size_t>(m_state[at])];
+    }
+    return partitions;
+  }
+  /// Continues from a labeling by partition vectors of this graph.
+  constexpr void start_from(const EinGraph& graph, const Partitions& partitions) {
+    for (VertexId v : m_statements) {
+      m_state[static_cast<std::size_t>(v)] =
+          state_of(graph, v, partitions[static_cast<std::size_t>(v)]);
+    }
+  }
+
+  /// The repartition costs between neighbours, counted: what the paper's dynamic program looks at.
+  [[nodiscard]] constexpr double edge_entries() const { return m_edge_entries; }
+
+ private:
+  struct Candidate {
+    double size = 0;
+    VertexId vertex = -1;
+    int stamp = 0;
+  };
+  [[nodiscard]] static constexpr bool later(const Candidate& a, const Candidate& b) {
+    return a.size > b.size || (a.size == b.size && a.vertex > b.vertex);
+  }
+  struct Step {
+    VertexId vertex = -1;
+    std::vector<int> factors;
+  };
+
+  constexpr void add_edges(const EinGraph& graph) {
+    struct Found {
+      int table;
+      Axis producer;
+      Axis consumer;
+    };
+    std::vector<Found> found;
+    for (VertexId v : m_statements) {
+      int face = 0;
+      for (const Reading& reading : readings(graph, v)) {
+        ++face;
+        const Vertex& producer = graph[reading.producer];
+        if (producer.bound.empty()) continue;  // a scalar has one partition
+        const int produced = m_shapes.of(reading.producer).faces[0].list;
+        const int consumed = m_shapes.of(v).faces[static_cast<std::size_t>(face)].list;
+        const int edge = m_edges.number_of(m_shapes, producer.bound, produced, consumed);
+        found.push_back({edge, {reading.producer, 0}, {v, m_shapes.of(v).first_like(face)}});
+      }
+    }
+    for (int e = 0; e < m_edges.size(); ++e) {
+      const EdgeCosts& edge = m_edges[e];
+      m_tables.push_back({{edge.produced(), edge.consumed()}, {}, &edge});
+    }
+    for (const Found& f : found) {
+      const EdgeCosts& edge = m_edges[f.table];
+      m_edge_entries += static_cast<double>(edge.produced()) * static_cast<double>(edge.consumed());
+      add_factor(f.table, {f.producer, f.consumer});
+    }
+  }
+
+  constexpr void add_factor(int table, std::vector<Axis> scope) {
+    const int factor = static_cast<int>(m_factors.size());
+    for (std::size_t k = 0; k < scope.size(); ++k) {
+      std::vector<int>& touching = m_touching[static_cast<std::size_t>(scope[k].vertex)];
+      if (touching.empty() || touching.back() != factor) touching.push_back(factor);
+    }
+    m_factors.push_back({table, std::move(scope)});
+  }
+
+  [[nodiscard]] constexpr const CostFactor& factor(int number) const {
+    return m_factors[static_cast<std::size_t>(number)];
+  }
+  [[nodiscard]] constexpr const CostTable& table(int number) const {
+    return m_tables[static_cast<std::size_t>(number)];
+  }
+
+  /// What is left of some factors' axes when v is gone, in order, each once.
+  [[nodiscard]] constexpr std::vector<Axis> other_axes(VertexId v,
+                                                       std::span<const int> factors) const {
+    std::vector<Axis> axes;
+    for (int f : factors) {
+      for (const Axis& axis : factor(f).scope) {
+        if (axis.vertex != v) axes.push_back(axis);
+      }
+    }
+    std::ranges::sort(axes);
+    axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+    return axes;
+  }
+  [[nodiscard]] constexpr std::size_t size_of(const Axis& axis) const {
+    return m_shapes.of(axis.vertex).faces[static_cast<std::size_t>(axis.face)].size;
+  }
+  [[nodiscard]] constexpr double result_size(VertexId v, std::span<const int> factors) const {
+    double size = 1;
+    for (const Axis& axis : other_axes(v, factors)) size *= static_cast<double>(size_of(axis));
+    return size;
+  }
+
+  constexpr void push(VertexId v) {
+    const auto at = static_cast<std::size_t>(v);
+    m_heap.push_back({result_size(v, m_touching[at]), v, ++m_stamp[at]});
+    std::ranges::push_heap(m_heap, later);
+  }
+
+  constexpr void eliminate(VertexId v) {
+    // A canonical order, so that equal eliminations are recognised in every layer.
+    std::vector<int> factors = m_touching[static_cast<std::size_t>(v)];
+    std::ranges::sort(factors, [this](int a, int b) {
+      const CostFactor& x = factor(a);
+      const CostFactor& y = factor(b);
+      return x.scope < y.scope || (x.scope == y.scope && x.table < y.table);
+    });
+    m_steps.push_back({v, factors});
+    m_stamp[static_cast<std::size_t>(v)] = -1;
+    const std::vector<Axis> neighbours = other_axes(v, factors);
+    for (const Axis& axis : neighbours) {
+      std::erase_if(m_touching[static_cast<std::size_t>(axis.vertex)],
+                    [&](int f) { return std::ranges::find(factors, f) != factors.end(); });
+    }
+    if (!replace(v, factors, true)) split(v, factors);
+    for (std::size_t n = 0; n < neighbours.size(); ++n) {
+      if (n == 0 || neighbours[n].vertex != neighbours[n - 1].vertex) push(neighbours[n].vertex);
+    }
+  }
+
+  /// Replaces factors on v by what is left when v is minimised out of their sum.
+  /// \returns false, and does nothing, if that is beyond the budget.
+  constexpr bool replace(VertexId v, std::span<const int> factors, bool own) {
+    const std::vector<Axis> axes = other_axes(v, factors);
+    std::vector<Extent> key{m_shapes.number_of(v), own};
+    std::vector<std::vector<int>> places;
+    for (int f : factors) {
+      key.push_back(factor(f).table);
+      places.emplace_back();
+      for (const Axis& axis : factor(f).scope) {
+        int place = -1 - axis.face;
+        if (axis.vertex != v) {
+          place = static_cast<int>(std::ranges::lower_bound(axes, axis) - axes.begin());
+        }
+        places.back().push_back(place);
+        key.push_back(place);
+      }
+    }
+    const Numbering::Number number = m_eliminations(key);
+    if (number.fresh) m_results.push_back(run(v, factors, own, axes, std::move(places)));
+    const int result = m_results[static_cast<std::size_t>(number.value)];
+    if (result < 0) return false;
+    if (axes.empty()) {
+      m_bound = add_words(m_bound, table(result).values[0]);
+    } else {
+      add_factor(result, axes);
+    }
+    return true;
+  }
+
+  /// \returns the number of the resulting table, or -1 if it is beyond the budget.
+  constexpr int run(VertexId v, std::span<const int> factors, bool own,
+                    const std::vector<Axis>& axes, std::vector<std::vector<int>> places) {
+    std::vector<std::size_t> shape;
+    double size = 1;
+    for (const Axis& axis : axes) {
+      shape.push_back(size_of(axis));
+      size *= static_cast<double>(shape.back());
+    }
+    std::vector<Term> terms;
+    for (std::size_t n = 0; n < factors.size(); ++n) {
+      terms.push_back({&table(factor(factors[n]).table), std::move(places[n])});
+    }
+    const StatementElimination elimination(m_shapes.of(v), own, std::move(terms), std::move(shape));
+    // A single factor cannot be split.
+    const bool affordable =
+        size <= m_options.max_states && m_work + elimination.work() <= m_options.max_work;
+    if (!affordable && factors.size() > 1) return -1;
+    m_work += elimination.work();
+    CostTable made = elimination.run();
+    m_tables.push_back(std::move(made));
+    return static_cast<int>(m_tables.size()) - 1;
+  }
+
+  /// Minimises v out of groups of its factors apart, each within the budget. The sum of minima is
+  /// at most the minimum of the sum.
+  constexpr void split(VertexId v, const std::vector<int>& factors) {
+    m_complete = false;
+    bool own = true;
+    for (std::size_t begin = 0; begin < factors.size();) {
+      std::size_t end = factors.size();
+      const auto group = [&] { return std::span(factors).subspan(begin, end - begin); };
+      while (!replace(v, group(), own)) --end;
+      own = false;
+      begin = end;
+    }
+  }
+
+  /// The state of v that costs least under the given factors, with all other statements where they
+  /// are; of equally good ones the first.
+  constexpr int best_state(VertexId v, std::span<const int> factors) {
+    std::vector<Extent> key{m_shapes.number_of(v)};
+    std::vector<std::size_t> point;
+    std::vector<Term> terms;
+    for (int f : factors) {
+      key.push_back(factor(f).table);
+      terms.push_back({&table(factor(f).table), {}});
+      for (const Axis& axis : factor(f).scope) {
+        int place = -1 - axis.face;
+        if (axis.vertex != v) {
+          const auto state =
+              static_cast<std::size_t>(m_state[static_cast<std::size_t>(axis.vertex)]);
+          const Face& face = m_shapes.of(axis.vertex).faces[static_cast<std::size_t>(axis.face)];
+          place = static_cast<int>(point.size());
+          point.push_back(static_cast<std::size_t>(face.seen[state]));
+          key.push_back(face.seen[state]);
+        } else {
+          key.push_back(place);
+        }
+        terms.back().axes.push_back(place);
+      }
+    }
+    const Numbering::Number number = m_choices(key);
+    if (number.fresh) {
+      const StatementShape& shape = m_shapes.of(v);
+      std::vector<Slice> slices;
+      for (const Term& term : terms) slices.emplace_back(shape, term);
+      std::vector<Extent> sums = shape.cost;
+      add_slices(shape, slices, point, sums);
+      m_chosen.push_back(static_cast<int>(std::ranges::min_element(sums) - sums.begin()));
+    }
+    return m_chosen[static_cast<std::size_t>(number.value)];
+  }
+
+  [[nodiscard]] constexpr int state_of(const EinGraph& graph, VertexId v,
+                                       const PartitionVector& d) const {
+    const StatementShape& shape = m_shapes.of(v);
+    std::vector<std::vector<int>> positions{graph[v].output};
+    if (m_shapes.list(shape.faces[0].list).width() == 0) positions[0].clear();
+    for (const Reading& reading : readings(graph, v)) positions.push_back(reading.positions);
+    std::vector<Extent> seen;
+    for (std::size_t s = 0; s < shape.size(); ++s) {
+      bool same = true;
+      for (std::size_t f = 0; f < positions.size() && same; ++f) {
+        select(d, positions[f], seen);
+        same = std::ranges::equal(
+            seen,
+            m_shapes.list(shape.faces[f].list)[static_cast<std::size_t>(shape.faces[f].seen[s])]);
+      }
+      if (same) return static_cast<int>(s);
+    }
+    return 0;
+  }
+
+  ExactOptions m_options;
+  Shapes m_shapes;
+  SharedEdges m_edges;  // all made before the tables that point at them
+  std::vector<VertexId> m_statements;
+  std::vector<CostTable> m_tables;
+  std::vector<CostFactor> m_factors;
+  std::vector<std::vector<int>> m_touching;      // per vertex: the factors not yet replaced
+  std::vector<std::vector<int>> m_edge_factors;  // per vertex: those of its edges
+  std::vector<Candidate> m_heap;
+  std::vector<int> m_stamp;  // per vertex: of its latest candidate; -1 once it is eliminated
+  std::vector<Step> m_steps;
+  Numbering m_eliminations;
+  std::vector<int> m_results;  // per elimination: its table, or -1
+  Numbering m_choices;
+  std::vector<int> m_chosen;  // per choice: the state
+  std::vector<int> m_state;   // per vertex
+  Extent m_bound = 0;
+  double m_work = 0;  // spent
+  double m_edge_entries = 0;
+  bool m_complete = true;
+};
+
+}  // namespace detail
+}  // namespace eindecomp

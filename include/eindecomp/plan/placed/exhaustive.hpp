@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The strategy `placed` on small programs: every placement, or proof that it need not be weighed.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/placed/model.hpp"
+#include "eindecomp/relation/words_by_worker.hpp"
+
+namespace eindecomp::detail {
+
+/// Branch and bound over the calls of every statement, then over the layouts of every tensor. A
+/// branch ends where the tensors decided so far, each stored as suits it best, move no less than
+/// the best placement known.
+class PlacedExhaustive {
+ public:
+  /// \param known  a placement's words; only better ones are of interest
+  PlacedExhaustive(PlacedModel& model, WordSum known) : m_model(model), m_best_score(known) {}
+
+  /// Whether a better placement than the known one was found. Gives up, with the best so far, on
+  /// programs of too many placements.
+  bool run() {
+    if (!prepare()) return false;
+    Partial none{std::vector<Extent>(m_model.receivers(), 0), 0};
+    branch(0, none);
+    return m_found;
+  }
+
+  /// Whether the last run left nothing out.
+  [[nodiscard]] bool complete() const { return m_complete; }
+  [[nodiscard]] const PlacedState& best() const { return m_best; }
+
+ private:
+  static constexpr std::size_t most_classes = 6;
+  static constexpr std::size_t most_cuts = 20'000;
+  static constexpr std::int64_t most_steps = 60'000'000;
+
+  /// The layouts of a tensor under certain calls of which none is as good for every receiver as
+  /// another, by the words they cost.
+  struct Layouts {
+    std::vector<AxisCuts> cuts;
+    std::vector<std::vector<Extent>> words;  ///< per layout, per receiver
+    std::vector<Extent> total;               ///< per layout
+    std::vector<Extent> least;               ///< per receiver
+    Extent least_total = 0;
+  };
+  /// Words that are certain.
+  struct Partial {
+    std::vector<Extent> words;  ///< per receiver
+    Extent total = 0;
+  };
+
+  bool prepare() {
+    if (m_model.workers() < 2 || m_model.workers() > 64) return false;
+    if (m_model.classes().empty() || m_model.classes().size() > most_classes) return false;
+    m_cuts.clear();
+    for (const StatementClass& c : m_model.classes()) {
+      if (c.members.size() > 1) return false;
+      std::vector<AxisCuts> all;
+      if (!arrange({}, 0, c.limits, all)) return false;
+      std::erase_if(all, [&](const AxisCuts& cuts) { return !m_model.allows(c, cuts); });
+      // Where ranks host several workers, it matters which axes lie within a rank.
+      if (m_cuts.empty() && !m_model.shared()) {
+        std::erase_if(all, [&](const AxisCuts& a) { return !canonical(a); });
+      }
+      m_cuts.push_back(std::move(all));
+    }
+    m_stored.clear();
+    for (const TensorGroup& t : m_model.groups()) {
+      std::vector<AxisCuts> all;
+      if (!arrange({}, 0, m_model.tensor(t).bound, all)) return false;
+      std::erase_if(all, [&](const AxisCuts& cuts) { return !m_model.allows(t, cuts, 0); });
+      m_stored.push_back(std::move(all));
+    }
+    // A tensor is decided with the last of its statements.
+    m_decided.assign(m_model.classes().size(), {});
+    m_free.clear();
+    for (std::size_t t = 0; t < m_model.groups().size(); ++t) {
+      const TensorGroup& group = m_model.groups()[t];
+      int last = group.producer;
+      for (const TensorGroup::Reader& r : group.readers) last = std::max(last, r.statement);
+      if (last < 0) {
+        m_free.push_back(t);
+      } else {
+        m_decided[static_cast<std::size_t>(last)].push_back(t);
+      }
+    }
+    m_layouts.assign(m_model.groups().size(), {});
+    m_now.assign(m_model.groups().size(), nullptr);
+    m_state.calls.resize(m_model.classes().size());
+    m_chosen.assign(m_model.classes().size(), -1);
+    weigh_classes();
+    return true;
+  }
+
+  /// For every class what the tensors that only it reads or produces move at least; its cuts with
+  /// the least first.
+  void weigh_classes() {
+    m_own.assign(m_cuts.size(), {});
+    m_rest.assign(m_cuts.size() + 1, 0);
+    for (std::size_t c = m_cuts.size(); c-- > 0;) {
+      std::vector<std::pair<Extent, std::size_t>> order;
+      for (std::size_t i = 0; i < m_cuts[c].size(); ++i) {
+        m_state.calls[c] = m_cuts[c][i];
+        m_chosen[c] = static_cast<int>(i);
+        Extent total = 0;
+        for (std::size_t t : m_decided[c]) {
+          if (only(m_model.groups()[t], static_cast<int>(c))) total += layouts_of(t).least_total;
+        }
+        order.emplace_back(total, i);
+      }
+      std::sort(order.begin(), order.end());
+      const std::vector<AxisCuts> cuts = std::move(m_cuts[c]);
+      m_cuts[c].clear();
+      for (const auto& [total, i] : order) {
+        m_own[c].push_back(total);
+        m_cuts[c].push_back(cuts[i]);
+      }
+      for (std::size_t t : m_decided[c]) m_layouts[t].clear();  // they went by the old numbers
+      m_rest[c] = m_rest[c + 1] + order.front().first;
+    }
+  }
+
+  [[nodiscard]] static bool only(const TensorGroup& t, int c) {
+    return (t.producer < 0 || t.producer == c) &&
+           std::all_of(t.readers.begin(), t.readers.end(),
+                       [c](const TensorGroup::Reader& r) { return r.statement == c; });
+  }
+
+  /// All ways to put the axes from `a` on into the entries, or to leave them idle.
+  bool arrange(const AxisCuts& cuts, std::size_t a, const std::vector<Extent>& limits,
+               std::vector<AxisCuts>& all) const {
+    if (a == m_model.axes()) {
+      if (all.size() == most_cuts) return false;
+      all.push_back(cuts.sorted());
+      return true;
+    }
+    for (std::size_t e = 0; e < limits.size(); ++e) {
+      if (m_model.parts(cuts, e) * m_model.axis_size(a) > limits[e]) continue;
+      for (std::size_t i = 0; i <= cuts.size; ++i) {
+        if (i < cuts.size && cuts.entry[i] != e) continue;
+        AxisCuts longer = cuts;
+        longer.insert(i, static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(e));
+        if (!arrange(longer, a + 1, limits, all)) return false;
+      }
+    }
+    return arrange(cuts, a + 1, limits, all);
+  }
+
+  /// Of cuts that differ by an exchange of axes of one size, one: axes of one size in order.
+  [[nodiscard]] bool canonical(const AxisCuts& cuts) const {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < cuts.size; ++i) order.push_back(cuts.axis[i]);
+    for (std::size_t a = 0; a < m_model.axes(); ++a) {
+      if ((cuts.used() >> a & 1U) == 0) order.push_back(a);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (order[j] > order[i] && m_model.axis_size(order[j]) == m_model.axis_size(order[i])) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /// Whether words that are certain, and so many more in all, rule out a better placement.
+  [[nodiscard]] bool hopeless(const Partial& partial, Extent more) const {
+    WordSum bound{0, partial.total + more};
+    for (Extent w : partial.words) bound.busiest = std::max(bound.busiest, w);
+    return too_much(bound);
+  }
+  [[nodiscard]] bool too_much(WordSum bound) const {
+    const auto p = static_cast<Extent>(m_model.receivers());
+    bound.busiest = std::max(bound.busiest, (bound.total + p - 1) / p);
+    return bound >= m_best_score;
+  }
+
+  void branch(std::size_t c, const Partial& before) {
+    if (c == m_cuts.size()) {
+      finish(before);
+      return;
+    }
+    for (std::size_t i = 0; i < m_cuts[c].size(); ++i) {
+      if (m_steps > most_steps) {
+        m_complete = false;
+        return;
+      }
+      if (too_much({0, before.total + m_own[c][i] + m_rest[c + 1]})) break;
+      m_state.calls[c] = m_cuts[c][i];
+      m_chosen[c] = static_cast<int>(i);
+      Partial partial = before;
+      bool pruned = false;
+      for (std::size_t t : m_decided[c]) {
+        m_now[t] = &layouts_of(t);
+        for (std::size_t w = 0; w < partial.words.size(); ++w) {
+          partial.words[w] += m_now[t]->least[w];
+        }
+        partial.total += m_now[t]->least_total;
+        m_steps += static_cast<std::int64_t>(partial.words.size());
+        pruned = hopeless(partial, m_rest[c + 1]);
+        if (pruned) break;
+      }
+      if (!pruned) branch(c + 1, partial);
+    }
+  }
+
+  /// The layouts of a tensor under the calls chosen.
+  const Layouts& layouts_of(std::size_t at) {
+    const TensorGroup& t = m_model.groups()[at];
+    std::vector<int> key;
+    if (t.producer >= 0) key.push_back(m_chosen[static_cast<std::size_t>(t.producer)]);
+    for (const TensorGroup::Reader& r : t.readers) {
+      key.push_back(m_chosen[static_cast<std::size_t>(r.statement)]);
+    }
+    const auto [place, fresh] = m_layouts[at].try_emplace(std::move(key));
+    Layouts& found = place->second;
+    if (!fresh) return found;
+    const auto calls = [&](int c) -> const AxisCuts& {
+      return m_state.calls[static_cast<std::size_t>(c)];
+    };
+    const std::uint32_t axes = t.producer < 0 ? m_model.all_axes() : calls(t.producer).used();
+    std::vector<Extent> words;
+    for (const AxisCuts& cuts : m_stored[at]) {
+      if (!m_model.allows(t, cuts, axes)) continue;
+      if (m_model.count(t, cuts, calls, words)) WordCounter::spread(words);
+      m_steps += 300 + 8 * static_cast<std::int64_t>(words.size());
+      const auto beats = [](const std::vector<Extent>& a, const std::vector<Extent>& b) {
+        for (std::size_t w = 0; w < a.size(); ++w) {
+          if (a[w] > b[w]) return false;
+        }
+        return true;
+      };
+      if (std::any_of(found.words.begin(), found.words.end(),
+                      [&](const auto& other) { return beats(other, words); })) {
+        continue;
+      }
+      for (std::size_t i = found.words.size(); i-- > 0;) {
+        if (!beats(words, found.words[i])) continue;
+        found.words.erase(found.words.begin() + static_cast<std::ptrdiff_t>(i));
+        found.cuts.erase(found.cuts.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+      found.words.push_back(words);
+      found.cuts.push_back(cuts);
+    }
+    found.least = found.words.front();
+    for (const std::vector<Extent>& each : found.words) {
+      Extent total = 0;
+      for (std::size_t w = 0; w < each.size(); ++w) {
+        found.least[w] = std::min(found.least[w], each[w]);
+        total += each[w];
+      }
+      found.total.push_back(total);
+    }
+    found.least_total = *std::min_element(found.total.begin(), found.total.end());
+    return found;
+  }
+
+  /// All calls are chosen: the layouts. `bound` are the words if every tensor suited every
+  /// receiver.
+  void finish(const Partial& bound) {
+    m_open.clear();
+    for (std::size_t t = 0; t < m_now.size(); ++t) {
+      if (m_now[t] != nullptr && m_now[t]->cuts.size() > 1) m_open.push_back(t);
+    }
+    m_picked.assign(m_now.size(), 0);
+    pick(0, bound);
+  }
+
+  void pick(std::size_t n, const Partial& bound) {
+    if (m_steps > most_steps) {
+      m_complete = false;
+      return;
+    }
+    m_steps += static_cast<std::int64_t>(bound.words.size());
+    if (hopeless(bound, 0)) return;
+    if (n == m_open.size()) {
+      take(bound);
+      return;
+    }
+    const std::size_t t = m_open[n];
+    const Layouts& layouts = *m_now[t];
+    for (std::size_t i = 0; i < layouts.cuts.size(); ++i) {
+      Partial closer = bound;
+      for (std::size_t w = 0; w < closer.words.size(); ++w) {
+        closer.words[w] += layouts.words[i][w] - layouts.least[w];
+      }
+      closer.total += layouts.total[i] - layouts.least_total;
+      m_picked[t] = i;
+      pick(n + 1, closer);
+    }
+    m_picked[t] = 0;
+  }
+
+  void take(const Partial& words) {
+    m_found = true;
+    m_best.calls = m_state.calls;
+    m_best.stored.resize(m_now.size());
+    for (std::size_t t = 0; t < m_now.size(); ++t) {
+      m_best.stored[t] = m_now[t] != nullptr ? m_now[t]->cuts[m_picked[t]] : m_stored[t].front();
+    }
+    m_model.recount(m_best);
+    m_best_score = {*std::max_element(words.words.begin(), words.words.end()), words.total};
+  }
+
+  PlacedModel& m_model;
+  WordSum m_best_score;
+  PlacedState m_best;
+  bool m_found = false;
+  bool m_complete = true;
+  std::int64_t m_steps = 0;
+
+  std::vector<std::vector<AxisCuts>> m_cuts;        ///< per class
+  std::vector<std::vector<AxisCuts>> m_stored;      ///< per tensor, but for its calls' axes
+  std::vector<std::vector<std::size_t>> m_decided;  ///< tensors per class, its last statement
+  std::vector<std::vector<Extent>> m_own;           ///< per class, per cuts
+  std::vector<Extent> m_rest;                       ///< of this class and later ones, at least
+  std::vector<std::size_t> m_free;                  ///< inputs that nobody reads
+  std::vector<std::map<std::vector<int>, Layouts>> m_layouts;
+  std::vector<const Layouts*> m_now;
+  std::vector<int> m_chosen;
+  std::vector<std::size_t> m_open;
+  std::vector<std::size_t> m_picked;
+  PlacedState m_state;
+};
+
+}  // namespace eindecomp::detail

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What a plan gets at run time alone: a placement, steps, and a look at what its ranks hold.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/placement/choose_placement.hpp"
+#include "eindecomp/plan/placement/given_layouts.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/memory.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/step_group.hpp"
+
+namespace eindecomp::detail {
+
+/// \throws Error, saying by how many bytes and for which statement, if a rank holds more than the
+///   options allow.
+inline void check_memory(const EinGraph& graph, const Placement& placement,
+                         const std::vector<StepGroup>& steps, const DecomposeOptions& options,
+                         const std::source_location& where) {
+  const std::int64_t limit = memory_limit(options);
+  if (limit == 0) return;
+  const MemoryPeak peak =
+      memory_peak(graph, make_schedules(graph, placement, ranks_of(options), steps, where));
+  if (peak.bytes <= limit) return;
+  const bool searched = options.strategy == "placed";
+  Text during;
+  if (peak.statement >= 0) during = " for statement '" + graph[peak.statement].name + "'";
+  fail(ErrorKind::memory,
+       (searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy) +
+           " holds " + to_text(peak.bytes) + " bytes of tensors on rank " + to_text(peak.rank) +
+           during + " (" + to_text(peak.bytes - limit) + " more than the " + to_text(limit) +
+           " that a rank may hold); allow more memory, " +
+           (searched ? "or give more workers"
+                     : "give more workers, or let strategy placed look for a plan that fits"),
+       where);
+}
+
+/// The plan placed, if its strategy did not do that, and in steps.
+/// \throws Error if steps given by hand are not possible, or a rank would hold more than the
+///   options allow.
+[[nodiscard]] inline Plan placed_in_steps(Plan plan, const DecomposeOptions& options,
+                                          const std::source_location& where) {
+  const EinGraph& graph = plan.graph;
+  if (plan.placement.stored.empty()) {
+    plan.placement = place(graph, plan.partitions, make_mesh(plan.workers),
+                           place_options(graph, options, where), where);
+  }
+  plan.steps = choose_fitting_steps(graph, plan.placement, options, where);
+  check_memory(graph, plan.placement, plan.steps, options, where);
+  return plan;
+}
+
+}  // namespace eindecomp::detail
