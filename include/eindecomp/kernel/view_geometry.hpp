@@ -43,7 +43,8 @@ struct ViewGeometry {
 
   /// Whether it has elements and no memory for them.
   [[nodiscard]] bool is_null() const {
-    bool empty = data != nullptr;
+    if (data != nullptr) return false;
+    bool empty = false;
     for (int k = 0; k < rank; ++k) empty = empty || extent[k] == 0;
     return !empty;
   }
