@@ -91,14 +91,15 @@ template <class Join, class Monoid, class T>
 void by_kernel(const Space& space, Extent m, Extent n, Extent k, const void* const* operands,
                T* result) {
   const benchmark_cases::ContractionCase product{"ac,cb->ab", {m, n, k}};
-  ein::kernel::run_join<Space, Join, Monoid, T, T>(space, shape_of(product, true), {}, {}, operands,
-                                                   result, ein::kernel::Write::finished);
+  ein::kernel::kernels_of<Space, Join, Monoid, T, T>().run(
+      space, shape_of(product, true), {}, {}, operands, result, ein::kernel::Write::finished);
 }
 
 /// \param matrices computes the matrix product to compare with.
 template <class Join, class Monoid, class T, class Matrices>
 int run(const Options& options, const Matrices& matrices) {
   const Space space;
+  const auto& kernels = ein::kernel::kernels_of<Space, Join, Monoid, T, T>();
   double logarithms = 0;
   double worst = 1e30;
   int count = 0;
@@ -122,15 +123,14 @@ int run(const Options& options, const Matrices& matrices) {
     for (std::size_t i = 0; i < b.size(); ++i) b(i) = static_cast<T>(i % 11) / T(11);
     const void* const operands[] = {a.data(), b.data()};
     const double ours = shortest(options, [&] {
-      ein::kernel::run_join<Space, Join, Monoid, T, T>(space, shape, {}, {}, operands,
-                                                       result.data(), ein::kernel::Write::finished);
+      kernels.run(space, shape, {}, {}, operands, result.data(), ein::kernel::Write::finished);
     });
     const double gemm = shortest(options, [&] {
       matrices(space, static_cast<Extent>(m), static_cast<Extent>(n), static_cast<Extent>(k),
                operands, result.data());
     });
     const double flops = 2 * product.joins() * 1e-9;
-    const auto path = ein::kernel::path_of<Space, Join, Monoid, T, T>(shape);
+    const auto path = kernels.prepare(space, shape, {}, {}, ein::kernel::Write::finished)->path();
     const double ratio = gemm / ours;
     fmt::print("{:<18} {:>7} {:>7} {:>6} {:<7} {:>9.3f} {:>8.1f} {:>8.1f} {:>6.3f}\n", c.text, m, n,
                k, ein::kernel::to_string(path), ours * 1e3, flops / ours, flops / gemm, ratio);

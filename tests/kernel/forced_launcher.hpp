@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A launcher that takes one path, whatever it is given, so that shapes reach it that dispatch
+// A launcher that takes one algorithm, whatever it is given, so that shapes reach it that dispatch
 // leaves to others.
 #pragma once
 
@@ -8,8 +8,16 @@
 
 namespace kernel_test {
 
-/// \tparam Way has `static constexpr Path path` and `run<Join, Monoid, A, B>(space, shape, join,
-///   monoid, operands, output, write)`
+/// Runs a prepared kernel in a workspace of its own.
+template <class Space, class Kernel>
+void run_prepared(const Space& space, const Kernel& kernel, const void* const* operands,
+                  void* output) {
+  eindecomp::kernel::detail::run_in_workspace(space, kernel, operands, output, [] {});
+}
+
+/// \tparam Way has `static constexpr Path path` and `prepare<Join, Monoid, A, B>(shape, join,
+/// monoid,
+///   write)`, which gives a prepared kernel
 template <class Space, class Way, class Join, class MonoidType, class A, class B>
 class ForcedLauncher {
  public:
@@ -26,8 +34,9 @@ class ForcedLauncher {
   }
   void join(const Space& space, const eindecomp::kernel::LocalEinsum& shape,
             const void* const* operands, void* output, eindecomp::kernel::Write write) const {
-    Way::template run<Join, MonoidType, A, B>(space, shape, m_join, m_monoid, operands, output,
-                                              write);
+    run_prepared(space,
+                 Way::template prepare<Join, MonoidType, A, B>(shape, m_join, m_monoid, write),
+                 operands, output);
   }
   void combine(const Space& space, const eindecomp::kernel::StridedBox& box, void* into,
                const void* from) const {

@@ -23,10 +23,10 @@ using Space = Kokkos::DefaultHostExecutionSpace;
 struct TiledWay {
   static constexpr Path path = Path::tiled;
   template <class Join, class Monoid, class A, class B>
-  static void run(const Space& space, const LocalEinsum& shape, const Join& join,
-                  const Monoid& monoid, const void* const* operands, void* output, Write write) {
-    detail::run_tiled<1, 1, Space, Join, Monoid, A, B>(
-        space, shape, detail::packed_shape(shape, false), join, monoid, operands, output, write);
+  static auto prepare(const LocalEinsum& shape, const Join& join, const Monoid& monoid,
+                      Write write) {
+    return detail::PreparedTiled<1, 1, Space, Join, Monoid, A, B>(
+        shape, detail::packed_shape(shape, false), join, monoid, write, nullptr);
   }
 };
 

@@ -32,13 +32,24 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct PackedWay {
   static constexpr Path path = Path::packed;
   template <class Join, class Monoid, class A, class B>
-  static void run(const Space& space, const LocalEinsum& shape, const Join& join,
-                  const Monoid& monoid, const void* const* operands, void* output, Write write) {
+  static auto prepare(const LocalEinsum& shape, const Join& join, const Monoid& monoid,
+                      Write write) {
     static_assert(detail::has_packed<Space, Join, Monoid, A, B>());
-    detail::run_packed<Space, Join, Monoid, A, B>(space, detail::packed_shape_of<Join, A, B>(shape),
-                                                  join, monoid, operands, output, write);
+    return detail::PreparedPacked<Space, Join, Monoid, A, B>(shape, join, monoid, write, nullptr);
   }
 };
+
+/// Outputs by the packed path and by loops.
+template <class Join, class Monoid, class T>
+void run_both(const LocalEinsum& shape, const void* const* operands, T* packed, T* loops) {
+  run_prepared(Space(),
+               PackedWay::prepare<Join, Monoid, T, T>(shape, Join{}, Monoid{}, Write::finished),
+               operands, packed);
+  run_prepared(Space(),
+               detail::PreparedLoops<Space, Join, Monoid, T, T>(Space(), shape, Join{}, Monoid{},
+                                                                Write::finished, nullptr),
+               operands, loops);
+}
 
 const Family anything =
     any_labels({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 24, 25, 31, 32, 33, 40});
@@ -181,11 +192,7 @@ TEST_CASE("tiles and blocks have seams nowhere") {
     std::vector<T> packed(static_cast<std::size_t>(m * n), T(7));
     std::vector<T> generic = packed;
     const void* operands[] = {a.data(), b.data()};
-    detail::run_packed<Space, Join, Monoid, T, T>(
-        Space(), detail::packed_shape_of<Join, T, T>(shape), Join{}, Monoid{}, operands,
-        packed.data(), Write::finished);
-    detail::run_generic<Space, Join, Monoid, T, T>(Space(), shape, Join{}, Monoid{}, operands,
-                                                   generic.data(), Write::finished);
+    run_both<Join, Monoid>(shape, operands, packed.data(), generic.data());
     CAPTURE(m);
     CAPTURE(k);
     CAPTURE(n);
@@ -268,10 +275,7 @@ TEST_CASE("where neighbours in the output lie apart in an operand, pieces of bot
     std::vector<T> packed(static_cast<std::size_t>(x * y * n), T(7));
     std::vector<T> generic = packed;
     const void* operands[] = {a.data(), b.data()};
-    detail::run_packed<Space, Join, Monoid, T, T>(Space(), product, Join{}, Monoid{}, operands,
-                                                  packed.data(), Write::finished);
-    detail::run_generic<Space, Join, Monoid, T, T>(Space(), shape, Join{}, Monoid{}, operands,
-                                                   generic.data(), Write::finished);
+    run_both<Join, Monoid>(shape, operands, packed.data(), generic.data());
     CHECK(packed == generic);
   };
   for (const bool columns : {false, true}) {

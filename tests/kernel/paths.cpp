@@ -15,6 +15,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "eindecomp/kernel/backend.hpp"
@@ -287,13 +288,14 @@ TEST_CASE("blocks of half of K, outputs put apart, outputs past the caches") {
     const std::string text = labels;
     CAPTURE(text);
     const LocalEinsum shape = row_major(labels, extents);
-    const auto choice = kernel::detail::choose_product<double>(Space(), shape, false);
+    const auto choice =
+        kernel::detail::choose_product(shape, sizeof(double), compat::host_threads(Space()), false);
     REQUIRE(choice.path == Path::blocks);
-    const kernel::detail::BlockPlan& plan = choice.blocks;
+    const auto& plan = std::get<kernel::detail::BlockPlan>(choice.plan);
     half += plan.one_thread && plan.k.tiles == 2 && plan.k.size <= 384 ? 1 : 0;
     const bool writable = !kernel::detail::block_detail::matrix_of(2, plan.m, plan.n).packed;
     apart += plan.matrix[2].packed && writable ? 1 : 0;
-    streamed += plan.matrix[2].packed && kernel::detail::output_target<double>(plan) ==
+    streamed += plan.matrix[2].packed && kernel::detail::output_target(plan, sizeof(double)) ==
                                              kernel::detail::Target::streamed
                     ? 1
                     : 0;
@@ -404,8 +406,9 @@ TEST_CASE("on devices products over other algebras are tiled where there is work
 #if defined(KOKKOS_ENABLE_CUDA)
   static_assert(kernel::detail::has_tiled<Kokkos::Cuda, Add, Min, double, double>());
   const LocalEinsum shape = row_major("ij,jk->ik", {100, 20, 100});
-  CHECK(kernel::path_of<Kokkos::Cuda, Add, Min, double, double>(shape) == Path::tiled);
-  CHECK(kernel::path_of<Kokkos::Cuda, Mul, Sum, double, double>(shape) == Path::gemm);
+  using Cuda = Kokkos::Cuda;
+  CHECK(kernel::JoinAggregateLauncher<Cuda, Add, Min, double, double>().path(shape) == Path::tiled);
+  CHECK(kernel::JoinAggregateLauncher<Cuda, Mul, Sum, double, double>().path(shape) == Path::gemm);
 #endif
 
   // Forced on this space: one kernel, and no memory but the scratch that Kokkos keeps for teams.
@@ -416,9 +419,9 @@ TEST_CASE("on devices products over other algebras are tiled where there is work
   const void* operands[] = {a.data(), b.data()};
   {
     const Watch watch;
-    kernel::detail::run_tiled<1, 1, Space, Add, Min, double, double>(
-        Space(), small, kernel::detail::packed_shape(small, false), {}, {}, operands, c.data(),
-        Write::finished);
+    kernel::detail::PreparedTiled<1, 1, Space, Add, Min, double, double>(
+        small, kernel::detail::packed_shape(small, false), {}, {}, Write::finished, nullptr)
+        .run(Space(), operands, c.data(), nullptr);
     CHECK(report.kernels == std::vector<std::string>{"EinDecomp::tiled"});
   }
   CHECK(c == std::vector<double>(c.size(), 3.5));

@@ -27,11 +27,11 @@ template <int Rows, int Columns>
 struct TiledWay {
   static constexpr Path path = Path::tiled;
   template <class Join, class Monoid, class A, class B>
-  static void run(const Space& space, const LocalEinsum& shape, const Join& join,
-                  const Monoid& monoid, const void* const* operands, void* output, Write write) {
+  static auto prepare(const LocalEinsum& shape, const Join& join, const Monoid& monoid,
+                      Write write) {
     static_assert(detail::tiles<Join, Monoid, A, B>());
-    detail::run_tiled<Rows, Columns, Space, Join, Monoid, A, B>(
-        space, shape, detail::packed_shape(shape, false), join, monoid, operands, output, write);
+    return detail::PreparedTiled<Rows, Columns, Space, Join, Monoid, A, B>(
+        shape, detail::packed_shape(shape, false), join, monoid, write, nullptr);
   }
 };
 /// By a team that every space has.

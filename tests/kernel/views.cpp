@@ -82,7 +82,7 @@ void keep_larger_difference(const First& first, const Second& second, const Outp
                                                           kernel::detail::ViewGeometry::of(second),
                                                           kernel::detail::ViewGeometry::of(output)};
   const void* const operands[] = {first.data(), second.data()};
-  kernel::run_join<Space, Sub, Max, double, double>(
+  kernel::kernels_of<Space, Sub, Max, double, double>().run(
       Space(),
       kernel::detail::local_einsum(einsum_shape<Text>(), views, std::source_location::current()),
       Sub{}, Max{}, operands, output.data(), kernel::Write::accumulate);

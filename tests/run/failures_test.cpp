@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "run/programs.hpp"
@@ -254,12 +256,40 @@ TEST_CASE("a gather of different results") {
 
 namespace {
 
+/// A kernel call that breaks.
+class BrokenKernel final : public ein::kernel::PreparedKernel<Space> {
+ public:
+  explicit BrokenKernel(std::unique_ptr<const ein::kernel::PreparedKernel<Space>> sound)
+      : m_sound(std::move(sound)) {}
+  [[nodiscard]] ein::kernel::Path path() const override { return m_sound->path(); }
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return m_sound->workspace_bytes(); }
+  [[nodiscard]] std::string explain(const void* const* operands,
+                                    const void* output) const override {
+    return m_sound->explain(operands, output);
+  }
+  void run(const Space&, const void* const*, void*, unsigned char*) const override {
+    throw std::runtime_error("the kernel broke");
+  }
+
+ private:
+  std::unique_ptr<const ein::kernel::PreparedKernel<Space>> m_sound;
+};
+
 /// Kernels of which one rank's break in the middle of a run.
 class Broken final : public ein::kernel::Launcher<Space> {
  public:
   explicit Broken(Program::Backend::Launcher sound) : m_sound(std::move(sound)) {}
   [[nodiscard]] ein::kernel::Path path(const ein::kernel::LocalEinsum& shape) const override {
     return m_sound->path(shape);
+  }
+  [[nodiscard]] std::unique_ptr<const ein::kernel::PreparedKernel<Space>> prepare(
+      const Space& space, const ein::kernel::LocalEinsum& shape,
+      ein::kernel::Write write) const override {
+    return std::make_unique<BrokenKernel>(m_sound->prepare(space, shape, write));
+  }
+  [[nodiscard]] std::unique_ptr<const ein::kernel::TileKernel> prepare_tile(
+      const ein::kernel::LocalEinsum&) const override {
+    return nullptr;
   }
   void join(const Space&, const ein::kernel::LocalEinsum&, const void* const*, void*,
             ein::kernel::Write) const override {

@@ -12,7 +12,7 @@
 #include "eindecomp/kernel/copy/schedule.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
-#include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel {
@@ -24,14 +24,13 @@ struct CompiledKernels {
   /// What ⊗ gives.
   using Value = typename Signature<Join, Monoid, Ts...>::Value;
 
-  /// How a shape is computed.
-  Path (*path_of)(const LocalEinsum&) = nullptr;
-  /// The bytes of workspace that a shape takes.
-  std::int64_t (*workspace_of)(const Space&, const LocalEinsum&) = nullptr;
-  /// Computes a shape.
-  void (*run_join)(const Space&, const LocalEinsum&, Join, Monoid, const void* const*, void*,
-                   Write) = nullptr;
-  /// Null but for sums of products with a factor.
+  /// As Launcher::prepare.
+  std::unique_ptr<const PreparedKernel<Space>> (*prepare)(const Space&, const LocalEinsum&, Join,
+                                                          Monoid, Write) = nullptr;
+  /// The same run once, in the workspace that is given or else one of its own.
+  void (*run)(const Space&, const LocalEinsum&, Join, Monoid, const void* const*, void*,
+              Write) = nullptr;
+  /// output = beta·output + Σ ⊗(operands), once. Null but for sums of products with a factor.
   void (*run_scaled)(const Space&, const LocalEinsum&, Join, Value beta, const void* const*,
                      void*) = nullptr;
   /// The launcher that holds ⊗ and ⊕.

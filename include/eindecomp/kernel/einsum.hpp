@@ -8,9 +8,11 @@
 ///     einsum<"ij,jk->ik">(space, {.alpha = 2.0, .beta = 1.0}, A, B, C);  // C = C + 2·A·B
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <source_location>
 #include <tuple>
 #include <type_traits>
@@ -48,6 +50,21 @@ using ElementOfLast = ElementOf<std::tuple_element_t<sizeof...(Views) - 1, std::
 template <class AlgebraType, class... Operands>
 using ViewSignature =
     Signature<typename AlgebraType::Join, typename AlgebraType::Monoid, ElementOf<Operands>...>;
+
+/// The kernels of the same.
+template <class Space, class AlgebraType, class... Operands>
+decltype(auto) view_kernels() {
+  return kernels_of<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
+                    ElementOf<Operands>...>();
+}
+
+/// An EinSum of these views made ready.
+template <class Space, class AlgebraType, class... Operands>
+[[nodiscard]] std::unique_ptr<const PreparedKernel<Space>> prepare_views(const Space& space,
+                                                                         const LocalEinsum& shape,
+                                                                         Write write) {
+  return view_kernels<Space, AlgebraType, Operands...>().prepare(space, shape, {}, {}, write);
+}
 
 template <class T, int Rank>
 struct DataType {
@@ -98,9 +115,8 @@ void join_views(const Space& space, const EinsumShape& spec, const AlgebraType& 
   const LocalEinsum shape = local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
   at_place(where, [&] {
-    run_join<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
-             ElementOf<Operands>...>(space, shape, algebra.join, algebra.monoid, pointers,
-                                     output.data(), Write::finished);
+    view_kernels<Space, AlgebraType, Operands...>().run(space, shape, algebra.join, algebra.monoid,
+                                                        pointers, output.data(), Write::finished);
   });
 }
 
@@ -119,8 +135,8 @@ void join_scaled(const Space& space, const EinsumShape& spec, const Scaling<T>& 
   const LocalEinsum shape = local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
   at_place(where, [&] {
-    run_scaled<Space, T, ElementOf<Operands>...>(space, shape, Product{scaling.alpha}, scaling.beta,
-                                                 pointers, output.data());
+    kernels_of<Space, Product, Sum, ElementOf<Operands>...>().run_scaled(
+        space, shape, Product{scaling.alpha}, scaling.beta, pointers, output.data());
   });
 }
 
@@ -172,8 +188,11 @@ template <class AlgebraType, class Space, class Output, class... Operands>
                                             const Operands&... operands) {
   const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
                                                                 ViewGeometry::of(output)};
-  return workspace_of<Space, typename AlgebraType::Join, typename AlgebraType::Monoid,
-                      ElementOf<Operands>...>(space, local_einsum(spec, views, where));
+  const LocalEinsum shape = local_einsum(spec, views, where);
+  const auto bytes = [&](Write write) {
+    return prepare_views<Space, AlgebraType, Operands...>(space, shape, write)->workspace_bytes();
+  };
+  return std::max(bytes(Write::finished), bytes(Write::accumulate));
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// One operator signature on one execution space, behind the type-erased Launcher.
+/// The kernels of one operator signature: behind the type-erased Launcher, and without one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
+#include "eindecomp/kernel/generic/tile.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/separate/usual_kernels.hpp"
@@ -42,14 +44,33 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   explicit JoinAggregateLauncher(Join join = {}, Monoid monoid = {})
       : m_join(join), m_monoid(monoid) {}
 
+  [[nodiscard]] std::unique_ptr<const PreparedKernel<Space>> prepare(const Space& space,
+                                                                     const LocalEinsum& shape,
+                                                                     Write write) const override {
+    return Kernels::prepare(space, shape, m_join, m_monoid, write);
+  }
+
+  [[nodiscard]] std::unique_ptr<const TileKernel> prepare_tile(
+      const LocalEinsum& shape) const override {
+    if constexpr (compat::is_synchronous<Space>) {
+      const auto kernel = prepare(Space(), shape, Write::finished);
+      if (kernel->path() == Path::direct) {
+        const auto& loops =
+            static_cast<const detail::PreparedLoops<Space, Join, Monoid, Ts...>&>(*kernel);
+        return std::make_unique<detail::LoopsOfTile<Space, Join, Monoid, Ts...>>(loops.schedule(),
+                                                                                 m_join, m_monoid);
+      }
+    }
+    return nullptr;
+  }
+
   [[nodiscard]] Path path(const LocalEinsum& shape) const override {
-    return detail::path_here<Space, Join, Monoid, Ts...>(shape);
+    return prepare(Space(), shape, Write::finished)->path();
   }
 
   void join(const Space& space, const LocalEinsum& shape, const void* const* operands, void* output,
             Write write) const override {
-    detail::join_here<Space, Join, Monoid, Ts...>(space, shape, m_join, m_monoid, operands, output,
-                                                  write);
+    Kernels::run(space, shape, m_join, m_monoid, operands, output, write);
   }
 
   void combine(const Space& space, const StridedBox& box, void* into,
@@ -64,15 +85,13 @@ class JoinAggregateLauncher final : public Launcher<Space> {
 
   [[nodiscard]] std::int64_t workspace_bytes(const Space& space,
                                              const LocalEinsum& shape) const override {
-    return detail::workspace_here<Space, Join, Monoid, Ts...>(space, shape);
-  }
-
-  [[nodiscard]] std::unique_ptr<const PreparedJoin> prepare(
-      const LocalEinsum& shape) const override {
-    return detail::prepare_here<Space, Join, Monoid, Ts...>(shape, m_join, m_monoid);
+    return std::max(prepare(space, shape, Write::finished)->workspace_bytes(),
+                    prepare(space, shape, Write::accumulate)->workspace_bytes());
   }
 
  private:
+  using Kernels = KernelsHere<Space, Join, Monoid, Ts...>;
+
   Join m_join;
   Monoid m_monoid;
 };

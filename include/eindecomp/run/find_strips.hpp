@@ -29,7 +29,7 @@ namespace eindecomp::detail {
 /// What of a schedule runs strip by strip, and the kernels for it.
 struct Strips {
   std::vector<StripRun> runs;  ///< in the schedule's order
-  std::vector<std::unique_ptr<const kernel::PreparedJoin>> joins;
+  std::vector<std::unique_ptr<const kernel::TileKernel>> joins;
 
   /// The most bytes that any run takes for each thread.
   [[nodiscard]] std::int64_t most_own_bytes() const {
@@ -138,7 +138,7 @@ class StripFinder {
     const Extent outputs = last.join->outputs_by_turns();
     if (!last.streamed || outputs == 0 || 2 * run.own_bytes > most_bytes) return;
     for (std::size_t c = 0; c + 1 < run.calls.size(); ++c) {
-      const kernel::PreparedJoin& join = *run.calls[c].join;
+      const kernel::TileKernel& join = *run.calls[c].join;
       if (join.takes_long() && join.outputs_by_turns() == outputs) run.beside = static_cast<int>(c);
     }
     if (run.beside >= 0) run.own_bytes *= 2;
@@ -343,12 +343,13 @@ class StripFinder {
   }
 
   /// The kernel of a statement for a shape; null if it has none. Blocks of equal shape share one.
-  [[nodiscard]] const kernel::PreparedJoin* join_of(VertexId statement,
-                                                    const kernel::LocalEinsum& shape) {
+  [[nodiscard]] const kernel::TileKernel* join_of(VertexId statement,
+                                                  const kernel::LocalEinsum& shape) {
     for (const Prepared& known : m_prepared) {
       if (known.statement == statement && known.shape == shape) return known.join;
     }
-    std::unique_ptr<const kernel::PreparedJoin> join = m_launchers[at(statement)]->prepare(shape);
+    std::unique_ptr<const kernel::TileKernel> join =
+        m_launchers[at(statement)]->prepare_tile(shape);
     m_prepared.push_back({statement, shape, join.get()});
     m_strips.joins.push_back(std::move(join));
     return m_prepared.back().join;
@@ -357,7 +358,7 @@ class StripFinder {
   struct Prepared {
     VertexId statement = -1;
     kernel::LocalEinsum shape;
-    const kernel::PreparedJoin* join = nullptr;
+    const kernel::TileKernel* join = nullptr;
   };
 
   const EinGraph& m_graph;

@@ -36,8 +36,8 @@ struct StripTensor {
 
 /// One statement's calls, strip by strip.
 struct StripCall {
-  const kernel::PreparedJoin* join = nullptr;  ///< of every strip but the last
-  const kernel::PreparedJoin* last_join = nullptr;
+  const kernel::TileKernel* join = nullptr;  ///< of every strip but the last
+  const kernel::TileKernel* last_join = nullptr;
   int operands = 0;
   StripTensor operand[kernel::max_operands];
   StripTensor output;
@@ -89,7 +89,7 @@ struct StripRun {
 
   /// A call of one strip.
   struct BoundCall {
-    const kernel::PreparedJoin* join;
+    const kernel::TileKernel* join;
     const void* operands[kernel::max_operands];
     void* output;
     kernel::MemoryHints hints;

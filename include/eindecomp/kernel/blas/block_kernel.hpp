@@ -14,7 +14,6 @@
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/launch.hpp"
-#include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -22,7 +21,7 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 /// C = alpha·A·B + beta·C, the tensors in the plan's order.
 template <class T, class Space>
 struct BlockProduct {
-  BlockPlan plan;
+  const BlockPlan& plan;
   T alpha;
   T beta;
   const T* a;
@@ -180,26 +179,27 @@ struct BlocksOfThread {
 struct BlockWorkspace {
   Extent items = 1;
   Extent elements = 0;  ///< of a piece
-  template <class T, class Space>
-  [[nodiscard]] static BlockWorkspace of(const Space& space, const BlockPlan& plan) {
+
+  BlockWorkspace() = default;
+  BlockWorkspace(const BlockPlan& plan, int threads, Extent element_bytes) {
+    if (plan.one_thread) items = std::min<Extent>(threads, plan.blocks());
     // Pieces of different threads share no line of memory.
-    constexpr Extent line = 64 / static_cast<Extent>(sizeof(T));
-    return {plan.one_thread ? std::min<Extent>(compat::host_threads(space), plan.blocks()) : 1,
-            (plan.elements() + line - 1) / line * line};
+    const Extent line = 64 / element_bytes;
+    elements = (plan.elements() + line - 1) / line * line;
   }
 };
 
 /// How what a plan puts apart is written to C.
-template <class T>
-[[nodiscard]] Target output_target(const BlockPlan& plan) {
-  return target_of(plan.batch.size * plan.m.size * plan.n.size * static_cast<Extent>(sizeof(T)));
+[[nodiscard]] constexpr Target output_target(const BlockPlan& plan, Extent element_bytes) {
+  return target_of(plan.batch.size * plan.m.size * plan.n.size * element_bytes);
 }
 
 /// C = alpha·A·B + beta·C block by block, on a host space.
-/// \throws Error if the workspace cannot be allocated, with C untouched.
+/// \param workspace  cut up as `pieces` says; null where these have no elements.
 template <class T, class Space>
-EINDECOMP_COMPACT void run_blocks(const Space& space, const BlockPlan& plan, T alpha,
-                                  const void* const* operands, T beta, T* output) {
+EINDECOMP_COMPACT void run_blocks(const Space& space, const BlockPlan& plan,
+                                  const BlockWorkspace& pieces, T alpha,
+                                  const void* const* operands, T beta, T* output, T* workspace) {
   const compat::ScopedRegion region("EinDecomp::blocks");
   const int left = plan.swapped ? 1 : 0;
   const BlockProduct<T, Space> product{plan,
@@ -208,26 +208,16 @@ EINDECOMP_COMPACT void run_blocks(const Space& space, const BlockPlan& plan, T a
                                        static_cast<const T*>(operands[left]),
                                        static_cast<const T*>(operands[1 - left]),
                                        output,
-                                       output_target<T>(plan),
+                                       output_target(plan, static_cast<Extent>(sizeof(T))),
                                        plan.one_thread ? nullptr : &space};
-  const auto [items, elements] = BlockWorkspace::of<T>(space, plan);
-  compat::Scratch<Space> own;
-  T* workspaces = nullptr;
-  if (elements > 0) {
-    workspaces = reinterpret_cast<T*>(
-        take_workspace(space, "EinDecomp::workspace",
-                       static_cast<std::size_t>(items * elements) * sizeof(T), own));
-  }
   if (plan.one_thread) {
-    launch(space, "EinDecomp::blocks", items,
-           BlocksOfThread<T, Space>{&product, workspaces, elements, items});
+    launch(space, "EinDecomp::blocks", pieces.items,
+           BlocksOfThread<T, Space>{&product, workspace, pieces.elements, pieces.items});
     return;
   }
-  auto workspace = product.workspace(workspaces);
+  auto tiles = product.workspace(workspace);
   const Extent blocks = plan.blocks();
-  for (Extent block = 0; block < blocks; ++block) {
-    product.run(block, workspace);
-  }
+  for (Extent block = 0; block < blocks; ++block) product.run(block, tiles);
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET

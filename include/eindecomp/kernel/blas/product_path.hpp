@@ -3,12 +3,13 @@
 /// Products and sums of BLAS types: which way they are computed, and that way.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <limits>
-#include <type_traits>
+#include <string>
+#include <variant>
 
 #include "eindecomp/core/config.hpp"
-#include "eindecomp/expr/monoid.hpp"
-#include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/blas/block_kernel.hpp"
 #include "eindecomp/kernel/blas/block_search.hpp"
 #include "eindecomp/kernel/blas/gemm_path.hpp"
@@ -16,6 +17,8 @@
 #include "eindecomp/kernel/blas/product_cost.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
+#include "eindecomp/kernel/product_sizes.hpp"
 
 namespace eindecomp::kernel {
 
@@ -27,12 +30,11 @@ inline bool use_blas = true;
 namespace detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// A product's way, and what it was chosen by.
+/// How the BLAS computes a product, and what that was chosen by.
 struct ProductChoice {
-  Path path = Path::direct;  ///< gemm, blocks, or another's: the generic kernel
-  Contraction product;
-  GemmShape gemm;
-  BlockPlan blocks;
+  Path path = Path::direct;  ///< gemm or blocks; direct: the BLAS does not compute it
+  ProductSizes sizes;
+  std::variant<GemmShape, BlockPlan> plan;  ///< of that path
   double gemm_seconds = std::numeric_limits<double>::infinity();
   double blocks_seconds = std::numeric_limits<double>::infinity();
   const char* reason = "";
@@ -89,14 +91,15 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction
     choice.reason = "the BLAS is not to be used";
     return choice;
   }
-  const Contraction& product = choice.product;
-  if (!set_contraction(shape, choice.product)) {
+  Contraction product;
+  if (!set_contraction(shape, product)) {
     choice.reason = "a label is private to one tensor, or an extent is 0";
     return choice;
   }
   const Extent m = product.m.size();
   const Extent n = product.n.size();
   const Extent k = product.k.size();
+  choice.sizes = {product.batch.size(), m, n, k};
   const bool vector = m == 1 || n == 1;
   // What is bound by memory the generic kernel streams.
   if (k == 1 || (m == 1 && n == 1) || (vector && threads == 0)) {
@@ -109,8 +112,8 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction
     return choice;
   }
   const double joins = product.joins();
-  const GemmShape& gemm = choice.gemm;
-  const bool in_place = set_gemm_shape(product, choice.gemm);
+  GemmShape& gemm = *std::get_if<GemmShape>(&choice.plan);
+  const bool in_place = set_gemm_shape(product, gemm);
   if (vector) {
     if (in_place && gemm.k > 1 && static_cast<double>(gemm.call_joins()) >= least_gemv) {
       choice.path = Path::gemm;
@@ -132,14 +135,17 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction
     one_call = calls == 1 && (threads <= 1 || scales);
   }
   if (threads > 0 && !one_call && joins >= least_blocks) {
-    choice.blocks = block_plan(product, machine_rates, element_bytes, threads, accumulate);
-    choice.blocks_seconds = choice.blocks.seconds;
+    const BlockPlan blocks = block_plan(product, machine_rates, element_bytes, threads, accumulate);
+    choice.blocks_seconds = blocks.seconds;
+    if (choice.blocks_seconds < choice.gemm_seconds) {
+      choice.path = Path::blocks;
+      choice.reason = blocks.elements() > 0 ? "the BLAS is fastest on tiles put in order first"
+                                            : "many products, shared out among the threads";
+      choice.plan = blocks;
+      return choice;
+    }
   }
-  if (choice.blocks_seconds < choice.gemm_seconds) {
-    choice.path = Path::blocks;
-    choice.reason = choice.blocks.elements() > 0 ? "the BLAS is fastest on tiles put in order first"
-                                                 : "many products, shared out among the threads";
-  } else if (choice.gemm_seconds < std::numeric_limits<double>::infinity()) {
+  if (choice.gemm_seconds < std::numeric_limits<double>::infinity()) {
     choice.path = Path::gemm;
     choice.reason = one_call ? "one call of the BLAS where the tensors lie"
                              : "calls of the BLAS where the tensors lie cost least";
@@ -148,32 +154,87 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction
   }
   return choice;
 }
-template <class T, class Space>
-[[nodiscard]] ProductChoice choose_product(const Space& space, const LocalEinsum& shape,
-                                           bool accumulate) {
-  return choose_product(shape, static_cast<double>(sizeof(T)), compat::host_threads(space),
-                        accumulate);
+
+/// The blocks of a product, and which of its matrices are put in order.
+[[nodiscard]] EINDECOMP_COMPACT inline std::string describe(const BlockPlan& plan,
+                                                            Extent element_bytes) {
+  std::string text = "blocks of " + std::to_string(plan.m.in_tile) + " x " +
+                     std::to_string(plan.n.in_tile) + " x " + std::to_string(plan.k.in_tile) +
+                     (plan.swapped ? ", the operands exchanged" : "") + ", transposed:";
+  if (plan.matrix[plan.swapped ? 1 : 0].packed) text += " A";
+  if (plan.matrix[plan.swapped ? 0 : 1].packed) text += " B";
+  if (plan.matrix[2].packed) {
+    text += output_target(plan, element_bytes) == Target::streamed ? " C, past the caches" : " C";
+  }
+  if (plan.elements() == 0) text += " none";
+  return text;
 }
 
-/// output = alpha·A·B + beta·output where one of the BLAS' ways is best; returns whether it was.
-/// One instantiation per space and element type.
-template <class T, class Space>
-[[nodiscard]] bool run_product(const Space& space, const LocalEinsum& shape, T alpha,
-                               const void* const* operands, T beta, T* output) {
-  if (all_joins(shape) < least_gemv) return false;
-  const ProductChoice choice = choose_product<T>(space, shape, beta != T(0));
-  if (choice.path == Path::gemm) {
-    run_gemm(space, choice.gemm, alpha, operands, beta, output);
-    return true;
+/// The same of a choice of gemm or blocks.
+[[nodiscard]] EINDECOMP_COMPACT inline std::string describe(const ProductChoice& choice,
+                                                            Extent element_bytes) {
+  std::string text =
+      "path " + std::string(to_string(choice.path)) + describe(choice.sizes) + "; " + choice.reason;
+  const auto predicted = [&text](const char* way, double seconds) {
+    if (std::isinf(seconds)) return;
+    text += std::string("; ") + way + ' ' + std::to_string(seconds * 1e6) + " us predicted";
+  };
+  predicted("calls where the tensors lie", choice.gemm_seconds);
+  predicted("blocks", choice.blocks_seconds);
+  if (const auto* blocks = std::get_if<BlockPlan>(&choice.plan)) {
+    text += "; " + describe(*blocks, element_bytes);
   }
-  if constexpr (compat::is_synchronous<Space>) {
-    if (choice.path == Path::blocks) {
-      run_blocks(space, choice.blocks, alpha, operands, beta, output);
-      return true;
+  return text;
+}
+
+/// output = alpha·A·B + beta·output by the BLAS, if that is best: where the tensors lie or by
+/// blocks. One instantiation per space and element type.
+template <class Space, class T>
+class PreparedProduct final : public PreparedKernel<Space> {
+ public:
+  PreparedProduct(const Space& space, const LocalEinsum& shape, T alpha, T beta)
+      : m_choice(choose_product(shape, static_cast<double>(sizeof(T)), compat::host_threads(space),
+                                beta != T(0))),
+        m_alpha(alpha),
+        m_beta(beta) {
+    if (const auto* blocks = std::get_if<BlockPlan>(&m_choice.plan)) {
+      m_pieces = {*blocks, compat::host_threads(space), static_cast<Extent>(sizeof(T))};
     }
   }
-  return false;
-}
+
+  /// Whether the BLAS is to compute the shape; where not, nothing but reason() may be called.
+  [[nodiscard]] bool worthwhile() const { return m_choice.path != Path::direct; }
+  [[nodiscard]] const char* reason() const { return m_choice.reason; }
+  void set_beta(T beta) { m_beta = beta; }
+
+  [[nodiscard]] Path path() const override { return m_choice.path; }
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    return m_pieces.items * m_pieces.elements * std::int64_t{sizeof(T)};
+  }
+  [[nodiscard]] double predicted_seconds() const override {
+    const double seconds =
+        m_choice.path == Path::blocks ? m_choice.blocks_seconds : m_choice.gemm_seconds;
+    return std::isinf(seconds) ? 0 : seconds;
+  }
+  [[nodiscard]] std::string explain(const void* const*, const void*) const override {
+    return describe(m_choice, static_cast<Extent>(sizeof(T)));
+  }
+  void run(const Space& space, const void* const* operands, void* output,
+           [[maybe_unused]] unsigned char* workspace) const override {
+    if (const auto* gemm = std::get_if<GemmShape>(&m_choice.plan)) {
+      run_gemm(space, *gemm, m_alpha, operands, m_beta, static_cast<T*>(output));
+    } else if constexpr (compat::is_synchronous<Space>) {
+      run_blocks(space, *std::get_if<BlockPlan>(&m_choice.plan), m_pieces, m_alpha, operands,
+                 m_beta, static_cast<T*>(output), reinterpret_cast<T*>(workspace));
+    }
+  }
+
+ private:
+  ProductChoice m_choice;
+  BlockWorkspace m_pieces;
+  T m_alpha;
+  T m_beta;
+};
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace detail

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
@@ -53,21 +55,43 @@ template <class Join, class Monoid, class... Ts>
   return nest;
 }
 
-/// The kernel of output = the operand's elements.
-template <class Space, class T>
-[[nodiscard]] CopyKernel<WordOf<T>> copy_kernel(const LocalEinsum& shape, const void* operand,
-                                                void* output) {
-  const CopyNest nest = copied_loops(shape);
-  constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
-  return {nest, bytes, target_of(nest.size() * bytes), output, operand, compat::is_device<Space>};
+/// What a copy moves at once, and whether its target stays in cache.
+[[nodiscard]] EINDECOMP_COMPACT inline std::string describe(const CopySchedule& schedule) {
+  std::string text = schedule.gathered ? "short runs gathered into lines"
+                     : schedule.planes ? "planes transposed in tiles"
+                                       : "runs";
+  if (schedule.gathered || schedule.streamed) text += ", past the caches";
+  return text;
 }
 
-/// output = the operand's elements. Launches on `space` and does not fence.
-template <class T, class Space>
-void run_copy(const Space& space, const LocalEinsum& shape, const void* operand, void* output) {
-  const auto kernel = copy_kernel<Space, T>(shape, operand, output);
-  launch(space, "EinDecomp::copy", kernel.schedule.items, kernel);
-}
+/// output = the operand's elements. How they are moved depends on where the output lies, and is
+/// decided by each run.
+template <class Space, class T>
+class PreparedCopy final : public PreparedKernel<Space> {
+ public:
+  /// \param shape  aggregates nothing.
+  explicit PreparedCopy(const LocalEinsum& shape) : m_loops(copied_loops(shape)) {}
+
+  [[nodiscard]] Path path() const override { return Path::copy; }
+  [[nodiscard]] std::string explain(const void* const* operands,
+                                    const void* output) const override {
+    return "path copy: " + describe(kernel(operands[0], const_cast<void*>(output)).schedule);
+  }
+  void run(const Space& space, const void* const* operands, void* output,
+           unsigned char*) const override {
+    const auto kernel = this->kernel(operands[0], output);
+    launch(space, "EinDecomp::copy", kernel.schedule.items, kernel);
+  }
+
+ private:
+  [[nodiscard]] CopyKernel<WordOf<T>> kernel(const void* operand, void* output) const {
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
+    return {m_loops, bytes,   target_of(m_loops.size() * bytes),
+            output,  operand, compat::is_device<Space>};
+  }
+
+  CopyNest m_loops;
+};
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

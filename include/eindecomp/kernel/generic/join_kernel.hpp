@@ -353,12 +353,13 @@ struct JoinItems {
   }
 };
 
-/// A join as it is launched, owning what JoinItems refers to.
-template <int Tile, class Join, class Monoid, class... Ts>
+/// A join as it is launched. \tparam Held  its schedule: a reference where a launch returns only
+///   when its kernel has run.
+template <int Tile, class Held, class Join, class Monoid, class... Ts>
 struct JoinKernel {
   using Sig = Signature<Join, Monoid, Ts...>;
 
-  JoinSchedule<Sig::operands> schedule;
+  Held schedule;
   Join join;
   JoinMemory<Monoid, typename Sig::Value, Sig::operands> memory;
 
@@ -370,14 +371,15 @@ struct JoinKernel {
   }
 };
 
-/// Second stage of a split reduction: folds the parts of each output in their order.
-template <int Operands, class Monoid, class Value>
+/// Second stage of a split reduction: folds the parts of each output in their order. \tparam Held
+///   as JoinKernel's.
+template <class Held, class Monoid, class Value>
 struct FoldKernel {
   using Traits = MonoidTraits<Monoid, Value>;
   using State = typename Traits::State;
-  static constexpr int tensors = Operands + 1;
+  static constexpr int tensors = std::remove_cvref_t<Held>::tensors;
 
-  JoinSchedule<Operands> schedule;
+  Held schedule;
   Store<Monoid, Value> store;
   const State* partials;
 
@@ -395,7 +397,7 @@ struct FoldKernel {
     for (Extent part = 1; part < schedule.parts; ++part) {
       state = Traits::combine(store.monoid, state, partials[item * schedule.parts + part]);
     }
-    store(out.offset[Operands] + j * schedule.vector_stride[Operands], state);
+    store(out.offset[tensors - 1] + j * schedule.vector_stride[tensors - 1], state);
   }
 };
 

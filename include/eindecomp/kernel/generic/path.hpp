@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The generic path: a shape computed at once and by all threads, or made ready for calls on many
-/// blocks by one thread each.
+/// The generic path: any shape as a loop nest.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
-#include <utility>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/generic/join_kernel.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
 #include "eindecomp/kernel/generic/reduce_lanes.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
+#include "eindecomp/kernel/product_sizes.hpp"
 #include "eindecomp/kernel/signature.hpp"
-#include "eindecomp/kernel/simd/lanes.hpp"
-#include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -50,182 +47,109 @@ template <class Sig>
   return target_of(bytes) == Target::streamed && may_stream<Sig>(schedule, operands, output, write);
 }
 
-/// A shape on the generic path, made ready.
+/// What explain() says of a loop nest. \param lanes  what its vectors hold, or null. \param product
+///   that it amounts to, or null. \param refusal  why the BLAS does not compute it, or null.
+[[nodiscard]] EINDECOMP_COMPACT inline std::string describe_loops(Path path, bool streamed,
+                                                                  const char* lanes,
+                                                                  const ProductSizes* product,
+                                                                  const char* refusal) {
+  std::string text = "path " + std::string(to_string(path));
+  if (streamed) text += ", outputs past the caches";
+  if (lanes != nullptr) text += std::string(", vectors of ") + lanes;
+  if (product != nullptr) text += describe(*product);
+  if (refusal != nullptr) text += std::string("; ") + refusal;
+  return text;
+}
+
+/// The product that a schedule amounts to. \returns false of one that is none: a label is private
+/// to one tensor, or an extent is 0.
+[[nodiscard]] EINDECOMP_COMPACT inline bool set_sizes(const JoinSchedule<2>& schedule,
+                                                      ProductSizes& sizes) {
+  for (const auto* nest : {&schedule.outer, &schedule.inner}) {
+    const bool aggregated = nest == &schedule.inner;
+    for (int l = 0; l < nest->loops; ++l) {
+      const bool vectorised = l == 0 && schedule.across_outputs != aggregated;
+      if (nest->extent[l] == 0) return false;
+      const Extent extent = vectorised ? schedule.run_length() : nest->extent[l];
+      if (extent == 1) continue;
+      const bool in_a = nest->stride[0][l] != 0;
+      const bool in_b = nest->stride[1][l] != 0;
+      if (aggregated ? !in_a || !in_b : !in_a && !in_b) return false;
+      (aggregated ? sizes.k : !in_b ? sizes.m : !in_a ? sizes.n : sizes.batch) *= extent;
+    }
+  }
+  return true;
+}
+
+/// A shape as a loop nest, by all threads of a space.
 template <class Space, class Join, class Monoid, class... Ts>
-class PreparedGeneric final : public PreparedJoin {
+class PreparedLoops final : public PreparedKernel<Space> {
  public:
-  PreparedGeneric(const LocalEinsum& shape, const Join& join, const Monoid& monoid)
-      : m_schedule(shape, tuning), m_join(join), m_monoid(monoid) {
-    m_schedule.share_panels(1);
-    if constexpr (is_lane_map) set_runs();
-    if constexpr (is_lane_reduction) {
-      m_along_rows = !m_schedule.across_outputs && m_schedule.parts == 1 &&
-                     m_schedule.outer.loops == 1 && m_schedule.inner.loops == 1 &&
-                     m_schedule.contiguous_operands() != 0 &&
-                     m_schedule.run_length() >= sum_lanes<Value>;
-    }
+  using Sig = Signature<Join, Monoid, Ts...>;
+  using Schedule = JoinSchedule<Sig::operands>;
+
+  /// \param refusal  why the BLAS does not compute it, null if it could not compute any such.
+  PreparedLoops(const Space& space, const LocalEinsum& shape, const Join& join,
+                const Monoid& monoid, Write write, const char* refusal)
+      : m_schedule(shape, tuning),
+        m_join(join),
+        m_monoid(monoid),
+        m_write(write),
+        m_refusal(refusal) {
+    m_schedule.share_panels(compat::host_threads(space));
   }
 
-  void run(const void* const* operands, void* output, const MemoryHints& hints) const override {
-    if constexpr (is_lane_map) {
-      if (m_contiguous != 0) return map_all(operands, output, hints);
-    }
-    if constexpr (is_lane_reduction) {
-      if (m_along_rows) return reduce_rows(std::index_sequence_for<Ts...>{}, operands, output);
-    }
-    // Nothing is copied that is read again soon: what is stored in one way and loaded in another
-    // waits for all stores before it, results on their way to memory among them.
+  [[nodiscard]] const Schedule& schedule() const { return m_schedule; }
+
+  [[nodiscard]] Path path() const override { return m_schedule.path(); }
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    if (m_schedule.parts <= 1) return 0;
+    return m_schedule.partials() * static_cast<std::int64_t>(sizeof(State));
+  }
+  [[nodiscard]] std::string explain(const void* const* operands,
+                                    const void* output) const override {
     const bool streamed =
-        hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
-    JoinMemory<Monoid, Value, Sig::operands> memory{{m_monoid, output, Write::finished},
-                                                    {},
-                                                    nullptr,
-                                                    {streamed, hints.ahead, hints.ahead_shift}};
-    for (int t = 0; t < Sig::operands; ++t) memory.operand[t] = operands[t];
-    const JoinItems<tuning.tile, Join, Monoid, Ts...> items{m_schedule, m_join, memory};
-    for (Extent item = 0; item < m_schedule.items(); ++item) items.compute(item);
-  }
-
-  [[nodiscard]] bool asks_ahead() const override { return is_lane_map; }
-  [[nodiscard]] bool takes_long() const override { return eindecomp::takes_long<Join>; }
-  [[nodiscard]] Extent outputs_by_turns() const override {
-    return m_contiguous != 0 && m_runs == 1 ? m_run : 0;
-  }
-
-  [[nodiscard]] MapCall by_turns(const void* const* operands, void* output,
-                                 const MemoryHints& hints) const override {
-    if constexpr (is_lane_map) {
-      const auto* const to = static_cast<const Value*>(output);
-      MapCall call = call_on(operands, output, hints);
-      call.outputs = m_run;
-      call.turn = turn;
-      call.first_turn = turn - static_cast<Extent>(reinterpret_cast<std::uintptr_t>(to) %
-                                                   line_bytes / sizeof(Value));
-      return call;
+        path() == Path::direct && streams_outputs<Sig>(m_schedule, operands, output, m_write);
+    const char* lanes = nullptr;
+    if (reduces_lanes<Join, Monoid, Ts...>() && !compat::is_device<Space> && path() != Path::none &&
+        !m_schedule.one_term() && m_schedule.contiguous_operands() != 0) {
+      lanes = m_schedule.across_outputs ? "outputs" : "terms";
     }
-    return {};
+    ProductSizes product;
+    bool is_product = false;
+    if constexpr (Sig::operands == 2) is_product = set_sizes(m_schedule, product);
+    return describe_loops(path(), streamed, lanes, is_product ? &product : nullptr, m_refusal);
+  }
+
+  void run(const Space& space, const void* const* operands, void* output,
+           unsigned char* workspace) const override {
+    using Held = std::conditional_t<compat::is_synchronous<Space>, const Schedule&, Schedule>;
+    JoinKernel<tuning.tile, Held, Join, Monoid, Ts...> kernel{
+        m_schedule,
+        m_join,
+        {{m_monoid, output, m_write}, {}, reinterpret_cast<State*>(workspace), {}}};
+    for (int t = 0; t < Sig::operands; ++t) kernel.memory.operand[t] = operands[t];
+    if (m_schedule.parts <= 1) {
+      kernel.memory.hints.streamed = streams_outputs<Sig>(m_schedule, operands, output, m_write);
+      launch(space, "EinDecomp::join", m_schedule.items(), kernel);
+      return;
+    }
+    launch(space, "EinDecomp::join parts", m_schedule.items(), kernel);
+    const FoldKernel<Held, Monoid, typename Sig::Value> fold{m_schedule, kernel.memory.store,
+                                                             kernel.memory.partials};
+    launch(space, "EinDecomp::join fold", m_schedule.partials() / m_schedule.parts, fold);
   }
 
  private:
-  using Sig = Signature<Join, Monoid, Ts...>;
-  using Value = typename Sig::Value;
-  /// Outputs of a turn, 16 vectors: enough to pay for a call, and few enough for the processor to
-  /// begin the next while it waits for their stores.
-  static constexpr Extent turn = 16 * vector_bytes / static_cast<Extent>(sizeof(Value));
-  static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
-  static constexpr bool is_lane_reduction = reduces_lanes<Join, Monoid, Ts...>();
+  using State = typename Sig::State;
   static constexpr JoinTuning tuning = join_tuning<Space>();
 
-  /// Finds the runs of a map's outputs.
-  void set_runs() {
-    if (m_schedule.outer.loops > 2 || m_schedule.vector_stride[Sig::operands] != 1) return;
-    m_contiguous = m_schedule.contiguous_operands();
-    m_run = m_schedule.run_length();
-    if (m_schedule.dense_rows()) {
-      m_rows = run_rows(m_schedule);
-      m_run *= m_schedule.outer.extent[1];
-    } else if (m_schedule.outer.loops == 2) {
-      m_runs = m_schedule.outer.extent[1];
-    }
-  }
-
-  /// Outputs that are one run or a few, as strips' mostly are: nothing but their elements is
-  /// computed.
-  void map_all(const void* const* operands, void* output, MemoryHints hints) const {
-    const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;
-    const void* first[Sig::operands];
-    for (int t = 0; t < Sig::operands; ++t) first[t] = operands[t];
-    for (Extent run = 0; run < m_runs; ++run) {
-      MapCall call = call_on(first, output, hints);
-      call.compute(call, 0, m_run);
-      for (int t = 0; t < Sig::operands; ++t) {
-        first[t] = static_cast<const Value*>(first[t]) + outer.stride[t][1];
-      }
-      output = static_cast<Value*>(output) + outer.stride[Sig::operands][1];
-      if (hints.ahead != nullptr) {
-        hints.ahead += m_run * static_cast<Extent>(sizeof(Value)) >> hints.ahead_shift;
-      }
-    }
-  }
-
-  /// Outputs of neighbouring terms each, as strips' mostly are.
-  template <std::size_t... I>
-  void reduce_rows(std::index_sequence<I...> all, const void* const* operands, void* output) const {
-    const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;
-    const Value* const first[] = {static_cast<const Value*>(operands[I])...};
-    const Extent step[] = {outer.stride[I][0]...};
-    auto* const to = static_cast<Value*>(output);
-    reduce_run<Value>(all, m_join, m_monoid, m_schedule.vector_stride)
-        .along_rows(first, step, m_schedule.rows, m_schedule.run_length(),
-                    Sig::Traits::identity(m_monoid),
-                    [to, its_step = outer.stride[Sig::operands][0]](Extent r, const Value& sum) {
-                      to[r * its_step] = sum;
-                    });
-  }
-
-  /// The outputs of one run.
-  [[nodiscard]] MapCall call_on(const void* const* operands, void* output,
-                                const MemoryHints& hints) const {
-    const Value* first[Sig::operands];
-    for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const Value*>(operands[t]);
-    const bool streamed =
-        hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
-    return map_call<Sig::operands, true>(m_contiguous, m_join, first, static_cast<Value*>(output),
-                                         m_rows, 0, {streamed, hints.ahead, hints.ahead_shift});
-  }
-
-  JoinSchedule<Sig::operands> m_schedule;
+  Schedule m_schedule;
   Join m_join;
   Monoid m_monoid;
-  unsigned m_contiguous = 0;  ///< of a map of a few runs, its operands as JoinSchedule's; else none
-  RunRows m_rows;             ///< of each run
-  Extent m_run = 0;           ///< outputs of each
-  Extent m_runs = 1;
-  bool m_along_rows = false;  ///< whether a reduction is reduce_rows'
+  Write m_write;
+  const char* m_refusal;
 };
-
-/// Runs a shape on the generic path.
-template <class Space, class Join, class Monoid, class... Ts>
-void run_generic(const Space& space, const LocalEinsum& shape, Join join, Monoid monoid,
-                 const void* const* operands, void* output, Write write) {
-  using Sig = Signature<Join, Monoid, Ts...>;
-  using Value = typename Sig::Value;
-  using State = typename Sig::State;
-  constexpr JoinTuning tuning = join_tuning<Space>();
-  using Kernel = JoinKernel<tuning.tile, Join, Monoid, Ts...>;
-
-  Kernel kernel{
-      JoinSchedule<Sig::operands>(shape, tuning), join, {{monoid, output, write}, {}, nullptr, {}}};
-  for (int t = 0; t < Sig::operands; ++t) kernel.memory.operand[t] = operands[t];
-  const JoinSchedule<Sig::operands>& schedule = kernel.schedule;
-  if (schedule.parts <= 1) {
-    kernel.schedule.share_panels(compat::host_threads(space));
-    kernel.memory.hints.streamed = streams_outputs<Sig>(schedule, operands, output, write);
-    launch(space, "EinDecomp::join", schedule.items(), kernel);
-    return;
-  }
-  compat::Scratch<Space> own;
-  kernel.memory.partials = reinterpret_cast<State*>(
-      take_workspace(space, "EinDecomp::join scratch",
-                     static_cast<std::size_t>(schedule.partials()) * sizeof(State), own));
-  launch(space, "EinDecomp::join parts", schedule.items(), kernel);
-  const FoldKernel<Sig::operands, Monoid, Value> fold{schedule, kernel.memory.store,
-                                                      kernel.memory.partials};
-  launch(space, "EinDecomp::join fold", schedule.partials() / schedule.parts, fold);
-}
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail
-
-namespace eindecomp::kernel {
-inline namespace EINDECOMP_INSTRUCTION_SET {
-
-/// Makes what PreparedJoin::run wrote visible to other threads before what follows.
-inline void end_prepared() {
-#if defined(EINDECOMP_STREAMING_BYTES)
-  detail::end_streaming();
-#endif
-}
-
-}  // namespace EINDECOMP_INSTRUCTION_SET
-}  // namespace eindecomp::kernel

@@ -75,34 +75,5 @@ struct PackedBlocks {
   }
 };
 
-/// What a packed product costs, counted in elements.
-struct PackedWork {
-  double joins = 0;   ///< ⊗ and ⊕, those of incomplete tiles included
-  double packed = 0;  ///< elements of operands copied into panels
-  double stored = 0;  ///< elements of C written, once per block of K
-};
-
-/// Rows or columns computed where `count` are wanted: whole tiles, and an edge in whole parts.
-[[nodiscard]] constexpr Extent computed_lanes(Extent count, int tile, int part) {
-  const Extent edge = count % tile;
-  return count - edge + ceil_div(edge, part) * part;
-}
-
-[[nodiscard]] constexpr PackedWork packed_work(const PackedShape& shape, const TileShape& tile,
-                                               const PanelCode& panel) {
-  const PackedBlocks blocks(shape, tile, panel);
-  const auto product = [](auto... factors) { return (static_cast<double>(factors) * ...); };
-  const Extent column_blocks =
-      ceil_div(ceil_div(shape.columns, tile.columns()), blocks.column_panels);
-  PackedWork work;
-  work.joins = product(shape.entries, computed_lanes(shape.rows, tile.rows, tile.edge_rows),
-                       computed_lanes(shape.columns, tile.columns(), tile.width), shape.steps);
-  work.packed = product(shape.entries, shape.steps, shape.columns) +
-                product(shape.entries, shape.steps, shape.rows, column_blocks);
-  work.stored = product(shape.entries, shape.rows, shape.columns,
-                        std::max<Extent>(1, ceil_div(shape.steps, blocks.steps)));
-  return work;
-}
-
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

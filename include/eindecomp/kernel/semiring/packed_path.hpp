@@ -8,8 +8,8 @@
 /// results do not depend on the number of threads.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "eindecomp/core/config.hpp"
@@ -17,11 +17,13 @@
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
+#include "eindecomp/kernel/product_sizes.hpp"
 #include "eindecomp/kernel/semiring/packed_blocks.hpp"
 #include "eindecomp/kernel/semiring/packed_run.hpp"
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
 #include "eindecomp/kernel/semiring/packed_tile.hpp"
-#include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -51,37 +53,30 @@ template <class Join, class A, class B>
   return product;
 }
 
-/// What the packed path does for a product of a signature.
-template <class Join, class Monoid, class A, class B>
-[[nodiscard]] constexpr PackedWork packed_work_of(const PackedShape& shape) {
-  using Algebra = TileAlgebra<Join, Monoid, A, B>;
-  constexpr TileShape tile = Algebra::shape;
-  return packed_work(shape, tile,
-                     panel_code<A, B, typename Algebra::State, tile.rows, tile.columns()>());
-}
-
-/// Whether a shape has work enough for the packed path: a quick look before the close one.
-[[nodiscard]] constexpr bool enough_to_pack(const LocalEinsum& shape) {
-  Extent outputs = 1;
+/// Whether the packed path is faster than a loop nest: there is work enough, and every element
+/// packed meets many.
+[[nodiscard]] constexpr bool worth_packing(const LocalEinsum& shape) {
+  Extent joins = 1;
   Extent steps = 1;
+  Extent rows = 1;
+  Extent columns = 1;
   for (int l = 0; l < shape.labels; ++l) {
-    (shape.aggregated[l] ? steps : outputs) *= shape.extent[l];
+    joins *= shape.extent[l];
+    const bool in_a = shape.operand_stride[0][l] != 0;
+    const bool in_b = shape.operand_stride[1][l] != 0;
+    if (shape.aggregated[l]) {
+      steps *= shape.extent[l];
+    } else if (in_a != in_b) {
+      (in_a ? rows : columns) *= shape.extent[l];
+    }
   }
-  return steps >= least_packed_steps && outputs * steps >= least_packed_joins;
-}
-
-/// Whether the packed path is faster than the generic one for a shape with work enough: every
-/// element packed meets many.
-[[nodiscard]] constexpr bool worth_packing(const PackedShape& product) {
-  return product.rows >= least_packed_rows && product.columns >= least_packed_columns;
+  return joins >= least_packed_joins && steps >= least_packed_steps && rows >= least_packed_rows &&
+         columns >= least_packed_columns;
 }
 
 /// One instantiation per space.
 template <class Space>
-void run_packed_blocks(const Space& space, PackedRun& run) {
-  compat::Scratch<Space> own;
-  unsigned char* const workspace = take_workspace(
-      space, "EinDecomp::packed scratch", static_cast<std::size_t>(run.workspace_bytes()), own);
+void run_packed_blocks(const Space& space, PackedRun& run, unsigned char* workspace) {
   run.for_each_block(workspace, [&](Extent packed) {
     launch(space, "EinDecomp::pack", run.packing_items() - packed,
            [&](Extent item) { run.pack(packed + item); });
@@ -98,27 +93,47 @@ inline constexpr PanelCode panel_functions =
     panel_code<typename Algebra::A, typename Algebra::B, typename Algebra::State,
                Algebra::shape.rows, Algebra::shape.columns()>();
 
-/// The bytes that run_packed takes for itself, at most packed_workspace_bytes.
-template <class Join, class Monoid, class A, class B>
-[[nodiscard]] Extent packed_workspace(const PackedShape& shape) {
-  using Algebra = TileAlgebra<Join, Monoid, A, B>;
-  return PackedRun(shape, tile_functions<Algebra>, panel_functions<Algebra>, nullptr, nullptr,
-                   nullptr, nullptr, Write::finished)
-      .workspace_bytes();
-}
-
-/// Runs a product on the packed path. Launches on `space`, which is a host space, and does not
-/// fence.
+/// A product of two operands on the packed path, on a host space.
 template <class Space, class Join, class Monoid, class A, class B>
-void run_packed(const Space& space, const PackedShape& shape, const Join& join,
-                const Monoid& monoid, const void* const* operands, void* output, Write write) {
+class PreparedPacked final : public PreparedKernel<Space> {
+ public:
+  /// \param refusal  why the BLAS does not compute it, null if it could not compute any such.
+  PreparedPacked(const LocalEinsum& shape, const Join& join, const Monoid& monoid, Write write,
+                 const char* refusal)
+      : m_shape(packed_shape_of<Join, A, B>(shape)),
+        m_blocks(m_shape, Algebra::shape, panel_functions<Algebra>),
+        m_algebra{join, monoid},
+        m_write(write),
+        m_refusal(refusal) {}
+
+  [[nodiscard]] Path path() const override { return Path::packed; }
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    return run_on(nullptr, nullptr, nullptr).workspace_bytes();
+  }
+  [[nodiscard]] std::string explain(const void* const*, const void*) const override {
+    return describe(m_shape, Path::packed, m_refusal);
+  }
+  void run(const Space& space, const void* const* operands, void* output,
+           unsigned char* workspace) const override {
+    PackedRun run =
+        run_on(operands[m_shape.exchanged ? 1 : 0], operands[m_shape.exchanged ? 0 : 1], output);
+    run_packed_blocks(space, run, workspace);
+  }
+
+ private:
   using Algebra = TileAlgebra<Join, Monoid, A, B>;
-  const Algebra algebra{join, monoid};
-  PackedRun run(shape, tile_functions<Algebra>, panel_functions<Algebra>, &algebra,
-                operands[shape.exchanged ? 1 : 0], operands[shape.exchanged ? 0 : 1], output,
-                write);
-  run_packed_blocks(space, run);
-}
+
+  [[nodiscard]] PackedRun run_on(const void* a, const void* b, void* c) const {
+    return {m_shape, m_blocks, tile_functions<Algebra>, panel_functions<Algebra>, &m_algebra, a, b,
+            c,       m_write};
+  }
+
+  PackedShape m_shape;
+  PackedBlocks m_blocks;
+  Algebra m_algebra;
+  Write m_write;
+  const char* m_refusal;
+};
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

@@ -70,12 +70,13 @@ inline int find_runs(const Extent* offset, int count, int* run_end) {
 /// A packed product under way: the block that is packed and computed now.
 class PackedRun {
  public:
-  PackedRun(const PackedShape& shape, const TileCode& tile, const PanelCode& panel,
-            const void* algebra, const void* a, const void* b, void* c, Write write)
+  PackedRun(const PackedShape& shape, const PackedBlocks& blocks, const TileCode& tile,
+            const PanelCode& panel, const void* algebra, const void* a, const void* b, void* c,
+            Write write)
       : m_shape(shape),
         m_tile(tile),
         m_panel(panel),
-        m_blocks(shape, tile.shape, panel),
+        m_blocks(blocks),
         m_algebra(algebra),
         m_operand{static_cast<const std::byte*>(a), static_cast<const std::byte*>(b)},
         m_output(static_cast<std::byte*>(c)),
@@ -365,7 +366,7 @@ class PackedRun {
   const PackedShape& m_shape;
   const TileCode& m_tile;
   const PanelCode& m_panel;
-  PackedBlocks m_blocks;
+  const PackedBlocks& m_blocks;
   const void* m_algebra;
   const std::byte* m_operand[2];
   std::byte* m_output;

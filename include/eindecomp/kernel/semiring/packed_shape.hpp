@@ -5,12 +5,15 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
+#include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/product_sizes.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -122,6 +125,20 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
     }
   }
   return product;
+}
+
+/// What explain() says of an algorithm for such a product. \param refusal  why the BLAS does not
+/// compute it,
+///   or null.
+[[nodiscard]] EINDECOMP_COMPACT inline std::string describe(const PackedShape& product, Path path,
+                                                            const char* refusal) {
+  const bool exchanged = product.exchanged;
+  std::string text =
+      "path " + std::string(to_string(path)) +
+      describe(ProductSizes{product.entries, exchanged ? product.columns : product.rows,
+                            exchanged ? product.rows : product.columns, product.steps});
+  if (refusal != nullptr) text += std::string("; ") + refusal;
+  return text;
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET

@@ -60,11 +60,12 @@ struct TiledKernel {
   bool b_steps_first;  ///< and B, else columns
   Join join;
   Store<Monoid, Value> store;
-  const A* a;
-  const B* b;
+  const A* a = nullptr;
+  const B* b = nullptr;
 
+  /// Without operands.
   TiledKernel(const LocalEinsum& einsum, const PackedShape& product, const Join& its_join,
-              const Store<Monoid, Value>& its_store, const void* const* operands)
+              const Store<Monoid, Value>& its_store)
       : shape(product),
         first_index(SplitNest<2>(einsum).first_index),
         row_tiles((product.rows + rows - 1) / rows),
@@ -73,9 +74,7 @@ struct TiledKernel {
         a_steps_first(contiguous(product.k, 0)),
         b_steps_first(contiguous(product.k, 1)),
         join(its_join),
-        store(its_store),
-        a(static_cast<const A*>(operands[0])),
-        b(static_cast<const B*>(operands[1])) {}
+        store(its_store) {}
 
   /// Teams that compute all of C.
   [[nodiscard]] Extent teams() const { return shape.entries * row_tiles * column_tiles; }

@@ -5,12 +5,13 @@
 #pragma once
 
 #include <limits>
-#include <type_traits>
+#include <string>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
 #include "eindecomp/kernel/semiring/tiled_kernel.hpp"
 
@@ -57,23 +58,41 @@ inline constexpr Extent least_tiled_steps = 8;
          outputs / least_tiled_rows / least_tiled_columns <= std::numeric_limits<int>::max();
 }
 
-/// Runs a product on the tiled path, with teams of ThreadRows x ThreadColumns threads, on any space
-/// that has teams so large. Launches on `space` and does not fence. Allocates nothing; Kokkos keeps
-/// the scratch of its teams.
+/// A product of two operands on the tiled path, with teams of ThreadRows x ThreadColumns threads,
+/// on any space that has teams so large. Kokkos keeps the scratch of its teams.
 template <int ThreadRows, int ThreadColumns, class Space, class Join, class Monoid, class A,
           class B>
-void run_tiled(const Space& space, const LocalEinsum& shape, const PackedShape& product,
-               const Join& join, const Monoid& monoid, const void* const* operands, void* output,
-               Write write) {
+class PreparedTiled final : public PreparedKernel<Space> {
+ public:
+  /// \param refusal  why the BLAS does not compute it, null if it could not compute any such.
+  PreparedTiled(const LocalEinsum& shape, const PackedShape& product, const Join& join,
+                const Monoid& monoid, Write write, const char* refusal)
+      : m_kernel(shape, product, join, {monoid, nullptr, write}), m_refusal(refusal) {}
+
+  [[nodiscard]] Path path() const override { return Path::tiled; }
+  [[nodiscard]] std::string explain(const void* const*, const void*) const override {
+    return describe(m_kernel.shape, Path::tiled, m_refusal);
+  }
+  void run(const Space& space, const void* const* operands, void* output,
+           unsigned char*) const override {
+    if (m_kernel.shape.empty()) return;
+    Kernel kernel = m_kernel;
+    kernel.a = static_cast<const A*>(operands[0]);
+    kernel.b = static_cast<const B*>(operands[1]);
+    kernel.store.output = output;
+    using Policy =
+        Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::threads, Kernel::resident_teams>>;
+    Policy policy(space, static_cast<int>(kernel.teams()), Kernel::threads);
+    policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes()));
+    Kokkos::parallel_for("EinDecomp::tiled", compat::as_argument(policy), kernel);
+  }
+
+ private:
   using Kernel = TiledKernel<ThreadRows, ThreadColumns, Join, Monoid, A, B>;
-  if (product.empty()) return;
-  const Kernel kernel(shape, product, join, {monoid, output, write}, operands);
-  using Policy =
-      Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::threads, Kernel::resident_teams>>;
-  Policy policy(space, static_cast<int>(kernel.teams()), Kernel::threads);
-  policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes()));
-  Kokkos::parallel_for("EinDecomp::tiled", compat::as_argument(policy), kernel);
-}
+
+  Kernel m_kernel;  ///< without the tensors
+  const char* m_refusal;
+};
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail

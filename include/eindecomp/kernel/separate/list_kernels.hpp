@@ -9,7 +9,6 @@
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
 #include "eindecomp/kernel/launcher.hpp"
-#include "eindecomp/kernel/signature.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -22,12 +21,10 @@ inline constexpr bool is_scaled_sum<ScaledMul<T>, Sum> = true;
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr CompiledKernels<Space, Join, Monoid, Ts...> list_kernels() {
   CompiledKernels<Space, Join, Monoid, Ts...> kernels;
-  kernels.path_of = path_here<Space, Join, Monoid, Ts...>;
-  kernels.workspace_of = workspace_here<Space, Join, Monoid, Ts...>;
-  kernels.run_join = join_here<Space, Join, Monoid, Ts...>;
-  if constexpr (is_scaled_sum<Join, Monoid>) {
-    kernels.run_scaled = scaled_here<Space, typename Signature<Join, Monoid, Ts...>::Value, Ts...>;
-  }
+  using Here = KernelsHere<Space, Join, Monoid, Ts...>;
+  kernels.prepare = Here::prepare;
+  kernels.run = Here::run;
+  if constexpr (is_scaled_sum<Join, Monoid>) kernels.run_scaled = Here::run_scaled;
   kernels.make_launcher = launcher_here<Space, Join, Monoid, Ts...>;
   return kernels;
 }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The loop nest of a tile, by one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/operator.hpp"
+#include "eindecomp/kernel/generic/join_kernel.hpp"
+#include "eindecomp/kernel/generic/join_schedule.hpp"
+#include "eindecomp/kernel/generic/path.hpp"
+#include "eindecomp/kernel/generic/reduce_lanes.hpp"
+#include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/simd/lanes.hpp"
+#include "eindecomp/kernel/tile_kernel.hpp"
+
+namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// A loop nest by one thread.
+template <class Space, class Join, class Monoid, class... Ts>
+class LoopsOfTile final : public TileKernel {
+ public:
+  using Sig = Signature<Join, Monoid, Ts...>;
+
+  LoopsOfTile(const JoinSchedule<Sig::operands>& schedule, const Join& join, const Monoid& monoid)
+      : m_schedule(schedule), m_join(join), m_monoid(monoid) {
+    m_schedule.share_panels(1);
+    if constexpr (is_lane_map) set_runs();
+    if constexpr (is_lane_reduction) {
+      m_along_rows = !m_schedule.across_outputs && m_schedule.parts == 1 &&
+                     m_schedule.outer.loops == 1 && m_schedule.inner.loops == 1 &&
+                     m_schedule.contiguous_operands() != 0 &&
+                     m_schedule.run_length() >= sum_lanes<Value>;
+    }
+  }
+
+  void run(const void* const* operands, void* output, const MemoryHints& hints) const override {
+    if constexpr (is_lane_map) {
+      if (m_contiguous != 0) return map_all(operands, output, hints);
+    }
+    if constexpr (is_lane_reduction) {
+      if (m_along_rows) return reduce_rows(std::index_sequence_for<Ts...>{}, operands, output);
+    }
+    // Nothing is copied that is read again soon: what is stored in one way and loaded in another
+    // waits for all stores before it, results on their way to memory among them.
+    const bool streamed =
+        hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
+    JoinMemory<Monoid, Value, Sig::operands> memory{{m_monoid, output, Write::finished},
+                                                    {},
+                                                    nullptr,
+                                                    {streamed, hints.ahead, hints.ahead_shift}};
+    for (int t = 0; t < Sig::operands; ++t) memory.operand[t] = operands[t];
+    const JoinItems<tuning.tile, Join, Monoid, Ts...> items{m_schedule, m_join, memory};
+    for (Extent item = 0; item < m_schedule.items(); ++item) items.compute(item);
+  }
+
+  [[nodiscard]] bool asks_ahead() const override { return is_lane_map; }
+  [[nodiscard]] bool takes_long() const override { return eindecomp::takes_long<Join>; }
+  [[nodiscard]] Extent outputs_by_turns() const override {
+    return m_contiguous != 0 && m_runs == 1 ? m_run : 0;
+  }
+
+  [[nodiscard]] MapCall by_turns(const void* const* operands, void* output,
+                                 const MemoryHints& hints) const override {
+    if constexpr (is_lane_map) {
+      const auto* const to = static_cast<const Value*>(output);
+      MapCall call = call_on(operands, output, hints);
+      call.outputs = m_run;
+      call.turn = turn;
+      call.first_turn = turn - static_cast<Extent>(reinterpret_cast<std::uintptr_t>(to) %
+                                                   line_bytes / sizeof(Value));
+      return call;
+    }
+    return {};
+  }
+
+ private:
+  using Value = typename Sig::Value;
+  /// Outputs of a turn, 16 vectors: enough to pay for a call, and few enough for the processor to
+  /// begin the next while it waits for their stores.
+  static constexpr Extent turn = 16 * vector_bytes / static_cast<Extent>(sizeof(Value));
+  static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
+  static constexpr bool is_lane_reduction = reduces_lanes<Join, Monoid, Ts...>();
+  static constexpr JoinTuning tuning = join_tuning<Space>();
+
+  /// Finds the runs of a map's outputs.
+  void set_runs() {
+    if (m_schedule.outer.loops > 2 || m_schedule.vector_stride[Sig::operands] != 1) return;
+    m_contiguous = m_schedule.contiguous_operands();
+    m_run = m_schedule.run_length();
+    if (m_schedule.dense_rows()) {
+      m_rows = run_rows(m_schedule);
+      m_run *= m_schedule.outer.extent[1];
+    } else if (m_schedule.outer.loops == 2) {
+      m_runs = m_schedule.outer.extent[1];
+    }
+  }
+
+  /// Outputs that are one run or a few, as strips' mostly are: nothing but their elements is
+  /// computed.
+  void map_all(const void* const* operands, void* output, MemoryHints hints) const {
+    const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;
+    const void* first[Sig::operands];
+    for (int t = 0; t < Sig::operands; ++t) first[t] = operands[t];
+    for (Extent run = 0; run < m_runs; ++run) {
+      MapCall call = call_on(first, output, hints);
+      call.compute(call, 0, m_run);
+      for (int t = 0; t < Sig::operands; ++t) {
+        first[t] = static_cast<const Value*>(first[t]) + outer.stride[t][1];
+      }
+      output = static_cast<Value*>(output) + outer.stride[Sig::operands][1];
+      if (hints.ahead != nullptr) {
+        hints.ahead += m_run * static_cast<Extent>(sizeof(Value)) >> hints.ahead_shift;
+      }
+    }
+  }
+
+  /// Outputs of neighbouring terms each, as strips' mostly are.
+  template <std::size_t... I>
+  void reduce_rows(std::index_sequence<I...> all, const void* const* operands, void* output) const {
+    const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;
+    const Value* const first[] = {static_cast<const Value*>(operands[I])...};
+    const Extent step[] = {outer.stride[I][0]...};
+    auto* const to = static_cast<Value*>(output);
+    reduce_run<Value>(all, m_join, m_monoid, m_schedule.vector_stride)
+        .along_rows(first, step, m_schedule.rows, m_schedule.run_length(),
+                    Sig::Traits::identity(m_monoid),
+                    [to, its_step = outer.stride[Sig::operands][0]](Extent r, const Value& sum) {
+                      to[r * its_step] = sum;
+                    });
+  }
+
+  /// The outputs of one run.
+  [[nodiscard]] MapCall call_on(const void* const* operands, void* output,
+                                const MemoryHints& hints) const {
+    const Value* first[Sig::operands];
+    for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const Value*>(operands[t]);
+    const bool streamed =
+        hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
+    return map_call<Sig::operands, true>(m_contiguous, m_join, first, static_cast<Value*>(output),
+                                         m_rows, 0, {streamed, hints.ahead, hints.ahead_shift});
+  }
+
+  JoinSchedule<Sig::operands> m_schedule;
+  Join m_join;
+  Monoid m_monoid;
+  unsigned m_contiguous = 0;  ///< of a map of a few runs, its operands as JoinSchedule's; else none
+  RunRows m_rows;             ///< of each run
+  Extent m_run = 0;           ///< outputs of each
+  Extent m_runs = 1;
+  bool m_along_rows = false;  ///< whether a reduction is reduce_rows'
+};
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail
+
+namespace eindecomp::kernel {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// Makes what TileKernel::run wrote visible to other threads before what follows.
+inline void end_prepared() {
+#if defined(EINDECOMP_STREAMING_BYTES)
+  detail::end_streaming();
+#endif
+}
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel

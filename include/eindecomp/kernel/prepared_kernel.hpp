@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A kernel call made ready: chosen once, then reported, sized and run as often as one likes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "eindecomp/kernel/path.hpp"
+
+namespace eindecomp::kernel {
+
+/// An EinSum of one signature and one shape whose algorithm has been chosen. What it says of itself
+/// is what it runs. It refers to nothing: the shape, ⊗ and ⊕ have been copied into it.
+///
+/// Any number of threads may call its functions at a time, with workspaces and outputs of their
+/// own.
+template <class Space>
+class PreparedKernel {
+ public:
+  virtual ~PreparedKernel() = default;
+  /// The algorithm.
+  [[nodiscard]] virtual Path path() const = 0;
+  /// The bytes of workspace that run() needs.
+  [[nodiscard]] virtual std::int64_t workspace_bytes() const { return 0; }
+  /// Seconds that a run is predicted to take; 0 where the algorithm has no cost model.
+  [[nodiscard]] virtual double predicted_seconds() const { return 0; }
+  /// The algorithm, the product that the EinSum amounts to and, where there is a cost model, why it
+  /// was chosen. \param operands, output  where the tensors lie: some algorithms store differently.
+  [[nodiscard]] virtual std::string explain(const void* const* operands,
+                                            const void* output) const = 0;
+  /// Computes the output. Launches on `space`, which is the one it was prepared for or has as many
+  /// threads, does not fence and allocates nothing.
+  /// \param operands, output  the first element of each, in memory that Space can access.
+  /// \param workspace  of workspace_bytes(), aligned to 64 and in use until the kernels have run;
+  ///   null if that is 0.
+  virtual void run(const Space& space, const void* const* operands, void* output,
+                   unsigned char* workspace) const = 0;
+};
+
+}  // namespace eindecomp::kernel
