@@ -81,7 +81,7 @@ ein::kernel::LocalEinsum shape_of(const benchmark_cases::ContractionCase& c, boo
 template <class T>
 void by_blas(const Space& space, Extent m, Extent n, Extent k, const void* const* operands,
              T* result) {
-  ein::compat::gemm<Space, T>(
+  ein::kernel::blas::gemm<Space, T>(
       space, false, false, T(1), {static_cast<const T*>(operands[0]), m, k, m},
       {static_cast<const T*>(operands[1]), k, n, k}, T(0), {result, m, n, m});
 }

@@ -15,7 +15,7 @@
 TEST_CASE("products without a BLAS") {
   using Space = Kokkos::DefaultHostExecutionSpace;
   using Matrix = Kokkos::View<double**, Space>;
-  CHECK_FALSE(eindecomp::compat::has_blas<Space>);
+  CHECK_FALSE(eindecomp::kernel::blas::available<Space>);
   const std::size_t n = 61;
   const Matrix a("a", n, n + 1);
   const Matrix b("b", n + 1, n + 2);

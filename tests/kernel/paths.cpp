@@ -185,7 +185,7 @@ void check_some_outputs(const Doubles& launcher, const LocalEinsum& shape) {
 
 /// Where there is no BLAS, or the compiler has no vectors, their cases are the generic kernel's.
 Path available(Path path) {
-  const bool missing = (path == Path::gemm && !compat::has_blas<Space>) ||
+  const bool missing = (path == Path::gemm && !kernel::blas::available<Space>) ||
                        (path == Path::packed && !kernel::detail::has_vectors);
   return missing ? Path::direct : path;
 }
@@ -274,7 +274,7 @@ TEST_CASE("products take the path their shape allows") {
 }
 
 TEST_CASE("blocks of half of K, outputs put apart, outputs past the caches") {
-  if (!compat::has_blas<Space>) return;
+  if (!kernel::blas::available<Space>) return;
   // Shapes for which the search takes such blocks on most machines.
   const std::vector<std::pair<const char*, std::vector<Extent>>> cases{
       {"feab,fced->bacd", {20, 20, 12, 8, 20, 4}}, {"eafb,fced->cbda", {4, 96, 12, 16, 4, 32}},
@@ -309,7 +309,7 @@ TEST_CASE("blocks of half of K, outputs put apart, outputs past the caches") {
 }
 
 TEST_CASE("products that the BLAS would not share out well go block by block to several threads") {
-  if (!compat::has_blas<Space>) return;
+  if (!kernel::blas::available<Space>) return;
   const auto path = [](const LocalEinsum& shape, int threads) {
     return std::string(kernel::to_string(
         kernel::detail::choose_product(shape, sizeof(double), threads, false).path));
@@ -326,7 +326,7 @@ TEST_CASE("products that the BLAS would not share out well go block by block to 
 }
 
 TEST_CASE("matrices times vectors, strided or many, are calls of the BLAS") {
-  if (!compat::has_blas<Space>) return;
+  if (!kernel::blas::available<Space>) return;
   const std::vector<std::pair<const char*, std::vector<Extent>>> cases{
       {"ij,j->i", {300, 200}},          {"ij,i->j", {300, 200}},
       {"ij,jb->ib", {300, 200, 1}},     {"bij,bj->bi", {30, 70, 40}},

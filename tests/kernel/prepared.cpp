@@ -162,7 +162,7 @@ TEST_CASE("prepared products of the BLAS, packed ones and loop nests") {
     check<ein::ScaledMul<double>, ein::Sum, double, double>(20, 305, large_products(), write,
                                                             {2.5});
   }
-  if (ein::compat::has_blas<Space>) {
+  if (ein::kernel::blas::available<Space>) {
     CHECK(counts[Path::gemm] > 5);
     CHECK(counts[Path::blocks] > 5);
   }
@@ -201,7 +201,7 @@ TEST_CASE("prepared copies and element-wise joins") {
 }
 
 TEST_CASE("whether the BLAS may be used is asked when a call is prepared") {
-  if (!ein::compat::has_blas<Space>) return;
+  if (!ein::kernel::blas::available<Space>) return;
   LocalEinsum shape;
   shape.labels = 3;
   shape.operands = 2;

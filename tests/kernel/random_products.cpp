@@ -21,7 +21,7 @@ using Sequential = Kokkos::DefaultHostExecutionSpace;
 /// Blocks are for host spaces.
 template <class Space>
 constexpr bool has_blocks =
-    eindecomp::compat::has_blas<Space>&& eindecomp::compat::is_synchronous<Space>;
+    eindecomp::kernel::blas::available<Space>&& eindecomp::compat::is_synchronous<Space>;
 
 template <class T>
 auto product_sum(T factor = T(1)) {
@@ -52,7 +52,7 @@ void check_products(std::uint64_t seed) {
   const PathCounts counts = check_random<Space, Mul, Sum, T, T>(150, seed + 1, matrices(), Mul{},
                                                                 Sum{}, product_sum<T>());
   // Where there is a BLAS, the random shapes must have reached it, and left something to the rest.
-  if (eindecomp::compat::has_blas<Space>) {
+  if (eindecomp::kernel::blas::available<Space>) {
     CHECK(counts.at(Path::gemm) > 10);
   }
   CHECK(count(counts, Path::direct) + count(counts, Path::packed) > 10);

@@ -234,7 +234,7 @@ TEST_CASE("explain says path, sizes and reason") {
   CHECK(contains(explain<"ab,bc->ac", MinPlus>(Space(), c, View<double**>("e", 60, 64),
                                                View<double**>("f", 64, 64)),
                  "path "));
-  if (compat::has_blas<Space>) CHECK(contains(text, "predicted"));
+  if (kernel::blas::available<Space>) CHECK(contains(text, "predicted"));
   CHECK(contains(explain<"ab->a">(Space(), c, View<double*>("g", 64)), "path direct"));
   // A few outputs of one term stay in the caches, and so do many that replace what was read.
   const View<double**> e("e", 1000, 600);

@@ -73,7 +73,7 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
 template <class Space, class Kernel, class Before>
 void run_in_workspace(const Space& space, const Kernel& kernel, const void* const* operands,
                       void* output, const Before& before) {
-  compat::Scratch<Space> own;
+  Scratch<Space> own;
   unsigned char* workspace = nullptr;
   if (const auto bytes = static_cast<std::size_t>(kernel.workspace_bytes()); bytes > 0) {
     workspace = take_workspace(space, "EinDecomp::workspace", bytes, own);

@@ -3,8 +3,12 @@
 /// The memory that kernel calls take for themselves: their own, or what they are given.
 #pragma once
 
+#include <Kokkos_Core.hpp>
 #include <cstddef>
+#include <exception>
 #include <source_location>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 #include "eindecomp/core/error.hpp"
@@ -54,7 +58,71 @@ class ScopedWorkspace {
   const ScopedWorkspace* m_before;
 };
 
-namespace kernel::detail {
+namespace kernel {
+
+/// Bytes that kernel calls hold for themselves: not initialised, freed with the object. On hosts
+/// neither a view nor a std::unique_ptr, which take longer to compile than many a kernel.
+template <class Space>
+class Scratch {
+ public:
+  Scratch() = default;
+  Scratch(Scratch&& other) noexcept
+      : m_bytes(std::exchange(other.m_bytes, {})), m_size(std::exchange(other.m_size, 0)) {}
+  Scratch& operator=(Scratch&& other) noexcept {
+    std::swap(m_bytes, other.m_bytes);
+    std::swap(m_size, other.m_size);
+    return *this;
+  }
+  ~Scratch() { free(); }
+
+  /// Takes memory in place of what it held. On a device Kokkos may wait for the memory when it is
+  /// freed, never before. \throws Error if there is not as much.
+  void allocate([[maybe_unused]] const Space& space, const char* label, std::size_t bytes) {
+    free();
+    try {
+      if constexpr (compat::is_synchronous<Space>) {
+        m_bytes = Kokkos::kokkos_malloc<MemorySpace>(label, bytes);
+      } else {
+        m_bytes = OnDevice(
+            Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label)), bytes);
+      }
+    } catch (const std::exception& cause) {
+      throw Error(ErrorKind::memory,
+                  Sentence() << "a kernel's workspace of " << bytes
+                             << " bytes could not be allocated (" << cause.what()
+                             << "); nothing was written, free memory or cut the tensors",
+                  std::source_location());
+    }
+    m_size = bytes;
+  }
+
+  /// Gives the memory back.
+  void free() {
+    if constexpr (compat::is_synchronous<Space>) {
+      if (m_bytes != nullptr) Kokkos::kokkos_free<MemorySpace>(m_bytes);
+    }
+    m_bytes = {};
+    m_size = 0;
+  }
+
+  [[nodiscard]] unsigned char* data() const {
+    if constexpr (compat::is_synchronous<Space>) {
+      return static_cast<unsigned char*>(m_bytes);
+    } else {
+      return m_bytes.data();
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return m_size; }
+
+ private:
+  using MemorySpace = typename Space::memory_space;
+  using OnDevice = Kokkos::View<unsigned char*, MemorySpace>;
+
+  std::conditional_t<compat::is_synchronous<Space>, void*, OnDevice> m_bytes{};
+  std::size_t m_size = 0;
+};
+
+namespace detail {
 
 /// Runs `work`, whose errors have no place, and has them speak of the caller's line.
 template <class Work>
@@ -72,7 +140,7 @@ void at_place(const std::source_location& where, const Work& work) {
 ///   output is as it was.
 template <compat::ExecutionSpace Space>
 [[nodiscard]] unsigned char* take_workspace(const Space& space, const char* label,
-                                            std::size_t bytes, compat::Scratch<Space>& own) {
+                                            std::size_t bytes, Scratch<Space>& own) {
   const ScopedWorkspace<Space>* const given = ScopedWorkspace<Space>::current();
   if (given == nullptr) {
     own.allocate(space, label, bytes);
@@ -88,5 +156,6 @@ template <compat::ExecutionSpace Space>
   return given->data();
 }
 
-}  // namespace kernel::detail
+}  // namespace detail
+}  // namespace kernel
 }  // namespace eindecomp

@@ -23,6 +23,7 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/kernel/backend.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/workspace.hpp"
 #include "eindecomp/plan/hash.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/make_schedule.hpp"
@@ -278,7 +279,7 @@ class Executor {
   detail::Launchers<Space> m_launcher_pointers;
   std::vector<StepGroup> m_steps;
   detail::Strips m_strips;
-  compat::Scratch<Space> m_workspace;
+  kernel::Scratch<Space> m_workspace;
   std::vector<Extent> m_geometry;  ///< of the buffers that strips and workspace are made for
   detail::Memory<MemorySpace> m_arena;
   detail::ResultPool<MemorySpace> m_results;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/blas/binding.hpp"
 #include "eindecomp/kernel/blas/block_plan.hpp"
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
@@ -136,12 +137,12 @@ struct BlockProduct {
     const auto matrix = [&]<class U>(int tensor, U* data, Extent its_rows, Extent its_columns) {
       const BlockMatrix& stored = plan.matrix[tensor];
       if (stored.transposed) std::swap(its_rows, its_columns);
-      return compat::Matrix<U>{data, its_rows, its_columns,
+      return blas::Matrix<U>{data, its_rows, its_columns,
                                stored.packed ? its_rows : stored.leading};
     };
-    compat::Matrix<const T> of_left = matrix(0, left, rows, terms);
-    compat::Matrix<const T> of_right = matrix(1, right, terms, columns);
-    compat::Matrix<T> of_output = matrix(2, output, rows, columns);
+    blas::Matrix<const T> of_left = matrix(0, left, rows, terms);
+    blas::Matrix<const T> of_right = matrix(1, right, terms, columns);
+    blas::Matrix<T> of_output = matrix(2, output, rows, columns);
     const Extent entries = batch.inside.size();
     Cursor<3> entry;
     entry.seek(batch.inside, 0);
@@ -152,7 +153,7 @@ struct BlockProduct {
       of_left.data = left + offset(0, rows * terms);
       of_right.data = right + offset(1, terms * columns);
       of_output.data = output + offset(2, rows * columns);
-      compat::host_gemm(plan.matrix[0].transposed, plan.matrix[1].transposed, alpha, of_left,
+      blas::host_gemm(plan.matrix[0].transposed, plan.matrix[1].transposed, alpha, of_left,
                         of_right, its_beta, of_output);
     }
   }

@@ -11,6 +11,7 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
+#include "eindecomp/kernel/blas/binding.hpp"
 #include "eindecomp/kernel/blas/gemm_shape.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/launch.hpp"
@@ -45,7 +46,7 @@ template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool is_blas_product() {
   if constexpr (sizeof...(Ts) == 2 && is_product<Join> && std::is_same_v<Monoid, Sum>) {
     using Value = typename Signature<Join, Monoid, Ts...>::Value;
-    return compat::has_blas<Space> && is_blas_type<Value> && (std::is_same_v<Ts, Value> && ...);
+    return blas::available<Space> && is_blas_type<Value> && (std::is_same_v<Ts, Value> && ...);
   } else {
     return false;
   }
@@ -65,14 +66,14 @@ void run_gemm_calls(const Space& space, const GemmShape& shape, Extent first, Ex
     Cursor<3> in;
     in.seek(shape.inner, 0);
     for (Extent j = 0; j < inner_size; ++j, in.advance(shape.inner)) {
-      const compat::Matrix<const T> of_a{a + out.offset[left] + in.offset[left],
+      const blas::Matrix<const T> of_a{a + out.offset[left] + in.offset[left],
                                          shape.transpose_a ? shape.k : shape.m,
                                          shape.transpose_a ? shape.m : shape.k, shape.lda};
-      const compat::Matrix<const T> of_b{b + out.offset[1 - left] + in.offset[1 - left],
+      const blas::Matrix<const T> of_b{b + out.offset[1 - left] + in.offset[1 - left],
                                          shape.transpose_b ? shape.n : shape.k,
                                          shape.transpose_b ? shape.k : shape.n, shape.ldb};
-      const compat::Matrix<T> product{output + out.offset[2], shape.m, shape.n, shape.ldc};
-      compat::gemm(space, shape.transpose_a, shape.transpose_b, alpha, of_a, of_b,
+      const blas::Matrix<T> product{output + out.offset[2], shape.m, shape.n, shape.ldc};
+      blas::gemm(space, shape.transpose_a, shape.transpose_b, alpha, of_a, of_b,
                    j > 0 ? T(1) : beta, product);
     }
   }

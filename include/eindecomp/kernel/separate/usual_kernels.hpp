@@ -55,7 +55,7 @@ using UsualExponential = Composed<Exp, Composed<Sub, Arg<0>, Arg<1>>>;
                                              const char*, Extent, const detail::ErasedBody&); \
   EXTERN template unsigned char* detail::take_workspace(                                      \
       const Kokkos::DefaultHostExecutionSpace&, const char*, std::size_t,                     \
-      compat::Scratch<Kokkos::DefaultHostExecutionSpace>&);
+      Scratch<Kokkos::DefaultHostExecutionSpace>&);
 
 #define EINDECOMP_USUAL_KERNELS(EXTERN)                              \
   EINDECOMP_SHARED_KERNELS(EXTERN)                                   \
