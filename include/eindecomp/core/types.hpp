@@ -6,10 +6,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "eindecomp/core/config.hpp"
+
 namespace eindecomp {
 
 /// The size of a dimension, a position in it, a number of elements, a number of words.
 using Extent = std::int64_t;
+
+/// The quotient rounded up, of a dividend of at least 0 and a divisor of at least 1.
+[[nodiscard]] EINDECOMP_FUNCTION constexpr Extent ceil_div(Extent dividend, Extent divisor) {
+  return dividend / divisor + (dividend % divisor == 0 ? 0 : 1);
+}
+
+/// The length of the pieces that an extent is cut into: as few as possible of at most `most`, all of
+/// this length but the last, which may be shorter. 1 where the extent is 0.
+[[nodiscard]] constexpr Extent even_piece(Extent extent, Extent most) {
+  return extent == 0 ? 1 : ceil_div(extent, ceil_div(extent, most));
+}
 
 /// Truth values, one per label, vertex or whatever is counted. Not std::vector<bool>, which clang
 /// refuses in constant expressions before libstdc++ 13.

@@ -186,7 +186,7 @@ struct BlockWorkspace {
     if (plan.one_thread) items = std::min<Extent>(threads, plan.blocks());
     // Pieces of different threads share no line of memory.
     const Extent line = 64 / element_bytes;
-    elements = (plan.elements() + line - 1) / line * line;
+    elements = ceil_div(plan.elements(), line) * line;
   }
 };
 

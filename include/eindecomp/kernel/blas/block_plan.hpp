@@ -18,11 +18,6 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// How many tiles of that extent a loop is cut into.
-[[nodiscard]] constexpr Extent tile_count(Extent extent, Extent tile) {
-  return (extent + tile - 1) / tile;
-}
-
 /// The tiles that a nest is cut into, without the nest.
 struct Tiles {
   Extent tile[max_labels]{};  ///< extents of a tile, none of them 0
@@ -42,7 +37,7 @@ struct Tiles {
     for (int l = 0; l < nest.loops; ++l) {
       tile[l] = its_tile[l];
       in_tile *= tile[l];
-      tiles *= tile_count(nest.extent[l], tile[l]);
+      tiles *= ceil_div(nest.extent[l], tile[l]);
     }
     size = nest.size();
     for (int t = 0; t < 3; ++t) describe(nest, t);
@@ -96,7 +91,7 @@ struct TiledNest : Tiles {
   [[nodiscard]] constexpr LoopNest<3> grid() const {
     LoopNest<3> grid = nest;
     for (int l = 0; l < nest.loops; ++l) {
-      grid.extent[l] = tile_count(nest.extent[l], tile[l]);
+      grid.extent[l] = ceil_div(nest.extent[l], tile[l]);
       for (int t = 0; t < 3; ++t) grid.stride[t][l] *= tile[l];
     }
     return grid;

@@ -16,12 +16,6 @@ namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 namespace block_detail {
 
-/// As few equal tiles of at most `most` as there can be.
-[[nodiscard]] constexpr Extent even(Extent extent, Extent most) {
-  const Extent count = (extent + most - 1) / most;
-  return (extent + count - 1) / count;
-}
-
 /// Tiles of about `wanted` positions: of the first loop at most `of_first`, of the others what is
 /// left.
 EINDECOMP_COMPACT [[nodiscard]] constexpr Tiles tile_in_order(const LoopNest<3>& nest,
@@ -30,7 +24,7 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr Tiles tile_in_order(const LoopNest<3>&
   Extent left = std::max<Extent>(wanted, 1);
   for (int l = 0; l < nest.loops; ++l) {
     const Extent most = std::min(nest.extent[l], l == 0 ? std::min(left, of_first) : left);
-    tile[l] = even(nest.extent[l], most);
+    tile[l] = even_piece(nest.extent[l], most);
     left = std::max<Extent>(1, left / tile[l]);
   }
   return Tiles(nest, tile);
@@ -46,7 +40,7 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr Tiles tile_one_stride(const LoopNest<3
     one = one &&
           (l == 0 || (tile[l - 1] == nest.extent[l - 1] &&
                       nest.stride[tensor][l] == nest.stride[tensor][l - 1] * nest.extent[l - 1]));
-    tile[l] = one ? even(nest.extent[l], std::min(nest.extent[l], left)) : 1;
+    tile[l] = one ? even_piece(nest.extent[l], std::min(nest.extent[l], left)) : 1;
     left = std::max<Extent>(1, left / tile[l]);
   }
   return Tiles(nest, tile);

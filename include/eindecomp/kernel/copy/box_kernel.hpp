@@ -79,10 +79,10 @@ void run_box(const Space& space, const char* label, BoxNest nest, const Operatio
     kernel.stride[t] = nest.stride[t][0];
     kernel.nest.stride[t][0] *= kernel.piece;
   }
-  kernel.nest.extent[0] = (kernel.length + kernel.piece - 1) / kernel.piece;
+  kernel.nest.extent[0] = ceil_div(kernel.length, kernel.piece);
   kernel.runs = kernel.nest.size();
   if (kernel.length < kernel.piece) kernel.runs_per_item = kernel.piece / kernel.length;
-  launch(space, label, (kernel.runs + kernel.runs_per_item - 1) / kernel.runs_per_item, kernel);
+  launch(space, label, ceil_div(kernel.runs, kernel.runs_per_item), kernel);
 }
 
 template <class Monoid, class Value>

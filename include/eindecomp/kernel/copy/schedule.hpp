@@ -111,7 +111,7 @@ struct CopySchedule {
     tiles = nest;
     for (int i = 0; i < (planes ? 2 : 1); ++i) {
       if (extent[i] == 0) return;
-      tiles.extent[loop[i]] = (extent[i] + tile[i] - 1) / tile[i];
+      tiles.extent[loop[i]] = ceil_div(extent[i], tile[i]);
       for (int t = 0; t < 2; ++t) tiles.stride[t][loop[i]] *= tile[i];
     }
     if (gathered) {
@@ -122,7 +122,7 @@ struct CopySchedule {
     const Extent size = tiles.size();
     const Extent tile_size = tile[0] * (planes ? tile[1] : 1);
     tiles_per_item = std::max<Extent>(1, run / std::max<Extent>(1, tile_size));
-    items = (size + tiles_per_item - 1) / tiles_per_item;
+    items = ceil_div(size, tiles_per_item);
   }
 
  private:

@@ -263,7 +263,7 @@ struct StreamingPlane {
 
   /// Writes what the last square left over.
   void end_rows(const Targets& targets) const {
-    const Extent end = (rows + side - 1) / side * side;
+    const Extent end = ceil_div(rows, side) * side;
     const Extent done = (end - first_row()) / side;
     for (Extent q = 0; q < columns; ++q) {
       const Line* const beyond = &targets.got[q][1 + (done - 1) % squares] + 1;

@@ -82,12 +82,12 @@ struct JoinSchedule : SplitNest<Operands> {
   /// \param threads  0 of a space whose threads are not known: items stay as they are.
   void share_panels(int threads) {
     if (threads == 0 || !panels || parts > 1 || one_term()) return;
-    const Extent share = (rows + 2 * threads - 1) / (2 * threads);
+    const Extent share = ceil_div(rows, 2 * threads);
     const Extent panel = std::min(threads > 1 ? share : rows, most_panel);
     rows_per_item = std::max(rows_per_item, panel);
   }
 
-  [[nodiscard]] Extent items() const { return (rows + rows_per_item - 1) / rows_per_item * parts; }
+  [[nodiscard]] Extent items() const { return ceil_div(rows, rows_per_item) * parts; }
 
   struct Steps {
     Extent first, last;
@@ -192,7 +192,7 @@ struct JoinSchedule : SplitNest<Operands> {
     nest.make_fastest(best);
     const Extent length = nest.extent[0];
     if (length == 0) return;
-    const Extent count = (length + tile - 1) / tile;
+    const Extent count = ceil_div(length, tile);
     width = static_cast<int>(std::min<Extent>(tile, length));
     last_width = static_cast<int>(length - (count - 1) * tile);
     nest.extent[0] = count;

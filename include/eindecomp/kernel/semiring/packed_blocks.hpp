@@ -22,18 +22,8 @@ inline constexpr Extent packed_a_bytes = Extent{2} << 20;
 inline constexpr Extent packed_b_bytes = Extent{8} << 20;
 /// Panels of both start on a cache line.
 inline constexpr Extent packed_alignment = 64;
-/// The most scratch bytes a packed product allocates, whatever its shape.
-inline constexpr Extent packed_workspace_bytes =
-    packed_a_bytes + packed_b_bytes + 2 * packed_alignment;
 /// The most positions of K packed at once.
 inline constexpr Extent most_packed_steps = 1024;
-
-[[nodiscard]] constexpr Extent ceil_div(Extent a, Extent b) { return (a + b - 1) / b; }
-
-/// The size of pieces as equal as may be, each at most `most`.
-[[nodiscard]] constexpr Extent even_piece(Extent whole, Extent most) {
-  return whole == 0 ? 1 : ceil_div(whole, ceil_div(whole, most));
-}
 
 /// Sizes of blocks, which are packed one after another, and of items within a block.
 struct PackedBlocks {

@@ -68,8 +68,8 @@ struct TiledKernel {
               const Store<Monoid, Value>& its_store)
       : shape(product),
         first_index(SplitNest<2>(einsum).first_index),
-        row_tiles((product.rows + rows - 1) / rows),
-        column_tiles((product.columns + columns - 1) / columns),
+        row_tiles(ceil_div(product.rows, rows)),
+        column_tiles(ceil_div(product.columns, columns)),
         rows_first(contiguous(product.m, 2) && !contiguous(product.n, 2)),
         a_steps_first(contiguous(product.k, 0)),
         b_steps_first(contiguous(product.k, 1)),
