@@ -76,7 +76,7 @@ TEST_CASE("large copies, which bypass the caches where they can") {
     CAPTURE(seed);
     Random random(seed);
     const auto bytes = static_cast<std::size_t>(pick<Extent>(random, {4, 8, 16}));
-    const Extent elements = eindecomp::kernel::detail::streamed_bytes / static_cast<Extent>(bytes);
+    const Extent elements = eindecomp::kernel::machine_rates.min_streamed_bytes / static_cast<Extent>(bytes);
     const Extent rows = pick<Extent>(random, {64, 256, 333, 1000});
     std::vector<Extent> extents{rows, elements / rows / 8 + draw(random, 1, 2) * 8, 8};
     if (draw(random, 0, 1) == 0) extents = {rows, elements / rows + draw(random, 1, 9)};

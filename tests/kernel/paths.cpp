@@ -325,6 +325,23 @@ TEST_CASE("products that the BLAS would not share out well go block by block to 
   CHECK(path(one, 2) == "gemm");
 }
 
+TEST_CASE("what the machine is said to be decides between algorithms") {
+  if (!kernel::blas::available<Space>) return;
+  const LocalEinsum shape = row_major("ikj,jlk->li", {40, 40, 40, 40});
+  const LocalEinsum small = row_major("ij,jk->ik", {16, 16, 16});
+  REQUIRE(Doubles().path(shape) == Path::blocks);
+  REQUIRE(Doubles().path(small) == Path::gemm);
+  const kernel::MachineRates before = kernel::machine_rates;
+  kernel::machine_rates.cached_bytes = 1e8;  // tiles are put in order within the caches
+  CHECK(Doubles().path(shape) == Path::gemm);
+  check_some_outputs(Doubles(), shape);
+  kernel::machine_rates = before;
+  kernel::machine_rates.min_gemm = 1e4;
+  CHECK(Doubles().path(small) != Path::gemm);
+  kernel::machine_rates = before;
+  CHECK(Doubles().path(shape) == Path::blocks);
+}
+
 TEST_CASE("matrices times vectors, strided or many, are calls of the BLAS") {
   if (!kernel::blas::available<Space>) return;
   const std::vector<std::pair<const char*, std::vector<Extent>>> cases{

@@ -36,7 +36,7 @@ struct TiledWay {
 };
 /// By a team that every space has.
 using Way = std::conditional_t<ein::compat::is_device<Space>,
-                               TiledWay<detail::device_team_rows, detail::device_team_columns>,
+                               TiledWay<tuning::device_team_rows, tuning::device_team_columns>,
                                TiledWay<1, 1>>;
 
 const Family anything = any_labels({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33});

@@ -20,6 +20,7 @@
 #include "eindecomp/kernel/semiring/tiled_path.hpp"
 #include "eindecomp/kernel/separate/usual_kernels.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 #include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp::kernel {
@@ -42,7 +43,7 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
   const char* refusal = nullptr;
   if constexpr (is_blas_product<Space, Join, Monoid, Ts...>()) {
     refusal = "too small for a call of the BLAS";
-    if (all_joins(shape) >= least_gemv) {
+    if (all_joins(shape) >= machine_rates.min_gemv) {
       const Value beta(write == Write::accumulate ? 1 : 0);
       PreparedProduct<Space, Value> product(space, shape, product_factor<Value>(join), beta);
       if (product.worthwhile()) return use(product);
@@ -58,7 +59,7 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
   if constexpr (has_tiled<Space, Join, Monoid, Ts...>()) {
     const PackedShape product = packed_shape(shape, false);
     if (worth_tiling(product)) {
-      PreparedTiled<device_team_rows, device_team_columns, Space, Join, Monoid, Ts...> tiled(
+      PreparedTiled<tuning::device_team_rows, tuning::device_team_columns, Space, Join, Monoid, Ts...> tiled(
           shape, product, join, monoid, write, refusal);
       return use(tiled);
     }

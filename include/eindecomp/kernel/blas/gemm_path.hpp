@@ -16,6 +16,7 @@
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -79,9 +80,6 @@ void run_gemm_calls(const Space& space, const GemmShape& shape, Extent first, Ex
   }
 }
 
-/// Joins of matrices times vectors that are worth a thread of their own.
-inline constexpr Extent least_part_joins = 32768;
-
 /// C = alpha·A·B + beta·C for every position of the outer nest: one after another, or, of matrices
 /// times vectors, shared out among the threads. One instantiation per space and element type.
 template <class T, class Space>
@@ -91,7 +89,7 @@ void run_gemm(const Space& space, const GemmShape& shape, const T alpha,
   const Extent calls = shape.outer.size();
   if constexpr (compat::is_synchronous<Space>) {
     const Extent threads = compat::host_threads(space);
-    const Extent parts = std::min(threads, shape.joins() / least_part_joins);
+    const Extent parts = std::min(threads, shape.joins() / machine_rates.min_gemv_share);
     if (shape.is_vector() && calls >= threads && parts > 1) {
       launch(space, "EinDecomp::gemv", parts, [&](const Extent part) {
         run_gemm_calls(space, shape, calls * part / parts, calls * (part + 1) / parts, alpha,

@@ -1,41 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// What a product costs by each way of computing it: the figures that dispatch chooses by.
+/// What a product costs by each way of computing it: what dispatch chooses by.
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 
 #include "eindecomp/core/config.hpp"
-#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
-namespace eindecomp::kernel {
-
-/// Rates of a machine, as far as the choice between ways depends on them, which is on their ratios.
-/// Given, not measured: measured ones would let two runs of a program choose differently, and so
-/// round differently.
-struct MachineRates {
-  double gemm_bytes = 340e9;   ///< multiplications a second by the BLAS, times bytes of an element
-  double memory_bytes = 20e9;  ///< bytes read from memory, or written past the caches, a second
-  double cached_bytes = 30e9;  ///< bytes moved within the caches, a second
-  double run_seconds = 25e-9;  ///< wait for the first line of a run of neighbouring elements
-  double call_seconds = 0.4e-6;  ///< of a call of the BLAS that does nothing
-  double share_seconds = 5e-6;   ///< more for a call that it shares out among threads
-  /// Multiplications from which on it does: OpenBLAS' figure.
-  double least_shared = 4 * 65536;
-  /// Terms below which its threads wait for each other for as long as they compute.
-  Extent least_shared_k = 50;
-  /// What the tiles of a block may take up to stay in a core's own cache.
-  std::int64_t cache_bytes = 512 << 10;
-  /// What the tiles of all threads may take up together: less than the 32 MiB from which on glibc
-  /// returns memory at once, so that every call would touch new pages.
-  std::int64_t workspace_bytes = 28 << 20;
-};
-
-/// The rates that dispatch uses.
-inline constexpr MachineRates machine_rates{};
-
-namespace detail {
+namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Seconds of one product of matrices that are in cache, by the BLAS.
@@ -81,5 +54,4 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
-}  // namespace detail
-}  // namespace eindecomp::kernel
+}  // namespace eindecomp::kernel::detail

@@ -19,6 +19,7 @@
 #include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/product_sizes.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel {
 
@@ -40,13 +41,6 @@ struct ProductChoice {
   const char* reason = "";
 };
 
-/// Joins below which no call of the BLAS is worth its preparation.
-inline constexpr double least_gemm = 512;
-/// The same of a call for a matrix and a vector.
-inline constexpr double least_gemv = 128;
-/// Joins below which the search for blocks would take longer than it saves.
-inline constexpr double least_blocks = 1 << 18;
-
 /// Joins of a shape, all its labels' extents multiplied.
 [[nodiscard]] constexpr double all_joins(const LocalEinsum& shape) {
   double joins = 1;
@@ -55,7 +49,7 @@ inline constexpr double least_blocks = 1 << 18;
 }
 
 /// Seconds that the calls of the BLAS where the tensors lie take on one thread.
-EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction& product,
+EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& product,
                                                                const GemmShape& gemm,
                                                                double element_bytes) {
   const auto real = [](Extent e) { return static_cast<double>(e); };
@@ -107,7 +101,7 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction
     return choice;
   }
   const double each = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  if (each < (vector ? least_gemv : least_gemm)) {
+  if (each < (vector ? machine_rates.min_gemv : machine_rates.min_gemm)) {
     choice.reason = "too small for a call of the BLAS";
     return choice;
   }
@@ -115,7 +109,7 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction
   GemmShape& gemm = *std::get_if<GemmShape>(&choice.plan);
   const bool in_place = set_gemm_shape(product, gemm);
   if (vector) {
-    if (in_place && gemm.k > 1 && static_cast<double>(gemm.call_joins()) >= least_gemv) {
+    if (in_place && gemm.k > 1 && static_cast<double>(gemm.call_joins()) >= machine_rates.min_gemv) {
       choice.path = Path::gemm;
       choice.reason = "a matrix times a vector by the BLAS where they lie";
     } else {
@@ -127,14 +121,14 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr double calls_seconds(const Contraction
   if (in_place && gemm.m > 1 && gemm.n > 1 && gemm.k > 1) {
     const double calls = static_cast<double>(gemm.outer.size() * gemm.inner.size());
     choice.gemm_seconds = calls_seconds(product, gemm, element_bytes);
-    const bool scales = threads > 1 && gemm.k >= machine_rates.least_shared_k;
-    if (threads > 1 && joins / calls > machine_rates.least_shared) {
+    const bool scales = threads > 1 && gemm.k >= machine_rates.min_shared_terms;
+    if (threads > 1 && joins / calls > machine_rates.min_shared) {
       choice.gemm_seconds =
           choice.gemm_seconds / (scales ? threads : 1) + calls * machine_rates.share_seconds;
     }
     one_call = calls == 1 && (threads <= 1 || scales);
   }
-  if (threads > 0 && !one_call && joins >= least_blocks) {
+  if (threads > 0 && !one_call && joins >= machine_rates.min_blocks) {
     const BlockPlan blocks = block_plan(product, machine_rates, element_bytes, threads, accumulate);
     choice.blocks_seconds = blocks.seconds;
     if (choice.blocks_seconds < choice.gemm_seconds) {

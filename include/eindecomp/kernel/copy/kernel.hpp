@@ -17,6 +17,7 @@
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/simd/register_tile.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -53,7 +54,7 @@ struct CopyKernel {
     Cursor<2> at;
     at.seek(schedule.tiles, first);
 #if defined(EINDECOMP_STREAMING_BYTES)
-    if constexpr (size >= CopySchedule::least_streamed_word) {
+    if constexpr (size >= tuning::min_streamed_word) {
       if (schedule.streamed) {
         stream(at, first, count);
         return;
@@ -105,8 +106,7 @@ struct CopyKernel {
   /// Copies runs, the next of them asked for while one is copied: where they lie far apart in the
   /// source, each would begin with a wait.
   void stream_runs(Cursor<2> at, Extent count) const {
-    constexpr Extent piece_bytes = 512;
-    constexpr Extent piece = piece_bytes / size;
+    constexpr Extent piece = tuning::run_prefetch / size;
     for (; count > 0; --count) {
       Word* const to = into + at.offset[0];
       const Word* const source = from + at.offset[1];
@@ -114,7 +114,7 @@ struct CopyKernel {
       at.advance(schedule.tiles);
       const Word* const next = from + at.offset[1];
       const bool on_line = reinterpret_cast<std::uintptr_t>(to) % line_bytes == 0;
-      if (!on_line && n * size <= 8 * piece_bytes) {
+      if (!on_line && n * size <= 8 * tuning::run_prefetch) {
         // At once: both ends of a piece would be parts of lines.
         prefetch_part(to + n);
         EINDECOMP_UNROLLED(4)
@@ -135,7 +135,7 @@ struct CopyKernel {
 
   /// Copies runs into a buffer for as long as they follow one another in the target.
   void gather(Cursor<2> at, Extent count) const {
-    constexpr Extent room = CopySchedule::gathered_bytes / static_cast<Extent>(sizeof(Word));
+    constexpr Extent room = tuning::gather_buffer / static_cast<Extent>(sizeof(Word));
     alignas(line_bytes) Word buffer[room];
     const Extent n = schedule.extent[0];
     Extent first = at.offset[0];

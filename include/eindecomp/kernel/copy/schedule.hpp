@@ -12,6 +12,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/simd/lanes.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 
@@ -24,12 +25,9 @@ enum class Target {
   streamed,  ///< past the caches where it can: the target is large
 };
 
-/// Bytes from which on a target is written past the caches: more than one core's own cache holds.
-inline constexpr std::int64_t streamed_bytes = std::int64_t{4} << 20;
-
 /// How a target of that many bytes is best written if nothing reads it at once.
-[[nodiscard]] constexpr Target target_of(std::int64_t bytes) {
-  return bytes < streamed_bytes ? Target::cached : Target::streamed;
+[[nodiscard]] inline Target target_of(std::int64_t bytes) {
+  return bytes < machine_rates.min_streamed_bytes ? Target::cached : Target::streamed;
 }
 
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -50,15 +48,6 @@ struct CopySchedule {
   Extent tiles_per_item = 1;
   Extent items = 0;
 
-  static constexpr std::int64_t tile_bytes = 512;  ///< of a tile, along the fastest loop
-  static constexpr Extent tile_columns = 64;
-  /// Words of a streamed tile along the target's fastest loop: as many rows of the source, so few
-  /// that where their pages lie is still known when the next columns of these rows are read.
-  static constexpr Extent streamed_rows = 512;
-  static constexpr std::int64_t least_streamed_run = 256;
-  static constexpr std::int64_t least_streamed_word = 4;  ///< bytes; smaller are rare
-  static constexpr std::int64_t gathered_bytes = 16384;   ///< of target gathered at once
-
   /// \param nest without loops of extent 1. \param word_bytes size of what its strides count.
   /// \param into where the first word goes. \param single every item is one word, for devices.
   CopySchedule(CopyNest nest, std::int64_t word_bytes, [[maybe_unused]] const void* into,
@@ -77,28 +66,28 @@ struct CopySchedule {
     if (nest.stride[1][0] == 0 || single) source = 0;
     planes = source != 0;
     const int loop[2] = {0, source};
-    const Extent run = single ? 1 : run_bytes / word_bytes;
+    const Extent run = single ? 1 : tuning::copy_item_bytes / word_bytes;
     for (int i = 0; i < 2; ++i) {
       extent[i] = nest.extent[loop[i]];
       for (int t = 0; t < 2; ++t) stride[t][i] = nest.stride[t][loop[i]];
     }
 #if defined(EINDECOMP_STREAMING_BYTES)
-    streamed = target == Target::streamed && word_bytes >= least_streamed_word &&
+    streamed = target == Target::streamed && word_bytes >= tuning::min_streamed_word &&
                stride[0][0] == 1 && stride[1][planes ? 1 : 0] == 1;
     aligned = streamed && planes && reinterpret_cast<std::uintptr_t>(into) % line_bytes == 0;
     for (int l = 1; l < nest.loops; ++l) {
       aligned = aligned && nest.stride[0][l] * word_bytes % line_bytes == 0;
     }
-    gathered = streamed && !planes && extent[0] * word_bytes < 2 * least_streamed_run &&
+    gathered = streamed && !planes && extent[0] * word_bytes < 2 * tuning::min_streamed_run &&
                nest.loops > 1 && nest.stride[0][1] == extent[0];
     // Pieces of lines at the ends of short runs cost more than is saved.
     streamed = streamed &&
-               (!planes || extent[0] * word_bytes >= (aligned ? line_bytes : least_streamed_run));
+               (!planes || extent[0] * word_bytes >= (aligned ? line_bytes : tuning::min_streamed_run));
     aligned = aligned && streamed;
 #endif
-    const Extent plane_words = tile_bytes / word_bytes;
+    const Extent plane_words = tuning::transpose_tile_bytes / word_bytes;
     if (planes && streamed) {
-      tile[0] = std::min(extent[0], streamed_rows);
+      tile[0] = std::min(extent[0], tuning::streamed_tile_rows);
       tile[1] = std::min(extent[1], plane_words);
       // Fewer columns than a line has words go through a buffer.
       const Extent words = line_bytes / word_bytes;
@@ -106,7 +95,7 @@ struct CopySchedule {
       while (tile[1] > 4 * words && rest() > 0 && rest() < words) tile[1] -= words;
     } else {
       tile[0] = std::min(extent[0], planes ? plane_words : run);
-      tile[1] = std::min(extent[1], tile_columns);
+      tile[1] = std::min(extent[1], tuning::transpose_tile_columns);
     }
     tiles = nest;
     for (int i = 0; i < (planes ? 2 : 1); ++i) {
@@ -126,8 +115,6 @@ struct CopySchedule {
   }
 
  private:
-  static constexpr std::int64_t run_bytes = 32768;
-
   /// Tiles that share lines of memory follow one another.
   constexpr void order_tiles(const int* loop) {
     const auto nearness = [](const CopyNest& n, int l) {

@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/simd/lanes.hpp"
 #include "eindecomp/kernel/simd/register_tile.hpp"
 #include "eindecomp/kernel/simd/streaming_store.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -36,7 +37,7 @@ struct StreamingPlane {
 
   static constexpr Extent size = static_cast<Extent>(sizeof(Word));
   static constexpr Extent side = line_bytes / size;  ///< words of a line
-  static constexpr Extent most_columns = 512 / size;
+  static constexpr Extent most_columns = tuning::transpose_tile_bytes / size;
 
   /// into[p + q·into_step] = from[p·from_step + q] for p < rows, q < columns. A line of the target
   /// that this plane ends in is written by the plane that continues it.
@@ -61,7 +62,6 @@ struct StreamingPlane {
   static constexpr int squares = 2;
   static constexpr Extent band_rows = squares * side;
   static constexpr Extent buffer_rows = 512 / size;
-  static constexpr Extent rows_ahead = 32;
   using Tile = RegisterTile<Integer, lanes, unit>;
   using Register = typename Tile::Row;
   static constexpr int registers = line_bytes / vector_bytes;
@@ -292,7 +292,7 @@ struct StreamingPlane {
 
   /// The rows of the source to be asked for when those from p on are read, or null.
   [[nodiscard]] const Word* rows_soon(Extent p, const StreamingPlane* next) const {
-    p += std::min(rows_ahead, rows);
+    p += std::min(tuning::buffered_rows_ahead, rows);
     if (p < rows) return from + p * from_step;
     return next == nullptr ? nullptr : next->from + (p - rows) * from_step;
   }

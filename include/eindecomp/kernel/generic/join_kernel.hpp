@@ -17,6 +17,7 @@
 #include "eindecomp/kernel/generic/row_access.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -82,7 +83,7 @@ struct JoinItems {
     if constexpr (Tile > 1 && !Sig::elementwise) {
       if (schedule.panels) {
         for (Extent row = first_row; count > 0;) {
-          const Extent rows = std::min(count, JoinSchedule<operands>::most_panel);
+          const Extent rows = std::min(count, tuning::max_panel_rows);
           reduce_panel(out, row, rows, part);
           row += rows;
           count -= rows;
@@ -115,7 +116,7 @@ struct JoinItems {
 
   /// Outputs of one term each: rows that follow one another, a piece at a time.
   EINDECOMP_FUNCTION void map_rows(Cursor<tensors>& out, Extent row, Extent count) const {
-    constexpr Extent piece = 128;
+    constexpr Extent piece = tuning::map_piece;
     alignas(64) State states[piece];
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
       if (memory.store.write != Write::accumulate && schedule.dense_rows()) {
@@ -269,7 +270,7 @@ struct JoinItems {
 
   /// Aggregates neighbouring rows of outputs together.
   void reduce_panel(Cursor<tensors>& out, Extent row, Extent count, Extent part) const {
-    constexpr Extent most = JoinSchedule<operands>::most_panel;
+    constexpr Extent most = tuning::max_panel_rows;
     alignas(64) State lanes[most * Tile];
     for (Extent j = 0; j < count * Tile; ++j) lanes[j] = Traits::identity(memory.store.monoid);
     Extent offsets[most][tensors];
@@ -287,7 +288,7 @@ struct JoinItems {
     // One long run by vectors needs no turns: of that a few positions are read at a time anyway.
     const auto [begin, end] = schedule.steps_of(part);
     const Extent steps =
-        run_count == 1 && reducer.by_lanes() ? end - begin : JoinSchedule<operands>::panel_steps;
+        run_count == 1 && reducer.by_lanes() ? end - begin : tuning::panel_steps;
     for (Extent first = begin; first < end; first += steps) {
       State* lane = lanes;
       for (Extent r = 0; r < run_count; lane += runs[r++].rows * Tile) {

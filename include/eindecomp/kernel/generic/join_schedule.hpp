@@ -12,22 +12,10 @@
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
-
-/// Numbers of the generic kernel that differ between hosts and devices.
-struct JoinTuning {
-  int tile;              ///< elements of the vectorised loop done at once
-  Extent item_joins;     ///< joins that make an item worth scheduling
-  Extent part_joins;     ///< joins that make a part of a cut reduction worth an item
-  Extent split_outputs;  ///< reductions to more outputs than this are never cut
-  Extent partials;       ///< accumulators of all parts together, at most
-
-  static constexpr JoinTuning host() { return {16, 4096, 8192, 256, 16384}; }
-  // One output element per thread, neighbouring threads on neighbouring elements.
-  static constexpr JoinTuning device() { return {1, 1, 256, 4096, 65536}; }
-};
 
 /// The walk. A row is `tile` neighbouring positions of the vectorised loop at one position of the
 /// others; that loop counts rows, as loop 0 of the nest it belongs to.
@@ -51,9 +39,6 @@ struct JoinSchedule : SplitNest<Operands> {
   /// are long pieces of few streams, where each row by itself would jump from page to page.
   bool panels = false;
 
-  static constexpr Extent most_panel = 64;   ///< rows
-  static constexpr Extent panel_steps = 64;  ///< positions at a time of rows that lie apart
-
   JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning) : Nests(shape) {
     vectorise(tuning.tile);
     // Kernels rely on a fastest loop in both nests.
@@ -62,7 +47,7 @@ struct JoinSchedule : SplitNest<Operands> {
     rows = outer.size();
     steps = inner.size();
     panels =
-        across_outputs && tuning.tile > 1 && (width == tuning.tile || steps >= 2 * panel_steps);
+        across_outputs && tuning.tile > 1 && (width == tuning.tile || steps >= 2 * tuning::panel_steps);
     const Extent outputs = rows * (across_outputs ? width : 1);
     const Extent row_joins = std::max<Extent>(1, steps) * width;
     if (outputs > 0 && outputs <= tuning.split_outputs) {
@@ -83,7 +68,7 @@ struct JoinSchedule : SplitNest<Operands> {
   void share_panels(int threads) {
     if (threads == 0 || !panels || parts > 1 || one_term()) return;
     const Extent share = ceil_div(rows, 2 * threads);
-    const Extent panel = std::min(threads > 1 ? share : rows, most_panel);
+    const Extent panel = std::min(threads > 1 ? share : rows, tuning::max_panel_rows);
     rows_per_item = std::max(rows_per_item, panel);
   }
 

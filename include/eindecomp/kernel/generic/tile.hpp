@@ -17,6 +17,7 @@
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/simd/lanes.hpp"
 #include "eindecomp/kernel/tile_kernel.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -81,9 +82,10 @@ class LoopsOfTile final : public TileKernel {
 
  private:
   using Value = typename Sig::Value;
-  /// Outputs of a turn, 16 vectors: enough to pay for a call, and few enough for the processor to
+  /// Outputs of a turn: enough to pay for a call, and few enough for the processor to
   /// begin the next while it waits for their stores.
-  static constexpr Extent turn = 16 * vector_bytes / static_cast<Extent>(sizeof(Value));
+  static constexpr Extent turn =
+      tuning::turn_vectors * vector_bytes / static_cast<Extent>(sizeof(Value));
   static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
   static constexpr bool is_lane_reduction = reduces_lanes<Join, Monoid, Ts...>();
   static constexpr JoinTuning tuning = join_tuning<Space>();

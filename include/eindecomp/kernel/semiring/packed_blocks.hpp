@@ -12,26 +12,15 @@
 #include "eindecomp/kernel/semiring/packed_panels.hpp"
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
 #include "eindecomp/kernel/semiring/packed_tile.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// The most that packed panels of an operand take up. More of B than of A: A is packed once for
-/// every block of B's columns.
-inline constexpr Extent packed_a_bytes = Extent{2} << 20;
-inline constexpr Extent packed_b_bytes = Extent{8} << 20;
 /// Panels of both start on a cache line.
 inline constexpr Extent packed_alignment = 64;
-/// The most positions of K packed at once.
-inline constexpr Extent most_packed_steps = 1024;
-
 /// Sizes of blocks, which are packed one after another, and of items within a block.
 struct PackedBlocks {
-  static constexpr Extent pair_bytes = 224 << 10;  ///< a panel of each operand
-  static constexpr Extent level_2 = 512 << 10;     ///< bytes of A that stay there
-  static constexpr Extent most_group_rows = 64;    ///< panels of A in an item
-  static constexpr Extent least_items = 64;        ///< of a block, if it has as many tiles
-
   Extent steps = 1;          ///< positions of K
   Extent row_panels = 1;     ///< panels of A of a batch entry
   Extent column_panels = 1;  ///< panels of B of a batch entry
@@ -39,29 +28,33 @@ struct PackedBlocks {
   Extent group_rows = 1;     ///< panels of A in an item
   Extent group_columns = 1;  ///< panels of B in an item
 
-  EINDECOMP_COMPACT constexpr PackedBlocks(const PackedShape& shape, const TileShape& tile,
+  EINDECOMP_COMPACT PackedBlocks(const PackedShape& shape, const TileShape& tile,
                                            const PanelCode& panel) {
     const Extent a_step = tile.rows * panel.operand[0].bytes;
     const Extent b_step = tile.columns() * panel.operand[1].bytes;
-    steps = even_piece(shape.steps,
-                       std::clamp<Extent>(pair_bytes / (a_step + b_step), 64, most_packed_steps));
+    const MachineRates& rates = machine_rates;
+    steps = even_piece(shape.steps, std::clamp(rates.panel_pair_bytes / (a_step + b_step),
+                                               tuning::min_packed_block_steps,
+                                               tuning::max_packed_steps));
     const Extent a_panel = std::max<Extent>(1, steps) * a_step;
     const Extent b_panel = std::max<Extent>(1, steps) * b_step;
     const Extent all_rows = ceil_div(shape.rows, tile.rows);
     const Extent all_columns = ceil_div(shape.columns, tile.columns());
-    row_panels = even_piece(all_rows, packed_a_bytes / a_panel);
-    column_panels = even_piece(all_columns, packed_b_bytes / b_panel);
+    row_panels = even_piece(all_rows, std::max<Extent>(1, rates.packed_a_bytes / a_panel));
+    column_panels = even_piece(all_columns, std::max<Extent>(1, rates.packed_b_bytes / b_panel));
     if (row_panels == all_rows && column_panels == all_columns) {
-      const Extent fit = std::min(packed_a_bytes / (a_panel * row_panels),
-                                  packed_b_bytes / (b_panel * column_panels));
+      const Extent fit = std::min(rates.packed_a_bytes / (a_panel * row_panels),
+                                  rates.packed_b_bytes / (b_panel * column_panels));
       entries = even_piece(shape.entries, std::max<Extent>(1, fit));
     }
     // Items of many rows and few columns: neighbours share the panels of A, and each fetches its
     // panels of B from further away once.
-    group_rows = even_piece(row_panels, std::clamp<Extent>(level_2 / a_panel, 1, most_group_rows));
+    group_rows = even_piece(row_panels, std::clamp<Extent>(rates.packed_group_bytes / a_panel, 1,
+                                                           tuning::max_group_rows));
     const Extent tiles = entries * row_panels * column_panels;
-    group_columns = even_piece(
-        column_panels, std::clamp<Extent>(tiles / (least_items * group_rows), 1, column_panels));
+    group_columns = even_piece(column_panels,
+                               std::clamp<Extent>(tiles / (tuning::min_packed_items * group_rows),
+                                                  1, column_panels));
   }
 };
 

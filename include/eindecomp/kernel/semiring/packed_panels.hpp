@@ -14,20 +14,17 @@
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/simd/lanes.hpp"
 #include "eindecomp/kernel/simd/register_tile.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
-
-/// So many panels are packed together where their lanes lie side by side in the tensor: of each of
-/// its rows, which may be a page of its own, more is read at once.
-inline constexpr int panels_together = 8;
 
 /// The most lanes of a panel.
 inline constexpr int most_panel_lanes = 2 * vector_bytes;
 
 /// `lanes` rows of A, or columns of B, over `steps` positions of K: element (lane, step) is at
 /// from[lane_offset[lane] + step_offset[step]]. As many lanes as a panel has, or fewer; or those of
-/// panels_together panels, with a lane_stride of 1.
+/// tuning::panels_together panels, with a lane_stride of 1.
 struct PanelSource {
   const void* from;
   const Extent* lane_offset;
@@ -42,7 +39,7 @@ struct PanelSource {
 template <int Panels, int Width, class T>
 void pack_rows(const PanelSource& source, T* panel, Extent panel_elements) {
   // Rows lie far apart, where the hardware does not look ahead.
-  constexpr Extent ahead = Panels > 1 ? 8 : 32;
+  constexpr Extent ahead = Panels > 1 ? tuning::pack_rows_ahead : tuning::pack_row_ahead;
   constexpr int line = line_bytes / static_cast<int>(sizeof(T));
   const T* const first = static_cast<const T*>(source.from) + source.lane_offset[0];
   for (Extent step = 0; step < source.steps; ++step, panel += Width) {
@@ -93,7 +90,7 @@ void pack_transposed(const PanelSource& source, const LaneRuns& runs, T* panel, 
   using Bits = WordOf<T>;
   static_assert(sizeof(Bits) == sizeof(T));
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
-  constexpr Extent ahead = 8 * line;
+  constexpr Extent ahead = tuning::pack_lines_ahead * line;
   const T* const from = static_cast<const T*>(source.from) + source.step_offset[0];
   for (Extent step = 0; step < source.steps; step += line) {
     for (int lane = 0; lane < source.lanes; ++lane) {
@@ -111,7 +108,7 @@ void pack_transposed(const PanelSource& source, const LaneRuns& runs, T* panel, 
 template <class T>
 void pack_runs(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
   const T* const from = static_cast<const T*>(source.from);
-  constexpr Extent ahead = 8;
+  constexpr Extent ahead = tuning::pack_rows_ahead;
   for (Extent step = 0; step < source.steps; ++step, panel += width) {
     const T* const row = from + source.step_offset[step];
     const T* const later = from + source.step_offset[std::min(step + ahead, source.steps - 1)];
@@ -144,8 +141,8 @@ void pack_scattered(const PanelSource& source, T* panel, int width) {
 template <class T, int Width>
 void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   T* const to = static_cast<T*>(panel);
-  if (source.lanes == panels_together * Width) {
-    pack_rows<panels_together, Width>(source, to, panel_bytes / static_cast<Extent>(sizeof(T)));
+  if (source.lanes == tuning::panels_together * Width) {
+    pack_rows<tuning::panels_together, Width>(source, to, panel_bytes / static_cast<Extent>(sizeof(T)));
     return;
   }
   if (source.lanes == Width && source.lane_stride == 1) {

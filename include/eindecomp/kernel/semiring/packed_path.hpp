@@ -24,6 +24,7 @@
 #include "eindecomp/kernel/semiring/packed_run.hpp"
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
 #include "eindecomp/kernel/semiring/packed_tile.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -33,12 +34,6 @@ template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool has_packed() {
   return compat::is_synchronous<Space> && packs<Join, Monoid, Ts...>();
 }
-
-// Below these the generic path is at least as fast.
-inline constexpr Extent least_packed_joins = 4096;
-inline constexpr Extent least_packed_steps = 4;
-inline constexpr Extent least_packed_rows = 4;
-inline constexpr Extent least_packed_columns = 4;
 
 /// Operands may be exchanged: the tile calls ⊗ with an element of A and one of B.
 template <class Join, class A, class B>
@@ -70,8 +65,8 @@ template <class Join, class A, class B>
       (in_a ? rows : columns) *= shape.extent[l];
     }
   }
-  return joins >= least_packed_joins && steps >= least_packed_steps && rows >= least_packed_rows &&
-         columns >= least_packed_columns;
+  return joins >= tuning::min_packed_joins && steps >= tuning::min_packed_steps && rows >= tuning::min_packed_rows &&
+         columns >= tuning::min_packed_columns;
 }
 
 /// One instantiation per space.

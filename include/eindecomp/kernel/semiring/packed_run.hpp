@@ -16,6 +16,7 @@
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
 #include "eindecomp/kernel/semiring/packed_tile.hpp"
 #include "eindecomp/kernel/simd/lanes.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -135,7 +136,7 @@ class PackedRun {
 
     Cursor<3> batch;
     batch.seek(m_shape.batch, m_entry.first + entry);
-    Offsets<PackedBlocks::most_group_rows * most_tile_rows> rows;
+    Offsets<tuning::max_group_rows * most_tile_rows> rows;
     rows.fill(m_shape.m, 2, (m_row.first + first_row) * tile_rows,
               (last_row - first_row) * tile_rows, m_shape.rows, batch.offset[2]);
     for (Extent column = first_column; column < last_column; ++column) {
@@ -156,11 +157,6 @@ class PackedRun {
   }
 
  private:
-  static constexpr Extent steps_together = 128;
-  /// Elements that are gathered at a time, and of an interleaved nest the runs among them.
-  static constexpr Extent most_gathered = 8192;
-  static constexpr Extent most_gathered_runs = 32;
-  static constexpr Extent most_gathered_steps = 128;
   static constexpr int most_tile_rows = 12;
   static constexpr int most_tile_columns = most_panel_lanes;
   static_assert(most_tile_rows <= most_panel_lanes);
@@ -201,15 +197,15 @@ class PackedRun {
   }
   [[nodiscard]] Packing packing(int operand) const {
     const PackedShape::Nest& nest = lanes_of(operand);
-    Packing packing{operand == 0 ? m_row : m_column, 1, most_packed_steps, 0, 0};
+    Packing packing{operand == 0 ? m_row : m_column, 1, tuning::max_packed_steps, 0, 0};
     if (contiguous(nest, operand)) {
-      packing.panels = panels_together;
-      packing.steps = steps_together;
+      packing.panels = tuning::panels_together;
+      packing.steps = tuning::steps_together;
     } else if (interleaved(nest, operand)) {
-      const Extent lanes = nest.extent[0] * std::min(nest.extent[1], most_gathered_runs);
+      const Extent lanes = nest.extent[0] * std::min(nest.extent[1], tuning::max_gathered_runs);
       packing.panels = ceil_div(lanes, width_of(operand));
       packing.steps =
-          std::min(most_gathered / (packing.panels * width_of(operand)), most_gathered_steps);
+          std::min(tuning::max_gathered / (packing.panels * width_of(operand)), tuning::max_gathered_steps);
     }
     packing.panel_groups = ceil_div(packing.block.count, packing.panels);
     packing.step_groups = ceil_div(m_steps[operand].count, packing.steps);
@@ -281,7 +277,7 @@ class PackedRun {
     const auto& steps = m_steps[part.operand];
     const Extent bytes = panel_bytes(part.operand);
     const int width = width_of(part.operand);
-    const int lanes_together = panels_together * width;
+    const int lanes_together = tuning::panels_together * width;
     Offsets<most_panel_lanes> lane;
     std::byte* panel = part.panel;
     for (Extent first = part.first; first < part.last;) {
@@ -292,7 +288,7 @@ class PackedRun {
           {m_operand[part.operand], lane.offset, steps.offset + part.first_step,
            together ? lanes_together : lane.count, part.steps, lane.stride, steps.stride},
           panel, bytes);
-      const int panels = together ? panels_together : 1;
+      const int panels = together ? tuning::panels_together : 1;
       panel += bytes * panels;
       first += panels * width;
     }
@@ -302,7 +298,7 @@ class PackedRun {
   EINDECOMP_NEVER_INLINE void pack_gathered(const PanelPart& part) const {
     const PackedShape::Nest& nest = lanes_of(part.operand);
     const OperandCode& code = m_panel.operand[part.operand];
-    alignas(packed_alignment) std::byte buffer[most_gathered * sizeof(std::int64_t)];
+    alignas(packed_alignment) std::byte buffer[tuning::max_gathered * sizeof(std::int64_t)];
     const Extent lanes = part.last - part.first;
     for (Extent lane = 0; lane < lanes;) {
       Cursor<3> at;
@@ -324,11 +320,11 @@ class PackedRun {
     const Extent bytes = panel_bytes(part.operand);
     Extent neighbours[most_panel_lanes];
     for (Extent i = 0; i < width; ++i) neighbours[i] = i;
-    Extent step_offset[most_gathered_steps];
+    Extent step_offset[tuning::max_gathered_steps];
     for (Extent s = 0; s < part.steps; ++s) step_offset[s] = s * lanes;
     std::byte* panel = part.panel;
     for (Extent lane = 0; lane < lanes;) {
-      const int panels = lane + panels_together * width <= lanes ? panels_together : 1;
+      const int panels = lane + tuning::panels_together * width <= lanes ? tuning::panels_together : 1;
       code.pack({buffer + lane * code.bytes, neighbours, step_offset,
                  static_cast<int>(std::min(panels * width, lanes - lane)), part.steps, 1, lanes},
                 panel, bytes);
@@ -373,7 +369,7 @@ class PackedRun {
   Write m_write;
 
   std::byte* m_panels[2] = {nullptr, nullptr};
-  Offsets<most_packed_steps> m_steps[2];
+  Offsets<tuning::max_packed_steps> m_steps[2];
   Range m_entry;   ///< batch entries of the block
   Range m_row;     ///< its panels of A
   Range m_column;  ///< its panels of B

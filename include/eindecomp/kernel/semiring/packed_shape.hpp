@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/product_sizes.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -52,8 +53,6 @@ struct PackedShape {
   return nest.loops > 0 && nest.stride[tensor][0] == 1;
 }
 
-inline constexpr Extent most_interleaved = 96;
-
 /// Where neighbours in C lie apart in an operand and the other way round: brings the loop along
 /// which the operand is contiguous next to the fastest one, in pieces of both, so that lines of
 /// memory are used whole on both sides. Leaves a nest alone that is not such, or not well divided.
@@ -61,7 +60,7 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
   constexpr Extent vector = 8;
   const auto divisor = [](Extent extent) {
     Extent largest = 1;
-    for (Extent piece = std::min(extent, most_interleaved); piece >= vector; --piece) {
+    for (Extent piece = std::min(extent, tuning::max_interleaved); piece >= vector; --piece) {
       if (extent % piece != 0) continue;
       if (piece % vector == 0) return piece;
       largest = std::max(largest, piece);
@@ -83,7 +82,7 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
 }
 /// Whether a nest is what interleave makes: runs of loop 0, neighbours in the operand along loop 1.
 [[nodiscard]] constexpr bool interleaved(const PackedShape::Nest& nest, int operand) {
-  return nest.loops > 1 && nest.extent[0] <= most_interleaved && nest.stride[operand][0] != 1 &&
+  return nest.loops > 1 && nest.extent[0] <= tuning::max_interleaved && nest.stride[operand][0] != 1 &&
          nest.stride[operand][1] == 1;
 }
 

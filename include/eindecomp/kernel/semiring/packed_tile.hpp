@@ -14,6 +14,7 @@
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/simd/lanes.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -145,15 +146,13 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
   const States start = repeat<State, width>(Algebra::Traits::identity(local.monoid));
   States state[] = {(static_cast<void>(I), start)...};
   // As far ahead as a line takes to come: of A from the second cache, of B from beyond it.
-  constexpr int a_ahead = 12;
-  constexpr int b_ahead = 32;
   constexpr int a_line = line_bytes / static_cast<int>(sizeof(typename Algebra::A));
   for (; steps > 0; --steps) {
     for (int row = 0; row < shape.rows; row += a_line) {
-      prefetch_to_read(a + a_ahead * shape.rows + row);
+      prefetch_to_read(a + tuning::tile_a_ahead * shape.rows + row);
     }
     for (int v = 0; v < Vectors; ++v) {
-      prefetch_to_read(b + b_ahead * shape.columns() + v * width);
+      prefetch_to_read(b + tuning::tile_b_ahead * shape.columns() + v * width);
     }
     Lanes<B, width> column[Vectors];
     for (int v = 0; v < Vectors; ++v) column[v] = load_lanes<B, width>(b + v * width);

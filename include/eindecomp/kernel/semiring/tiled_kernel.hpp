@@ -12,25 +12,23 @@
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
-
-/// Steps of K whose elements lie in scratch at once.
-inline constexpr int tiled_steps = 16;
 
 /// What the threads of a team share: panels of A and B, padded by one element so that threads write
 /// along either dimension without conflicts of banks, and the offsets of rows, columns and steps.
 template <class A, class B, int Rows, int Columns>
 struct TileScratch {
-  A a[tiled_steps][Rows + 1];
-  B b[tiled_steps][Columns + 1];
+  A a[tuning::tiled_steps][Rows + 1];
+  B b[tuning::tiled_steps][Columns + 1];
   Extent a_row[Rows];
   Extent c_row[Rows];
   Extent b_column[Columns];
   Extent c_column[Columns];
-  Extent a_step[2][tiled_steps];  ///< of the steps in scratch, and of the next ones
-  Extent b_step[2][tiled_steps];
+  Extent a_step[2][tuning::tiled_steps];  ///< of the steps in scratch, and of the next ones
+  Extent b_step[2][tuning::tiled_steps];
 };
 
 /// One team's work: the tile of C of its number in the league. The threads form a grid, and each
@@ -108,13 +106,13 @@ struct TiledKernel {
       for (int j = 0; j < lanes; ++j) state[i][j] = Traits::identity(store.monoid);
     }
     int now = 0;
-    for (Extent first = 0; first < shape.steps; first += tiled_steps, now = 1 - now) {
-      const int count = count_of(shape.steps - first, tiled_steps);
+    for (Extent first = 0; first < shape.steps; first += tuning::tiled_steps, now = 1 - now) {
+      const int count = count_of(shape.steps - first, tuning::tiled_steps);
       load<rows>(thread, a + entry[0], scratch.a_row, scratch.a_step[now], count, a_steps_first,
                  scratch.a);
       load<columns>(thread, b + entry[1], scratch.b_column, scratch.b_step[now], count,
                     b_steps_first, scratch.b);
-      find_steps(thread, first + tiled_steps, scratch);
+      find_steps(thread, first + tuning::tiled_steps, scratch);
       member.team_barrier();
       for (int step = 0; step < count; ++step) {
         accumulate(scratch.a[step] + row, scratch.b[step] + column, first_index + first + step,
@@ -171,8 +169,8 @@ struct TiledKernel {
 
   /// Offsets of the steps from `first` on in A and B.
   EINDECOMP_FUNCTION void find_steps(int thread, Extent first, Scratch& scratch) const {
-    const int which = static_cast<int>(first / tiled_steps % 2);
-    const int count = count_of(shape.steps - first, tiled_steps);
+    const int which = static_cast<int>(first / tuning::tiled_steps % 2);
+    const int count = count_of(shape.steps - first, tuning::tiled_steps);
     Extent at[3];
     for (int i = thread; i < count; i += threads) {
       find(shape.k, first + i, at);
@@ -186,9 +184,9 @@ struct TiledKernel {
   EINDECOMP_FUNCTION static void load(int thread, const T* from, const Extent* lane_offset,
                                       const Extent* step_offset, int count, bool steps_first,
                                       T (*to)[Lanes + 1]) {
-    for (int i = thread; i < Lanes * tiled_steps; i += threads) {
-      const int lane = steps_first ? i / tiled_steps : i % Lanes;
-      const int step = steps_first ? i % tiled_steps : i / Lanes;
+    for (int i = thread; i < Lanes * tuning::tiled_steps; i += threads) {
+      const int lane = steps_first ? i / tuning::tiled_steps : i % Lanes;
+      const int step = steps_first ? i % tuning::tiled_steps : i / Lanes;
       if (step < count) to[step][lane] = from[lane_offset[lane] + step_offset[step]];
     }
   }

@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
 #include "eindecomp/kernel/semiring/tiled_kernel.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -36,26 +37,17 @@ template <class Space, class Join, class Monoid, class... Ts>
   return compat::is_device<Space> && tiles<Join, Monoid, Ts...>();
 }
 
-/// The grid of threads of a team on a device.
-inline constexpr int device_team_rows = 16;
-inline constexpr int device_team_columns = 16;
-
-// Below these the generic path keeps more threads busy.
-inline constexpr Extent least_tiled_rows = 16;
-inline constexpr Extent least_tiled_columns = 16;
-inline constexpr Extent least_tiled_steps = 8;
-
 /// Whether the tiled path is the better one for a product: each element is read by many joins, and
 /// there is work for many teams.
 [[nodiscard]] constexpr bool worth_tiling(const PackedShape& product) {
-  if (product.rows < least_tiled_rows || product.columns < least_tiled_columns ||
-      product.steps < least_tiled_steps) {
+  if (product.rows < tuning::min_tiled_rows || product.columns < tuning::min_tiled_columns ||
+      product.steps < tuning::min_tiled_steps) {
     return false;
   }
   const Extent outputs = product.entries * product.rows * product.columns;
   // Few long reductions are cut into parts instead. Leagues are counted in int.
   return outputs > JoinTuning::device().split_outputs &&
-         outputs / least_tiled_rows / least_tiled_columns <= std::numeric_limits<int>::max();
+         outputs / tuning::min_tiled_rows / tuning::min_tiled_columns <= std::numeric_limits<int>::max();
 }
 
 /// A product of two operands on the tiled path, with teams of ThreadRows x ThreadColumns threads,
