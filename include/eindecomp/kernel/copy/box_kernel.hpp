@@ -4,7 +4,7 @@
 /// accumulators.
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -14,17 +14,15 @@
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel {
 namespace detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// Tensor 0 is what is written, tensor 1 what is read.
-using BoxNest = CopyNest;
-
 /// The loops of a box, those of extent 1 left out.
-[[nodiscard]] inline BoxNest loops_of(const StridedBox& box) {
-  BoxNest nest;
+[[nodiscard]] inline CopyNest loops_of(const StridedBox& box) {
+  CopyNest nest;
   for (int k = 0; k < box.rank; ++k) {
     if (box.extent[k] == 1) continue;
     nest.stride[0][nest.loops] = box.into_stride[k];
@@ -34,91 +32,70 @@ using BoxNest = CopyNest;
   return nest;
 }
 
-/// The same merged, the fastest one that along which the target is contiguous.
-[[nodiscard]] inline BoxNest box_nest(const StridedBox& box) {
-  BoxNest nest = loops_of(box);
+/// into = into ⊕ from, or, if Finish, into = the final elements of the accumulators `from`. An item
+/// is a piece of the fastest loop, or, where that is short, several such loops.
+template <class Monoid, class Value, bool Finish>
+struct BoxKernel {
+  using Traits = MonoidTraits<Monoid, Value>;
+  using State = typename Traits::State;
+  using Into = std::conditional_t<Finish, std::decay_t<typename Traits::Result>, State>;
+
+  CopyNest pieces;  ///< the nest, loop 0 over pieces of its fastest loop
+  Extent length;   ///< of the fastest loop
+  Extent piece;    ///< of its elements, at most
+  Extent into_stride;
+  Extent from_stride;
+  Extent pieces_per_item;
+  Monoid monoid;
+  Into* into;
+  const State* from;
+
+  EINDECOMP_FUNCTION void operator()(const Extent item) const {
+    const Extent first = item * pieces_per_item;
+    Extent count = pieces.size() - first;
+    if (count > pieces_per_item) count = pieces_per_item;
+    Cursor<2> at;
+    at.seek(pieces, first);
+    for (; count > 0; --count, at.advance(pieces)) {
+      Extent n = length - at.coordinate[0] * piece;
+      if (n > piece) n = piece;
+      run(into + at.offset[0], from + at.offset[1], n);
+    }
+  }
+
+  EINDECOMP_FUNCTION void run(Into* to, const State* source, Extent n) const {
+    for (Extent i = 0; i < n; ++i) {
+      Into& element = to[i * into_stride];
+      const State& state = source[i * from_stride];
+      if constexpr (Finish) {
+        element = Traits::finish(monoid, state);
+      } else {
+        element = Traits::combine(monoid, element, state);
+      }
+    }
+  }
+};
+
+template <class Value, bool Finish, class Space, class Monoid>
+void run_box(const Space& space, const char* label, const StridedBox& box, const Monoid& monoid,
+             void* into, const void* from) {
+  using Kernel = BoxKernel<Monoid, Value, Finish>;
+  CopyNest nest = loops_of(box);
   nest.sort_by(0);
   nest.merge();
   if (nest.loops == 0) nest.push(1);
-  return nest;
-}
-
-/// Item = a piece of the fastest loop, or several of its runs where they are short.
-template <class Operation>
-struct BoxKernel {
-  BoxNest nest;   ///< the slower loops; loop 0 counts pieces of a run
-  Extent length;  ///< of the fastest loop
-  Extent piece;   ///< elements of a run done at once
-  Extent stride[2];
-  Extent runs_per_item;
-  Extent runs;
-  Operation operation;
-
-  EINDECOMP_FUNCTION void operator()(const Extent item) const {
-    Cursor<2> at;
-    const Extent first = item * runs_per_item;
-    Extent count = runs - first;
-    if (count > runs_per_item) count = runs_per_item;
-    at.seek(nest, first);
-    for (; count > 0; --count) {
-      Extent n = length - at.coordinate[0] * piece;
-      if (n > piece) n = piece;
-      operation.run(at.offset[0], stride[0], at.offset[1], stride[1], n);
-      at.advance(nest);
-    }
-  }
-};
-
-/// Runs operation.run(into offset, stride, from offset, stride, n) over a box.
-template <class Space, class Operation>
-void run_box(const Space& space, const char* label, BoxNest nest, const Operation& operation) {
   if (nest.size() == 0) return;
-  constexpr Extent item_elements = compat::is_device<Space> ? 1 : 4096;
-  BoxKernel<Operation> kernel{nest, nest.extent[0], item_elements, {}, 1, 0, operation};
-  for (int t = 0; t < 2; ++t) {
-    kernel.stride[t] = nest.stride[t][0];
-    kernel.nest.stride[t][0] *= kernel.piece;
-  }
-  kernel.nest.extent[0] = ceil_div(kernel.length, kernel.piece);
-  kernel.runs = kernel.nest.size();
-  if (kernel.length < kernel.piece) kernel.runs_per_item = kernel.piece / kernel.length;
-  launch(space, label, ceil_div(kernel.runs, kernel.runs_per_item), kernel);
+  const Extent length = nest.extent[0];
+  const Extent piece = compat::is_device<Space> ? 1 : tuning::box_piece;
+  const Extent stride[] = {nest.stride[0][0], nest.stride[1][0]};
+  nest.extent[0] = ceil_div(length, piece);
+  for (int t = 0; t < 2; ++t) nest.stride[t][0] *= piece;
+  const Extent pieces_per_item = std::max<Extent>(1, piece / length);
+  launch(space, label, ceil_div(nest.size(), pieces_per_item),
+         Kernel{nest, length, piece, stride[0], stride[1], pieces_per_item, monoid,
+                static_cast<typename Kernel::Into*>(into),
+                static_cast<const typename Kernel::State*>(from)});
 }
-
-template <class Monoid, class Value>
-struct CombineRun {
-  using Traits = MonoidTraits<Monoid, Value>;
-  using State = typename Traits::State;
-  Monoid monoid;
-  State* into;
-  const State* from;
-
-  EINDECOMP_FUNCTION void run(Extent into_offset, Extent into_stride, Extent from_offset,
-                              Extent from_stride, Extent n) const {
-    for (Extent i = 0; i < n; ++i) {
-      State& state = into[into_offset + i * into_stride];
-      state = Traits::combine(monoid, state, from[from_offset + i * from_stride]);
-    }
-  }
-};
-
-template <class Monoid, class Value>
-struct FinishRun {
-  using Traits = MonoidTraits<Monoid, Value>;
-  using State = typename Traits::State;
-  using Result = std::decay_t<typename Traits::Result>;
-  Monoid monoid;
-  Result* into;
-  const State* from;
-
-  EINDECOMP_FUNCTION void run(Extent into_offset, Extent into_stride, Extent from_offset,
-                              Extent from_stride, Extent n) const {
-    for (Extent i = 0; i < n; ++i) {
-      into[into_offset + i * into_stride] =
-          Traits::finish(monoid, from[from_offset + i * from_stride]);
-    }
-  }
-};
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace detail
@@ -139,10 +116,7 @@ void copy_box(const Space& space, std::int64_t element_bytes, const StridedBox& 
 template <class Monoid, class Value, compat::ExecutionSpace Space>
 void combine_box(const Space& space, Monoid monoid, const StridedBox& box, void* into,
                  const void* from) {
-  using State = typename MonoidTraits<Monoid, Value>::State;
-  detail::run_box(space, "EinDecomp::combine", detail::box_nest(box),
-                  detail::CombineRun<Monoid, Value>{monoid, static_cast<State*>(into),
-                                                    static_cast<const State*>(from)});
+  detail::run_box<Value, false>(space, "EinDecomp::combine", box, monoid, into, from);
 }
 
 /// into = the final elements of the accumulators `from`; the same memory where both have one size
@@ -159,9 +133,7 @@ void finish_box(const Space& space, Monoid monoid, const StridedBox& box, void* 
       copy_box(space, static_cast<std::int64_t>(sizeof(State)), box, into, from);
     }
   } else {
-    detail::run_box(space, "EinDecomp::finish", detail::box_nest(box),
-                    detail::FinishRun<Monoid, Value>{monoid, static_cast<Result*>(into),
-                                                     static_cast<const State*>(from)});
+    detail::run_box<Value, true>(space, "EinDecomp::finish", box, monoid, into, from);
   }
 }
 
