@@ -11,8 +11,8 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/kernel/blas/contraction.hpp"
 #include "eindecomp/kernel/blas/product_cost.hpp"
+#include "eindecomp/kernel/contraction.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 
 namespace eindecomp::kernel::detail {

@@ -104,16 +104,6 @@ struct Cuts {
   }
 };
 
-/// The same contraction with its operands in the other order.
-EINDECOMP_COMPACT [[nodiscard]] constexpr Contraction exchanged(const Contraction& product) {
-  Contraction other{product.batch, product.n, product.m, product.k};
-  LoopNest<3>* const nests[] = {&other.batch, &other.m, &other.n, &other.k};
-  for (LoopNest<3>* nest : nests) {
-    for (int l = 0; l < nest->loops; ++l) std::swap(nest->stride[0][l], nest->stride[1][l]);
-  }
-  return other;
-}
-
 [[nodiscard]] constexpr Extent least_stride(const LoopNest<3>& nest, int tensor) {
   Extent least = std::numeric_limits<Extent>::max();
   for (int l = 0; l < nest.loops; ++l) least = std::min(least, nest.stride[tensor][l]);
@@ -168,7 +158,8 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent 
   using namespace block_detail;
   // The fastest label of the output is one of M.
   const bool swapped = least_stride(given.n, 2) < least_stride(given.m, 2);
-  const Contraction product = swapped ? exchanged(given) : given;
+  Contraction product = given;
+  if (swapped) product.exchange();
   const Orders orders[] = {{product.m, 2, 0}, {product.n, 2, 1}, {product.k, 0, 1}};
   BlockPlan best;
   best.swapped = swapped;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// A local EinSum of two operands as a batch of matrix products whose rows, columns and steps may
-/// each be several loops.
+/// A contraction as the packed and the tiled kernels walk it: neighbours of the output first.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/contraction.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/path.hpp"
@@ -19,31 +19,20 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// For every batch entry, C(m,n) = ⊕ over k of A(m,k) ⊗ B(k,n). Every label of any EinSum has a
-/// place: one that is aggregated is in K, be it in both operands, in one or (a view of stride 0) in
-/// none; one of the output is in M or N if one operand has it, else in the batch. A diagonal is a
-/// label like any other.
-struct PackedShape {
-  /// The tensors of a nest: A, B, C.
-  using Nest = LoopNest<3>;
-  Nest batch;
-  Nest m;
-  Nest n;
-  Nest k;
-  Extent entries = 1;
-  Extent rows = 1;
-  Extent columns = 1;
-  Extent steps = 1;
+/// A contraction with its sizes. Any EinSum of two operands is one.
+struct PackedShape : Contraction {
+  Extent entries = 1;      ///< of the batch
+  Extent rows = 1;         ///< positions of M
+  Extent columns = 1;      ///< positions of N
+  Extent steps = 1;        ///< positions of K
   bool exchanged = false;  ///< A is the second operand
 
   [[nodiscard]] constexpr bool empty() const { return entries == 0 || rows == 0 || columns == 0; }
 
   /// The same product with the operands' roles exchanged.
   constexpr void exchange() {
-    std::swap(m, n);
+    Contraction::exchange();
     std::swap(rows, columns);
-    Nest* const nests[] = {&batch, &m, &n, &k};
-    for (Nest* nest : nests) std::swap(nest->stride[0], nest->stride[1]);
     exchanged = !exchanged;
   }
 };
@@ -90,19 +79,7 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
 /// exchanged if that makes rows of C contiguous, or long enough for a vector.
 [[nodiscard]] constexpr PackedShape packed_shape(const LocalEinsum& shape, bool commutative) {
   PackedShape product;
-  for (int l = 0; l < shape.labels; ++l) {
-    if (shape.extent[l] == 1) continue;
-    const bool in_a = shape.operand_stride[0][l] != 0;
-    const bool in_b = shape.operand_stride[1][l] != 0;
-    PackedShape::Nest& nest = shape.aggregated[l] ? product.k
-                              : in_a == in_b      ? product.batch
-                              : in_a              ? product.m
-                                                  : product.n;
-    nest.stride[0][nest.loops] = shape.operand_stride[0][l];
-    nest.stride[1][nest.loops] = shape.operand_stride[1][l];
-    nest.stride[2][nest.loops] = shape.aggregated[l] ? 0 : shape.output_stride[l];
-    nest.push(shape.extent[l]);
-  }
+  place_labels(shape, product);
   // Neighbours in C first, in what is packed where there is no C.
   PackedShape::Nest* const nests[] = {&product.batch, &product.m, &product.n};
   for (PackedShape::Nest* nest : nests) {
