@@ -2,9 +2,9 @@
 /// \file
 /// Copies between strided tensors of one shape, transpositions among them: bytes, no arithmetic.
 ///
-/// Where the loop that is fastest in the target is fastest in the source too, runs are copied.
-/// Else the two fastest loops span planes, which are copied in tiles that fit in cache, so that
-/// every line of memory is read and written once.
+/// Where the fastest loop of the target is that of the source, contiguous runs are copied. Else the
+/// two loops span planes, which are transposed in tiles that fit in cache, so that every line of
+/// memory is read and written once.
 #pragma once
 
 #include <algorithm>
@@ -84,14 +84,14 @@ struct CopyKernel {
     const Extent into_stride = schedule.stride[0][0];
     const Extent from_stride = schedule.stride[1][0];
     if (into_stride == 1 && from_stride == 1) {
-      copy_run(to, source, n);
+      copy_words(to, source, n);
     } else {
       for (Extent i = 0; i < n; ++i) to[i * into_stride] = source[i * from_stride];
     }
   }
 
 #if defined(EINDECOMP_STREAMING_BYTES)
-  /// The same past the caches.
+  /// The same by non-temporal stores.
   void stream(Cursor<2> at, Extent first, Extent count) const {
     if (schedule.gathered) {
       gather(at, count);
@@ -103,8 +103,8 @@ struct CopyKernel {
     end_streaming();
   }
 
-  /// Copies runs, the next of them asked for while one is copied: where they lie far apart in the
-  /// source, each would begin with a wait.
+  /// Copies runs and prefetches the next one meanwhile: where they lie far apart in the source, each
+  /// would begin with a wait.
   void stream_runs(Cursor<2> at, Extent count) const {
     constexpr Extent piece = tuning::run_prefetch / size;
     for (; count > 0; --count) {
@@ -115,7 +115,7 @@ struct CopyKernel {
       const Word* const next = from + at.offset[1];
       const bool on_line = reinterpret_cast<std::uintptr_t>(to) % line_bytes == 0;
       if (!on_line && n * size <= 8 * tuning::run_prefetch) {
-        // At once: both ends of a piece would be parts of lines.
+        // As a whole: both ends of a piece would be parts of lines.
         prefetch_part(to + n);
         EINDECOMP_UNROLLED(4)
         for (Extent i = 0; i < n; i += line_bytes / size) prefetch_to_read(next + i);
@@ -123,7 +123,7 @@ struct CopyKernel {
         continue;
       }
       for (Extent i = 0; i < n; i += piece) {
-        // Not for short runs. Unrolled: of a loop that only prefetches g++ 12 leaves nothing.
+        // Not for short runs. Unrolled, since g++ 12 drops loops that do nothing but prefetch.
         if (n >= piece) {
           EINDECOMP_UNROLLED(16)
           for (Extent b = 0; b < piece; b += line_bytes / size) prefetch_to_read(next + i + b);
@@ -133,7 +133,7 @@ struct CopyKernel {
     }
   }
 
-  /// Copies runs into a buffer for as long as they follow one another in the target.
+  /// Copies runs that follow one another in the target into a buffer, and writes that.
   void gather(Cursor<2> at, Extent count) const {
     constexpr Extent room = tuning::gather_buffer / static_cast<Extent>(sizeof(Word));
     alignas(line_bytes) Word buffer[room];
@@ -193,8 +193,8 @@ struct CopyKernel {
   }
 };
 
-/// The bytes of the words that elements are moved in: the largest power of two, at most 16, that
-/// divides the element size, and whose half, or 8, divides the addresses.
+/// The bytes of the words that elements are moved in: the largest power of two up to 16 that divides
+/// the element size and the addresses, of which 16 need be multiples of 8 only.
 /// \param addresses or-ed, or what they are multiples of.
 [[nodiscard]] constexpr std::uintptr_t word_bytes(std::uintptr_t element_bytes,
                                                   std::uintptr_t addresses) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// How a packed product is cut: what is packed at once, and what one item of parallel work is.
-/// Decided from the shape and the element types alone, so that results do not depend on the number
-/// of threads.
+/// How a packed product is cut: what is packed at once, and what one item of parallel work is. It
+/// depends on the shape and the element types, not on the number of threads, and so do results.
 #pragma once
 
 #include <algorithm>

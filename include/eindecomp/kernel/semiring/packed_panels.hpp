@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Between strided tensors and what the packed kernel computes on: panels of operands, tiles of
-/// accumulators. Typed by elements alone, whatever the algebra.
+/// Moves elements between strided tensors and what the packed kernel computes on: panels of operands
+/// and tiles of accumulators. Instantiated for element types alone, whatever the algebra.
 #pragma once
 
 #include <algorithm>
@@ -35,10 +35,10 @@ struct PanelSource {
   Extent step_stride;  ///< between neighbouring steps; 0 where it is not always the same
 };
 
-/// Writes whole panels, `panel_elements` apart, whose lanes lie side by side.
+/// Writes whole panels, `panel_elements` apart, whose lanes are contiguous in the tensor.
 template <int Panels, int Width, class T>
 void pack_rows(const PanelSource& source, T* panel, Extent panel_elements) {
-  // Rows lie far apart, where the hardware does not look ahead.
+  // Rows lie so far apart that the hardware does not prefetch them.
   constexpr Extent ahead = Panels > 1 ? tuning::pack_rows_ahead : tuning::pack_row_ahead;
   constexpr int line = line_bytes / static_cast<int>(sizeof(T));
   const T* const first = static_cast<const T*>(source.from) + source.lane_offset[0];
@@ -55,7 +55,7 @@ void pack_rows(const PanelSource& source, T* panel, Extent panel_elements) {
 
 /// to[i] = from[i] for a few elements.
 template <class T>
-void copy_run(T* to, const T* from, int count) {
+void copy_few(T* to, const T* from, int count) {
   constexpr int together = 16 / static_cast<int>(sizeof(T));
   int i = 0;
   if constexpr (together > 1) {
@@ -83,8 +83,8 @@ struct LaneRuns {
   }
 };
 
-/// Writes lanes whose steps lie side by side, a cache line of every lane at a time: what is written
-/// of the panel is still in the first cache when the last lanes add to it.
+/// Writes lanes whose steps are contiguous, a cache line of every lane at a time: the part of the
+/// panel that is written stays in the first cache until the last lane is.
 template <class T>
 void pack_transposed(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
   using Bits = WordOf<T>;
@@ -104,7 +104,7 @@ void pack_transposed(const PanelSource& source, const LaneRuns& runs, T* panel, 
   }
 }
 
-/// Writes lanes that come in runs of neighbours.
+/// Writes lanes that come in contiguous runs.
 template <class T>
 void pack_runs(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
   const T* const from = static_cast<const T*>(source.from);
@@ -114,13 +114,13 @@ void pack_runs(const PanelSource& source, const LaneRuns& runs, T* panel, int wi
     const T* const later = from + source.step_offset[std::min(step + ahead, source.steps - 1)];
     for (int r = 0, lane = 0; r < runs.count; lane = runs.end[r++]) {
       prefetch_to_read(later + source.lane_offset[lane]);
-      copy_run(panel + lane, row + source.lane_offset[lane], runs.end[r] - lane);
+      copy_few(panel + lane, row + source.lane_offset[lane], runs.end[r] - lane);
     }
   }
 }
 
-/// Writes lanes that lie anywhere, a cache line of each at a time, as they may all lie in the same
-/// cache set.
+/// Writes lanes that lie anywhere, a cache line of each at a time, since all may fall into one cache
+/// set.
 template <class T>
 void pack_scattered(const PanelSource& source, T* panel, int width) {
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
@@ -135,9 +135,8 @@ void pack_scattered(const PanelSource& source, T* panel, int width) {
   }
 }
 
-/// Writes a panel: for every step `Width` lanes. Lanes that the source lacks repeat its last one,
-/// so that joins are called with elements of the tensors only. Of several panels, each starts
-/// `panel_bytes` after the one before.
+/// Writes a panel: `Width` lanes for every step. Lanes that the source lacks repeat its last one, so
+/// that joins are called with elements of the tensors only. Several panels are `panel_bytes` apart.
 template <class T, int Width>
 void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   T* const to = static_cast<T*>(panel);
@@ -164,8 +163,8 @@ void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   }
 }
 
-/// Lanes and steps of an operand of which runs lie apart while the same lane of successive runs are
-/// neighbours: element (lane, run, step) is at from[lane·lane_stride + run + step_offset[step]].
+/// Lanes of an operand that is contiguous across runs of them, not within: element (lane, run, step)
+/// is at from[lane·lane_stride + run + step_offset[step]].
 struct PlaneSource {
   const void* from;
   Extent lane_stride;
@@ -206,7 +205,7 @@ struct TilePlace {
   [[nodiscard]] bool long_runs() const { return 4 * runs <= columns; }
 };
 
-/// Asks for the lines of a tile's elements, so that they are there when it has been computed.
+/// Prefetches the lines of a tile's elements, so that they are there when it has been computed.
 template <class T>
 void prefetch_tile(const TilePlace& place) {
   const T* const tensor = static_cast<const T*>(place.tensor);
@@ -245,7 +244,7 @@ void load_tile(const TilePlace& place, void* tile) {
       std::memcpy(to, row + place.column_offset[0], sizeof(T) * Columns);
     } else if (place.long_runs()) {
       for (int r = 0, j = 0; r < place.runs; j = place.run_end[r++]) {
-        copy_run(to + j, row + place.column_offset[j], place.run_end[r] - j);
+        copy_few(to + j, row + place.column_offset[j], place.run_end[r] - j);
       }
     } else {
       for (int j = 0; j < place.columns; ++j) to[j] = row[place.column_offset[j]];
@@ -265,7 +264,7 @@ void store_tile(const TilePlace& place, const void* tile) {
         continue;
       }
       for (int r = 0, j = 0; r < place.runs; j = place.run_end[r++]) {
-        copy_run(row + place.column_offset[j], from + j, place.run_end[r] - j);
+        copy_few(row + place.column_offset[j], from + j, place.run_end[r] - j);
       }
     }
     return;
@@ -277,7 +276,7 @@ void store_tile(const TilePlace& place, const void* tile) {
   }
 }
 
-/// What is done with an operand's elements.
+/// The functions that pack an operand, for its element type.
 struct OperandCode {
   void (*pack)(const PanelSource&, void*, Extent) = nullptr;
   void (*gather)(const PlaneSource&, void*, Extent) = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The packed product block by block, without types: compiled once, whatever the signatures.
+/// The packed product block by block. It has no types, and is compiled once for all signatures.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ EINDECOMP_NEVER_INLINE inline Extent fill_offsets(const PackedShape::Nest& nest,
   return stride;
 }
 
-/// Offsets of neighbouring positions of a nest in one tensor.
+/// Offsets of consecutive positions of a nest in one tensor.
 template <Extent Most>
 struct Offsets {
   Extent offset[static_cast<std::size_t>(Most)];
@@ -58,7 +58,7 @@ struct Offsets {
   }
 };
 
-/// Writes where runs of neighbouring elements end. \returns how many there are.
+/// Writes where contiguous runs of elements end. \returns how many there are.
 inline int find_runs(const Extent* offset, int count, int* run_end) {
   int runs = 0;
   for (int i = 1; i < count; ++i) {
@@ -68,7 +68,7 @@ inline int find_runs(const Extent* offset, int count, int* run_end) {
   return runs;
 }
 
-/// A packed product under way: the block that is packed and computed now.
+/// A packed product and the block of it that is being computed.
 class PackedRun {
  public:
   PackedRun(const PackedShape& shape, const PackedBlocks& blocks, const TileCode& tile,
@@ -88,8 +88,8 @@ class PackedRun {
     return a_bytes() + b_bytes() + 2 * packed_alignment;
   }
 
-  /// Goes through all blocks in `workspace` and calls visit(packed) for each in its turn: items
-  /// packed, …, packing_items() - 1 are to be packed, then all tiles computed.
+  /// Calls visit(packed) for one block after another, whose panels are in `workspace`: items packed, …,
+  /// packing_items() - 1 are to be packed, then all tiles computed.
   template <class Visit>
   EINDECOMP_COMPACT void for_each_block(void* workspace, const Visit& visit) {
     m_panels[0] = aligned(static_cast<std::byte*>(workspace));
@@ -167,8 +167,8 @@ class PackedRun {
     Extent count = 0;
   };
 
-  /// What an item of packing is: panels that lie side by side in the tensor together, some of their
-  /// steps at a time; others one by one.
+  /// What an item of packing is: several panels and some of their steps where the lanes are
+  /// contiguous in the tensor, else one panel.
   struct Packing {
     Range block;  ///< the operand's panels in the block
     Extent panels;
@@ -294,7 +294,7 @@ class PackedRun {
     }
   }
 
-  /// By way of a buffer in which an interleaved nest's lanes are neighbours.
+  /// Through a buffer in which the lanes of an interleaved nest are contiguous.
   EINDECOMP_NEVER_INLINE void pack_gathered(const PanelPart& part) const {
     const PackedShape::Nest& nest = lanes_of(part.operand);
     const OperandCode& code = m_panel.operand[part.operand];
@@ -346,7 +346,7 @@ class PackedRun {
                         {first, place.row_offset, m_merge});
       return;
     }
-    // In a tile of its own, which is whole: what is beyond the edge is merged too.
+    // In a whole tile on the stack: what is beyond the edge is merged too.
     alignas(vector_bytes) std::byte tile[most_tile_bytes];
     const bool whole = place.rows == shape.rows && place.columns == shape.columns();
     if (m_merge && !whole) std::memset(tile, 0, sizeof tile);

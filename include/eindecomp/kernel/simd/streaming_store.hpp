@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Copies of short runs, and stores that go to memory without reading the line they write to first:
-/// for targets that are larger than the caches and will not be read soon.
+/// Copies of short runs, and non-temporal stores, which write to memory without reading the line
+/// first: for targets that are larger than the caches and not read soon.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
 #if defined(EINDECOMP_REGISTER_BYTES)
-/// Copies runs of at least Piece bytes and at most twice as many, in two pieces that may overlap.
+/// Copies runs of Piece to 2·Piece bytes, each as two pieces that may overlap.
 template <int Piece>
 void copy_in_pieces(char* to, Extent to_step, const char* from, Extent from_step, Extent bytes,
                     Extent runs) {
@@ -63,8 +63,9 @@ EINDECOMP_NEVER_INLINE EINDECOMP_FUNCTION inline void copy_runs(Word* to, Extent
     for (Extent i = 0; i < n; ++i) to[r * to_step + i] = from[r * from_step + i];
   }
 }
+/// to[i] = from[i] for i < n.
 template <class Word>
-EINDECOMP_FUNCTION inline void copy_run(Word* to, const Word* from, Extent n) {
+EINDECOMP_FUNCTION inline void copy_words(Word* to, const Word* from, Extent n) {
   copy_runs(to, 0, from, 0, n, 1);
 }
 
@@ -74,21 +75,21 @@ using eindecomp::detail::end_streaming;
 using eindecomp::detail::stream;
 using eindecomp::detail::StreamLine;
 
-/// What a streaming store writes, wherever it lies and whatever its type.
+/// What a non-temporal store writes, wherever it lies and whatever its type.
 typedef long long StreamSource
     __attribute__((vector_size(EINDECOMP_STREAMING_BYTES), aligned(1), may_alias));
 
-/// Has the page after the one that begins at `to` translated, if one does: a streaming store into a
-/// page that is not waits for its translation, and all stores after it with it. To be called with
-/// the address of each line before it is written.
+/// Where a page begins at `to`, translates the next one: a non-temporal store into a page without a
+/// translation waits for it, and all later stores wait too. To be called with the address of each
+/// line before it is written.
 EINDECOMP_ALWAYS_INLINE void translate_next_page(const void* to) {
   constexpr std::uintptr_t page_bytes = 4096;
   if (reinterpret_cast<std::uintptr_t>(to) % page_bytes != 0) return;
   prefetch_to_read_later(static_cast<const char*>(to) + page_bytes);
 }
 
-/// Asks for the line of an address where a row of the target begins or ends, unless a line does: it
-/// is written in parts, which are not streamed and would keep those after them waiting.
+/// Prefetches the line in which a row of the target begins or ends, unless it does so at a line's
+/// edge: a part of a line is written by ordinary stores, for which later ones would wait.
 EINDECOMP_ALWAYS_INLINE void prefetch_part(const void* to) {
   if (reinterpret_cast<std::uintptr_t>(to) % line_bytes != 0) prefetch_to_write(to);
 }
@@ -101,7 +102,7 @@ inline void stream_line(char* to, const void* from) {
   }
 }
 
-/// to[i] = from[i], past the caches but for the ends.
+/// to[i] = from[i], by non-temporal stores but for the ends.
 template <class Word>
 void stream_row(Word* to, const Word* from, Extent n) {
   constexpr Extent size = static_cast<Extent>(sizeof(Word));
@@ -110,11 +111,11 @@ void stream_row(Word* to, const Word* from, Extent n) {
       static_cast<Extent>(reinterpret_cast<std::uintptr_t>(to) % EINDECOMP_STREAMING_BYTES);
   // Words of 16 bytes may lie on 8.
   Extent i = beyond % size != 0 ? n : std::min(n, beyond == 0 ? 0 : words - beyond / size);
-  copy_run(to, from, i);
+  copy_words(to, from, i);
   for (; i + words <= n; i += words) {
     stream(to + i, *reinterpret_cast<const StreamSource*>(from + i));
   }
-  copy_run(to + i, from + i, n - i);
+  copy_words(to + i, from + i, n - i);
 }
 
 #endif
