@@ -70,13 +70,14 @@ TEST_CASE("copies of random boxes") {
   }
 }
 
-TEST_CASE("large copies, which bypass the caches where they can") {
+TEST_CASE("large copies, by non-temporal stores where they apply") {
   // Lines of the target begin at elements, or not, and tiles are whole, or not.
   for (std::uint64_t seed = 7800; seed < 7824; ++seed) {
     CAPTURE(seed);
     Random random(seed);
     const auto bytes = static_cast<std::size_t>(pick<Extent>(random, {4, 8, 16}));
-    const Extent elements = eindecomp::kernel::machine_rates.min_streamed_bytes / static_cast<Extent>(bytes);
+    const Extent elements =
+        eindecomp::kernel::machine_rates.min_streamed_bytes / static_cast<Extent>(bytes);
     const Extent rows = pick<Extent>(random, {64, 256, 333, 1000});
     std::vector<Extent> extents{rows, elements / rows / 8 + draw(random, 1, 2) * 8, 8};
     if (draw(random, 0, 1) == 0) extents = {rows, elements / rows + draw(random, 1, 9)};
@@ -86,7 +87,7 @@ TEST_CASE("large copies, which bypass the caches where they can") {
 
 TEST_CASE("short runs that follow one another in a large target") {
   using eindecomp::kernel::detail::CopySchedule;
-  using eindecomp::kernel::detail::Target;
+  using eindecomp::kernel::detail::StorePolicy;
   // From (k,j,i) to (j,k,i), i contiguous: runs of every length, more and fewer than a buffer has
   // room for, gaps between those of some.
   for (const Extent run : {3, 12, 16, 24, 33, 100}) {
@@ -116,10 +117,12 @@ TEST_CASE("short runs that follow one another in a large target") {
         }
       }
 #if defined(EINDECOMP_STREAMING_BYTES)
-      CHECK(CopySchedule(nest, sizeof(float), target.data() + 1, Target::streamed, false).gathered);
+      CHECK(CopySchedule(nest, sizeof(float), target.data() + 1, StorePolicy::non_temporal, false)
+                .gathered);
 #endif
       eindecomp::kernel::detail::copy_nest(Space(), "EinDecomp::copy", nest, sizeof(float),
-                                           Target::streamed, target.data() + 1, source.data());
+                                           StorePolicy::non_temporal, target.data() + 1,
+                                           source.data());
       Kokkos::fence();
       REQUIRE(target == expected);
     }
@@ -132,7 +135,7 @@ namespace {
 /// Transposes a plane into rows that begin where they may.
 template <class Word>
 void check_plane(Random& random) {
-  using Plane = eindecomp::kernel::detail::StreamingPlane<Word>;
+  using Plane = eindecomp::kernel::detail::StreamedTranspose<Word>;
   constexpr auto size = static_cast<Extent>(sizeof(Word));
   constexpr Extent line_words = 64 / size;
   constexpr Extent alignment = std::min<Extent>(size, 8);
@@ -168,15 +171,15 @@ void check_plane(Random& random) {
                  end < rows};
   };
   const Plane last = plane(whole, rows);
-  if (whole > 0) plane(0, whole).transpose(&last);
-  last.transpose(nullptr);
+  if (whole > 0) plane(0, whole).run(&last);
+  last.run(nullptr);
   eindecomp::kernel::detail::end_streaming();
   REQUIRE(target == expected);
 }
 
 }  // namespace
 
-TEST_CASE("planes transposed past the caches") {
+TEST_CASE("planes transposed by non-temporal stores") {
   using eindecomp::kernel::detail::Word16;
   for (std::uint64_t seed = 7900; seed < 8100; ++seed) {
     CAPTURE(seed);

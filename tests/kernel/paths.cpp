@@ -273,7 +273,7 @@ TEST_CASE("products take the path their shape allows") {
   }
 }
 
-TEST_CASE("blocks of half of K, outputs put apart, outputs past the caches") {
+TEST_CASE("blocks of half of K, outputs put apart, non-temporal stores") {
   if (!kernel::blas::available<Space>) return;
   // Shapes for which the search takes such blocks on most machines.
   const std::vector<std::pair<const char*, std::vector<Extent>>> cases{
@@ -283,7 +283,7 @@ TEST_CASE("blocks of half of K, outputs put apart, outputs past the caches") {
   };
   int half = 0;      // of K in a block, though all of it would fit
   int apart = 0;     // the output in the workspace first, though the BLAS could write it
-  int streamed = 0;  // what is put apart bypasses the caches
+  int streamed = 0;  // what is put apart is written by non-temporal stores
   for (const auto& [labels, extents] : cases) {
     const std::string text = labels;
     CAPTURE(text);
@@ -295,8 +295,8 @@ TEST_CASE("blocks of half of K, outputs put apart, outputs past the caches") {
     half += plan.one_thread && plan.k.tiles == 2 && plan.k.size <= 384 ? 1 : 0;
     const bool writable = !kernel::detail::block_detail::matrix_of(2, plan.m, plan.n).packed;
     apart += plan.matrix[2].packed && writable ? 1 : 0;
-    streamed += plan.matrix[2].packed && kernel::detail::output_target(plan, sizeof(double)) ==
-                                             kernel::detail::Target::streamed
+    streamed += plan.matrix[2].packed && kernel::detail::output_policy(plan, sizeof(double)) ==
+                                             kernel::detail::StorePolicy::non_temporal
                     ? 1
                     : 0;
     check_some_outputs(Doubles(), shape);
@@ -327,19 +327,26 @@ TEST_CASE("products that the BLAS would not share out well go block by block to 
 
 TEST_CASE("what the machine is said to be decides between algorithms") {
   if (!kernel::blas::available<Space>) return;
-  const LocalEinsum shape = row_major("ikj,jlk->li", {40, 40, 40, 40});
+  const LocalEinsum shape = row_major("kai,kbi->ab", {64, 64, 8, 200});
   const LocalEinsum small = row_major("ij,jk->ik", {16, 16, 16});
-  REQUIRE(Doubles().path(shape) == Path::blocks);
+  const auto path = [](const LocalEinsum& its) {
+    return kernel::detail::choose_product(its, sizeof(double), 1, false).path;
+  };
+  REQUIRE(path(shape) == Path::blocks);
   REQUIRE(Doubles().path(small) == Path::gemm);
   const kernel::MachineRates before = kernel::machine_rates;
-  kernel::machine_rates.cached_bytes = 1e8;  // tiles are put in order within the caches
-  CHECK(Doubles().path(shape) == Path::gemm);
+  // Calls are free, and to bring tiles from memory before they are multiplied is not.
+  kernel::machine_rates.call_seconds = 0;
+  kernel::machine_rates.cached_bytes = 1e12;
+  kernel::machine_rates.run_seconds = 1e-6;
+  CHECK(path(shape) == Path::gemm);
   check_some_outputs(Doubles(), shape);
   kernel::machine_rates = before;
   kernel::machine_rates.min_gemm = 1e4;
   CHECK(Doubles().path(small) != Path::gemm);
+  check_some_outputs(Doubles(), small);
   kernel::machine_rates = before;
-  CHECK(Doubles().path(shape) == Path::blocks);
+  CHECK(path(shape) == Path::blocks);
 }
 
 TEST_CASE("matrices times vectors, strided or many, are calls of the BLAS") {

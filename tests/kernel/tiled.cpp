@@ -35,9 +35,10 @@ struct TiledWay {
   }
 };
 /// By a team that every space has.
-using Way = std::conditional_t<ein::compat::is_device<Space>,
-                               TiledWay<tuning::device_team_rows, tuning::device_team_columns>,
-                               TiledWay<1, 1>>;
+using Way = std::conditional_t<
+    ein::compat::is_device<Space>,
+    TiledWay<ein::kernel::tuning::device_team_rows, ein::kernel::tuning::device_team_columns>,
+    TiledWay<1, 1>>;
 
 const Family anything = any_labels({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33});
 /// Some extents are longer than a tile of a device.

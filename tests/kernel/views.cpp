@@ -243,7 +243,7 @@ TEST_CASE("explain says path, sizes and reason") {
   CHECK_FALSE(contains(explain<"ab,a->ab">(Space(), e, f, e), "past"));
 }
 
-TEST_CASE("copies move runs, gathered runs or planes, past the caches where there is much") {
+TEST_CASE("copies move runs, gathered runs or planes, by non-temporal stores where there is much") {
   // 4 MiB and more are much; rows that begin on lines of memory or between them.
   const auto check = []<fixed_string Text>(std::size_t m, std::size_t n, std::size_t k,
                                            std::string expected) {
@@ -271,11 +271,11 @@ TEST_CASE("copies move runs, gathered runs or planes, past the caches where ther
     CHECK(wrong == 0);
   };
   check.operator()<"ijk->jik">(20, 30, 40, "runs");
-  check.operator()<"ijk->jik">(100, 90, 64, "runs, past the caches");
-  check.operator()<"ijk->jik">(151, 170, 21, "short runs gathered into lines, past the caches");
+  check.operator()<"ijk->jik">(100, 90, 64, "runs, non-temporal stores");
+  check.operator()<"ijk->jik">(151, 170, 21, "short runs gathered into lines, non-temporal stores");
   check.operator()<"ijk->kji">(20, 30, 40, "planes transposed in tiles");
-  check.operator()<"ijk->jki">(800, 7, 96, "planes transposed in tiles, past the caches");
-  check.operator()<"ijk->jki">(797, 7, 99, "planes transposed in tiles, past the caches");
+  check.operator()<"ijk->jki">(800, 7, 96, "planes transposed in tiles, non-temporal stores");
+  check.operator()<"ijk->jki">(797, 7, 99, "planes transposed in tiles, non-temporal stores");
 }
 
 TEST_CASE("empty views: nothing to write, or the identity") {
@@ -303,7 +303,7 @@ TEST_CASE("outputs of one term that are too many for the caches") {
       x(i) = static_cast<T>(i % 7) + value;
       for (std::size_t j = 0; j < columns; ++j) a(i, j) = static_cast<T>((i * 31 + j * 17) % 101);
     }
-    CHECK(contains(explain<"ij,i->ij">(Space(), a, x, b), "path direct, outputs past the caches"));
+    CHECK(contains(explain<"ij,i->ij">(Space(), a, x, b), "path direct, non-temporal stores"));
     einsum<"ij,i->ij">(Space(), a, x, b);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < rows; ++i) {

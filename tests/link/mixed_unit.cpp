@@ -105,7 +105,7 @@ int check_scaled() {
   });
 }
 
-/// 4.8 MB, past the caches.
+/// 4.8 MB, by non-temporal stores.
 int check_maps() {
   const Space space;
   const auto a = fill<float>(1201, 1003, 7);

@@ -18,8 +18,8 @@ using Extent = std::int64_t;
   return dividend / divisor + (dividend % divisor == 0 ? 0 : 1);
 }
 
-/// The length of the pieces that an extent is cut into: as few as possible of at most `most`, all of
-/// this length but the last, which may be shorter. 1 where the extent is 0.
+/// The length of the pieces that an extent is cut into: as few as possible of at most `most`, all
+/// of this length but the last, which may be shorter. 1 where the extent is 0.
 [[nodiscard]] constexpr Extent even_piece(Extent extent, Extent most) {
   return extent == 0 ? 1 : ceil_div(extent, ceil_div(extent, most));
 }

@@ -52,8 +52,8 @@ namespace detail {
 
 /// copy_nest() on the default host space. Defined where the kernels are compiled.
 void copy_nest_compiled(const Kokkos::DefaultHostExecutionSpace& space, const char* label,
-                        const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
-                        const void* from);
+                        const CopyNest& nest, std::int64_t element_bytes, StorePolicy policy,
+                        void* into, const void* from);
 
 }  // namespace detail
 }  // namespace eindecomp::kernel

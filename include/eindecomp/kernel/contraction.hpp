@@ -14,7 +14,8 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// C(batch,m,n) = ⊕_k A(batch,m,k) ⊗ B(batch,k,n), each of the four a nest of loops over A, B and C.
+/// C(batch,m,n) = ⊕_k A(batch,m,k) ⊗ B(batch,k,n), each of the four a nest of loops over A, B and
+/// C.
 struct Contraction {
   using Nest = LoopNest<3>;
   Nest batch;
@@ -37,10 +38,11 @@ struct Contraction {
 };
 
 /// Puts every label of a shape of two operands whose extent is not 1 into one of the nests of
-/// `product`, which are empty. A label is in a tensor where its stride there is not 0: a diagonal is
-/// a label like any other, and a view of stride 0 lacks it. One that is aggregated is in K; one of
-/// the output is in M or N if one operand has it, else in the batch. \returns whether a BLAS knows
-/// such products: whether both operands have all labels of K and of the batch, and no extent is 0.
+/// `product`, which are empty. A label is in a tensor where its stride there is not 0: a diagonal
+/// is a label like any other, and a view of stride 0 lacks it. One that is aggregated is in K; one
+/// of the output is in M or N if one operand has it, else in the batch. \returns whether a BLAS
+/// knows such products: whether both operands have all labels of K and of the batch, and no extent
+/// is 0.
 constexpr bool place_labels(const LocalEinsum& shape, Contraction& product) {
   bool known = true;
   for (int l = 0; l < shape.labels; ++l) {

@@ -46,9 +46,9 @@ void SharedOfSet<Set>::start() {
 
 template <int Set>
 void SharedOfSet<Set>::copy(const Kokkos::DefaultHostExecutionSpace& space, const char* label,
-                            const CopyNest& nest, std::int64_t element_bytes, Target target,
+                            const CopyNest& nest, std::int64_t element_bytes, StorePolicy policy,
                             void* into, const void* from) {
-  copy_nest_here(space, label, nest, element_bytes, target, into, from);
+  copy_nest_here(space, label, nest, element_bytes, policy, into, from);
 }
 
 #define EINDECOMP_KERNELS_OF_SET(EXTERN, JOIN, MONOID, ...)                                   \
@@ -101,10 +101,10 @@ const CompiledKernels<Space, Join, Monoid, Ts...>& compiled_kernels() {
 }
 
 void copy_nest_compiled(const Kokkos::DefaultHostExecutionSpace& space, const char* label,
-                        const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
-                        const void* from) {
+                        const CopyNest& nest, std::int64_t element_bytes, StorePolicy policy,
+                        void* into, const void* from) {
   with_set(chosen_set(), [&](auto number) {
-    SharedOfSet<number>::copy(space, label, nest, element_bytes, target, into, from);
+    SharedOfSet<number>::copy(space, label, nest, element_bytes, policy, into, from);
   });
 }
 
@@ -122,9 +122,9 @@ const CompiledKernels<Space, Join, Monoid, Ts...>& compiled_kernels() {
 }
 
 void copy_nest_compiled(const Kokkos::DefaultHostExecutionSpace& space, const char* label,
-                        const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
-                        const void* from) {
-  copy_nest_here(space, label, nest, element_bytes, target, into, from);
+                        const CopyNest& nest, std::int64_t element_bytes, StorePolicy policy,
+                        void* into, const void* from) {
+  copy_nest_here(space, label, nest, element_bytes, policy, into, from);
 }
 
 #endif

@@ -21,20 +21,20 @@ namespace eindecomp::kernel {
 /// rates alone.
 struct MachineRates {
   // The BLAS. Measured on the TCCG contractions.
-  double gemm_bytes = 340e9;       ///< multiplications a second, times bytes of an element
-  double call_seconds = 0.4e-6;    ///< of a call that does nothing
-  double share_seconds = 5e-6;     ///< more for a call that it shares out among its threads
-  double min_shared = 4 * 65536;   ///< multiplications from which on it does: OpenBLAS' figure
-  Extent min_shared_terms = 50;    ///< below, its threads wait for each other as long as they work
-  double min_gemm = 512;           ///< multiplications worth a call: small products
-  double min_gemv = 128;           ///< the same of a matrix and a vector
-  double min_blocks = 1 << 18;     ///< multiplications worth a search for blocks
-  Extent min_gemv_share = 32768;   ///< multiplications of matrices and vectors worth a thread
+  double gemm_bytes = 340e9;      ///< multiplications a second, times bytes of an element
+  double call_seconds = 0.4e-6;   ///< of a call that does nothing
+  double share_seconds = 5e-6;    ///< more for a call that it shares out among its threads
+  double min_shared = 4 * 65536;  ///< multiplications from which on it does: OpenBLAS' figure
+  Extent min_shared_terms = 50;   ///< below, its threads wait for each other as long as they work
+  double min_gemm = 512;          ///< multiplications worth a call: small products
+  double min_gemv = 128;          ///< the same of a matrix and a vector
+  double min_blocks = 1 << 18;    ///< multiplications worth a search for blocks
+  Extent min_gemv_share = 32768;  ///< multiplications of matrices and vectors worth a thread
 
   // Memory. Measured on the TCCG contractions, the non-temporal stores on transpositions.
-  double memory_bytes = 20e9;   ///< bytes a second from memory, or to it by non-temporal stores
-  double cached_bytes = 30e9;   ///< bytes a second moved within the caches
-  double run_seconds = 25e-9;   ///< wait for the first line of contiguous elements
+  double memory_bytes = 20e9;  ///< bytes a second from memory, or to it by non-temporal stores
+  double cached_bytes = 30e9;  ///< bytes a second moved within the caches
+  double run_seconds = 25e-9;  ///< wait for the first line of contiguous elements
   /// Bytes of a target from which on it is written by non-temporal stores: more than a core's own
   /// caches hold.
   std::int64_t min_streamed_bytes = std::int64_t{4} << 20;
@@ -46,10 +46,10 @@ struct MachineRates {
   /// glibc returns memory at once, so that every call would touch new pages.
   std::int64_t workspace_bytes = 28 << 20;
   // Panels of products over any algebra. Measured on the `semirings` benchmark, n = 1024.
-  Extent packed_a_bytes = Extent{2} << 20;   ///< of all panels of A packed at once
-  Extent packed_b_bytes = Extent{8} << 20;   ///< of B: more, since A is packed once for each of them
-  Extent panel_pair_bytes = 224 << 10;       ///< of a panel of each operand, read by one tile
-  Extent packed_group_bytes = 512 << 10;     ///< of A's panels that stay in the second cache
+  Extent packed_a_bytes = Extent{2} << 20;  ///< of all panels of A packed at once
+  Extent packed_b_bytes = Extent{8} << 20;  ///< of B: more, since A is packed once for each of them
+  Extent panel_pair_bytes = 224 << 10;      ///< of a panel of each operand, read by one tile
+  Extent packed_group_bytes = 512 << 10;    ///< of A's panels that stay in the second cache
 };
 
 /// The rates that kernels use. To be set, alike on all ranks, before the first kernel and the first
@@ -82,12 +82,12 @@ inline constexpr Extent transpose_tile_columns = 64;       ///< of a tile, in wo
 /// Rows of the source in a tile that is streamed: so few that the translations of their pages are
 /// still known when the next columns of these rows are read.
 inline constexpr Extent streamed_tile_rows = 512;
-inline constexpr std::int64_t min_streamed_run = 256;   ///< shorter runs end in too many part lines
-inline constexpr std::int64_t min_streamed_word = 4;    ///< smaller words are rare
-inline constexpr std::int64_t gather_buffer = 16384;    ///< of target that short runs are put into
-inline constexpr std::int64_t run_prefetch = 512;       ///< of the next run, asked for at a time
-inline constexpr Extent buffered_rows_ahead = 32;       ///< rows asked for ahead, of narrow planes
-inline constexpr Extent box_piece = 4096;               ///< elements combined at once by an item
+inline constexpr std::int64_t min_streamed_run = 256;  ///< shorter runs end in too many part lines
+inline constexpr std::int64_t min_streamed_word = 4;   ///< smaller words are rare
+inline constexpr std::int64_t gather_buffer = 16384;   ///< of target that short runs are put into
+inline constexpr std::int64_t run_prefetch = 512;      ///< of the next run, asked for at a time
+inline constexpr Extent buffered_rows_ahead = 32;      ///< rows asked for ahead, of narrow planes
+inline constexpr Extent box_piece = 4096;              ///< elements combined at once by an item
 
 // Reductions and maps, in generic/. Measured on 4096 x 6144 and 6291 x 4000, turns on softmax.
 inline constexpr Extent max_panel_rows = 64;  ///< rows of outputs reduced together
@@ -96,34 +96,36 @@ inline constexpr Extent map_piece = 128;      ///< elements of a map that is not
 inline constexpr Extent turn_vectors = 16;    ///< vectors of a turn of interleaved maps
 
 // Products over any algebra, in semiring/. Measured on the `semirings` benchmark, n = 1024.
-inline constexpr Extent min_packed_joins = 4096;  ///< below these four the generic kernel is as fast
-inline constexpr Extent min_packed_steps = 4;
-inline constexpr Extent min_packed_rows = 4;
-inline constexpr Extent min_packed_columns = 4;
-inline constexpr Extent max_packed_steps = 1024;  ///< positions of K packed at once
+/// Joins, positions of K, rows and columns below which the generic kernel is at least as fast.
+inline constexpr Extent min_packed_joins = 4096;
+inline constexpr Extent min_packed_steps = 4;         ///< as above
+inline constexpr Extent min_packed_rows = 4;          ///< as above
+inline constexpr Extent min_packed_columns = 4;       ///< as above
+inline constexpr Extent max_packed_steps = 1024;      ///< positions of K packed at once
 inline constexpr Extent min_packed_block_steps = 64;  ///< positions of K, whatever the rates say
-inline constexpr Extent max_group_rows = 64;      ///< panels of A in an item
-inline constexpr Extent min_packed_items = 64;    ///< of a block, if it has as many tiles
-inline constexpr int panels_together = 8;         ///< panels packed at once where rows are contiguous
-inline constexpr Extent steps_together = 128;     ///< positions of K that an item packs of them
-inline constexpr Extent pack_rows_ahead = 8;      ///< rows asked for ahead in packing them
-inline constexpr Extent pack_row_ahead = 32;      ///< the same of a single panel
-inline constexpr Extent pack_lines_ahead = 8;     ///< lines asked for ahead along a row
-inline constexpr int tile_a_ahead = 12;           ///< positions of K asked for ahead by a tile, of A
-inline constexpr int tile_b_ahead = 32;           ///< the same of B, which comes from further away
+inline constexpr Extent max_group_rows = 64;          ///< panels of A in an item
+inline constexpr Extent min_packed_items = 64;        ///< of a block, if it has as many tiles
+inline constexpr int panels_together = 8;      ///< panels packed at once where rows are contiguous
+inline constexpr Extent steps_together = 128;  ///< positions of K that an item packs of them
+inline constexpr Extent pack_rows_ahead = 8;   ///< rows asked for ahead in packing them
+inline constexpr Extent pack_row_ahead = 32;   ///< the same of a single panel
+inline constexpr Extent pack_lines_ahead = 8;  ///< lines asked for ahead along a row
+inline constexpr int tile_a_ahead = 12;        ///< positions of K asked for ahead by a tile, of A
+inline constexpr int tile_b_ahead = 32;        ///< the same of B, which comes from further away
 // Where operand and output lie across each other. Measured on the TCCG contractions over min-plus.
-inline constexpr Extent max_interleaved = 96;         ///< neighbours of the output transposed at once
-inline constexpr Extent max_gathered_runs = 32;       ///< neighbours of the operand
-inline constexpr Extent max_gathered_steps = 128;     ///< positions of K
-inline constexpr Extent max_gathered = 8192;          ///< elements of all three together
+inline constexpr Extent max_interleaved = 96;      ///< neighbours of the output transposed at once
+inline constexpr Extent max_gathered_runs = 32;    ///< neighbours of the operand
+inline constexpr Extent max_gathered_steps = 128;  ///< positions of K
+inline constexpr Extent max_gathered = 8192;       ///< elements of all three together
 
 // Tiles of teams of threads on devices, in semiring/tiled_*. Reckoned, not measured (docs/gpu.md).
-inline constexpr int device_team_rows = 16;       ///< threads of a team along M
-inline constexpr int device_team_columns = 16;    ///< and along N
-inline constexpr int tiled_steps = 16;            ///< positions of K whose elements a team shares
-inline constexpr Extent min_tiled_rows = 16;      ///< below these three the generic kernel keeps
-inline constexpr Extent min_tiled_columns = 16;   ///< more threads busy
-inline constexpr Extent min_tiled_steps = 8;
+inline constexpr int device_team_rows = 16;     ///< threads of a team along M
+inline constexpr int device_team_columns = 16;  ///< and along N
+inline constexpr int tiled_steps = 16;          ///< positions of K whose elements a team shares
+/// Rows, columns and positions of K below which the generic kernel keeps more threads busy.
+inline constexpr Extent min_tiled_rows = 16;
+inline constexpr Extent min_tiled_columns = 16;  ///< as above
+inline constexpr Extent min_tiled_steps = 8;     ///< as above
 
 }  // namespace tuning
 }  // namespace eindecomp::kernel

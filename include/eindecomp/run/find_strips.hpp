@@ -280,7 +280,7 @@ class StripFinder {
   [[nodiscard]] bool is_streamed(int b, const StepGroup& group) const {
     const Buffer& its = buffer(b);
     if (its.role != Buffer::Role::result ||
-        kernel::detail::target_of(its.bytes) != kernel::detail::Target::streamed) {
+        kernel::detail::store_policy(its.bytes) != kernel::detail::StorePolicy::non_temporal) {
       return false;
     }
     const std::vector<VertexId> statements = statements_of(m_graph, group);

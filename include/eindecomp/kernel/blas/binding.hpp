@@ -135,7 +135,8 @@ void gemm([[maybe_unused]] const Space& space, bool transpose_a, bool transpose_
           const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& c) {
   static_assert(available<Space>);
 #if defined(EINDECOMP_HAS_HOST_BLAS)
-  if constexpr (compat::is_synchronous<Space>) host_gemm(transpose_a, transpose_b, alpha, a, b, beta, c);
+  if constexpr (compat::is_synchronous<Space>)
+    host_gemm(transpose_a, transpose_b, alpha, a, b, beta, c);
 #endif
 #if defined(EINDECOMP_HAS_DEVICE_BLAS)
   if constexpr (!compat::is_synchronous<Space>) {

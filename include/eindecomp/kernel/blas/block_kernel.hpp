@@ -28,7 +28,7 @@ struct BlockProduct {
   const T* a;
   const T* b;
   T* c;
-  Target output_target;   ///< how what was put apart is written to C
+  StorePolicy output_policy;   ///< how what was put apart is written to C
   const Space* together;  ///< whose threads share the work on a block; null: it is one thread's
 
   /// The tiles of blocks that are computed one after another, and which of the operands' they hold.
@@ -58,7 +58,7 @@ struct BlockProduct {
     T* const output = c + batch.at.offset[2] + m.at.offset[2] + n.at.offset[2];
     const bool apart = plan.matrix[2].packed;
     if (apart && beta != T(0))
-      copy(tile_nest(2, m, n, batch), space.tile[2], output, Target::cached);
+      copy(tile_nest(2, m, n, batch), space.tile[2], output, StorePolicy::cached);
     for (Extent k_tile = 0; k_tile < plan.k.tiles; ++k_tile) {
       const Tile k(plan.k, k_tile);
       const T* left = a + batch.at.offset[0] + m.at.offset[0] + k.at.offset[0];
@@ -69,7 +69,7 @@ struct BlockProduct {
                k_tile == 0 ? beta : T(1));
     }
     if (apart) {
-      copy(reversed(tile_nest(2, m, n, batch)), output, space.tile[2], output_target);
+      copy(reversed(tile_nest(2, m, n, batch)), output, space.tile[2], output_policy);
     }
   }
 
@@ -104,11 +104,11 @@ struct BlockProduct {
     }
     return nest;
   }
-  EINDECOMP_COMPACT void copy(const CopyNest& nest, T* into, const T* from, Target target) const {
+  EINDECOMP_COMPACT void copy(const CopyNest& nest, T* into, const T* from, StorePolicy policy) const {
     if (together != nullptr) {
-      copy_nest<T>(*together, "EinDecomp::transpose", nest, target, into, from);
+      copy_nest<T>(*together, "EinDecomp::transpose", nest, policy, into, from);
     } else {
-      copy_nest<T>(nest, target, into, from);
+      copy_nest<T>(nest, policy, into, from);
     }
   }
   [[nodiscard]] static CopyNest reversed(CopyNest nest) {
@@ -122,7 +122,7 @@ struct BlockProduct {
                               const Tile& batch, const T*& from, Workspace& space) const {
     if (!plan.matrix[tensor].packed) return;
     if (space.held[tensor] != number) {
-      copy(tile_nest(tensor, rows, columns, batch), space.tile[tensor], from, Target::cached);
+      copy(tile_nest(tensor, rows, columns, batch), space.tile[tensor], from, StorePolicy::cached);
       space.held[tensor] = number;
     }
     from = space.tile[tensor];
@@ -191,8 +191,8 @@ struct BlockWorkspace {
 };
 
 /// How what a plan puts apart is written to C.
-[[nodiscard]] constexpr Target output_target(const BlockPlan& plan, Extent element_bytes) {
-  return target_of(plan.batch.size * plan.m.size * plan.n.size * element_bytes);
+[[nodiscard]] inline StorePolicy output_policy(const BlockPlan& plan, Extent element_bytes) {
+  return store_policy(plan.batch.size * plan.m.size * plan.n.size * element_bytes);
 }
 
 /// C = alpha·A·B + beta·C block by block, on a host space.
@@ -209,7 +209,7 @@ EINDECOMP_COMPACT void run_blocks(const Space& space, const BlockPlan& plan,
                                        static_cast<const T*>(operands[left]),
                                        static_cast<const T*>(operands[1 - left]),
                                        output,
-                                       output_target(plan, static_cast<Extent>(sizeof(T))),
+                                       output_policy(plan, static_cast<Extent>(sizeof(T))),
                                        plan.one_thread ? nullptr : &space};
   if (plan.one_thread) {
     launch(space, "EinDecomp::blocks", pieces.items,

@@ -215,7 +215,7 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent 
         best_nest[2] = ks.nest[way[2]];
       };
       attempt();
-      // Where the BLAS could write the output it may still be faster to, past the caches.
+      // Even where the BLAS could write the output, non-temporal stores may be faster.
       if (cached && !matrix[2].packed) {
         matrix[2] = {true, false, 0};
         attempt();

@@ -68,14 +68,14 @@ void run_gemm_calls(const Space& space, const GemmShape& shape, Extent first, Ex
     in.seek(shape.inner, 0);
     for (Extent j = 0; j < inner_size; ++j, in.advance(shape.inner)) {
       const blas::Matrix<const T> of_a{a + out.offset[left] + in.offset[left],
-                                         shape.transpose_a ? shape.k : shape.m,
-                                         shape.transpose_a ? shape.m : shape.k, shape.lda};
+                                       shape.transpose_a ? shape.k : shape.m,
+                                       shape.transpose_a ? shape.m : shape.k, shape.lda};
       const blas::Matrix<const T> of_b{b + out.offset[1 - left] + in.offset[1 - left],
-                                         shape.transpose_b ? shape.n : shape.k,
-                                         shape.transpose_b ? shape.k : shape.n, shape.ldb};
+                                       shape.transpose_b ? shape.n : shape.k,
+                                       shape.transpose_b ? shape.k : shape.n, shape.ldb};
       const blas::Matrix<T> product{output + out.offset[2], shape.m, shape.n, shape.ldc};
       blas::gemm(space, shape.transpose_a, shape.transpose_b, alpha, of_a, of_b,
-                   j > 0 ? T(1) : beta, product);
+                 j > 0 ? T(1) : beta, product);
     }
   }
 }

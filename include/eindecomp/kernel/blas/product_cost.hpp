@@ -47,7 +47,7 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
   return elements * (lines / rates.memory_bytes + rates.run_seconds / 3 / run);
 }
 
-/// Seconds to write whole lines past the caches.
+/// Seconds to write whole lines by non-temporal stores.
 [[nodiscard]] constexpr double stream_seconds(const MachineRates& rates, double elements,
                                               double element_bytes, double run) {
   return elements * (element_bytes + 64 / run) / rates.memory_bytes;

@@ -109,7 +109,8 @@ EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& p
   GemmShape& gemm = *std::get_if<GemmShape>(&choice.plan);
   const bool in_place = set_gemm_shape(product, gemm);
   if (vector) {
-    if (in_place && gemm.k > 1 && static_cast<double>(gemm.call_joins()) >= machine_rates.min_gemv) {
+    if (in_place && gemm.k > 1 &&
+        static_cast<double>(gemm.call_joins()) >= machine_rates.min_gemv) {
       choice.path = Path::gemm;
       choice.reason = "a matrix times a vector by the BLAS where they lie";
     } else {
@@ -158,7 +159,7 @@ EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& p
   if (plan.matrix[plan.swapped ? 1 : 0].packed) text += " A";
   if (plan.matrix[plan.swapped ? 0 : 1].packed) text += " B";
   if (plan.matrix[2].packed) {
-    text += output_target(plan, element_bytes) == Target::streamed ? " C, past the caches" : " C";
+    text += output_policy(plan, element_bytes) == StorePolicy::non_temporal ? " C by non-temporal stores" : " C";
   }
   if (plan.elements() == 0) text += " none";
   return text;

@@ -41,8 +41,8 @@ struct BoxKernel {
   using Into = std::conditional_t<Finish, std::decay_t<typename Traits::Result>, State>;
 
   CopyNest pieces;  ///< the nest, loop 0 over pieces of its fastest loop
-  Extent length;   ///< of the fastest loop
-  Extent piece;    ///< of its elements, at most
+  Extent length;    ///< of the fastest loop
+  Extent piece;     ///< of its elements, at most
   Extent into_stride;
   Extent from_stride;
   Extent pieces_per_item;
@@ -109,7 +109,7 @@ void copy_box(const Space& space, std::int64_t element_bytes, const StridedBox& 
               const void* from) {
   const detail::CopyNest nest = detail::loops_of(box);
   detail::copy_nest(space, "EinDecomp::copy", nest, element_bytes,
-                    detail::target_of(nest.size() * element_bytes), into, from);
+                    detail::store_policy(nest.size() * element_bytes), into, from);
 }
 
 /// into = into ⊕ from, accumulators both. Launches on `space` and does not fence.

@@ -13,7 +13,7 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy/schedule.hpp"
-#include "eindecomp/kernel/copy/streaming_plane.hpp"
+#include "eindecomp/kernel/copy/streamed_transpose.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/simd/register_tile.hpp"
@@ -41,9 +41,9 @@ struct CopyKernel {
   const Word* from;
 
   /// Copies elements of that many bytes. \param single as CopySchedule's.
-  CopyKernel(const CopyNest& elements, std::int64_t element_bytes, Target target, void* output,
+  CopyKernel(const CopyNest& elements, std::int64_t element_bytes, StorePolicy policy, void* output,
              const void* operand, bool single)
-      : schedule(in_words(elements, element_bytes / size), size, output, target, single),
+      : schedule(in_words(elements, element_bytes / size), size, output, policy, single),
         into(static_cast<Word*>(output)),
         from(static_cast<const Word*>(operand)) {}
 
@@ -103,8 +103,8 @@ struct CopyKernel {
     end_streaming();
   }
 
-  /// Copies runs and prefetches the next one meanwhile: where they lie far apart in the source, each
-  /// would begin with a wait.
+  /// Copies runs and prefetches the next one meanwhile: where they lie far apart in the source,
+  /// each would begin with a wait.
   void stream_runs(Cursor<2> at, Extent count) const {
     constexpr Extent piece = tuning::run_prefetch / size;
     for (; count > 0; --count) {
@@ -157,15 +157,15 @@ struct CopyKernel {
 
   void stream_planes(Cursor<2> at, Extent first, Extent count) const {
     const Extent tiles = schedule.tiles.size();
-    StreamingPlane<Word> plane = streaming_plane(at);
+    StreamedTranspose<Word> plane = streamed_plane(at);
     for (Extent tile = first; tile < first + count; ++tile) {
       at.advance(schedule.tiles);
-      const StreamingPlane<Word> next = streaming_plane(at);
-      plane.transpose(tile + 1 < tiles ? &next : nullptr);
+      const StreamedTranspose<Word> next = streamed_plane(at);
+      plane.run(tile + 1 < tiles ? &next : nullptr);
       plane = next;
     }
   }
-  [[nodiscard]] StreamingPlane<Word> streaming_plane(const Cursor<2>& at) const {
+  [[nodiscard]] StreamedTranspose<Word> streamed_plane(const Cursor<2>& at) const {
     const Extent row = at.coordinate[schedule.rows];
     return {into + at.offset[0],
             schedule.stride[0][1],
@@ -193,9 +193,9 @@ struct CopyKernel {
   }
 };
 
-/// The bytes of the words that elements are moved in: the largest power of two up to 16 that divides
-/// the element size and the addresses, of which 16 need be multiples of 8 only.
-/// \param addresses or-ed, or what they are multiples of.
+/// The bytes of the words that elements are moved in: the largest power of two up to 16 that
+/// divides the element size and the addresses, of which 16 need be multiples of 8 only. \param
+/// addresses or-ed, or what they are multiples of.
 [[nodiscard]] constexpr std::uintptr_t word_bytes(std::uintptr_t element_bytes,
                                                   std::uintptr_t addresses) {
   if (element_bytes % 16 == 0 && addresses % 8 == 0) return 16;
@@ -220,25 +220,25 @@ using WordOf = decltype(word_of<T>());
 
 /// Copies elements of type T in parallel: launches on `space` and does not fence.
 template <class T, compat::ExecutionSpace Space>
-void copy_nest(const Space& space, const char* label, const CopyNest& nest, Target target,
+void copy_nest(const Space& space, const char* label, const CopyNest& nest, StorePolicy policy,
                void* into, const void* from) {
-  const CopyKernel<WordOf<T>> kernel(nest, sizeof(T), target, into, from, compat::is_device<Space>);
+  const CopyKernel<WordOf<T>> kernel(nest, sizeof(T), policy, into, from, compat::is_device<Space>);
   launch(space, label, kernel.schedule.items, kernel);
 }
 
 /// The same on the calling thread, to which both memories belong.
 template <class T>
-void copy_nest(const CopyNest& nest, Target target, void* into, const void* from) {
-  const CopyKernel<WordOf<T>> kernel(nest, sizeof(T), target, into, from, false);
+void copy_nest(const CopyNest& nest, StorePolicy policy, void* into, const void* from) {
+  const CopyKernel<WordOf<T>> kernel(nest, sizeof(T), policy, into, from, false);
   for (Extent item = 0; item < kernel.schedule.items; ++item) kernel(item);
 }
 
 /// copy_nest() as compiled here.
 template <compat::ExecutionSpace Space>
 void copy_nest_here(const Space& space, const char* label, const CopyNest& nest,
-                    std::int64_t element_bytes, Target target, void* into, const void* from) {
+                    std::int64_t element_bytes, StorePolicy policy, void* into, const void* from) {
   const auto copy_words = [&]<class W>(W) {
-    const CopyKernel<W> kernel(nest, element_bytes, target, into, from, compat::is_device<Space>);
+    const CopyKernel<W> kernel(nest, element_bytes, policy, into, from, compat::is_device<Space>);
     launch(space, label, kernel.schedule.items, kernel);
   };
   const auto addresses =
@@ -261,13 +261,13 @@ void copy_nest_here(const Space& space, const char* label, const CopyNest& nest,
 /// not fence.
 template <compat::ExecutionSpace Space>
 void copy_nest(const Space& space, const char* label, const CopyNest& nest,
-               std::int64_t element_bytes, Target target, void* into, const void* from) {
+               std::int64_t element_bytes, StorePolicy policy, void* into, const void* from) {
 #ifdef EINDECOMP_SEPARATE_KERNELS
   if constexpr (std::is_same_v<Space, Kokkos::DefaultHostExecutionSpace>) {
-    return copy_nest_compiled(space, label, nest, element_bytes, target, into, from);
+    return copy_nest_compiled(space, label, nest, element_bytes, policy, into, from);
   }
 #endif
-  copy_nest_here(space, label, nest, element_bytes, target, into, from);
+  copy_nest_here(space, label, nest, element_bytes, policy, into, from);
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET

@@ -60,7 +60,7 @@ template <class Join, class Monoid, class... Ts>
   std::string text = schedule.gathered ? "short runs gathered into lines"
                      : schedule.planes ? "planes transposed in tiles"
                                        : "runs";
-  if (schedule.gathered || schedule.streamed) text += ", past the caches";
+  if (schedule.gathered || schedule.streamed) text += ", non-temporal stores";
   return text;
 }
 
@@ -86,7 +86,7 @@ class PreparedCopy final : public PreparedKernel<Space> {
  private:
   [[nodiscard]] CopyKernel<WordOf<T>> kernel(const void* operand, void* output) const {
     constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
-    return {m_loops, bytes,   target_of(m_loops.size() * bytes),
+    return {m_loops, bytes,   store_policy(m_loops.size() * bytes),
             output,  operand, compat::is_device<Space>};
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// How copies between strided tensors are cut into tiles or runs, and whether these go past the
-/// caches.
+/// How copies between strided tensors are cut into tiles or runs, and by what stores these are
+/// written.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@ namespace eindecomp::kernel::detail {
 /// Tensor 0 is what is written, tensor 1 what is read.
 using CopyNest = LoopNest<2>;
 
-/// What a copy does with the lines of its target.
-enum class Target {
-  cached,    ///< leaves them in cache
-  streamed,  ///< past the caches where it can: the target is large
+/// How a target is written.
+enum class StorePolicy {
+  cached,        ///< its lines are left in cache
+  non_temporal,  ///< by non-temporal stores where they apply: the target is large
 };
 
-/// How a target of that many bytes is best written if nothing reads it at once.
-[[nodiscard]] inline Target target_of(std::int64_t bytes) {
-  return bytes < machine_rates.min_streamed_bytes ? Target::cached : Target::streamed;
+/// How a target of that many bytes is written if nothing reads it at once.
+[[nodiscard]] inline StorePolicy store_policy(std::int64_t bytes) {
+  return bytes < machine_rates.min_streamed_bytes ? StorePolicy::cached : StorePolicy::non_temporal;
 }
 
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -42,7 +42,7 @@ struct CopySchedule {
   Extent extent[2]{};     ///< of the two loops, the target's first
   Extent tile[2]{};       ///< their elements done at once
   Extent stride[2][2]{};  ///< of the two tensors along the two loops
-  bool streamed = false;  ///< whole lines of the target bypass the caches
+  bool streamed = false;  ///< whole lines of the target are written by non-temporal stores
   bool aligned = false;   ///< every row of the target begins on a line
   bool gathered = false;  ///< short runs that follow one another in the target become whole lines
   Extent tiles_per_item = 1;
@@ -51,7 +51,7 @@ struct CopySchedule {
   /// \param nest without loops of extent 1. \param word_bytes size of what its strides count.
   /// \param into where the first word goes. \param single every item is one word, for devices.
   CopySchedule(CopyNest nest, std::int64_t word_bytes, [[maybe_unused]] const void* into,
-               [[maybe_unused]] Target target, bool single) {
+               [[maybe_unused]] StorePolicy policy, bool single) {
     nest.sort_by(0);
     nest.merge();
     if (nest.loops == 0) nest.push(1);
@@ -72,7 +72,7 @@ struct CopySchedule {
       for (int t = 0; t < 2; ++t) stride[t][i] = nest.stride[t][loop[i]];
     }
 #if defined(EINDECOMP_STREAMING_BYTES)
-    streamed = target == Target::streamed && word_bytes >= tuning::min_streamed_word &&
+    streamed = policy == StorePolicy::non_temporal && word_bytes >= tuning::min_streamed_word &&
                stride[0][0] == 1 && stride[1][planes ? 1 : 0] == 1;
     aligned = streamed && planes && reinterpret_cast<std::uintptr_t>(into) % line_bytes == 0;
     for (int l = 1; l < nest.loops; ++l) {
@@ -81,8 +81,8 @@ struct CopySchedule {
     gathered = streamed && !planes && extent[0] * word_bytes < 2 * tuning::min_streamed_run &&
                nest.loops > 1 && nest.stride[0][1] == extent[0];
     // Pieces of lines at the ends of short runs cost more than is saved.
-    streamed = streamed &&
-               (!planes || extent[0] * word_bytes >= (aligned ? line_bytes : tuning::min_streamed_run));
+    streamed = streamed && (!planes || extent[0] * word_bytes >=
+                                           (aligned ? line_bytes : tuning::min_streamed_run));
     aligned = aligned && streamed;
 #endif
     const Extent plane_words = tuning::transpose_tile_bytes / word_bytes;

@@ -44,7 +44,7 @@ struct JoinMemory {
   Store<Monoid, Value> store;
   const void* operand[Operands];
   typename Store<Monoid, Value>::State* partials = nullptr;  ///< where parts > 1: [row][j][part]
-  /// Outputs of one term go past the caches: they are what they are stored as.
+  /// Outputs of one term are written by non-temporal stores: they are what they are stored as.
   MemoryHints hints;
 };
 
@@ -287,8 +287,7 @@ struct JoinItems {
     const Reducer reducer = this->reducer();
     // One long run by vectors needs no turns: of that a few positions are read at a time anyway.
     const auto [begin, end] = schedule.steps_of(part);
-    const Extent steps =
-        run_count == 1 && reducer.by_lanes() ? end - begin : tuning::panel_steps;
+    const Extent steps = run_count == 1 && reducer.by_lanes() ? end - begin : tuning::panel_steps;
     for (Extent first = begin; first < end; first += steps) {
       State* lane = lanes;
       for (Extent r = 0; r < run_count; lane += runs[r++].rows * Tile) {

@@ -46,8 +46,8 @@ struct JoinSchedule : SplitNest<Operands> {
     if (inner.loops == 0) inner.push(1);
     rows = outer.size();
     steps = inner.size();
-    panels =
-        across_outputs && tuning.tile > 1 && (width == tuning.tile || steps >= 2 * tuning::panel_steps);
+    panels = across_outputs && tuning.tile > 1 &&
+             (width == tuning.tile || steps >= 2 * tuning::panel_steps);
     const Extent outputs = rows * (across_outputs ? width : 1);
     const Extent row_joins = std::max<Extent>(1, steps) * width;
     if (outputs > 0 && outputs <= tuning.split_outputs) {

@@ -103,7 +103,7 @@ class MapRun {
 
   /// Computes begin <= i < end, which follows what was computed before. To be contained in what
   /// calls it: that is called often, for little more than these outputs.
-  /// \tparam Streamed  past the caches, but for the ends.
+  /// \tparam Streamed  by non-temporal stores, but for the ends.
   /// \param ahead  called with every i that a vector begins with, before it is stored.
   template <bool Streamed, class Ahead>
   EINDECOMP_ALWAYS_INLINE void run(Extent begin, Extent end, const Ahead& ahead) {

@@ -22,7 +22,7 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// Whether outputs may be written past the caches: they are of one term each, and stored as they
+/// Whether non-temporal stores may write the outputs: they are of one term each, and stored as they
 /// are. They may not where they replace what was just read.
 template <class Sig>
 [[nodiscard]] bool may_stream(const JoinSchedule<Sig::operands>& schedule,
@@ -44,7 +44,8 @@ template <class Sig>
   if (schedule.rows == 0) return false;
   const Extent bytes =
       schedule.first_output(schedule.rows) * static_cast<Extent>(sizeof(typename Sig::State));
-  return target_of(bytes) == Target::streamed && may_stream<Sig>(schedule, operands, output, write);
+  return store_policy(bytes) == StorePolicy::non_temporal &&
+         may_stream<Sig>(schedule, operands, output, write);
 }
 
 /// What explain() says of a loop nest. \param lanes  what its vectors hold, or null. \param product
@@ -54,7 +55,7 @@ template <class Sig>
                                                                   const ProductSizes* product,
                                                                   const char* refusal) {
   std::string text = "path " + std::string(to_string(path));
-  if (streamed) text += ", outputs past the caches";
+  if (streamed) text += ", non-temporal stores";
   if (lanes != nullptr) text += std::string(", vectors of ") + lanes;
   if (product != nullptr) text += describe(*product);
   if (refusal != nullptr) text += std::string("; ") + refusal;

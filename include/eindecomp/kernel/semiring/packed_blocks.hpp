@@ -28,13 +28,13 @@ struct PackedBlocks {
   Extent group_columns = 1;  ///< panels of B in an item
 
   EINDECOMP_COMPACT PackedBlocks(const PackedShape& shape, const TileShape& tile,
-                                           const PanelCode& panel) {
+                                 const PanelCode& panel) {
     const Extent a_step = tile.rows * panel.operand[0].bytes;
     const Extent b_step = tile.columns() * panel.operand[1].bytes;
     const MachineRates& rates = machine_rates;
-    steps = even_piece(shape.steps, std::clamp(rates.panel_pair_bytes / (a_step + b_step),
-                                               tuning::min_packed_block_steps,
-                                               tuning::max_packed_steps));
+    steps = even_piece(shape.steps,
+                       std::clamp(rates.panel_pair_bytes / (a_step + b_step),
+                                  tuning::min_packed_block_steps, tuning::max_packed_steps));
     const Extent a_panel = std::max<Extent>(1, steps) * a_step;
     const Extent b_panel = std::max<Extent>(1, steps) * b_step;
     const Extent all_rows = ceil_div(shape.rows, tile.rows);
@@ -51,9 +51,9 @@ struct PackedBlocks {
     group_rows = even_piece(row_panels, std::clamp<Extent>(rates.packed_group_bytes / a_panel, 1,
                                                            tuning::max_group_rows));
     const Extent tiles = entries * row_panels * column_panels;
-    group_columns = even_piece(column_panels,
-                               std::clamp<Extent>(tiles / (tuning::min_packed_items * group_rows),
-                                                  1, column_panels));
+    group_columns = even_piece(
+        column_panels,
+        std::clamp<Extent>(tiles / (tuning::min_packed_items * group_rows), 1, column_panels));
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Moves elements between strided tensors and what the packed kernel computes on: panels of operands
-/// and tiles of accumulators. Instantiated for element types alone, whatever the algebra.
+/// Moves elements between strided tensors and what the packed kernel computes on: panels of
+/// operands and tiles of accumulators. Instantiated for element types alone, whatever the algebra.
 #pragma once
 
 #include <algorithm>
@@ -119,8 +119,8 @@ void pack_runs(const PanelSource& source, const LaneRuns& runs, T* panel, int wi
   }
 }
 
-/// Writes lanes that lie anywhere, a cache line of each at a time, since all may fall into one cache
-/// set.
+/// Writes lanes that lie anywhere, a cache line of each at a time, since all may fall into one
+/// cache set.
 template <class T>
 void pack_scattered(const PanelSource& source, T* panel, int width) {
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
@@ -135,13 +135,15 @@ void pack_scattered(const PanelSource& source, T* panel, int width) {
   }
 }
 
-/// Writes a panel: `Width` lanes for every step. Lanes that the source lacks repeat its last one, so
-/// that joins are called with elements of the tensors only. Several panels are `panel_bytes` apart.
+/// Writes a panel: `Width` lanes for every step. Lanes that the source lacks repeat its last one,
+/// so that joins are called with elements of the tensors only. Several panels are `panel_bytes`
+/// apart.
 template <class T, int Width>
 void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   T* const to = static_cast<T*>(panel);
   if (source.lanes == tuning::panels_together * Width) {
-    pack_rows<tuning::panels_together, Width>(source, to, panel_bytes / static_cast<Extent>(sizeof(T)));
+    pack_rows<tuning::panels_together, Width>(source, to,
+                                              panel_bytes / static_cast<Extent>(sizeof(T)));
     return;
   }
   if (source.lanes == Width && source.lane_stride == 1) {
@@ -163,8 +165,8 @@ void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   }
 }
 
-/// Lanes of an operand that is contiguous across runs of them, not within: element (lane, run, step)
-/// is at from[lane·lane_stride + run + step_offset[step]].
+/// Lanes of an operand that is contiguous across runs of them, not within: element (lane, run,
+/// step) is at from[lane·lane_stride + run + step_offset[step]].
 struct PlaneSource {
   const void* from;
   Extent lane_stride;

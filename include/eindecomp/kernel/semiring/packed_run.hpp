@@ -88,8 +88,8 @@ class PackedRun {
     return a_bytes() + b_bytes() + 2 * packed_alignment;
   }
 
-  /// Calls visit(packed) for one block after another, whose panels are in `workspace`: items packed, …,
-  /// packing_items() - 1 are to be packed, then all tiles computed.
+  /// Calls visit(packed) for one block after another, whose panels are in `workspace`: items
+  /// packed, …, packing_items() - 1 are to be packed, then all tiles computed.
   template <class Visit>
   EINDECOMP_COMPACT void for_each_block(void* workspace, const Visit& visit) {
     m_panels[0] = aligned(static_cast<std::byte*>(workspace));
@@ -204,8 +204,8 @@ class PackedRun {
     } else if (interleaved(nest, operand)) {
       const Extent lanes = nest.extent[0] * std::min(nest.extent[1], tuning::max_gathered_runs);
       packing.panels = ceil_div(lanes, width_of(operand));
-      packing.steps =
-          std::min(tuning::max_gathered / (packing.panels * width_of(operand)), tuning::max_gathered_steps);
+      packing.steps = std::min(tuning::max_gathered / (packing.panels * width_of(operand)),
+                               tuning::max_gathered_steps);
     }
     packing.panel_groups = ceil_div(packing.block.count, packing.panels);
     packing.step_groups = ceil_div(m_steps[operand].count, packing.steps);
@@ -324,7 +324,8 @@ class PackedRun {
     for (Extent s = 0; s < part.steps; ++s) step_offset[s] = s * lanes;
     std::byte* panel = part.panel;
     for (Extent lane = 0; lane < lanes;) {
-      const int panels = lane + tuning::panels_together * width <= lanes ? tuning::panels_together : 1;
+      const int panels =
+          lane + tuning::panels_together * width <= lanes ? tuning::panels_together : 1;
       code.pack({buffer + lane * code.bytes, neighbours, step_offset,
                  static_cast<int>(std::min(panels * width, lanes - lane)), part.steps, 1, lanes},
                 panel, bytes);

@@ -71,8 +71,8 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
 }
 /// Whether a nest is what interleave makes: runs of loop 0, neighbours in the operand along loop 1.
 [[nodiscard]] constexpr bool interleaved(const PackedShape::Nest& nest, int operand) {
-  return nest.loops > 1 && nest.extent[0] <= tuning::max_interleaved && nest.stride[operand][0] != 1 &&
-         nest.stride[operand][1] == 1;
+  return nest.loops > 1 && nest.extent[0] <= tuning::max_interleaved &&
+         nest.stride[operand][0] != 1 && nest.stride[operand][1] == 1;
 }
 
 /// The product that a shape of two operands is. Where the join is commutative the operands are

@@ -47,7 +47,8 @@ template <class Space, class Join, class Monoid, class... Ts>
   const Extent outputs = product.entries * product.rows * product.columns;
   // Few long reductions are cut into parts instead. Leagues are counted in int.
   return outputs > JoinTuning::device().split_outputs &&
-         outputs / tuning::min_tiled_rows / tuning::min_tiled_columns <= std::numeric_limits<int>::max();
+         outputs / tuning::min_tiled_rows / tuning::min_tiled_columns <=
+             std::numeric_limits<int>::max();
 }
 
 /// A product of two operands on the tiled path, with teams of ThreadRows x ThreadColumns threads,

@@ -29,7 +29,7 @@ struct SharedOfSet {
   static void start();
   /// copy_nest_compiled()
   static void copy(const Kokkos::DefaultHostExecutionSpace& space, const char* label,
-                   const CopyNest& nest, std::int64_t element_bytes, Target target, void* into,
+                   const CopyNest& nest, std::int64_t element_bytes, StorePolicy policy, void* into,
                    const void* from);
 };
 

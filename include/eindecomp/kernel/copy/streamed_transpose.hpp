@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Transposition into targets that are written past the caches.
+/// Transposition by non-temporal stores, which write whole lines of memory.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,14 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 
 #if defined(EINDECOMP_STREAMING_BYTES)
 
-/// A plane that is transposed into rows of a large target, wherever these begin.
-/// \tparam Word of at least 4 bytes.
+/// The transposition of a plane into rows of a large target, wherever these begin.
+///
+/// Squares of as many rows and columns as a line has words are transposed in registers. A row of
+/// the target may begin anywhere on a line, so that a line of it has words of two squares: both are
+/// kept until the second is there. Planes of fewer columns go through a buffer. \tparam Word of at
+/// least 4 bytes.
 template <class Word>
-struct StreamingPlane {
+struct StreamedTranspose {
   Word* into;
   Extent into_step;
   const Word* from;
@@ -32,17 +36,17 @@ struct StreamingPlane {
   Extent rows;     ///< of the source
   Extent columns;  ///< of the source, which are rows of the target
   bool aligned;    ///< every row of the target begins on a line of memory
-  bool continued;  ///< the rows before are in other planes, whole lines of them
-  bool continues;  ///< the rows after are in other planes, and these are whole lines
+  bool continued;  ///< other planes have the rows before, as many as whole lines hold
+  bool continues;  ///< other planes have the rows after, and these rows fill whole lines
 
   static constexpr Extent size = static_cast<Extent>(sizeof(Word));
   static constexpr Extent side = line_bytes / size;  ///< words of a line
   static constexpr Extent most_columns = tuning::transpose_tile_bytes / size;
 
-  /// into[p + q·into_step] = from[p·from_step + q] for p < rows, q < columns. A line of the target
-  /// that this plane ends in is written by the plane that continues it.
-  /// \param next the plane after this one, whose first rows are asked for, or null.
-  void transpose(const StreamingPlane* next) const {
+  /// into[p + q·into_step] = from[p·from_step + q] for p < rows, q < columns. The line of a
+  /// target's row within which this plane ends is written by the plane that continues it. \param
+  /// next the plane after this one, whose first rows are prefetched, or null.
+  void run(const StreamedTranspose* next) const {
     if (columns < side) {
       by_buffer(next);
     } else if (aligned) {
@@ -57,8 +61,8 @@ struct StreamingPlane {
   typedef Integer Lane __attribute__((may_alias));
   static constexpr int unit = static_cast<int>(sizeof(Word) / sizeof(Integer));
   static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(Integer));
-  /// Rows of the source that are read together: two squares of lines' words, so that lines of the
-  /// target leave in pairs.
+  /// Squares, one below the other, that are transposed together, so that two lines of a row of the
+  /// target leave one after the other.
   static constexpr int squares = 2;
   static constexpr Extent band_rows = squares * side;
   static constexpr Extent buffer_rows = 512 / size;
@@ -76,19 +80,19 @@ struct StreamingPlane {
     Register part[registers];
   };
 
-  /// Where rows of the source begin; the last one in place of those that there are not.
+  /// Where rows of the source begin, the last one in place of those beyond it.
   struct Band {
     const Word* row[band_rows];
 
-    Band(const StreamingPlane& plane, Extent first) {
+    Band(const StreamedTranspose& plane, Extent first) {
       for (Extent p = 0; p < band_rows; ++p) {
         row[p] = plane.from + std::min(first + p, plane.rows - 1) * plane.from_step;
       }
     }
   };
 
-  /// The lines of a band, which are asked for row by row: memory gives neighbouring lines faster
-  /// than lines that lie far apart.
+  /// Prefetches the lines of a band row by row: memory delivers neighbouring lines faster than
+  /// lines that lie far apart.
   struct LinesAhead {
     const Word* const* row;
     Extent columns;
@@ -110,10 +114,10 @@ struct StreamingPlane {
   struct Targets {
     char* line[most_columns];     ///< the line of memory that each begins on
     Integer begun[most_columns];  ///< lanes of that line before it
-    /// What it got from the last square of a band, and gets from those of the next.
+    /// Its words from the last square of the band before, and from the squares of this band.
     Line got[most_columns][1 + squares];
 
-    explicit Targets(const StreamingPlane& plane) {
+    explicit Targets(const StreamedTranspose& plane) {
       for (Extent q = 0; q < plane.columns; ++q) {
         char* const row = reinterpret_cast<char*>(plane.into + q * plane.into_step);
         const auto beyond = reinterpret_cast<std::uintptr_t>(row) % line_bytes;
@@ -123,23 +127,23 @@ struct StreamingPlane {
         if (!plane.continues) prefetch_part(row + plane.rows * size);
       }
     }
-    /// At the end of a band, for the rows from q on that a square has.
+    /// Keeps the words of a band's last square, for the rows from q on that it has.
     EINDECOMP_ALWAYS_INLINE void end_band(Extent q) {
       for (Extent k = q; k < q + side; ++k) got[k][0] = got[k][squares];
     }
   };
 
-  /// The first row to be read: a line of the target begins up to a square before the plane.
+  /// The first row to be read: a line of the target may begin up to a square before the plane.
   [[nodiscard]] Extent first_row() const { return continued && !aligned ? -side : 0; }
 
-  /// In squares of registers, band by band, the next of which is asked for meanwhile.
+  /// Square by square, band by band; the next band is prefetched meanwhile.
   template <bool Aligned>
-  void by_registers(const StreamingPlane* next) const {
+  void by_registers(const StreamedTranspose* next) const {
     Targets targets(*this);
     Band band(*this, first_row());
     for (Extent begin = first_row(); begin < rows; begin += band_rows) {
       const bool last = begin + band_rows >= rows;
-      const StreamingPlane& plane = last && next != nullptr ? *next : *this;
+      const StreamedTranspose& plane = last && next != nullptr ? *next : *this;
       const Band soon(plane, last ? plane.first_row() : begin + band_rows);
       LinesAhead ahead{soon.row, columns};
       for (Extent q = 0; q < columns; q += side) {
@@ -161,8 +165,8 @@ struct StreamingPlane {
     if (!Aligned && !continues) end_rows(targets);
   }
 
-  /// The square of rows from p and columns from q on, the s-th of a band. What a row of the target
-  /// gets is joined with what it got before, so that lines are written once and whole.
+  /// Transposes the square of rows from p and columns from q on, the s-th of a band, and writes the
+  /// lines that it completes.
   template <bool Aligned>
   EINDECOMP_ALWAYS_INLINE void square(Targets& targets, const Word* const* row, Extent p, Extent q,
                                       int s) const {
@@ -181,7 +185,8 @@ struct StreamingPlane {
         transpose_columns(row, q + k,
                           [&](int c) -> Line& { return targets.got[q + k + c][1 + s]; });
       }
-      // Not unrolled, nor with the loop above in one: registers would be stored meanwhile.
+      // Neither unrolled nor fused with the loop above: registers would be spilled between the
+      // stores.
       EINDECOMP_UNROLLED(1)
       for (Extent k = q; k < q + side; ++k) {
         const Line line = joined(targets, k, s);
@@ -190,7 +195,7 @@ struct StreamingPlane {
     }
   }
 
-  /// The same where rows or columns begin or end. Where columns end, it overlaps the one before.
+  /// The same at the edges of the plane. Where columns end, the square overlaps the one before.
   [[gnu::noinline]] void edge_square(Targets& targets, const Word* const* row, Extent p, Extent q,
                                      int s) const {
     const Extent begin = std::min(q, columns - side);
@@ -205,8 +210,8 @@ struct StreamingPlane {
     }
   }
 
-  /// As many columns as a register has words, from q on, of as many rows as a line has:
-  /// line(c) is what column q + c is put into.
+  /// Transposes as many columns as a register has words, from q on, of as many rows as a line has
+  /// words: column q + c into line(c).
   template <class LineOf>
   EINDECOMP_ALWAYS_INLINE static void transpose_columns(const Word* const* row, Extent q,
                                                         const LineOf& line) {
@@ -217,9 +222,9 @@ struct StreamingPlane {
     }
   }
 
-  /// The line of memory that row q of the target has got by square s of a band and the one before.
-  /// What was stored is read again in whole registers or words of 8 bytes: what is on its way to
-  /// memory can be had so, and in no other way but by waiting for it and all stores before it.
+  /// The line of row q of the target that square s of a band and the square before it fill. Loads
+  /// are of whole registers or words of 8 bytes, as the stores were: a load that a store on its way
+  /// to memory cannot be forwarded to waits for it, and for all stores before it.
   EINDECOMP_ALWAYS_INLINE static Line joined(const Targets& targets, Extent q, int s) {
     const Line* const got = &targets.got[q][1 + s];
     Line line;
@@ -248,7 +253,7 @@ struct StreamingPlane {
     (std::make_index_sequence<longs>());
   }
 
-  /// Writes what is row q's of a line of the target, the one that word p of a whole row begins in.
+  /// Writes row q's part of a line of the target: the line that word p of the row is in.
   void write_part(const Targets& targets, Extent p, Extent q, const Lane* line) const {
     const Extent at = p * unit - static_cast<Extent>(targets.begun[q]);
     const Extent low = continued ? 0 : std::max(Extent{0}, -at);
@@ -261,7 +266,7 @@ struct StreamingPlane {
     }
   }
 
-  /// Writes what the last square left over.
+  /// Writes the words of the last square that fill no line.
   void end_rows(const Targets& targets) const {
     const Extent end = ceil_div(rows, side) * side;
     const Extent done = (end - first_row()) / side;
@@ -271,8 +276,8 @@ struct StreamingPlane {
     }
   }
 
-  /// Through a buffer from which long pieces of rows are written.
-  void by_buffer(const StreamingPlane* next) const {
+  /// Through a buffer, from which long pieces of rows are written.
+  void by_buffer(const StreamedTranspose* next) const {
     constexpr Extent step = buffer_rows + side;
     alignas(line_bytes) Word buffer[step * most_columns];
     for (Extent begin = 0; begin < rows; begin += buffer_rows) {
@@ -290,8 +295,8 @@ struct StreamingPlane {
     }
   }
 
-  /// The rows of the source to be asked for when those from p on are read, or null.
-  [[nodiscard]] const Word* rows_soon(Extent p, const StreamingPlane* next) const {
+  /// The rows of the source to be prefetched when those from p on are read, or null.
+  [[nodiscard]] const Word* rows_soon(Extent p, const StreamedTranspose* next) const {
     p += std::min(tuning::buffered_rows_ahead, rows);
     if (p < rows) return from + p * from_step;
     return next == nullptr ? nullptr : next->from + (p - rows) * from_step;
