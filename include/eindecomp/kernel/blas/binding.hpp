@@ -27,6 +27,7 @@
 #endif
 #endif
 
+/// Calls of a BLAS.
 namespace eindecomp::kernel::blas {
 
 /// A column-major matrix in someone else's memory; consecutive columns are `leading` apart.
