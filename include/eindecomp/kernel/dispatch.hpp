@@ -59,8 +59,9 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
   if constexpr (has_tiled<Space, Join, Monoid, Ts...>()) {
     const PackedShape product = packed_shape(shape, false);
     if (worth_tiling(product)) {
-      PreparedTiled<tuning::device_team_rows, tuning::device_team_columns, Space, Join, Monoid, Ts...> tiled(
-          shape, product, join, monoid, write, refusal);
+      PreparedTiled<tuning::device_team_rows, tuning::device_team_columns, Space, Join, Monoid,
+                    Ts...>
+          tiled(shape, product, join, monoid, write, refusal);
       return use(tiled);
     }
   }

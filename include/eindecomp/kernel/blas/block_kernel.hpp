@@ -28,8 +28,8 @@ struct BlockProduct {
   const T* a;
   const T* b;
   T* c;
-  StorePolicy output_policy;   ///< how what was put apart is written to C
-  const Space* together;  ///< whose threads share the work on a block; null: it is one thread's
+  StorePolicy output_policy;  ///< how what was put apart is written to C
+  const Space* together;      ///< whose threads share the work on a block; null: it is one thread's
 
   /// The tiles of blocks that are computed one after another, and which of the operands' they hold.
   struct Workspace {
@@ -104,7 +104,8 @@ struct BlockProduct {
     }
     return nest;
   }
-  EINDECOMP_COMPACT void copy(const CopyNest& nest, T* into, const T* from, StorePolicy policy) const {
+  EINDECOMP_COMPACT void copy(const CopyNest& nest, T* into, const T* from,
+                              StorePolicy policy) const {
     if (together != nullptr) {
       copy_nest<T>(*together, "EinDecomp::transpose", nest, policy, into, from);
     } else {
@@ -138,7 +139,7 @@ struct BlockProduct {
       const BlockMatrix& stored = plan.matrix[tensor];
       if (stored.transposed) std::swap(its_rows, its_columns);
       return blas::Matrix<U>{data, its_rows, its_columns,
-                               stored.packed ? its_rows : stored.leading};
+                             stored.packed ? its_rows : stored.leading};
     };
     blas::Matrix<const T> of_left = matrix(0, left, rows, terms);
     blas::Matrix<const T> of_right = matrix(1, right, terms, columns);
@@ -154,7 +155,7 @@ struct BlockProduct {
       of_right.data = right + offset(1, terms * columns);
       of_output.data = output + offset(2, rows * columns);
       blas::host_gemm(plan.matrix[0].transposed, plan.matrix[1].transposed, alpha, of_left,
-                        of_right, its_beta, of_output);
+                      of_right, its_beta, of_output);
     }
   }
 };

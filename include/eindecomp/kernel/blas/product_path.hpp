@@ -50,8 +50,8 @@ struct ProductChoice {
 
 /// Seconds that the calls of the BLAS where the tensors lie take on one thread.
 EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& product,
-                                                               const GemmShape& gemm,
-                                                               double element_bytes) {
+                                                            const GemmShape& gemm,
+                                                            double element_bytes) {
   const auto real = [](Extent e) { return static_cast<double>(e); };
   const MachineRates& rates = machine_rates;
   const double calls = real(gemm.outer.size()) * real(gemm.inner.size());
@@ -159,7 +159,9 @@ EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& p
   if (plan.matrix[plan.swapped ? 1 : 0].packed) text += " A";
   if (plan.matrix[plan.swapped ? 0 : 1].packed) text += " B";
   if (plan.matrix[2].packed) {
-    text += output_policy(plan, element_bytes) == StorePolicy::non_temporal ? " C by non-temporal stores" : " C";
+    text += output_policy(plan, element_bytes) == StorePolicy::non_temporal
+                ? " C by non-temporal stores"
+                : " C";
   }
   if (plan.elements() == 0) text += " none";
   return text;

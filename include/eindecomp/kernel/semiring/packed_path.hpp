@@ -65,8 +65,8 @@ template <class Join, class A, class B>
       (in_a ? rows : columns) *= shape.extent[l];
     }
   }
-  return joins >= tuning::min_packed_joins && steps >= tuning::min_packed_steps && rows >= tuning::min_packed_rows &&
-         columns >= tuning::min_packed_columns;
+  return joins >= tuning::min_packed_joins && steps >= tuning::min_packed_steps &&
+         rows >= tuning::min_packed_rows && columns >= tuning::min_packed_columns;
 }
 
 /// One instantiation per space.
