@@ -19,36 +19,36 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// The most lanes of a panel.
-inline constexpr int most_panel_lanes = 2 * vector_bytes;
+/// The most rows of a panel: of A, or columns of B, which a panel calls rows as well.
+inline constexpr int max_panel_width = 2 * vector_bytes;
 
-/// `lanes` rows of A, or columns of B, over `steps` positions of K: element (lane, step) is at
-/// from[lane_offset[lane] + step_offset[step]]. As many lanes as a panel has, or fewer; or those of
-/// tuning::panels_together panels, with a lane_stride of 1.
+/// What is packed: element (row, step) is at from[row_offset[row] + step_offset[step]], a step
+/// being a position of K. As many rows as a panel has, or fewer; or those of
+/// tuning::panels_together panels, with a row_stride of 1.
 struct PanelSource {
   const void* from;
-  const Extent* lane_offset;
+  const Extent* row_offset;
   const Extent* step_offset;
-  int lanes;
+  int rows;
   Extent steps;
-  Extent lane_stride;  ///< between neighbouring lanes; 0 where it is not always the same
+  Extent row_stride;   ///< between neighbouring rows; 0 where it is not always the same
   Extent step_stride;  ///< between neighbouring steps; 0 where it is not always the same
 };
 
-/// Writes whole panels, `panel_elements` apart, whose lanes are contiguous in the tensor.
+/// Writes whole panels, `panel_elements` apart, where the rows of a step are contiguous.
 template <int Panels, int Width, class T>
-void pack_rows(const PanelSource& source, T* panel, Extent panel_elements) {
-  // Rows lie so far apart that the hardware does not prefetch them.
-  constexpr Extent ahead = Panels > 1 ? tuning::pack_rows_ahead : tuning::pack_row_ahead;
+void pack_contiguous(const PanelSource& source, T* panel, Extent panel_elements) {
+  // Steps lie so far apart that the hardware does not prefetch them.
+  constexpr Extent ahead = Panels > 1 ? tuning::pack_steps_ahead : tuning::pack_step_ahead;
   constexpr int line = line_bytes / static_cast<int>(sizeof(T));
-  const T* const first = static_cast<const T*>(source.from) + source.lane_offset[0];
+  const T* const first = static_cast<const T*>(source.from) + source.row_offset[0];
   for (Extent step = 0; step < source.steps; ++step, panel += Width) {
     const T* const later = first + source.step_offset[std::min(step + ahead, source.steps - 1)];
-    for (int lane = 0; lane < Panels * Width; lane += line) prefetch_to_read(later + lane);
-    const T* const row = first + source.step_offset[step];
+    for (int row = 0; row < Panels * Width; row += line) prefetch_to_read(later + row);
+    const T* const here = first + source.step_offset[step];
     EINDECOMP_UNROLLED(8)
     for (int p = 0; p < Panels; ++p) {
-      std::memcpy(panel + p * panel_elements, row + p * Width, sizeof(T) * Width);
+      std::memcpy(panel + p * panel_elements, here + p * Width, sizeof(T) * Width);
     }
   }
 }
@@ -64,18 +64,18 @@ void copy_few(T* to, const T* from, int count) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
-/// Lanes of a panel in runs that are evenly spaced in the tensor.
-struct LaneRuns {
-  int end[most_panel_lanes];  ///< one past the last lane of a run
-  Extent stride[most_panel_lanes];
+/// Rows of a panel in runs that are evenly spaced in the tensor.
+struct RowRuns {
+  int end[max_panel_width];  ///< one past the last row of a run
+  Extent stride[max_panel_width];
   int count = 0;
   bool contiguous = true;  ///< all of them
 
-  EINDECOMP_NEVER_INLINE LaneRuns(const Extent* offset, int lanes) {
-    for (int first = 0; first < lanes; first = end[count++]) {
+  EINDECOMP_NEVER_INLINE RowRuns(const Extent* offset, int rows) {
+    for (int first = 0; first < rows; first = end[count++]) {
       int last = first + 1;
-      const Extent step = last < lanes ? offset[last] - offset[first] : 1;
-      while (last < lanes && offset[last] - offset[last - 1] == step) ++last;
+      const Extent step = last < rows ? offset[last] - offset[first] : 1;
+      while (last < rows && offset[last] - offset[last - 1] == step) ++last;
       end[count] = last;
       stride[count] = step;
       contiguous = contiguous && step == 1;
@@ -83,75 +83,75 @@ struct LaneRuns {
   }
 };
 
-/// Writes lanes whose steps are contiguous, a cache line of every lane at a time: the part of the
-/// panel that is written stays in the first cache until the last lane is.
+/// Writes rows whose steps are contiguous, a cache line of every row at a time: the part of the
+/// panel that is written stays in the first cache until the last row is.
 template <class T>
-void pack_transposed(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
+void pack_transposed(const PanelSource& source, const RowRuns& runs, T* panel, int width) {
   using Bits = WordOf<T>;
   static_assert(sizeof(Bits) == sizeof(T));
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   constexpr Extent ahead = tuning::pack_lines_ahead * line;
   const T* const from = static_cast<const T*>(source.from) + source.step_offset[0];
   for (Extent step = 0; step < source.steps; step += line) {
-    for (int lane = 0; lane < source.lanes; ++lane) {
-      prefetch_to_read(from + source.lane_offset[lane] + step + ahead);
+    for (int row = 0; row < source.rows; ++row) {
+      prefetch_to_read(from + source.row_offset[row] + step + ahead);
     }
-    for (int r = 0, lane = 0; r < runs.count; lane = runs.end[r++]) {
-      transpose_plane(reinterpret_cast<Bits*>(panel + step * width + lane), width,
-                      reinterpret_cast<const Bits*>(from + source.lane_offset[lane] + step),
-                      runs.stride[r], runs.end[r] - lane, std::min(line, source.steps - step));
+    for (int r = 0, row = 0; r < runs.count; row = runs.end[r++]) {
+      transpose_plane(reinterpret_cast<Bits*>(panel + step * width + row), width,
+                      reinterpret_cast<const Bits*>(from + source.row_offset[row] + step),
+                      runs.stride[r], runs.end[r] - row, std::min(line, source.steps - step));
     }
   }
 }
 
-/// Writes lanes that come in contiguous runs.
+/// Writes rows that come in runs, each contiguous within a step.
 template <class T>
-void pack_runs(const PanelSource& source, const LaneRuns& runs, T* panel, int width) {
+void pack_runs(const PanelSource& source, const RowRuns& runs, T* panel, int width) {
   const T* const from = static_cast<const T*>(source.from);
-  constexpr Extent ahead = tuning::pack_rows_ahead;
+  constexpr Extent ahead = tuning::pack_steps_ahead;
   for (Extent step = 0; step < source.steps; ++step, panel += width) {
-    const T* const row = from + source.step_offset[step];
+    const T* const here = from + source.step_offset[step];
     const T* const later = from + source.step_offset[std::min(step + ahead, source.steps - 1)];
-    for (int r = 0, lane = 0; r < runs.count; lane = runs.end[r++]) {
-      prefetch_to_read(later + source.lane_offset[lane]);
-      copy_few(panel + lane, row + source.lane_offset[lane], runs.end[r] - lane);
+    for (int r = 0, row = 0; r < runs.count; row = runs.end[r++]) {
+      prefetch_to_read(later + source.row_offset[row]);
+      copy_few(panel + row, here + source.row_offset[row], runs.end[r] - row);
     }
   }
 }
 
-/// Writes lanes that lie anywhere, a cache line of each at a time, since all may fall into one
+/// Writes rows that lie anywhere, a cache line of each at a time, since all may fall into one
 /// cache set.
 template <class T>
 void pack_scattered(const PanelSource& source, T* panel, int width) {
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   for (Extent first = 0; first < source.steps; first += line) {
     const Extent last = std::min(first + line, source.steps);
-    for (int lane = 0; lane < source.lanes; ++lane) {
-      const T* const element = static_cast<const T*>(source.from) + source.lane_offset[lane];
+    for (int row = 0; row < source.rows; ++row) {
+      const T* const element = static_cast<const T*>(source.from) + source.row_offset[row];
       for (Extent step = first; step < last; ++step) {
-        panel[step * width + lane] = element[source.step_offset[step]];
+        panel[step * width + row] = element[source.step_offset[step]];
       }
     }
   }
 }
 
-/// Writes a panel: `Width` lanes for every step. Lanes that the source lacks repeat its last one,
+/// Writes a panel: `Width` rows for every step. Rows that the source lacks repeat its last one,
 /// so that joins are called with elements of the tensors only. Several panels are `panel_bytes`
 /// apart.
 template <class T, int Width>
 void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   T* const to = static_cast<T*>(panel);
-  if (source.lanes == tuning::panels_together * Width) {
-    pack_rows<tuning::panels_together, Width>(source, to,
-                                              panel_bytes / static_cast<Extent>(sizeof(T)));
+  if (source.rows == tuning::panels_together * Width) {
+    pack_contiguous<tuning::panels_together, Width>(source, to,
+                                                    panel_bytes / static_cast<Extent>(sizeof(T)));
     return;
   }
-  if (source.lanes == Width && source.lane_stride == 1) {
-    pack_rows<1, Width>(source, to, 0);
+  if (source.rows == Width && source.row_stride == 1) {
+    pack_contiguous<1, Width>(source, to, 0);
     return;
   }
-  const LaneRuns runs(source.lane_offset, source.lanes);
-  const bool long_runs = 4 * runs.count <= source.lanes;
+  const RowRuns runs(source.row_offset, source.rows);
+  const bool long_runs = 4 * runs.count <= source.rows;
   if (long_runs && runs.contiguous) {
     pack_runs(source, runs, to, Width);
   } else if (long_runs && source.step_stride == 1) {
@@ -159,35 +159,35 @@ void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   } else {
     pack_scattered(source, to, Width);
   }
-  if (source.lanes == Width) return;
-  for (T* row = to; row < to + source.steps * Width; row += Width) {
-    std::fill(row + source.lanes, row + Width, row[source.lanes - 1]);
+  if (source.rows == Width) return;
+  for (T* here = to; here < to + source.steps * Width; here += Width) {
+    std::fill(here + source.rows, here + Width, here[source.rows - 1]);
   }
 }
 
-/// Lanes of an operand that is contiguous across runs of them, not within: element (lane, run,
-/// step) is at from[lane·lane_stride + run + step_offset[step]].
+/// Rows of an operand that is contiguous across runs of them, not within: element (row, run,
+/// step) is at from[row·row_stride + run + step_offset[step]].
 struct PlaneSource {
   const void* from;
-  Extent lane_stride;
-  Extent lanes;
+  Extent row_stride;
+  Extent rows;
   Extent runs;
   const Extent* step_offset;
   Extent steps;
 };
 
-/// into[step·into_step + run·lanes + lane] = element (lane, run, step).
+/// into[step·into_step + run·rows + row] = element (row, run, step).
 template <class T>
 void gather_planes(const PlaneSource& source, void* into, Extent into_step) {
   auto* to = static_cast<WordOf<T>*>(into);
   const auto* const from = static_cast<const WordOf<T>*>(source.from);
   for (Extent step = 0; step < source.steps; ++step, to += into_step) {
     const auto* const later = from + source.step_offset[std::min(step + 1, source.steps - 1)];
-    for (Extent lane = 0; lane < source.lanes; ++lane) {
-      prefetch_to_read(later + lane * source.lane_stride);
+    for (Extent row = 0; row < source.rows; ++row) {
+      prefetch_to_read(later + row * source.row_stride);
     }
-    transpose_plane(to, source.lanes, from + source.step_offset[step], source.lane_stride,
-                    source.lanes, source.runs);
+    transpose_plane(to, source.rows, from + source.step_offset[step], source.row_stride,
+                    source.rows, source.runs);
   }
 }
 

@@ -158,8 +158,8 @@ class PackedRun {
 
  private:
   static constexpr int most_tile_rows = 12;
-  static constexpr int most_tile_columns = most_panel_lanes;
-  static_assert(most_tile_rows <= most_panel_lanes);
+  static constexpr int most_tile_columns = max_panel_width;
+  static_assert(most_tile_rows <= max_panel_width);
   static constexpr std::size_t most_tile_bytes = std::size_t{most_tile_rows} * most_tile_columns;
 
   struct Range {
@@ -167,7 +167,7 @@ class PackedRun {
     Extent count = 0;
   };
 
-  /// What an item of packing is: several panels and some of their steps where the lanes are
+  /// What an item of packing is: several panels and some of their steps where the rows are
   /// contiguous in the tensor, else one panel.
   struct Packing {
     Range block;  ///< the operand's panels in the block
@@ -192,18 +192,18 @@ class PackedRun {
   [[nodiscard]] Extent b_bytes() const {
     return panel_bytes(1) * m_blocks.entries * m_blocks.column_panels;
   }
-  [[nodiscard]] const PackedShape::Nest& lanes_of(int operand) const {
+  [[nodiscard]] const PackedShape::Nest& rows_of(int operand) const {
     return operand == 0 ? m_shape.m : m_shape.n;
   }
   [[nodiscard]] Packing packing(int operand) const {
-    const PackedShape::Nest& nest = lanes_of(operand);
+    const PackedShape::Nest& nest = rows_of(operand);
     Packing packing{operand == 0 ? m_row : m_column, 1, tuning::max_packed_steps, 0, 0};
     if (contiguous(nest, operand)) {
       packing.panels = tuning::panels_together;
       packing.steps = tuning::steps_together;
     } else if (interleaved(nest, operand)) {
-      const Extent lanes = nest.extent[0] * std::min(nest.extent[1], tuning::max_gathered_runs);
-      packing.panels = ceil_div(lanes, width_of(operand));
+      const Extent rows = nest.extent[0] * std::min(nest.extent[1], tuning::max_gathered_runs);
+      packing.panels = ceil_div(rows, width_of(operand));
       packing.steps = std::min(tuning::max_gathered / (packing.panels * width_of(operand)),
                                tuning::max_gathered_steps);
     }
@@ -232,7 +232,7 @@ class PackedRun {
     m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
   }
 
-  /// What an item packs: lanes first <= lane < last of an operand, some of the block's steps.
+  /// What an item packs: rows first <= row < last of an operand, some of the block's steps.
   struct PanelPart {
     int operand;
     Extent first;
@@ -240,7 +240,7 @@ class PackedRun {
     Extent origin;  ///< of the batch entry
     Extent first_step;
     Extent steps;
-    std::byte* panel;  ///< of the first lanes
+    std::byte* panel;  ///< of the first rows
   };
 
   /// Packs item `item` of packing(operand).
@@ -252,19 +252,19 @@ class PackedRun {
     const Extent begin = group * packing.panels;
     const Extent end = std::min(begin + packing.panels, packing.block.count);
     const Extent width = width_of(operand);
-    const Extent all_lanes = operand == 0 ? m_shape.rows : m_shape.columns;
+    const Extent end_of_rows = operand == 0 ? m_shape.rows : m_shape.columns;
     const Extent bytes = panel_bytes(operand);
     Cursor<3> batch;
     batch.seek(m_shape.batch, m_entry.first + entry);
     const PanelPart part{operand,
                          (packing.block.first + begin) * width,
-                         std::min((packing.block.first + end) * width, all_lanes),
+                         std::min((packing.block.first + end) * width, end_of_rows),
                          batch.offset[operand],
                          first_step,
                          std::min(packing.steps, m_steps[operand].count - first_step),
                          m_panels[operand] + bytes * (entry * packing.block.count + begin) +
                              bytes / m_blocks.steps * first_step};
-    interleaved(lanes_of(operand), operand) ? pack_gathered(part) : pack_straight(part);
+    interleaved(rows_of(operand), operand) ? pack_gathered(part) : pack_straight(part);
     if (operand == 0 && m_tile.prepare != nullptr) {
       for (Extent panel = begin; panel < end; ++panel) {
         m_tile.prepare(m_algebra, part.panel + bytes * (panel - begin), part.steps * width);
@@ -273,20 +273,20 @@ class PackedRun {
   }
 
   void pack_straight(const PanelPart& part) const {
-    const PackedShape::Nest& nest = lanes_of(part.operand);
+    const PackedShape::Nest& nest = rows_of(part.operand);
     const auto& steps = m_steps[part.operand];
     const Extent bytes = panel_bytes(part.operand);
     const int width = width_of(part.operand);
-    const int lanes_together = tuning::panels_together * width;
-    Offsets<most_panel_lanes> lane;
+    const int rows_together = tuning::panels_together * width;
+    Offsets<max_panel_width> row;
     std::byte* panel = part.panel;
     for (Extent first = part.first; first < part.last;) {
-      lane.fill(nest, part.operand, first, width, part.last, part.origin);
-      const bool together = contiguous(nest, part.operand) && first + lanes_together <= part.last &&
-                            first % nest.extent[0] + lanes_together <= nest.extent[0];
+      row.fill(nest, part.operand, first, width, part.last, part.origin);
+      const bool together = contiguous(nest, part.operand) && first + rows_together <= part.last &&
+                            first % nest.extent[0] + rows_together <= nest.extent[0];
       m_panel.operand[part.operand].pack(
-          {m_operand[part.operand], lane.offset, steps.offset + part.first_step,
-           together ? lanes_together : lane.count, part.steps, lane.stride, steps.stride},
+          {m_operand[part.operand], row.offset, steps.offset + part.first_step,
+           together ? rows_together : row.count, part.steps, row.stride, steps.stride},
           panel, bytes);
       const int panels = together ? tuning::panels_together : 1;
       panel += bytes * panels;
@@ -294,43 +294,43 @@ class PackedRun {
     }
   }
 
-  /// Through a buffer in which the lanes of an interleaved nest are contiguous.
+  /// Through a buffer in which the rows of an interleaved nest are contiguous.
   EINDECOMP_NEVER_INLINE void pack_gathered(const PanelPart& part) const {
-    const PackedShape::Nest& nest = lanes_of(part.operand);
+    const PackedShape::Nest& nest = rows_of(part.operand);
     const OperandCode& code = m_panel.operand[part.operand];
     alignas(packed_alignment) std::byte buffer[tuning::max_gathered * sizeof(std::int64_t)];
-    const Extent lanes = part.last - part.first;
-    for (Extent lane = 0; lane < lanes;) {
+    const Extent rows = part.last - part.first;
+    for (Extent row = 0; row < rows;) {
       Cursor<3> at;
-      at.seek(nest, part.first + lane);
+      at.seek(nest, part.first + row);
       PlaneSource source{
           m_operand[part.operand] + (part.origin + at.offset[part.operand]) * code.bytes,
           nest.stride[part.operand][0],
-          std::min(nest.extent[0] - at.coordinate[0], lanes - lane),
+          std::min(nest.extent[0] - at.coordinate[0], rows - row),
           1,
           m_steps[part.operand].offset + part.first_step,
           part.steps};
-      if (source.lanes == nest.extent[0]) {
-        source.runs = std::min(nest.extent[1] - at.coordinate[1], (lanes - lane) / source.lanes);
+      if (source.rows == nest.extent[0]) {
+        source.runs = std::min(nest.extent[1] - at.coordinate[1], (rows - row) / source.rows);
       }
-      code.gather(source, buffer + lane * code.bytes, lanes);
-      lane += source.lanes * source.runs;
+      code.gather(source, buffer + row * code.bytes, rows);
+      row += source.rows * source.runs;
     }
     const Extent width = width_of(part.operand);
     const Extent bytes = panel_bytes(part.operand);
-    Extent neighbours[most_panel_lanes];
+    Extent neighbours[max_panel_width];
     for (Extent i = 0; i < width; ++i) neighbours[i] = i;
     Extent step_offset[tuning::max_gathered_steps];
-    for (Extent s = 0; s < part.steps; ++s) step_offset[s] = s * lanes;
+    for (Extent s = 0; s < part.steps; ++s) step_offset[s] = s * rows;
     std::byte* panel = part.panel;
-    for (Extent lane = 0; lane < lanes;) {
+    for (Extent row = 0; row < rows;) {
       const int panels =
-          lane + tuning::panels_together * width <= lanes ? tuning::panels_together : 1;
-      code.pack({buffer + lane * code.bytes, neighbours, step_offset,
-                 static_cast<int>(std::min(panels * width, lanes - lane)), part.steps, 1, lanes},
+          row + tuning::panels_together * width <= rows ? tuning::panels_together : 1;
+      code.pack({buffer + row * code.bytes, neighbours, step_offset,
+                 static_cast<int>(std::min(panels * width, rows - row)), part.steps, 1, rows},
                 panel, bytes);
       panel += bytes * panels;
-      lane += panels * width;
+      row += panels * width;
     }
   }
 
