@@ -20,10 +20,10 @@
 #include "eindecomp/plan/k_cut.hpp"
 #include "eindecomp/plan/lower_bound.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
-#include "eindecomp/relation/words_by_worker.hpp"
 #include "eindecomp/tools/table.hpp"
 #include "support/workloads.hpp"
 
@@ -51,8 +51,9 @@ std::optional<Row> plan_by(const ein::Strategy& strategy, const ein::EinGraph& g
     if (placement.stored.empty()) {
       placement = ein::place(graph, chosen.partitions, ein::make_mesh(p));
     }
-    return Row{std::string(strategy.name), placement.mesh.workers(),
-               ein::detail::sum_of(ein::words_by_worker(graph, placement))};
+    const int in_use = placement.mesh.workers();
+    return Row{std::string(strategy.name), in_use,
+               ein::detail::sum_of(ein::detail::quick_words(graph, placement, in_use))};
   } catch (const ein::Error&) {
     return std::nullopt;
   }

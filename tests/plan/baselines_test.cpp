@@ -143,7 +143,7 @@ TEST_CASE("strategies by role suit random programs that have their roles") {
     if (graph.labels.size() > 5) graph.labels[4].uncut = true;
     const int p = draw(random, 1, 24);
     for (const Strategy& strategy : strategies) {
-      if (!strategy.by_role) continue;
+      if (!strategy.by_role()) continue;
       CAPTURE(strategy.name);
       try {
         const Plan plan = decompose(graph, {.workers = p, .strategy = strategy.name});

@@ -15,7 +15,7 @@
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
-#include "eindecomp/relation/words.hpp"
+#include "eindecomp/relation/task_graph.hpp"
 #include "plan/programs.hpp"
 #include "plan/random_graph.hpp"
 
@@ -32,7 +32,7 @@ double solved(const EinGraph& graph, VertexId v, int workers) {
 VertexId last(const EinGraph& graph) { return graph.size() - 1; }
 
 /// The fewest words on the busiest worker over all partition vectors that busy all of them.
-Extent least_busiest(const EinGraph& graph, int p) {
+Extent min_busiest(const EinGraph& graph, int p) {
   Extent best = std::numeric_limits<Extent>::max();
   const VectorList vectors = partition_vectors(graph, last(graph), p);
   Partitions partitions(graph.vertices.size());
@@ -40,7 +40,7 @@ Extent least_busiest(const EinGraph& graph, int p) {
     if (kernel_calls(vectors[i]) != p) continue;
     partitions.back().assign(vectors[i].begin(), vectors[i].end());
     const Placement placement = place(graph, partitions, make_mesh(p));
-    best = std::min(best, count_words(graph, placement, p).busiest());
+    best = std::min(best, make_task_graph(graph, placement, p).busiest_words());
   }
   return best;
 }
@@ -171,7 +171,7 @@ TEST_CASE("no plan of one statement receives less than its bound") {
     CAPTURE(form);
     CAPTURE(p);
     const double bound = lower_bound(graph, last(graph), p);
-    const auto best = static_cast<double>(least_busiest(graph, p));
+    const auto best = static_cast<double>(min_busiest(graph, p));
     CHECK(bound <= best * (1 + 1e-9) + 1e-6);
     if (bound > 0) ++bounded;
     if (bound > 0 && bound >= 0.999 * best) ++reached;

@@ -153,7 +153,7 @@ TEST_CASE("strategies go by name, and every one labels random graphs with what f
     for (const Strategy& strategy : strategies) {
       // placed has rules of its own: it may use fewer than p workers.
       if (strategy.name == "by_hand" || strategy.name == "placed") continue;
-      if (strategy.by_role && strategy.name != "data_parallel") continue;  // baselines_test.cpp
+      if (strategy.by_role() && strategy.name != "data_parallel") continue;  // baselines_test.cpp
       CAPTURE(strategy.name);
       const Plan plan = decompose(graph, {.workers = p, .strategy = std::string(strategy.name)});
       for (VertexId v = 0; v < graph.size(); ++v) {

@@ -4,7 +4,6 @@
 #include "eindecomp/relation/make_schedule.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/task_graph.hpp"
-#include "eindecomp/relation/words.hpp"
 #include "simulation.hpp"
 #include "support.hpp"
 
@@ -24,15 +23,6 @@ TEST_CASE("random programs run as planned, on any number of ranks") {
     const auto tasks = eindecomp::make_task_graph(program.graph, placement, ranks);
     const auto schedules = eindecomp::make_schedules(program.graph, placement, ranks);
     check_run(program, schedules, tasks);
-    const auto words = eindecomp::count_words(program.graph, placement, ranks);
-    CHECK(words.received == tasks.received);
-    CHECK(words.sent == tasks.sent);
-    CHECK(words.busiest() == tasks.busiest_words());
-    for (std::size_t n = 0; n < tasks.statements.size(); ++n) {
-      const auto& of = tasks.statements[n];
-      CHECK(words.statements.at(n) ==
-            eindecomp::StatementWords{of.statement, of.repartition_words, of.aggregation_words});
-    }
     CHECK(tasks.received == words_by_definition(program.graph, placement, ranks));
     for (int r = 0; r < ranks; ++r) {
       CHECK(eindecomp::make_schedule(program.graph, placement, ranks, r) == schedules[at(r)]);

@@ -143,7 +143,7 @@ inline std::vector<std::string> automatic_strategies() {
   std::vector<std::string> names;
   for (const ein::Strategy& strategy : ein::list_strategies()) {
     // The programs have a label of the role batch, and no other roles.
-    if (strategy.by_role && strategy.name != "data_parallel") continue;
+    if (strategy.by_role() && strategy.name != "data_parallel") continue;
     if (strategy.name != "by_hand") names.emplace_back(strategy.name);
   }
   return names;

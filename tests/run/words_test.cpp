@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/simulate.hpp"
-#include "eindecomp/relation/words_by_worker.hpp"
 #include "run/programs.hpp"
 #include "support/pmpi_counter.hpp"
 
@@ -41,7 +41,7 @@ void check_words(const Program& program, const Bindings&... bindings) {
     const ein::TaskGraph tasks = plan.tasks();
     const std::size_t r = static_cast<std::size_t>(rank);
     // What the default strategy chooses by, workers of one rank together.
-    CHECK(ein::words_by_rank(plan.graph, plan.placement, size)[r] == tasks.received[r]);
+    CHECK(ein::detail::quick_words(plan.graph, plan.placement, size)[r] == tasks.received[r]);
     const ein::Machine machine{.operations_per_second = 1e9,
                                .axes = {{.size = size, .bandwidth = 1e9}}};
     const auto simulated = ein::simulate(plan, machine).in_turn.events[r];

@@ -29,7 +29,7 @@ TEST_CASE("every strategy that applies is planned") {
   const auto expected = [](bool role, bool by_hand) {
     std::vector<std::string> found;
     for (const Strategy& strategy : strategies) {
-      if (strategy.by_role && !(role && strategy.name == "data_parallel")) continue;
+      if (strategy.by_role() && !(role && strategy.name == "data_parallel")) continue;
       if (strategy.name == "by_hand" && !by_hand) continue;
       found.emplace_back(strategy.name);
     }

@@ -16,6 +16,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
+#include "eindecomp/plan/labeling.hpp"
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp {
@@ -41,6 +42,11 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
   return half;
 }
 
+/// Whether workers can be shared out to so many groups of one size; to 0: to as many as is best.
+[[nodiscard]] constexpr bool groups_fit(int p, int groups) {
+  return groups == 0 || (groups > 0 && p % groups == 0);
+}
+
 /// The given label positions by extent, the largest first; of equal ones the first.
 [[nodiscard]] constexpr std::vector<int> by_extent(const Vertex& v, std::vector<int> positions) {
   std::ranges::sort(positions, [&v](int a, int b) {
@@ -58,13 +64,13 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
   const VectorList vectors = partition_vectors(graph, v, p);
   PartitionVector& d = partitions[static_cast<std::size_t>(v)];
   PartitionVector best;
-  Extent least = unaffordable;
+  Extent min_cost = unaffordable;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     d.assign(vectors[i].begin(), vectors[i].end());
     const Extent cost = statement_cost(graph, v, partitions).total();
-    if (best.empty() || cost < least) {
+    if (best.empty() || cost < min_cost) {
       best = d;
-      least = cost;
+      min_cost = cost;
     }
   }
   return best;
@@ -74,9 +80,9 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
 
 /// The paper's SQRT: p is the product of two divisors as near to √p as there are, of p = 2^k
 /// 2^⌈k/2⌉ and 2^⌊k/2⌋; the larger cuts the largest label of the output, the other the second; an
-/// output of rank 1 takes all. What an extent or an uncut label cannot take goes to the output's
-/// next labels by extent, then to the first two again, and at last to the aggregated labels, so
-/// that as many kernel calls are made as can be.
+/// output of rank 1 takes all. What an extent or a label kept whole cannot take goes to the
+/// output's next labels by extent, then to the first two again, and at last to the aggregated
+/// labels, so that as many kernel calls are made as can be.
 [[nodiscard]] constexpr Partitions square(const EinGraph& graph, int p) {
   const Extent smaller = detail::smaller_half(p);
   Partitions partitions(graph.vertices.size());
@@ -98,7 +104,7 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
     }
     for (int position : output) left = cut(position, left);
     for (int position : detail::by_extent(vertex, vertex.aggregated)) left = cut(position, left);
-    partitions[static_cast<std::size_t>(v)] = with_most_calls(std::move(d), limits, p);
+    partitions[static_cast<std::size_t>(v)] = with_max_calls(std::move(d), limits, p);
   }
   return partitions;
 }
@@ -114,7 +120,7 @@ struct RoleParts {
 /// \throws Error, naming the labels there are, if no label of the graph has a role.
 constexpr void require_role(const EinGraph& graph, std::string_view strategy, std::string_view role,
                             const std::source_location& where) {
-  if (std::ranges::any_of(graph.labels, [=](const LabelInfo& l) { return l.role == role; })) return;
+  if (has_role(graph, role)) return;
   Text names;
   for (const LabelInfo& label : graph.labels) names += (names.empty() ? "" : ", ") + label.name;
   fail(ErrorKind::plan,
@@ -154,7 +160,7 @@ constexpr Extent cut_labels(std::span<const Extent> limits, const std::vector<in
     own_limits[l] = limits[l];
     left = cut_further(own[l], limits[l], left);
   }
-  own = with_most_calls(std::move(own), own_limits, static_cast<int>(parts));
+  own = with_max_calls(std::move(own), own_limits, static_cast<int>(parts));
   for (std::size_t l = 0; l < d.size(); ++l) d[l] *= own[l];
   return parts / kernel_calls(own);
 }
@@ -218,8 +224,7 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
 [[nodiscard]] constexpr Partitions hybrid(
     const EinGraph& graph, int p, int groups = 0,
     const std::source_location& where = std::source_location::current()) {
-  if (groups == 0) groups = static_cast<int>(detail::smaller_half(p));
-  if (groups < 1 || p % groups != 0) {
+  if (!detail::groups_fit(p, groups)) {
     detail::fail(ErrorKind::plan,
                  "the strategy hybrid with " + detail::to_text(groups) + " groups of " +
                      detail::to_text(p) +
@@ -227,6 +232,7 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
                      "or 0",
                  where);
   }
+  if (groups == 0) groups = static_cast<int>(detail::smaller_half(p));
   detail::require_role(graph, "hybrid", "batch", where);
   detail::require_role(graph, "hybrid", "hidden", where);
   const std::vector<detail::RoleParts> roles{{"batch", groups}, {"hidden", p / groups}};

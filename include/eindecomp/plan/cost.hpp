@@ -30,8 +30,6 @@ namespace detail {
   return b != 0 && a > unaffordable / b ? unaffordable : a * b;
 }
 
-[[nodiscard]] constexpr Extent divide_up(Extent a, Extent b) { return a / b + (a % b != 0); }
-
 }  // namespace detail
 
 /// What a statement, or a whole graph, costs in words (elements moved).
@@ -58,7 +56,7 @@ struct Cost {
                                            std::span<const Extent> parts) {
   Extent n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
-    n = detail::multiply_words(n, detail::divide_up(bound[k], parts[k]));
+    n = detail::multiply_words(n, ceil_div(bound[k], parts[k]));
   }
   return n;
 }
@@ -71,7 +69,7 @@ struct Cost {
     Extent n = 1;
     for (int position : operand.labels) {
       const auto l = static_cast<std::size_t>(position);
-      n = detail::multiply_words(n, detail::divide_up(v.extents[l], d[l]));
+      n = detail::multiply_words(n, ceil_div(v.extents[l], d[l]));
     }
     words = detail::add_words(words, n);
   }
@@ -87,7 +85,7 @@ struct Cost {
   Extent n = 1;
   for (int position : v.output) {
     const auto l = static_cast<std::size_t>(position);
-    n = detail::multiply_words(n, detail::divide_up(v.extents[l], d[l]));
+    n = detail::multiply_words(n, ceil_div(v.extents[l], d[l]));
   }
   return detail::multiply_words(kernel_calls(d) / group * (group - 1), n);
 }

@@ -16,7 +16,7 @@
 #include "eindecomp/plan/plan.hpp"
 #ifndef EINDECOMP_SEPARATE_PLANNER
 #include "eindecomp/plan/make_plan.hpp"
-#include "eindecomp/plan/placement/placed_in_steps.hpp"
+#include "eindecomp/plan/placement/finalize_plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
 #endif
 
@@ -53,7 +53,7 @@ class BasicProgram;
     const EinGraph& graph, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
   if (std::is_constant_evaluated()) return detail::make_plan(graph, options, where);
-  return detail::placed_in_steps(detail::make_plan(graph, options, where), options, where);
+  return detail::finalize_plan(detail::make_plan(graph, options, where), options, where);
 }
 
 inline std::span<const Strategy> list_strategies() { return strategies; }

@@ -12,7 +12,9 @@
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/ein_decomp.hpp"
 #include "eindecomp/plan/exact/search.hpp"
+#include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/tuning.hpp"
 
 namespace eindecomp {
 
@@ -49,14 +51,12 @@ struct ExactResult {
     result.cost = result.lower_bound;
     return result;
   }
-  constexpr int sweeps = 32;
-  search.improve(sweeps);
+  search.improve(detail::tuning::max_sweeps);
   result.partitions = search.labeling();
   result.cost = graph_cost(graph, result.partitions).total();
-  constexpr double affordable = 1 << 26;
-  if (search.edge_entries() <= affordable) {
+  if (search.edge_entries() <= detail::tuning::max_linearized_entries) {
     search.start_from(graph, linearize(graph, p));
-    search.improve(sweeps);
+    search.improve(detail::tuning::max_sweeps);
     Partitions other = search.labeling();
     const Extent cost = graph_cost(graph, other).total();
     if (cost < result.cost) {

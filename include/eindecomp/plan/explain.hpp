@@ -50,21 +50,22 @@ struct ReaderSlot {
 };
 
 /// What a vector of statement v costs among the partitions of the others.
-[[nodiscard]] constexpr Alternative weigh_vector(const EinGraph& graph, VertexId v,
-                                                 std::span<const Extent> d,
-                                                 std::span<const ReaderSlot> readers,
-                                                 Partitions& partitions) {
+[[nodiscard]] constexpr Alternative evaluate_vector(const EinGraph& graph, VertexId v,
+                                                    std::span<const Extent> d,
+                                                    std::span<const ReaderSlot> readers,
+                                                    Partitions& partitions) {
   partitions[static_cast<std::size_t>(v)].assign(d.begin(), d.end());
-  Alternative weighed{PartitionVector(d.begin(), d.end()), statement_cost(graph, v, partitions), 0};
+  Alternative evaluated{PartitionVector(d.begin(), d.end()), statement_cost(graph, v, partitions),
+                        0};
   std::vector<Extent> produced;
   std::vector<Extent> consumed;
   select(d, graph[v].output, produced);
   for (const ReaderSlot& slot : readers) {
     select(partitions[static_cast<std::size_t>(slot.reader)], slot.operand->labels, consumed);
-    weighed.readers =
-        add_words(weighed.readers, repartition_cost(graph[v].bound, produced, consumed));
+    evaluated.readers =
+        add_words(evaluated.readers, repartition_cost(graph[v].bound, produced, consumed));
   }
-  return weighed;
+  return evaluated;
 }
 
 }  // namespace detail
@@ -94,12 +95,12 @@ struct ReaderSlot {
     const VectorList vectors = partition_vectors(graph, v, plan.workers_in_use());
     for (std::size_t i = 0; i < vectors.size(); ++i) {
       if (std::ranges::equal(vectors[i], own)) continue;
-      Alternative other = detail::weigh_vector(graph, v, vectors[i], readers[at], partitions);
+      Alternative other = detail::evaluate_vector(graph, v, vectors[i], readers[at], partitions);
       if (!explanation.runner_up || other.total() < explanation.runner_up->total()) {
         explanation.runner_up = std::move(other);
       }
     }
-    explanation.chosen = detail::weigh_vector(graph, v, own, readers[at], partitions);
+    explanation.chosen = detail::evaluate_vector(graph, v, own, readers[at], partitions);
     explanations.push_back(std::move(explanation));
   }
   return explanations;

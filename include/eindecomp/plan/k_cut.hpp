@@ -99,7 +99,7 @@ class KCutSearch {
 
 /// Cuts a program among groups of workers, these among smaller groups, and so on, each time at the
 /// least cost of that cut (SoyBean, section 4.3). A cut only divides extents that fall into parts
-/// of one size, and no labels marked uncut. \param parts  the groups that each cut makes of one,
+/// of one size, and no labels kept whole. \param parts  the groups that each cut makes of one,
 /// the first cut first. \throws Error if a cut makes less than two.
 [[nodiscard]] constexpr KCutResult k_cuts(
     const EinGraph& graph, std::span<const int> parts, const KCutOptions& options = {},
@@ -200,22 +200,22 @@ namespace detail {
     for (std::size_t cut : idle) {
       const int parts = cuts[cut].parts;
       std::size_t best = d.size();
-      Extent least = unaffordable;
+      Extent min_cost = unaffordable;
       for (std::size_t l = 0; l < d.size(); ++l) {
         if (parts * d[l] > limits[l]) continue;
         d[l] *= parts;
         const Extent cost = statement_cost(graph, v, partitions).total();
         d[l] /= parts;
-        if (best < d.size() && cost >= least) continue;
+        if (best < d.size() && cost >= min_cost) continue;
         best = l;
-        least = cost;
+        min_cost = cost;
       }
       if (best < d.size()) divide(best, cut);
     }
-    PartitionVector most = with_most_calls(d, limits, mesh.workers());
-    if (most == d) continue;
-    calls[at] = detail::share_out(mesh, calls[at], most);
-    d = std::move(most);
+    PartitionVector full = with_max_calls(d, limits, mesh.workers());
+    if (full == d) continue;
+    calls[at] = detail::share_out(mesh, calls[at], full);
+    d = std::move(full);
   }
   return calls;
 }

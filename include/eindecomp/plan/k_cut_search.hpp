@@ -60,9 +60,9 @@ class OneCutSearch {
 
   /// Up to so many cuts of the least words, different in their tilings; at least one. Where tables
   /// had to be split the cuts may move more than lower_bound().
-  [[nodiscard]] constexpr std::vector<Cut> cuts(std::size_t most) {
+  [[nodiscard]] constexpr std::vector<Cut> cuts(std::size_t max_cuts) {
     std::vector<Cut> found;
-    choose(m_steps.size(), most, found);
+    choose(m_steps.size(), max_cuts, found);
     return found;
   }
 
@@ -167,27 +167,27 @@ class OneCutSearch {
     constexpr std::size_t done = std::numeric_limits<std::size_t>::max();
     std::vector<std::size_t> size(m_tilings.size(), done);
     std::vector<Candidate> heap;
-    const auto weigh = [&](int variable) {
+    const auto push = [&](int variable) {
       const std::size_t left = size_of(joint_scope(live_tables(variable)));
       size[static_cast<std::size_t>(variable)] = left;
       heap.emplace_back(left, variable);
       std::ranges::push_heap(heap, std::greater{});
     };
     for (std::size_t v = 0; v < size.size(); ++v) {
-      if (!m_touching[v].empty()) weigh(static_cast<int>(v));
+      if (!m_touching[v].empty()) push(static_cast<int>(v));
     }
     while (!heap.empty()) {
       std::ranges::pop_heap(heap, std::greater{});
       const auto [left, variable] = heap.back();
       heap.pop_back();
       std::size_t& known = size[static_cast<std::size_t>(variable)];
-      if (left != known) continue;  // weighed again since, or gone
+      if (left != known) continue;  // its size has changed since, or it is gone
       known = done;
       const std::vector<int> tables = live_tables(variable);
       m_steps.push_back({variable, tables});
       for (const std::vector<int>& group : affordable(tables)) remove(variable, group);
       for (int other : joint_scope(tables)) {
-        if (size[static_cast<std::size_t>(other)] != done) weigh(other);
+        if (size[static_cast<std::size_t>(other)] != done) push(other);
       }
     }
   }
@@ -216,7 +216,7 @@ class OneCutSearch {
     table.scope = joint_scope(tables);
     std::erase(table.scope, variable);
     do {
-      table.values.push_back(least(variable, tables));
+      table.values.push_back(min_over(variable, tables));
     } while (advance(table.scope));
     for (int number : tables) m_tables[static_cast<std::size_t>(number)].gone = true;
     if (table.scope.empty()) {
@@ -232,7 +232,7 @@ class OneCutSearch {
     }
     return sum;
   }
-  [[nodiscard]] constexpr Extent least(int variable, const std::vector<int>& tables) {
+  [[nodiscard]] constexpr Extent min_over(int variable, const std::vector<int>& tables) {
     Extent best = unaffordable;
     std::size_t& choice = m_chosen[static_cast<std::size_t>(variable)];
     for (choice = 0; choice < choices(variable); ++choice) best = std::min(best, sum_of(tables));
@@ -241,7 +241,7 @@ class OneCutSearch {
   }
 
   /// Back from the last elimination: every choice that attains the minimum.
-  constexpr void choose(std::size_t step, std::size_t most, std::vector<Cut>& found) {
+  constexpr void choose(std::size_t step, std::size_t max_cuts, std::vector<Cut>& found) {
     if (step == 0) {
       std::vector<int> tilings;
       for (int variable : m_variable) {
@@ -252,11 +252,11 @@ class OneCutSearch {
       return;
     }
     const Step& next = m_steps[step - 1];
-    const Extent best = least(next.variable, next.tables);
+    const Extent best = min_over(next.variable, next.tables);
     std::size_t& choice = m_chosen[static_cast<std::size_t>(next.variable)];
-    for (std::size_t c = 0; c < choices(next.variable) && found.size() < most; ++c) {
+    for (std::size_t c = 0; c < choices(next.variable) && found.size() < max_cuts; ++c) {
       choice = c;
-      if (sum_of(next.tables) == best) choose(step - 1, most, found);
+      if (sum_of(next.tables) == best) choose(step - 1, max_cuts, found);
     }
     choice = 0;
   }

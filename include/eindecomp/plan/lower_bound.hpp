@@ -198,13 +198,13 @@ struct WorkShape {
 /// logarithmic barriers. Every row is >= 0 and sums up to at least 1. (A label that is not private
 /// to one tensor is covered by tensors.)
 /// \returns a number below the minimum by at most a hundred millionth of it.
-class LeastSumOfExponentials {
+class MinSumOfExponentials {
  public:
-  LeastSumOfExponentials(std::vector<std::vector<double>> rows, std::vector<double> right,
-                         std::vector<double> least)
+  MinSumOfExponentials(std::vector<std::vector<double>> rows, std::vector<double> right,
+                       std::vector<double> least)
       : m_rows(std::move(rows)), m_right(std::move(right)), m_least(std::move(least)) {
-    const double most = *std::ranges::max_element(m_right);
-    for (double bound : m_least) m_at.push_back(std::max({bound, most, 0.0}) + 1);
+    const double max_right = *std::ranges::max_element(m_right);
+    for (double bound : m_least) m_at.push_back(std::max({bound, max_right, 0.0}) + 1);
   }
 
   [[nodiscard]] double run() {
@@ -243,8 +243,8 @@ class LeastSumOfExponentials {
 
   void centre(double weight) {
     const std::size_t n = m_at.size();
-    constexpr int most_steps = 200;
-    for (int step = 0; step < most_steps; ++step) {
+    constexpr int max_steps = 200;
+    for (int step = 0; step < max_steps; ++step) {
       Point gradient(n, 0.0);
       std::vector<Point> hessian(n, Point(n, 0.0));
       const double total = sum(m_at);
@@ -324,7 +324,7 @@ class LeastSumOfExponentials {
   if (rows.empty()) {  // met by the smallest x
     for (double y : least) accessed += std::exp(y);
   } else {
-    accessed = LeastSumOfExponentials(std::move(rows), std::move(rights), std::move(least)).run();
+    accessed = MinSumOfExponentials(std::move(rows), std::move(rights), std::move(least)).run();
   }
   const double words = accessed - owned;
   return words > 1e-8 * accessed ? words : 0.0;

@@ -47,6 +47,29 @@ enum class Objective : std::uint8_t {
   paper,  ///< the paper's cost
 };
 
+/// What the strategy exact may spend before it settles for a labeling with a certified gap.
+struct ExactOptions {
+  /// The states of one table: an elimination that leaves more is split in two, which only bounds
+  /// the cost from below.
+  double max_states = 1 << 24;
+  /// The additions of all different eliminations together, roughly; what is left when they are
+  /// spent is split likewise.
+  double max_work = 0x1p35;
+};
+
+/// How much searches may do. Limits count what is done and not the time it takes, so that every
+/// process on every machine finds the same plan.
+struct SearchEffort {
+  /// For placed, when to be content with what is found: the search on all workers, in units of some
+  /// thirty milliseconds; the searches on fewer workers have half of it together. Programs of few
+  /// placements take what it takes to evaluate all.
+  std::int64_t placed = 45;
+  /// For placed, where it must fit into memory or goes by time or the paper's cost: the buffers,
+  /// steps and calls of all schedules that it makes, a microsecond or a few each.
+  double schedules = 4'000'000;
+  ExactOptions exact = {};  ///< for exact
+};
+
 /// How to decompose a program; meant for designated initialisers:
 /// `decompose(g, {.workers = 16, .strategy = "square"})`.
 struct DecomposeOptions {
@@ -84,6 +107,8 @@ struct DecomposeOptions {
   /// operands received or put together, accumulators and messages, as Plan::peak_bytes() has them.
   /// No strategy may exceed it; placed looks for a plan that does not. 0: the memory of `machine`.
   std::int64_t memory = 0;
+  /// When searches are content with what they have found.
+  SearchEffort effort = {};
 };
 
 /// The largest number of workers that need not be a power of two.

@@ -155,7 +155,7 @@ class VectorSearch {
 }
 
 /// The kernel calls that each of partition_vectors(limits, p) makes: p where the limits allow it.
-[[nodiscard]] constexpr Extent most_kernel_calls(std::span<const Extent> limits, int p) {
+[[nodiscard]] constexpr Extent max_kernel_calls(std::span<const Extent> limits, int p) {
   // Any label that takes all workers settles it.
   for (Extent limit : limits) {
     if (limit >= p) return p;
@@ -168,18 +168,18 @@ class VectorSearch {
 /// (Taking label by label what it can have of p is enough for powers of two. But of 12 parts, a
 /// label that can have 6 must not take 4 if the only other label can have 2.)
 /// \param d  entries that divide p, at most limits[l] each.
-[[nodiscard]] constexpr PartitionVector with_most_calls(PartitionVector d,
-                                                        std::span<const Extent> limits, int p) {
+[[nodiscard]] constexpr PartitionVector with_max_calls(PartitionVector d,
+                                                       std::span<const Extent> limits, int p) {
   const Extent calls = kernel_calls(d);
-  if (calls == p || calls == most_kernel_calls(limits, p)) return d;
+  if (calls == p || calls == max_kernel_calls(limits, p)) return d;
   const VectorList vectors = partition_vectors(limits, p);
   PartitionVector best;
-  Extent most = 0;
+  Extent max_kept = 0;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     Extent kept = 1;
     for (std::size_t l = 0; l < d.size(); ++l) kept *= std::gcd(d[l], vectors[i][l]);
-    if (kept <= most) continue;
-    most = kept;
+    if (kept <= max_kept) continue;
+    max_kept = kept;
     best.assign(vectors[i].begin(), vectors[i].end());
   }
   return best;

@@ -15,15 +15,17 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/placed/exhaustive.hpp"
 #include "eindecomp/plan/placed/model.hpp"
+#include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/placed/search.hpp"
 #include "eindecomp/plan/placed/start.hpp"
+#include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
-#include "eindecomp/relation/words_by_worker.hpp"
 
 namespace eindecomp {
 
@@ -32,22 +34,19 @@ struct PlacedOptions {
   /// The share of the workers, in percent, that may be left without work if the others receive
   /// fewer words by more than that share. Negative: 3 %, but at least one worker.
   double max_idle = -1;
-  /// When to be content with what is found: the effort of the search on all workers, in units of
-  /// some thirty milliseconds; those on fewer workers make half of it together. Programs of few
-  /// placements take what it takes to weigh all.
-  std::int64_t effort = 45;
+  std::int64_t effort = SearchEffort{}.placed;  ///< see there
   /// The processes that share the workers; what moves between workers of one costs nothing. 0, or
   /// more than workers: each worker has its own.
   int ranks = 0;
 };
 
 /// The fewest workers that a plan for p may use.
-[[nodiscard]] constexpr int fewest_workers(int p, double max_idle) {
-  // One worker moves nothing: whoever asks for more wants them to work.
-  const int least = std::min(p, 2);
+[[nodiscard]] constexpr int min_workers(int p, double max_idle) {
+  // One worker moves nothing, but who asks for more wants them to work.
+  const int fewest = std::min(p, 2);
   const int idle = max_idle < 0 ? std::max(1, static_cast<int>(static_cast<Extent>(p) * 3 / 100))
                                 : static_cast<int>(p * std::min(max_idle, 100.0) / 100.0);
-  return std::max(least, p - idle);
+  return std::max(fewest, p - idle);
 }
 
 namespace detail {
@@ -58,7 +57,7 @@ struct PlacedPlan {
   WordSum words;
 };
 
-/// The best placement found on one mesh.
+/// Searches the best placement on one mesh.
 class PlacedOnMesh {
  public:
   PlacedOnMesh(const EinGraph& graph, int workers, int ranks, const PlaceOptions& layouts,
@@ -68,53 +67,48 @@ class PlacedOnMesh {
         m_where(where),
         m_model(graph, make_mesh(workers), layouts, ranks),
         m_search(m_model),
-        m_budget(effort * 1'000'000) {}
+        m_budget(effort * tuning::placed_effort_unit) {}
 
-  /// Weighs the placement of a labeling, if it makes enough calls, and searches on from it.
+  [[nodiscard]] const PlacedModel& model() const { return m_model; }
+
+  /// Evaluates the placement of a labeling, if it makes enough calls, and starts a search from it.
   void add(const Partitions& partitions) {
-    const Placement placement = place(m_graph, partitions, m_model.mesh(), m_layouts, m_where);
+    Placement placement = place(m_graph, partitions, m_model.mesh(), m_layouts, m_where);
     std::optional<PlacedState> state = m_search.state_of(placement);
     if (!state || !complete(placement)) return;
-    offer(placement);
+    const auto ranks = static_cast<int>(m_model.receivers());
+    const WordSum words = sum_of(quick_words(m_graph, placement, ranks));
+    if (!m_best || words < m_best->words) m_best = PlacedPlan{std::move(placement), words};
     m_starts.push_back(std::move(*state));
   }
 
   /// The best of the placements added, and of all if they are few.
   [[nodiscard]] std::optional<PlacedPlan> find() {
-    find_local();
-    if (m_best) {
-      PlacedExhaustive exhaustive(m_model, m_best->words);
-      if (exhaustive.run()) offer(exhaustive.best());
+    add(each_best_alone(m_model));
+    // Of a single statement all vectors are evaluated anyway.
+    if (m_model.classes().size() > 1) {
+      for (PlacedState& state :
+           m_search.by_priority(tuning::max_starts, m_budget / tuning::label_lists_share)) {
+        m_starts.push_back(std::move(state));
+      }
     }
-    return std::move(m_best);
-  }
-
-  /// The best that local search finds.
-  const std::optional<PlacedPlan>& find_local() {
     std::sort(m_starts.begin(), m_starts.end(),
               [](const PlacedState& a, const PlacedState& b) { return a.score < b.score; });
     // The worst of many are not worth the time.
-    if (m_starts.size() > most_starts) m_starts.resize(most_starts);
+    if (m_starts.size() > tuning::max_starts) m_starts.resize(tuning::max_starts);
     std::int64_t left = m_budget;
     for (std::size_t i = 0; i < m_starts.size(); ++i) {
       const std::int64_t before = m_model.spent();
       m_search.improve(m_starts[i], i + 1 == m_starts.size() ? left : left / 2);
       left = std::max<std::int64_t>(left - (m_model.spent() - before), 0);
-      offer(m_starts[i]);
+      consider(m_starts[i]);
     }
-    m_starts.clear();
-    return m_best;
-  }
-
-  /// Searches on from the same labels cut throughout the program.
-  void add_by_priority() {
-    if (m_model.classes().size() < 2) return;  // all vectors of one statement are weighed anyway
-    for (PlacedState& state : m_search.by_priority(most_starts, m_budget / 4)) {
-      m_starts.push_back(std::move(state));
+    if (m_best) {
+      PlacedExhaustive exhaustive(m_model, m_best->words);
+      if (exhaustive.run()) consider(exhaustive.best());
     }
+    return std::move(m_best);
   }
-
-  [[nodiscard]] PlacedModel& model() { return m_model; }
 
  private:
   /// Whether every statement makes as many calls as it can, not only the first of each class.
@@ -126,18 +120,11 @@ class PlacedOnMesh {
     }
     return true;
   }
-  void offer(const PlacedState& state) {
+  void consider(const PlacedState& state) {
     if (!m_best || state.score < m_best->words) {
       m_best = PlacedPlan{m_model.placement(state), state.score};
     }
   }
-  void offer(Placement placement) {
-    const auto ranks = static_cast<int>(m_model.receivers());
-    const WordSum words = sum_of(words_by_rank(m_graph, placement, ranks, m_where));
-    if (!m_best || words < m_best->words) m_best = PlacedPlan{std::move(placement), words};
-  }
-
-  static constexpr std::size_t most_starts = 3;
 
   const EinGraph& m_graph;
   const PlaceOptions& m_layouts;
@@ -164,10 +151,10 @@ class PlacedOnMesh {
 
 /// The placement for p workers, or a few less, whose busiest rank receives the fewest words; of
 /// several such, one that moves fewest in all. Every statement is cut into as many calls as its
-/// extents, its uncut labels and the workers allow; every tensor is stored once, spread over the
-/// workers as evenly as it can be, inputs in the layouts given. All placements are weighed where
-/// they are few; else a local search starts from several labelings, so the result is no worse than
-/// any of those given.
+/// extents, the labels kept whole and the workers allow; every tensor is stored once, spread over
+/// the workers as evenly as it can be, inputs in the layouts given. All placements are evaluated
+/// where they are few; else a local search starts from several labelings, so the result is no worse
+/// than any of those given.
 ///
 /// \param labelings  other strategies' partition vectors for p workers
 /// \returns a placement whose mesh has the workers in use
@@ -176,8 +163,7 @@ class PlacedOnMesh {
     const EinGraph& graph, int p, const PlacedOptions& options = {},
     const PlaceOptions& layouts = {}, std::span<const Partitions> labelings = {},
     const std::source_location& where = std::source_location::current()) {
-  constexpr int most = 1 << detail::max_mesh_axes;
-  if (p < 1 || p > most) {
+  if (p < 1 || p > 1 << detail::max_mesh_axes) {
     detail::fail(ErrorKind::plan,
                  "the strategy placed for " + detail::to_text(p) +
                      " workers (it searches for 1 to 65536); give another number of workers, or "
@@ -186,21 +172,17 @@ class PlacedOnMesh {
   }
   detail::PlacedOnMesh all(graph, p, options.ranks, layouts, options.effort, where);
   for (const Partitions& partitions : labelings) all.add(partitions);
-  for (const Partitions& partitions : detail::starts(all.model())) all.add(partitions);
-  all.add_by_priority();
   detail::PlacedPlan best = std::move(*all.find());
 
   // Fewer workers, where their words might be fewer by more than the share of the others.
   const Extent of_all = best.words.busiest;
   const std::vector<int> counts =
-      detail::worker_counts(all.model(), fewest_workers(p, options.max_idle));
+      detail::worker_counts(all.model(), min_workers(p, options.max_idle));
   const std::int64_t effort =
       options.effort / 2 / std::max<std::int64_t>(static_cast<std::int64_t>(counts.size()), 1);
   for (int workers : counts) {
     if (!detail::layouts_fit(graph, workers, layouts)) continue;
     detail::PlacedOnMesh fewer(graph, workers, options.ranks, layouts, effort, where);
-    for (const Partitions& partitions : detail::starts(fewer.model())) fewer.add(partitions);
-    fewer.add_by_priority();
     std::optional<detail::PlacedPlan> found = fewer.find();
     if (!found || found->words >= best.words) continue;
     if (static_cast<double>(found->words.busiest) * p < static_cast<double>(of_all) * workers) {

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
@@ -19,34 +18,38 @@
 
 namespace eindecomp::detail {
 
+/// Whether a strategy gives `placed` another labeling to start from.
+[[nodiscard]] inline bool is_start(const Strategy& other, const EinGraph& graph,
+                                   const DecomposeOptions& options) {
+  if (other.name == "placed" || other.name == "by_hand" || !other.finds_roles(graph)) return false;
+  if (other.name == "hybrid") return groups_fit(options.workers, options.groups);
+  // On programs that are not trees it is the same as `linearized`.
+  return other.name != "ein_decomp" || is_forest(graph);
+}
+
 /// The strategy `placed`, its search started from every other strategy's partition vectors.
 [[nodiscard]] inline Labeling search_placed(const EinGraph& graph, const DecomposeOptions& options,
                                             const std::source_location& where) {
   std::vector<Partitions> labelings;
   std::vector<Placement> placements;
   for (const Strategy& other : strategies) {
-    if (other.name == "placed" || other.name == "by_hand") continue;
-    // On programs that are not trees it is the same as `linearized`.
-    if (other.name == "ein_decomp" && !is_forest(graph)) continue;
-    try {
-      Labeling found = other.decompose(graph, options, where);
-      labelings.push_back(std::move(found.partitions));
-      if (!found.placement.stored.empty()) placements.push_back(std::move(found.placement));
-    } catch (const Error&) {  // it does not apply to this program
-    }
+    if (!is_start(other, graph, options)) continue;
+    Labeling found = other.decompose(graph, options, where);
+    labelings.push_back(std::move(found.partitions));
+    if (!found.placement.stored.empty()) placements.push_back(std::move(found.placement));
   }
   const PlaceOptions layouts = place_options(graph, options, where);
   PlacementChooser chooser(graph, options, layouts, where);
-  PlacedOptions search{.max_idle = options.max_idle};
+  PlacedOptions search{.max_idle = options.max_idle, .effort = options.effort.placed};
   if (ranks_of(options) < options.workers) {
     // The ranks see larger blocks, so the search by worker may come upon what theirs has missed.
-    chooser.offer(placed(graph, options.workers, search, layouts, labelings, where));
+    chooser.consider(placed(graph, options.workers, search, layouts, labelings, where));
     search.ranks = ranks_of(options);
   }
-  chooser.offer(placed(graph, options.workers, search, layouts, labelings, where));
-  for (Placement& other : placements) chooser.offer(std::move(other));
-  if (chooser.beyond_words()) {  // placed() weighs nothing else
-    for (const Partitions& partitions : labelings) chooser.offer(partitions);
+  chooser.consider(placed(graph, options.workers, search, layouts, labelings, where));
+  for (Placement& other : placements) chooser.consider(std::move(other));
+  if (chooser.beyond_words()) {  // placed() evaluates nothing else
+    for (const Partitions& partitions : labelings) chooser.consider(partitions);
     chooser.search();
   }
   Placement placement = chooser.take();

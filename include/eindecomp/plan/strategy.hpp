@@ -6,6 +6,7 @@
 #include <array>
 #include <source_location>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,15 +46,23 @@ namespace detail {
   }
   return labeling;
 }
+
+/// A strategy that depends on nothing but the graph and the number of workers.
+template <auto Choose>
+[[nodiscard]] constexpr Labeling choose(const EinGraph& graph, const DecomposeOptions& options,
+                                        const std::source_location& where) {
+  if constexpr (std::is_invocable_v<decltype(Choose), const EinGraph&, int>) {
+    return Choose(graph, options.workers);
+  } else {
+    return Choose(graph, options.workers, where);
+  }
+}
 }  // namespace detail
 
 /// All strategies, the default first.
 inline constexpr std::array strategies{
     Strategy{"placed", "fewest words received by the busiest worker, calls and tensors placed",
-             [](const EinGraph& graph, const DecomposeOptions& options,
-                const std::source_location& where) -> Labeling {
-               return detail::placed_labeling(graph, options, where);
-             }},
+             detail::placed_labeling},
     Strategy{"ein_decomp", "least cost by dynamic programming; exact on trees, else linearised",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location&) -> Labeling {
@@ -64,57 +73,41 @@ inline constexpr std::array strategies{
     Strategy{"exact", "least cost of any program, or as near as its budget allows, and how near",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location&) -> Labeling {
-               ExactResult found = exact(graph, options.workers);
+               ExactResult found = exact(graph, options.workers, options.effort.exact);
                const Extent gap = found.gap();
                return {std::move(found.partitions), gap};
              }},
     Strategy{"linearized", "dynamic programming along one longest path after another",
-             [](const EinGraph& graph, const DecomposeOptions& options, const std::source_location&)
-                 -> Labeling { return linearize(graph, options.workers); }},
+             detail::choose<linearize>},
     Strategy{"square", "the two largest labels of every output, cut evenly",
-             [](const EinGraph& graph, const DecomposeOptions& options, const std::source_location&)
-                 -> Labeling { return square(graph, options.workers); }},
+             detail::choose<square>},
     Strategy{"k_cut", "one cut after another, each of fewest words for tensors' tilings",
-             [](const EinGraph& graph, const DecomposeOptions& options,
-                const std::source_location& where) -> Labeling {
-               return detail::k_cut_labeling(graph, options, where);
-             }},
-    Strategy{"data_parallel", "the labels whose role is batch",
-             [](const EinGraph& graph, const DecomposeOptions& options,
-                const std::source_location& where) -> Labeling {
-               return data_parallel(graph, options.workers, where);
-             },
-             true},
-    Strategy{"model_parallel", "the labels whose role is hidden",
-             [](const EinGraph& graph, const DecomposeOptions& options,
-                const std::source_location& where) -> Labeling {
-               return model_parallel(graph, options.workers, where);
-             },
-             true},
-    Strategy{"hybrid", "batch among groups of workers, hidden within a group",
+             detail::k_cut_labeling},
+    Strategy{"data_parallel",
+             "the labels whose role is batch",
+             detail::choose<data_parallel>,
+             {"batch"}},
+    Strategy{"model_parallel",
+             "the labels whose role is hidden",
+             detail::choose<model_parallel>,
+             {"hidden"}},
+    Strategy{"hybrid",
+             "batch among groups of workers, hidden within a group",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
                return hybrid(graph, options.workers, options.groups, where);
              },
-             true},
-    Strategy{"megatron", "heads, and the hidden labels of statements that have no heads",
-             [](const EinGraph& graph, const DecomposeOptions& options,
-                const std::source_location& where) -> Labeling {
-               return megatron(graph, options.workers, where);
-             },
-             true},
-    Strategy{"sequence", "the labels whose role is sequence",
-             [](const EinGraph& graph, const DecomposeOptions& options,
-                const std::source_location& where) -> Labeling {
-               return sequence_parallel(graph, options.workers, where);
-             },
-             true},
-    Strategy{"attention", "the labels whose role is head",
-             [](const EinGraph& graph, const DecomposeOptions& options,
-                const std::source_location& where) -> Labeling {
-               return attention_parallel(graph, options.workers, where);
-             },
-             true},
+             {"batch", "hidden"}},
+    Strategy{"megatron",
+             "heads, and the hidden labels of statements that have no heads",
+             detail::choose<megatron>,
+             {"head", "hidden"}},
+    Strategy{"sequence",
+             "the labels whose role is sequence",
+             detail::choose<sequence_parallel>,
+             {"sequence"}},
+    Strategy{
+        "attention", "the labels whose role is head", detail::choose<attention_parallel>, {"head"}},
     Strategy{"by_hand", "the partition vectors in DecomposeOptions::by_hand",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {

@@ -77,7 +77,7 @@ struct WorkerRange {
 [[nodiscard]] constexpr WorkerRange workers_of(int rank, int workers, int ranks) {
   if (ranks >= workers) return {std::min(rank, workers), std::min(rank + 1, workers)};
   const auto first = [=](int r) {
-    return static_cast<int>((static_cast<Extent>(r) * workers + ranks - 1) / ranks);
+    return static_cast<int>(ceil_div(static_cast<Extent>(r) * workers, ranks));
   };
   return {first(rank), first(rank + 1)};
 }

@@ -87,13 +87,13 @@ class AxisAssignment {
       if (rest != 1) return false;
       return split(i + 1, 0, i + 1 < m_parts.size() ? m_parts[i + 1] : 1, left);
     }
-    int most = 0;
+    int max_axes = 0;
     Extent remaining = rest;
-    while (m_sizes[s] > 1 && most < left[s] && remaining % m_sizes[s] == 0) {
+    while (m_sizes[s] > 1 && max_axes < left[s] && remaining % m_sizes[s] == 0) {
       remaining /= m_sizes[s];
-      ++most;
+      ++max_axes;
     }
-    for (int n = most; n >= 0; --n) {
+    for (int n = max_axes; n >= 0; --n) {
       m_wanted[i][s] = n;
       left[s] -= n;
       if (split(i, s + 1, remaining, left)) return true;
@@ -127,7 +127,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
                       std::vector<Extent>& parts, AxisLists& lists) {
   const Extent size = mesh.axes[static_cast<std::size_t>(axis)];
   std::size_t best = bound.size();
-  const auto longest = [&](std::size_t k) { return (bound[k] + parts[k] - 1) / parts[k]; };
+  const auto longest = [&](std::size_t k) { return ceil_div(bound[k], parts[k]); };
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] / parts[k] < size) continue;
     if (best == bound.size() || longest(k) > longest(best) ||
@@ -149,9 +149,9 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
                                                const AxisLists& calls, bool whole_mesh) {
   AxisLists lists(bound.size());
   Flags used(mesh.axes.size(), false);
-  Flags offered(mesh.axes.size(), whole_mesh);
+  Flags allowed(mesh.axes.size(), whole_mesh);
   for (const std::vector<int>& list : calls) {
-    for (int axis : list) offered[static_cast<std::size_t>(axis)] = true;
+    for (int axis : list) allowed[static_cast<std::size_t>(axis)] = true;
   }
   for (std::size_t k = 0; k < bound.size(); ++k) {
     for (int axis : calls[static_cast<std::size_t>(labels[k])]) {
@@ -162,7 +162,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   }
   std::vector<Extent> parts = parts_of(mesh, lists);
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
-    if (offered[a] && !used[a]) spread(mesh, static_cast<int>(a), bound, parts, lists);
+    if (allowed[a] && !used[a]) spread(mesh, static_cast<int>(a), bound, parts, lists);
   }
   return lists;
 }

@@ -71,7 +71,7 @@ struct TimedPlan {
     } catch (const Error& error) {
       // Only a strategy by roles may not apply; what is wrong for the others is wrong, unless it is
       // that they need too much memory.
-      if (strategy.by_role) continue;
+      if (strategy.by_role()) continue;
       if (error.kind() != ErrorKind::memory) throw;
       if (!refusal || strategy.name == "placed") refusal = std::current_exception();
     }

@@ -70,7 +70,7 @@ class Arrivals {
   StatementSummary statement;
   statement.statement = tasks.statement;
   statement.calls = static_cast<Extent>(tasks.calls.size());
-  statement.most_calls = most_kernel_calls(part_limits(plan.graph, tasks.statement), plan.workers);
+  statement.most_calls = max_kernel_calls(part_limits(plan.graph, tasks.statement), plan.workers);
   statement.cost = plan.cost_of(tasks.statement);
   statement.operand_words = tasks.repartition_words;
   statement.partial_words = tasks.aggregation_words;

@@ -20,7 +20,7 @@
 #include "eindecomp/plan/make_plan.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/placed_strategy.hpp"
-#include "eindecomp/plan/placement/placed_in_steps.hpp"
+#include "eindecomp/plan/placement/finalize_plan.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/make_schedule.hpp"
@@ -37,7 +37,7 @@ namespace eindecomp {
 
 Plan decompose(const EinGraph& graph, const DecomposeOptions& options,
                const std::source_location& where) {
-  return detail::placed_in_steps(detail::make_plan(graph, options, where), options, where);
+  return detail::finalize_plan(detail::make_plan(graph, options, where), options, where);
 }
 
 Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,

@@ -104,10 +104,10 @@ class DynamicProgram {
       const int edge = m_edges.number_of(m_shapes, (*m_graph)[producer].bound,
                                          m_shapes.of(producer).faces[0].list, asked.list);
       made.outputs.back().resize(asked.size);
-      const std::vector<Extent> least =
+      const std::vector<Extent> cheapest =
           delivery((*this)[table[u]], m_edges[edge], made.outputs.back());
       for (std::size_t s = 0; s < cost.size(); ++s) {
-        cost[s] = add_words(cost[s], least[static_cast<std::size_t>(asked.seen[s])]);
+        cost[s] = add_words(cost[s], cheapest[static_cast<std::size_t>(asked.seen[s])]);
       }
     }
     choose(shape.faces[0], cost, made);
@@ -121,24 +121,24 @@ class DynamicProgram {
   [[nodiscard]] static constexpr std::vector<Extent> delivery(const Table& producer,
                                                               const EdgeCosts& edge,
                                                               std::vector<int>& outputs) {
-    std::vector<Extent> least(outputs.size());
+    std::vector<Extent> min_cost(outputs.size());
     int at = producer.order.front();  // what serves one partition serves the next one well
     const auto words = [&](int output, std::size_t asked) {
       const auto z = static_cast<std::size_t>(output);
       return add_words(producer.best[z], edge.cost(z, asked));
     };
-    for (std::size_t asked = 0; asked < least.size(); ++asked) {
-      least[asked] = words(at, asked);
+    for (std::size_t asked = 0; asked < min_cost.size(); ++asked) {
+      min_cost[asked] = words(at, asked);
       for (int z : producer.order) {
-        if (producer.best[static_cast<std::size_t>(z)] > least[asked]) break;
+        if (producer.best[static_cast<std::size_t>(z)] > min_cost[asked]) break;
         const Extent sum = words(z, asked);
-        if (sum > least[asked] || (sum == least[asked] && z >= at)) continue;
-        least[asked] = sum;
+        if (sum > min_cost[asked] || (sum == min_cost[asked] && z >= at)) continue;
+        min_cost[asked] = sum;
         at = z;
       }
       outputs[asked] = at;
     }
-    return least;
+    return min_cost;
   }
 
   /// Minimises over the states that show one output.
@@ -158,9 +158,9 @@ class DynamicProgram {
       const Extent y = made.best[static_cast<std::size_t>(b)];
       return x < y || (x == y && a < b);
     });
-    const Extent least = made.best[static_cast<std::size_t>(made.order.front())];
+    const Extent min_cost = made.best[static_cast<std::size_t>(made.order.front())];
     for (Extent& entry : made.best) {
-      if (entry != unaffordable) entry -= least;
+      if (entry != unaffordable) entry -= min_cost;
     }
     std::vector<Extent> key = made.best;
     key.push_back(output.list);

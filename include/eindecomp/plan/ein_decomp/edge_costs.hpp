@@ -52,8 +52,8 @@ class Meetings {
   std::vector<std::pair<Extent, std::vector<Meeting>>> m_tables;
 };
 
-/// All that repartition_cost() needs of a list of vectors, ready for use.
-struct Digest {
+/// What repartition_cost() needs of every vector of a list, computed once.
+struct EdgeFactors {
   std::vector<std::uint16_t> divisor;  ///< per vector and dimension, as Meetings numbers them
   std::vector<Extent> blocks;          ///< per vector: N
   std::vector<Extent> words;           ///< per vector: n
@@ -71,19 +71,19 @@ class EdgeCosts {
       : m_rank(bound.size()),
         m_slots(bound.empty() ? 0 : consumed.width() / bound.size()),
         m_count(meetings.count()),
-        m_produced(digest(meetings, bound, produced)),
-        m_consumed(digest(meetings, bound, consumed)),
+        m_produced(factors_of(meetings, bound, produced)),
+        m_consumed(factors_of(meetings, bound, consumed)),
         m_produced_size(produced.size()),
         m_consumed_size(consumed.size()) {
     for (Extent b : bound) m_meetings.push_back(meetings.of(b));
     // Neither term of a slot's cost exceeds p·2^rank·n; where that is far from the limit of 64
     // bits, nothing need be checked.
-    Extent most = Extent{1} << (bound.size() + 6);
-    for (Extent b : bound) most = multiply_words(most, b);
+    Extent max_words = Extent{1} << (bound.size() + 6);
+    for (Extent b : bound) max_words = multiply_words(max_words, b);
     Extent blocks = 1;
     for (Extent n : m_produced.blocks) blocks = std::max(blocks, n);
     for (Extent n : m_consumed.blocks) blocks = std::max(blocks, n);
-    m_safe = multiply_words(most, blocks) != unaffordable;
+    m_safe = multiply_words(max_words, blocks) != unaffordable;
   }
 
   [[nodiscard]] constexpr std::size_t produced() const { return m_produced_size; }
@@ -113,10 +113,10 @@ class EdgeCosts {
   constexpr void row(std::size_t producer, std::span<Extent> costs) const;
 
  private:
-  [[nodiscard]] static constexpr Digest digest(const Meetings& meetings,
-                                               std::span<const Extent> bound,
-                                               const VectorList& list) {
-    Digest made;
+  [[nodiscard]] static constexpr EdgeFactors factors_of(const Meetings& meetings,
+                                                        std::span<const Extent> bound,
+                                                        const VectorList& list) {
+    EdgeFactors made;
     if (bound.empty()) return made;
     for (std::size_t i = 0; i < list.size(); ++i) {
       for (std::size_t at = 0; at < list.width(); at += bound.size()) {
@@ -141,8 +141,8 @@ class EdgeCosts {
   /// one if the list is the producer's, from it if not. What the leading dimensions contribute is
   /// kept from one vector to the next, which has most of them in common.
   template <bool ListIsProducer>
-  constexpr void add(const Digest& list, std::size_t first, std::size_t step, const Digest& one,
-                     std::size_t fixed, std::span<Extent> costs) const {
+  constexpr void add(const EdgeFactors& list, std::size_t first, std::size_t step,
+                     const EdgeFactors& one, std::size_t fixed, std::span<Extent> costs) const {
     std::array<const Meeting*, max_rank> meetings{};
     std::array<Extent, max_rank + 1> pairs{};
     std::array<Extent, max_rank + 1> inside{};
@@ -185,8 +185,8 @@ class EdgeCosts {
   std::size_t m_slots;
   std::size_t m_count;                           // of divisors
   std::vector<std::vector<Meeting>> m_meetings;  // per dimension
-  Digest m_produced;
-  Digest m_consumed;
+  EdgeFactors m_produced;
+  EdgeFactors m_consumed;
   std::size_t m_produced_size;
   std::size_t m_consumed_size;
   bool m_safe = false;

@@ -15,6 +15,7 @@
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
 #include "eindecomp/plan/exact/tables.hpp"
+#include "eindecomp/plan/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -188,19 +189,19 @@ class StatementElimination {
     std::vector<std::size_t> row_place;
     std::vector<std::size_t> point(m_shape.size(), 0);
     std::vector<Extent> sums;
-    std::vector<Extent> least(last.costs().size());
+    std::vector<Extent> min_costs(last.costs().size());
     for (std::size_t row = 0; row < rows.count(); ++row) {
       add_left(others, point, sums);
       if (last.face() < 0) {
         trees[row].set(sums);
       } else {
-        std::ranges::fill(least, unaffordable);
+        std::ranges::fill(min_costs, unaffordable);
         const Face& face = m_statement->faces[static_cast<std::size_t>(last.face())];
         for (std::size_t s = 0; s < sums.size(); ++s) {
-          Extent& known = least[static_cast<std::size_t>(face.seen[s])];
+          Extent& known = min_costs[static_cast<std::size_t>(face.seen[s])];
           known = std::min(known, sums[s]);
         }
-        trees[row].set(least);
+        trees[row].set(min_costs);
       }
       groups[shared.place(point)].push_back(row);
       row_place.push_back(all.place(point));
@@ -209,14 +210,14 @@ class StatementElimination {
 
     // Back at the first point. A place is linear in the point, so those of rows and columns add up.
     // Several columns are held at a time: a row then comes into the cache once for all of them.
-    constexpr std::size_t most = 16;
     std::vector<std::size_t> column_point(m_shape.size(), 0);
-    std::vector<MinTree> costs(std::min(most, columns.count()), MinTree(last.costs().size()));
+    std::vector<MinTree> costs(std::min(tuning::held_columns, columns.count()),
+                               MinTree(last.costs().size()));
     std::vector<std::size_t> column_place(costs.size());
     std::vector<std::size_t> best(rows.count(), 0);  // the last column's is a good guess
     for (const std::vector<std::size_t>& group : groups) {
       for (std::size_t done = 0; done < columns.count();) {
-        const std::size_t held = std::min(most, columns.count() - done);
+        const std::size_t held = std::min(tuning::held_columns, columns.count() - done);
         for (std::size_t n = 0; n < held; ++n) {
           last.move(point);
           costs[n].set(last.costs());
@@ -227,7 +228,7 @@ class StatementElimination {
         for (std::size_t row : group) {
           for (std::size_t n = 0; n < held; ++n) {
             result.values[row_place[row] + column_place[n]] =
-                LeastSum(trees[row], costs[n], best[row]).value();
+                MinSum(trees[row], costs[n], best[row]).value();
           }
         }
         done += held;

@@ -18,19 +18,10 @@
 #include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
 #include "eindecomp/plan/exact/eliminate.hpp"
 #include "eindecomp/plan/exact/tables.hpp"
+#include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp {
-
-/// What `exact` may spend before it settles for a labeling with a certified gap.
-struct ExactOptions {
-  /// The states of one table: an elimination that leaves more is split in two, which only bounds
-  /// the cost from below.
-  double max_states = 1 << 24;
-  /// The additions of all different eliminations together, roughly; what is left when they are
-  /// spent is split likewise.
-  double max_work = 0x1p35;
-};
 
 namespace detail {
 

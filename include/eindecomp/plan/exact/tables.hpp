@@ -15,6 +15,7 @@
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/ein_decomp/edge_costs.hpp"
 #include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
+#include "eindecomp/plan/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -169,7 +170,7 @@ class SliceSum {
 /// Numbers in a row, and the least of every 16, of every 256, and so on.
 class MinTree {
  public:
-  static constexpr std::size_t fan = 16;
+  static constexpr std::size_t fan = tuning::min_tree_fan;
 
   constexpr explicit MinTree(std::size_t width) {
     m_begin.push_back(0);
@@ -193,9 +194,10 @@ class MinTree {
     for (std::size_t l = 1; l < levels(); ++l) {
       for (std::size_t n = 0; n < width(l); ++n) {
         const std::size_t end = std::min((n + 1) * fan, width(l - 1));
-        Extent least = level(l - 1)[n * fan];
-        for (std::size_t m = n * fan + 1; m < end; ++m) least = std::min(least, level(l - 1)[m]);
-        m_values[m_begin[l] + n] = least;
+        Extent min_value = level(l - 1)[n * fan];
+        for (std::size_t m = n * fan + 1; m < end; ++m)
+          min_value = std::min(min_value, level(l - 1)[m]);
+        m_values[m_begin[l] + n] = min_value;
       }
     }
   }
@@ -207,18 +209,18 @@ class MinTree {
 
 /// Finds min_u row[u] + column[u], descending only where the sum of the minima is below the least
 /// sum found: neighbours in a list of vectors cost about the same, so few are looked at.
-class LeastSum {
+class MinSum {
  public:
   /// \param at  a good guess at u; becomes the u of the least sum.
-  constexpr LeastSum(const MinTree& row, const MinTree& column, std::size_t& at)
+  constexpr MinSum(const MinTree& row, const MinTree& column, std::size_t& at)
       : m_row(&row), m_column(&column), m_at(at) {
-    m_least = sum(row.level(0)[at], column.level(0)[at]);
+    m_min = sum(row.level(0)[at], column.level(0)[at]);
     const std::size_t top = row.levels() - 1;
     descend(top, 0, row.width(top));
     at = m_at;
   }
   [[nodiscard]] constexpr Extent value() const {
-    return static_cast<Extent>(std::min(m_least, static_cast<std::uint64_t>(unaffordable)));
+    return static_cast<Extent>(std::min(m_min, static_cast<std::uint64_t>(unaffordable)));
   }
 
  private:
@@ -231,9 +233,9 @@ class LeastSum {
     const Extent* const column = m_column->level(level);
     for (std::size_t n = begin; n < end; ++n) {
       const std::uint64_t bound = sum(row[n], column[n]);
-      if (bound >= m_least) continue;
+      if (bound >= m_min) continue;
       if (level == 0) {
-        m_least = bound;
+        m_min = bound;
         m_at = n;
       } else {
         descend(level - 1, n * MinTree::fan,
@@ -245,7 +247,7 @@ class LeastSum {
   const MinTree* m_row;
   const MinTree* m_column;
   std::size_t m_at;
-  std::uint64_t m_least = 0;
+  std::uint64_t m_min = 0;
 };
 
 }  // namespace eindecomp::detail

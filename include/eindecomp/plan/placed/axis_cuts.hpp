@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Which axes of a mesh cut which labels of a statement or dimensions of a tensor, as searches over
-/// many of them hold it.
+/// AxisLists without allocations, for searches that hold and compare thousands of them.
 #pragma once
 
 #include <array>
@@ -9,12 +8,16 @@
 #include <cstdint>
 #include <utility>
 
-#include "eindecomp/relation/cut_region.hpp"
+#include "eindecomp/core/types.hpp"
 #include "eindecomp/relation/layout.hpp"
 
 namespace eindecomp::detail {
 
-/// Axis lists without allocations: (axis, entry) pairs; those of one entry stand outermost first.
+/// The most axes of a mesh that is searched: every p up to 2^16 has no more prime factors.
+inline constexpr std::size_t max_mesh_axes = 16;
+
+/// Which axes of a mesh cut which labels of a statement or dimensions of a tensor: a pair (axis,
+/// entry) for every axis in use. The pairs of one entry are in order, outermost first.
 struct AxisCuts {
   std::uint8_t size = 0;
   std::array<std::uint8_t, max_mesh_axes> axis{};
@@ -34,18 +37,27 @@ struct AxisCuts {
     axis[--size] = 0;
     entry[size] = 0;
   }
-  constexpr void insert(std::size_t i, std::uint8_t a, std::uint8_t e) {
+  constexpr void insert(std::size_t i, std::size_t a, std::size_t e) {
     for (std::size_t j = size++; j > i; --j) {
       axis[j] = axis[j - 1];
       entry[j] = entry[j - 1];
     }
-    axis[i] = a;
-    entry[i] = e;
+    axis[i] = static_cast<std::uint8_t>(a);
+    entry[i] = static_cast<std::uint8_t>(e);
   }
+  /// The axes in use, a bit each.
   [[nodiscard]] constexpr std::uint32_t used() const {
     std::uint32_t set = 0;
     for (std::size_t i = 0; i < size; ++i) set |= std::uint32_t{1} << axis[i];
     return set;
+  }
+  /// The number of parts of an entry: the product of its axes' sizes.
+  [[nodiscard]] constexpr Extent parts(const Mesh& mesh, std::size_t of) const {
+    Extent n = 1;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (entry[i] == of) n *= mesh.axes[axis[i]];
+    }
+    return n;
   }
   /// The same with the entries in order: equal lists are then equal cuts.
   [[nodiscard]] constexpr AxisCuts sorted() const {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The strategy `placed` on small programs: every placement, or proof that it need not be weighed.
+/// The strategy `placed` on small programs: evaluates every placement that could be the best.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,7 +15,8 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/placed/model.hpp"
-#include "eindecomp/relation/words_by_worker.hpp"
+#include "eindecomp/plan/placed/quick_words.hpp"
+#include "eindecomp/plan/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -23,7 +25,7 @@ namespace eindecomp::detail {
 /// the best placement known.
 class PlacedExhaustive {
  public:
-  /// \param known  a placement's words; only better ones are of interest
+  /// \param known  a placement's words; only better ones are searched for
   PlacedExhaustive(PlacedModel& model, WordSum known) : m_model(model), m_best_score(known) {}
 
   /// Whether a better placement than the known one was found. Gives up, with the best so far, on
@@ -40,18 +42,14 @@ class PlacedExhaustive {
   [[nodiscard]] const PlacedState& best() const { return m_best; }
 
  private:
-  static constexpr std::size_t most_classes = 6;
-  static constexpr std::size_t most_cuts = 20'000;
-  static constexpr std::int64_t most_steps = 60'000'000;
-
-  /// The layouts of a tensor under certain calls of which none is as good for every receiver as
-  /// another, by the words they cost.
+  /// The layouts of a tensor under certain calls that are Pareto optimal: none costs every receiver
+  /// as little as another.
   struct Layouts {
     std::vector<AxisCuts> cuts;
     std::vector<std::vector<Extent>> words;  ///< per layout, per receiver
     std::vector<Extent> total;               ///< per layout
-    std::vector<Extent> least;               ///< per receiver
-    Extent least_total = 0;
+    std::vector<Extent> min_words;           ///< per receiver
+    Extent min_total = 0;
   };
   /// Words that are certain.
   struct Partial {
@@ -60,9 +58,9 @@ class PlacedExhaustive {
   };
 
   bool prepare() {
-    if (m_model.workers() < 2 || m_model.workers() > 64) return false;
-    if (m_model.classes().empty() || m_model.classes().size() > most_classes) return false;
-    m_cuts.clear();
+    if (m_model.workers() < 2 || m_model.workers() > tuning::max_exhaustive_workers) return false;
+    const std::size_t statements = m_model.classes().size();
+    if (statements == 0 || statements > tuning::max_exhaustive_statements) return false;
     for (const StatementClass& c : m_model.classes()) {
       if (c.members.size() > 1) return false;
       std::vector<AxisCuts> all;
@@ -74,47 +72,43 @@ class PlacedExhaustive {
       }
       m_cuts.push_back(std::move(all));
     }
-    m_stored.clear();
     for (const TensorGroup& t : m_model.groups()) {
       std::vector<AxisCuts> all;
       if (!arrange({}, 0, m_model.tensor(t).bound, all)) return false;
-      std::erase_if(all, [&](const AxisCuts& cuts) { return !m_model.allows(t, cuts, 0); });
+      // Which axes a result must use depends on its calls.
+      const std::uint32_t axes = t.producer < 0 ? m_model.all_axes() : 0;
+      std::erase_if(all, [&](const AxisCuts& cuts) { return !m_model.allows(t, cuts, axes); });
       m_stored.push_back(std::move(all));
     }
-    // A tensor is decided with the last of its statements.
-    m_decided.assign(m_model.classes().size(), {});
-    m_free.clear();
+    // A tensor is decided with the last of its statements; inputs that nobody reads have none.
+    m_decided.assign(statements, {});
     for (std::size_t t = 0; t < m_model.groups().size(); ++t) {
       const TensorGroup& group = m_model.groups()[t];
       int last = group.producer;
       for (const TensorGroup::Reader& r : group.readers) last = std::max(last, r.statement);
-      if (last < 0) {
-        m_free.push_back(t);
-      } else {
-        m_decided[static_cast<std::size_t>(last)].push_back(t);
-      }
+      if (last >= 0) m_decided[static_cast<std::size_t>(last)].push_back(t);
     }
     m_layouts.assign(m_model.groups().size(), {});
     m_now.assign(m_model.groups().size(), nullptr);
-    m_state.calls.resize(m_model.classes().size());
-    m_chosen.assign(m_model.classes().size(), -1);
-    weigh_classes();
+    m_calls.resize(statements);
+    m_chosen.assign(statements, -1);
+    evaluate_classes();
     return true;
   }
 
   /// For every class what the tensors that only it reads or produces move at least; its cuts with
   /// the least first.
-  void weigh_classes() {
+  void evaluate_classes() {
     m_own.assign(m_cuts.size(), {});
     m_rest.assign(m_cuts.size() + 1, 0);
     for (std::size_t c = m_cuts.size(); c-- > 0;) {
       std::vector<std::pair<Extent, std::size_t>> order;
       for (std::size_t i = 0; i < m_cuts[c].size(); ++i) {
-        m_state.calls[c] = m_cuts[c][i];
+        m_calls[c] = m_cuts[c][i];
         m_chosen[c] = static_cast<int>(i);
         Extent total = 0;
         for (std::size_t t : m_decided[c]) {
-          if (only(m_model.groups()[t], static_cast<int>(c))) total += layouts_of(t).least_total;
+          if (only(m_model.groups()[t], static_cast<int>(c))) total += layouts_of(t).min_total;
         }
         order.emplace_back(total, i);
       }
@@ -140,7 +134,7 @@ class PlacedExhaustive {
   bool arrange(const AxisCuts& cuts, std::size_t a, const std::vector<Extent>& limits,
                std::vector<AxisCuts>& all) const {
     if (a == m_model.axes()) {
-      if (all.size() == most_cuts) return false;
+      if (all.size() == tuning::max_exhaustive_cuts) return false;
       all.push_back(cuts.sorted());
       return true;
     }
@@ -149,7 +143,7 @@ class PlacedExhaustive {
       for (std::size_t i = 0; i <= cuts.size; ++i) {
         if (i < cuts.size && cuts.entry[i] != e) continue;
         AxisCuts longer = cuts;
-        longer.insert(i, static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(e));
+        longer.insert(i, a, e);
         if (!arrange(longer, a + 1, limits, all)) return false;
       }
     }
@@ -181,7 +175,7 @@ class PlacedExhaustive {
   }
   [[nodiscard]] bool too_much(WordSum bound) const {
     const auto p = static_cast<Extent>(m_model.receivers());
-    bound.busiest = std::max(bound.busiest, (bound.total + p - 1) / p);
+    bound.busiest = std::max(bound.busiest, ceil_div(bound.total, p));
     return bound >= m_best_score;
   }
 
@@ -191,21 +185,21 @@ class PlacedExhaustive {
       return;
     }
     for (std::size_t i = 0; i < m_cuts[c].size(); ++i) {
-      if (m_steps > most_steps) {
+      if (m_steps > tuning::max_exhaustive_steps) {
         m_complete = false;
         return;
       }
       if (too_much({0, before.total + m_own[c][i] + m_rest[c + 1]})) break;
-      m_state.calls[c] = m_cuts[c][i];
+      m_calls[c] = m_cuts[c][i];
       m_chosen[c] = static_cast<int>(i);
       Partial partial = before;
       bool pruned = false;
       for (std::size_t t : m_decided[c]) {
         m_now[t] = &layouts_of(t);
         for (std::size_t w = 0; w < partial.words.size(); ++w) {
-          partial.words[w] += m_now[t]->least[w];
+          partial.words[w] += m_now[t]->min_words[w];
         }
-        partial.total += m_now[t]->least_total;
+        partial.total += m_now[t]->min_total;
         m_steps += static_cast<std::int64_t>(partial.words.size());
         pruned = hopeless(partial, m_rest[c + 1]);
         if (pruned) break;
@@ -225,20 +219,15 @@ class PlacedExhaustive {
     const auto [place, fresh] = m_layouts[at].try_emplace(std::move(key));
     Layouts& found = place->second;
     if (!fresh) return found;
-    const auto calls = [&](int c) -> const AxisCuts& {
-      return m_state.calls[static_cast<std::size_t>(c)];
-    };
-    const std::uint32_t axes = t.producer < 0 ? m_model.all_axes() : calls(t.producer).used();
+    const std::uint32_t axes = m_model.store_axes(t, m_calls);
     std::vector<Extent> words;
     for (const AxisCuts& cuts : m_stored[at]) {
       if (!m_model.allows(t, cuts, axes)) continue;
-      if (m_model.count(t, cuts, calls, words)) WordCounter::spread(words);
-      m_steps += 300 + 8 * static_cast<std::int64_t>(words.size());
+      if (m_model.count(t, cuts, m_calls, words)) WordCounter::spread(words);
+      m_steps += tuning::steps_per_count +
+                 tuning::steps_per_receiver * static_cast<std::int64_t>(words.size());
       const auto beats = [](const std::vector<Extent>& a, const std::vector<Extent>& b) {
-        for (std::size_t w = 0; w < a.size(); ++w) {
-          if (a[w] > b[w]) return false;
-        }
-        return true;
+        return std::equal(a.begin(), a.end(), b.begin(), std::less_equal{});
       };
       if (std::any_of(found.words.begin(), found.words.end(),
                       [&](const auto& other) { return beats(other, words); })) {
@@ -252,16 +241,14 @@ class PlacedExhaustive {
       found.words.push_back(words);
       found.cuts.push_back(cuts);
     }
-    found.least = found.words.front();
+    found.min_words = found.words.front();
     for (const std::vector<Extent>& each : found.words) {
-      Extent total = 0;
       for (std::size_t w = 0; w < each.size(); ++w) {
-        found.least[w] = std::min(found.least[w], each[w]);
-        total += each[w];
+        found.min_words[w] = std::min(found.min_words[w], each[w]);
       }
-      found.total.push_back(total);
+      found.total.push_back(sum_of(each).total);
     }
-    found.least_total = *std::min_element(found.total.begin(), found.total.end());
+    found.min_total = *std::min_element(found.total.begin(), found.total.end());
     return found;
   }
 
@@ -277,7 +264,7 @@ class PlacedExhaustive {
   }
 
   void pick(std::size_t n, const Partial& bound) {
-    if (m_steps > most_steps) {
+    if (m_steps > tuning::max_exhaustive_steps) {
       m_complete = false;
       return;
     }
@@ -292,9 +279,9 @@ class PlacedExhaustive {
     for (std::size_t i = 0; i < layouts.cuts.size(); ++i) {
       Partial closer = bound;
       for (std::size_t w = 0; w < closer.words.size(); ++w) {
-        closer.words[w] += layouts.words[i][w] - layouts.least[w];
+        closer.words[w] += layouts.words[i][w] - layouts.min_words[w];
       }
-      closer.total += layouts.total[i] - layouts.least_total;
+      closer.total += layouts.total[i] - layouts.min_total;
       m_picked[t] = i;
       pick(n + 1, closer);
     }
@@ -303,7 +290,7 @@ class PlacedExhaustive {
 
   void take(const Partial& words) {
     m_found = true;
-    m_best.calls = m_state.calls;
+    m_best.calls = m_calls;
     m_best.stored.resize(m_now.size());
     for (std::size_t t = 0; t < m_now.size(); ++t) {
       m_best.stored[t] = m_now[t] != nullptr ? m_now[t]->cuts[m_picked[t]] : m_stored[t].front();
@@ -324,13 +311,12 @@ class PlacedExhaustive {
   std::vector<std::vector<std::size_t>> m_decided;  ///< tensors per class, its last statement
   std::vector<std::vector<Extent>> m_own;           ///< per class, per cuts
   std::vector<Extent> m_rest;                       ///< of this class and later ones, at least
-  std::vector<std::size_t> m_free;                  ///< inputs that nobody reads
   std::vector<std::map<std::vector<int>, Layouts>> m_layouts;
   std::vector<const Layouts*> m_now;
   std::vector<int> m_chosen;
   std::vector<std::size_t> m_open;
   std::vector<std::size_t> m_picked;
-  PlacedState m_state;
+  std::vector<AxisCuts> m_calls;  ///< per class
 };
 
 }  // namespace eindecomp::detail

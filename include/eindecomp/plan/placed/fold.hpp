@@ -5,32 +5,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/hash.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/tuning.hpp"
 
 namespace eindecomp::detail {
 
-/// Which statement every statement is cut like: in a program of repeated blocks the one at the same
-/// place of the first of them; else itself. Blocks are stretches of statements that equal those
-/// `period` earlier in labels, extents and in what they read relative to themselves.
-[[nodiscard]] inline std::vector<VertexId> fold(const EinGraph& graph) {
+/// The statements of a program, those together that are cut alike: in a program of repeated blocks
+/// those at one place of the blocks; else each by itself. In the order of the first of them. Blocks
+/// are stretches of statements that equal those `period` earlier in labels, extents and in what
+/// they read relative to themselves.
+[[nodiscard]] inline std::vector<std::vector<VertexId>> fold(const EinGraph& graph) {
   std::vector<VertexId> statements;
-  std::vector<int> ordinal(graph.vertices.size(), -1);
+  std::vector<std::size_t> ordinal(graph.vertices.size(), 0);
   for (VertexId v = 0; v < graph.size(); ++v) {
     if (graph[v].is_input()) continue;
-    ordinal[static_cast<std::size_t>(v)] = static_cast<int>(statements.size());
+    ordinal[static_cast<std::size_t>(v)] = statements.size();
     statements.push_back(v);
   }
-  std::vector<VertexId> like(graph.vertices.size());
-  for (VertexId v = 0; v < graph.size(); ++v) like[static_cast<std::size_t>(v)] = v;
   const std::size_t n = statements.size();
-  if (n < 24) return like;
-
-  std::vector<std::uint64_t> signature(n);
+  std::vector<std::uint64_t> signature;
   for (std::size_t i = 0; i < n; ++i) {
     const Vertex& v = graph[statements[i]];
     Hasher hasher;
@@ -40,44 +39,46 @@ namespace eindecomp::detail {
     }
     for (int l : v.output) hasher.add(static_cast<std::uint64_t>(l));
     for (const Operand& o : v.operands) {
-      const int producer = ordinal[static_cast<std::size_t>(o.vertex)];
-      hasher.add(producer < 0 ? std::uint64_t{0} : i - static_cast<std::size_t>(producer));
+      const bool input = graph[o.vertex].is_input();
+      hasher.add(input ? 0 : i - ordinal[static_cast<std::size_t>(o.vertex)]);
       for (int l : o.labels) hasher.add(static_cast<std::uint64_t>(l) + 100);
     }
-    signature[i] = hasher.value();
+    signature.push_back(hasher.value());
   }
-  // The period that spares most.
-  std::size_t best_period = 0;
-  std::size_t most = 0;
-  for (std::size_t period = 2; period <= n / 2; ++period) {
-    std::size_t spared = 0;
-    std::size_t run = 0;
-    for (std::size_t i = period; i <= n; ++i) {
-      if (i < n && signature[i] == signature[i - period]) {
-        ++run;
-        continue;
-      }
-      if (run >= period) spared += run;
-      run = 0;
+  // Visits the stretches [begin, end) that equal those a period earlier.
+  const auto for_each_repeat = [&](std::size_t period, const auto& visit) {
+    for (std::size_t begin = period; begin < n;) {
+      std::size_t end = begin;
+      while (end < n && signature[end] == signature[end - period]) ++end;
+      if (end - begin >= period) visit(begin, end);
+      begin = end + 1;
     }
-    if (spared > most) {
-      most = spared;
+  };
+  std::size_t best_period = 0;
+  std::size_t max_spared = 0;
+  for (std::size_t period = 2; n >= tuning::min_statements_to_fold && period <= n / 2; ++period) {
+    std::size_t spared = 0;
+    for_each_repeat(period, [&](std::size_t begin, std::size_t end) { spared += end - begin; });
+    if (spared > max_spared) {
+      max_spared = spared;
       best_period = period;
     }
   }
-  if (most == 0) return like;
-  for (std::size_t i = best_period; i < n;) {
-    std::size_t end = i;
-    while (end < n && signature[end] == signature[end - best_period]) ++end;
-    if (end - i >= best_period) {
-      for (std::size_t j = i; j < end; ++j) {
-        like[static_cast<std::size_t>(statements[j])] =
-            like[static_cast<std::size_t>(statements[j - best_period])];
-      }
-    }
-    i = end + 1;
+  std::vector<std::size_t> like(n);  // the first statement that is cut so
+  std::iota(like.begin(), like.end(), std::size_t{0});
+  if (max_spared > 0) {
+    for_each_repeat(best_period, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) like[i] = like[i - best_period];
+    });
   }
-  return like;
+  std::vector<std::vector<VertexId>> classes;
+  std::vector<std::size_t> class_of(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    class_of[i] = like[i] == i ? classes.size() : class_of[like[i]];
+    if (like[i] == i) classes.emplace_back();
+    classes[class_of[i]].push_back(statements[i]);
+  }
+  return classes;
 }
 
 }  // namespace eindecomp::detail

@@ -14,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "eindecomp/core/error.hpp"
-#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
@@ -23,8 +21,9 @@
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/placed/fold.hpp"
-#include "eindecomp/plan/placed/model.hpp"
+#include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/placement/choose_steps.hpp"
+#include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/make_schedule.hpp"
 #include "eindecomp/relation/memory.hpp"
@@ -32,22 +31,21 @@
 #include "eindecomp/relation/placement.hpp"
 #include "eindecomp/relation/schedule.hpp"
 #include "eindecomp/relation/step_group.hpp"
-#include "eindecomp/relation/words_by_worker.hpp"
 
 namespace eindecomp::detail {
 
-/// What a placement is judged by: the less, the better, the first figure first. Figures that are
-/// not asked for are 0.
-struct Merit {
-  std::int64_t excess = 0;  ///< bytes that the rank which holds most holds too many
-  /// The same summed over the statements: a placement that misses less often is nearer to one that
-  /// fits, even if it misses by as much.
+/// What placements are compared by, in this order; less is better. Figures that are not asked for
+/// are 0.
+struct Score {
+  std::int64_t excess = 0;  ///< bytes above the limit, on the rank that holds most
+  /// The same summed over all ranks and steps: of two placements that exceed the limit by as much,
+  /// the one that does so less often is nearer to one that fits.
   std::int64_t overflow = 0;
   double seconds = 0;
   Extent cost = 0;
   WordSum words;
 
-  auto operator<=>(const Merit&) const = default;
+  auto operator<=>(const Score&) const = default;
 };
 
 /// The partition vectors that a placement makes, one per vertex.
@@ -66,9 +64,9 @@ struct SteppedSchedules {
   MemoryPeak peak;
 };
 
-/// A placed program within a limit of memory: in the steps that choose_steps() takes, or, if ranks
-/// then hold more, in such as hold less whatever they cost, as few as do. If none is few enough,
-/// in those that hold least.
+/// Runs a placed program in steps that keep it within a limit of memory: in those that
+/// choose_steps() takes, if they do; else in the coarsest steps for memory's sake that do; else in
+/// those with the lowest peak.
 /// \param schedule  makes the schedules of some steps.
 /// \throws Error if steps given by hand are not possible.
 template <class Schedule>
@@ -86,7 +84,8 @@ template <class Schedule>
   SteppedSchedules best = stepped(choose_steps(graph, placement, options, where));
   if (!options.steps.empty() || options.cache_bytes <= 0) return best;  // the user has decided
   std::vector<StepGroup> before = best.steps;
-  for (std::int64_t passed : {limit / 2, limit / 16, limit / 128}) {
+  for (std::int64_t divisor : tuning::memory_divisors) {
+    const std::int64_t passed = limit / divisor;
     if (best.peak.bytes <= limit || passed == 0) break;
     std::vector<StepGroup> steps = StepChooser(graph, placement, passed, StepAim::memory).choose();
     if (steps == before) continue;
@@ -109,7 +108,8 @@ template <class Schedule>
   return step_within(graph, placement, options, where, schedule).steps;
 }
 
-/// The best of the placements offered, and of those that it finds itself.
+/// Chooses the best of the placements that it is asked to consider and of those that it finds
+/// itself.
 class PlacementChooser {
  public:
   PlacementChooser(const EinGraph& graph, const DecomposeOptions& options,
@@ -127,88 +127,94 @@ class PlacementChooser {
     return m_limit > 0 || m_options.objective != Objective::words;
   }
 
-  /// Keeps the placement if it is better than all before; a search begins at it, too, if it is for
-  /// all workers (placed() may have left some idle).
-  void offer(Placement placement) {
+  /// Keeps the placement if it is better than all before. If it is for all workers (placed() may
+  /// have left some idle), search() also starts from it.
+  void consider(Placement placement) {
     const bool for_all = placement.mesh == m_mesh;
     Partitions partitions = partitions_of(placement);
-    const Merit merit = keep_better(std::move(placement));
+    const Score score = keep_better(std::move(placement));
     if (!for_all) return;
-    const auto after = std::upper_bound(m_starts.begin(), m_starts.end(), merit,
-                                        [](const Merit& m, const Start& s) { return m < s.merit; });
-    m_starts.insert(after, {merit, std::move(partitions)});
+    const auto after = std::upper_bound(m_starts.begin(), m_starts.end(), score,
+                                        [](const Score& x, const Start& s) { return x < s.score; });
+    m_starts.insert(after, {score, std::move(partitions)});
   }
-  void offer(const Partitions& partitions) { offer(placed_as_usual(partitions)); }
+  void consider(const Partitions& partitions) { consider(default_placement(partitions)); }
 
-  /// Weighs all labelings of a small program; of others those that differ from one of the best so
-  /// far in the vector of one statement, and of those that are like it, again and again.
+  /// Evaluates all labelings of a small program. Of others it descends from the best so far: it
+  /// changes the vector of one statement, and of those that are cut like it, while that improves
+  /// the score.
   void search() {
-    list_vectors();
+    for (std::vector<VertexId>& members : fold(m_graph)) {
+      VectorList vectors = partition_vectors(m_graph, members.front(), m_options.workers);
+      m_classes.push_back({std::move(members), std::move(vectors)});
+    }
     m_spent = 0;
     if (enumerate()) return;
     const auto known =
         std::unique(m_starts.begin(), m_starts.end(),
                     [](const Start& a, const Start& b) { return a.partitions == b.partitions; });
     m_starts.erase(known, m_starts.end());
-    const std::size_t starts = std::min(m_starts.size(), most_starts);
+    const std::size_t starts = std::min(m_starts.size(), tuning::max_labeling_starts);
+    const double effort = m_options.effort.schedules;
     for (std::size_t i = 0; i < starts; ++i) {
-      descend(m_starts[i], m_spent + (most_effort - m_spent) / static_cast<double>(starts - i));
+      descend(m_starts[i], m_spent + (effort - m_spent) / static_cast<double>(starts - i));
     }
   }
 
   [[nodiscard]] Placement take() { return std::move(*m_best); }
 
  private:
-  /// When a search ends: buffers, steps and calls of all schedules it makes, each some microsecond.
-  static constexpr double most_effort = 4'000'000;
-  static constexpr std::size_t most_starts = 4;
-
   /// Where a search begins.
   struct Start {
-    Merit merit;
+    Score score;
     Partitions partitions;
   };
+  /// Statements that are cut alike, and their partition vectors.
+  struct Class {
+    std::vector<VertexId> members;
+    VectorList vectors;
+  };
 
-  [[nodiscard]] Placement placed_as_usual(const Partitions& partitions) const {
+  [[nodiscard]] Placement default_placement(const Partitions& partitions) const {
     return place(m_graph, partitions, m_mesh, m_layouts, m_where);
   }
 
-  Merit keep_better(Placement placement) {
-    const Merit merit = weigh(placement);
-    if (!m_best || merit < m_merit) {
-      m_merit = merit;
+  Score keep_better(Placement placement) {
+    const Score score = evaluate(placement);
+    if (!m_best || score < m_score) {
+      m_score = score;
       m_best = std::move(placement);
     }
-    return merit;
+    return score;
   }
 
-  [[nodiscard]] Merit weigh(const Placement& placement) {
-    Merit merit;
-    merit.words = sum_of(words_by_rank(m_graph, placement, m_ranks, m_where));
+  [[nodiscard]] Score evaluate(const Placement& placement) {
+    Score score;
+    score.words = sum_of(quick_words(m_graph, placement, m_ranks));
     if (m_options.objective == Objective::paper) {
-      merit.cost = graph_cost(m_graph, partitions_of(placement)).total();
+      score.cost = graph_cost(m_graph, partitions_of(placement)).total();
     }
     const bool timed = m_options.objective == Objective::time;
-    if (m_limit == 0 && !timed) return merit;
-    // Steps move nothing, do the same operations and only ever spare memory: they are looked at
-    // where the memory is wanted, for they make long schedules.
+    if (m_limit == 0 && !timed) return score;
+    // Steps change neither what moves nor what is computed, they only save memory. They are tried
+    // where memory is short, because they make long schedules.
     const std::vector<RankSchedule> schedules = schedule(placement, {});
     if (timed) {
-      merit.seconds =
+      score.seconds =
           make_timeline(m_graph, schedules, m_options.machine, Overlap::none, m_where).seconds;
     }
-    if (m_limit == 0 || memory_peak(m_graph, schedules).bytes <= m_limit) return merit;
-    try {
-      const auto in_steps = [&](const std::vector<StepGroup>& steps) {
-        return schedule(placement, steps);
-      };
-      const SteppedSchedules best = step_within(m_graph, placement, m_options, m_where, in_steps);
-      merit.excess = std::max<std::int64_t>(best.peak.bytes - m_limit, 0);
-      if (merit.excess > 0) merit.overflow = overflow(best.schedules);
-    } catch (const Error&) {  // steps given by hand are not possible here
-      merit.excess = std::numeric_limits<std::int64_t>::max();
+    if (m_limit == 0 || memory_peak(m_graph, schedules).bytes <= m_limit) return score;
+    if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
+      score.excess = std::numeric_limits<std::int64_t>::max();
+      return score;
     }
-    return merit;
+    const auto in_steps = [&](const std::vector<StepGroup>& steps) {
+      return schedule(placement, steps);
+    };
+    const SteppedSchedules best = step_within(m_graph, placement, m_options, m_where, in_steps);
+    score.excess = std::max<std::int64_t>(best.peak.bytes - m_limit, 0);
+    if (score.excess > 0) score.overflow = overflow(best.schedules);
+    return score;
   }
 
   [[nodiscard]] std::vector<RankSchedule> schedule(const Placement& placement,
@@ -232,78 +238,54 @@ class PlacementChooser {
     return sum;
   }
 
-  void list_vectors() {
-    const std::vector<VertexId> like = fold(m_graph);
-    m_alike.clear();
-    std::vector<std::size_t> group(m_graph.vertices.size(), 0);
-    for (VertexId v = 0; v < m_graph.size(); ++v) {
-      if (m_graph[v].is_input()) continue;
-      const auto first = static_cast<std::size_t>(like[static_cast<std::size_t>(v)]);
-      if (like[static_cast<std::size_t>(v)] == v) {
-        group[first] = m_alike.size();
-        m_alike.push_back({{}, partition_vectors(m_graph, v, m_options.workers)});
-      }
-      m_alike[group[first]].members.push_back(v);
+  /// Gives the statements of a class their i-th vector.
+  static void cut(Partitions& partitions, const Class& c, std::size_t i) {
+    for (VertexId v : c.members) {
+      partitions[static_cast<std::size_t>(v)].assign(c.vectors[i].begin(), c.vectors[i].end());
     }
   }
 
-  /// Gives statements that are alike their i-th vector.
-  void cut(Partitions& partitions, std::size_t group, std::size_t i) const {
-    const Alike& alike = m_alike[group];
-    for (VertexId v : alike.members) {
-      partitions[static_cast<std::size_t>(v)].assign(alike.vectors[i].begin(),
-                                                     alike.vectors[i].end());
-    }
-  }
-
-  /// \returns false if there are too many labelings, and then weighs none.
+  /// Evaluates all labelings. \returns false, and evaluates none, if there are too many.
   bool enumerate() {
     double labelings = 1;
-    for (const Alike& alike : m_alike) {
-      if (alike.members.size() > 1) return false;  // like statements may be cut differently
-      labelings *= static_cast<double>(alike.vectors.size());
+    for (const Class& c : m_classes) {
+      if (c.members.size() > 1) return false;  // like statements may be cut differently
+      labelings *= static_cast<double>(c.vectors.size());
     }
-    // Per statement and rank some buffers, a step and a call.
-    constexpr double each = 6;
-    if (labelings * each * m_graph.size() * m_ranks > most_effort) return false;
+    const double items = tuning::items_per_statement * m_graph.size() * m_ranks;
+    if (labelings * items > m_options.effort.schedules) return false;
     Partitions partitions(m_graph.vertices.size());
-    for (std::size_t g = 0; g < m_alike.size(); ++g) cut(partitions, g, 0);
-    std::vector<std::size_t> chosen(m_alike.size(), 0);
+    for (const Class& c : m_classes) cut(partitions, c, 0);
+    std::vector<std::size_t> chosen(m_classes.size(), 0);
     while (true) {
-      keep_better(placed_as_usual(partitions));
-      std::size_t g = 0;
-      for (; g < chosen.size(); ++g) {
-        chosen[g] = (chosen[g] + 1) % m_alike[g].vectors.size();
-        cut(partitions, g, chosen[g]);
-        if (chosen[g] != 0) break;
+      keep_better(default_placement(partitions));
+      std::size_t n = 0;
+      for (; n < chosen.size(); ++n) {
+        chosen[n] = (chosen[n] + 1) % m_classes[n].vectors.size();
+        cut(partitions, m_classes[n], chosen[n]);
+        if (chosen[n] != 0) break;
       }
-      if (g == chosen.size()) return true;
+      if (n == chosen.size()) return true;
     }
   }
 
-  /// \param until  what m_spent may grow to
-  void descend(Start at, double until) {
+  /// \param limit  what m_spent may grow to
+  void descend(Start at, double limit) {
     std::size_t unchanged = 0;
-    for (std::size_t g = 0; unchanged < m_alike.size(); g = (g + 1) % m_alike.size()) {
+    for (std::size_t n = 0; unchanged < m_classes.size(); n = (n + 1) % m_classes.size()) {
       Partitions partitions = at.partitions;
       ++unchanged;
-      for (std::size_t i = 0; i < m_alike[g].vectors.size(); ++i) {
-        if (m_spent > until) return;
-        cut(partitions, g, i);
+      for (std::size_t i = 0; i < m_classes[n].vectors.size(); ++i) {
+        if (m_spent > limit) return;
+        cut(partitions, m_classes[n], i);
         if (partitions == at.partitions) continue;
-        const Merit merit = keep_better(placed_as_usual(partitions));
-        if (!(merit < at.merit)) continue;
-        at = {merit, partitions};
+        const Score score = keep_better(default_placement(partitions));
+        if (!(score < at.score)) continue;
+        at = {score, partitions};
         unchanged = 0;
       }
     }
   }
-
-  /// Statements that are alike, and their partition vectors.
-  struct Alike {
-    std::vector<VertexId> members;
-    VectorList vectors;
-  };
 
   const EinGraph& m_graph;
   const DecomposeOptions& m_options;
@@ -313,10 +295,10 @@ class PlacementChooser {
   int m_ranks;
   std::int64_t m_limit;
   std::optional<Placement> m_best;
-  Merit m_merit;
+  Score m_score;
   std::vector<Start> m_starts;  ///< the best first
-  std::vector<Alike> m_alike;
-  double m_spent = 0;  ///< see most_effort
+  std::vector<Class> m_classes;
+  double m_spent = 0;  ///< see SearchEffort::schedules
 };
 
 }  // namespace eindecomp::detail

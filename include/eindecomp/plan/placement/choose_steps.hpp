@@ -16,6 +16,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/by_hand.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
@@ -38,13 +39,12 @@ namespace detail {
   return -1;
 }
 
-/// What statements run in steps for: a group is worth it if it saves main memory's traffic, or
-/// whatever it costs, to hold less.
+/// What steps are for: to save traffic of main memory, or to hold less memory at any cost.
 enum class StepAim : std::uint8_t { speed, memory };
 
-/// Finds groups that are worth running in steps: what one statement passes on to the next is then
-/// in a cache when it is read, at the price of reading again, block after block, what all blocks
-/// need. Counts bytes of main memory, on one worker.
+/// Finds groups of statements that are worth running in steps. What one statement passes on to the
+/// next is then read from a cache, but operands that all blocks need are read again for every
+/// block. Gain and cost are bytes of main memory that one worker reads and writes.
 class StepChooser {
  public:
   /// \param passed  bytes that a group may pass on at a time.
@@ -68,13 +68,6 @@ class StepChooser {
   }
 
  private:
-  static constexpr std::size_t max_statements = 32;
-  /// Schedules list every step of every rank: more than these would cost more than they save.
-  static constexpr std::int64_t max_steps = 1 << 14;
-  static constexpr std::int64_t max_steps_for_memory = 1 << 10;
-  /// What a step costs beside its work, as bytes that could have been read meanwhile.
-  static constexpr std::int64_t step_bytes = 16 * 1024;
-
   [[nodiscard]] static std::size_t at(VertexId v) { return static_cast<std::size_t>(v); }
 
   /// The group from that statement on that saves most.
@@ -84,9 +77,10 @@ class StepChooser {
     drop_faulty(group);
     std::vector<VertexId> statements{first};
     std::optional<StepGroup> best;
-    std::int64_t most = 0;
-    for (VertexId v = first + 1; v < m_graph.size() && statements.size() < max_statements; ++v) {
+    std::int64_t max_saved = 0;
+    for (VertexId v = first + 1; v < m_graph.size(); ++v) {
       if (m_graph[v].is_input()) continue;
+      if (statements.size() == tuning::max_group_statements) break;
       for (StepAxis& axis : group.axes) {
         axis.positions.push_back(axis_position(m_graph, statements, axis, v));
       }
@@ -96,8 +90,8 @@ class StepChooser {
       if (group.axes.empty()) break;
       StepGroup cut = group;
       const std::int64_t saved = cut_to_fit(cut, statements);
-      if (saved <= most) continue;
-      most = saved;
+      if (saved <= max_saved) continue;
+      max_saved = saved;
       best = std::move(cut);
     }
     return best;
@@ -117,15 +111,14 @@ class StepChooser {
     const std::vector<Extent> parts = parts_of(m_placement.mesh, calls);
     std::int64_t bytes = v.element.bytes;
     for (std::size_t k = 0; k < positions.size(); ++k) {
-      const Extent d = parts[static_cast<std::size_t>(positions[k])];
-      bytes *= (v.bound[k] + d - 1) / d;
+      bytes *= ceil_div(v.bound[k], parts[static_cast<std::size_t>(positions[k])]);
     }
     return bytes;
   }
 
-  /// Cuts a group so that what it passes on is no more than it may, outermost labels first; or, if
-  /// it is for memory's sake, as near to that as its labels allow.
-  /// \returns the bytes that saves; nothing or less if it is not worth while.
+  /// Cuts a group, outermost labels first, so that it passes on no more than it may at a time; for
+  /// memory's sake as near to that as its labels allow.
+  /// \returns the bytes that this saves; none or less if it is not worthwhile.
   [[nodiscard]] std::int64_t cut_to_fit(StepGroup& group,
                                         const std::vector<VertexId>& statements) const {
     const bool for_memory = m_aim == StepAim::memory;
@@ -140,17 +133,18 @@ class StepChooser {
       passed += bytes;
       saved += bytes;  // written; what is read is added below
     }
-    std::int64_t needed = (passed + m_passed - 1) / m_passed;
-    if (for_memory) needed = std::min(needed, max_steps_for_memory);
-    if (needed <= 1 || needed > max_steps) return 0;
+    std::int64_t needed = ceil_div(passed, m_passed);
+    if (for_memory) needed = std::min(needed, tuning::max_steps_for_memory);
+    if (needed <= 1 || needed > tuning::max_steps) return 0;
     for (StepAxis& axis : group.axes) {
-      axis.parts = std::min(needed, least_extent(statements, axis));
-      needed = (needed + axis.parts - 1) / axis.parts;
+      axis.parts = std::min(needed, min_extent(statements.front(), axis));
+      needed = ceil_div(needed, axis.parts);
     }
     if (needed > 1 && !for_memory) return 0;
     if (group.steps() == 1) return 0;
     std::erase_if(group.axes, [](const StepAxis& axis) { return axis.parts == 1; });
-    std::int64_t lost = group.steps() * static_cast<std::int64_t>(statements.size()) * step_bytes;
+    std::int64_t lost =
+        group.steps() * static_cast<std::int64_t>(statements.size()) * tuning::step_bytes;
     for (std::size_t s = 0; s < statements.size(); ++s) {
       const VertexId v = statements[s];
       for (const Operand& o : m_graph[v].operands) {
@@ -171,13 +165,10 @@ class StepChooser {
     return for_memory ? saved : saved - lost;
   }
 
-  /// The most pieces that every call's part of a label can be cut into.
-  [[nodiscard]] Extent least_extent(const std::vector<VertexId>& statements,
-                                    const StepAxis& axis) const {
+  /// The extent of the smallest part of an axis that a call of the group's first statement has.
+  [[nodiscard]] Extent min_extent(VertexId first, const StepAxis& axis) const {
     const auto l = static_cast<std::size_t>(axis.positions.front());
-    const VertexId first = statements.front();
-    const Extent d = parts_of(m_placement.mesh, m_placement.calls[at(first)])[l];
-    return m_graph[first].extents[l] / d;
+    return m_graph[first].extents[l] / parts_of(m_placement.mesh, m_placement.calls[at(first)])[l];
   }
 
   const EinGraph& m_graph;
@@ -235,6 +226,16 @@ class StepChooser {
     statements.push_back(v);
   }
   return group;
+}
+
+/// Whether the steps given by hand, if any, are possible under a placement.
+/// \throws Error if they name what is not there.
+[[nodiscard]] inline bool can_run_in_given_steps(const EinGraph& graph, const Placement& placement,
+                                                 const DecomposeOptions& options,
+                                                 const std::source_location& where) {
+  return std::ranges::all_of(options.steps, [&](const StatementSteps& given) {
+    return step_fault(graph, placement, steps_by_hand(graph, given, where)).empty();
+  });
 }
 
 }  // namespace detail

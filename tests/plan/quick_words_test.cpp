@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "eindecomp/relation/words_by_worker.hpp"
+#include "eindecomp/plan/placed/quick_words.hpp"
 
 #include <doctest/doctest.h>
 
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/task_graph.hpp"
-#include "eindecomp/relation/words.hpp"
-#include "support.hpp"
+#include "relation/support.hpp"
 
 using namespace relation_test;
+using eindecomp::make_task_graph;
+using eindecomp::detail::quick_words;
 
-TEST_CASE("words by worker are those of the task graph") {
+namespace {
+
+/// The words of a placement whose workers are ranks of their own.
+std::vector<Extent> words_by_worker(const EinGraph& graph, const Placement& placement) {
+  return quick_words(graph, placement, placement.mesh.workers());
+}
+
+}  // namespace
+
+TEST_CASE("quick words are those of the task graph") {
   const unsigned first_seed = 20250117;
   int moving = 0;
   for (unsigned i = 0; i < 4000; ++i) {
@@ -20,15 +30,15 @@ TEST_CASE("words by worker are those of the task graph") {
     RandomProgram program = random_program(random);
     const Mesh mesh = eindecomp::make_mesh(random.pick({1, 2, 4, 8, 16, 6, 12, 3, 5, 18}));
     const Placement placement = random_placement(random, program.graph, mesh);
-    const auto words = eindecomp::words_by_worker(program.graph, placement);
-    const auto tasks = eindecomp::make_task_graph(program.graph, placement, mesh.workers());
+    const auto words = words_by_worker(program.graph, placement);
+    const auto tasks = make_task_graph(program.graph, placement, mesh.workers());
     CHECK(words == tasks.received);
     if (tasks.busiest_words() > 0) ++moving;
   }
   CHECK(moving > 2500);
 }
 
-TEST_CASE("words by rank are those of the task graph, however many workers share a rank") {
+TEST_CASE("quick words by rank are those of the task graph, however many workers share a rank") {
   const unsigned first_seed = 20250119;
   int moving = 0;
   int fewer = 0;
@@ -41,12 +51,12 @@ TEST_CASE("words by rank are those of the task graph, however many workers share
     const int ranks = random.pick({1, 2, 3, 4, 5, 7, 8, 11, 24});
     CAPTURE(ranks);
     const Placement placement = random_placement(random, program.graph, mesh);
-    const auto words = eindecomp::words_by_rank(program.graph, placement, ranks);
-    const auto tasks = eindecomp::make_task_graph(program.graph, placement, ranks);
+    const auto words = quick_words(program.graph, placement, ranks);
+    const auto tasks = make_task_graph(program.graph, placement, ranks);
     CHECK(words == tasks.received);
     if (ranks >= mesh.workers()) continue;
     if (tasks.busiest_words() > 0) ++moving;
-    const auto by_worker = eindecomp::words_by_worker(program.graph, placement);
+    const auto by_worker = words_by_worker(program.graph, placement);
     Extent all = 0;
     for (Extent w : by_worker) all += w;
     CHECK(tasks.total_words() <= all);
@@ -56,7 +66,7 @@ TEST_CASE("words by rank are those of the task graph, however many workers share
   CHECK(fewer > 600);
 }
 
-TEST_CASE("words by worker where all parts are even") {
+TEST_CASE("quick words where all parts are even") {
   // Extents that every mesh below divides: the closed form.
   const unsigned first_seed = 20250118;
   for (unsigned i = 0; i < 1000; ++i) {
@@ -73,12 +83,12 @@ TEST_CASE("words by worker where all parts are even") {
     add(graph, "V", {{"ab", u}, {"ba", z}, {"bb", t}}, "ba");
     const Mesh mesh = eindecomp::make_mesh(random.pick({2, 4, 8, 16, 6, 12, 18, 36}));
     const Placement placement = random_placement(random, graph, mesh);
-    CHECK(eindecomp::words_by_worker(graph, placement) ==
-          eindecomp::make_task_graph(graph, placement, mesh.workers()).received);
+    CHECK(words_by_worker(graph, placement) ==
+          make_task_graph(graph, placement, mesh.workers()).received);
   }
 }
 
-TEST_CASE("words by worker of many readers are counted once") {
+TEST_CASE("quick words of many readers are counted once") {
   EinGraph graph;
   const VertexId x = graph.add_input("X", {12, 18}, {});
   for (const char* name : {"A", "B", "C", "D", "E", "F", "G"}) {
@@ -89,12 +99,12 @@ TEST_CASE("words by worker of many readers are counted once") {
     Random random(seed);
     const Mesh mesh = eindecomp::make_mesh(random.pick({4, 6, 8, 12}));
     const Placement placement = random_placement(random, graph, mesh);
-    CHECK(eindecomp::words_by_worker(graph, placement) ==
-          eindecomp::count_words(graph, placement, mesh.workers()).received);
+    CHECK(words_by_worker(graph, placement) ==
+          make_task_graph(graph, placement, mesh.workers()).received);
   }
 }
 
-TEST_CASE("words by worker of a large mesh") {
+TEST_CASE("quick words of a large mesh") {
   const EinGraph graph = matmul(4096, 4096, 4096);
   for (int p : {1024, 720, 509}) {
     const Mesh mesh = eindecomp::make_mesh(p);
@@ -103,7 +113,6 @@ TEST_CASE("words by worker of a large mesh") {
     for (int axis : mesh.axes) d[l++ % 3] *= axis;
     const Placement placement = place(graph, {{}, {}, d}, mesh);
     CAPTURE(p);
-    CHECK(eindecomp::words_by_worker(graph, placement) ==
-          eindecomp::count_words(graph, placement, p).received);
+    CHECK(words_by_worker(graph, placement) == make_task_graph(graph, placement, p).received);
   }
 }

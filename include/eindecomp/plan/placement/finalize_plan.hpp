@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// What a plan gets at run time alone: a placement, steps, and a look at what its ranks hold.
+/// Completes a plan at run time: gives it a placement and steps, and checks what its ranks hold.
 #pragma once
 
 #include <cstdint>
@@ -45,11 +45,11 @@ inline void check_memory(const EinGraph& graph, const Placement& placement,
        where);
 }
 
-/// The plan placed, if its strategy did not do that, and in steps.
+/// Places a plan, if its strategy has not, and chooses its steps.
 /// \throws Error if steps given by hand are not possible, or a rank would hold more than the
 ///   options allow.
-[[nodiscard]] inline Plan placed_in_steps(Plan plan, const DecomposeOptions& options,
-                                          const std::source_location& where) {
+[[nodiscard]] inline Plan finalize_plan(Plan plan, const DecomposeOptions& options,
+                                        const std::source_location& where) {
   const EinGraph& graph = plan.graph;
   if (plan.placement.stored.empty()) {
     plan.placement = place(graph, plan.partitions, make_mesh(plan.workers),

@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The words that every rank receives, tensor by tensor, without a walk: for searches that evaluate
+/// thousands of placements. A test holds them equal to those of the task graph.
+///
+/// What a rank receives of a tensor does not depend on the order of the statements. It is the union
+/// of the boxes that its workers' calls of all readers need, less the boxes they store; and of a
+/// result, the accumulators of their stored boxes from every other rank that has calls of the
+/// group. So the words of a program are a sum over tensors, and a change of one statement's calls
+/// touches its own tensors only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/placed/axis_cuts.hpp"
+#include "eindecomp/plan/tuning.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
+
+namespace eindecomp::detail {
+
+/// A sum over the receivers' words.
+struct WordSum {
+  Extent busiest = 0;
+  Extent total = 0;
+
+  constexpr bool operator==(const WordSum&) const = default;
+  /// The better of two placements has fewer words on the busiest receiver; then fewer in all.
+  constexpr auto operator<=>(const WordSum&) const = default;
+};
+
+[[nodiscard]] inline WordSum sum_of(std::span<const Extent> words) {
+  WordSum sum;
+  for (Extent w : words) {
+    sum.busiest = std::max(sum.busiest, w);
+    sum.total += w;
+  }
+  return sum;
+}
+
+/// A mesh, and the coordinates of all its workers.
+class WorkerCoordinates {
+ public:
+  /// The mesh has at most max_mesh_axes axes.
+  explicit WorkerCoordinates(const Mesh& mesh)
+      : m_mesh(mesh),
+        m_workers(static_cast<std::size_t>(mesh.workers())),
+        m_coordinates(mesh.axes.size() * m_workers) {
+    const std::vector<int> strides = axis_strides(mesh);
+    for (std::size_t a = 0; a < axes(); ++a) {
+      for (std::size_t w = 0; w < m_workers; ++w) {
+        m_coordinates[a * m_workers + w] = static_cast<int>(w) / strides[a] % mesh.axes[a];
+      }
+    }
+  }
+
+  [[nodiscard]] const Mesh& mesh() const { return m_mesh; }
+  [[nodiscard]] std::size_t axes() const { return m_mesh.axes.size(); }
+  [[nodiscard]] std::size_t workers() const { return m_workers; }
+  [[nodiscard]] Extent size(std::size_t axis) const { return m_mesh.axes[axis]; }
+  /// The coordinates along one axis, by worker.
+  [[nodiscard]] std::span<const int> along(std::size_t axis) const {
+    return {m_coordinates.data() + axis * m_workers, m_workers};
+  }
+
+ private:
+  Mesh m_mesh;
+  std::size_t m_workers;
+  std::vector<int> m_coordinates;  ///< per axis, per worker
+};
+
+/// AxisCuts as one tensor sees them: the box that each worker stores, needs or computes. Per
+/// dimension the axes that cut it, outermost first; an axis may cut two dimensions (a diagonal). On
+/// the idle axes only coordinate 0 has a box.
+struct CutRegion {
+  std::array<std::uint8_t, max_rank> length{};
+  std::array<std::array<std::uint8_t, max_mesh_axes>, max_rank> axis{};
+  std::uint32_t idle = 0;
+
+  constexpr bool operator==(const CutRegion&) const = default;
+
+  constexpr void cut(std::size_t dimension, std::uint8_t by) {
+    axis[dimension][length[dimension]++] = by;
+  }
+};
+
+/// The regions of one tensor that decide which words of it move.
+struct TensorRegions {
+  std::span<const Extent> bound;        ///< the tensor's extents
+  CutRegion store;                      ///< where it is stored
+  std::span<const CutRegion> needs;     ///< what the calls of its readers take
+  const CutRegion* produced = nullptr;  ///< what the calls of its statement compute; null: an input
+  /// The calls that compute parts of one block: the product of the parts of the aggregated labels.
+  Extent contributions = 1;
+};
+
+/// Counts words in closed form where parts nest and are of one size, by inclusion and exclusion
+/// over what the readers need.
+class AlignedWords {
+ public:
+  explicit AlignedWords(const WorkerCoordinates& workers) : m_workers(workers) {}
+
+  /// Whether at every depth all regions cut a dimension by axes of one size, evenly: then two boxes
+  /// meet if their coordinates agree depth by depth, in a box of the finer one's size.
+  [[nodiscard]] bool apply(const TensorRegions& t) const {
+    if (t.needs.size() > tuning::max_aligned_needs) return false;
+    for (std::size_t k = 0; k < t.bound.size(); ++k) {
+      std::array<Extent, max_mesh_axes> size{};  // at each depth
+      std::size_t depths = 0;
+      Extent parts = 1;
+      const auto agrees = [&](const CutRegion& region) {
+        for (std::size_t j = 0; j < region.length[k]; ++j) {
+          const Extent own = m_workers.size(region.axis[k][j]);
+          if (j == depths) {
+            size[depths++] = own;
+            parts *= own;
+          } else if (size[j] != own) {
+            return false;
+          }
+        }
+        return true;
+      };
+      if (!agrees(t.store) || (t.produced != nullptr && !agrees(*t.produced)) ||
+          !std::all_of(t.needs.begin(), t.needs.end(), agrees) || t.bound[k] % parts != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// The words of a tensor for which apply() holds. Returns whether all workers receive the same;
+  /// then only words[0] is written.
+  bool count(const TensorRegions& t, std::vector<Extent>& words) {
+    m_terms.clear();
+    m_everywhere = 0;
+    std::array<const CutRegion*, tuning::max_aligned_needs + 1> chosen{};
+    for (std::uint32_t set = 1; set < std::uint32_t{1} << t.needs.size(); ++set) {
+      std::size_t n = 0;
+      for (std::size_t i = 0; i < t.needs.size(); ++i) {
+        if ((set >> i & 1U) != 0) chosen[n++] = &t.needs[i];
+      }
+      const Extent sign = n % 2 == 1 ? 1 : -1;
+      add_term(t.bound, {chosen.data(), n}, sign);
+      chosen[n++] = &t.store;
+      add_term(t.bound, {chosen.data(), n}, -sign);
+    }
+    if (t.produced != nullptr) {
+      chosen = {&t.store, t.produced};
+      add_term(t.bound, {chosen.data(), 1}, t.contributions);
+      add_term(t.bound, {chosen.data(), 2}, -1);
+    }
+    std::erase_if(m_terms, [](const Term& term) { return term.words == 0; });
+    words[0] = m_everywhere;
+    if (m_terms.empty()) return true;
+    std::fill(words.begin(), words.end(), words[0]);
+    for (const Term& term : m_terms) add_where(term, words);
+    return false;
+  }
+
+  /// Terms of the last count.
+  [[nodiscard]] std::size_t terms() const { return m_terms.size(); }
+
+ private:
+  /// A number of words for the workers whose coordinates are equal along axes of one class, and 0
+  /// along some.
+  struct Term {
+    Extent words = 0;
+    std::array<std::uint8_t, max_mesh_axes> like{};  ///< an earlier axis of the class, or itself
+    std::uint32_t zero = 0;
+  };
+
+  /// Adds the elements that all of the regions share on a worker.
+  void add_term(std::span<const Extent> bound, std::span<const CutRegion* const> regions,
+                Extent factor) {
+    Term term{factor};
+    for (std::size_t a = 0; a < m_workers.axes(); ++a) term.like[a] = static_cast<std::uint8_t>(a);
+    const auto root = [&](std::uint8_t a) {
+      while (term.like[a] != a) a = term.like[a];
+      return a;
+    };
+    for (const CutRegion* region : regions) term.zero |= region->idle;
+    for (std::size_t k = 0; k < bound.size(); ++k) {
+      Extent length = bound[k];
+      for (std::size_t j = 0;; ++j) {
+        int first = -1;
+        for (const CutRegion* region : regions) {
+          if (region->length[k] <= j) continue;
+          const std::uint8_t a = root(region->axis[k][j]);
+          if (first < 0) {
+            first = a;
+            length /= m_workers.size(a);
+          } else if (a != first) {
+            const int low = std::min<int>(a, first);
+            term.like[static_cast<std::size_t>(std::max<int>(a, first))] =
+                static_cast<std::uint8_t>(low);
+            first = low;
+          }
+        }
+        if (first < 0) break;
+      }
+      term.words *= length;
+    }
+    bool everywhere = term.zero == 0;
+    for (std::uint8_t a = 0; a < m_workers.axes(); ++a) {
+      term.like[a] = root(a);
+      everywhere = everywhere && term.like[a] == a;
+    }
+    if (everywhere) {
+      m_everywhere += term.words;
+      return;
+    }
+    const auto known = std::find_if(m_terms.begin(), m_terms.end(), [&](const Term& other) {
+      return other.like == term.like && other.zero == term.zero;
+    });
+    if (known == m_terms.end()) {
+      m_terms.push_back(term);
+    } else {
+      known->words += term.words;
+    }
+  }
+
+  void add_where(const Term& term, std::vector<Extent>& words) {
+    m_differs.assign(words.size(), 0);  // 0 where the term holds
+    for (std::size_t a = 0; a < m_workers.axes(); ++a) {
+      const std::span<const int> own = m_workers.along(a);
+      if ((term.zero >> a & 1U) != 0) {
+        for (std::size_t w = 0; w < words.size(); ++w) m_differs[w] |= own[w];
+      }
+      if (term.like[a] != a) {
+        const std::span<const int> other = m_workers.along(term.like[a]);
+        for (std::size_t w = 0; w < words.size(); ++w) m_differs[w] |= own[w] ^ other[w];
+      }
+    }
+    for (std::size_t w = 0; w < words.size(); ++w) words[w] += m_differs[w] == 0 ? term.words : 0;
+  }
+
+  const WorkerCoordinates& m_workers;
+
+  // Kept between uses to spare allocations.
+  std::vector<Term> m_terms;
+  std::vector<int> m_differs;
+  Extent m_everywhere = 0;
+};
+
+/// A box of few dimensions that needs no allocation. Entries past its dimensions are 0.
+struct Bounds {
+  std::array<Extent, max_rank> lo{};
+  std::array<Extent, max_rank> hi{};
+
+  constexpr auto operator<=>(const Bounds&) const = default;
+};
+
+/// The box that each worker has of a tensor cut by the axes of a mesh.
+class RegionBoxes {
+ public:
+  RegionBoxes(const WorkerCoordinates& workers, std::span<const Extent> bound,
+              const CutRegion& region)
+      : m_workers(&workers), m_region(region), m_begin(bound.size()) {
+    for (std::size_t k = 0; k < bound.size(); ++k) {
+      Extent parts = 1;
+      for (std::size_t j = 0; j < region.length[k]; ++j) parts *= workers.size(region.axis[k][j]);
+      for (Extent i = 0; i <= parts; ++i) m_begin[k].push_back(part_begin(bound[k], parts, i));
+    }
+  }
+  /// Whether the worker has a box.
+  [[nodiscard]] bool get(std::size_t worker, Bounds& box) const {
+    const auto coordinate = [&](std::size_t axis) {
+      return static_cast<std::size_t>(m_workers->along(axis)[worker]);
+    };
+    for (std::uint32_t left = m_region.idle; left != 0; left &= left - 1) {
+      if (coordinate(static_cast<std::size_t>(std::countr_zero(left))) != 0) return false;
+    }
+    for (std::size_t k = 0; k < m_begin.size(); ++k) {
+      std::size_t part = 0;
+      for (std::size_t j = 0; j < m_region.length[k]; ++j) {
+        const std::size_t axis = m_region.axis[k][j];
+        part = part * static_cast<std::size_t>(m_workers->size(axis)) + coordinate(axis);
+      }
+      box.lo[k] = m_begin[k][part];
+      box.hi[k] = m_begin[k][part + 1];
+    }
+    return true;
+  }
+
+ private:
+  const WorkerCoordinates* m_workers;
+  CutRegion m_region;
+  std::vector<std::vector<Extent>> m_begin;  ///< per dimension: the first index of every part
+};
+
+/// Counts words box by box, whatever the parts. What one worker of a rank has, the rank's other
+/// workers need not receive.
+class BoxedWords {
+ public:
+  /// \param ranks  that share the workers, at most as many as there are workers
+  BoxedWords(const WorkerCoordinates& workers, int ranks) : m_workers(workers), m_ranks(ranks) {}
+
+  /// The words that each rank receives on account of one tensor.
+  /// \param words [out]  per rank; all are written
+  /// \returns the boxes that were compared, a measure of the effort
+  std::int64_t count(const TensorRegions& t, std::vector<Extent>& words) {
+    m_rank = t.bound.size();
+    m_compared = 0;
+    const bool shared = m_ranks < static_cast<int>(m_workers.workers());
+    const RegionBoxes stored(m_workers, t.bound, t.store);
+    std::vector<RegionBoxes> needs;
+    for (const CutRegion& need : t.needs) needs.emplace_back(m_workers, t.bound, need);
+    std::vector<RegionBoxes> produced;
+    if (t.produced != nullptr) produced.emplace_back(m_workers, t.bound, *t.produced);
+    if (shared && t.produced != nullptr) list_callers(produced.front());
+    for (int r = 0; r < m_ranks; ++r) {
+      list_boxes(stored, r, m_held);
+      m_known = m_held;
+      Extent& received = words[static_cast<std::size_t>(r)];
+      received = 0;
+      for (const RegionBoxes& need : needs) {
+        list_boxes(need, r, m_boxes);
+        for (const Bounds& box : m_boxes) received += new_elements(box);
+        m_known.insert(m_known.end(), m_boxes.begin(), m_boxes.end());
+      }
+      if (t.produced == nullptr) continue;
+      if (shared) {
+        received += partial_results(r);
+      } else {  // every call of a group is on a rank of its own
+        list_boxes(produced.front(), r, m_boxes);
+        for (const Bounds& held : m_held) {
+          received += t.contributions * volume(held);
+          for (const Bounds& own : m_boxes) received -= overlap(own, held);
+        }
+      }
+    }
+    return m_compared;
+  }
+
+ private:
+  [[nodiscard]] Extent volume(const Bounds& box) const {
+    Extent n = 1;
+    for (std::size_t k = 0; k < m_rank; ++k) n *= box.hi[k] - box.lo[k];
+    return n;
+  }
+  /// The elements that two boxes share.
+  [[nodiscard]] Extent overlap(const Bounds& a, const Bounds& b) const {
+    Extent n = 1;
+    for (std::size_t k = 0; k < m_rank; ++k) {
+      n *= std::max<Extent>(std::min(a.hi[k], b.hi[k]) - std::max(a.lo[k], b.lo[k]), 0);
+    }
+    return n;
+  }
+
+  /// The disjoint boxes that the workers of a rank have of a region. Boxes that touch are merged
+  /// where they make a box together.
+  void list_boxes(const RegionBoxes& region, int rank, std::vector<Bounds>& boxes) const {
+    boxes.clear();
+    const WorkerRange hosted = workers_of(rank, static_cast<int>(m_workers.workers()), m_ranks);
+    Bounds box;
+    for (int w = hosted.first; w < hosted.last; ++w) {
+      if (region.get(static_cast<std::size_t>(w), box)) boxes.push_back(box);
+    }
+    if (boxes.size() < 2) return;
+    std::sort(boxes.begin(), boxes.end());
+    boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
+    for (std::size_t k = 0; k < m_rank && boxes.size() > 1; ++k) merge_along(k, boxes);
+  }
+
+  /// Merges boxes that differ in dimension k only and touch there.
+  static void merge_along(std::size_t k, std::vector<Bounds>& boxes) {
+    const auto across = [k](Bounds box) {
+      box.lo[k] = 0;
+      box.hi[k] = 0;
+      return box;
+    };
+    std::sort(boxes.begin(), boxes.end(), [&](const Bounds& a, const Bounds& b) {
+      const Bounds x = across(a);
+      const Bounds y = across(b);
+      return x == y ? a.lo[k] < b.lo[k] : x < y;
+    });
+    std::size_t last = 0;
+    for (std::size_t i = 1; i < boxes.size(); ++i) {
+      if (boxes[i].lo[k] == boxes[last].hi[k] && across(boxes[i]) == across(boxes[last])) {
+        boxes[last].hi[k] = boxes[i].hi[k];
+      } else {
+        boxes[++last] = boxes[i];
+      }
+    }
+    boxes.resize(last + 1);
+  }
+
+  /// The elements of a box that are in no box of m_known.
+  [[nodiscard]] Extent new_elements(const Bounds& box) {
+    if (m_known.empty()) return volume(box);
+    m_pieces.assign(1, box);
+    for (std::size_t i = 0; i + 1 < m_known.size() && !m_pieces.empty(); ++i) {
+      m_compared += static_cast<std::int64_t>(m_pieces.size());
+      m_rest.clear();
+      for (const Bounds& piece : m_pieces) subtract(piece, m_known[i]);
+      m_pieces.swap(m_rest);
+    }
+    // What the last box leaves is only counted.
+    m_compared += static_cast<std::int64_t>(m_pieces.size());
+    Extent elements = 0;
+    for (const Bounds& piece : m_pieces) elements += volume(piece) - overlap(piece, m_known.back());
+    return elements;
+  }
+
+  /// Appends to m_rest what `hole` leaves of a box.
+  void subtract(Bounds box, const Bounds& hole) {
+    if (overlap(box, hole) == 0) {
+      m_rest.push_back(box);
+      return;
+    }
+    for (std::size_t k = 0; k < m_rank; ++k) {
+      if (box.lo[k] < hole.lo[k]) {
+        m_rest.push_back(box);
+        m_rest.back().hi[k] = hole.lo[k];
+        box.lo[k] = hole.lo[k];
+      }
+      if (hole.hi[k] < box.hi[k]) {
+        m_rest.push_back(box);
+        m_rest.back().lo[k] = hole.hi[k];
+        box.hi[k] = hole.hi[k];
+      }
+    }
+  }
+
+  /// Lists which ranks make calls for which block of a result.
+  void list_callers(const RegionBoxes& produced) {
+    m_callers.clear();
+    const auto workers = static_cast<int>(m_workers.workers());
+    Bounds box;
+    for (int w = 0; w < workers; ++w) {
+      if (produced.get(static_cast<std::size_t>(w), box)) {
+        m_callers.emplace_back(box, rank_of(w, workers, m_ranks));
+      }
+    }
+    std::sort(m_callers.begin(), m_callers.end());
+    m_callers.erase(std::unique(m_callers.begin(), m_callers.end()), m_callers.end());
+  }
+
+  /// The accumulators that the owner of m_held receives: of each block one from every other rank
+  /// that has calls for it, for the calls of one rank add to one accumulator.
+  [[nodiscard]] Extent partial_results(int rank) {
+    Extent words = 0;
+    Extent held = 0;  // of the block
+    for (std::size_t i = 0; i < m_callers.size(); ++i) {
+      const auto& [block, caller] = m_callers[i];
+      if (i == 0 || block != m_callers[i - 1].first) {
+        held = 0;
+        for (const Bounds& own : m_held) held += overlap(block, own);
+        m_compared += static_cast<std::int64_t>(m_held.size());
+      }
+      if (caller != rank) words += held;
+    }
+    return words;
+  }
+
+  const WorkerCoordinates& m_workers;
+  int m_ranks;
+  std::size_t m_rank = 0;  ///< of the tensor
+  std::int64_t m_compared = 0;
+
+  // Kept between uses to spare allocations.
+  std::vector<Bounds> m_held, m_boxes, m_known, m_pieces, m_rest;
+  std::vector<std::pair<Bounds, int>> m_callers;  ///< blocks of a result, and ranks
+};
+
+/// Counts the words of one tensor after another on one mesh.
+class WordCounter {
+ public:
+  /// \param mesh   of at most max_mesh_axes axes
+  /// \param ranks  that share the workers; 0, or more than those: each worker has its own
+  explicit WordCounter(const Mesh& mesh, int ranks = 0)
+      : m_workers(mesh),
+        m_ranks(ranks > 0 ? std::min(ranks, mesh.workers()) : mesh.workers()),
+        m_aligned(m_workers),
+        m_boxed(m_workers, m_ranks) {}
+  WordCounter(const WordCounter&) = delete;
+  WordCounter& operator=(const WordCounter&) = delete;
+
+  [[nodiscard]] const Mesh& mesh() const { return m_workers.mesh(); }
+  [[nodiscard]] std::size_t workers() const { return m_workers.workers(); }
+  /// Whom words are counted for: the ranks that host workers.
+  [[nodiscard]] std::size_t receivers() const { return static_cast<std::size_t>(m_ranks); }
+  /// Whether some ranks host several workers.
+  [[nodiscard]] bool shared() const { return receivers() < workers(); }
+  [[nodiscard]] std::uint32_t all_axes() const {
+    return (std::uint32_t{1} << mesh().axes.size()) - 1;
+  }
+
+  /// The region of a tensor whose dimensions carry these labels of a statement with these calls.
+  [[nodiscard]] CutRegion region(const AxisCuts& calls, std::span<const int> labels) const {
+    CutRegion region;
+    region.idle = all_axes() & ~calls.used();
+    for (std::size_t i = 0; i < calls.size; ++i) {
+      for (std::size_t k = 0; k < labels.size(); ++k) {
+        if (labels[k] == calls.entry[i]) region.cut(k, calls.axis[i]);
+      }
+    }
+    return region;
+  }
+
+  /// The calls that compute parts of one block of a statement's result.
+  [[nodiscard]] Extent contributions(const Vertex& statement, const AxisCuts& calls) const {
+    Extent n = 1;
+    for (int l : statement.aggregated) n *= calls.parts(mesh(), static_cast<std::size_t>(l));
+    return n;
+  }
+
+  /// The words that each receiver gets on account of one tensor.
+  ///
+  /// \param stored       the axes that cut it where it is stored
+  /// \param needs        what the calls of its readers take
+  /// \param calls        of the statement that computes it; of an input they do not matter
+  /// \param words [out]  per receiver; sized by the function
+  /// \returns whether all receive the same; then only words[0] is written, see spread()
+  bool count(const Vertex& tensor, const AxisCuts& stored, std::span<const CutRegion> needs,
+             const AxisCuts& calls, std::vector<Extent>& words) {
+    words.resize(receivers());
+    if (receivers() == 1) {
+      words[0] = 0;
+      return true;
+    }
+    m_needs.clear();
+    for (const CutRegion& need : needs) {
+      if (std::find(m_needs.begin(), m_needs.end(), need) == m_needs.end()) m_needs.push_back(need);
+    }
+    TensorRegions regions{tensor.bound, {}, m_needs};
+    regions.store.idle = all_axes() & ~stored.used();
+    for (std::size_t i = 0; i < stored.size; ++i) {
+      regions.store.cut(stored.entry[i], stored.axis[i]);
+    }
+    CutRegion produced;
+    if (!tensor.is_input()) {
+      produced = region(calls, tensor.output);
+      regions.produced = &produced;
+      regions.contributions = contributions(tensor, calls);
+    }
+    if (shared()) {
+      m_spent += 10 + m_boxed.count(regions, words) +
+                 2 * static_cast<std::int64_t>(workers() * (needs.size() + 2));
+      return false;
+    }
+    const auto each = static_cast<std::int64_t>(words.size());
+    const auto distinct = static_cast<std::int64_t>(m_needs.size() + 2);
+    if (m_aligned.apply(regions)) {
+      const bool same = m_aligned.count(regions, words);
+      m_spent += 10 * distinct + static_cast<std::int64_t>(m_aligned.terms()) * each / 4;
+      return same;
+    }
+    m_boxed.count(regions, words);
+    m_spent += each * distinct * static_cast<std::int64_t>(tensor.bound.size() + 1) / 2;
+    return false;
+  }
+
+  /// The effort of all counts so far, in units of some tens of nanoseconds: the same on every
+  /// machine, so that a search that ends by it finds the same everywhere.
+  [[nodiscard]] std::int64_t spent() const { return m_spent; }
+
+  /// Writes down for every receiver what count() wrote for the first.
+  static void spread(std::vector<Extent>& words) {
+    std::fill(words.begin(), words.end(), words[0]);
+  }
+
+ private:
+  WorkerCoordinates m_workers;
+  int m_ranks;
+  AlignedWords m_aligned;
+  BoxedWords m_boxed;
+  std::vector<CutRegion> m_needs;  ///< kept between uses to spare allocations
+  std::int64_t m_spent = 0;
+};
+
+/// The words that each rank of a placed program receives: those of
+/// make_task_graph(graph, placement, ranks).received, in a small part of its time.
+/// \param placement  suits the graph; its mesh has at most max_mesh_axes axes
+[[nodiscard]] inline std::vector<Extent> quick_words(const EinGraph& graph,
+                                                     const Placement& placement, int ranks) {
+  WordCounter counter(placement.mesh, ranks);
+  std::vector<AxisCuts> calls;
+  std::vector<std::vector<CutRegion>> needs(graph.vertices.size());
+  for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
+    calls.push_back(cuts_of(placement.calls[i]));
+    for (const Operand& o : graph.vertices[i].operands) {
+      needs[static_cast<std::size_t>(o.vertex)].push_back(counter.region(calls[i], o.labels));
+    }
+  }
+  std::vector<Extent> received(static_cast<std::size_t>(ranks), 0);
+  std::vector<Extent> words;
+  for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
+    const AxisCuts stored = cuts_of(placement.stored[i]);
+    if (counter.count(graph.vertices[i], stored, needs[i], calls[i], words)) {
+      WordCounter::spread(words);
+    }
+    for (std::size_t w = 0; w < words.size(); ++w) received[w] += words[w];
+  }
+  return received;
+}
+
+}  // namespace eindecomp::detail
