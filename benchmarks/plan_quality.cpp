@@ -80,11 +80,8 @@ bool compare(const std::string& name, const ein::EinGraph& graph, int p) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.words < b.words; });
   const ein::Extent best = rows.front().words.busiest;
-  using Align = ein::detail::TextTable::Align;
   ein::detail::TextTable table(
-      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
-  table.add({"strategy", "in use", "busiest worker", "all workers", "of bound", "of the best"});
-  table.rule();
+      "lrrrrr", {"strategy", "in use", "busiest worker", "all workers", "of bound", "of the best"});
   ein::Extent by_default = 0;
   for (const Row& row : rows) {
     if (row.strategy == ein::DecomposeOptions{}.strategy) by_default = row.words.busiest;
@@ -102,17 +99,14 @@ bool compare(const std::string& name, const ein::EinGraph& graph, int p) {
 /// bound, and how many workers they use.
 void compare_products_with_bound() {
   constexpr int most = 512;
-  using Align = ein::detail::TextTable::Align;
   const std::vector<Workload> products = eindecomp_benchmarks::products();
-  ein::detail::TextTable table(std::vector<Align>(1 + 2 * products.size(), Align::right));
   std::vector<std::string> row{"workers"};
   std::vector<ein::PlanProgram> programs(products.size());
   for (std::size_t i = 0; i < products.size(); ++i) {
     products[i].write(programs[i]);
     row.insert(row.end(), {products[i].name, "in use"});
   }
-  table.add(row);
-  table.rule();
+  ein::detail::TextTable table(std::string(row.size(), 'r'), row);
   for (int p = 2; p <= most; ++p) {
     row = {fmt::format("{}", p)};
     for (const ein::PlanProgram& program : programs) {

@@ -31,10 +31,7 @@ TEST_CASE("bytes come in the unit that suits them") {
 }
 
 TEST_CASE("columns are aligned, short rows allowed, lines end without blanks") {
-  using enum TextTable::Align;
-  TextTable table({left, right, left});
-  table.add({"a", "number", "what"});
-  table.rule();
+  TextTable table("lrl", {"a", "number", "what"});
   table.add({"long name", "1", "x"});
   table.add({"b", "22"});
   CHECK(table.text() ==

@@ -191,7 +191,7 @@ class Watch {
   }
 
   [[nodiscard]] std::string who_is_absent() const {
-    Sentence text;
+    Text text;
     text << "EinDecomp: " << name(m_rank) << " has waited longer than the time limit of "
          << decimal(m_limit) << " s in " << m_call;
     bool others = false;

@@ -37,18 +37,19 @@
 #define EINDECOMP_STREAMING_BYTES EINDECOMP_REGISTER_BYTES
 #endif
 
-/// Whether exponential() is computed by vectors; where it is not, the C library's function is
-/// faster, as it is than vectors of SSE2, which does not compare integers of 64 bits.
+/// Whether exponential() is computed by vectors. With SSE2, which cannot compare integers of 64
+/// bits, and without vectors the C library's function is faster.
 #if defined(__AVX2__) && defined(EINDECOMP_STREAMING_BYTES)
 #define EINDECOMP_VECTOR_EXPONENTIAL 1
 #else
 #define EINDECOMP_VECTOR_EXPONENTIAL 0
 #endif
 
-/// The inline namespace of all code that depends on the instructions that the compiler may use, by
-/// the figures above or by what it calls. So a program may be linked of translation units that are
-/// compiled for different machines: to the linker the same name is the same function, of which it
-/// keeps any one, and a vector passed in registers by one may be expected in memory by another.
+/// The inline namespace of all code that depends on the instruction set, through the figures above
+/// or through what it calls. It lets translation units that were compiled for different machines be
+/// linked into one program: the linker keeps one of several functions of one name, whichever
+/// machine it was compiled for, and one may pass a vector in registers where another expects it in
+/// memory.
 #if !defined(EINDECOMP_REGISTER_BYTES)
 #define EINDECOMP_INSTRUCTION_SET no_vectors
 #elif defined(__AVX512F__)
@@ -61,44 +62,44 @@
 #define EINDECOMP_INSTRUCTION_SET baseline
 #endif
 
-/// At the begin of a function: a product in it and a sum with it, in whichever function, may be one
-/// instruction, as they may be to g++ and nvcc.
+/// At the beginning of a function: its products may be fused with sums, also those of a caller,
+/// into one instruction, as g++ and nvcc do by default.
 #if defined(__clang__) && !defined(__CUDACC__) && !defined(__HIPCC__)
 #define EINDECOMP_CONTRACT _Pragma("clang fp contract(fast)")
 #else
 #define EINDECOMP_CONTRACT
 #endif
 
-/// A function that loops must not call but contain, to be vectorised.
+/// A function that must be inlined, so that loops around it can be vectorised.
 #if defined(__GNUC__)
 #define EINDECOMP_ALWAYS_INLINE [[gnu::always_inline]] inline
 #else
 #define EINDECOMP_ALWAYS_INLINE inline
 #endif
 
-/// A function that contains whatever it calls, functors of the user among them.
+/// A function into which everything it calls is inlined, the user's functors too.
 #if defined(__GNUC__)
 #define EINDECOMP_FLATTEN [[gnu::flatten]]
 #else
 #define EINDECOMP_FLATTEN
 #endif
 
-/// A function that is called once for something that takes far longer: how a product is computed,
-/// what a block is. It is compiled to be small, not to be fast, which takes a fraction of the time.
+/// A function that is called once before work that takes far longer, for example to choose an
+/// algorithm. It is compiled for size instead of speed, which compiles several times as fast.
 #if defined(__GNUC__)
 #define EINDECOMP_COMPACT [[gnu::cold]]
 #else
 #define EINDECOMP_COMPACT
 #endif
 
-/// A function that is called in several places and worth its call in each: compiled once.
+/// A function that is compiled once instead of being inlined into each of several callers.
 #if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
 #define EINDECOMP_NEVER_INLINE [[gnu::noinline]]
 #else
 #define EINDECOMP_NEVER_INLINE
 #endif
 
-/// Before a loop of which host code is to have so many turns in one.
+/// Before a loop that host code unrolls so many times.
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define EINDECOMP_PRAGMA(text) _Pragma(#text)
 #define EINDECOMP_UNROLLED(turns) EINDECOMP_PRAGMA(GCC unroll turns)
@@ -106,20 +107,20 @@
 #define EINDECOMP_UNROLLED(turns)
 #endif
 
-/// Before a loop over the elements of a vector: leaves it to the vectoriser, which g++ would
-/// otherwise find unrolled into scalar code.
+/// Before a loop over the elements of a vector: keeps g++ from unrolling it into scalar code before
+/// the vectoriser sees it.
 #if defined(__GNUC__) && !defined(__clang__)
 #define EINDECOMP_VECTOR_LOOP EINDECOMP_UNROLLED(1)
 #else
 #define EINDECOMP_VECTOR_LOOP
 #endif
 
-/// Defined while device code is made, which has no use for what only hosts call.
+/// Defined while device code is compiled, which leaves out what only hosts call.
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 #define EINDECOMP_DEVICE_PASS 1
 #endif
 
-/// Before a loop that a device must unroll, for arrays indexed in it to be in registers.
+/// Before a loop that a device must unroll, so that the arrays it indexes stay in registers.
 #if defined(EINDECOMP_DEVICE_PASS)
 #define EINDECOMP_UNROLL _Pragma("unroll")
 #else

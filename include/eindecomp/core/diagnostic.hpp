@@ -2,8 +2,8 @@
 /// \file
 /// Compile-time errors that are sentences.
 ///
-/// A rule that is broken is known as a string computed in a constant expression; no literal can
-/// say it. So it becomes a template argument, which the compiler prints where it refuses.
+/// The message of a broken rule is computed in a constant expression, and static_assert takes
+/// literals only. So the message becomes a template argument, which the compiler prints.
 #pragma once
 
 #include <algorithm>

@@ -3,44 +3,15 @@
 /// The one exception of the library and the grammar of its messages.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 
 #include "eindecomp/core/text.hpp"
 
 namespace eindecomp {
-
-/// The sentence of an error, put together from texts, characters and whole numbers. (The operators
-/// of std::string would be compiled for every sentence, which takes far longer.)
-class Sentence {
- public:
-  [[gnu::cold, gnu::noinline]] Sentence& operator<<(std::string_view text) {
-    m_text.append(text.data(), text.size());
-    return *this;
-  }
-  Sentence& operator<<(const char* text) { return *this << std::string_view(text); }
-  Sentence& operator<<(const Sentence& sentence) { return *this << sentence.view(); }
-  Sentence& operator<<(char c) { return *this << std::string_view(&c, 1); }
-  template <std::integral Number>
-  Sentence& operator<<(Number number) {
-    return append(static_cast<long long>(number));
-  }
-
-  [[nodiscard]] std::string_view view() const { return m_text; }
-  [[nodiscard]] const std::string& str() const { return m_text; }
-
- private:
-  [[gnu::cold, gnu::noinline]] Sentence& append(long long number) {
-    return *this << detail::Digits(number).view();
-  }
-
-  std::string m_text;
-};
 
 /// What an Error is about, for callers that act on it instead of printing it; docs/running.md says
 /// what they can do.
@@ -73,14 +44,10 @@ class Error : public std::runtime_error {
   /// cites.
   Error(ErrorKind kind, std::string_view sentence,
         std::source_location where = std::source_location::current())
-      : std::runtime_error(format(sentence, where).str()),
+      : std::runtime_error(format(sentence, where)),
         m_kind(kind),
         m_length(sentence.size()),
         m_where(where) {}
-  /// The same with a sentence that was put together piece by piece.
-  Error(ErrorKind kind, const Sentence& sentence,
-        std::source_location where = std::source_location::current())
-      : Error(kind, sentence.view(), where) {}
 
   /// What it is about. Of an error that several ranks agreed on, that of the first rank that
   /// failed.
@@ -97,9 +64,8 @@ class Error : public std::runtime_error {
  private:
   static constexpr std::string_view prefix = "EinDecomp: ";
 
-  [[gnu::cold]] static Sentence format(std::string_view sentence,
-                                       const std::source_location& where) {
-    Sentence text;
+  [[gnu::cold]] static Text format(std::string_view sentence, const std::source_location& where) {
+    Text text;
     text << prefix << sentence;
     // An error that reached us from another process has no place of its own.
     if (where.line() != 0) text << " [" << where.file_name() << ':' << where.line() << ']';

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace eindecomp::detail {
@@ -19,15 +20,17 @@ class Hasher {
     add(static_cast<std::uint64_t>(text.size()));
     for (char c : text) add_byte(static_cast<unsigned char>(c));
   }
-  template <class Number>
-  constexpr void add(const std::vector<Number>& numbers) {
-    add(static_cast<std::uint64_t>(numbers.size()));
-    for (Number n : numbers) add(static_cast<std::uint64_t>(n));
-  }
-  template <class Number>
-  constexpr void add(const std::vector<std::vector<Number>>& lists) {
-    add(static_cast<std::uint64_t>(lists.size()));
-    for (const std::vector<Number>& list : lists) add(list);
+  /// The elements' values one after another; of lists of lists, each list.
+  template <class Element>
+  constexpr void add(const std::vector<Element>& elements) {
+    add(static_cast<std::uint64_t>(elements.size()));
+    for (const Element& element : elements) {
+      if constexpr (std::is_arithmetic_v<Element>) {
+        add(static_cast<std::uint64_t>(element));
+      } else {
+        add(element);
+      }
+    }
   }
   [[nodiscard]] constexpr std::uint64_t value() const { return m_hash; }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -11,6 +12,35 @@
 #include <vector>
 
 namespace eindecomp {
+namespace detail {
+
+/// The decimal digits of a whole number, its sign before them.
+class Digits {
+ public:
+  constexpr explicit Digits(long long value) {
+    // Negative all the way down: the least integer has no opposite.
+    long long rest = value < 0 ? value : -value;
+    do {
+      m_characters[--m_first] = static_cast<char>('0' - rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    if (value < 0) m_characters[--m_first] = '-';
+  }
+  [[nodiscard]] constexpr std::string_view view() const {
+    return {m_characters + m_first, size - m_first};
+  }
+
+ private:
+  static constexpr std::size_t size = 20;
+  char m_characters[size]{};
+  std::size_t m_first = size;
+};
+
+/// A whole number, as opposed to a character or a truth value.
+template <class T>
+concept WholeNumber = std::integral<T> && !std::same_as<T, char> && !std::same_as<T, bool>;
+
+}  // namespace detail
 
 /// Text that is built piece by piece, by the compiler or at run time. Unlike std::string it may be
 /// moved and returned in g++ 12's constant expressions, where a short std::string loses itself
@@ -45,8 +75,25 @@ class Text {
     return *this;
   }
 
+  /// Appends a text, a character or a whole number. Messages are put together with it: the
+  /// operators of std::string would be compiled anew for every message, which takes far longer.
+  /// @{
+  [[gnu::cold, gnu::noinline]] constexpr Text& operator<<(std::string_view more) {
+    return *this += more;
+  }
+  constexpr Text& operator<<(const char* more) { return *this << std::string_view(more); }
+  constexpr Text& operator<<(char c) { return *this << std::string_view(&c, 1); }
+  constexpr Text& operator<<(detail::WholeNumber auto number) {
+    return append(static_cast<long long>(number));
+  }
+  /// @}
+
   friend constexpr Text operator+(Text left, const Text& right) {
     left += right.view();
+    return left;
+  }
+  friend constexpr Text operator+(Text left, detail::WholeNumber auto number) {
+    left.append(static_cast<long long>(number));
     return left;
   }
   friend constexpr bool operator==(const Text& a, const Text& b) { return a.view() == b.view(); }
@@ -56,42 +103,38 @@ class Text {
     return a.view() == std::string_view(b);
   }
   friend constexpr auto operator<=>(const Text& a, const Text& b) { return a.view() <=> b.view(); }
-  template <class Stream>
+  template <class Stream, class = std::enable_if_t<!std::is_same_v<Stream, Text>>>
   friend auto operator<<(Stream& stream, const Text& text)
       -> decltype(stream << std::declval<std::string_view>()) {
     return stream << text.view();
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] constexpr Text& append(long long number) {
+    return *this += detail::Digits(number).view();
+  }
+
   std::vector<char> m_characters;
 };
 
 namespace detail {
 
-/// The decimal digits of a whole number, its sign before them.
-class Digits {
- public:
-  constexpr explicit Digits(long long value) {
-    // Negative all the way down: the least integer has no opposite.
-    long long rest = value < 0 ? value : -value;
-    do {
-      m_characters[--m_first] = static_cast<char>('0' - rest % 10);
-      rest /= 10;
-    } while (rest != 0);
-    if (value < 0) m_characters[--m_first] = '-';
-  }
-  [[nodiscard]] constexpr std::string_view view() const {
-    return {m_characters + m_first, size - m_first};
-  }
-
- private:
-  static constexpr std::size_t size = 20;
-  char m_characters[size]{};
-  std::size_t m_first = size;
-};
-
 /// A whole number as text.
 [[nodiscard]] constexpr Text to_text(long long value) { return Digits(value).view(); }
+
+/// What `text_of` says of each element of a range, with a separator between.
+template <class Range, class TextOf>
+[[nodiscard]] constexpr Text joined(const Range& range, std::string_view separator,
+                                    const TextOf& text_of) {
+  Text text;
+  bool first = true;
+  for (const auto& element : range) {
+    if (!first) text += separator;
+    first = false;
+    text += text_of(element);
+  }
+  return text;
+}
 
 }  // namespace detail
 }  // namespace eindecomp

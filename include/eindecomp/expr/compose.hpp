@@ -112,7 +112,7 @@ template <class T, class F>
 }
 template <int I>
 [[nodiscard]] constexpr Text describe(const Arg<I>&) {
-  return Text("#") + to_text(I);
+  return Text("#") + I;
 }
 template <class T>
 [[nodiscard]] constexpr Text describe(const Value<T>& scalar) {
@@ -137,7 +137,7 @@ template <class Op, class... Children>
   return text;
 }
 
-/// Appends the state of a functor as bits. \returns whether the state could be told.
+/// Appends the state of a functor as bits. \returns whether the state is known.
 template <class F>
 [[nodiscard]] constexpr bool append_state(const F&, std::vector<std::uint64_t>&) {
   return std::is_empty_v<F>;

@@ -71,8 +71,7 @@ namespace detail {
           Text("ellipsis") + in_text + " is not supported; write every dimension as a label";
       return parsed;
     } else {
-      parsed.fault = Text("character '") + text.substr(i, 1) + "' at position " +
-                     detail::to_text(static_cast<long long>(i)) + in_text +
+      parsed.fault = Text("character '") + text.substr(i, 1) + "' at position " + i + in_text +
                      " is unknown; a string has letters, commas and one \"->\"";
       return parsed;
     }
@@ -105,21 +104,28 @@ struct EinsumShape {
 
 namespace detail {
 
+/// The sentence that refuses a number of tensors for a string.
+[[nodiscard]] constexpr Text operand_count_fault(std::string_view text, std::size_t operands,
+                                                 std::size_t given) {
+  return Text("\"") + text + "\" has " + operands + " operands and is given " + given +
+         "; give each its tensor";
+}
+
 [[nodiscard]] constexpr Text einsum_string_fault(std::string_view text) {
   ParsedEinsum parsed = parse_einsum(text);
   if (!parsed.fault.empty()) return parsed.fault;
   if (parsed.operands.size() > static_cast<std::size_t>(EinsumShape::max_operands)) {
-    return Text("\"") + text + "\" has more than " + to_text(EinsumShape::max_operands) +
+    return Text("\"") + text + "\" has more than " + EinsumShape::max_operands +
            " operands; write it in several statements";
   }
   for (const LabelNames& operand : parsed.operands) {
     if (operand.size() > static_cast<std::size_t>(max_rank)) {
-      return Text("an operand in \"") + text + "\" has more than " + to_text(max_rank) +
+      return Text("an operand in \"") + text + "\" has more than " + max_rank +
              " labels (the largest rank)";
     }
   }
   if (parsed.output.size() > static_cast<std::size_t>(max_rank)) {
-    return Text("the output in \"") + text + "\" has more than " + to_text(max_rank) +
+    return Text("the output in \"") + text + "\" has more than " + max_rank +
            " labels (the largest rank)";
   }
   return {};

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 
 #include "eindecomp/core/text.hpp"
@@ -30,26 +32,21 @@ struct ElementType {
   constexpr bool operator==(const ElementType&) const = default;
 };
 
+namespace detail {
+template <class T>
+[[nodiscard]] consteval ElementKind kind_of_standard_type() {
+  if (std::is_same_v<T, float>) return ElementKind::float32;
+  if (std::is_same_v<T, double>) return ElementKind::float64;
+  if (std::is_same_v<T, std::complex<float>>) return ElementKind::complex64;
+  if (std::is_same_v<T, std::complex<double>>) return ElementKind::complex128;
+  return ElementKind::other;
+}
+}  // namespace detail
+
 /// Specialise `kind` for a complex type of your own; the kernel room does for Kokkos::complex.
 template <class T>
 struct ElementTraits {
-  static constexpr ElementKind kind = ElementKind::other;  ///< of T
-};
-template <>
-struct ElementTraits<float> {
-  static constexpr ElementKind kind = ElementKind::float32;
-};
-template <>
-struct ElementTraits<double> {
-  static constexpr ElementKind kind = ElementKind::float64;
-};
-template <>
-struct ElementTraits<std::complex<float>> {
-  static constexpr ElementKind kind = ElementKind::complex64;
-};
-template <>
-struct ElementTraits<std::complex<double>> {
-  static constexpr ElementKind kind = ElementKind::complex128;
+  static constexpr ElementKind kind = detail::kind_of_standard_type<T>();  ///< of T
 };
 
 /// A type that may be a tensor's element or a monoid's accumulator: it is moved as bytes.
@@ -87,23 +84,10 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, std::int32_t, T>;
 
 namespace detail {
 [[nodiscard]] constexpr Text element_text(ElementType element) {
-  switch (element.kind) {
-    case ElementKind::float32:
-      return "float";
-    case ElementKind::float64:
-      return "double";
-    case ElementKind::complex64:
-      return "complex<float>";
-    case ElementKind::complex128:
-      return "complex<double>";
-    case ElementKind::int32:
-      return "int32";
-    case ElementKind::int64:
-      return "int64";
-    case ElementKind::other:
-      break;
-  }
-  return to_text(element.bytes) + " bytes";
+  constexpr std::string_view names[] = {"float",           "double", "complex<float>",
+                                        "complex<double>", "int32",  "int64"};
+  if (element.kind == ElementKind::other) return to_text(element.bytes) + " bytes";
+  return names[static_cast<std::size_t>(element.kind)];
 }
 }  // namespace detail
 

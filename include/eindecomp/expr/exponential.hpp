@@ -62,8 +62,8 @@ struct BitsOf<V, Bits> {
   using type [[gnu::vector_size(sizeof(V))]] = Bits;
 };
 
-/// c[0] + c[1]·r + …, even and odd powers apart, for they need not wait for each other. Without a
-/// loop that would keep one around it from being vectorised.
+/// c[0] + c[1]·r + …, even and odd powers apart because they do not depend on each other. There is
+/// no loop, which would keep a loop around the call from being vectorised.
 template <class T, class V, std::size_t... N>
 [[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V polynomial(
     V r, V square, std::index_sequence<N...>) {
@@ -84,8 +84,8 @@ template <class T, class V>
   return (p * square + r) + T(1);
 }
 
-/// p·2^k for k + 2·bias in the lowest bits of `biased`, zeros in the higher ones of the exponent's
-/// length: in two factors, for k may be beyond the exponents of normal numbers.
+/// p·2^k, where `biased` is k + 2·bias. 2^k is applied as two factors, because k may lie outside
+/// the exponents of normal numbers.
 template <int Mantissa, class V, class Bits>
 [[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V scaled(V p, Bits biased) {
   const Bits half = biased >> 1;
@@ -95,7 +95,8 @@ template <int Mantissa, class V, class Bits>
 }
 
 #if defined(__AVX512F__) && EINDECOMP_VECTOR_EXPONENTIAL
-/// Whether a vector fills a register whose instructions bound and scale its elements.
+/// Whether a vector fills a register of AVX-512, which has instructions for bounded() and
+/// scaled_by_power().
 template <class V>
 inline constexpr bool fills_register = Vector<V> && sizeof(V) == 64;
 

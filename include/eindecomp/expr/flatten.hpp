@@ -14,8 +14,8 @@
 
 namespace eindecomp::detail {
 
-/// Facts about a tree without aggregations: how many tensors it reads and whether it is a chain of
-/// one operator, scalars allowed or not.
+/// Facts about a tree without aggregations: how many tensors and scalars it reads, and whether it
+/// is a chain of one operator.
 template <class E>
 struct TreeTraits;
 template <class S, class... Ls>
@@ -93,31 +93,22 @@ struct One {
   }
 };
 
-/// The product of the scalars in a chain of Mul.
-template <class One>
-[[nodiscard]] constexpr auto scalar_product(One one) {
-  return one;
+/// `factor` times the scalars in chains of Mul, from left to right.
+template <class Factor>
+[[nodiscard]] constexpr auto scalar_product(Factor factor) {
+  return factor;
 }
-template <class One, class E, class... Rest>
-[[nodiscard]] constexpr auto scalar_product(One one, const E& e, const Rest&... rest);
-template <class S, class... Ls, class One>
-[[nodiscard]] constexpr auto scalar_factor(const Access<S, Ls...>&, One one) {
-  return one;
-}
-template <class T, class One>
-[[nodiscard]] constexpr auto scalar_factor(const Constant<T>& constant, One one) {
-  return one * constant.value;
-}
-template <class F, class... Es, class One>
-[[nodiscard]] constexpr auto scalar_factor(const Apply<F, Es...>& node, One one) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return scalar_product(one, node.operands[boost::hana::size_c<I>]...);
+template <class Factor, class First, class... Rest>
+[[nodiscard]] constexpr auto scalar_product(Factor factor, const First& first,
+                                            const Rest&... rest) {
+  if constexpr (requires { first.operands; }) {
+    return boost::hana::unpack(
+        first.operands, [&](const auto&... es) { return scalar_product(factor, es..., rest...); });
+  } else if constexpr (requires { first.value; }) {
+    return scalar_product(factor * first.value, rest...);
+  } else {
+    return scalar_product(factor, rest...);
   }
-  (std::index_sequence_for<Es...>{});
-}
-template <class One, class E, class... Rest>
-[[nodiscard]] constexpr auto scalar_product(One one, const E& e, const Rest&... rest) {
-  return scalar_product(scalar_factor(e, one), rest...);
 }
 
 template <class F>
@@ -140,14 +131,13 @@ template <class F, class... Es>
 [[nodiscard]] constexpr auto functor_of(const Apply<F, Es...>& node) {
   using Tree = TreeTraits<Apply<F, Es...>>;
   using AsWritten = decltype(functor_from<0>(node));
-  if constexpr (IsOperatorOnLeaves<AsWritten>::value) {
+  constexpr bool is_one_chain = is_associative_commutative<F> && Tree::template chain_of<F> &&
+                                Tree::scalars == 0 && std::is_invocable_v<F, int, int, int>;
+  if constexpr (IsOperatorOnLeaves<AsWritten>::value || is_one_chain) {
     return node.op;
   } else if constexpr (std::is_same_v<F, Mul> && Tree::template chain_of<Mul> &&
                        Tree::scalars > 0) {
-    return ScaledMul<decltype(scalar_factor(node, One{}))>{scalar_factor(node, One{})};
-  } else if constexpr (is_associative_commutative<F> && Tree::template chain_of<F> &&
-                       Tree::scalars == 0 && std::is_invocable_v<F, int, int, int>) {
-    return node.op;
+    return ScaledMul<decltype(scalar_product(One{}, node))>{scalar_product(One{}, node)};
   } else {
     return functor_from<0>(node);
   }

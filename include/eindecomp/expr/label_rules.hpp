@@ -4,6 +4,7 @@
 /// known to the compiler and for those that arrive as data.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -29,19 +30,24 @@ using LabelNames = std::vector<std::string_view>;
   return false;
 }
 
+/// The labels of operands that an output lacks, each once.
+[[nodiscard]] constexpr LabelNames aggregated_names(const std::vector<LabelNames>& operands,
+                                                    const LabelNames& output) {
+  LabelNames found;
+  for (const LabelNames& operand : operands) {
+    for (std::string_view name : operand) {
+      if (find_name(output, name) < 0 && find_name(found, name) < 0) found.push_back(name);
+    }
+  }
+  return found;
+}
+
 /// A label in quotes, as every message shows it.
 [[nodiscard]] constexpr Text quoted(std::string_view name) { return Text("'") + name + "'"; }
 
 /// `X(i,j)`
 [[nodiscard]] constexpr Text access_text(std::string_view tensor, const LabelNames& labels) {
-  Text text(tensor);
-  text += '(';
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (i != 0) text += ',';
-    text += labels[i];
-  }
-  text += ')';
-  return text;
+  return Text(tensor) + "(" + joined(labels, ",", std::identity{}) + ")";
 }
 
 /// The first rule the output breaks, as the sentence of an error; empty if it breaks none.

@@ -12,8 +12,8 @@
 ///   - `lift(value, index)`, the state of one element (index: its place along the one aggregated
 ///     label, in the whole tensor; 0 unless `uses_index`),
 ///   - `finish(state)`, the result.
-/// One that combines in fewer steps what it made itself, an accumulator that began as the identity,
-/// with what is added to it, may say how: `aggregate(accumulator, next)`.
+/// A monoid may also have `aggregate(accumulator, next)`: a cheaper combination that is right for
+/// accumulators that started as the identity.
 #pragma once
 
 #include <cmath>
@@ -33,23 +33,14 @@ namespace eindecomp {
 namespace detail {
 // Constants, since device code may use their values but not call numeric_limits.
 template <class T>
-inline constexpr T greatest_value = std::numeric_limits<T>::has_infinity
-                                        ? std::numeric_limits<T>::infinity()
-                                        : std::numeric_limits<T>::max();
+inline constexpr T greatest = std::numeric_limits<T>::has_infinity
+                                  ? std::numeric_limits<T>::infinity()
+                                  : std::numeric_limits<T>::max();
 // Not numeric_limits::min(), which is the least positive.
 template <class T>
-inline constexpr T least_value = std::numeric_limits<T>::has_infinity
-                                     ? -std::numeric_limits<T>::infinity()
-                                     : std::numeric_limits<T>::lowest();
-
-template <class T>
-EINDECOMP_FUNCTION constexpr T greatest() {
-  return greatest_value<T>;
-}
-template <class T>
-EINDECOMP_FUNCTION constexpr T least() {
-  return least_value<T>;
-}
+inline constexpr T least = std::numeric_limits<T>::has_infinity
+                               ? -std::numeric_limits<T>::infinity()
+                               : std::numeric_limits<T>::lowest();
 }  // namespace detail
 
 /// Σ, whose identity is 0.
@@ -89,7 +80,7 @@ struct Min {
   static constexpr bool commutative_monoid = true;
   template <class T>
   requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr T identity() {
-    return detail::greatest<T>();
+    return detail::greatest<T>;
   }
   template <class A, class B>
   requires std::totally_ordered_with<A, B> EINDECOMP_FUNCTION constexpr auto operator()(
@@ -109,8 +100,7 @@ struct Min {
   constexpr V operator()(const typename detail::ElementOfVector<V>::type& a, const V& b) const {
     return (*this)(a - V{}, b);
   }
-  /// An aggregate, which is no NaN, and the next element: one instruction. NaN in place of the
-  /// aggregate would stay.
+  /// Takes one instruction, because the aggregate is never NaN; one that was would stay NaN.
   template <class T>
   EINDECOMP_FUNCTION constexpr T aggregate(const T& state, const T& next) const {
     return next < state ? next : state;
@@ -124,7 +114,7 @@ struct Max {
   static constexpr bool commutative_monoid = true;
   template <class T>
   requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr T identity() {
-    return detail::least<T>();
+    return detail::least<T>;
   }
   template <class A, class B>
   requires std::totally_ordered_with<A, B> EINDECOMP_FUNCTION constexpr auto operator()(
@@ -151,12 +141,23 @@ struct Max {
   }
 };
 
-/// Whether all are not zero, as a join and as a monoid; the result is 0 or 1.
-struct And {
-  static constexpr std::string_view name = "and";
+namespace detail {
+/// What And and Or share: accumulators are 0 or 1, whatever the elements.
+struct TruthMonoid {
   static constexpr bool commutative_monoid = true;
   template <class T>
   using State = std::int32_t;
+  template <class T>
+  EINDECOMP_FUNCTION constexpr std::int32_t lift(const T& value, std::int64_t) const {
+    return value != T(0) ? 1 : 0;
+  }
+  EINDECOMP_FUNCTION constexpr std::int32_t finish(std::int32_t state) const { return state; }
+};
+}  // namespace detail
+
+/// Whether all are not zero, as a join and as a monoid; the result is 0 or 1.
+struct And : detail::TruthMonoid {
+  static constexpr std::string_view name = "and";
   template <class T>
   EINDECOMP_FUNCTION static constexpr std::int32_t identity() {
     return 1;
@@ -165,19 +166,11 @@ struct And {
   EINDECOMP_FUNCTION constexpr std::int32_t operator()(const A& a, const B& b) const {
     return (a != A(0)) && (b != B(0)) ? 1 : 0;
   }
-  template <class T>
-  EINDECOMP_FUNCTION constexpr std::int32_t lift(const T& value, std::int64_t) const {
-    return value != T(0) ? 1 : 0;
-  }
-  EINDECOMP_FUNCTION constexpr std::int32_t finish(std::int32_t state) const { return state; }
 };
 
 /// Whether any is not zero, as a join and as a monoid; the result is 0 or 1.
-struct Or {
+struct Or : detail::TruthMonoid {
   static constexpr std::string_view name = "or";
-  static constexpr bool commutative_monoid = true;
-  template <class T>
-  using State = std::int32_t;
   template <class T>
   EINDECOMP_FUNCTION static constexpr std::int32_t identity() {
     return 0;
@@ -186,11 +179,6 @@ struct Or {
   EINDECOMP_FUNCTION constexpr std::int32_t operator()(const A& a, const B& b) const {
     return (a != A(0)) || (b != B(0)) ? 1 : 0;
   }
-  template <class T>
-  EINDECOMP_FUNCTION constexpr std::int32_t lift(const T& value, std::int64_t) const {
-    return value != T(0) ? 1 : 0;
-  }
-  EINDECOMP_FUNCTION constexpr std::int32_t finish(std::int32_t state) const { return state; }
 };
 
 /// An element and where it stands.
@@ -212,7 +200,7 @@ struct ArgExtremum {
   using State = Indexed<T>;
   template <class T>
   requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr Indexed<T> identity() {
-    return {Smallest ? greatest<T>() : least<T>(), greatest<std::int64_t>()};
+    return {Smallest ? greatest<T> : least<T>, greatest<std::int64_t>};
   }
   template <class T>
   EINDECOMP_FUNCTION constexpr Indexed<T> operator()(const Indexed<T>& a,
@@ -253,7 +241,7 @@ struct LogSumExp {
   template <class T>
   requires std::floating_point<T> EINDECOMP_FUNCTION static constexpr ScaledExponential<T>
   identity() {
-    return {detail::least<T>(), T(0)};
+    return {detail::least<T>, T(0)};
   }
   template <class T>
   EINDECOMP_FUNCTION constexpr ScaledExponential<T> operator()(
@@ -314,7 +302,7 @@ struct CompensatedSum {
 
 /// Stands for ⊕ where nothing is aggregated.
 struct NoAggregation {
-  static constexpr std::string_view name = "";
+  static constexpr std::string_view name{};
   static constexpr bool commutative_monoid = true;
   template <class T>
   EINDECOMP_FUNCTION static constexpr T identity() {

@@ -26,7 +26,7 @@ inline constexpr bool uses_index_of_element = requires {
 };
 
 namespace detail {
-/// state ⊕ next, of which the first began as the identity; both accumulators or vectors of them.
+/// state ⊕ next, where `state` started as the identity; both are accumulators or vectors of them.
 template <class M, class S>
 EINDECOMP_FUNCTION constexpr S aggregated(const M& monoid, const S& state, const S& next) {
   if constexpr (requires { monoid.aggregate(state, next); }) {

@@ -17,96 +17,21 @@
 
 namespace eindecomp {
 
-/// Promises that a functor, called with the compiler's vectors of an element type, gives for each
-/// element what it gives for that type: `static constexpr bool takes_vectors = true`, or
-/// specialise. A template of arithmetic and `?:` does so as it stands; one may also be overloaded
-/// for vectors (see AbsDiff). Without the promise a functor is called element by element.
+/// Promises that a functor may be called with the compiler's vectors of an element type and then
+/// computes each element as it computes a number: `static constexpr bool takes_vectors = true`, or
+/// specialise. A template of arithmetic and `?:` does so as it stands; a functor may also be
+/// overloaded for vectors (see AbsDiff). Without the promise it is called element by element.
 template <class F>
 inline constexpr bool takes_vectors = requires {
   requires static_cast<bool>(F::takes_vectors);
 };
 
-/// Says that a functor computes for longer than memory takes to write what it gives, so that other
-/// results had better be written meanwhile: `static constexpr bool takes_long = true`, or
-/// specialise.
+/// Marks a compute-bound functor, whose results take longer to compute than to write, so that
+/// kernels interleave it with others that are bound by memory: `static constexpr bool takes_long =
+/// true`, or specialise.
 template <class F>
 inline constexpr bool takes_long = requires {
   requires static_cast<bool>(F::takes_long);
-};
-
-// The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
-// clang-format off
-#define EINDECOMP_BINARY(Name, text, expression)                                        \
-  struct Name {                                                                         \
-    static constexpr std::string_view name = text;                                      \
-    template <class A, class B>                                                         \
-    EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const          \
-        -> std::decay_t<decltype(expression)> { EINDECOMP_CONTRACT return expression; } \
-  };
-#define EINDECOMP_UNARY(Name, text, expression)                                         \
-  struct Name {                                                                         \
-    static constexpr std::string_view name = text;                                      \
-    template <class A>                                                                  \
-    EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const                      \
-        -> std::decay_t<decltype(expression)> { return expression; }                    \
-  };
-
-/// a - b.
-EINDECOMP_BINARY(Sub, "sub", a - b)
-/// a / b.
-EINDECOMP_BINARY(Div, "div", a / b)
-/// (a - b)².
-EINDECOMP_BINARY(SqDiff, "sq_diff", (a - b) * (a - b))
-/// a < b.
-EINDECOMP_BINARY(Less, "less", a < b)
-/// a <= b.
-EINDECOMP_BINARY(LessEqual, "less_equal", a <= b)
-/// a > b.
-EINDECOMP_BINARY(Greater, "greater", a > b)
-/// a >= b.
-EINDECOMP_BINARY(GreaterEqual, "greater_equal", a >= b)
-/// a == b.
-EINDECOMP_BINARY(Equal, "equal", a == b)
-/// a != b.
-EINDECOMP_BINARY(NotEqual, "not_equal", a != b)
-
-/// a.
-EINDECOMP_UNARY(Identity, "identity", a)
-/// -a.
-EINDECOMP_UNARY(Negate, "negate", -a)
-/// a, or 0 if a is less.
-EINDECOMP_UNARY(Relu, "relu", a < A{} ? A{} : a)
-/// !a.
-EINDECOMP_UNARY(Not, "not", !a)
-// clang-format on
-#undef EINDECOMP_BINARY
-#undef EINDECOMP_UNARY
-
-/// F of operands that are converted to T first; F is the identity unless told. `Cast<double, Mul>`
-/// multiplies floats in double, and a sum of such products is in double.
-template <class T, class F = Identity>
-struct Cast {
-  F f{};  ///< what is called
-  template <class... As>
-  EINDECOMP_FUNCTION constexpr auto operator()(const As&... as) const -> std::decay_t<
-      std::invoke_result_t<const F&, const std::enable_if_t<std::is_convertible_v<As, T>, T>&...>> {
-    return f(static_cast<T>(as)...);
-  }
-};
-
-/// |a - b|.
-struct AbsDiff {
-  static constexpr std::string_view name = "abs_diff";
-  template <class A, class B>
-  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
-      -> std::decay_t<decltype(a < b ? b - a : a - b)> {
-    if constexpr (std::is_floating_point_v<A> && std::is_floating_point_v<B>) {
-      // Where fabs may be called it clears a bit instead of comparing. The builtin, for to nvcc the
-      // function of std belongs to the host.
-      if (!__builtin_is_constant_evaluated()) return std::fabs(a - b);
-    }
-    return a < b ? b - a : a - b;
-  }
 };
 
 namespace detail {
@@ -154,44 +79,88 @@ EINDECOMP_FUNCTION constexpr auto call_tanh(const A& a) {
 }
 }  // namespace detail
 
+// The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
+// clang-format off
+#define EINDECOMP_BINARY(Name, text, expression)                                        \
+  struct Name {                                                                         \
+    static constexpr std::string_view name = text;                                      \
+    template <class A, class B>                                                         \
+    EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const          \
+        -> std::decay_t<decltype(expression)> { EINDECOMP_CONTRACT return expression; } \
+  };
+#define EINDECOMP_UNARY(Name, text, expression)                                         \
+  struct Name {                                                                         \
+    static constexpr std::string_view name = text;                                      \
+    template <class A>                                                                  \
+    EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const                      \
+        -> std::decay_t<decltype(expression)> { return expression; }                    \
+  };
+
+/// a - b.
+EINDECOMP_BINARY(Sub, "sub", a - b)
+/// a / b.
+EINDECOMP_BINARY(Div, "div", a / b)
+/// (a - b)².
+EINDECOMP_BINARY(SqDiff, "sq_diff", (a - b) * (a - b))
+/// a < b.
+EINDECOMP_BINARY(Less, "less", a < b)
+/// a <= b.
+EINDECOMP_BINARY(LessEqual, "less_equal", a <= b)
+/// a > b.
+EINDECOMP_BINARY(Greater, "greater", a > b)
+/// a >= b.
+EINDECOMP_BINARY(GreaterEqual, "greater_equal", a >= b)
+/// a == b.
+EINDECOMP_BINARY(Equal, "equal", a == b)
+/// a != b.
+EINDECOMP_BINARY(NotEqual, "not_equal", a != b)
+
+/// a.
+EINDECOMP_UNARY(Identity, "identity", a)
+/// -a.
+EINDECOMP_UNARY(Negate, "negate", -a)
+/// a, or 0 if a is less.
+EINDECOMP_UNARY(Relu, "relu", a < A{} ? A{} : a)
+/// !a.
+EINDECOMP_UNARY(Not, "not", !a)
 /// |a|, of complex numbers the modulus.
-struct Abs {
-  static constexpr std::string_view name = "abs";
-  template <class A>
-  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
-    return detail::call_abs(a);
-  }
-};
+EINDECOMP_UNARY(Abs, "abs", detail::call_abs(a))
 /// e to the power a.
-struct Exp {
-  static constexpr std::string_view name = "exp";
-  template <class A>
-  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
-    return detail::call_exp(a);
-  }
-};
+EINDECOMP_UNARY(Exp, "exp", detail::call_exp(a))
 /// The natural logarithm of a.
-struct Log {
-  static constexpr std::string_view name = "log";
-  template <class A>
-  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
-    return detail::call_log(a);
-  }
-};
+EINDECOMP_UNARY(Log, "log", detail::call_log(a))
 /// √a.
-struct Sqrt {
-  static constexpr std::string_view name = "sqrt";
-  template <class A>
-  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
-    return detail::call_sqrt(a);
+EINDECOMP_UNARY(Sqrt, "sqrt", detail::call_sqrt(a))
+/// The hyperbolic tangent of a.
+EINDECOMP_UNARY(Tanh, "tanh", detail::call_tanh(a))
+// clang-format on
+#undef EINDECOMP_BINARY
+#undef EINDECOMP_UNARY
+
+/// F of operands that are converted to T first; F is the identity unless told. `Cast<double, Mul>`
+/// multiplies floats in double, and a sum of such products is in double.
+template <class T, class F = Identity>
+struct Cast {
+  F f{};  ///< what is called
+  template <class... As>
+  EINDECOMP_FUNCTION constexpr auto operator()(const As&... as) const -> std::decay_t<
+      std::invoke_result_t<const F&, const std::enable_if_t<std::is_convertible_v<As, T>, T>&...>> {
+    return f(static_cast<T>(as)...);
   }
 };
-/// The hyperbolic tangent of a.
-struct Tanh {
-  static constexpr std::string_view name = "tanh";
-  template <class A>
-  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
-    return detail::call_tanh(a);
+
+/// |a - b|.
+struct AbsDiff {
+  static constexpr std::string_view name = "abs_diff";
+  template <class A, class B>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
+      -> std::decay_t<decltype(a < b ? b - a : a - b)> {
+    if constexpr (std::is_floating_point_v<A> && std::is_floating_point_v<B>) {
+      // Where fabs may be called it clears a bit instead of comparing. The builtin, for to nvcc the
+      // function of std belongs to the host.
+      if (!__builtin_is_constant_evaluated()) return std::fabs(a - b);
+    }
+    return a < b ? b - a : a - b;
   }
 };
 

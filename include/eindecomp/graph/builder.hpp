@@ -125,11 +125,7 @@ class Builder {
     if (!parsed.fault.empty()) detail::fail(ErrorKind::statement, parsed.fault, where);
     if (parsed.operands.size() != operands.size()) {
       detail::fail(ErrorKind::statement,
-                   Text("\"") + text + "\" has " +
-                       detail::to_text(static_cast<long long>(parsed.operands.size())) +
-                       " operands and is given " +
-                       detail::to_text(static_cast<long long>(operands.size())) +
-                       "; give each its tensor",
+                   detail::operand_count_fault(text, parsed.operands.size(), operands.size()),
                    where);
     }
     std::vector<Read> reads;
@@ -150,7 +146,7 @@ class Builder {
   void require_mine(AnySymbol tensor, const std::source_location& where) const {
     if (!m_program->graph(where).has(tensor.vertex(), tensor.program_id())) {
       detail::fail(ErrorKind::statement,
-                   Text("tensor number ") + detail::to_text(tensor.vertex()) +
+                   Text("tensor number ") + tensor.vertex() +
                        " belongs to another graph; write all of a statement's tensors into one",
                    where);
     }
@@ -160,10 +156,8 @@ class Builder {
                       std::string_view name, const std::source_location& where) const {
     if (types.size() != operands.size()) {
       detail::fail(ErrorKind::statement,
-                   Text("statement ") + name + " names " +
-                       detail::to_text(static_cast<long long>(types.size())) +
-                       " element types for " +
-                       detail::to_text(static_cast<long long>(operands.size())) + " operands",
+                   Text("statement ") + name + " names " + types.size() + " element types for " +
+                       operands.size() + " operands",
                    where);
     }
     for (std::size_t o = 0; o < types.size(); ++o) {
@@ -179,11 +173,8 @@ class Builder {
   }
 
   static void check_elementwise(const StatementSpec& spec) {
-    std::vector<detail::LabelNames> operands;
-    for (const auto& operand : spec.operands) operands.push_back(operand.labels);
-    detail::LabelNames output;
-    for (const auto& out : spec.output) output.push_back(out.label);
-    const Text fault = detail::aggregation_fault(operands, output, {});
+    const Text fault =
+        detail::aggregation_fault(detail::operand_labels(spec), detail::output_labels(spec), {});
     if (!fault.empty()) detail::fail(ErrorKind::statement, fault, spec.where);
   }
 

@@ -78,10 +78,10 @@ struct Vertex {
   ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)
   bool kept = false;    ///< a result even if another statement reads it
 
-  /// Statements that compute the same share a vertex. How many of them no other statement reads:
-  /// each is a result to who wrote it. And the number of the first one, EinGraph::last_writing().
+  /// Statements that compute the same share a vertex. The number of them that no other statement
+  /// reads, each of which is a result to its author.
   int unread = 0;
-  int writing = -1;  ///< the number of the first
+  int writing = -1;  ///< which statement was the first of them, EinGraph::last_writing()
 
   /// EinGraph::program_id of the graph that the tensor was written into.
   std::uint64_t program_id = 0;
@@ -101,7 +101,8 @@ struct Vertex {
   }
 };
 
-/// A statement in words, as the lowering, the builder and readers of files hand it to a graph.
+/// A statement by the names of its labels, as the lowering, the builder and readers of files hand
+/// it to a graph.
 struct StatementSpec {
   /// A tensor that is read, under labels.
   struct OperandSpec {
@@ -204,8 +205,8 @@ class EinGraph {
     return static_cast<int>(m_writings.size()) - 1;
   }
 
-  /// Makes find() give the last statement's result for a name, too, unless a tensor has it: what
-  /// shares a vertex is found by the name its user gave it.
+  /// Lets find() find the last statement's result by `name`, too, unless a tensor has that name. A
+  /// statement that shares a vertex is thus found by the name that its author gave it.
   constexpr void name_last_writing(std::string_view name);
 
   /// Takes back all but the first so many tensors and labels, and the statements written after
@@ -284,7 +285,7 @@ class EinGraph {
   [[nodiscard]] constexpr Vertex resolved(const StatementSpec& spec);
   [[nodiscard]] constexpr VertexId find_same_statement(const Vertex& wanted) const;
   constexpr VertexId add_vertex(Vertex v);
-  /// Notes that a statement was written, which vertex has its result and what it reads.
+  /// Records a statement: the vertex of its result, and what it reads.
   constexpr void note_writing(VertexId v, const StatementSpec& spec);
 
   /// A statement as it was written.

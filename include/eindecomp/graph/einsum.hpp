@@ -24,20 +24,18 @@ inline constexpr bool is_symbol<Symbol<T, Rank, Backend>> = true;
 /// The sentence that refuses operands of these ranks under a string; empty if they fit.
 template <fixed_string Einsum, int... Ranks>
 [[nodiscard]] constexpr Text operands_fault() {
-  const Text fault = einsum_string_fault(Einsum.view());
+  Text fault = einsum_string_fault(Einsum.view());
   if (!fault.empty()) return fault;
   const EinsumShape shape = make_einsum_shape(Einsum.view());
   const std::vector<int> ranks{Ranks...};
   if (static_cast<int>(ranks.size()) != shape.operands) {
-    return Text("\"") + Einsum.view() + "\" has " + to_text(shape.operands) +
-           " operands and is given " + to_text(static_cast<long long>(ranks.size())) +
-           "; give each its tensor";
+    return operand_count_fault(Einsum.view(), shape.operands, ranks.size());
   }
   for (int o = 0; o < shape.operands; ++o) {
     if (ranks[static_cast<std::size_t>(o)] != shape.rank[o]) {
-      return Text("operand ") + to_text(o + 1) + " of \"" + Einsum.view() + "\" has " +
-             to_text(shape.rank[o]) + " labels and its tensor is of rank " +
-             to_text(ranks[static_cast<std::size_t>(o)]) + "; give each dimension one label";
+      return Text("operand ") + (o + 1) + " of \"" + Einsum.view() + "\" has " + shape.rank[o] +
+             " labels and its tensor is of rank " + ranks[static_cast<std::size_t>(o)] +
+             "; give each dimension one label";
     }
   }
   return {};

@@ -64,13 +64,13 @@ template <class Output, class Aggregated, class Sized, class... Operands>
   for (std::string_view name : Output::names()) {
     sized.push_back(find_name(Sized::names(), name) >= 0);
   }
-  const Text fault = output_fault(operands, Output::names(), sized);
+  Text fault = output_fault(operands, Output::names(), sized);
   if (!fault.empty()) return fault;
   return aggregation_fault(operands, Output::names(), Aggregated::names());
 }
 
-/// Whether no rewrite changes a statement: it has two operands, which share every label that is
-/// aggregated, and there is one. What rewrites would need is then not compiled.
+/// Whether no rewrite applies to a statement: it aggregates, and both of its two operands have
+/// every aggregated label. The code of the rewrites is then not compiled.
 template <class Output, class... Operands>
 inline constexpr bool is_contraction_of_two = false;
 template <class Output, class A, class B>
@@ -209,7 +209,7 @@ template <class Backend, class Monoid, class Aggregated, class Body>
 [[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,
                                               const Aggregation<Monoid, Aggregated, Body>& node) {
   using Output = typename Aggregation<Monoid, Aggregated, Body>::LabelTypes;
-  const Text name = scope.name + "." + to_text(++scope.inner);
+  const Text name = scope.name + "." + ++scope.inner;
   const auto symbol = lower_statement<Output, Aggregated, LabelList<>>(
       scope, name, node.monoid, std::vector<Extent>(Output::size, 0), node.body);
   return access_under(symbol, Output{});

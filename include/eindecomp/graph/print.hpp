@@ -17,35 +17,25 @@ namespace detail {
 
 [[nodiscard]] constexpr Text labels_text(const EinGraph& graph, const Vertex& v,
                                          const std::vector<int>& positions) {
-  Text text;
-  for (std::size_t k = 0; k < positions.size(); ++k) {
-    if (k != 0) text += ',';
-    text += label_text(graph, v, positions[k]);
-  }
-  return text;
+  return joined(positions, ",", [&](int position) { return label_text(graph, v, position); });
 }
 
 /// An operand under its labels: `X(i,j)`.
-[[nodiscard]] constexpr Text operand_text(const EinGraph& graph, const Vertex& v, std::size_t o) {
-  return graph[v.operands[o].vertex].name + "(" + labels_text(graph, v, v.operands[o].labels) + ")";
+[[nodiscard]] constexpr Text operand_text(const EinGraph& graph, const Vertex& v,
+                                          const Operand& operand) {
+  return graph[operand.vertex].name + "(" + labels_text(graph, v, operand.labels) + ")";
 }
 
 /// The join applied to the operands: `mul(X(i,j), W(j,k))`; of a composed functor, which names its
 /// operands #0, #1, …, the whole expression: `exp(sub(T(i,k),m(i)))`.
 [[nodiscard]] constexpr Text join_text(const EinGraph& graph, const Vertex& v) {
   const std::string_view join = v.op.join;
-  if (join == "identity" && v.operands.size() == 1) return operand_text(graph, v, 0);
-  Text text;
+  const auto text_of = [&](const Operand& operand) { return operand_text(graph, v, operand); };
+  if (join == "identity" && v.operands.size() == 1) return text_of(v.operands[0]);
   if (join.find('#') == std::string_view::npos) {
-    text += join;
-    text += '(';
-    for (std::size_t o = 0; o < v.operands.size(); ++o) {
-      if (o != 0) text += ", ";
-      text += operand_text(graph, v, o);
-    }
-    text += ')';
-    return text;
+    return v.op.join + "(" + joined(v.operands, ", ", text_of) + ")";
   }
+  Text text;
   for (std::size_t i = 0; i < join.size(); ++i) {
     if (join[i] != '#') {
       text += join[i];
@@ -57,7 +47,7 @@ namespace detail {
     }
     // A user's functor may have a # in its name that counts nothing.
     if (o < v.operands.size()) {
-      text += operand_text(graph, v, o);
+      text += text_of(v.operands[o]);
     } else {
       text += '#';
     }
@@ -71,21 +61,10 @@ namespace detail {
 /// `X(512,1024)`.
 [[nodiscard]] constexpr Text formula(const EinGraph& graph, VertexId vertex) {
   const Vertex& v = graph[vertex];
-  Text text = v.name + "(";
-  if (v.is_input()) {
-    for (std::size_t k = 0; k < v.bound.size(); ++k) {
-      if (k != 0) text += ',';
-      text += detail::to_text(v.bound[k]);
-    }
-    return text + ")";
-  }
-  text += detail::labels_text(graph, v, v.output);
-  text += ") = ";
+  if (v.is_input()) return v.name + "(" + detail::joined(v.bound, ",", detail::to_text) + ")";
+  Text text = v.name + "(" + detail::labels_text(graph, v, v.output) + ") = ";
   if (!v.op.aggregate.empty()) {
-    text += v.op.aggregate;
-    text += '[';
-    text += detail::labels_text(graph, v, v.aggregated);
-    text += "] ";
+    text += v.op.aggregate + "[" + detail::labels_text(graph, v, v.aggregated) + "] ";
   }
   return text + detail::join_text(graph, v);
 }
@@ -96,15 +75,11 @@ namespace detail {
   const std::vector<int> readers = graph.reader_counts();
   for (VertexId i = 0; i < graph.size(); ++i) {
     const Vertex& v = graph[i];
-    text += formula(graph, i);
-    text += " : ";
-    text += detail::element_text(v.element);
+    text += formula(graph, i) + " : " + detail::element_text(v.element);
     if (v.is_input()) text += ", input";
     for (std::size_t l = 0; l < v.labels.size(); ++l) {
-      text += l == 0 ? ", " : " ";
-      text += detail::label_text(graph, v, static_cast<int>(l));
-      text += '=';
-      text += detail::to_text(v.extents[l]);
+      text << (l == 0 ? ", " : " ") << detail::label_text(graph, v, static_cast<int>(l)) << '='
+           << v.extents[l];
     }
     const bool read = readers[static_cast<std::size_t>(i)] > 0;
     if (v.kept || (read && v.is_result())) text += ", kept";

@@ -59,9 +59,8 @@ namespace detail {
 template <int Rank, class... Labels>
 [[nodiscard]] constexpr Text rank_fault() {
   if (sizeof...(Labels) == Rank) return {};
-  return Text("a tensor of rank ") + to_text(Rank) + " is given " + to_text(sizeof...(Labels)) +
-         " labels, " + access_text("", LabelList<Labels...>::names()) +
-         "; give each dimension one label";
+  return Text("a tensor of rank ") + Rank + " is given " + sizeof...(Labels) + " labels, " +
+         access_text("", LabelList<Labels...>::names()) + "; give each dimension one label";
 }
 }  // namespace detail
 

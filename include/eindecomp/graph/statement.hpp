@@ -19,8 +19,7 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
                            const std::source_location& where) {
   if (bound.size() > static_cast<std::size_t>(max_rank)) {
     fail(ErrorKind::shape,
-         Text("tensor ") + Text(tensor) + " has rank " +
-             to_text(static_cast<long long>(bound.size())) + " (the limit is " + to_text(max_rank) +
+         Text("tensor ") + tensor + " has rank " + bound.size() + " (the limit is " + max_rank +
              ", a Kokkos::View's)",
          where);
   }
@@ -28,17 +27,13 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] <= 0) {
       fail(ErrorKind::shape,
-           Text("dimension ") + to_text(static_cast<long long>(k)) + " of tensor " + Text(tensor) +
-               " has extent " + to_text(bound[k]) + " (extents are positive)",
+           Text("dimension ") + k + " of tensor " + tensor + " has extent " + bound[k] +
+               " (extents are positive)",
            where);
     }
     if (n > std::numeric_limits<Extent>::max() / bound[k]) {
-      Text extents;
-      for (std::size_t l = 0; l < bound.size(); ++l) {
-        extents += Text(l == 0 ? "" : " x ") + to_text(bound[l]);
-      }
       fail(ErrorKind::shape,
-           Text("tensor ") + Text(tensor) + " of " + extents +
+           Text("tensor ") + tensor + " of " + joined(bound, " x ", to_text) +
                " has more elements than a 64-bit integer counts",
            where);
     }
@@ -50,6 +45,20 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
 [[nodiscard]] constexpr Text operand_text(const EinGraph& graph,
                                           const StatementSpec::OperandSpec& operand) {
   return access_text(graph[operand.vertex].name, operand.labels);
+}
+
+/// The labels of a spec's operands and of its output.
+[[nodiscard]] constexpr std::vector<LabelNames> operand_labels(const StatementSpec& spec) {
+  std::vector<LabelNames> operands;
+  for (const StatementSpec::OperandSpec& operand : spec.operands) {
+    operands.push_back(operand.labels);
+  }
+  return operands;
+}
+[[nodiscard]] constexpr LabelNames output_labels(const StatementSpec& spec) {
+  LabelNames output;
+  for (const StatementSpec::OutputLabel& out : spec.output) output.push_back(out.label);
+  return output;
 }
 
 /// Enters label positions and extents of all operands into the vertex.
@@ -73,8 +82,8 @@ constexpr void resolve_operands(EinGraph& graph, const StatementSpec& spec, Vert
       if (v.extents[at] != tensor.bound[k]) {
         const auto& first = spec.operands[static_cast<std::size_t>(first_seen[at])];
         fail(ErrorKind::shape,
-             Text("label ") + quoted(operand.labels[k]) + " is " + to_text(v.extents[at]) + " in " +
-                 operand_text(graph, first) + " and " + to_text(tensor.bound[k]) + " in " +
+             Text("label ") + quoted(operand.labels[k]) + " is " + v.extents[at] + " in " +
+                 operand_text(graph, first) + " and " + tensor.bound[k] + " in " +
                  operand_text(graph, operand) +
                  " (a label has one extent in a statement; size 1 is not stretched)",
              spec.where);
@@ -94,7 +103,7 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
       if (out.extent <= 0) {
         fail(ErrorKind::shape,
              Text("label ") + quoted(out.label) + " of the output of " + v.name + " has extent " +
-                 to_text(out.extent) + " (extents are positive)",
+                 out.extent + " (extents are positive)",
              spec.where);
       }
       position = static_cast<int>(names.size());
@@ -105,8 +114,8 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
     if (out.extent != 0 && out.extent != extent) {
       fail(ErrorKind::shape,
-           Text("label ") + quoted(out.label) + " is " + to_text(extent) + " in the operands and " +
-               to_text(out.extent) + " in the output of " + v.name,
+           Text("label ") + quoted(out.label) + " is " + extent + " in the operands and " +
+               out.extent + " in the output of " + v.name,
            spec.where);
     }
     v.output.push_back(position);
@@ -119,7 +128,7 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
   }
 }
 
-/// Of what tells most statements apart: which tensors they read.
+/// A hash of the operands, which tell most statements apart.
 [[nodiscard]] constexpr std::uint64_t hash_of_operands(const Vertex& v) {
   Hasher hasher;
   for (const Operand& operand : v.operands) {
@@ -132,33 +141,30 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
 /// The rules on labels, in the words of label_rules.hpp.
 constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
                             std::string_view name) {
-  if (spec.operands.empty())
+  if (spec.operands.empty()) {
     fail(ErrorKind::statement, Text("statement ") + name + " has no operand", spec.where);
-  std::vector<LabelNames> operands;
+  }
   for (const StatementSpec::OperandSpec& operand : spec.operands) {
     if (operand.vertex < 0 || operand.vertex >= graph.size()) {
       fail(ErrorKind::statement,
-           Text("statement ") + name + " reads tensor number " + to_text(operand.vertex) +
+           Text("statement ") + name + " reads tensor number " + operand.vertex +
                ", which is not in the graph",
            spec.where);
     }
     const Vertex& tensor = graph[operand.vertex];
     if (operand.labels.size() != tensor.bound.size()) {
       fail(ErrorKind::shape,
-           Text("tensor ") + tensor.name + " has rank " + to_text(tensor.rank()) + " and " +
-               to_text(static_cast<long long>(operand.labels.size())) + " labels in " +
-               operand_text(graph, operand) + "; give each dimension one label",
+           Text("tensor ") + tensor.name + " has rank " + tensor.rank() + " and " +
+               operand.labels.size() + " labels in " + operand_text(graph, operand) +
+               "; give each dimension one label",
            spec.where);
     }
-    operands.push_back(operand.labels);
   }
-  LabelNames output;
   Flags sized;
   for (const StatementSpec::OutputLabel& out : spec.output) {
-    output.push_back(out.label);
-    sized.push_back(out.extent != 0);
+    sized.push_back(out.extent != 0 ? 1 : 0);
   }
-  const Text fault = output_fault(operands, output, sized);
+  const Text fault = output_fault(operand_labels(spec), output_labels(spec), sized);
   if (!fault.empty()) fail(ErrorKind::statement, fault, spec.where);
 }
 
@@ -274,10 +280,10 @@ constexpr VertexId EinGraph::find(std::string_view name) const {
 
 constexpr Text EinGraph::unused_name(std::string_view wanted) {
   Text name(wanted);
-  if (wanted.empty()) name = Text("t") + detail::to_text(size());
+  if (wanted.empty()) name = Text("t") + size();
   auto* const taken = m_by_name.find(hash_of(name), named(name));
   if (taken == nullptr) return name;
-  const auto numbered = [&name](int n) { return name + "#" + detail::to_text(n); };
+  const auto numbered = [&name](int n) { return name + "#" + n; };
   // From the number last given, or one before it if what had it was taken back.
   int n = taken->next;
   while (n > 2 && find(numbered(n - 1)) < 0) --n;

@@ -19,7 +19,7 @@ namespace eindecomp::detail {
 template <class Join, class... Ts>
 using JoinResult = Stored<std::decay_t<std::invoke_result_t<const Join&, const Ts&...>>>;
 
-/// Takes back what was written to a program unless told that all went well.
+/// Takes back what was written to a program since it was made, unless commit() is called.
 template <class Backend>
 class Transaction {
  public:
@@ -122,7 +122,7 @@ class StatementWriter {
     if constexpr (Traits::uses_index) {
       if (const int labels = aggregated_labels(spec); labels != 1) {
         fail(ErrorKind::statement,
-             Text("statement ") + spec.name + " aggregates " + to_text(labels) + " labels by " +
+             Text("statement ") + spec.name + " aggregates " + labels + " labels by " +
                  spec.op.aggregate + " (it gives an index along one label); aggregate one label",
              spec.where);
       }
@@ -140,22 +140,9 @@ class StatementWriter {
     return v;
   }
 
-  [[nodiscard]] static constexpr bool in_output(const StatementSpec& spec, std::string_view name) {
-    for (const auto& out : spec.output) {
-      if (out.label == name) return true;
-    }
-    return false;
-  }
-
   /// How many labels of the operands the output lacks.
   [[nodiscard]] static constexpr int aggregated_labels(const StatementSpec& spec) {
-    LabelNames found;
-    for (const auto& operand : spec.operands) {
-      for (std::string_view name : operand.labels) {
-        if (!in_output(spec, name) && find_name(found, name) < 0) found.push_back(name);
-      }
-    }
-    return static_cast<int>(found.size());
+    return static_cast<int>(aggregated_names(operand_labels(spec), output_labels(spec)).size());
   }
 
   /// The statement as the user wrote it, all rules checked, so that no message speaks of tensors
@@ -177,11 +164,12 @@ class StatementWriter {
     if (spec.operands.size() < 2) return;
     LabelNames names;
     (void)checked(spec, names);
+    const LabelNames output = output_labels(spec);
     for (std::size_t o = 0; o < spec.operands.size(); ++o) {
       StatementSpec inner;
       bool has_private = false;
       for (std::string_view name : spec.operands[o].labels) {
-        bool is_private = !in_output(spec, name);
+        bool is_private = find_name(output, name) < 0;
         for (std::size_t p = 0; p < spec.operands.size() && is_private; ++p) {
           is_private = p == o || find_name(spec.operands[p].labels, name) < 0;
         }
@@ -191,7 +179,7 @@ class StatementWriter {
         if (!named) inner.output.push_back({name, 0});
       }
       if (!has_private) continue;
-      inner.name = spec.name + ".private" + to_text(static_cast<long long>(o));
+      inner.name = spec.name + ".private" + o;
       inner.operands.push_back(spec.operands[o]);
       inner.where = spec.where;
       write_aggregated(spec.operands[o], inner);
@@ -240,7 +228,7 @@ class StatementWriter {
         pair.name = spec.name;
         pair.output = spec.output;
       } else {
-        pair.name = spec.name + ".join" + to_text(static_cast<long long>(k));
+        pair.name = spec.name + ".join" + k;
         LabelSet needed = output;
         for (std::size_t o = 0; o < sets.size(); ++o) {
           if (o != at_a && o != at_b) needed |= sets[o];

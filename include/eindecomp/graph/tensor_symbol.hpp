@@ -36,7 +36,7 @@ template <TensorSymbol Symbol>
 /// The sentence that refuses a symbol, of a tensor of that name if one is known, whose tensor is
 /// not in the graph at hand.
 [[nodiscard]] constexpr Text foreign_symbol_text(std::string_view name, VertexId vertex) {
-  const Text tensor = name.empty() ? Text("number ") + to_text(vertex) : Text(name);
+  const Text tensor = name.empty() ? Text("number ") + vertex : Text(name);
   return Text("tensor ") + tensor +
          " is not one of the plan's (it was written into another program, or into one of two "
          "copies after they were made); use symbols of the program that was planned";

@@ -10,9 +10,8 @@
 
 namespace eindecomp::detail {
 
-/// A table of vertices by hash, open addressed; works in constant expressions. Vertices that a
-/// graph took back stay in it: whoever asks says whether one is what it looks for, and none is that
-/// is no longer there.
+/// A hash table of vertices with open addressing, which works in constant expressions. Entries are
+/// never removed: a vertex that the graph took back stays, and the caller's predicate rejects it.
 class VertexIndex {
  public:
   struct Entry {
@@ -21,7 +20,7 @@ class VertexIndex {
     int next = 2;     ///< for the owner's use
   };
 
-  /// \param is  tells of a vertex whether it is the one looked for.
+  /// \param is  whether a vertex exists and is the one looked for.
   /// \returns its entry, valid until the next is added, or null.
   template <class Is>
   [[nodiscard]] constexpr const Entry* find(std::uint64_t hash, const Is& is) const {

@@ -62,9 +62,9 @@ struct ViewGeometry {
 };
 
 /// "operand 2 (j,k)" or "the output (i,k)"; position `operands` is the output.
-[[nodiscard, gnu::cold]] inline Sentence tensor_text(const EinsumShape& spec, int tensor) {
+[[nodiscard, gnu::cold]] inline Text tensor_text(const EinsumShape& spec, int tensor) {
   const bool output = tensor == spec.operands;
-  Sentence text;
+  Text text;
   if (output) {
     text << "the output (";
   } else {
@@ -105,11 +105,11 @@ struct LabelExtents {
                   where);
     }
     if (view.is_null()) {
-      Sentence extents;
+      Text extents;
       for (int k = 0; k < rank; ++k) extents << (k > 0 ? " x " : "") << view.extent[k];
       throw Error(ErrorKind::binding,
                   tensor_text(spec, tensor)
-                      << " is a null view of " << (rank > 0 ? extents : Sentence() << "one element")
+                      << " is a null view of " << (rank > 0 ? extents : Text() << "one element")
                       << " (it has no memory); allocate it first",
                   where);
     }
@@ -120,11 +120,11 @@ struct LabelExtents {
         extent[l] = view.extent[k];
       } else if (extent[l] != view.extent[k]) {
         throw Error(ErrorKind::shape,
-                    Sentence() << "label '" << spec.name[l] << "' is " << extent[l] << " in "
-                               << tensor_text(spec, given_by[l]) << " and " << view.extent[k]
-                               << " in " << tensor_text(spec, tensor)
-                               << " (a label has one extent, and 1 is not stretched); make them "
-                                  "equal",
+                    Text() << "label '" << spec.name[l] << "' is " << extent[l] << " in "
+                           << tensor_text(spec, given_by[l]) << " and " << view.extent[k] << " in "
+                           << tensor_text(spec, tensor)
+                           << " (a label has one extent, and 1 is not stretched); make them "
+                              "equal",
                     where);
       }
     }
@@ -142,14 +142,14 @@ template <std::size_t Tensors>
   const int operands = static_cast<int>(Tensors) - 1;
   if (spec.operands != operands) {
     throw Error(ErrorKind::statement,
-                Sentence() << "the string has " << spec.operands << " operands but " << operands
-                           << " views were given; give one view per operand",
+                Text() << "the string has " << spec.operands << " operands but " << operands
+                       << " views were given; give one view per operand",
                 where);
   }
   if (spec.labels > max_labels) {
     throw Error(ErrorKind::statement,
-                Sentence() << "the string has " << spec.labels << " labels (a kernel has at most "
-                           << max_labels << "); write it in several statements",
+                Text() << "the string has " << spec.labels << " labels (a kernel has at most "
+                       << max_labels << "); write it in several statements",
                 where);
   }
   LabelExtents extents;
@@ -177,9 +177,9 @@ template <std::size_t Tensors>
     shape.output_stride[l] = output.stride[k];
     if (output.stride[k] == 0 && shape.extent[l] > 1) {
       throw Error(ErrorKind::binding,
-                  Sentence() << "the elements of the output along label '" << spec.name[l]
-                             << "' share one place (its view has stride 0 there); write into a "
-                                "view of its own memory",
+                  Text() << "the elements of the output along label '" << spec.name[l]
+                         << "' share one place (its view has stride 0 there); write into a "
+                            "view of its own memory",
                   where);
     }
   }

@@ -88,7 +88,7 @@ class Scratch {
       }
     } catch (const std::exception& cause) {
       throw Error(ErrorKind::memory,
-                  Sentence() << "a kernel's workspace of " << bytes
+                  Text() << "a kernel's workspace of " << bytes
                              << " bytes could not be allocated (" << cause.what()
                              << "); nothing was written, free memory or cut the tensors",
                   std::source_location());
@@ -148,9 +148,9 @@ template <compat::ExecutionSpace Space>
   }
   if (given->bytes() < bytes) {
     throw Error(ErrorKind::memory,
-                Sentence() << "a kernel needs a workspace of " << bytes << " bytes and is given "
-                           << given->bytes()
-                           << " (workspace_bytes says what it needs); nothing was written",
+                Text() << "a kernel needs a workspace of " << bytes << " bytes and is given "
+                       << given->bytes()
+                       << " (workspace_bytes says what it needs); nothing was written",
                 std::source_location());
   }
   return given->data();

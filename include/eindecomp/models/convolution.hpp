@@ -198,9 +198,9 @@ class ConvolutionalWriter {
              "leaves no image); give dense layers last");
       }
       if (layer.kind == Kind::convolution && layer.image != image) {
-        fail(ErrorKind::shape, "a convolution makes images of " + to_text(layer.image) +
-                                   " rows from such of " + to_text(image) +
-                                   " (only pools change them); give it " + to_text(image));
+        fail(ErrorKind::shape, Text("a convolution makes images of ") + layer.image +
+                                   " rows from such of " + image +
+                                   " (only pools change them); give it " + image);
       }
       rows = layer.kind == Kind::dense;
       if (!rows) image = layer.image;

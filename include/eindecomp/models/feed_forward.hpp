@@ -63,7 +63,7 @@ class FeedForwardWriter {
       : m_program(program), m_net(net) {
     if (net.widths.size() < 2) {
       fail(ErrorKind::shape,
-           "a network of " + to_text(static_cast<long long>(net.widths.size())) +
+           Text("a network of ") + net.widths.size() +
                " widths (it has an input and at least one layer); give two or more");
     }
   }
@@ -108,9 +108,7 @@ class FeedForwardWriter {
   }
 
  private:
-  static Text numbered(const char* name, std::size_t layer) {
-    return Text(name) + to_text(static_cast<long long>(layer));
-  }
+  static Text numbered(const char* name, std::size_t layer) { return Text(name) + layer; }
 
   /// The error before layer l, from that behind it.
   Matrix input_gradient(Matrix error, std::size_t l) {

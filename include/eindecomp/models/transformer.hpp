@@ -114,7 +114,7 @@ class TransformerWriter {
     std::vector<TransformerLayer<T, Backend>> layers;
     Tensor<3> x = input;
     for (int number = 0; number < m_sizes.layers; ++number) {
-      m_suffix = Text(".") + to_text(number);
+      m_suffix = Text(".") + number;
       layers.push_back(layer(x));
     }
     m_suffix = {};
@@ -231,7 +231,7 @@ TransformerTensors<T, Backend> transformer_prefill(BasicProgram<Backend>& progra
   if (sizes.head_size % 2 != 0) {
     detail::fail(
         ErrorKind::shape,
-        Text("a transformer with heads of ") + detail::to_text(sizes.head_size) +
+        Text("a transformer with heads of ") + sizes.head_size +
             " attributes (the rotary embedding turns pairs of them); give an even head size");
   }
   const auto written = detail::TransformerWriter<T, Backend>(program, sizes).write();

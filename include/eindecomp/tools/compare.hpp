@@ -99,7 +99,6 @@ struct TimedPlan {
 [[nodiscard]] inline std::string compare(
     std::span<const Plan> plans,
     const std::source_location& where = std::source_location::current()) {
-  using enum detail::TextTable::Align;
   using detail::grouped;
   std::vector<PlanSummary> summaries;
   for (const Plan& plan : plans) {
@@ -120,10 +119,8 @@ struct TimedPlan {
                                               : x.words < y.words;
   });
 
-  detail::TextTable table({left, right, right, right, right, right, right, right, right, right});
-  table.add({"strategy", "busiest", "ratio", "words", "memory", "idle", "paper's cost", "join",
-             "aggregate", "repartition"});
-  table.rule();
+  detail::TextTable table("lrrrrrrrrr", {"strategy", "busiest", "ratio", "words", "memory", "idle",
+                                         "paper's cost", "join", "aggregate", "repartition"});
   for (std::size_t n : order) {
     const PlanSummary& s = summaries[n];
     table.add({plans[n].strategy.str(), grouped(s.busiest_words),
@@ -133,11 +130,9 @@ struct TimedPlan {
   }
   if (plans.empty()) return table.text();
 
-  detail::TextTable vectors(std::vector<detail::TextTable::Align>(plans.size() + 1, left));
   std::vector<std::string> row{"partition of"};
   for (std::size_t n : order) row.push_back(plans[n].strategy.str());
-  vectors.add(row);
-  vectors.rule();
+  detail::TextTable vectors(std::string(row.size(), 'l'), row);
   for (const StatementSummary& s : summaries.front().statements) {
     row = {plans.front().graph[s.statement].name.str()};
     for (std::size_t n : order) {

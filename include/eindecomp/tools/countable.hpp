@@ -16,8 +16,8 @@
 
 namespace eindecomp {
 
-/// Refuses a program of which some plan would move or hold more than 64-bit integers count: every
-/// worker may receive every operand and make a partial result of every statement.
+/// Refuses a program if a plan of it might move or hold more than 64-bit integers count. A plan may
+/// send every operand to every worker and make a partial result of every statement on each.
 /// \param program  its name, for the message
 /// \throws Error if one might.
 inline void check_countable(const EinGraph& graph, int workers, std::string_view program) {
@@ -33,7 +33,7 @@ inline void check_countable(const EinGraph& graph, int workers, std::string_view
     if (words * workers <= largest && words * bytes_per_word <= largest) continue;
     detail::fail(ErrorKind::plan,
                  Text(program) + ": with tensor " + v.name + " the plan may move more than a " +
-                     "64-bit integer counts on " + detail::to_text(workers) +
+                     "64-bit integer counts on " + workers +
                      " workers; use smaller extents or fewer workers",
                  std::source_location{});
   }

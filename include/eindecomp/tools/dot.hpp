@@ -36,16 +36,14 @@ namespace detail {
   return escaped;
 }
 
-[[nodiscard]] inline std::string dot_node(VertexId v) {
-  return "v" + std::string(to_text(v).view());
-}
+[[nodiscard]] inline std::string dot_node(VertexId v) { return "v" + to_text(v).str(); }
 
 /// A width of 1 for an edge that moves nothing, of 8 for the one that moves most.
 [[nodiscard]] inline std::string dot_width(Extent words, Extent most) {
   const double tenths =
       most == 0 ? 10.0 : 10.0 + 70.0 * static_cast<double>(words) / static_cast<double>(most);
   const auto n = static_cast<long long>(tenths);
-  return std::string((to_text(n / 10) + "." + to_text(n % 10)).view());
+  return (to_text(n / 10) + "." + n % 10).str();
 }
 
 }  // namespace detail

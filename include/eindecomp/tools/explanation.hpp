@@ -9,6 +9,7 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/print.hpp"
 #include "eindecomp/plan/explain.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/tools/summary.hpp"
@@ -22,8 +23,7 @@ namespace detail {
   Text text;
   for (std::size_t n = 0; n < why.cut.size(); ++n) {
     if (n > 0) text += n + 1 == why.cut.size() ? " and " : ", ";
-    const auto l = static_cast<std::size_t>(why.cut[n]);
-    text += graph.labels[static_cast<std::size_t>(graph[why.statement].labels[l])].name;
+    text += label_text(graph, graph[why.statement], why.cut[n]);
   }
   return text.empty() ? Text("nothing") : text;
 }

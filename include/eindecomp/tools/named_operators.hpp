@@ -44,12 +44,17 @@ inline constexpr std::array named_joins{
     NamedJoin{SqDiff::name, 2, 2},
 };
 
-/// An aggregation that files may name, by the types it makes of elements.
+/// The types that an aggregation makes of elements.
+struct AggregateTypes {
+  ElementType result;   ///< of the finished elements
+  ElementType partial;  ///< of accumulators
+};
+
+/// An aggregation that files may name.
 struct NamedAggregate {
   std::string_view name;
-  bool uses_index = false;                        ///< it is over exactly one label
-  ElementType (*result)(ElementKind) = nullptr;   ///< of the finished elements
-  ElementType (*partial)(ElementKind) = nullptr;  ///< of accumulators
+  bool uses_index = false;  ///< it is over exactly one label
+  AggregateTypes (*types)(ElementKind) = nullptr;
 };
 
 /// Calls f with the type of elements of a kind; of kinds that no file has, double.
@@ -73,17 +78,12 @@ using Aggregated = std::conditional_t<HasIdentity<Monoid, T>, T, double>;
 
 template <class Monoid>
 [[nodiscard]] constexpr NamedAggregate named_aggregate() {
-  return {Monoid::name, MonoidTraits<Monoid, double>::uses_index,
-          [](ElementKind kind) {
+  return {Monoid::name, MonoidTraits<Monoid, double>::uses_index, [](ElementKind kind) {
             return with_element(kind, [](auto t) {
               using T = Aggregated<Monoid, typename decltype(t)::type>;
-              return element_type<typename MonoidTraits<Monoid, T>::Result>();
-            });
-          },
-          [](ElementKind kind) {
-            return with_element(kind, [](auto t) {
-              using T = Aggregated<Monoid, typename decltype(t)::type>;
-              return element_type<typename MonoidTraits<Monoid, T>::State>();
+              using Traits = MonoidTraits<Monoid, T>;
+              return AggregateTypes{element_type<typename Traits::Result>(),
+                                    element_type<typename Traits::State>()};
             });
           }};
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/print.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/explain.hpp"
 #include "eindecomp/plan/partition.hpp"
@@ -35,15 +36,12 @@ template <class T>
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
-/// The name of a label of a statement, by its position there.
-[[nodiscard]] inline std::string label_name(const EinGraph& graph, VertexId v, std::size_t l) {
-  return graph.labels[static_cast<std::size_t>(graph[v].labels[l])].name.str();
-}
-
 [[nodiscard]] inline nlohmann::ordered_json partition_json(const EinGraph& graph, VertexId v,
                                                            const PartitionVector& d) {
   nlohmann::ordered_json partition = nlohmann::ordered_json::object();
-  for (std::size_t l = 0; l < d.size(); ++l) partition[label_name(graph, v, l)] = d[l];
+  for (std::size_t l = 0; l < d.size(); ++l) {
+    partition[std::string(label_text(graph, graph[v], static_cast<int>(l)))] = d[l];
+  }
   return partition;
 }
 
@@ -78,9 +76,8 @@ inline void add_run(nlohmann::ordered_json& plan, const Simulation& run) {
   nlohmann::ordered_json json{{"cut", nlohmann::ordered_json::array()},
                               {"chosen", alternative_json(plan.graph, why.statement, why.chosen)},
                               {"runner_up", nullptr}};
-  for (int l : why.cut) {
-    json["cut"].push_back(label_name(plan.graph, why.statement, static_cast<std::size_t>(l)));
-  }
+  const Vertex& statement = plan.graph[why.statement];
+  for (int l : why.cut) json["cut"].push_back(label_text(plan.graph, statement, l));
   if (why.runner_up) {
     json["runner_up"] = alternative_json(plan.graph, why.statement, *why.runner_up);
   }

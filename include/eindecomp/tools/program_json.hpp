@@ -40,7 +40,7 @@ namespace detail {
 /// Writes the program of one file.
 class ProgramReader {
  public:
-  ProgramReader(const JsonValue& file, bool rewrite) : m_file(file), m_rewrite(rewrite) {}
+  ProgramReader(JsonValue file, bool rewrite) : m_file(std::move(file)), m_rewrite(rewrite) {}
 
   [[nodiscard]] JsonProgram read() {
     m_file.allow_only({"inputs", "statements", "roles", "uncut", "layout"});
@@ -112,20 +112,19 @@ class ProgramReader {
     const JsonValue operands = statement.at("operands");
     const std::vector<JsonValue> names = operands.elements();
     if (names.size() != parsed.operands.size()) {
-      operands.fail(std::to_string(names.size()) + " tensors for the " +
-                    std::to_string(parsed.operands.size()) + " operands of \"" + text +
-                    "\"; give each its tensor");
+      operands.fail(Text() << names.size() << " tensors for the " << parsed.operands.size()
+                           << " operands of \"" << text << "\"; give each its tensor");
     }
     for (std::size_t o = 0; o < names.size(); ++o) {
       spec.operands.push_back({find_tensor(names[o], statement), parsed.operands[o]});
     }
     for (std::string_view label : parsed.output) spec.output.push_back({label, 0});
-    const std::size_t aggregated = aggregated_labels(parsed);
+    const std::size_t aggregated = aggregated_names(parsed.operands, parsed.output).size();
     if (const auto elementwise = statement.find("elementwise")) {
       if (elementwise->boolean() && aggregated != 0) {
-        elementwise->fail("\"" + text + "\" aggregates " + std::to_string(aggregated) +
-                          " of its labels (an element-wise statement keeps all); write them into "
-                          "the output, or leave this out");
+        elementwise->fail(Text() << '"' << text << "\" aggregates " << aggregated
+                                 << " of its labels (an element-wise statement keeps all); write "
+                                    "them into the output, or leave this out");
       }
     }
     read_operator(statement, spec, aggregated);
@@ -149,30 +148,19 @@ class ProgramReader {
     return parsed;
   }
 
-  [[nodiscard]] static std::size_t aggregated_labels(const ParsedEinsum& parsed) {
-    LabelNames found;
-    for (const LabelNames& operand : parsed.operands) {
-      for (std::string_view label : operand) {
-        if (find_name(parsed.output, label) < 0 && find_name(found, label) < 0) {
-          found.push_back(label);
-        }
-      }
-    }
-    return found.size();
-  }
-
   /// The tensor that a statement reads. \throws Error if there is none yet.
   [[nodiscard]] VertexId find_tensor(const JsonValue& operand, const JsonValue& statement) const {
     const std::string name = operand.string();
     if (const auto known = m_tensors.find(name); known != m_tensors.end()) return known->second;
     const std::string own = statement.at("name").string();
-    if (name == own)
+    if (name == own) {
       operand.fail("a statement reads its own result (a cycle); read another tensor");
+    }
     const std::size_t later = position_of(name);
     if (later == m_statements.size()) {
       operand.fail("there is no tensor " + operand.text() + "; name an input or a statement");
     }
-    std::string place = "statements[" + std::to_string(later) + "]";
+    const std::string place = (Text("statements[") + later + "]").str();
     if (depends_on(later, own)) {
       operand.fail(operand.text() + " (" + place + ") depends on this statement's own result (a " +
                    "cycle); read another tensor");
@@ -216,9 +204,9 @@ class ProgramReader {
     if (join != nullptr && (operands < join->least || operands > join->most)) {
       const std::string most = join->most == any_number ? " or more" : "";
       statement.at(statement.find("join") ? "join" : "einsum")
-          .fail("the join " + spec.op.join.str() + " of " + std::to_string(operands) +
-                " operands (it takes " + std::to_string(join->least) + most +
-                "); give it as many, or choose another join");
+          .fail(Text() << "the join " << spec.op.join << " of " << operands
+                       << " operands (it takes " << join->least << most
+                       << "); give it as many, or choose another join");
     }
     std::vector<ElementKind> kinds;
     for (const auto& operand : spec.operands) {
@@ -231,15 +219,15 @@ class ProgramReader {
     const NamedAggregate* aggregate = find_named(named_aggregates, name.view());
     if (aggregate != nullptr && aggregate->uses_index && aggregated != 1) {
       statement.at("aggregate")
-          .fail(name.str() + " over " + std::to_string(aggregated) +
+          .fail(name + " over " + aggregated +
                 " labels (it gives an index along one label); aggregate one label");
     }
     if (aggregated == 0) return;
     spec.op.aggregate = name;
     if (aggregate == nullptr) return;
-    const ElementKind joined = spec.element.kind;
-    spec.element = aggregate->result(joined);
-    spec.partial = aggregate->partial(joined);
+    const AggregateTypes types = aggregate->types(spec.element.kind);
+    spec.element = types.result;
+    spec.partial = types.partial;
   }
 
   /// Writes a statement, by the rewrites that its algebra allows if they are asked for.
@@ -329,15 +317,15 @@ class ProgramReader {
     const std::vector<Extent>& bound = graph()[v].bound;
     const std::vector<JsonValue> given = parts.elements();
     if (given.size() != bound.size()) {
-      parts.fail(std::to_string(given.size()) + " numbers for " + std::to_string(bound.size()) +
-                 " dimensions; give the parts of each");
+      parts.fail(Text() << given.size() << " numbers for " << bound.size()
+                        << " dimensions; give the parts of each");
     }
     std::vector<Extent> found;
     for (std::size_t k = 0; k < given.size(); ++k) {
       found.push_back(given[k].positive());
       if (found[k] > bound[k]) {
-        given[k].fail(std::to_string(found[k]) + " parts of a dimension of extent " +
-                      std::to_string(bound[k]) + "; give 1 to " + std::to_string(bound[k]));
+        given[k].fail(Text() << found[k] << " parts of a dimension of extent " << bound[k]
+                             << "; give 1 to " << bound[k]);
       }
     }
     return found;

@@ -72,17 +72,12 @@ namespace detail {
 /// bounds; memory; the paper's cost and its gap to the optimum; the seconds of planning and, on a
 /// described machine, of a run.
 [[nodiscard]] inline std::string ranking(std::span<const RankedPlan> plans) {
-  using enum detail::TextTable::Align;
   using detail::grouped;
   const bool timed = !plans.empty() && plans.front().run.has_value();
   std::vector<std::string> header{"strategy", "in use",       "busiest", "words",     "of bound",
                                   "memory",   "paper's cost", "gap",     "planned in"};
   if (timed) header.emplace_back("runs in");
-  std::vector<detail::TextTable::Align> columns(header.size(), right);
-  columns.front() = left;
-  detail::TextTable table(columns);
-  table.add(header);
-  table.rule();
+  detail::TextTable table(timed ? "lrrrrrrrrr" : "lrrrrrrrr", header);
   for (const RankedPlan& ranked : plans) {
     const Plan& plan = ranked.timed.plan;
     const PlanSummary& s = ranked.summary;

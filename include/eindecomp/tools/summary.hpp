@@ -12,6 +12,7 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/print.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/plan.hpp"
@@ -91,18 +92,14 @@ namespace detail {
   const Vertex& v = graph[statement];
   Text text;
   for (std::size_t l = 0; l < d.size(); ++l) {
-    if (l != 0) text += ' ';
-    text += graph.labels[static_cast<std::size_t>(v.labels[l])].name;
-    text += ':';
-    text += to_text(d[l]);
+    text << (l == 0 ? "" : " ") << label_text(graph, v, static_cast<int>(l)) << ':' << d[l];
   }
   return text.empty() ? Text("one call") : text;
 }
 
 /// The partition vector that the statement has in a plan.
 [[nodiscard]] inline Text partition_text(const Plan& plan, VertexId statement) {
-  return partition_text(plan.graph, statement,
-                        plan.partitions[static_cast<std::size_t>(statement)]);
+  return partition_text(plan.graph, statement, plan.partition(statement));
 }
 
 /// A ratio to a lower bound, `-` where there is none; with an asterisk where the bound need not
@@ -114,12 +111,7 @@ namespace detail {
 
 /// Numbers with a cross between: `512 x 1024`; of a scalar, `scalar`.
 [[nodiscard]] inline Text shape_text(const std::vector<Extent>& extents) {
-  Text text;
-  for (Extent extent : extents) {
-    if (!text.empty()) text += " x ";
-    text += to_text(extent);
-  }
-  return text.empty() ? Text("scalar") : text;
+  return extents.empty() ? Text("scalar") : joined(extents, " x ", to_text);
 }
 
 /// How many blocks a tensor is stored in, per dimension: `4 x 1 blocks`.

@@ -57,12 +57,14 @@ namespace eindecomp::detail {
   return text.data();
 }
 
-/// Rows of cells. The first row added is the header, a line is drawn under it.
+/// Rows of cells under a header, between which a line is drawn.
 class TextTable {
  public:
-  enum class Align { left, right };
-
-  explicit TextTable(std::vector<Align> columns) : m_columns(std::move(columns)) {}
+  /// \param columns  a letter each: `l` aligns to the left, `r` to the right
+  TextTable(std::string columns, std::vector<std::string> header) : m_columns(std::move(columns)) {
+    add(std::move(header));
+    rule();
+  }
 
   void add(std::vector<std::string> cells) { m_rows.push_back(std::move(cells)); }
   /// A line across, before the next row.
@@ -85,7 +87,7 @@ class TextTable {
       for (std::size_t c = 0; c < row.size(); ++c) {
         const std::string padding(widths[c] - row[c].size(), ' ');
         if (c != 0) line += "  ";
-        line += m_columns[c] == Align::right ? padding + row[c] : row[c] + padding;
+        line += m_columns[c] == 'r' ? padding + row[c] : row[c] + padding;
       }
       line.erase(line.find_last_not_of(' ') + 1);
       text += line + '\n';
@@ -94,7 +96,7 @@ class TextTable {
   }
 
  private:
-  std::vector<Align> m_columns;
+  std::string m_columns;
   std::vector<std::vector<std::string>> m_rows;
 };
 

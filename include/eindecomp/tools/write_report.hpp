@@ -25,10 +25,7 @@ namespace detail {
 
 /// Where the inputs lie before the program runs.
 [[nodiscard]] inline std::string inputs_text(const Plan& plan) {
-  using enum TextTable::Align;
-  TextTable table({left, left, left, left});
-  table.add({"input", "extents", "elements", "stored in"});
-  table.rule();
+  TextTable table("llll", {"input", "extents", "elements", "stored in"});
   for (VertexId v = 0; v < plan.graph.size(); ++v) {
     const Vertex& tensor = plan.graph[v];
     if (!tensor.is_input()) continue;
@@ -40,29 +37,24 @@ namespace detail {
 
 /// Which statements run in steps, a line per group; empty if none do.
 [[nodiscard]] inline std::string steps_text(const Plan& plan) {
-  std::string text;
+  Text text;
   for (const StepGroup& group : plan.steps) {
     const Vertex& first = plan.graph[group.first];
-    text += "steps      " + first.name.str() + " to " + plan.graph[group.last].name.str() +
-            " run block by block:";
+    text << "steps      " << first.name << " to " << plan.graph[group.last].name
+         << " run block by block:";
     for (const StepAxis& axis : group.axes) {
-      const LabelId label = first.labels[static_cast<std::size_t>(axis.positions.front())];
-      text += ' ' + plan.graph.labels[static_cast<std::size_t>(label)].name.str() + ':' +
-              std::to_string(axis.parts);
+      text << ' ' << label_text(plan.graph, first, axis.positions.front()) << ':' << axis.parts;
     }
     text += '\n';
   }
-  return text;
+  return text.str();
 }
 
 /// report().
 [[nodiscard]] inline std::string write_report(const Plan& plan) {
-  using enum TextTable::Align;
   const PlanSummary summary = summarize(plan);
-  TextTable table({left, left, right, right, right, right, right, right, right, right, left});
-  table.add({"statement", "partition", "calls", "join", "aggregate", "repartition", "words",
-             "busiest", "ratio", "memory", "formula"});
-  table.rule();
+  TextTable table("llrrrrrrrrl", {"statement", "partition", "calls", "join", "aggregate",
+                                  "repartition", "words", "busiest", "ratio", "memory", "formula"});
   for (const StatementSummary& s : summary.statements) {
     table.add({plan.graph[s.statement].name.str(), partition_text(plan, s.statement).str(),
                calls_text(s), grouped(s.cost.join), grouped(s.cost.aggregate),

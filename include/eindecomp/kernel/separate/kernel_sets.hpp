@@ -58,7 +58,7 @@ template <std::size_t Sets>
 [[nodiscard]] int choose_set(const std::string_view (&names)[Sets]) {
   const char* const wanted = std::getenv("EINDECOMP_KERNEL_SET");
   int chosen = -1;
-  Sentence offered;
+  Text offered;
   for (std::size_t set = 0; set < Sets; ++set) {
     if (!runs_here(names[set])) continue;
     offered << (chosen < 0 ? "" : ", ") << names[set];
@@ -67,15 +67,15 @@ template <std::size_t Sets>
   }
   if (wanted != nullptr && *wanted != '\0') {
     throw Error(ErrorKind::plan,
-                Sentence() << "the environment's EINDECOMP_KERNEL_SET is " << wanted
-                           << " (the kernels are compiled for, and run here: " << offered
-                           << "); name one of these, or none",
+                Text() << "the environment's EINDECOMP_KERNEL_SET is " << wanted
+                       << " (the kernels are compiled for, and run here: " << offered
+                       << "); name one of these, or none",
                 std::source_location());
   }
   if (chosen < 0) {
     throw Error(ErrorKind::plan,
-                Sentence() << "the kernels are compiled for other processors (" << names[0]
-                           << " at least); compile them for this one",
+                Text() << "the kernels are compiled for other processors (" << names[0]
+                       << " at least); compile them for this one",
                 std::source_location());
   }
   return chosen;
