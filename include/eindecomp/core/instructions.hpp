@@ -11,7 +11,7 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 #if defined(EINDECOMP_STREAMING_BYTES)
 
 /// As many bytes as one streaming store writes.
-typedef long long StreamLine __attribute__((vector_size(EINDECOMP_STREAMING_BYTES)));
+using StreamLine [[gnu::vector_size(EINDECOMP_STREAMING_BYTES)]] = long long;
 
 /// Writes a whole vector to an aligned address, past the caches.
 EINDECOMP_ALWAYS_INLINE void stream(void* to, StreamLine bytes) {
@@ -29,9 +29,9 @@ EINDECOMP_ALWAYS_INLINE void stream(void* to, StreamLine bytes) {
 /// Makes streaming stores visible to other threads before what follows.
 inline void end_streaming() { __builtin_ia32_sfence(); }
 
-/// The element of two tables, one behind the other, that each lane of an index says, modulo the
-/// number of elements; all of them vectors of integers of 32 or 64 bits. (By reference: without
-/// AVX-512 g++ warns of vectors of 64 bytes that are returned.)
+/// Looks up one element per lane in a table of two vectors, `first` before `second`; indices are
+/// taken modulo the size of the table. All are vectors of integers of 32 or 64 bits. (The result is
+/// a reference because g++ without AVX-512 warns of vectors of 64 bytes that are returned.)
 template <class V>
 EINDECOMP_ALWAYS_INLINE void look_up(const V& first, const V& second, const V& index, V& found) {
 #if !defined(__clang__)
@@ -39,7 +39,7 @@ EINDECOMP_ALWAYS_INLINE void look_up(const V& first, const V& second, const V& i
 #elif defined(__AVX512F__)
   static_assert(sizeof(V) == sizeof(StreamLine));
   if constexpr (sizeof(first[0]) == 4) {
-    typedef int Ints __attribute__((vector_size(64)));
+    using Ints [[gnu::vector_size(64)]] = int;
     found = reinterpret_cast<V>(__builtin_ia32_vpermi2vard512(reinterpret_cast<Ints>(first),
                                                               reinterpret_cast<Ints>(index),
                                                               reinterpret_cast<Ints>(second)));
@@ -61,8 +61,8 @@ EINDECOMP_ALWAYS_INLINE void look_up(const V& first, const V& second, const V& i
 
 #if defined(__AVX512F__) && defined(EINDECOMP_STREAMING_BYTES)
 
-typedef float Floats16 __attribute__((vector_size(64)));
-typedef double Doubles8 __attribute__((vector_size(64)));
+using Floats16 [[gnu::vector_size(64)]] = float;
+using Doubles8 [[gnu::vector_size(64)]] = double;
 
 /// a < b ? a : b element by element, hence b where either is NaN.
 EINDECOMP_ALWAYS_INLINE Floats16 lesser(Floats16 a, Floats16 b) {

@@ -47,8 +47,9 @@ class Shared {
  public:
   constexpr explicit Shared(T* object) : m_object(object) { m_object->owners.add(); }
   constexpr Shared(const Shared& other) noexcept : Shared(other.m_object) {}
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): counts up before it counts down.
   constexpr Shared& operator=(const Shared& other) noexcept {
-    other.m_object->owners.add();  // first, for self-assignment
+    other.m_object->owners.add();
     release();
     m_object = other.m_object;
     return *this;

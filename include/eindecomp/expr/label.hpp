@@ -3,7 +3,6 @@
 /// Labels: each its own type, so that the compiler knows which indices meet.
 #pragma once
 
-#include <array>
 #include <string_view>
 #include <type_traits>
 
@@ -53,11 +52,11 @@ template <AnyLabel L>
 
 namespace detail {
 template <class T>
-struct without_extent {
+struct WithoutExtent {
   using type = T;
 };
 template <class L>
-struct without_extent<SizedLabel<L>> {
+struct WithoutExtent<SizedLabel<L>> {
   using type = L;
 };
 }  // namespace detail
@@ -76,41 +75,41 @@ struct LabelList {
 namespace detail {
 
 template <class List, class Label>
-struct append_label;
+struct AppendLabel;
 template <class... Labels, class Label>
-struct append_label<LabelList<Labels...>, Label> {
+struct AppendLabel<LabelList<Labels...>, Label> {
   static constexpr bool present = ((Labels::name == Label::name) || ...);
   using type = std::conditional_t<present, LabelList<Labels...>, LabelList<Labels..., Label>>;
 };
 
 /// The labels of Lists by first appearance, without those of Removed.
 template <class Removed, class Result, class... Lists>
-struct unite_labels;
+struct UniteLabels;
 template <class Removed, class Result>
-struct unite_labels<Removed, Result> {
+struct UniteLabels<Removed, Result> {
   using type = Result;
 };
 template <class Removed, class Result, class... Rest>
-struct unite_labels<Removed, Result, LabelList<>, Rest...> {
-  using type = typename unite_labels<Removed, Result, Rest...>::type;
+struct UniteLabels<Removed, Result, LabelList<>, Rest...> {
+  using type = typename UniteLabels<Removed, Result, Rest...>::type;
 };
 template <class Removed, class Result, class First, class... Others, class... Rest>
-struct unite_labels<Removed, Result, LabelList<First, Others...>, Rest...> {
-  using next = std::conditional_t<append_label<Removed, First>::present, std::type_identity<Result>,
-                                  append_label<Result, First>>;
+struct UniteLabels<Removed, Result, LabelList<First, Others...>, Rest...> {
+  using next = std::conditional_t<AppendLabel<Removed, First>::present, std::type_identity<Result>,
+                                  AppendLabel<Result, First>>;
   using type =
-      typename unite_labels<Removed, typename next::type, LabelList<Others...>, Rest...>::type;
+      typename UniteLabels<Removed, typename next::type, LabelList<Others...>, Rest...>::type;
 };
 
 }  // namespace detail
 
 /// The labels of several lists by first appearance, each once.
 template <class... Lists>
-using UnitedLabels = typename detail::unite_labels<LabelList<>, LabelList<>, Lists...>::type;
+using UnitedLabels = typename detail::UniteLabels<LabelList<>, LabelList<>, Lists...>::type;
 
 /// The labels of List that are not in Removed.
 template <class List, class Removed>
-using RemainingLabels = typename detail::unite_labels<Removed, LabelList<>, List>::type;
+using RemainingLabels = typename detail::UniteLabels<Removed, LabelList<>, List>::type;
 
 /// Single-letter labels, ready made: `using namespace eindecomp::labels;`. The upper-case letters
 /// are in `labels::upper`.

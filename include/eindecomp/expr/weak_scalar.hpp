@@ -88,7 +88,9 @@ template <class S, class... Ts>
 /// Whether T can hold a real scalar, if rounded.
 template <class T, class S>
 [[nodiscard]] constexpr bool holds(const S& scalar) {
-  if constexpr (std::is_same_v<T, S>) {
+  constexpr bool widens =
+      !std::is_integral_v<T> && (std::is_integral_v<S> || sizeof(T) >= sizeof(S));
+  if constexpr (std::is_same_v<T, S> || widens) {
     return true;
   } else if constexpr (std::is_integral_v<T>) {
     if constexpr (std::is_signed_v<S>) {
@@ -96,8 +98,6 @@ template <class T, class S>
     }
     return static_cast<unsigned long long>(scalar) <=
            static_cast<unsigned long long>(std::numeric_limits<T>::max());
-  } else if constexpr (std::is_integral_v<S> || sizeof(T) >= sizeof(S)) {
-    return true;
   } else {
     // Infinities are held, and what is not a number.
     constexpr S most = std::numeric_limits<T>::max();

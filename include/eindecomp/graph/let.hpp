@@ -25,14 +25,14 @@ template <class L>
 }
 
 template <class List, class... Labels>
-struct sized_labels {
+struct SizedLabels {
   using type = List;
 };
 template <class... Sized, class First, class... Rest>
-struct sized_labels<LabelList<Sized...>, First, Rest...> {
-  using type = typename sized_labels<
+struct SizedLabels<LabelList<Sized...>, First, Rest...> {
+  using type = typename SizedLabels<
       std::conditional_t<is_sized_label<First>,
-                         LabelList<Sized..., typename without_extent<First>::type>,
+                         LabelList<Sized..., typename WithoutExtent<First>::type>,
                          LabelList<Sized...>>,
       Rest...>::type;
 };
@@ -50,9 +50,9 @@ class LetTarget {
   ///   overflows; the program is then as it was.
   template <Expression E>
   constexpr auto operator=(const E& expression) const {
-    return lower<LabelList<typename without_extent<Labels>::type...>,
-                 typename sized_labels<LabelList<>, Labels...>::type>(m_name, m_extents, expression,
-                                                                      m_where);
+    return lower<LabelList<typename WithoutExtent<Labels>::type...>,
+                 typename SizedLabels<LabelList<>, Labels...>::type>(m_name, m_extents, expression,
+                                                                     m_where);
   }
   /// Refuses what is no expression.
   template <class T>

@@ -88,9 +88,9 @@ class Scratch {
       }
     } catch (const std::exception& cause) {
       throw Error(ErrorKind::memory,
-                  Text() << "a kernel's workspace of " << bytes
-                             << " bytes could not be allocated (" << cause.what()
-                             << "); nothing was written, free memory or cut the tensors",
+                  Text() << "a kernel's workspace of " << bytes << " bytes could not be allocated ("
+                         << cause.what()
+                         << "); nothing was written, free memory or cut the tensors",
                   std::source_location());
     }
     m_size = bytes;

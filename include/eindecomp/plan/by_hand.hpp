@@ -54,8 +54,9 @@ namespace detail {
            where);
     }
     const auto l = static_cast<std::size_t>(position);
-    if (d[l] != 0)
+    if (d[l] != 0) {
       fail(ErrorKind::plan, cut + "(it was given before); give each label once", where);
+    }
     if (part.parts < 1 || part.parts > v.extents[l]) {
       fail(ErrorKind::plan,
            cut + "(its extent is " + to_text(v.extents[l]) + "); give 1 to " +

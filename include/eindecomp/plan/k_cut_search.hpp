@@ -28,7 +28,7 @@ class OneCutSearch {
     Flags free(graph.vertices.size());
     for (VertexId v = 0; v < graph.size(); ++v) {
       m_variable[static_cast<std::size_t>(v)] = v;
-      free[static_cast<std::size_t>(v)] = !graph[v].is_input();
+      free[static_cast<std::size_t>(v)] = graph[v].is_input() ? 0 : 1;
     }
     for (const InPlace& pair : in_place) {
       m_variable[static_cast<std::size_t>(pair.input)] = pair.result;

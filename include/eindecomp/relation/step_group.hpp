@@ -77,7 +77,8 @@ struct StepGroup {
   const std::vector<VertexId> last = last_readers(graph);
   Flags inside;
   for (VertexId v = group.first; v <= group.last; ++v) {
-    inside.push_back(is_passed_on(graph, group, v, last[static_cast<std::size_t>(v)]));
+    const bool passed_on = is_passed_on(graph, group, v, last[static_cast<std::size_t>(v)]);
+    inside.push_back(passed_on ? 1 : 0);
   }
   return inside;
 }
@@ -151,7 +152,7 @@ namespace detail {
   }
   const std::vector<VertexId> statements = statements_of(graph, group);
   for (std::size_t a = 0; a < group.axes.size(); ++a) {
-    const Text fault = detail::axis_fault(graph, group, statements, group.axes[a]);
+    Text fault = detail::axis_fault(graph, group, statements, group.axes[a]);
     if (!fault.empty()) return fault;
     for (std::size_t b = 0; b < a; ++b) {
       for (std::size_t s = 0; s < statements.size(); ++s) {

@@ -18,6 +18,7 @@
 #include "eindecomp/tools/dot.hpp"
 #include "eindecomp/tools/write_file.hpp"
 
+// NOLINTNEXTLINE(readability-redundant-declaration): POSIX leaves it to programs to declare it.
 extern char** environ;  ///< of the process, from POSIX; handed on to the programs it starts
 
 namespace eindecomp {

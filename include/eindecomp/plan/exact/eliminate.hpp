@@ -118,8 +118,9 @@ class StatementElimination {
       if (axes == right_axes) continue;
       for (std::size_t a : axes) left[a] = true;
     }
-    for (std::size_t a = 0; a < m_shape.size(); ++a)
+    for (std::size_t a = 0; a < m_shape.size(); ++a) {
       (left[a] ? found.rows : found.columns).push_back(a);
+    }
     for (std::size_t a : right_axes) {
       if (left[a]) found.shared.push_back(a);
     }

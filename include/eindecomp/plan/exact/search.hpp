@@ -153,8 +153,8 @@ class ExactSearch {
 
   constexpr void add_factor(int table, std::vector<Axis> scope) {
     const int factor = static_cast<int>(m_factors.size());
-    for (std::size_t k = 0; k < scope.size(); ++k) {
-      std::vector<int>& touching = m_touching[static_cast<std::size_t>(scope[k].vertex)];
+    for (const Axis& axis : scope) {
+      std::vector<int>& touching = m_touching[static_cast<std::size_t>(axis.vertex)];
       if (touching.empty() || touching.back() != factor) touching.push_back(factor);
     }
     m_factors.push_back({table, std::move(scope)});

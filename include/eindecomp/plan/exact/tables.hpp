@@ -77,8 +77,9 @@ class Slice {
       }
     } else if (table.edge == nullptr) {
       const std::size_t stride = m_strides[m_face_axis];
-      for (std::size_t i = 0; i < m_costs.size(); ++i)
+      for (std::size_t i = 0; i < m_costs.size(); ++i) {
         m_costs[i] = table.values[place + i * stride];
+      }
     } else if (m_face_axis == 0) {
       table.edge->column(point_of(point, 1), m_costs);
     } else {

@@ -10,8 +10,7 @@
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/relation/placement.hpp"
 
-namespace eindecomp {
-namespace detail {
+namespace eindecomp::detail {
 
 /// The layouts given by hand, by vertex. \throws Error if one is not for an input.
 [[nodiscard]] constexpr PlaceOptions place_options(const EinGraph& graph,
@@ -32,5 +31,4 @@ namespace detail {
   return found;
 }
 
-}  // namespace detail
-}  // namespace eindecomp
+}  // namespace eindecomp::detail
