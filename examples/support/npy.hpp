@@ -18,7 +18,7 @@ namespace examples {
 
 /// A file of examples/data.
 [[nodiscard]] inline std::string data_file(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
+  return (std::filesystem::path(EINDECOMP_EXAMPLES_DATA) / name).string();
 }
 
 /// Reads a .npy file whose elements are T, row by row. \throws std::runtime_error that names it.

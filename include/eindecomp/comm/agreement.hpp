@@ -32,6 +32,21 @@ struct Failure {
   std::string sentence;              ///< an exception's what()
 };
 
+/// What an exception says went wrong.
+[[nodiscard]] inline Failure failure_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& e) {
+    return {e.kind(), e.what()};
+  } catch (const std::bad_alloc& e) {
+    return {ErrorKind::memory, e.what()};
+  } catch (const std::exception& e) {
+    return {ErrorKind::user, e.what()};
+  } catch (...) {
+    return {ErrorKind::user, "unknown exception"};
+  }
+}
+
 namespace detail {
 
 /// "rank 2", "ranks 0, 1 and 3".
@@ -70,8 +85,8 @@ inline std::string_view bare(std::string_view sentence) {
   return sentence;
 }
 
-/// Error with a place of its own in no process.
-[[noreturn]] inline void fail_together(ErrorKind kind, const std::string& sentence) {
+/// Throws an Error that cites no place, for it has none that is the same on all ranks.
+[[noreturn]] inline void fail_together(ErrorKind kind, std::string_view sentence) {
   throw Error(kind, sentence, std::source_location{});
 }
 
@@ -84,6 +99,7 @@ inline std::string_view bare(std::string_view sentence) {
 template <Communicator Group>
 void agree(Group& group, const Call& call, const std::optional<Failure>& failure,
            const std::vector<Fingerprint>& fingerprints = {}) {
+  using eindecomp::detail::joined;
   // The maximum of a value and of its complement are complementary only if all ranks agree. Ranks
   // in different calls may have different fingerprints, but reduce as many words.
   eindecomp::detail::Hasher calls;
@@ -97,12 +113,11 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
   const auto differ = [&summary](std::size_t at) { return summary[at] != ~summary[at + 1]; };
 
   if (differ(1)) {
-    std::string sentence;
-    for (const detail::SameText& g : detail::group_by_text(group.all_gather(call.text()))) {
-      sentence += (sentence.empty() ? "" : "; ") + detail::name_ranks(g.ranks) + ": " + g.text;
-    }
+    const Text who =
+        joined(detail::group_by_text(group.all_gather(call.text())), "; ",
+               [](const auto& g) { return detail::name_ranks(g.ranks) + ": " + g.text; });
     detail::fail_together(ErrorKind::ranks,
-                          "ranks are in different calls (" + sentence +
+                          "ranks are in different calls (" + who +
                               "); make the same calls in the same order on every rank");
   }
   if (summary[0] != 0) {
@@ -114,27 +129,21 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
     }
     const std::vector<detail::SameText> groups = detail::group_by_text(group.all_gather(mine));
     const auto kind = static_cast<ErrorKind>(groups.front().text.front() - 'a');
-    std::string sentence;
-    for (const detail::SameText& g : groups) {
-      if (!sentence.empty()) sentence += "; ";
-      sentence += detail::name_ranks(g.ranks) + " of " + std::to_string(group.size()) + ": " +
-                  g.text.substr(1);
-    }
-    detail::fail_together(kind, sentence);
+    detail::fail_together(kind, joined(groups, "; ", [&](const auto& g) {
+                            return Text(detail::name_ranks(g.ranks)) + " of " + group.size() +
+                                   ": " + g.text.substr(1);
+                          }));
   }
   if (!differ(3)) return;
   for (const Fingerprint& f : fingerprints) {
     const std::vector<detail::SameText> groups =
         detail::group_by_text(group.all_gather(std::to_string(f.value)));
     if (groups.size() == 1) continue;
-    std::string who;
-    for (const detail::SameText& g : groups) {
-      if (!who.empty()) who += "; ";
-      who += detail::name_ranks(g.ranks);
-      who += g.ranks.size() == 1 ? " has one" : " share one";
-    }
-    detail::fail_together(ErrorKind::ranks, "ranks hold different " + std::string(f.what) + " (" +
-                                                who + "); " + std::string(f.advice));
+    const Text who = joined(groups, "; ", [](const auto& g) {
+      return detail::name_ranks(g.ranks) + (g.ranks.size() == 1 ? " has one" : " share one");
+    });
+    detail::fail_together(ErrorKind::ranks, "ranks hold different " + Text(f.what) + " (" + who +
+                                                "); " + Text(f.advice));
   }
 }
 
@@ -146,14 +155,8 @@ void agree_on(Group& group, const Call& call, const Work& work,
   std::optional<Failure> failure;
   try {
     work();
-  } catch (const Error& e) {
-    failure = {e.kind(), e.what()};
-  } catch (const std::bad_alloc& e) {
-    failure = {ErrorKind::memory, e.what()};
-  } catch (const std::exception& e) {
-    failure = {ErrorKind::user, e.what()};
   } catch (...) {
-    failure = {ErrorKind::user, "unknown exception"};
+    failure = failure_of(std::current_exception());
   }
   agree(group, call, failure, fingerprints);
 }

@@ -91,7 +91,7 @@ class SelfCommunicator {
  private:
   [[noreturn]] static void no_such_rank(int peer) {
     throw Error(ErrorKind::communication,
-                "rank " + std::to_string(peer) +
+                Text("rank ") + peer +
                     " does not exist (the run has this process alone); give execute a communicator",
                 std::source_location{});
   }

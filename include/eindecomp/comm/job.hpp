@@ -128,8 +128,7 @@ class Job {
   }
 
   [[nodiscard]] std::string name() const {
-    return "EinDecomp: rank " + std::to_string(m_channel->rank()) + " of " +
-           std::to_string(m_channel->size()) + ' ';
+    return Text("EinDecomp: rank ") + m_channel->rank() + " of " + m_channel->size() + " ";
   }
 
   /// Whether all processes leave within `patience` seconds. Those that wait elsewhere are told

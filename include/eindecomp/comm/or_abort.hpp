@@ -56,15 +56,9 @@ class OnTerminate {
     State& s = state();
     s.mutex.lock();
     const OnTerminate& last = *s.active.back();
-    try {
-      const std::exception_ptr thrown = std::current_exception();
-      if (thrown != nullptr) std::rethrow_exception(thrown);
-      last.m_call(last.m_end, "it called std::terminate");
-    } catch (const std::exception& e) {
-      last.m_call(last.m_end, e.what());
-    } catch (...) {
-      last.m_call(last.m_end, "unknown exception");
-    }
+    const std::exception_ptr thrown = std::current_exception();
+    last.m_call(last.m_end,
+                thrown != nullptr ? failure_of(thrown).sentence : "it called std::terminate");
     std::abort();
   }
 
@@ -81,17 +75,15 @@ class OnTerminate {
 template <Communicator Group, class Where, class Work>
 void or_abort(Group& group, const Call& call, const Where& where, const Work& work) {
   const auto end = [&](std::string_view why) {
-    group.abort("EinDecomp: rank " + std::to_string(group.rank()) + " of " +
-                std::to_string(group.size()) + " failed in " + call.text() + where() + " (" +
-                std::string(detail::bare(why)) + "); the program ends on all ranks");
+    group.abort(Text() << "EinDecomp: rank " << group.rank() << " of " << group.size()
+                       << " failed in " << call.text() << where() << " (" << detail::bare(why)
+                       << "); the program ends on all ranks");
   };
   const detail::OnTerminate on_terminate(end);
   try {
     work();
-  } catch (const std::exception& e) {
-    end(e.what());
   } catch (...) {
-    end("unknown exception");
+    end(failure_of(std::current_exception()).sentence);
   }
 }
 

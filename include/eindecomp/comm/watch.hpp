@@ -179,15 +179,12 @@ class Watch {
     return text;
   }
 
-  [[nodiscard]] std::string name(int rank) const {
-    return "rank " + std::to_string(rank) + " of " + std::to_string(m_size);
-  }
+  [[nodiscard]] std::string name(int rank) const { return Text("rank ") + rank + " of " + m_size; }
 
   [[nodiscard]] std::string who_left() const {
     const int gone = first_gone();
-    return "EinDecomp: " + name(m_rank) + " waits in " + m_call + " for rank " +
-           std::to_string(gone) + ", which " + m_channel->heard(channel_rank(gone)) +
-           "; the program ends on all ranks";
+    return Text("EinDecomp: ") + name(m_rank) + " waits in " + m_call + " for rank " + gone +
+           ", which " + m_channel->heard(channel_rank(gone)) + "; the program ends on all ranks";
   }
 
   [[nodiscard]] std::string who_is_absent() const {

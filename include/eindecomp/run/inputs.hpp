@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "eindecomp/comm/agreement.hpp"
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/relation/schedule.hpp"
@@ -117,8 +119,9 @@ class RunInputs {
                                                facts.where);
         }
         m_memory[at(b)] = BlockMemory::dense(m_own[at(b)].data(), buffer(b).box, bytes);
-        if (facts.kind == BindingKind::generator)
-          binding.fill(space, buffer(b).box, m_own[at(b)].data());
+        if (facts.kind == BindingKind::generator) {
+          fill(tensor, binding, space, buffer(b).box, m_own[at(b)].data());
+        }
       }
     });
     if (scatters) m_transport.emplace(space, m_session.control, where);
@@ -175,6 +178,20 @@ class RunInputs {
 
  private:
   [[nodiscard]] const Buffer& buffer(int b) const { return m_session.schedule.buffers[at(b)]; }
+
+  /// Calls a generator for a block. \throws Error that names the input if the generator throws.
+  static void fill(const Vertex& tensor, const Binding<Space>& binding, const Space& space,
+                   const Box& box, void* into) {
+    try {
+      binding.fill(space, box, into);
+    } catch (...) {
+      const comm::Failure failure = comm::failure_of(std::current_exception());
+      throw Error(failure.kind,
+                  "the generator of input " + tensor.name + " failed (" +
+                      std::string(comm::detail::bare(failure.sentence)) + ")",
+                  binding.facts().where);
+    }
+  }
 
   /// Whether an input bound so lies in memory of our own on this rank.
   [[nodiscard]] bool needs_memory(const BindingFacts& facts) const {
