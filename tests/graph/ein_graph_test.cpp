@@ -19,6 +19,7 @@
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
 #include "eindecomp/graph/print.hpp"
+#include "support/messages.hpp"
 
 namespace ein = eindecomp;
 using namespace ein::labels;
@@ -34,17 +35,7 @@ constexpr ein::LoweringOptions as_written{false, false, false};
 std::string text(const ein::PlanProgram& program) { return ein::to_text(program.graph()).str(); }
 
 /// The sentence of an Error, without the place.
-template <class F>
-std::string message(const F& f) {
-  try {
-    f();
-  } catch (const ein::Error& error) {
-    const std::string what = error.what();
-    CHECK(what.find(__FILE__) != std::string::npos);
-    return what.substr(0, what.rfind(" ["));
-  }
-  return "nothing was thrown";
-}
+const auto message = [](const auto& work) { return eindecomp_tests::message_here(work); };
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/print.hpp"
+#include "support/messages.hpp"
 
 namespace ein = eindecomp;
 using namespace ein::labels;
@@ -84,18 +85,10 @@ void all_pairs(const Visit& visit) {
 template <class E>
 using Elements = ein::detail::Elements<E>;
 
-template <class F>
-std::string message(const F& f) {
-  try {
-    f();
-  } catch (const ein::Error& error) {
-    CHECK(error.kind() == ein::ErrorKind::statement);
-    const std::string what = error.what();
-    CHECK(what.find(__FILE__) != std::string::npos);
-    return what.substr(0, what.rfind(" ["));
-  }
-  return "nothing was thrown";
-}
+/// The sentence of an Error, without the place.
+const auto message = [](const auto& work) {
+  return eindecomp_tests::message_here(work, ein::ErrorKind::statement);
+};
 
 }  // namespace
 

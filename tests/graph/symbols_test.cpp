@@ -16,6 +16,7 @@
 #include "eindecomp/graph/einsum.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/print.hpp"
+#include "support/messages.hpp"
 
 namespace ein = eindecomp;
 using namespace ein::labels;
@@ -25,18 +26,9 @@ using Matrix = ein::Symbol<double, 2, ein::NoBackend>;
 namespace {
 
 /// The sentence of an Error, without the place.
-template <class F>
-std::string message(const F& f) {
-  try {
-    f();
-  } catch (const ein::Error& error) {
-    CHECK(error.kind() == ein::ErrorKind::statement);
-    const std::string what = error.what();
-    CHECK(what.find(__FILE__) != std::string::npos);
-    return what.substr(0, what.rfind(" ["));
-  }
-  return "nothing was thrown";
-}
+const auto message = [](const auto& work) {
+  return eindecomp_tests::message_here(work, ein::ErrorKind::statement);
+};
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 // What errors say.
 #pragma once
 
+#include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -17,6 +19,22 @@ std::string message_of(const Work& work) {
     work();
   } catch (const eindecomp::Error& error) {
     return error.what();
+  }
+  return "no error";
+}
+
+/// The same without the place, which is to be in the caller's file, of an error of that kind, if
+/// one is given; of any other error, that it is another.
+template <class Work>
+std::string message_here(const Work& work, std::optional<eindecomp::ErrorKind> kind = std::nullopt,
+                         std::string_view file = std::source_location::current().file_name()) {
+  try {
+    work();
+  } catch (const eindecomp::Error& error) {
+    const std::string what = error.what();
+    if (error.where().file_name() != file) return "an error that cites another file";
+    if (kind.value_or(error.kind()) != error.kind()) return "an error of another kind";
+    return what.substr(0, what.rfind(" ["));
   }
   return "no error";
 }
