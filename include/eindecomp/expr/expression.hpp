@@ -326,17 +326,16 @@ EINDECOMP_UNARY(relu, Relu)
 // clang-format on
 
 // Operands of one type, for which std::min and Kokkos::min (found by the space that is part of the
-// type) would be the closer match: these are as close, and constrained.
+// type) would be the closer match: these are as close, and more constrained, also than what
+// refusals.hpp has in std.
 /// The smaller of two expressions of one type, element by element.
 template <Expression E>
-[[nodiscard]] constexpr auto min(const E& a, const E& b) {
-  return detail::apply(Min{}, a, b);
-}
+  requires detail::Operands<E, E>
+[[nodiscard]] constexpr auto min(const E& a, const E& b) { return detail::apply(Min{}, a, b); }
 /// The larger of two expressions of one type, element by element.
 template <Expression E>
-[[nodiscard]] constexpr auto max(const E& a, const E& b) {
-  return detail::apply(Max{}, a, b);
-}
+  requires detail::Operands<E, E>
+[[nodiscard]] constexpr auto max(const E& a, const E& b) { return detail::apply(Max{}, a, b); }
 
 /// The index, along one label, of the smallest element; of equal ones the smallest index.
 template <AnyLabel Along>

@@ -4,6 +4,8 @@
 /// write instead, in the compiler's first line. Nothing here can be called.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <source_location>
 #include <type_traits>
 
@@ -22,7 +24,7 @@ struct RefusedTarget {
 template <class T>
 concept SourceLocation = std::is_same_v<std::remove_cvref_t<T>, std::source_location>;
 
-// What is neither, so that no function below takes what belongs to others.
+// Keeps the functions below from matching calls that belong to other libraries.
 template <class T>
 concept OfTheLanguage = AnyLabel<T> || Expression<T> || TensorWithoutLabels<T>;
 
@@ -194,3 +196,43 @@ EINDECOMP_REFUSED_AGGREGATION(argmax)
 // clang-format on
 
 }  // namespace eindecomp
+
+// The functions of std refuse expressions with pages of errors, and a call of std::max finds only
+// what is declared in std. The standard reserves that namespace; but these functions change no
+// program that compiles: they match only calls with an expression among the arguments, and worse
+// than eindecomp's functions, which a using-declaration puts beside them.
+/// The standard library's, whose functions of numbers refuse expressions.
+namespace std {
+// clang-format off
+#define EINDECOMP_NOT_OF_STD(function)                                                      \
+  "EinDecomp: std::" #function " is given an expression (it computes numbers, no tensors);" \
+  " write " #function " without std::"
+#define EINDECOMP_REFUSED_IN_STD(function)                                                  \
+  template <class First, class... Rest>                                                     \
+    requires(eindecomp::Expression<First> || (eindecomp::Expression<Rest> || ...))          \
+  constexpr auto function(const First&, const Rest&...) {                                   \
+    static_assert(eindecomp::detail::never<First, Rest...>, EINDECOMP_NOT_OF_STD(function));\
+    return eindecomp::detail::Refused{};                                                    \
+  }
+EINDECOMP_REFUSED_IN_STD(min)
+EINDECOMP_REFUSED_IN_STD(max)
+EINDECOMP_REFUSED_IN_STD(abs)
+EINDECOMP_REFUSED_IN_STD(exp)
+EINDECOMP_REFUSED_IN_STD(log)
+EINDECOMP_REFUSED_IN_STD(sqrt)
+EINDECOMP_REFUSED_IN_STD(tanh)
+#undef EINDECOMP_REFUSED_IN_STD
+
+// Of two expressions of one type std's own functions would be the better match.
+#define EINDECOMP_REFUSED_IN_STD(function)                                                  \
+  template <eindecomp::Expression E>                                                        \
+  constexpr auto function(const E&, const E&) {                                             \
+    static_assert(eindecomp::detail::never<E>, EINDECOMP_NOT_OF_STD(function));             \
+    return eindecomp::detail::Refused{};                                                    \
+  }
+EINDECOMP_REFUSED_IN_STD(min)
+EINDECOMP_REFUSED_IN_STD(max)
+#undef EINDECOMP_REFUSED_IN_STD
+#undef EINDECOMP_NOT_OF_STD
+// clang-format on
+}  // namespace std

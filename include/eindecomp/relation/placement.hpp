@@ -149,11 +149,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
                                                const AxisLists& calls, bool whole_mesh) {
   AxisLists lists(bound.size());
   Flags used(mesh.axes.size(), false);
-<<<<<<< HEAD
-  Flags allowed(mesh.axes.size(), whole_mesh);
-=======
-  Flags offered(mesh.axes.size(), whole_mesh ? 1 : 0);
->>>>>>> 3325bb3 (clang-tidy holds the core, in scripts/test)
+  Flags allowed(mesh.axes.size(), whole_mesh ? 1 : 0);
   for (const std::vector<int>& list : calls) {
     for (int axis : list) allowed[static_cast<std::size_t>(axis)] = true;
   }

@@ -21,9 +21,7 @@
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 
-namespace eindecomp {
-
-namespace detail {
+namespace eindecomp::detail {
 
 /// One argument of a cost table within a graph: what a statement shows on one face.
 struct Axis {
@@ -362,5 +360,4 @@ class ExactSearch {
   bool m_complete = true;
 };
 
-}  // namespace detail
-}  // namespace eindecomp
+}  // namespace eindecomp::detail

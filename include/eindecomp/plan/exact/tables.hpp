@@ -196,8 +196,9 @@ class MinTree {
       for (std::size_t n = 0; n < width(l); ++n) {
         const std::size_t end = std::min((n + 1) * fan, width(l - 1));
         Extent min_value = level(l - 1)[n * fan];
-        for (std::size_t m = n * fan + 1; m < end; ++m)
+        for (std::size_t m = n * fan + 1; m < end; ++m) {
           min_value = std::min(min_value, level(l - 1)[m]);
+        }
         m_values[m_begin[l] + n] = min_value;
       }
     }

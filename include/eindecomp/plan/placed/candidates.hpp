@@ -121,15 +121,9 @@ class PlacedCandidates {
       m_views.add(seen(calls[static_cast<std::size_t>(t.producer)], v.output));
     }
     for (const TensorGroup::Reader& r : t.readers) {
-<<<<<<< HEAD
       m_views.add(seen(calls[static_cast<std::size_t>(r.statement)], r.labels));
     }
     if (m_views.empty()) m_views.add({});
-=======
-      m_views.offer(seen(calls(r.statement), r.labels));
-    }
-    if (m_views.empty()) m_views.offer({});
->>>>>>> 3325bb3 (clang-tidy holds the core, in scripts/test)
     for (const AxisCuts& outer : m_views) {
       for (const AxisCuts& inner : m_views) {
         for (std::size_t preferred = 0; preferred <= v.bound.size(); ++preferred) {

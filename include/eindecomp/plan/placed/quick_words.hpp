@@ -212,7 +212,8 @@ class AlignedWords {
       term.words *= length;
     }
     bool everywhere = term.zero == 0;
-    for (std::uint8_t a = 0; a < m_workers.axes(); ++a) {
+    const auto axes = static_cast<std::uint8_t>(m_workers.axes());
+    for (std::uint8_t a = 0; a < axes; ++a) {
       term.like[a] = root(a);
       everywhere = everywhere && term.like[a] == a;
     }

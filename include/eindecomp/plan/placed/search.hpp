@@ -136,16 +136,10 @@ class PlacedSearch {
           if (preferred.take(a, static_cast<std::size_t>(at - v.labels.begin()))) break;
         }
       }
-<<<<<<< HEAD
       AxisCuts cuts = m_candidates.calls_like(c, preferred.cuts(), {}, 0).sorted();
       if (!m_model.allows(c, cuts)) {
         const VectorList all = partition_vectors(c.limits, static_cast<int>(m_model.workers()));
         cuts = m_candidates.calls_of(all[0], preferred.cuts(), {}).sorted();
-=======
-      AxisCuts cuts = m_candidates.calls_like(c, preferred, {}, 0).sorted();
-      if (!m_model.allows(c, cuts)) {
-        cuts = m_candidates.calls_of(m_candidates.a_vector(c), preferred, {}).sorted();
->>>>>>> 3325bb3 (clang-tidy holds the core, in scripts/test)
       }
       state.calls.push_back(cuts);
     }

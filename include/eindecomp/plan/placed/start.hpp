@@ -20,7 +20,6 @@
 
 namespace eindecomp::detail {
 
-<<<<<<< HEAD
 /// The partition vector of a class for so many workers that costs least by itself.
 struct BestAlone {
   PartitionVector vector;
@@ -36,16 +35,6 @@ struct BestAlone {
     if (i > 0 && words >= min_words) continue;
     best = i;
     min_words = words;
-=======
-/// The elements of the largest block of a tensor whose dimensions carry these labels.
-[[nodiscard]] constexpr double block_size(std::span<const Extent> bound,
-                                          std::span<const int> labels, std::span<const Extent> d) {
-  double n = 1;
-  for (std::size_t k = 0; k < bound.size(); ++k) {
-    const Extent parts = d[static_cast<std::size_t>(labels[k])];
-    const Extent most = (bound[k] + parts - 1) / parts;
-    n *= static_cast<double>(most);
->>>>>>> 3325bb3 (clang-tidy holds the core, in scripts/test)
   }
   return {{vectors[best].begin(), vectors[best].end()}, min_words};
 }

@@ -68,16 +68,6 @@ class StepChooser {
   }
 
  private:
-<<<<<<< HEAD
-=======
-  static constexpr std::size_t max_statements = 32;
-  /// Schedules list every step of every rank: more than these would cost more than they save.
-  static constexpr std::int64_t max_steps = 1 << 14;
-  static constexpr std::int64_t max_steps_for_memory = 1 << 10;
-  /// What a step costs beside its work, as bytes that could have been read meanwhile.
-  static constexpr std::int64_t step_bytes = std::int64_t{16} * 1024;
-
->>>>>>> 3325bb3 (clang-tidy holds the core, in scripts/test)
   [[nodiscard]] static std::size_t at(VertexId v) { return static_cast<std::size_t>(v); }
 
   /// The group from that statement on that saves most.
