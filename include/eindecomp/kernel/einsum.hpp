@@ -170,7 +170,7 @@ template <fixed_string Text, class AlgebraType, class Space, class... Operands>
                 "EinDecomp: a view's rank is not the number of its labels in the einsum string");
   using Result = typename ViewSignature<AlgebraType, Operands...>::Result;
   using View = ResultView<Space, Result, spec.output_rank>;
-  LabelExtents extents;
+  LabelExtents extents(spec);
   int t = 0;
   (extents.add(spec, t++, ViewGeometry::of(operands), where), ...);
   View output = [&]<std::size_t... K>(std::index_sequence<K...>) {

@@ -61,17 +61,15 @@ struct LoopNest {
 
   /// Orders loops by a tensor's stride, the smallest fastest; equal ones keep their order.
   EINDECOMP_NEVER_INLINE constexpr void sort_by(int tensor) {
-    Extent key[max_labels]{};
-    for (int l = 0; l < loops; ++l) key[l] = stride[tensor][l];
-    sort(key);
+    sort([this, tensor](int l) { return stride[tensor][l]; });
   }
   /// The same by the strides of all tensors together.
   EINDECOMP_NEVER_INLINE constexpr void sort_by_all() {
-    Extent key[max_labels]{};
-    for (int t = 0; t < Tensors; ++t) {
-      for (int l = 0; l < loops; ++l) key[l] += stride[t][l];
-    }
-    sort(key);
+    sort([this](int l) {
+      Extent sum = 0;
+      for (int t = 0; t < Tensors; ++t) sum += stride[t][l];
+      return sum;
+    });
   }
 
   /// Whether loop `slow` continues loop `fast` in every tensor.
@@ -96,12 +94,10 @@ struct LoopNest {
   }
 
  private:
-  EINDECOMP_NEVER_INLINE constexpr void sort(Extent* key) {
+  template <class Key>
+  constexpr void sort(const Key& key) {
     for (int a = 1; a < loops; ++a) {
-      for (int b = a; b > 0 && key[b] < key[b - 1]; --b) {
-        swap_loops(b, b - 1);
-        std::swap(key[b], key[b - 1]);
-      }
+      for (int b = a; b > 0 && key(b) < key(b - 1); --b) swap_loops(b, b - 1);
     }
   }
 };

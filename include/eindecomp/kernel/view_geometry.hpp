@@ -83,13 +83,10 @@ struct ViewGeometry {
 /// The extents of a spec's labels, checked, of views that have memory.
 struct LabelExtents {
   Extent extent[EinsumShape::max_labels];
-  int given_by[EinsumShape::max_labels];  ///< the first tensor that has the label
+  int given_by[EinsumShape::max_labels];  ///< the first tensor that has the label, -1 if none has
 
-  LabelExtents() {
-    for (int l = 0; l < EinsumShape::max_labels; ++l) {
-      extent[l] = -1;
-      given_by[l] = -1;
-    }
+  explicit LabelExtents(const EinsumShape& spec) {
+    for (int l = 0; l < spec.labels; ++l) given_by[l] = -1;
   }
 
   void add(const EinsumShape& spec, int tensor, const ViewGeometry& view,
@@ -152,7 +149,7 @@ template <std::size_t Tensors>
                        << max_labels << "); write it in several statements",
                 where);
   }
-  LabelExtents extents;
+  LabelExtents extents(spec);
   for (int t = 0; t <= operands; ++t) {
     extents.add(spec, t, views[static_cast<std::size_t>(t)], where);
   }

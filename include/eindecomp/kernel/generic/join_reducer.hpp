@@ -237,8 +237,9 @@ struct JoinReducer {
     const auto combine = [&](State& state, const Value& value, Extent its_index) {
       state = Traits::combine(monoid, state, Traits::lift(monoid, value, its_index));
     };
+    // All lanes, whatever the width: so few are copied faster than memcpy is called.
     State sum[Tile];
-    for (int j = 0; j < width; ++j) sum[j] = lane[j];
+    for (int j = 0; j < Tile; ++j) sum[j] = lane[j];
     // Four rows at once load and store the lanes once.
     for (; Full && count >= 4; count -= 4, index += 4 * index_step) {
       const auto value0 = row(0);
@@ -261,7 +262,7 @@ struct JoinReducer {
       for (int j = 0; j < width; ++j) combine(sum[j], value(j), index + j * index_stride);
       for (int t = 0; t < operands; ++t) at[t] += step[t];
     }
-    for (int j = 0; j < width; ++j) lane[j] = sum[j];
+    for (int j = 0; j < Tile; ++j) lane[j] = sum[j];
   }
 };
 
