@@ -46,6 +46,7 @@
 
 #ifdef EINDECOMP_ENABLE_KOKKOS
 #include "eindecomp/kernel/einsum.hpp"
+#include "eindecomp/run/execute.hpp"
 #include "eindecomp/run/executor.hpp"
 #include "eindecomp/run/guard.hpp"
 #include "eindecomp/run/program.hpp"

@@ -41,8 +41,8 @@ Layout layout_of(const char* name) {
           LAYOUT(ein::Plan),
           LAYOUT(ein::BasicPlan<NoBackend>),
           LAYOUT(ein::TaskGraph),
-          LAYOUT(ein::RankSchedule),
-          LAYOUT(ein::Step),
+          LAYOUT(ein::RankProgram),
+          LAYOUT(ein::Instruction),
           LAYOUT(ein::Timeline)};
 }
 

@@ -54,11 +54,11 @@ bool one_after_another(const std::vector<Event>& events) {
   return true;
 }
 
-/// Checks one timeline against the schedules and the task graph it stands for.
+/// Checks one timeline against the programs and the task graph it stands for.
 void check_timeline(const Plan& plan, const Timeline& timeline) {
   const TaskGraph tasks = plan.tasks();
-  const std::vector<RankSchedule> schedules =
-      make_schedules(plan.graph, plan.placement, plan.ranks, plan.steps);
+  const std::vector<RankProgram> programs =
+      compile_ranks(plan.graph, plan.placement, plan.ranks, plan.steps);
   REQUIRE(timeline.events.size() == static_cast<std::size_t>(plan.ranks));
   std::map<std::pair<int, int>, Extent> sent;
   std::map<std::pair<int, int>, Extent> received;
@@ -84,27 +84,21 @@ void check_timeline(const Plan& plan, const Timeline& timeline) {
     REQUIRE(one_after_another(events_of(events, Kind::send)));
     REQUIRE(one_after_another(events_of(events, Kind::receive)));
 
-    // The messages and calls are the schedule's, in its order.
+    // The messages and calls are the program's, in its order.
     Messages sends;
     Messages receives;
-    for (const Step& step : schedules[r].steps) {
-      for (const auto& [list, of] : {std::pair(&sends, &step.sends),
-                                     {&sends, &step.partial_sends},
-                                     {&receives, &step.receives},
-                                     {&receives, &step.partial_receives}}) {
-        for (const Message& m : *of) {
-          const int buffer = m.regions.front().buffer;
-          list->push_back(
-              {m.peer, schedules[r].buffers[static_cast<std::size_t>(buffer)].tensor, m.words});
-        }
-      }
+    std::vector<VertexId> expected;
+    for (const Instruction& i : programs[r].instructions) {
+      if (i.as<KernelCall>() != nullptr) expected.push_back(i.statement);
+      if (i.message() == nullptr) continue;
+      const int buffer = i.message()->regions.front().buffer;
+      (i.as<Send>() != nullptr ? sends : receives)
+          .push_back({i.message()->peer,
+                      programs[r].buffers[static_cast<std::size_t>(buffer)].tensor,
+                      i.message()->words});
     }
     REQUIRE(messages_of(events, Kind::send) == sends);
     REQUIRE(messages_of(events, Kind::receive) == receives);
-    std::vector<VertexId> expected;
-    for (const Step& step : schedules[r].steps) {
-      expected.insert(expected.end(), step.calls.size(), step.statement);
-    }
     std::vector<VertexId> called;
     for (const Event& e : events_of(events, Kind::call)) called.push_back(e.statement);
     REQUIRE(called == expected);
@@ -272,7 +266,7 @@ TEST_CASE("messages wait for their links, by hand") {
   CHECK(simulation.in_turn.statements.at(0).transfers == 5);
 }
 
-TEST_CASE("timelines keep to the schedules on random programs") {
+TEST_CASE("timelines keep to the order of random programs") {
   const unsigned seed = 20261;
   std::mt19937 random(seed);
   CAPTURE(seed);
@@ -314,13 +308,13 @@ TEST_CASE("one worker computes and sends nothing") {
   CHECK(simulation.pairs.empty());
 }
 
-TEST_CASE("schedules of different plans are not simulated together") {
+TEST_CASE("programs of different plans are not simulated together") {
   const EinGraph graph = matmul(8, 8, 8);
-  std::vector<std::vector<RankSchedule>> of;
+  std::vector<std::vector<RankProgram>> of;
   for (const char* label : {"i", "j"}) {
     const Plan plan =
         decompose(graph, {.workers = 2, .strategy = "by_hand", .by_hand = {{"Z", {{label, 2}}}}});
-    of.push_back(make_schedules(plan.graph, plan.placement, 2));
+    of.push_back(compile_ranks(plan.graph, plan.placement, 2));
   }
   CHECK_THROWS_WITH_AS(static_cast<void>(make_timeline(graph, {of[0][0], of[1][1]},
                                                        pair_of_workers(), Overlap::none)),

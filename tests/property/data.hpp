@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "eindecomp/run/execute.hpp"
 #include "eindecomp/run/executor.hpp"
 #include "support/reference.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
 
-#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "simulation.hpp"
@@ -21,11 +21,11 @@ TEST_CASE("random programs run as planned, on any number of ranks") {
     const int ranks = random.pick({1, 2, 3, 4, 5, 8, 16, 17});
 
     const auto tasks = eindecomp::make_task_graph(program.graph, placement, ranks);
-    const auto schedules = eindecomp::make_schedules(program.graph, placement, ranks);
-    check_run(program, schedules, tasks);
+    const auto compiled = eindecomp::compile_ranks(program.graph, placement, ranks);
+    check_run(program, compiled, tasks);
     CHECK(tasks.received == words_by_definition(program.graph, placement, ranks));
     for (int r = 0; r < ranks; ++r) {
-      CHECK(eindecomp::make_schedule(program.graph, placement, ranks, r) == schedules[at(r)]);
+      CHECK(eindecomp::compile_rank(program.graph, placement, ranks, r) == compiled[at(r)]);
     }
   }
 }

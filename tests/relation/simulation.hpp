@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Runs the schedules of all ranks in memory, watching every access, and evaluates programs
+/// Runs the programs of all ranks in memory, watching every access, and evaluates programs
 /// directly to compare with.
 ///
 /// Elements are residues modulo a prime, so that results are exact whatever the order. A call
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "support.hpp"
 
@@ -25,9 +25,8 @@ namespace relation_test {
 using eindecomp::Box;
 using eindecomp::Buffer;
 using eindecomp::Message;
-using eindecomp::RankSchedule;
+using eindecomp::RankProgram;
 using eindecomp::Region;
-using eindecomp::Step;
 
 using Value = std::int64_t;
 using Accumulator = std::array<Value, 2>;
@@ -116,14 +115,14 @@ inline std::vector<std::vector<Value>> evaluate(const RandomProgram& program) {
 /// One rank's memory. Every 8-byte word of the arena knows who owns it and whether it was written.
 class SimulatedRank {
  public:
-  SimulatedRank(const RandomProgram& program, const RankSchedule& schedule,
+  SimulatedRank(const RandomProgram& program, const RankProgram& compiled,
                 const std::vector<std::vector<Value>>& tensors)
       : m_program(program),
-        m_schedule(schedule),
-        m_arena(static_cast<std::size_t>(schedule.arena_bytes / 8)) {
+        m_compiled(compiled),
+        m_arena(static_cast<std::size_t>(compiled.arena_bytes / 8)) {
     std::int64_t results = 0;
     std::int64_t inputs = 0;
-    for (const Buffer& b : schedule.buffers) {
+    for (const Buffer& b : compiled.buffers) {
       const std::int64_t element = b.partial && words_per(b) == 2 ? 16 : 8;
       CHECK(b.bytes == b.box.size() * element);
       CHECK(b.first <= b.last);
@@ -140,32 +139,45 @@ class SimulatedRank {
       }
       m_own.push_back(std::move(own));
     }
-    CHECK(results == schedule.result_bytes);
-    CHECK(inputs == schedule.input_bytes);
-    CHECK(schedule.peak_bytes() == schedule.arena_bytes + results + inputs);
+    CHECK(results == compiled.result_bytes);
+    CHECK(inputs == compiled.input_bytes);
+    CHECK(compiled.peak_bytes() == compiled.arena_bytes + results + inputs);
   }
 
-  /// Scratch that lives from this step on, and the step's messages, take their places.
-  void begin(int s) {
-    for (std::size_t b = 0; b < m_schedule.buffers.size(); ++b) {
-      const Buffer& buffer = m_schedule.buffers[b];
-      if (buffer.role == Buffer::Role::scratch && buffer.first == s) {
-        claim(buffer.offset, buffer.bytes, static_cast<int>(b));
-      }
-    }
-    int owner = -2;
-    for_each_message(s, [&](const Message& m) { claim(m.staging, staging_bytes(m), owner--); });
+  /// A scratch buffer takes its place, and leaves it.
+  void take(int b) {
+    const Buffer& buffer = m_compiled.buffers[at(b)];
+    if (buffer.role == Buffer::Role::scratch) claim(buffer.offset, buffer.bytes, b);
+  }
+  void leave(int b) {
+    const Buffer& buffer = m_compiled.buffers[at(b)];
+    if (buffer.role == Buffer::Role::scratch) release(buffer.offset, buffer.bytes);
+  }
+  /// A message, likewise.
+  void take(const Message& m) {
+    if (m.staging >= 0) claim(m.staging, staging_bytes(m), -2);
+  }
+  void leave(const Message& m) {
+    if (m.staging >= 0) release(m.staging, staging_bytes(m));
   }
 
-  void end(int s) {
-    for (const Buffer& b : m_schedule.buffers) {
-      if (b.role == Buffer::Role::scratch && b.last == s) release(b.offset, b.bytes);
+  /// What lives from this stage on takes its place.
+  void begin(std::size_t first, std::size_t last) {
+    for (std::size_t b = 0; b < m_compiled.buffers.size(); ++b) {
+      if (at(m_compiled.buffers[b].first) == first) take(static_cast<int>(b));
     }
-    for_each_message(s, [&](const Message& m) { release(m.staging, staging_bytes(m)); });
+    for_each_message(first, last, [&](const Message& m) { take(m); });
+  }
+  void end(std::size_t first, std::size_t last) {
+    for (std::size_t b = 0; b < m_compiled.buffers.size(); ++b) {
+      if (at(m_compiled.buffers[b].last) == last) leave(static_cast<int>(b));
+    }
+    for_each_message(first, last, [&](const Message& m) { leave(m); });
   }
 
   std::vector<Value> pack(const Message& m) {
     std::vector<Value> packed;
+    check_in_place(m);
     Extent words = 0;
     for (const Region& r : m.regions) {
       words += r.box.size();
@@ -181,6 +193,7 @@ class SimulatedRank {
   }
 
   void unpack(const Message& m, const std::vector<Value>& packed) {
+    check_in_place(m);
     std::size_t next = 0;
     for (const Region& r : m.regions) {
       for_each_index(r.box, [&](const std::vector<Extent>& index) {
@@ -192,59 +205,79 @@ class SimulatedRank {
     CHECK(next == packed.size());
   }
 
-  void copy_and_call(const Step& step) {
-    for (const eindecomp::Copy& copy : step.copies) {
-      for_each_index(copy.box, [&](const std::vector<Extent>& index) {
-        write(copy.to, index, 0, read(copy.from, index, 0));
-      });
-    }
-    const Vertex& v = m_program.graph[step.statement];
-    const Algebra algebra = m_program.algebra[at(step.statement)];
-    for (const eindecomp::KernelCall& call : step.calls) {
-      REQUIRE(call.operands.size() == v.operands.size());
-      CHECK(!(call.finish && call.accumulate));
-      std::map<std::vector<Extent>, Accumulator> sums;
-      for_each_index(call.domain, [&](const std::vector<Extent>& index) {
-        std::vector<Value> x;
-        for (std::size_t o = 0; o < v.operands.size(); ++o) {
-          CHECK(buffer(call.operands[o]).tensor == v.operands[o].vertex);
-          CHECK(!buffer(call.operands[o]).partial);
-          x.push_back(read(call.operands[o], pick(index, v.operands[o].labels), 0));
-        }
-        const auto [sum, fresh] = sums.try_emplace(pick(index, v.output), Accumulator{0, 0});
-        sum->second = combine(sum->second, lift(join(x)));
-      });
-      CHECK(buffer(call.output).tensor == step.statement);
-      CHECK(buffer(call.output).partial == !call.finish);
-      for (const auto& [index, sum] : sums) {
-        if (call.finish) {
-          write(call.output, index, 0, relation_test::finish(algebra, sum));
-        } else if (call.accumulate) {
-          write(call.output, index, combine(read_accumulator(call.output, index), sum));
-        } else {
-          write(call.output, index, sum);
-        }
+  /// What is not staged lies without gaps, in memory of the library's own.
+  void check_in_place(const Message& m) {
+    if (m.staging >= 0) return;
+    REQUIRE(m.regions.size() == 1);
+    const Buffer& b = buffer(m.regions[0].buffer);
+    CHECK(b.role != Buffer::Role::input);
+    std::size_t first = 0;
+    std::size_t n = 0;
+    for_each_index(m.regions[0].box, [&](const std::vector<Extent>& index) {
+      if (n == 0) first = position(b.box, index);
+      CHECK(position(b.box, index) == first + n++);
+    });
+  }
+
+  void copy(const eindecomp::Copy& copy) {
+    for_each_index(copy.box, [&](const std::vector<Extent>& index) {
+      write(copy.to, index, 0, read(copy.from, index, 0));
+    });
+  }
+
+  void call(VertexId statement, const eindecomp::KernelCall& call) {
+    const Vertex& v = m_program.graph[statement];
+    const Algebra algebra = m_program.algebra[at(statement)];
+    REQUIRE(call.operands.size() == v.operands.size());
+    CHECK(!(call.finish && call.accumulate));
+    std::map<std::vector<Extent>, Accumulator> sums;
+    for_each_index(call.domain, [&](const std::vector<Extent>& index) {
+      std::vector<Value> x;
+      for (std::size_t o = 0; o < v.operands.size(); ++o) {
+        CHECK(buffer(call.operands[o]).tensor == v.operands[o].vertex);
+        CHECK(!buffer(call.operands[o]).partial);
+        x.push_back(read(call.operands[o], pick(index, v.operands[o].labels), 0));
+      }
+      const auto [sum, fresh] = sums.try_emplace(pick(index, v.output), Accumulator{0, 0});
+      sum->second = ::relation_test::combine(sum->second, lift(join(x)));
+    });
+    CHECK(buffer(call.output).tensor == statement);
+    CHECK(buffer(call.output).partial == !call.finish);
+    for (const auto& [index, sum] : sums) {
+      if (call.finish) {
+        write(call.output, index, 0, relation_test::finish(algebra, sum));
+      } else if (call.accumulate) {
+        write(call.output, index,
+              ::relation_test::combine(read_accumulator(call.output, index), sum));
+      } else {
+        write(call.output, index, sum);
       }
     }
   }
 
-  void aggregate(const Step& step) {
-    for (const eindecomp::BlockAggregation& a : step.aggregations) {
-      REQUIRE(!a.parts.empty());
-      for_each_index(a.target.box, [&](const std::vector<Extent>& index) {
-        Accumulator sum{0, 0};
-        for (const Region& part : a.parts) {
-          CHECK(part.box == a.target.box);
-          sum = combine(sum, read_accumulator(part.buffer, index));
-        }
-        CHECK(!buffer(a.target.buffer).partial);
-        write(a.target.buffer, index, 0,
-              relation_test::finish(m_program.algebra[at(step.statement)], sum));
-      });
-    }
+  void combine(VertexId statement, const eindecomp::Combine& a) {
+    REQUIRE(!a.parts.empty());
+    for_each_index(a.target.box, [&](const std::vector<Extent>& index) {
+      Accumulator sum{0, 0};
+      for (const Region& part : a.parts) {
+        CHECK(part.box == a.target.box);
+        sum = ::relation_test::combine(sum, read_accumulator(part.buffer, index));
+      }
+      CHECK(!buffer(a.target.buffer).partial);
+      write(a.target.buffer, index, 0,
+            relation_test::finish(m_program.algebra[at(statement)], sum));
+    });
   }
 
-  [[nodiscard]] const Buffer& buffer(int b) const { return m_schedule.buffers.at(at(b)); }
+  /// Whatever is no message.
+  void compute(const eindecomp::Instruction& instruction) {
+    const VertexId statement = instruction.statement;
+    if (const auto* work = instruction.as<eindecomp::Copy>()) copy(*work);
+    if (const auto* work = instruction.as<eindecomp::KernelCall>()) call(statement, *work);
+    if (const auto* work = instruction.as<eindecomp::Combine>()) combine(statement, *work);
+  }
+
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_compiled.buffers.at(at(b)); }
   [[nodiscard]] std::int64_t highest() const { return m_highest; }
 
   Value read(int b, const std::vector<Extent>& index, int component) {
@@ -268,18 +301,17 @@ class SimulatedRank {
   }
 
   template <class Visit>
-  void for_each_message(int s, Visit&& visit) {
-    const Step& step = m_schedule.steps[at(s)];
-    for (const auto* list :
-         {&step.receives, &step.sends, &step.partial_receives, &step.partial_sends}) {
-      for (const Message& m : *list) visit(m);
+  void for_each_message(std::size_t first, std::size_t last, Visit&& visit) {
+    for (std::size_t i = first; i <= last; ++i) {
+      const Message* const message = m_compiled.instructions[i].message();
+      if (message != nullptr) visit(*message);
     }
   }
 
   void claim(std::int64_t offset, std::int64_t bytes, int owner) {
     CHECK(offset % 64 == 0);
     REQUIRE(offset >= 0);
-    REQUIRE(offset + bytes <= m_schedule.arena_bytes);
+    REQUIRE(offset + bytes <= m_compiled.arena_bytes);
     m_highest = std::max(m_highest, (offset + bytes + 63) / 64 * 64);
     for (std::int64_t w = offset / 8; w < (offset + bytes) / 8; ++w) {
       Word& word = m_arena[static_cast<std::size_t>(w)];
@@ -323,72 +355,21 @@ class SimulatedRank {
   }
 
   const RandomProgram& m_program;
-  const RankSchedule& m_schedule;
+  const RankProgram& m_compiled;
   std::vector<Word> m_arena;
   std::vector<std::vector<Word>> m_own;  ///< of inputs and results
   std::int64_t m_highest = 0;
 };
 
-/// Runs the schedules, and compares every stored element of every result with the direct
-/// evaluation, and the words received with those of the task graph.
-inline void check_run(const RandomProgram& program, const std::vector<RankSchedule>& schedules,
-                      const eindecomp::TaskGraph& tasks) {
-  const EinGraph& graph = program.graph;
-  const std::vector<std::vector<Value>> tensors = evaluate(program);
-  std::vector<SimulatedRank> ranks;
-  ranks.reserve(schedules.size());
-  for (const RankSchedule& s : schedules) ranks.emplace_back(program, s, tensors);
-
-  std::map<std::pair<int, int>, std::vector<std::vector<Value>>> wires;
-  std::vector<Extent> received(schedules.size(), 0);
-  std::map<std::pair<int, int>, Extent> pairs;
-  const auto exchange = [&](int s, auto sends, auto receives) {
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-      for (const Message& m : schedules[r].steps[at(s)].*sends) {
-        REQUIRE(m.peer != static_cast<int>(r));
-        wires[{static_cast<int>(r), m.peer}].push_back(ranks[r].pack(m));
-      }
-    }
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-      for (const Message& m : schedules[r].steps[at(s)].*receives) {
-        auto& wire = wires[{m.peer, static_cast<int>(r)}];
-        REQUIRE(!wire.empty());
-        ranks[r].unpack(m, wire.front());
-        wire.erase(wire.begin());
-        received[r] += m.words;
-        pairs[{m.peer, static_cast<int>(r)}] += m.words;
-      }
-    }
-    for (const auto& [ends, wire] : wires) CHECK(wire.empty());
-  };
-
-  const int steps = static_cast<int>(schedules.front().steps.size());
-  CHECK(at(steps) >= tasks.statements.size());
-  for (const RankSchedule& s : schedules) REQUIRE(s.steps.size() == at(steps));
-  for (int s = 0; s < steps; ++s) {
-    for (SimulatedRank& r : ranks) r.begin(s);
-    exchange(s, &Step::sends, &Step::receives);
-    for (std::size_t r = 0; r < ranks.size(); ++r)
-      ranks[r].copy_and_call(schedules[r].steps[at(s)]);
-    exchange(s, &Step::partial_sends, &Step::partial_receives);
-    for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].aggregate(schedules[r].steps[at(s)]);
-    for (SimulatedRank& r : ranks) r.end(s);
-  }
-
-  CHECK(received == tasks.received);
-  std::map<std::pair<int, int>, Extent> predicted;
-  for (const auto& p : tasks.pairs) predicted[{p.from, p.to}] = p.words;
-  CHECK(pairs == predicted);
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    CHECK(ranks[r].highest() == schedules[r].arena_bytes);
-  }
-
-  // Every element of every input and result is stored exactly once, and right.
+/// Checks that every element of every input and result is stored exactly once, and right.
+inline void check_stored(const EinGraph& graph, const std::vector<RankProgram>& compiled,
+                         std::vector<SimulatedRank>& ranks,
+                         const std::vector<std::vector<Value>>& tensors) {
   std::vector<std::vector<int>> seen;
   for (const auto& t : tensors) seen.emplace_back(t.size(), 0);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    for (std::size_t b = 0; b < schedules[r].buffers.size(); ++b) {
-      const Buffer& buffer = schedules[r].buffers[b];
+    for (std::size_t b = 0; b < compiled[r].buffers.size(); ++b) {
+      const Buffer& buffer = compiled[r].buffers[b];
       if (buffer.role == Buffer::Role::scratch) continue;
       const Box whole = Box::whole(graph[buffer.tensor].bound);
       for_each_index(buffer.box, [&](const std::vector<Extent>& index) {
@@ -404,6 +385,87 @@ inline void check_run(const RandomProgram& program, const std::vector<RankSchedu
     const int times = graph[v].is_input() || kept.count(v) != 0 ? 1 : 0;
     CHECK(seen[at(v)] == std::vector<int>(seen[at(v)].size(), times));
   }
+}
+
+/// Runs the programs of all ranks, and compares every stored element of every result with the
+/// direct evaluation, and the words received with those of the task graph.
+inline void check_run(const RandomProgram& program, const std::vector<RankProgram>& compiled,
+                      const eindecomp::TaskGraph& tasks) {
+  const EinGraph& graph = program.graph;
+  const std::vector<std::vector<Value>> tensors = evaluate(program);
+  std::vector<SimulatedRank> ranks;
+  ranks.reserve(compiled.size());
+  for (const RankProgram& p : compiled) ranks.emplace_back(program, p, tensors);
+
+  std::map<std::pair<int, int>, std::vector<std::vector<Value>>> wires;
+  std::vector<Extent> received(compiled.size(), 0);
+  std::map<std::pair<int, int>, Extent> pairs;
+  std::vector<std::size_t> next(compiled.size(), 0);
+
+  // The messages of all ranks in a turn with operands, or with accumulators.
+  const auto exchange = [&](int turn, bool partial) {
+    std::vector<std::size_t> end = next;
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      const std::vector<eindecomp::Instruction>& list = compiled[r].instructions;
+      while (end[r] < list.size() && list[end[r]].turn == turn &&
+             list[end[r]].message() != nullptr &&
+             ranks[r].buffer(list[end[r]].message()->regions.at(0).buffer).partial == partial) {
+        ++end[r];
+      }
+      if (end[r] == next[r]) continue;
+      CHECK(end[r] == eindecomp::exchange_end(compiled[r], next[r]));
+      ranks[r].begin(next[r], end[r] - 1);
+      for (std::size_t i = next[r]; i < end[r]; ++i) {
+        const auto* const m = list[i].as<eindecomp::Send>();
+        if (m == nullptr) continue;
+        REQUIRE(m->peer != static_cast<int>(r));
+        wires[{static_cast<int>(r), m->peer}].push_back(ranks[r].pack(*m));
+      }
+    }
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      for (std::size_t i = next[r]; i < end[r]; ++i) {
+        const auto* const m = compiled[r].instructions[i].as<eindecomp::Receive>();
+        if (m == nullptr) continue;
+        auto& wire = wires[{m->peer, static_cast<int>(r)}];
+        REQUIRE(!wire.empty());
+        ranks[r].unpack(*m, wire.front());
+        wire.erase(wire.begin());
+        received[r] += m->words;
+        pairs[{m->peer, static_cast<int>(r)}] += m->words;
+      }
+      if (end[r] > next[r]) ranks[r].end(next[r], end[r] - 1);
+    }
+    for (const auto& [ends, wire] : wires) CHECK(wire.empty());
+    next = end;
+  };
+
+  const int turns = compiled.front().turns;
+  CHECK(at(turns) >= tasks.statements.size());
+  for (const RankProgram& p : compiled) REQUIRE(p.turns == turns);
+  for (int turn = 0; turn < turns; ++turn) {
+    for (const bool partial : {false, true}) {
+      exchange(turn, partial);
+      for (std::size_t r = 0; r < ranks.size(); ++r) {
+        const std::vector<eindecomp::Instruction>& list = compiled[r].instructions;
+        for (std::size_t& i = next[r]; i < list.size() && list[i].turn == turn; ++i) {
+          if (list[i].message() != nullptr) break;
+          ranks[r].begin(i, i);
+          ranks[r].compute(list[i]);
+          ranks[r].end(i, i);
+        }
+      }
+    }
+  }
+  for (std::size_t r = 0; r < ranks.size(); ++r) CHECK(next[r] == compiled[r].instructions.size());
+
+  CHECK(received == tasks.received);
+  std::map<std::pair<int, int>, Extent> predicted;
+  for (const auto& p : tasks.pairs) predicted[{p.from, p.to}] = p.words;
+  CHECK(pairs == predicted);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    CHECK(ranks[r].highest() == compiled[r].arena_bytes);
+  }
+  check_stored(graph, compiled, ranks, tensors);
 }
 
 /// Words per rank counted element by element, from the definition: of the operands, the elements of

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
@@ -101,22 +101,23 @@ Chain random_chain(Random& random, Extent parts_i, Extent parts_h) {
 TEST_CASE("a group in steps holds what it passes on one block at a time") {
   const EinGraph graph = softmax(10, 12);
   const Placement placement = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
-  const auto plain = eindecomp::make_schedule(graph, placement, 1, 0);
-  const auto stepped = eindecomp::make_schedule(graph, placement, 1, 0, {along_b(4)});
+  const auto plain = eindecomp::compile_rank(graph, placement, 1, 0);
+  const auto stepped = eindecomp::compile_rank(graph, placement, 1, 0, {along_b(4)});
   // R, whose place S takes, and E: (12 + 120) · 8 bytes in multiples of 64, against blocks of 3
   // columns.
   CHECK(plain.arena_bytes == 128 + 960);
   CHECK(stepped.arena_bytes == 64 + 256);
   CHECK(stepped.result_bytes == plain.result_bytes);
-  REQUIRE(stepped.steps.size() == 4 + 4 * 4);
-  for (std::size_t s = 0; s < 4; ++s) CHECK(stepped.steps[s].calls.empty());
-  for (std::size_t s = 4; s < stepped.steps.size(); ++s) {
-    REQUIRE(stepped.steps[s].calls.size() == 1);
-    const auto& call = stepped.steps[s].calls[0];
-    const std::size_t b = s % 4 < 2 ? 1 : 0;  // where R and E, S and P have the label
-    const auto n = static_cast<Extent>((s - 4) / 4);
-    CHECK(call.domain.lo[b] == 3 * n);
-    CHECK(call.domain.hi[b] == 3 * n + 3);
+  CHECK(stepped.turns == 4 + 4 * 4);
+  REQUIRE(stepped.instructions.size() == 4 * 4);
+  for (std::size_t i = 0; i < stepped.instructions.size(); ++i) {
+    CHECK(stepped.instructions[i].turn == 4 + static_cast<int>(i));
+    const auto* const call = stepped.instructions[i].as<eindecomp::KernelCall>();
+    REQUIRE(call != nullptr);
+    const std::size_t b = i % 4 < 2 ? 1 : 0;  // where R and E, S and P have the label
+    const auto n = static_cast<Extent>(i / 4);
+    CHECK(call->domain.lo[b] == 3 * n);
+    CHECK(call->domain.hi[b] == 3 * n + 3);
   }
 }
 
@@ -152,11 +153,11 @@ TEST_CASE("programs in steps give what they give whole, and move the same words"
     CHECK(step_fault(graph, placement, group).str() == "");
     const int ranks = random.pick({1, 2, 3, 8});
     const auto tasks = eindecomp::make_task_graph(graph, placement, ranks);
-    const auto plain = eindecomp::make_schedules(graph, placement, ranks);
-    const auto stepped = eindecomp::make_schedules(graph, placement, ranks, {group});
+    const auto plain = eindecomp::compile_ranks(graph, placement, ranks);
+    const auto stepped = eindecomp::compile_ranks(graph, placement, ranks, {group});
     check_run(chain.program, stepped, tasks);
     for (int r = 0; r < ranks; ++r) {
-      CHECK(eindecomp::make_schedule(graph, placement, ranks, r, {group}) == stepped[at(r)]);
+      CHECK(eindecomp::compile_rank(graph, placement, ranks, r, {group}) == stepped[at(r)]);
       CHECK(stepped[at(r)].result_bytes == plain[at(r)].result_bytes);
     }
     steps_run += group.steps() > 1 ? 1 : 0;
@@ -170,8 +171,8 @@ TEST_CASE("tensors that others read stay whole") {
   const Placement placement = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
   const StepGroup group = along_b(8);
   CHECK(passed_on(graph, group) == eindecomp::Flags{true, false, true, false});
-  const auto schedule = eindecomp::make_schedule(graph, placement, 1, 0, {group});
-  CHECK(std::ranges::count_if(schedule.buffers, [](const Buffer& b) {
+  const auto compiled = eindecomp::compile_rank(graph, placement, 1, 0, {group});
+  CHECK(std::ranges::count_if(compiled.buffers, [](const Buffer& b) {
           return b.tensor == 2 && b.box == Box::whole({8, 8});
         }) == 1);
 }
@@ -180,7 +181,7 @@ TEST_CASE("groups that cannot run in steps are refused with the reason") {
   const EinGraph graph = softmax(8, 8);
   const Placement whole = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
   const auto refusal = [&](const Placement& placement, const std::vector<StepGroup>& groups) {
-    return message_of([&] { (void)eindecomp::make_schedule(graph, placement, 1, 0, groups); });
+    return message_of([&] { (void)eindecomp::compile_rank(graph, placement, 1, 0, groups); });
   };
   CHECK(contains(refusal(whole, {{0, 4, {}}}), "from one statement to another"));
   CHECK(contains(refusal(whole, {{4, 3, {}}}), "from one statement to another"));

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "support.hpp"
 

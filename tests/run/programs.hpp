@@ -12,6 +12,7 @@
 #include "eindecomp/graph/macros.hpp"
 #include "eindecomp/kernel/backend.hpp"
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/run/execute.hpp"
 #include "eindecomp/run/executor.hpp"
 #include "support/messages.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// From the schedules of all ranks to what each does when, on a described machine.
+/// From the programs of all ranks to what each does when, on a described machine.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include "eindecomp/plan/machine.hpp"
 #include "eindecomp/plan/timeline.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 
 namespace eindecomp {
 
@@ -28,43 +28,43 @@ enum class Overlap : std::uint8_t {
 
 namespace detail {
 
-/// Times the schedules of all ranks, step by step.
+/// Times the programs of all ranks, turn by turn.
 class Simulator {
  public:
-  Simulator(const EinGraph& graph, const std::vector<RankSchedule>& schedules,
-            const Machine& machine, Overlap overlap, const std::source_location& where)
+  Simulator(const EinGraph& graph, const std::vector<RankProgram>& programs, const Machine& machine,
+            Overlap overlap, const std::source_location& where)
       : m_graph(graph),
-        m_schedules(schedules),
+        m_programs(programs),
         m_machine(machine),
         m_overlap(overlap),
         m_where(where) {
-    for (const RankSchedule& schedule : schedules) {
-      m_workers.push_back({0, 0, 0, std::vector<double>(schedule.buffers.size(), 0.0)});
+    for (const RankProgram& program : programs) {
+      m_workers.push_back({0, 0, 0, 0, std::vector<double>(program.buffers.size(), 0.0)});
+      m_statement_of.resize(
+          std::max(m_statement_of.size(), static_cast<std::size_t>(program.turns)), -1);
+      for (const Instruction& instruction : program.instructions) {
+        m_statement_of[static_cast<std::size_t>(instruction.turn)] = instruction.statement;
+      }
     }
-    m_timeline.events.resize(schedules.size());
+    m_timeline.events.resize(programs.size());
     m_time_of.assign(graph.vertices.size(), 0);
     for (VertexId v = 0; v < graph.size(); ++v) {
       if (graph[v].is_input()) continue;
       m_time_of[static_cast<std::size_t>(v)] = m_timeline.statements.size();
       m_timeline.statements.push_back({v, -1, 0, 0, 0, 0});
-      m_loads.emplace_back(schedules.size());
+      m_loads.emplace_back(programs.size());
     }
   }
 
   [[nodiscard]] Timeline run() {
-    const std::size_t steps = m_schedules.empty() ? 0 : m_schedules.front().steps.size();
-    for (std::size_t s = 0; s < steps; ++s) {
-      m_now = m_time_of[static_cast<std::size_t>(m_schedules.front().steps[s].statement)];
+    for (int turn = 0; turn < static_cast<int>(m_statement_of.size()); ++turn) {
+      const VertexId statement = m_statement_of[static_cast<std::size_t>(turn)];
+      if (statement < 0) continue;
+      m_now = m_time_of[static_cast<std::size_t>(statement)];
       const double before = m_timeline.seconds;
-      transfer(s, &Step::sends, &Step::receives);
-      for (std::size_t r = 0; r < m_workers.size(); ++r) {
-        const Step& step = m_schedules[r].steps[s];
-        for (const Copy& copy : step.copies) run_copy(r, copy);
-        for (const KernelCall& call : step.calls) run_call(r, call);
-      }
-      transfer(s, &Step::partial_sends, &Step::partial_receives);
-      for (std::size_t r = 0; r < m_workers.size(); ++r) {
-        for (const BlockAggregation& a : m_schedules[r].steps[s].aggregations) aggregate(r, a);
+      for (const bool partial : {false, true}) {
+        transfer(turn, partial);
+        for (std::size_t r = 0; r < m_workers.size(); ++r) compute_all(r, turn);
       }
       time().adds += m_timeline.seconds - before;
     }
@@ -86,6 +86,7 @@ class Simulator {
     double kernels = 0;
   };
   struct Worker {
+    std::size_t next = 0;     ///< the first instruction that has not run
     double kernels_free = 0;  ///< when the processor is free
     double sends_free = 0;    ///< when the link is free, outwards
     double receives_free = 0;
@@ -101,13 +102,13 @@ class Simulator {
   };
 
   [[nodiscard]] const Buffer& buffer(std::size_t rank, int b) const {
-    return m_schedules[rank].buffers[static_cast<std::size_t>(b)];
+    return m_programs[rank].buffers[static_cast<std::size_t>(b)];
   }
   [[nodiscard]] double& ready(std::size_t rank, int b) {
     return m_workers[rank].ready[static_cast<std::size_t>(b)];
   }
   [[nodiscard]] std::int64_t element_bytes(const Buffer& b) const {
-    return b.partial ? m_graph[b.tensor].partial.bytes : m_graph[b.tensor].element.bytes;
+    return detail::element_bytes(m_graph, b);
   }
   [[nodiscard]] double from_memory(double bytes) const {
     return m_machine.memory_bandwidth > 0 ? bytes / m_machine.memory_bandwidth : 0.0;
@@ -125,24 +126,39 @@ class Simulator {
     m_timeline.events[rank].push_back(event);
   }
 
-  /// The messages of one phase of a step: every rank sends in the order of its schedule, and
-  /// receives in that order.
-  [[nodiscard]] std::vector<Transit> transits(std::size_t s, std::vector<Message> Step::*sends,
-                                              std::vector<Message> Step::*receives) const {
-    const auto list = [&](std::size_t r, std::vector<Message> Step::*of) -> const auto& {
-      return m_schedules[r].steps[s].*of;
-    };
+  /// The messages that each rank exchanges next in a turn, with operands or with accumulators,
+  /// which then have run.
+  template <class Kind>
+  [[nodiscard]] std::vector<std::vector<const Message*>> take_messages(int turn, bool partial) {
+    std::vector<std::vector<const Message*>> lists(m_workers.size());
+    for (std::size_t r = 0; r < m_workers.size(); ++r) {
+      const std::vector<Instruction>& list = m_programs[r].instructions;
+      for (std::size_t& i = m_workers[r].next; i < list.size() && list[i].turn == turn; ++i) {
+        const Message* const message = list[i].template as<Kind>();
+        if (message == nullptr) break;
+        if (buffer(r, message->regions.front().buffer).partial != partial) break;
+        lists[r].push_back(message);
+      }
+    }
+    return lists;
+  }
+
+  /// What is under way together: every rank sends in the order of its program, and receives in that
+  /// order.
+  [[nodiscard]] std::vector<Transit> take_transits(int turn, bool partial) {
+    const auto receives = take_messages<Receive>(turn, partial);
+    const auto sends = take_messages<Send>(turn, partial);
     std::vector<Transit> found;
-    std::vector<std::size_t> sent(m_schedules.size(), 0);
-    std::vector<std::size_t> received(m_schedules.size(), 0);
+    std::vector<std::size_t> sent(m_workers.size(), 0);
+    std::vector<std::size_t> received(m_workers.size(), 0);
     for (bool moved = true; moved;) {
       moved = false;
-      for (std::size_t r = 0; r < m_schedules.size(); ++r) {
-        if (sent[r] == list(r, sends).size()) continue;
-        const Message& out = list(r, sends)[sent[r]];
+      for (std::size_t r = 0; r < m_workers.size(); ++r) {
+        if (sent[r] == sends[r].size()) continue;
+        const Message& out = *sends[r][sent[r]];
         const auto to = static_cast<std::size_t>(out.peer);
-        if (received[to] == list(to, receives).size()) continue;
-        const Message& in = list(to, receives)[received[to]];
+        if (received[to] == receives[to].size()) continue;
+        const Message& in = *receives[to][received[to]];
         if (static_cast<std::size_t>(in.peer) != r) continue;  // another rank's comes first there
         found.push_back({r, to, tensor(r, out), &out, &in});
         ++sent[r];
@@ -150,13 +166,13 @@ class Simulator {
         moved = true;
       }
     }
-    for (std::size_t r = 0; r < m_schedules.size(); ++r) {
-      if (sent[r] == list(r, sends).size() && received[r] == list(r, receives).size()) continue;
+    for (std::size_t r = 0; r < m_workers.size(); ++r) {
+      if (sent[r] == sends[r].size() && received[r] == receives[r].size()) continue;
       fail(ErrorKind::plan,
            "the messages of rank " + to_text(static_cast<int>(r)) + " for statement '" +
-               m_graph[m_schedules[r].steps[s].statement].name +
-               "' are not those of the other ranks (their schedules belong to different plans); "
-               "simulate the schedules that make_schedules gives for one plan",
+               m_graph[time().statement].name +
+               "' are not those of the other ranks (their programs belong to different plans); "
+               "simulate the programs that compile_ranks gives for one plan",
            m_where);
     }
     return found;
@@ -165,9 +181,8 @@ class Simulator {
     return buffer(rank, m.regions.front().buffer).tensor;
   }
 
-  void transfer(std::size_t s, std::vector<Message> Step::*sends,
-                std::vector<Message> Step::*receives) {
-    const std::vector<Transit> list = transits(s, sends, receives);
+  void transfer(int turn, bool partial) {
+    const std::vector<Transit> list = take_transits(turn, partial);
     std::vector<double> done(m_workers.size(), 0.0);
     for (const Transit& t : list) {
       Worker& sender = m_workers[t.from];
@@ -217,6 +232,22 @@ class Simulator {
     record(rank, {kind, -1, buffer(rank, output).tensor, -1, words, start, stop});
   }
 
+  /// What a rank does in a turn until it exchanges messages.
+  void compute_all(std::size_t rank, int turn) {
+    const std::vector<Instruction>& list = m_programs[rank].instructions;
+    for (std::size_t& i = m_workers[rank].next; i < list.size() && list[i].turn == turn; ++i) {
+      if (const auto* copy = list[i].as<Copy>()) {
+        run_copy(rank, *copy);
+      } else if (const auto* call = list[i].as<KernelCall>()) {
+        run_call(rank, *call);
+      } else if (const auto* combine = list[i].as<Combine>()) {
+        run_combine(rank, *combine);
+      } else {
+        return;
+      }
+    }
+  }
+
   void run_copy(std::size_t rank, const Copy& copy) {
     const Extent words = copy.box.size();
     const auto bytes = static_cast<double>(words * element_bytes(buffer(rank, copy.to)));
@@ -241,19 +272,19 @@ class Simulator {
             call.output);
   }
 
-  void aggregate(std::size_t rank, const BlockAggregation& aggregation) {
-    if (aggregation.parts.empty()) return;
-    const Extent words = aggregation.target.box.size();
-    const auto parts = static_cast<Extent>(aggregation.parts.size());
+  void run_combine(std::size_t rank, const Combine& combine) {
+    if (combine.parts.empty()) return;
+    const Extent words = combine.target.box.size();
+    const auto parts = static_cast<Extent>(combine.parts.size());
     double start = 0;
-    for (const Region& part : aggregation.parts) start = std::max(start, ready(rank, part.buffer));
+    for (const Region& part : combine.parts) start = std::max(start, ready(rank, part.buffer));
     const auto bytes = static_cast<double>(
-        words * (parts * element_bytes(buffer(rank, aggregation.parts.front().buffer)) +
-                 element_bytes(buffer(rank, aggregation.target.buffer))));
+        words * (parts * element_bytes(buffer(rank, combine.parts.front().buffer)) +
+                 element_bytes(buffer(rank, combine.target.buffer))));
     const double operations =
         static_cast<double>(words * (parts - 1)) / m_machine.operations_per_second;
     compute(rank, Event::Kind::aggregate, start, std::max(operations, from_memory(bytes)), words,
-            aggregation.target.buffer);
+            combine.target.buffer);
   }
 
   /// The elements of a tensor whose dimensions carry these labels; of a diagonal those on it.
@@ -267,12 +298,13 @@ class Simulator {
   }
 
   const EinGraph& m_graph;
-  const std::vector<RankSchedule>& m_schedules;
+  const std::vector<RankProgram>& m_programs;
   const Machine& m_machine;
   Overlap m_overlap;
   std::source_location m_where;
   std::vector<Worker> m_workers;
   Timeline m_timeline;
+  std::vector<VertexId> m_statement_of;    ///< per turn; -1 where no rank does anything
   std::vector<std::size_t> m_time_of;      ///< per vertex: its place in Timeline::statements
   std::size_t m_now = 0;                   ///< that of the statement at hand
   std::vector<std::vector<Load>> m_loads;  ///< per statement, per rank
@@ -280,33 +312,33 @@ class Simulator {
 
 }  // namespace detail
 
-/// A run of these schedules, one per rank, on a machine whose worker r is rank r.
+/// A run of these programs, one per rank, on a machine whose worker r is rank r.
 ///
 /// A worker computes one thing, sends one message and receives one message at a time. A message
 /// takes the latency of its link and its bytes by the bandwidth; a kernel call its operations by
 /// the rate or the bytes of its operands and result by the memory's bandwidth, whichever is longer;
 /// combining partial results likewise; that some of those bytes may be in a cache counts nothing.
-/// Messages leave and arrive in the order of the schedules, in which the executor posts them (see
-/// Step), those of one statement before those of the next. Packing a message takes no time. With
-/// Overlap::all messages may arrive long before they are needed, which takes memory that the
-/// schedules do not count: that time is one to aim at, not one to expect.
+/// Messages leave and arrive in the order of the programs, in which the executor posts them (see
+/// RankProgram), those of one statement before those of the next. Packing a message takes no time.
+/// With Overlap::all messages may arrive long before they are needed, which takes memory that the
+/// programs do not count: that time is one to aim at, not one to expect.
 ///
-/// \param schedules  of all ranks, from make_schedules()
+/// \param programs  of all ranks, from compile_ranks()
 /// \throws Error if the machine is not well described or has fewer workers than there are ranks, or
-///   the schedules are of different plans.
+///   the programs are of different plans.
 [[nodiscard]] inline Timeline make_timeline(
-    const EinGraph& graph, const std::vector<RankSchedule>& schedules, const Machine& machine,
+    const EinGraph& graph, const std::vector<RankProgram>& programs, const Machine& machine,
     Overlap overlap, const std::source_location& where = std::source_location::current()) {
   check_machine(machine, where);
-  if (static_cast<std::size_t>(machine.workers()) < schedules.size()) {
+  if (static_cast<std::size_t>(machine.workers()) < programs.size()) {
     detail::fail(ErrorKind::plan,
-                 "a plan for " + detail::to_text(static_cast<long long>(schedules.size())) +
+                 "a plan for " + detail::to_text(static_cast<long long>(programs.size())) +
                      " ranks on a machine of " + detail::to_text(machine.workers()) +
                      " workers (each rank runs on a worker of its own); plan for fewer ranks, or "
                      "describe a larger machine",
                  where);
   }
-  return detail::Simulator(graph, schedules, machine, overlap, where).run();
+  return detail::Simulator(graph, programs, machine, overlap, where).run();
 }
 
 }  // namespace eindecomp

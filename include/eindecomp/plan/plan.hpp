@@ -20,8 +20,8 @@
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/layout.hpp"
-#include "eindecomp/relation/make_schedule.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
@@ -163,8 +163,8 @@ struct Plan {
   /// every call.
   [[nodiscard]] std::vector<std::int64_t> peak_bytes() const {
     std::vector<std::int64_t> bytes;
-    for_each_schedule(graph, placement, ranks, steps, [&bytes](const RankSchedule& schedule) {
-      bytes.push_back(schedule.peak_bytes());
+    for_each_rank_program(graph, placement, ranks, steps, [&bytes](const RankProgram& program) {
+      bytes.push_back(program.peak_bytes());
     });
     return bytes;
   }

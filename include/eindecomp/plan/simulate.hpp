@@ -14,8 +14,8 @@
 #include "eindecomp/plan/make_timeline.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/timeline.hpp"
-#include "eindecomp/relation/make_schedule.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 
 namespace eindecomp {
@@ -28,22 +28,22 @@ struct Simulation {
   std::vector<PairWords> pairs;          ///< pairs of ranks that exchange any, by sender, receiver
 };
 
-/// Runs a plan's schedules on a machine: those that execute() runs, so the words, the memory and
+/// Runs a plan's programs on a machine: those that execute() runs, so the words, the memory and
 /// the order are a run's own. See make_timeline() for what takes how long.
 /// \throws Error as make_timeline().
 [[nodiscard]] inline Simulation simulate(
     const Plan& plan, const Machine& machine,
     const std::source_location& where = std::source_location::current()) {
-  const std::vector<RankSchedule> schedules =
-      make_schedules(plan.graph, plan.placement, plan.ranks, plan.steps, where);
+  const std::vector<RankProgram> programs =
+      compile_ranks(plan.graph, plan.placement, plan.ranks, plan.steps, where);
   Simulation simulation;
-  simulation.in_turn = make_timeline(plan.graph, schedules, machine, Overlap::none, where);
-  simulation.overlapped = make_timeline(plan.graph, schedules, machine, Overlap::all, where);
+  simulation.in_turn = make_timeline(plan.graph, programs, machine, Overlap::none, where);
+  simulation.overlapped = make_timeline(plan.graph, programs, machine, Overlap::all, where);
   std::map<std::pair<int, int>, Extent> words;
-  for (const RankSchedule& schedule : schedules) {
-    simulation.peak_bytes.push_back(schedule.peak_bytes());
+  for (const RankProgram& program : programs) {
+    simulation.peak_bytes.push_back(program.peak_bytes());
     for (const Event& e : simulation.in_turn.events[simulation.peak_bytes.size() - 1]) {
-      if (e.kind == Event::Kind::send) words[{schedule.rank, e.peer}] += e.words;
+      if (e.kind == Event::Kind::send) words[{program.rank, e.peer}] += e.words;
     }
   }
   for (const auto& [pair, sum] : words) simulation.pairs.push_back({pair.first, pair.second, sum});

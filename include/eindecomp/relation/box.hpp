@@ -49,6 +49,17 @@ struct Box {
   }
 };
 
+/// Whether the elements of `part` follow one another in row-major order without gaps where all of
+/// `whole`, which contains it, does.
+[[nodiscard]] constexpr bool is_contiguous(const Box& part, const Box& whole) {
+  bool inner = true;  // whether all dimensions so far are whole
+  for (int k = part.rank() - 1; k >= 0; --k) {
+    if (!inner && part.extent(k) != 1) return false;
+    inner = inner && part.extent(k) == whole.extent(k);
+  }
+  return true;
+}
+
 /// The indices in both, possibly empty.
 [[nodiscard]] constexpr Box intersect(const Box& a, const Box& b) {
   Box both = a;

@@ -88,7 +88,7 @@ namespace detail {
 constexpr void check_ranks(int ranks, const std::source_location& where) {
   if (ranks < 1) {
     fail(ErrorKind::plan,
-         "a schedule for " + to_text(ranks) +
+         "instructions for " + to_text(ranks) +
              " ranks (there must be at least one); give the size of the communicator",
          where);
   }

@@ -133,7 +133,6 @@ class TaskSink {
     m_tasks.received.assign(static_cast<std::size_t>(m_ranks), 0);
   }
   static int assembled(VertexId, const Box&, int) { return 0; }
-  static void used(int, int) {}
   static void copied(int, int, int, const Box&) {}
   void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box) {
     m_tasks.repartitions.push_back({tensor, box, from_rank, to_rank});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// One walk through a placed program, which tells a sink every block stored, moved, computed and
-/// aggregated, in one order. The task graph and the schedules are such sinks: what is predicted and
-/// what is done cannot differ.
+/// aggregated, in one order. The task graph and the ranks' programs are such sinks: what is
+/// predicted and what is done cannot differ.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,6 @@ struct WalkedCall {
 ///   int  stored(tensor, box, worker, rank)         a block stored for good: its buffer
 ///   void begin(statement, calls, join)
 ///   int  assembled(tensor, box, rank)              a buffer for a box a call needs
-///   void used(rank, buffer)                        a call reads this buffer in place
 ///   void copied(rank, from, to, box)
 ///   void moved(tensor, from_rank, from, to_rank, to, box)
 ///   int  partial(statement, box, rank)             a buffer for accumulators
@@ -144,16 +143,11 @@ class Walk {
   int provide(VertexId tensor, std::size_t way, Extent block, int rank) {
     Held& held = m_held[static_cast<std::size_t>(tensor)];
     const auto found = held.assembled[way].buffers.find(slot(block, rank));
-    if (found != held.assembled[way].buffers.end()) {
-      m_sink.used(rank, found->second);
-      return found->second;
-    }
+    if (found != held.assembled[way].buffers.end()) return found->second;
     const Box box = held.assembled[way].relation.block(block);
     if (const Extent n = held.stored.relation().containing(box);
         n >= 0 && host(held.stored.worker(n)) == rank) {
-      const int buffer = held.buffers[static_cast<std::size_t>(n)];
-      m_sink.used(rank, buffer);
-      return buffer;
+      return held.buffers[static_cast<std::size_t>(n)];
     }
     for (const Assembled& other : held.assembled) {
       if (other.buffers.empty()) continue;
@@ -161,7 +155,6 @@ class Walk {
       if (n < 0) continue;
       const auto other_found = other.buffers.find(slot(n, rank));
       if (other_found == other.buffers.end()) continue;
-      m_sink.used(rank, other_found->second);
       return other_found->second;
     }
     const int buffer = m_sink.assembled(tensor, box, rank);

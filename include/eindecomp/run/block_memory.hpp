@@ -14,7 +14,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 
 namespace eindecomp::detail {
 
@@ -56,6 +56,12 @@ struct BlockMemory {
       step *= box.extent(k);
     }
     return block;
+  }
+
+  /// Whether boxes, strides and elements' sizes are the same, wherever the blocks lie.
+  [[nodiscard]] bool has_geometry_of(const BlockMemory& other) const {
+    return bytes == other.bytes && box == other.box &&
+           std::equal(stride, stride + box.rank(), other.stride);
   }
 
   /// The element of index `lo`.
@@ -140,7 +146,7 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
   return call;
 }
 
-/// What a call of a schedule reads and writes.
+/// What a call of a rank's program reads and writes.
 [[nodiscard]] inline CallMemory call_memory(const Vertex& statement, const KernelCall& call,
                                             const std::vector<BlockMemory>& buffers) {
   const BlockMemory* operands[kernel::max_operands]{};

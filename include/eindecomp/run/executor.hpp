@@ -26,15 +26,17 @@
 #include "eindecomp/kernel/workspace.hpp"
 #include "eindecomp/plan/hash.hpp"
 #include "eindecomp/plan/plan.hpp"
-#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/write_program.hpp"
 #include "eindecomp/run/binding.hpp"
-#include "eindecomp/run/find_strips.hpp"
 #include "eindecomp/run/inputs.hpp"
+#include "eindecomp/run/interpreter.hpp"
 #include "eindecomp/run/options.hpp"
+#include "eindecomp/run/prepared_program.hpp"
 #include "eindecomp/run/result_memory.hpp"
 #include "eindecomp/run/run.hpp"
 #include "eindecomp/run/session.hpp"
-#include "eindecomp/run/step_runner.hpp"
 #include "eindecomp/run/transport.hpp"
 #ifdef EINDECOMP_SEPARATE_EXECUTOR
 #include "eindecomp/run/usual_executors.hpp"
@@ -45,7 +47,7 @@
 
 namespace eindecomp {
 
-/// A plan made ready on every rank of a communicator: schedule, arena and communicators are set up
+/// A plan made ready on every rank of a communicator: program, arena and communicators are set up
 /// once, run() uses them again and again. Copies what it needs of the plan. Two duplicates of the
 /// communicator carry the plan's words ("EinDecomp transfers") and everything else ("EinDecomp
 /// control"). Must be destroyed on all ranks, and before Kokkos is finalised.
@@ -99,8 +101,8 @@ class Executor {
     return run_bound(bindings, where);
   }
 
-  /// What this rank does, step by step.
-  [[nodiscard]] const RankSchedule& schedule() const { return m_session->schedule; }
+  /// What this rank does, instruction by instruction.
+  [[nodiscard]] const RankProgram& program() const { return m_session->program; }
 
  private:
   Executor(const BasicPlan<KokkosBackend<Space>>& plan, Group&& transfers, Group&& control,
@@ -135,46 +137,54 @@ class Executor {
                     v.where);
       }
     }
-    m_session->set_schedule(
-        make_schedule(plan.graph, plan.placement, plan.ranks, group.rank(), plan.steps, where));
-    const RankSchedule& schedule = m_session->schedule;
+    m_session->set_program(
+        compile_rank(plan.graph, plan.placement, plan.ranks, group.rank(), plan.steps, where));
+    const RankProgram& program = m_session->program;
     for (const auto& launcher : m_launchers) m_launcher_pointers.push_back(launcher.get());
     check_memory(0, 0, where);
-    m_arena = detail::allocate<MemorySpace>("EinDecomp::arena", schedule.arena_bytes, where);
+    m_arena = detail::allocate<MemorySpace>("EinDecomp::arena", program.arena_bytes, where);
     if (!detail::host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
-      m_host = detail::allocate<Kokkos::HostSpace>(
-          "EinDecomp::messages on host", detail::most_message_bytes(plan.graph, schedule), where);
+      m_host = detail::allocate<Kokkos::HostSpace>("EinDecomp::messages on host",
+                                                   detail::most_message_bytes(program), where);
     }
     m_inputs.emplace(*m_session);
+    for (const Buffer& buffer : program.buffers) {
+      const bool scratch = buffer.role == Buffer::Role::scratch;
+      m_buffers.push_back(
+          detail::BlockMemory::dense(scratch ? m_arena.data() + buffer.offset : nullptr, buffer.box,
+                                     detail::element_bytes(m_session->graph, buffer)));
+    }
   }
 
-  /// Sees to it that there is a workspace for every kernel call on those buffers.
-  void take_workspace(const std::vector<detail::BlockMemory>& buffers, std::int64_t input_bytes,
-                      const std::source_location& where) {
-    // What kernels need depends on where buffers begin in their tensors, how far they reach and by
-    // which strides: all of it may change with what the inputs are bound to.
-    std::vector<Extent> geometry{kernel::use_blas ? 1 : 0};
-    for (const detail::BlockMemory& buffer : buffers) {
-      geometry.insert(geometry.end(), buffer.box.lo.begin(), buffer.box.lo.end());
-      geometry.insert(geometry.end(), buffer.box.hi.begin(), buffer.box.hi.end());
-      geometry.insert(geometry.end(), buffer.stride, buffer.stride + buffer.box.rank());
+  /// Takes the buffers' places in this run, and prepares the program where their boxes or strides
+  /// are not those of the run before. \returns how many kernels were prepared.
+  Extent place_buffers(const std::vector<detail::SharedBlock<MemorySpace>>& results,
+                       const std::source_location& where) {
+    const std::vector<Buffer>& buffers = m_session->program.buffers;
+    bool prepared = m_prepared.has_value() && m_prepared_with_blas == kernel::use_blas;
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
+      if (buffers[b].role == Buffer::Role::result) m_buffers[b].data = results[b]->data();
+      if (buffers[b].role != Buffer::Role::input) continue;
+      const detail::BlockMemory& input = m_inputs->memory(static_cast<int>(b));
+      prepared = prepared && m_buffers[b].has_geometry_of(input);
+      m_buffers[b] = input;
     }
-    if (m_geometry == geometry) return;
-    m_strips = detail::StripFinder<Space>(m_session->graph, m_steps, m_session->schedule,
-                                          m_launcher_pointers, buffers)
-                   .find();
-    const std::int64_t bytes =
-        std::max(detail::most_workspace_bytes(m_space, m_session->graph, m_session->schedule,
-                                              m_launcher_pointers, buffers),
-                 m_strips.most_own_bytes() * compat::host_threads(m_space));
+    if (prepared) return 0;
+    m_prepared.reset();
+    auto fresh = detail::ProgramPreparer<Space>(m_space, m_session->graph, m_session->program,
+                                                m_steps, m_launcher_pointers, m_buffers)
+                     .prepare();
+    const std::int64_t bytes = fresh.workspace_bytes;
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
       m_workspace.free();
-      check_memory(input_bytes, bytes, where);
+      check_memory(m_inputs->own_bytes(), bytes, where);
       kernel::detail::at_place(where, [&] {
         m_workspace.allocate(m_space, "EinDecomp::workspace", static_cast<std::size_t>(bytes));
       });
     }
-    m_geometry = std::move(geometry);
+    m_prepared = std::move(fresh);
+    m_prepared_with_blas = kernel::use_blas;
+    return static_cast<Extent>(m_prepared->kernels.size() + m_prepared->tile_kernels.size());
   }
 
   /// Makes room for a run: frees what is kept for later ones if the limit needs it.
@@ -190,43 +200,35 @@ class Executor {
 
   [[nodiscard]] std::int64_t needed_bytes(std::int64_t input_bytes,
                                           std::int64_t workspace_bytes) const {
-    const RankSchedule& schedule = m_session->schedule;
-    return schedule.arena_bytes + schedule.result_bytes + workspace_bytes + input_bytes;
+    const RankProgram& program = m_session->program;
+    return program.arena_bytes + program.result_bytes + workspace_bytes + input_bytes;
   }
 
   /// \throws Error if the run would exceed the limit of this rank's memory.
   void check_memory(std::int64_t input_bytes, std::int64_t workspace_bytes,
                     const std::source_location& where) const {
-    const RankSchedule& schedule = m_session->schedule;
+    const RankProgram& program = m_session->program;
     const std::int64_t need = needed_bytes(input_bytes, workspace_bytes);
     if (need <= m_options.memory_limit) return;
-    throw Error(ErrorKind::memory,
-                "the run needs " + std::to_string(need) + " bytes on this rank and may allocate " +
-                    std::to_string(m_options.memory_limit) + " (" +
-                    std::to_string(schedule.arena_bytes) + " for blocks on their way, " +
-                    std::to_string(schedule.result_bytes) + " for results, " +
-                    std::to_string(input_bytes) + " for inputs that are generated or scattered, " +
-                    std::to_string(workspace_bytes) +
-                    " for kernels); use more workers or raise the limit",
-                where);
+    throw Error(
+        ErrorKind::memory,
+        "the run needs " + std::to_string(need) + " bytes on this rank and may allocate " +
+            std::to_string(m_options.memory_limit) + " (" + std::to_string(program.arena_bytes) +
+            " for blocks on their way, " + std::to_string(program.result_bytes) + " for results, " +
+            std::to_string(input_bytes) + " for inputs that are generated or scattered, " +
+            std::to_string(workspace_bytes) + " for kernels); use more workers or raise the limit",
+        where);
   }
 
   RunType run_bound(const std::vector<Binding<Space>>& bindings, const std::source_location& where);
 
-  /// ", in statement C", for the message of a run that failed in that step of the schedule.
-  [[nodiscard]] std::string place_of(int step) const {
-    const std::vector<Step>& steps = m_session->schedule.steps;
-    if (step < 0) return {};
-    const auto name = [&](std::size_t s) {
-      return m_session->graph[steps[s].statement].name.str();
-    };
-    const auto first = static_cast<std::size_t>(step);
-    for (const detail::StripRun& strips : m_strips.runs) {
-      if (strips.begin == first && strips.end > first + 1) {
-        return ", in statements " + name(first) + " to " + name(strips.end - 1);
-      }
-    }
-    return ", in statement " + name(first);
+  /// ", in statement C", for the message of a run that failed in that stage.
+  [[nodiscard]] std::string place_of(int number) const {
+    if (number < 0) return {};
+    const detail::Stage<Space>& stage = m_prepared->stages[detail::at(number)];
+    const auto name = [&](VertexId v) { return m_session->graph[v].name.str(); };
+    if (stage.first == stage.last) return ", in statement " + name(stage.first);
+    return ", in statements " + name(stage.first) + " to " + name(stage.last);
   }
 
   /// Of the inputs that lie on one rank and where, in whatever order they are bound.
@@ -248,29 +250,6 @@ class Executor {
     return hasher.value();
   }
 
-  /// Where every buffer lies in this run.
-  [[nodiscard]] std::vector<detail::BlockMemory> buffer_memory(
-      const std::vector<detail::SharedBlock<MemorySpace>>& results) const {
-    const std::vector<Buffer>& buffers = m_session->schedule.buffers;
-    std::vector<detail::BlockMemory> memory;
-    for (std::size_t b = 0; b < buffers.size(); ++b) {
-      const int bytes = detail::element_bytes(m_session->graph, buffers[b]);
-      switch (buffers[b].role) {
-        case Buffer::Role::input:
-          memory.push_back(m_inputs->memory(static_cast<int>(b)));
-          break;
-        case Buffer::Role::result:
-          memory.push_back(detail::BlockMemory::dense(results[b]->data(), buffers[b].box, bytes));
-          break;
-        case Buffer::Role::scratch:
-          memory.push_back(detail::BlockMemory::dense(m_arena.data() + buffers[b].offset,
-                                                      buffers[b].box, bytes));
-          break;
-      }
-    }
-    return memory;
-  }
-
   Space m_space;
   ExecuteOptions m_options;
   Group m_transfers;
@@ -278,9 +257,10 @@ class Executor {
   std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
   detail::Launchers<Space> m_launcher_pointers;
   std::vector<StepGroup> m_steps;
-  detail::Strips m_strips;
+  std::vector<detail::BlockMemory> m_buffers;                ///< as in the last run
+  std::optional<detail::PreparedProgram<Space>> m_prepared;  ///< for their boxes and strides
+  bool m_prepared_with_blas = true;
   kernel::Scratch<Space> m_workspace;
-  std::vector<Extent> m_geometry;  ///< of the buffers that strips and workspace are made for
   detail::Memory<MemorySpace> m_arena;
   detail::ResultPool<MemorySpace> m_results;
   detail::Memory<Kokkos::HostSpace> m_host;
@@ -314,35 +294,33 @@ template <class Space, comm::Communicator Group>
 typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
     const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
   Group& group = m_session->control;
-  const RankSchedule& schedule = m_session->schedule;
+  const RankProgram& program = m_session->program;
   std::vector<detail::SharedBlock<MemorySpace>> results;
+  RunStatistics statistics;
   const auto make_ready = [&] {
     m_inputs->take(bindings, where);
     const std::vector<detail::AddressRange> read = m_inputs->read_ranges();
     make_room(read, where);
-    results = m_results.take(m_session->graph, schedule.buffers, read, where);
+    results = m_results.take(m_session->graph, program.buffers, read, where);
     m_inputs->prepare(m_space, where);
-    take_workspace(buffer_memory(results), m_inputs->own_bytes(), where);
+    statistics.kernels_prepared = place_buffers(results, where);
   };
   const comm::Call call("run", where);
   comm::agree_on(group, call, make_ready,
                  {{"roots of inputs", "bind_global an input from the same root on every rank",
                    roots_hash(bindings)}});
 
-  RunStatistics statistics;
-  std::atomic<int> step = -1;
+  std::atomic<int> stage = -1;
   m_transfers.begin(call);
   comm::or_abort(
-      group, call, [&] { return place_of(step); },
+      group, call, [&] { return place_of(stage); },
       [&] {
         m_inputs->scatter();
-        const ScopedWorkspace<Space> workspace(m_workspace.data(), m_workspace.size());
         const auto begin = std::chrono::steady_clock::now();
         const comm::Traffic before = m_transfers.traffic();
-        detail::StepRunner<Space, Group>(m_space, m_transfers, m_session->graph, schedule,
-                                         m_launcher_pointers, buffer_memory(results), m_strips.runs,
-                                         reinterpret_cast<char*>(m_workspace.data()),
-                                         m_arena.data(), m_host.data(), step)
+        detail::Interpreter<Space, Group>(m_space, m_transfers, m_session->graph, *m_prepared,
+                                          {m_buffers, m_arena.data()}, m_workspace.data(),
+                                          m_host.data(), stage)
             .run();
         const comm::Traffic after = m_transfers.traffic();
         statistics.words_sent = after.words_sent - before.words_sent;
@@ -352,8 +330,8 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
         statistics.seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       });
-  statistics.arena_bytes = schedule.arena_bytes;
-  statistics.result_bytes = schedule.result_bytes;
+  statistics.arena_bytes = program.arena_bytes;
+  statistics.result_bytes = program.result_bytes;
   statistics.input_bytes = m_inputs->own_bytes();
   statistics.workspace_bytes = static_cast<std::int64_t>(m_workspace.size());
   m_inputs->release();
@@ -370,102 +348,6 @@ Executor(const BasicPlan<KokkosBackend<Space>>&, MPI_Comm, const Space&, const E
 template <class Space>
 Executor(const BasicPlan<KokkosBackend<Space>>&, const Space&, const ExecuteOptions& = {},
          std::source_location = {}) -> Executor<Space, comm::SelfCommunicator>;
-
-namespace detail {
-
-template <class PlanType, class Space>
-inline constexpr bool plan_runs_on = false;
-template <class Space>
-inline constexpr bool plan_runs_on<BasicPlan<KokkosBackend<Space>>, Space> = true;
-template <class PlanType>
-inline constexpr bool plan_has_kernels = false;
-template <class Space>
-inline constexpr bool plan_has_kernels<BasicPlan<KokkosBackend<Space>>> = true;
-
-/// Says in a sentence what is wrong with a plan at compile time.
-template <class PlanType, class Space>
-constexpr void check_plan_type() {
-  static_assert(
-      plan_has_kernels<PlanType>,
-      "EinDecomp: this plan cannot be executed (it was made from a graph without kernels, "
-      "for planning only); decompose an eindecomp::Program instead");
-  static_assert(!plan_has_kernels<PlanType> || plan_runs_on<PlanType, Space>,
-                "EinDecomp: the plan's program is for another execution space than the instance "
-                "given; use BasicProgram<KokkosBackend<YourSpace>>");
-}
-
-}  // namespace detail
-
-#ifdef EINDECOMP_ENABLE_MPI
-/// Executes a plan once on the ranks of `user`, which is duplicated: an Executor and one run.
-/// Collective over `user`; fences `space` as Executor::run does.
-/// \param plan      of a program for Space, made for as many ranks as `user` has.
-/// \param user      the ranks that hold the plan's blocks, in the plan's order.
-/// \param space     the instance on which kernels run.
-/// \param options   limits of memory, of time and of the length of messages.
-/// \param bindings  one per input, made by bind, bind_global or bind_generator; in any order.
-/// \returns the Run, which holds the results and says what was moved.
-/// \throws Error, on all ranks alike, what the constructor of Executor and Executor::run throw.
-template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
-  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
-[[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
-                           const ExecuteOptions& options, const Bindings&... bindings) {
-  detail::check_plan_type<PlanType, Space>();
-  if constexpr (detail::plan_runs_on<PlanType, Space>) {
-    const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
-    return execute(plan, user, space, all, options, all.front().facts().where);
-  }
-}
-/// The same with the default options.
-template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
-  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
-[[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
-                           const Bindings&... bindings) {
-  return execute(plan, user, space, ExecuteOptions{}, bindings...);
-}
-/// The same with the bindings in a vector.
-template <class PlanType, compat::ExecutionSpace Space>
-[[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
-                           const std::vector<Binding<Space>>& bindings,
-                           const ExecuteOptions& options = {},
-                           std::source_location where = std::source_location::current()) {
-  detail::check_plan_type<PlanType, Space>();
-  if constexpr (detail::plan_runs_on<PlanType, Space>) {
-    Executor<Space, comm::MpiCommunicator> executor(plan, user, space, options, where);
-    return executor.run(bindings, where);
-  }
-}
-#endif
-
-/// Executes a plan for one rank in this process, without MPI.
-template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
-  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
-[[nodiscard]] auto execute(const PlanType& plan, const Space& space, const ExecuteOptions& options,
-                           const Bindings&... bindings) {
-  detail::check_plan_type<PlanType, Space>();
-  if constexpr (detail::plan_runs_on<PlanType, Space>) {
-    const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
-    return execute(plan, space, all, options, all.front().facts().where);
-  }
-}
-/// The same with the default options.
-template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
-  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
-[[nodiscard]] auto execute(const PlanType& plan, const Space& space, const Bindings&... bindings) {
-  return execute(plan, space, ExecuteOptions{}, bindings...);
-}
-/// The same with the bindings in a vector.
-template <class PlanType, compat::ExecutionSpace Space>
-[[nodiscard]] auto execute(const PlanType& plan, const Space& space,
-                           const std::vector<Binding<Space>>& bindings,
-                           const ExecuteOptions& options = {},
-                           std::source_location where = std::source_location::current()) {
-  detail::check_plan_type<PlanType, Space>();
-  if constexpr (detail::plan_runs_on<PlanType, Space>) {
-    Executor<Space, comm::SelfCommunicator> executor(plan, space, options, where);
-    return executor.run(bindings, where);
-  }
-}
 
 #ifdef EINDECOMP_SEPARATE_EXECUTOR
 // Compiled in the one translation unit that includes separate_executor.hpp.

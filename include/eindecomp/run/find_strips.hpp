@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Which steps of a schedule run strip by strip, and how long strips are. Decided from shapes and
+/// Which calls of a program run strip by strip, and how long strips are. Decided from shapes and
 /// places alone, never from the number of threads, so that results do not depend on it.
 #pragma once
 
@@ -18,7 +18,7 @@
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/relation/arena.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/strip_cut.hpp"
@@ -26,9 +26,9 @@
 
 namespace eindecomp::detail {
 
-/// What of a schedule runs strip by strip, and the kernels for it.
+/// What of a program runs strip by strip, and the kernels for it.
 struct Strips {
-  std::vector<StripRun> runs;  ///< in the schedule's order
+  std::vector<StripRun> runs;  ///< in the program's order
   std::vector<std::unique_ptr<const kernel::TileKernel>> joins;
 
   /// The most bytes that any run takes for each thread.
@@ -47,14 +47,14 @@ class StripFinder {
   using Launchers = std::vector<const kernel::Launcher<Space>*>;
 
   StripFinder(const EinGraph& graph, const std::vector<StepGroup>& groups,
-              const RankSchedule& schedule, const Launchers& launchers,
+              const RankProgram& program, const Launchers& launchers,
               const std::vector<BlockMemory>& buffers)
       : m_graph(graph),
         m_groups(groups),
-        m_schedule(schedule),
+        m_program(program),
         m_launchers(launchers),
         m_buffers(buffers),
-        m_cutter(graph, schedule, buffers) {}
+        m_cutter(graph, program, buffers) {}
 
   [[nodiscard]] Strips find() {
     if constexpr (compat::is_synchronous<Space>) {
@@ -68,16 +68,22 @@ class StripFinder {
   /// What goes by turns has more to begin and to end.
   static constexpr std::int64_t strip_bytes_by_turns = 96 * 1024;
 
-  [[nodiscard]] const Step& step(std::size_t s) const { return m_schedule.steps[s]; }
-  [[nodiscard]] const KernelCall& call(std::size_t s) const { return step(s).calls.front(); }
-  [[nodiscard]] const Buffer& buffer(int b) const { return m_schedule.buffers[at(b)]; }
+  [[nodiscard]] const Instruction& instruction(std::size_t s) const {
+    return m_program.instructions[s];
+  }
+  [[nodiscard]] VertexId statement(std::size_t s) const { return instruction(s).statement; }
+  [[nodiscard]] const KernelCall& call(std::size_t s) const {
+    return *instruction(s).as<KernelCall>();
+  }
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_program.buffers[at(b)]; }
 
   void find_in(const StepGroup& group) {
-    for (std::size_t s = 0; s < m_schedule.steps.size();) {
+    const std::size_t count = m_program.instructions.size();
+    for (std::size_t s = 0; s < count;) {
       std::size_t end = s;
-      while (end < m_schedule.steps.size() && group.contains(step(end).statement) &&
-             is_one_call(step(end)) && is_generic(end) &&
-             (end == s || step(end - 1).statement < step(end).statement)) {
+      while (end < count && group.contains(statement(end)) && is_one_call(end) && has_tiles(end) &&
+             (end == s || (statement(end - 1) < statement(end) &&
+                           instruction(end - 1).turn + 1 == instruction(end).turn))) {
         ++end;
       }
       std::optional<StripRun> run;
@@ -87,17 +93,21 @@ class StripFinder {
     }
   }
 
-  [[nodiscard]] static bool is_one_call(const Step& s) {
-    return s.receives.empty() && s.sends.empty() && s.copies.empty() && s.calls.size() == 1 &&
-           s.calls.front().finish && !s.calls.front().accumulate && s.partial_receives.empty() &&
-           s.partial_sends.empty() && s.aggregations.empty();
+  /// Whether an instruction is the only one of its turn, a call that gives final elements.
+  [[nodiscard]] bool is_one_call(std::size_t s) const {
+    const auto same_turn = [&](std::size_t other) {
+      return other < m_program.instructions.size() &&
+             instruction(other).turn == instruction(s).turn;
+    };
+    if (same_turn(s + 1) || (s > 0 && same_turn(s - 1))) return false;
+    const auto* const one = instruction(s).as<KernelCall>();
+    return one != nullptr && one->finish && !one->accumulate;
   }
 
-  /// Whether a step's call is the generic path's; that of its strips is, too, or is not found.
-  [[nodiscard]] bool is_generic(std::size_t s) const {
-    const CallMemory memory = call_memory(m_graph[step(s).statement], call(s), m_buffers);
-    const kernel::Path path = m_launchers[at(step(s).statement)]->path(memory.shape);
-    return path == kernel::Path::direct;
+  /// Whether a call may be cut into tiles; those that it is cut into may, too, or are not found.
+  [[nodiscard]] bool has_tiles(std::size_t s) const {
+    const CallMemory memory = call_memory(m_graph[statement(s)], call(s), m_buffers);
+    return m_launchers[at(statement(s))]->prepare_tile(memory.shape) != nullptr;
   }
 
   [[nodiscard]] std::optional<StripRun> run_of(const StepGroup& group, std::size_t begin,
@@ -195,7 +205,7 @@ class StripFinder {
   /// A strip of what a step writes, where that has a place of its own.
   [[nodiscard]] BlockMemory own_block(const StripCut& cut, const StripRun& run, std::size_t s,
                                       StripPlace place) const {
-    const std::vector<int>& labels = m_graph[step(s).statement].output;
+    const std::vector<int>& labels = m_graph[statement(s)].output;
     const Box domain = cut.strip(call(s).domain, s - run.begin, place);
     const BlockMemory& whole = m_buffers[at(call(s).output)];
     Box box = whole.box;
@@ -230,7 +240,7 @@ class StripFinder {
       operands[o] = &blocks[o];
     }
     CallMemory memory =
-        call_memory(m_graph[step(s).statement], cut.strip(call(s).domain, s - run.begin, place),
+        call_memory(m_graph[statement(s)], cut.strip(call(s).domain, s - run.begin, place),
                     {operands, read.size()}, block(call(s).output));
     // Only an aggregation asks where it begins.
     for (int l = 0; l < memory.shape.labels; ++l) {
@@ -248,8 +258,8 @@ class StripFinder {
     const CallMemory next_row = memory_of(cut, run, s, {std::min<Extent>(1, last.row), 0}, own);
     const CallMemory next_piece = memory_of(cut, run, s, {0, std::min<Extent>(1, last.piece)}, own);
     StripCall strips;
-    strips.join = join_of(step(s).statement, first.shape);
-    strips.last_join = join_of(step(s).statement, memory_of(cut, run, s, last, own).shape);
+    strips.join = join_of(statement(s), first.shape);
+    strips.last_join = join_of(statement(s), memory_of(cut, run, s, last, own).shape);
     if (strips.join == nullptr || strips.last_join == nullptr) return std::nullopt;
     const auto tensor = [&](int b, const void* begin, const void* row, const void* piece) {
       const auto bytes = [](const void* pointer) { return static_cast<const char*>(pointer); };
@@ -296,7 +306,7 @@ class StripFinder {
   void ask_ahead(const StripCut& cut, StripRun& run) const {
     std::int64_t bytes = 0;
     for (std::size_t s = run.begin; s < run.end; ++s) {
-      const Vertex& v = m_graph[step(s).statement];
+      const Vertex& v = m_graph[statement(s)];
       for (std::size_t o = 0; o < v.operands.size(); ++o) {
         const int b = call(s).operands[o];
         if (buffer(b).role != Buffer::Role::input) continue;
@@ -343,14 +353,12 @@ class StripFinder {
   }
 
   /// The kernel of a statement for a shape; null if it has none. Blocks of equal shape share one.
-  [[nodiscard]] const kernel::TileKernel* join_of(VertexId statement,
-                                                  const kernel::LocalEinsum& shape) {
+  [[nodiscard]] const kernel::TileKernel* join_of(VertexId of, const kernel::LocalEinsum& shape) {
     for (const Prepared& known : m_prepared) {
-      if (known.statement == statement && known.shape == shape) return known.join;
+      if (known.statement == of && known.shape == shape) return known.join;
     }
-    std::unique_ptr<const kernel::TileKernel> join =
-        m_launchers[at(statement)]->prepare_tile(shape);
-    m_prepared.push_back({statement, shape, join.get()});
+    std::unique_ptr<const kernel::TileKernel> join = m_launchers[at(of)]->prepare_tile(shape);
+    m_prepared.push_back({of, shape, join.get()});
     m_strips.joins.push_back(std::move(join));
     return m_prepared.back().join;
   }
@@ -363,7 +371,7 @@ class StripFinder {
 
   const EinGraph& m_graph;
   const std::vector<StepGroup>& m_groups;
-  const RankSchedule& m_schedule;
+  const RankProgram& m_program;
   const Launchers& m_launchers;
   const std::vector<BlockMemory>& m_buffers;
   StripCutter m_cutter;

@@ -17,11 +17,10 @@
 #include "eindecomp/comm/agreement.hpp"
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/error.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/session.hpp"
-#include "eindecomp/run/step_runner.hpp"
 #include "eindecomp/run/transport.hpp"
 
 namespace eindecomp::detail {
@@ -34,8 +33,8 @@ class RunInputs {
 
   explicit RunInputs(Session<Group>& session)
       : m_session(session),
-        m_own(session.schedule.buffers.size()),
-        m_memory(session.schedule.buffers.size()) {}
+        m_own(session.program.buffers.size()),
+        m_memory(session.program.buffers.size()) {}
 
   /// Takes the bindings of one run, which must outlive it. Does not communicate, allocates nothing.
   /// \param where the run's place, for errors that no binding is to blame for.
@@ -177,7 +176,7 @@ class RunInputs {
   }
 
  private:
-  [[nodiscard]] const Buffer& buffer(int b) const { return m_session.schedule.buffers[at(b)]; }
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_session.program.buffers[at(b)]; }
 
   /// Calls a generator for a block. \throws Error that names the input if the generator throws.
   static void fill(const Vertex& tensor, const Binding<Space>& binding, const Space& space,

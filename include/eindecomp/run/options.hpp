@@ -36,7 +36,9 @@ struct RunStatistics {
   Extent messages_sent = 0;      ///< as MPI was told: a long transfer is several
   Extent messages_received = 0;  ///< the same, at this end
   double seconds = 0;            ///< from the agreement that all inputs are there to the last fence
-  std::int64_t arena_bytes = 0;  ///< held between runs by the executor
+  /// Kernels that were chosen and made ready for this run: 0 where inputs lie as in the run before.
+  Extent kernels_prepared = 0;
+  std::int64_t arena_bytes = 0;   ///< held between runs by the executor
   std::int64_t result_bytes = 0;  ///< of the run, then kept by the executor for a later one
   /// Of inputs the executor filled, and 1 MiB for messages if any was scattered; those bound in
   /// place count 0.

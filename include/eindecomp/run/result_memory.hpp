@@ -17,7 +17,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/transport.hpp"
 
@@ -102,7 +102,7 @@ using SharedBlock = std::shared_ptr<const ResultBlock<MemorySpace>>;
 template <class MemorySpace>
 class ResultPool {
  public:
-  /// A block per result buffer of a schedule, null for other buffers: one that nobody holds and
+  /// A block per result buffer, null for other buffers: one that nobody holds and
   /// that lies in none of the ranges, or else a new one.
   /// \throws Error if there is no memory.
   [[nodiscard]] std::vector<SharedBlock<MemorySpace>> take(const EinGraph& graph,

@@ -21,7 +21,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/local_tensor.hpp"
@@ -56,7 +56,7 @@ class Run {
   /// Where results lie.
   using MemorySpace = typename Space::memory_space;
 
-  /// Made by an Executor: the memory of the schedule's result buffers, others empty.
+  /// Made by an Executor: the memory of the program's result buffers, others empty.
   Run(std::shared_ptr<detail::Session<Group>> session, const Space& space,
       std::vector<detail::SharedBlock<MemorySpace>> results, RunStatistics statistics)
       : m_session(std::move(session)),
@@ -82,7 +82,7 @@ class Run {
     const VertexId v = result(detail::named_result<T, Rank>(symbol, where));
     std::vector<Block> blocks;
     for (int b : m_session->stored_buffers(v)) {
-      const Box& box = m_session->schedule.buffers[detail::at(b)].box;
+      const Box& box = m_session->program.buffers[detail::at(b)].box;
       const detail::SharedBlock<MemorySpace>& memory = m_results[detail::at(b)];
       blocks.push_back({box,
                         typename Block::View(reinterpret_cast<T*>(memory->data()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// What an executor and the runs it made share: the program, this rank's schedule, the communicator
+/// What an executor and the runs it made share: the graph, this rank's program, the communicator
 /// beside the plan's.
 #pragma once
 
@@ -18,7 +18,7 @@
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
 
@@ -34,7 +34,7 @@ template <comm::Communicator Group>
 struct Session {
   EinGraph graph;
   Placement placement;
-  RankSchedule schedule;
+  RankProgram program;
   Group control;  ///< agreements, scattered inputs, gathered results: not the plan's words
 
   Session(EinGraph g, Placement p, Group&& c)
@@ -54,9 +54,9 @@ struct Session {
     return stored;
   }
 
-  /// Takes this rank's schedule.
-  void set_schedule(RankSchedule s) {
-    schedule = std::move(s);
+  /// Takes this rank's program.
+  void set_program(RankProgram p) {
+    program = std::move(p);
     m_stored.assign(graph.vertices.size(), {});
     const std::vector<VertexId> results = graph.results();
     for (VertexId v = 0; v < graph.size(); ++v) {
@@ -94,15 +94,15 @@ struct Session {
 
  private:
   [[nodiscard]] int stored_buffer(VertexId v, const Box& box) const {
-    for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
-      const Buffer& buffer = schedule.buffers[b];
+    for (std::size_t b = 0; b < program.buffers.size(); ++b) {
+      const Buffer& buffer = program.buffers[b];
       if (buffer.tensor == v && buffer.role != Buffer::Role::scratch && buffer.box == box) {
         return static_cast<int>(b);
       }
     }
     throw Error(
         ErrorKind::binding,
-        "the schedule of rank " + std::to_string(control.rank()) + " stores no block of tensor " +
+        "the program of rank " + std::to_string(control.rank()) + " stores no block of tensor " +
             graph[v].name.str() + " at (" + index_text(box.lo) +
             ") where its placement does (an error of this library); please report the program");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// How steps of a schedule that follow one another are cut into strips.
+/// How calls of a program that follow one another are cut into strips.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 #include "eindecomp/kernel/simd/lanes.hpp"
 #include "eindecomp/plan/placement/choose_steps.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/run/block_memory.hpp"
 
 namespace eindecomp::detail {
 
-/// A label along which steps are cut.
+/// A label along which calls are cut.
 struct StripAxis {
-  std::vector<int> label;  ///< by step, its position among the statement's labels
+  std::vector<int> label;  ///< by call, its position among the statement's labels
   Extent lo = 0;
   Extent hi = 0;
   Extent size = 1;  ///< of a strip
@@ -45,7 +45,7 @@ struct StripCut {
   std::optional<StripAxis> pieces;
 
   [[nodiscard]] Extent strips() const { return rows.strips() * (pieces ? pieces->strips() : 1); }
-  /// Leaves of a step's domain what belongs to a strip.
+  /// Leaves of a call's domain what belongs to a strip.
   [[nodiscard]] Box strip(Box domain, std::size_t step, StripPlace place) const {
     restrict(domain, rows, step, place.row);
     if (pieces) restrict(domain, *pieces, step, place.piece);
@@ -60,12 +60,12 @@ struct StripCut {
   }
 };
 
-/// Cuts steps `begin` to `end` - 1 of a schedule, all of one step group and block, each one call.
+/// Cuts instructions `begin` to `end` - 1 of a program, calls of one step group and block.
 class StripCutter {
  public:
-  StripCutter(const EinGraph& graph, const RankSchedule& schedule,
+  StripCutter(const EinGraph& graph, const RankProgram& program,
               const std::vector<BlockMemory>& buffers)
-      : m_graph(graph), m_schedule(schedule), m_buffers(buffers) {}
+      : m_graph(graph), m_program(program), m_buffers(buffers) {}
 
   /// Rows of tensors that are so many bytes together; parts of one row, if a row is too long and
   /// can be cut.
@@ -100,12 +100,16 @@ class StripCutter {
   /// As many elements as a line of memory has, and so begin on lines as the whole does.
   static constexpr Extent line_elements = 16;
 
-  [[nodiscard]] const Step& step(std::size_t s) const { return m_schedule.steps[s]; }
-  [[nodiscard]] const KernelCall& call(std::size_t s) const { return step(s).calls.front(); }
+  [[nodiscard]] VertexId statement(std::size_t s) const {
+    return m_program.instructions[s].statement;
+  }
+  [[nodiscard]] const KernelCall& call(std::size_t s) const {
+    return *m_program.instructions[s].as<KernelCall>();
+  }
 
   /// The labels along which a run can be cut, outermost first.
   [[nodiscard]] std::vector<StripAxis> axes_of(std::size_t begin, std::size_t end) const {
-    const StepGroup run{step(begin).statement, step(end - 1).statement, {}};
+    const StepGroup run{statement(begin), statement(end - 1), {}};
     const std::vector<VertexId> statements = statements_of(m_graph, run);
     std::vector<StripAxis> axes;
     for (int position : m_graph[run.first].output) {
@@ -136,7 +140,7 @@ class StripCutter {
   [[nodiscard]] std::int64_t output_bytes(const StripAxis& axis, std::size_t s,
                                           std::size_t begin) const {
     std::int64_t bytes = m_buffers[at(call(s).output)].bytes;
-    for (int l : m_graph[step(s).statement].output) {
+    for (int l : m_graph[statement(s)].output) {
       if (l != axis.label[s - begin]) bytes *= call(s).domain.extent(l);
     }
     return bytes;
@@ -148,7 +152,7 @@ class StripCutter {
                                          bool having) const {
     std::int64_t total = 0;
     for (std::size_t s = begin; s < end; ++s) {
-      const Vertex& v = m_graph[step(s).statement];
+      const Vertex& v = m_graph[statement(s)];
       const int label = axis.label[s - begin];
       const auto add = [&](const std::vector<int>& labels, int b) {
         const bool has = std::find(labels.begin(), labels.end(), label) != labels.end();
@@ -172,7 +176,7 @@ class StripCutter {
   }
 
   const EinGraph& m_graph;
-  const RankSchedule& m_schedule;
+  const RankProgram& m_program;
   const std::vector<BlockMemory>& m_buffers;
 };
 

@@ -22,7 +22,7 @@ namespace eindecomp::detail {
 
 /// Where a tensor of a call lies: strip (row, piece) is so many bytes after the first.
 struct StripTensor {
-  int buffer = -1;         ///< of the schedule; -1 for what a thread holds one strip of, by itself
+  int buffer = -1;         ///< of the program; -1 for what a thread holds one strip of, by itself
   std::int64_t first = 0;  ///< bytes from the buffer's begin, or from that of the thread's memory
   std::int64_t row_step = 0;
   std::int64_t piece_step = 0;
@@ -46,10 +46,10 @@ struct StripCall {
   std::int64_t ahead = -1;
 };
 
-/// Steps of a schedule, one after another, that run strip by strip. A strip is some positions along
+/// Calls of a program, one after another, that run strip by strip. A strip is some positions along
 /// one label, or some along another label at one position of the first.
 struct StripRun {
-  std::size_t begin = 0;       ///< the first step
+  std::size_t begin = 0;       ///< the first instruction
   std::size_t end = 0;         ///< one past the last
   Extent rows = 1;             ///< strips along the first label
   Extent pieces = 1;           ///< and along the second

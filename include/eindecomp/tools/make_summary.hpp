@@ -16,9 +16,9 @@
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/memory.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "eindecomp/tools/summary.hpp"
 
@@ -113,16 +113,16 @@ class Arrivals {
 [[nodiscard]] inline PlanSummary make_summary(const Plan& plan) {
   PlanSummary summary;
   std::vector<std::int64_t> bytes(plan.graph.vertices.size(), 0);
-  for_each_schedule(plan.graph, plan.placement, plan.ranks, plan.steps,
-                    [&](const RankSchedule& schedule) {
-                      summary.bytes = std::max(summary.bytes, schedule.peak_bytes());
-                      const auto held = bytes_by_step(plan.graph, schedule);
-                      for (std::size_t s = 0; s < held.size(); ++s) {
-                        const VertexId statement = schedule.steps[s].statement;
-                        std::int64_t& most = bytes[static_cast<std::size_t>(statement)];
-                        most = std::max(most, held[s]);
-                      }
-                    });
+  for_each_rank_program(plan.graph, plan.placement, plan.ranks, plan.steps,
+                        [&](const RankProgram& program) {
+                          summary.bytes = std::max(summary.bytes, program.peak_bytes());
+                          const auto held = bytes_by_instruction(program);
+                          for (std::size_t s = 0; s < held.size(); ++s) {
+                            const VertexId statement = program.instructions[s].statement;
+                            std::int64_t& most = bytes[static_cast<std::size_t>(statement)];
+                            most = std::max(most, held[s]);
+                          }
+                        });
   Arrivals arrivals(plan.graph);
   std::vector<Extent> received(static_cast<std::size_t>(plan.ranks), 0);
   for_each_statement_tasks(plan.graph, plan.placement, plan.ranks, [&](const StatementTasks& made) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The planner, and what makes schedules, tasks and reports of its plans, compiled once for a
+/// The planner, and what compiles programs, tasks and reports of its plans, compiled once for a
 /// program of many translation units. The program defines EINDECOMP_SEPARATE_PLANNER in all of
 /// them, and one of them includes this header, which no other may.
 #pragma once
@@ -23,9 +23,9 @@
 #include "eindecomp/plan/placement/finalize_plan.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
-#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/placement.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "eindecomp/tools/make_summary.hpp"
@@ -47,10 +47,10 @@ Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOptions& 
 
 std::span<const Strategy> list_strategies() { return strategies; }
 
-std::vector<RankSchedule> detail::schedules_of(const EinGraph& graph, const Placement& placement,
-                                               int ranks, int first, int last,
-                                               const std::vector<StepGroup>& groups) {
-  return walk_schedules(graph, placement, ranks, first, last, groups);
+std::vector<RankProgram> detail::programs_of(const EinGraph& graph, const Placement& placement,
+                                             int ranks, int first, int last,
+                                             const std::vector<StepGroup>& groups) {
+  return walk_programs(graph, placement, ranks, first, last, groups);
 }
 
 void detail::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,

@@ -24,12 +24,12 @@
 #include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/placement/choose_steps.hpp"
 #include "eindecomp/plan/tuning.hpp"
+#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/layout.hpp"
-#include "eindecomp/relation/make_schedule.hpp"
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
-#include "eindecomp/relation/schedule.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
 namespace eindecomp::detail {
@@ -60,7 +60,7 @@ struct Score {
 /// A placed program run in steps.
 struct SteppedSchedules {
   std::vector<StepGroup> steps;
-  std::vector<RankSchedule> schedules;
+  std::vector<RankProgram> schedules;
   MemoryPeak peak;
 };
 
@@ -78,7 +78,7 @@ template <class Schedule>
   const auto stepped = [&](std::vector<StepGroup> steps) {
     SteppedSchedules made{std::move(steps), {}, {}};
     made.schedules = schedule(made.steps);
-    made.peak = memory_peak(graph, made.schedules);
+    made.peak = memory_peak(made.schedules);
     return made;
   };
   SteppedSchedules best = stepped(choose_steps(graph, placement, options, where));
@@ -103,7 +103,7 @@ template <class Schedule>
     const std::source_location& where) {
   if (memory_limit(options) == 0) return choose_steps(graph, placement, options, where);
   const auto schedule = [&](const std::vector<StepGroup>& steps) {
-    return make_schedules(graph, placement, ranks_of(options), steps, where);
+    return compile_ranks(graph, placement, ranks_of(options), steps, where);
   };
   return step_within(graph, placement, options, where, schedule).steps;
 }
@@ -197,13 +197,13 @@ class PlacementChooser {
     const bool timed = m_options.objective == Objective::time;
     if (m_limit == 0 && !timed) return score;
     // Steps change neither what moves nor what is computed, they only save memory. They are tried
-    // where memory is short, because they make long schedules.
-    const std::vector<RankSchedule> schedules = schedule(placement, {});
+    // where memory is short, because they make long programs.
+    const std::vector<RankProgram> schedules = schedule(placement, {});
     if (timed) {
       score.seconds =
           make_timeline(m_graph, schedules, m_options.machine, Overlap::none, m_where).seconds;
     }
-    if (m_limit == 0 || memory_peak(m_graph, schedules).bytes <= m_limit) return score;
+    if (m_limit == 0 || memory_peak(schedules).bytes <= m_limit) return score;
     if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
       score.excess = std::numeric_limits<std::int64_t>::max();
       return score;
@@ -217,21 +217,24 @@ class PlacementChooser {
     return score;
   }
 
-  [[nodiscard]] std::vector<RankSchedule> schedule(const Placement& placement,
-                                                   const std::vector<StepGroup>& steps) {
-    std::vector<RankSchedule> schedules =
-        make_schedules(m_graph, placement, m_ranks, steps, m_where);
-    for (const RankSchedule& s : schedules) {
+  [[nodiscard]] std::vector<RankProgram> schedule(const Placement& placement,
+                                                  const std::vector<StepGroup>& steps) {
+    std::vector<RankProgram> schedules = compile_ranks(m_graph, placement, m_ranks, steps, m_where);
+    for (const RankProgram& s : schedules) {
       m_spent += static_cast<double>(s.buffers.size());
-      for (const Step& step : s.steps) m_spent += static_cast<double>(step.calls.size() + 1);
+      m_spent +=
+          static_cast<double>(s.turns + std::count_if(s.instructions.begin(), s.instructions.end(),
+                                                      [](const Instruction& i) {
+                                                        return i.as<KernelCall>() != nullptr;
+                                                      }));
     }
     return schedules;
   }
 
-  [[nodiscard]] std::int64_t overflow(const std::vector<RankSchedule>& schedules) const {
+  [[nodiscard]] std::int64_t overflow(const std::vector<RankProgram>& schedules) const {
     std::int64_t sum = 0;
-    for (const RankSchedule& schedule : schedules) {
-      for (std::int64_t bytes : bytes_by_step(m_graph, schedule)) {
+    for (const RankProgram& schedule : schedules) {
+      for (std::int64_t bytes : bytes_by_instruction(schedule)) {
         sum += std::max<std::int64_t>(bytes - m_limit, 0);
       }
     }

@@ -14,7 +14,7 @@
 #include "eindecomp/plan/placement/choose_placement.hpp"
 #include "eindecomp/plan/placement/given_layouts.hpp"
 #include "eindecomp/plan/plan.hpp"
-#include "eindecomp/relation/make_schedule.hpp"
+#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
@@ -30,7 +30,7 @@ inline void check_memory(const EinGraph& graph, const Placement& placement,
   const std::int64_t limit = memory_limit(options);
   if (limit == 0) return;
   const MemoryPeak peak =
-      memory_peak(graph, make_schedules(graph, placement, ranks_of(options), steps, where));
+      memory_peak(compile_ranks(graph, placement, ranks_of(options), steps, where));
   if (peak.bytes <= limit) return;
   const bool searched = options.strategy == "placed";
   Text during;

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// From a placed program to what each rank does: its buffers and their places, and the instructions
+/// that read and write them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/arena.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/walk.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// Gives every scratch buffer and every message its place in the arena.
+inline void place_buffers(RankProgram& program) {
+  std::vector<Buffer>& buffers = program.buffers;
+  const auto buffer = [&](int b) -> Buffer& { return buffers[static_cast<std::size_t>(b)]; };
+  const std::size_t count = program.instructions.size();
+  for (Buffer& b : buffers) {
+    const bool scratch = b.role == Buffer::Role::scratch;
+    b.first = scratch ? static_cast<int>(count) : 0;
+    b.last = scratch ? -1 : std::max(static_cast<int>(count) - 1, 0);
+  }
+  for_each_stage(program, [&](std::size_t first, std::size_t last) {
+    const auto live = [&](int b) {
+      if (buffer(b).role != Buffer::Role::scratch) return;
+      buffer(b).first = std::min(buffer(b).first, static_cast<int>(first));
+      buffer(b).last = static_cast<int>(last);
+    };
+    for (std::size_t i = first; i <= last; ++i) {
+      for_each_access(program.instructions[i], live, live);
+    }
+  });
+  // Of what is born together, that which lives longest lies lowest, so that what goes soon leaves
+  // one gap.
+  std::vector<std::vector<std::pair<int, int>>> born(count);
+  std::vector<std::vector<int>> dying(count);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].role != Buffer::Role::scratch) continue;
+    born[static_cast<std::size_t>(buffers[i].first)].emplace_back(-buffers[i].last,
+                                                                  static_cast<int>(i));
+    dying[static_cast<std::size_t>(buffers[i].last)].push_back(static_cast<int>(i));
+  }
+  Arena arena;
+  for_each_stage(program, [&](std::size_t first, std::size_t last) {
+    std::sort(born[first].begin(), born[first].end());
+    for (const auto& [until, b] : born[first]) buffer(b).offset = arena.allocate(buffer(b).bytes);
+    const auto for_each_message = [&](const auto& visit) {
+      for (std::size_t i = first; i <= last; ++i) {
+        if (auto* receive = std::get_if<Receive>(&program.instructions[i].work)) visit(*receive);
+        if (auto* send = std::get_if<Send>(&program.instructions[i].work)) visit(*send);
+      }
+    };
+    const auto is_staged = [&](const Message& m) {
+      const Region& front = m.regions.front();
+      const Buffer& b = buffer(front.buffer);
+      // Inputs lie in the user's memory, with or without gaps.
+      return m.regions.size() > 1 || b.role == Buffer::Role::input ||
+             !is_contiguous(front.box, b.box);
+    };
+    for_each_message([&](Message& m) {
+      if (is_staged(m)) m.staging = arena.allocate(message_bytes(program, m));
+    });
+    for_each_message([&](Message& m) {
+      if (is_staged(m)) arena.release(m.staging, message_bytes(program, m));
+    });
+    for (int b : dying[last]) arena.release(buffer(b).offset, buffer(b).bytes);
+  });
+  program.arena_bytes = arena.peak();
+}
+
+/// Builds the program of one rank from what a walk tells of it.
+class RankBuilder {
+ public:
+  RankBuilder(const EinGraph& graph, const Flags& results, const std::vector<StepGroup>& groups,
+              const TensorNames& names, int ranks, int rank)
+      : m_graph(&graph),
+        m_results(&results),
+        m_group(groups.begin()),
+        m_end(groups.end()),
+        m_ranks(ranks) {
+    m_program.rank = rank;
+    m_program.names = names;
+  }
+
+  int add_stored(VertexId tensor, const Box& box) {
+    const bool input = (*m_graph)[tensor].is_input();
+    const bool result = (*m_results)[static_cast<std::size_t>(tensor)];
+    const int buffer = add(tensor, box, false,
+                           input    ? Buffer::Role::input
+                           : result ? Buffer::Role::result
+                                    : Buffer::Role::scratch);
+    const Buffer& b = m_program.buffers.back();
+    if (b.role == Buffer::Role::input) m_program.input_bytes += b.bytes;
+    if (b.role == Buffer::Role::result) m_program.result_bytes += b.bytes;
+    return buffer;
+  }
+  int add_assembled(VertexId tensor, const Box& box) {
+    return add(tensor, box, false, Buffer::Role::scratch);
+  }
+  int add_partial(VertexId statement, const Box& box) {
+    return add(statement, box, true, Buffer::Role::scratch);
+  }
+
+  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+    m_statement = statement;
+    m_calls = &calls;
+    m_joined = &joined;
+    while (m_group != m_end && m_group->last < statement) ++m_group;
+  }
+  void copy(int from, int to, const Box& box) { m_work.push_back(Copy{from, to, box}); }
+  void send(VertexId tensor, int from, int peer, const Box& box) {
+    m_sends.push_back({tensor, peer, {from, box}});
+  }
+  void receive(VertexId tensor, int to, int peer, const Box& box) {
+    m_receives.push_back({tensor, peer, {to, box}});
+  }
+  void send_partial(VertexId statement, int from, int peer, const Box& box) {
+    m_partial_sends.push_back({statement, peer, {from, box}});
+  }
+  void receive_partial(VertexId statement, int to, int peer, const Box& box) {
+    m_partial_receives.push_back({statement, peer, {to, box}});
+  }
+  void call(const WalkedCall& walked) {
+    m_statement_calls.push_back({m_calls->relation().block((*m_joined)[walked.index].key),
+                                 walked.operands, walked.output, walked.accumulate, walked.finish});
+  }
+  void combine(int target, const Box& box, const std::vector<int>& parts) {
+    Combine combine{{target, box}, {}};
+    for (int part : parts) combine.parts.push_back({part, box});
+    m_combines.push_back(std::move(combine));
+  }
+  void end() {
+    emit_messages(m_receives, m_sends);
+    for (Work& work : m_work) emit(std::move(work));
+    m_work.clear();
+    if (m_group != m_end && m_group->contains(m_statement)) {
+      // What runs in steps is stored where it is computed: nothing but calls is left.
+      m_waiting.push_back({m_statement, std::move(m_statement_calls)});
+      m_statement_calls.clear();
+      ++m_program.turns;
+      if (m_statement == m_group->last) emit_steps();
+      return;
+    }
+    for (KernelCall& call : m_statement_calls) emit(std::move(call));
+    m_statement_calls.clear();
+    emit_messages(m_partial_receives, m_partial_sends);
+    for (Combine& combine : m_combines) emit(std::move(combine));
+    m_combines.clear();
+    ++m_program.turns;
+  }
+
+  [[nodiscard]] RankProgram finish() {
+    remove_whole_buffers();
+    place_buffers(m_program);
+    return std::move(m_program);
+  }
+
+ private:
+  using Work = decltype(Instruction::work);
+  struct Piece {
+    VertexId tensor = -1;
+    int peer = -1;
+    Region region;
+  };
+  /// A statement of a group, until all statements of the group are known.
+  struct Waiting {
+    VertexId statement = -1;
+    std::vector<KernelCall> calls;
+  };
+
+  [[nodiscard]] Buffer& buffer(int b) { return m_program.buffers[static_cast<std::size_t>(b)]; }
+
+  int add(VertexId tensor, const Box& box, bool partial, Buffer::Role role) {
+    Buffer b;
+    b.tensor = tensor;
+    b.box = box;
+    b.partial = partial;
+    b.role = role;
+    const Vertex& v = (*m_graph)[tensor];
+    b.bytes = box.size() * (partial ? v.partial.bytes : v.element.bytes);
+    m_program.buffers.push_back(std::move(b));
+    return static_cast<int>(m_program.buffers.size()) - 1;
+  }
+
+  void emit(Work&& work) {
+    m_program.instructions.push_back({m_statement, m_program.turns, std::move(work)});
+  }
+  void emit_messages(std::vector<Piece>& receives, std::vector<Piece>& sends) {
+    for (Message& m : messages(receives, -1)) emit(Receive{std::move(m)});
+    for (Message& m : messages(sends, 1)) emit(Send{std::move(m)});
+  }
+
+  /// One message per peer and tensor, in the order that RankProgram states. \param direction of a
+  /// peer from this rank: 1 of sends, -1 of receives.
+  [[nodiscard]] std::vector<Message> messages(std::vector<Piece>& pieces, int direction) const {
+    std::vector<std::array<int, 3>> order;
+    for (const Piece& piece : pieces) {
+      const int distance = direction * (piece.peer - m_program.rank);
+      order.push_back({distance < 0 ? distance + m_ranks : distance, piece.tensor,
+                       static_cast<int>(order.size())});
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<Message> list;
+    VertexId tensor = -1;
+    for (const std::array<int, 3>& entry : order) {
+      Piece& piece = pieces[static_cast<std::size_t>(entry[2])];
+      if (list.empty() || tensor != piece.tensor || list.back().peer != piece.peer) {
+        list.emplace_back();
+        list.back().peer = piece.peer;
+        tensor = piece.tensor;
+      }
+      list.back().words += piece.region.box.size();
+      list.back().regions.push_back(std::move(piece.region));
+    }
+    pieces.clear();
+    return list;
+  }
+
+  /// The calls of the group that ends here, block by block.
+  void emit_steps() {
+    const Flags inside = passed_on(*m_graph, *m_group);
+    const Extent blocks = m_group->steps();
+    for (Extent n = 0; n < blocks; ++n) {
+      m_blocks.clear();
+      for (std::size_t s = 0; s < m_waiting.size(); ++s) {
+        m_statement = m_waiting[s].statement;
+        const Vertex& v = (*m_graph)[m_statement];
+        for (const KernelCall& whole : m_waiting[s].calls) {
+          KernelCall call = whole;
+          restrict_domain(call.domain, s, n);
+          if (call.domain.empty()) continue;
+          for (std::size_t o = 0; o < call.operands.size(); ++o) {
+            call.operands[o] =
+                block_of(call.operands[o], v.operands[o].labels, call.domain, inside);
+          }
+          call.output = block_of(call.output, v.output, call.domain, inside);
+          emit(std::move(call));
+        }
+        ++m_program.turns;
+      }
+    }
+    m_waiting.clear();
+  }
+
+  /// Leaves of a call's domain what belongs to block n of its group.
+  void restrict_domain(Box& domain, std::size_t statement, Extent n) const {
+    for (std::size_t a = m_group->axes.size(); a-- > 0;) {
+      const StepAxis& axis = m_group->axes[a];
+      const auto l = static_cast<std::size_t>(axis.positions[statement]);
+      const Extent lo = domain.lo[l];
+      const Extent extent = domain.hi[l] - lo;
+      const Extent part = n % axis.parts;
+      n /= axis.parts;
+      domain.lo[l] = lo + part_begin(extent, axis.parts, part);
+      domain.hi[l] = lo + part_begin(extent, axis.parts, part + 1);
+    }
+  }
+
+  /// The buffer of one block in place of the whole one, if the tensor exists block by block.
+  int block_of(int whole, const std::vector<int>& positions, const Box& domain,
+               const Flags& inside) {
+    const VertexId tensor = buffer(whole).tensor;
+    if (!m_group->contains(tensor) || !inside[static_cast<std::size_t>(tensor - m_group->first)]) {
+      return whole;
+    }
+    const auto [found, fresh] = m_blocks.try_emplace(whole, 0);
+    if (fresh) {
+      Box box = buffer(whole).box;
+      for (std::size_t k = 0; k < positions.size(); ++k) {
+        box.lo[k] = domain.lo[static_cast<std::size_t>(positions[k])];
+        box.hi[k] = domain.hi[static_cast<std::size_t>(positions[k])];
+      }
+      found->second = add(tensor, box, buffer(whole).partial, Buffer::Role::scratch);
+    }
+    return found->second;
+  }
+
+  /// Takes out the buffers that exist block by block instead, which nothing uses, and renumbers the
+  /// others.
+  void remove_whole_buffers() {
+    std::vector<int> number(m_program.buffers.size(), -1);
+    for (const Instruction& instruction : m_program.instructions) {
+      const auto use = [&](int b) { number[static_cast<std::size_t>(b)] = 0; };
+      for_each_access(instruction, use, use);
+    }
+    int kept = 0;
+    for (std::size_t b = 0; b < number.size(); ++b) {
+      if (number[b] < 0 && m_program.buffers[b].role == Buffer::Role::scratch) continue;
+      number[b] = kept++;
+      if (number[b] != static_cast<int>(b)) buffer(number[b]) = std::move(m_program.buffers[b]);
+    }
+    if (kept == static_cast<int>(number.size())) return;
+    m_program.buffers.resize(static_cast<std::size_t>(kept));
+    const auto renumber = [&](int& b) { b = number[static_cast<std::size_t>(b)]; };
+    for (Instruction& instruction : m_program.instructions) {
+      if (auto* copy = std::get_if<Copy>(&instruction.work)) {
+        renumber(copy->from);
+        renumber(copy->to);
+      } else if (auto* call = std::get_if<KernelCall>(&instruction.work)) {
+        for (int& operand : call->operands) renumber(operand);
+        renumber(call->output);
+      } else if (auto* combine = std::get_if<Combine>(&instruction.work)) {
+        renumber(combine->target.buffer);
+        for (Region& part : combine->parts) renumber(part.buffer);
+      } else if (auto* receive = std::get_if<Receive>(&instruction.work)) {
+        for (Region& region : receive->regions) renumber(region.buffer);
+      } else if (auto* send = std::get_if<Send>(&instruction.work)) {
+        for (Region& region : send->regions) renumber(region.buffer);
+      }
+    }
+  }
+
+  const EinGraph* m_graph;
+  const Flags* m_results;
+  std::vector<StepGroup>::const_iterator m_group;  ///< the one at hand, or the next
+  std::vector<StepGroup>::const_iterator m_end;
+  int m_ranks;
+  RankProgram m_program;
+  // Of the statement at hand.
+  VertexId m_statement = -1;
+  const BlockMap* m_calls = nullptr;
+  const std::vector<JoinedBlocks>* m_joined = nullptr;
+  std::vector<Piece> m_receives, m_sends, m_partial_receives, m_partial_sends;
+  std::vector<Work> m_work;  ///< copies
+  std::vector<KernelCall> m_statement_calls;
+  std::vector<Combine> m_combines;
+  // Of the group at hand.
+  std::vector<Waiting> m_waiting;
+  std::unordered_map<int, int> m_blocks;  ///< of the block at hand, by whole buffer
+};
+
+/// Hands a walk to the builders of some ranks.
+class RankProgramSink {
+ public:
+  /// For the ranks from `first` to before `last`.
+  RankProgramSink(const EinGraph& graph, const std::vector<StepGroup>& groups, int ranks, int first,
+                  int last)
+      : m_ranks(ranks), m_first(first), m_results(graph.vertices.size(), false) {
+    for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
+    std::vector<Text> names;
+    for (const Vertex& v : graph.vertices) names.push_back(v.name);
+    const TensorNames shared{std::make_shared<const std::vector<Text>>(std::move(names))};
+    for (int r = first; r < last; ++r) {
+      m_builders.emplace_back(graph, m_results, groups, shared, ranks, r);
+    }
+  }
+  RankProgramSink(const RankProgramSink&) = delete;  // the builders point into it
+  RankProgramSink& operator=(const RankProgramSink&) = delete;
+
+  [[nodiscard]] bool wants_all() const { return static_cast<int>(m_builders.size()) == m_ranks; }
+  [[nodiscard]] bool wants(int rank) const {
+    return rank >= m_first && rank < m_first + static_cast<int>(m_builders.size());
+  }
+
+  int stored(VertexId tensor, const Box& box, int, int rank) {
+    RankBuilder* b = of(rank);
+    return b != nullptr ? b->add_stored(tensor, box) : -1;
+  }
+  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+    for (RankBuilder& b : m_builders) b.begin(statement, calls, joined);
+  }
+  int assembled(VertexId tensor, const Box& box, int rank) {
+    RankBuilder* b = of(rank);
+    return b != nullptr ? b->add_assembled(tensor, box) : -1;
+  }
+  void copied(int rank, int from, int to, const Box& box) {
+    if (RankBuilder* b = of(rank)) b->copy(from, to, box);
+  }
+  void moved(VertexId tensor, int from_rank, int from, int to_rank, int to, const Box& box) {
+    if (RankBuilder* b = of(from_rank)) b->send(tensor, from, to_rank, box);
+    if (RankBuilder* b = of(to_rank)) b->receive(tensor, to, from_rank, box);
+  }
+  int partial(VertexId statement, const Box& box, int rank) {
+    RankBuilder* b = of(rank);
+    return b != nullptr ? b->add_partial(statement, box) : -1;
+  }
+  void called(VertexId, const WalkedCall& call) {
+    if (RankBuilder* b = of(call.rank)) b->call(call);
+  }
+  void moved_partial(VertexId statement, int from_rank, int from, int to_rank, int to,
+                     const Box& box) {
+    if (RankBuilder* b = of(from_rank)) b->send_partial(statement, from, to_rank, box);
+    if (RankBuilder* b = of(to_rank)) b->receive_partial(statement, to, from_rank, box);
+  }
+  void aggregated(VertexId, int rank, int target, const Box& box, const std::vector<int>& parts) {
+    if (RankBuilder* b = of(rank)) b->combine(target, box, parts);
+  }
+  void end(VertexId) {
+    for (RankBuilder& b : m_builders) b.end();
+  }
+
+  [[nodiscard]] std::vector<RankProgram> finish() {
+    std::vector<RankProgram> programs;
+    programs.reserve(m_builders.size());
+    for (RankBuilder& b : m_builders) programs.push_back(b.finish());
+    return programs;
+  }
+
+ private:
+  [[nodiscard]] RankBuilder* of(int rank) {
+    return wants(rank) ? &m_builders[static_cast<std::size_t>(rank - m_first)] : nullptr;
+  }
+
+  int m_ranks;
+  int m_first;
+  Flags m_results;
+  std::vector<RankBuilder> m_builders;
+};
+
+/// Walks a program for the programs of the ranks from `first` to before `last`.
+[[nodiscard]] inline std::vector<RankProgram> walk_programs(const EinGraph& graph,
+                                                            const Placement& placement, int ranks,
+                                                            int first, int last,
+                                                            const std::vector<StepGroup>& groups) {
+  RankProgramSink sink(graph, groups, ranks, first, last);
+  Walk<RankProgramSink>(graph, placement, ranks, sink).run();
+  return sink.finish();
+}
+
+/// walk_programs; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not compile
+/// it.
+[[nodiscard]] std::vector<RankProgram> programs_of(const EinGraph& graph,
+                                                   const Placement& placement, int ranks, int first,
+                                                   int last, const std::vector<StepGroup>& groups);
+#ifndef EINDECOMP_SEPARATE_PLANNER
+inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placement& placement,
+                                            int ranks, int first, int last,
+                                            const std::vector<StepGroup>& groups) {
+  return walk_programs(graph, placement, ranks, first, last, groups);
+}
+#endif
+
+}  // namespace detail
+
+/// What one rank does to run a placed program on so many ranks, the groups among its statements in
+/// steps. Every rank makes its own, without communication; sends and receives of all ranks match in
+/// number, order and regions.
+/// \throws Error if the placement does not suit the graph, a group cannot run in steps, or there is
+///   no such rank.
+[[nodiscard]] inline RankProgram compile_rank(
+    const EinGraph& graph, const Placement& placement, int ranks, int rank,
+    const std::vector<StepGroup>& groups = {},
+    const std::source_location& where = std::source_location::current()) {
+  detail::check_ranks(ranks, where);
+  if (rank < 0 || rank >= ranks) {
+    detail::fail(ErrorKind::plan,
+                 "the instructions of rank " + detail::to_text(rank) + " of " +
+                     detail::to_text(ranks) +
+                     " (ranks count from 0); give a rank of the communicator",
+                 where);
+  }
+  check_placement(graph, placement, where);
+  check_step_groups(graph, placement, groups, where);
+  return std::move(detail::programs_of(graph, placement, ranks, rank, rank + 1, groups).front());
+}
+
+/// The programs of all ranks, as compile_rank gives them one by one, at the cost of one walk.
+/// \throws Error if the placement does not suit the graph, a group cannot run in steps, or there is
+///   no rank.
+[[nodiscard]] inline std::vector<RankProgram> compile_ranks(
+    const EinGraph& graph, const Placement& placement, int ranks,
+    const std::vector<StepGroup>& groups = {},
+    const std::source_location& where = std::source_location::current()) {
+  detail::check_ranks(ranks, where);
+  check_placement(graph, placement, where);
+  check_step_groups(graph, placement, groups, where);
+  return detail::programs_of(graph, placement, ranks, 0, ranks, groups);
+}
+
+/// Calls `use` with the program of every rank, in the order of ranks, as compile_ranks gives
+/// them: for many ranks, whose programs together would take gigabytes. Holds 64 at a time, at the
+/// cost of a walk for every 64 ranks. \throws Error as compile_ranks, before the first call; and
+/// what `use` throws.
+template <class Use>
+void for_each_rank_program(const EinGraph& graph, const Placement& placement, int ranks,
+                           const std::vector<StepGroup>& groups, Use&& use,
+                           const std::source_location& where = std::source_location::current()) {
+  detail::check_ranks(ranks, where);
+  check_placement(graph, placement, where);
+  check_step_groups(graph, placement, groups, where);
+  constexpr int at_once = 64;
+  for (int first = 0; first < ranks; first += at_once) {
+    const int last = std::min(first + at_once, ranks);
+    for (const RankProgram& program :
+         detail::programs_of(graph, placement, ranks, first, last, groups)) {
+      use(program);
+    }
+  }
+}
+
+}  // namespace eindecomp

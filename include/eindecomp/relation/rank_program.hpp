@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What one rank does to run a plan, as a list of instructions: plain data, the single source of
+/// the words and bytes that are predicted and of those that the executor moves and allocates.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "eindecomp/core/text.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/box.hpp"
+
+namespace eindecomp {
+
+/// Storage for one box of one tensor on one rank, dense, last dimension fastest.
+struct Buffer {
+  /// What a buffer is for, which decides whose memory it is.
+  enum class Role : std::uint8_t {
+    input,    ///< a stored block of an input: the user's own memory, or filled for them
+    result,   ///< a stored block of a result: outlives the run
+    scratch,  ///< lives in the rank's arena from instruction `first` to instruction `last`
+  };
+  VertexId tensor = -1;       ///< whose elements it holds
+  Box box;                    ///< which of them
+  bool partial = false;       ///< holds accumulators of ⊕ (Vertex::partial), not final elements
+  Role role = Role::scratch;  ///< what it is for
+  std::int64_t bytes = 0;     ///< of all elements of the box
+  std::int64_t offset = 0;    ///< of scratch, within the arena
+  int first = 0;              ///< instruction before which its memory is taken
+  int last = 0;               ///< instruction after which its memory may be reused
+  constexpr bool operator==(const Buffer&) const = default;
+};
+
+/// A box of a buffer, in the tensor's coordinates.
+struct Region {
+  int buffer = -1;  ///< index into RankProgram::buffers
+  Box box;          ///< which elements
+  constexpr bool operator==(const Region&) const = default;
+};
+
+/// Elements exchanged with one other rank: the regions one after another, each dense in row-major
+/// order. Sender and receiver list them in the same order.
+struct Message {
+  int peer = -1;                ///< the other rank
+  std::vector<Region> regions;  ///< in the order in which they are packed
+  Extent words = 0;             ///< elements
+  /// Offset in the arena of the packed message; -1 of one that is sent or received where it lies.
+  std::int64_t staging = -1;
+  constexpr bool operator==(const Message&) const = default;
+};
+
+/// A message from another rank.
+struct Receive : Message {
+  constexpr bool operator==(const Receive&) const = default;
+};
+
+/// A message to another rank.
+struct Send : Message {
+  constexpr bool operator==(const Send&) const = default;
+};
+
+/// Elements copied between two buffers of the rank.
+struct Copy {
+  int from = -1;  ///< the buffer that is read
+  int to = -1;    ///< the buffer that is written
+  Box box;        ///< which elements, of the same tensor in both
+  constexpr bool operator==(const Copy&) const = default;
+};
+
+/// One kernel call: the domain's box of labels, operands by buffer.
+struct KernelCall {
+  Box domain;                 ///< lo and hi per label of L
+  std::vector<int> operands;  ///< a buffer that contains the box the call reads, per operand
+  int output = -1;            ///< a buffer that contains the box the call writes
+  bool accumulate = false;    ///< combine with what an earlier call left in the output
+  bool finish = false;        ///< write final elements, not accumulators
+  constexpr bool operator==(const KernelCall&) const = default;
+};
+
+/// Accumulators that become final elements of a stored block: combined in the order of `parts`,
+/// which is that of the kernel calls' keys, into the first of them, then finished.
+struct Combine {
+  Region target;              ///< in a buffer of final elements
+  std::vector<Region> parts;  ///< of buffers of accumulators; the same box each
+  constexpr bool operator==(const Combine&) const = default;
+};
+
+/// One thing that a rank does.
+struct Instruction {
+  /// The statement it is done for.
+  VertexId statement = -1;
+  /// The turn of the statement, or of a block of it where it runs in steps (StepGroup). All ranks
+  /// have the same turns, though not in every turn something to do.
+  int turn = 0;
+  /// What is done.
+  std::variant<Receive, Send, Copy, KernelCall, Combine> work;
+
+  /// The work if it is of that type, or null.
+  template <class Work>
+  [[nodiscard]] const Work* as() const {
+    return std::get_if<Work>(&work);
+  }
+  /// The message it sends or receives, or null.
+  [[nodiscard]] const Message* message() const {
+    if (const auto* receive = as<Receive>()) return receive;
+    return as<Send>();
+  }
+  constexpr bool operator==(const Instruction&) const = default;
+};
+
+/// The names of a program's tensors, by vertex.
+struct TensorNames {
+  std::shared_ptr<const std::vector<Text>> texts;  ///< shared by the programs of all ranks
+  bool operator==(const TensorNames& other) const {
+    return texts == other.texts || (texts && other.texts && *texts == *other.texts);
+  }
+};
+
+/// Everything one rank holds and does. Prints as a list of buffers and instructions.
+///
+/// The instructions of a turn are in the order: messages with operands, copies, calls, messages
+/// with accumulators, combinations. Messages that follow one another are one exchange: they are
+/// under way together, each with a staging area of its own, and what comes after them waits for
+/// all. An exchange lists its receives first, from the previous rank, then from the one before
+/// that, and so round; then its sends, to the next rank, and so round; those of one peer by tensor.
+/// So the messages between two ranks come in one order on both, and ranks that send alike each send
+/// to another one.
+struct RankProgram {
+  int rank = 0;                           ///< whose program it is
+  int turns = 0;                          ///< of all ranks
+  std::vector<Buffer> buffers;            ///< all that the instructions read and write
+  std::vector<Instruction> instructions;  ///< one after another, but for exchanges
+  std::int64_t arena_bytes = 0;           ///< of all scratch buffers and staging areas
+  std::int64_t result_bytes = 0;          ///< of the stored results
+  std::int64_t input_bytes = 0;           ///< of the stored inputs, which the user may hand over
+  TensorNames names;                      ///< for texts
+
+  /// The most bytes of tensors the rank holds at any time.
+  [[nodiscard]] std::int64_t peak_bytes() const { return arena_bytes + result_bytes + input_bytes; }
+  bool operator==(const RankProgram&) const = default;
+};
+
+namespace detail {
+
+/// The size of the elements a buffer holds.
+[[nodiscard]] constexpr int element_bytes(const EinGraph& graph, const Buffer& buffer) {
+  const Vertex& v = graph[buffer.tensor];
+  return static_cast<int>(buffer.partial ? v.partial.bytes : v.element.bytes);
+}
+
+/// The size of a message.
+[[nodiscard]] inline std::int64_t message_bytes(const RankProgram& program,
+                                                const Message& message) {
+  const auto at = static_cast<std::size_t>(message.regions.front().buffer);
+  const Buffer& buffer = program.buffers[at];
+  return message.words == 0 ? 0 : message.words * (buffer.bytes / buffer.box.size());
+}
+
+}  // namespace detail
+
+/// Calls `read(buffer)` for every buffer that an instruction reads, and `write(buffer)` for every
+/// one that it writes; both for accumulators that it adds to.
+template <class Read, class Write>
+void for_each_access(const Instruction& instruction, const Read& read, const Write& write) {
+  if (const auto* receive = instruction.as<Receive>()) {
+    for (const Region& region : receive->regions) write(region.buffer);
+  } else if (const auto* send = instruction.as<Send>()) {
+    for (const Region& region : send->regions) read(region.buffer);
+  } else if (const auto* copy = instruction.as<Copy>()) {
+    read(copy->from);
+    write(copy->to);
+  } else if (const auto* call = instruction.as<KernelCall>()) {
+    for (const int operand : call->operands) read(operand);
+    if (call->accumulate) read(call->output);
+    write(call->output);
+  } else if (const auto* combine = instruction.as<Combine>()) {
+    for (const Region& part : combine->parts) read(part.buffer);
+    if (combine->parts.size() > 1) write(combine->parts.front().buffer);
+    write(combine->target.buffer);
+  }
+}
+
+/// One past the last message of the exchange that instruction `first` begins; `first` itself if it
+/// is no message.
+[[nodiscard]] inline std::size_t exchange_end(const RankProgram& program, std::size_t first) {
+  const std::vector<Instruction>& list = program.instructions;
+  std::size_t end = first;
+  const auto partial = [&](std::size_t i) {
+    const int buffer = list[i].message()->regions.front().buffer;
+    return program.buffers[static_cast<std::size_t>(buffer)].partial;
+  };
+  while (end < list.size() && list[end].message() != nullptr &&
+         list[end].turn == list[first].turn && partial(end) == partial(first)) {
+    ++end;
+  }
+  return end;
+}
+
+/// Calls visit(first, last) for every exchange, and for every other instruction with first == last:
+/// what runs one after another.
+template <class Visit>
+void for_each_stage(const RankProgram& program, const Visit& visit) {
+  for (std::size_t i = 0; i < program.instructions.size();) {
+    const std::size_t last = std::max(exchange_end(program, i), i + 1) - 1;
+    visit(i, last);
+    i = last + 1;
+  }
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A rank's program as text and as a number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "eindecomp/core/hash.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/dependencies.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+
+namespace eindecomp {
+namespace detail {
+
+/// Writes a rank's program, a line for each buffer and each instruction.
+class ProgramWriter {
+ public:
+  ProgramWriter(std::ostream& out, const RankProgram& program) : m_out(out), m_program(program) {}
+
+  void write() {
+    m_out << "rank " << m_program.rank << ": " << m_program.instructions.size()
+          << " instructions on " << m_program.buffers.size() << " buffers, "
+          << m_program.arena_bytes << " bytes of arena, " << m_program.result_bytes
+          << " of results, " << m_program.input_bytes << " of inputs\n";
+    for (std::size_t b = 0; b < m_program.buffers.size(); ++b) write(b, m_program.buffers[b]);
+    const std::vector<std::vector<int>> waits = dependencies(m_program);
+    for (std::size_t i = 0; i < m_program.instructions.size(); ++i) {
+      const Instruction& instruction = m_program.instructions[i];
+      m_out << "  " << i << "  " << name(instruction.statement) << ": ";
+      std::visit([this](const auto& work) { write(work); }, instruction.work);
+      write_waits(waits[i]);
+      m_out << '\n';
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string_view name(VertexId v) const {
+    return (*m_program.names.texts)[static_cast<std::size_t>(v)].view();
+  }
+
+  void write(const Box& box) {
+    m_out << '[';
+    for (std::size_t k = 0; k < box.lo.size(); ++k) {
+      m_out << (k > 0 ? ", " : "") << box.lo[k] << ':' << box.hi[k];
+    }
+    m_out << ']';
+  }
+  void write(const Region& region) {
+    m_out << 'b' << region.buffer << ' ';
+    write(region.box);
+  }
+
+  void write(std::size_t number, const Buffer& b) {
+    m_out << "  b" << number << "  " << name(b.tensor) << ' ';
+    write(b.box);
+    m_out << (b.partial ? " accumulators, " : ", ") << b.bytes << " bytes, ";
+    if (b.role == Buffer::Role::input) m_out << "input";
+    if (b.role == Buffer::Role::result) m_out << "result";
+    if (b.role == Buffer::Role::scratch) {
+      m_out << "at " << b.offset << " from " << b.first << " to " << b.last;
+    }
+    m_out << '\n';
+  }
+
+  void write(const Message& m, const char* verb, const char* preposition) {
+    m_out << verb;
+    for (std::size_t r = 0; r < m.regions.size(); ++r) {
+      m_out << (r > 0 ? ", " : " ");
+      write(m.regions[r]);
+    }
+    m_out << preposition << m.peer << ", " << m.words << " words";
+    if (m.staging >= 0) m_out << " by way of " << m.staging;
+  }
+  void write(const Receive& m) { write(m, "receive", " from rank "); }
+  void write(const Send& m) { write(m, "send", " to rank "); }
+  void write(const Copy& c) {
+    m_out << "copy b" << c.from << " to b" << c.to << ' ';
+    write(c.box);
+  }
+  void write(const KernelCall& c) {
+    m_out << "call";
+    for (std::size_t o = 0; o < c.operands.size(); ++o)
+      m_out << (o > 0 ? ", b" : " b") << c.operands[o];
+    m_out << (c.accumulate ? ", added to b" : " to b") << c.output << " over ";
+    write(c.domain);
+  }
+  void write(const Combine& c) {
+    m_out << "combine";
+    for (std::size_t p = 0; p < c.parts.size(); ++p) {
+      m_out << (p > 0 ? ", b" : " b") << c.parts[p].buffer;
+    }
+    m_out << " to ";
+    write(c.target);
+  }
+
+  /// "  after 1-3, 5"
+  void write_waits(const std::vector<int>& waits) {
+    for (std::size_t n = 0; n < waits.size();) {
+      std::size_t last = n;
+      while (last + 1 < waits.size() && waits[last + 1] == waits[last] + 1) ++last;
+      m_out << (n == 0 ? "  after " : ", ") << waits[n];
+      if (last > n) m_out << '-' << waits[last];
+      n = last + 1;
+    }
+  }
+
+  std::ostream& m_out;
+  const RankProgram& m_program;
+};
+
+/// Everything of a program that decides what it does.
+class ProgramHasher {
+ public:
+  [[nodiscard]] std::uint64_t hash(const RankProgram& program) {
+    add(program.rank, program.turns, program.arena_bytes);
+    for (const Buffer& b : program.buffers) {
+      add(b.tensor, b.partial, static_cast<int>(b.role), b.bytes, b.offset, b.first, b.last);
+      add_box(b.box);
+    }
+    for (const Instruction& i : program.instructions) {
+      add(i.statement, i.turn, i.work.index());
+      std::visit([this](const auto& work) { add_work(work); }, i.work);
+    }
+    return m_hasher.value();
+  }
+
+ private:
+  template <class... Numbers>
+  void add(Numbers... numbers) {
+    (m_hasher.add(static_cast<std::uint64_t>(numbers)), ...);
+  }
+  void add_box(const Box& box) {
+    m_hasher.add(box.lo);
+    m_hasher.add(box.hi);
+  }
+  void add_regions(const std::vector<Region>& regions) {
+    add(regions.size());
+    for (const Region& region : regions) {
+      add(region.buffer);
+      add_box(region.box);
+    }
+  }
+  void add_work(const Message& m) {
+    add(m.peer, m.words, m.staging);
+    add_regions(m.regions);
+  }
+  void add_work(const Copy& c) {
+    add(c.from, c.to);
+    add_box(c.box);
+  }
+  void add_work(const KernelCall& c) {
+    add_box(c.domain);
+    m_hasher.add(c.operands);
+    add(c.output, c.accumulate, c.finish);
+  }
+  void add_work(const Combine& c) {
+    add_regions({c.target});
+    add_regions(c.parts);
+  }
+
+  Hasher m_hasher;
+};
+
+}  // namespace detail
+
+/// Writes the buffers of a rank's program, with their places and lifetimes, and its instructions,
+/// each with what it waits for (dependencies()).
+inline std::ostream& operator<<(std::ostream& out, const RankProgram& program) {
+  detail::ProgramWriter(out, program).write();
+  return out;
+}
+
+/// A number that differs between programs that do not do the same; the same on every machine.
+[[nodiscard]] inline std::uint64_t hash_of(const RankProgram& program) {
+  return detail::ProgramHasher().hash(program);
+}
+
+}  // namespace eindecomp

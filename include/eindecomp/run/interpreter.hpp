@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The interpreter of a rank's program.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/kernel/copy/box_kernel.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/run/prepared_program.hpp"
+#include "eindecomp/run/transport.hpp"
+
+namespace eindecomp::detail {
+
+/// Runs a prepared program once. Allocates nothing, chooses nothing.
+template <class Space, comm::Communicator Group>
+class Interpreter {
+ public:
+  /// \param workspace of program.workspace_bytes.
+  /// \param host for messages that pass through the host, of most_message_bytes; null if none do.
+  /// \param current the stage that runs, for others to read.
+  Interpreter(const Space& space, Group& group, const EinGraph& graph,
+              const PreparedProgram<Space>& program, const Addresses& addresses,
+              unsigned char* workspace, char* host, std::atomic<int>& current)
+      : m_space(space),
+        m_group(group),
+        m_graph(graph),
+        m_program(program),
+        m_addresses(addresses),
+        m_workspace(workspace),
+        m_host(host),
+        m_current(current) {}
+
+  /// Collective over the ranks of the program. Fences `space` before MPI reads or writes what its
+  /// kernels touch, and once at the end.
+  void run() {
+    int number = 0;
+    for (const Stage<Space>& stage : m_program.stages) {
+      m_current.store(number++, std::memory_order_relaxed);
+      const compat::ScopedRegion region("EinDecomp::", m_graph[stage.first].name);
+      std::visit([this](const auto& work) { run(work); }, stage.work);
+    }
+    compat::fence(m_space, "EinDecomp::end of a run");
+  }
+
+ private:
+  void run(const PreparedBox& copy) {
+    kernel::copy_box(m_space, copy.bytes, copy.box, m_addresses[copy.into], m_addresses[copy.from]);
+  }
+
+  void run(const PreparedCall<Space>& call) {
+    const void* operands[kernel::max_operands];
+    for (int o = 0; o < call.operands; ++o) operands[o] = m_addresses[call.operand[o]];
+    call.kernel->run(m_space, operands, m_addresses[call.output], m_workspace);
+  }
+
+  void run(const PreparedCombine<Space>& combine) {
+    for (const PreparedBox& part : combine.parts) {
+      combine.launcher->combine(m_space, part.box, m_addresses[part.into], m_addresses[part.from]);
+    }
+    const PreparedBox& finish = combine.finish;
+    combine.launcher->finish(m_space, finish.box, m_addresses[finish.into],
+                             m_addresses[finish.from]);
+  }
+
+  void run(const StripRun& strips) {
+    strips.run(m_space, m_addresses.buffers, reinterpret_cast<char*>(m_workspace),
+               compat::host_threads(m_space));
+  }
+
+  void run(const PreparedExchange& exchange) {
+    for (const PreparedMessage& m : exchange.sends) {
+      for (const PreparedBox& copy : m.copies) run(copy);
+    }
+    char* host = m_host;
+    const auto next_on_host = [&host](const PreparedMessage& m) {
+      char* const here = host;
+      host += m.words * m.bytes;
+      return here;
+    };
+    if (m_host != nullptr) {
+      for (const PreparedMessage& m : exchange.sends) {
+        copy_to_host(m_space, next_on_host(m), m_addresses[m.packed], m.words * m.bytes);
+      }
+    }
+    char* const received = host;
+    // Also for the receives: kernels may still read what lay in their place before.
+    compat::fence(m_space, "EinDecomp::before messages");
+    for (const PreparedMessage& m : exchange.receives) {
+      char* const data = m_host != nullptr ? next_on_host(m) : m_addresses[m.packed];
+      m_group.receive(m.peer, data, m.words, m.bytes, exchange.tag);
+    }
+    host = m_host;
+    for (const PreparedMessage& m : exchange.sends) {
+      const char* const data = m_host != nullptr ? next_on_host(m) : m_addresses[m.packed];
+      m_group.send(m.peer, data, m.words, m.bytes, exchange.tag);
+    }
+    m_group.wait();
+    host = received;
+    for (const PreparedMessage& m : exchange.receives) {
+      if (m_host != nullptr) {
+        copy_from_host(m_space, m_addresses[m.packed], next_on_host(m), m.words * m.bytes);
+      }
+      for (const PreparedBox& copy : m.copies) run(copy);
+    }
+    // The next exchange writes to the host's copies again.
+    if (m_host != nullptr) compat::fence(m_space, "EinDecomp::after messages");
+  }
+
+  const Space& m_space;
+  Group& m_group;
+  const EinGraph& m_graph;
+  const PreparedProgram<Space>& m_program;
+  Addresses m_addresses;
+  unsigned char* m_workspace;
+  char* m_host;
+  std::atomic<int>& m_current;
+};
+
+}  // namespace eindecomp::detail

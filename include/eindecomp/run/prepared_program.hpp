@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A rank's program made ready to run again and again on memory of one geometry: kernels chosen,
+/// strides and offsets worked out. Running it needs the buffers' addresses and nothing else.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/find_strips.hpp"
+#include "eindecomp/run/strips.hpp"
+
+namespace eindecomp::detail {
+
+/// The most bytes of messages, in and out together, of any exchange of a program.
+[[nodiscard]] inline std::int64_t most_message_bytes(const RankProgram& program) {
+  std::int64_t most = 0;
+  for_each_stage(program, [&](std::size_t first, std::size_t last) {
+    std::int64_t bytes = 0;
+    for (std::size_t i = first; i <= last; ++i) {
+      const Message* const message = program.instructions[i].message();
+      if (message != nullptr) bytes += message_bytes(program, *message);
+    }
+    most = std::max(most, bytes);
+  });
+  return most;
+}
+
+/// The launchers of a program's statements, by vertex; null for inputs.
+template <class Space>
+using Launchers = std::vector<const kernel::Launcher<Space>*>;
+
+/// Where something begins, whatever the addresses of a run.
+struct Place {
+  int buffer = -1;          ///< of the program; -1: the arena
+  std::int64_t offset = 0;  ///< in bytes
+};
+
+/// The addresses of a run.
+struct Addresses {
+  const std::vector<BlockMemory>& buffers;
+  char* arena;
+
+  [[nodiscard]] char* operator[](const Place& place) const {
+    return (place.buffer < 0 ? arena : buffers[at(place.buffer)].data) + place.offset;
+  }
+};
+
+/// A box of elements that one block has and another gets, by a copy or by ⊕.
+struct PreparedBox {
+  kernel::StridedBox box;
+  int bytes = 0;  ///< of an element
+  Place into;
+  Place from;
+};
+
+/// A message, and the copies between its staging area and the buffers; none where the one region it
+/// consists of lies without gaps, and is sent or received where it lies.
+struct PreparedMessage {
+  int peer = -1;
+  Extent words = 0;
+  int bytes = 0;  ///< of an element
+  Place packed;
+  std::vector<PreparedBox> copies;
+};
+
+/// Messages that are under way together.
+struct PreparedExchange {
+  std::vector<PreparedMessage> receives;
+  std::vector<PreparedMessage> sends;
+  int tag = 0;
+};
+
+/// A kernel call.
+template <class Space>
+struct PreparedCall {
+  const kernel::PreparedKernel<Space>* kernel = nullptr;
+  int operands = 0;
+  Place operand[kernel::max_operands];
+  Place output;
+};
+
+/// Accumulators combined into the first of them, and finished.
+template <class Space>
+struct PreparedCombine {
+  const kernel::Launcher<Space>* launcher = nullptr;
+  std::vector<PreparedBox> parts;
+  PreparedBox finish;
+};
+
+/// What runs before the next thing begins.
+template <class Space>
+struct Stage {
+  VertexId first = -1;  ///< statement
+  VertexId last = -1;   ///< the same but for statements that run strip by strip
+  std::variant<PreparedExchange, PreparedBox, PreparedCall<Space>, PreparedCombine<Space>, StripRun>
+      work;
+};
+
+/// A rank's program, ready to run.
+template <class Space>
+struct PreparedProgram {
+  std::vector<Stage<Space>> stages;  ///< in order
+  /// Of the stages' calls; those of one statement on blocks of one shape share one.
+  std::vector<std::unique_ptr<const kernel::PreparedKernel<Space>>> kernels;
+  std::vector<std::unique_ptr<const kernel::TileKernel>> tile_kernels;
+  std::int64_t workspace_bytes = 0;  ///< the most that any stage takes for itself
+};
+
+/// Prepares a program.
+template <class Space>
+class ProgramPreparer {
+ public:
+  /// \param buffers  memory of the geometry that runs will have; addresses may be others.
+  /// \param groups   those of the plan, which may run strip by strip.
+  ProgramPreparer(const Space& space, const EinGraph& graph, const RankProgram& program,
+                  const std::vector<StepGroup>& groups, const Launchers<Space>& launchers,
+                  const std::vector<BlockMemory>& buffers)
+      : m_space(space),
+        m_graph(graph),
+        m_program(program),
+        m_groups(groups),
+        m_launchers(launchers),
+        m_buffers(buffers) {}
+
+  [[nodiscard]] PreparedProgram<Space> prepare() {
+    Strips strips = StripFinder<Space>(m_graph, m_groups, m_program, m_launchers, m_buffers).find();
+    m_made.tile_kernels = std::move(strips.joins);
+    auto run = strips.runs.begin();
+    for_each_stage(m_program, [&](std::size_t first, std::size_t last) {
+      if (run != strips.runs.end() && first >= run->begin) {
+        if (last + 1 < run->end) return;
+        use_workspace(run->own_bytes * compat::host_threads(m_space));
+        add(run->begin, last, std::move(*run++));
+        return;
+      }
+      const Instruction& instruction = m_program.instructions[first];
+      if (instruction.message() != nullptr) {
+        add(first, last, exchange(first, last));
+      } else if (const auto* copy = instruction.as<Copy>()) {
+        if (!copy->box.empty()) add(first, last, pass(copy->box, copy->to, copy->from));
+      } else if (const auto* call = instruction.as<KernelCall>()) {
+        add(first, last, prepare(instruction.statement, *call));
+      } else if (const auto* combine = instruction.as<Combine>()) {
+        if (!combine->parts.empty() && !combine->target.box.empty()) {
+          add(first, last, prepare(instruction.statement, *combine));
+        }
+      }
+    });
+    return std::move(m_made);
+  }
+
+ private:
+  using Kernel = kernel::PreparedKernel<Space>;
+
+  template <class Work>
+  void add(std::size_t first, std::size_t last, Work&& work) {
+    m_made.stages.push_back({m_program.instructions[first].statement,
+                             m_program.instructions[last].statement, std::forward<Work>(work)});
+  }
+
+  void use_workspace(std::int64_t bytes) {
+    m_made.workspace_bytes = std::max(m_made.workspace_bytes, bytes);
+  }
+
+  [[nodiscard]] const BlockMemory& memory(int buffer) const { return m_buffers[at(buffer)]; }
+
+  /// The place of an element of a buffer.
+  [[nodiscard]] Place place(int buffer, const std::vector<Extent>& lo) const {
+    return {buffer, memory(buffer).at(lo) - memory(buffer).data};
+  }
+
+  /// A box that both buffers have, from one to the other.
+  [[nodiscard]] PreparedBox pass(const Box& box, int into, int from) const {
+    return {strided_box(box, memory(into), memory(from)), memory(into).bytes, place(into, box.lo),
+            place(from, box.lo)};
+  }
+
+  /// \param sent  whether the message leaves, and is packed, or arrives, and is unpacked.
+  [[nodiscard]] PreparedMessage message(const Message& m, bool sent) const {
+    const Region& front = m.regions.front();
+    PreparedMessage prepared{m.peer, m.words, memory(front.buffer).bytes, {-1, m.staging}, {}};
+    if (m.regions.size() == 1 && memory(front.buffer).contiguous(front.box)) {
+      prepared.packed = place(front.buffer, front.box.lo);
+      return prepared;
+    }
+    std::int64_t next = m.staging;
+    for (const Region& region : m.regions) {
+      const BlockMemory& buffer = memory(region.buffer);
+      const BlockMemory staged = BlockMemory::dense(nullptr, region.box, buffer.bytes);
+      PreparedBox copy{{}, buffer.bytes, {-1, next}, place(region.buffer, region.box.lo)};
+      if (sent) {
+        copy.box = strided_box(region.box, staged, buffer);
+      } else {
+        copy.box = strided_box(region.box, buffer, staged);
+        std::swap(copy.into, copy.from);
+      }
+      next += region.box.size() * buffer.bytes;
+      if (!region.box.empty()) prepared.copies.push_back(copy);
+    }
+    return prepared;
+  }
+
+  [[nodiscard]] PreparedExchange exchange(std::size_t first, std::size_t last) const {
+    // Tags wrap at what every MPI allows; messages of a pair stay in order all the same.
+    constexpr int tags = 32766;
+    PreparedExchange prepared;
+    prepared.tag = m_program.instructions[first].turn % tags;
+    for (std::size_t i = first; i <= last; ++i) {
+      const Instruction& instruction = m_program.instructions[i];
+      const Message& m = *instruction.message();
+      if (m.words == 0) continue;
+      const bool sent = instruction.as<Send>() != nullptr;
+      (sent ? prepared.sends : prepared.receives).push_back(message(m, sent));
+    }
+    return prepared;
+  }
+
+  [[nodiscard]] PreparedCall<Space> prepare(VertexId statement, const KernelCall& call) {
+    const CallMemory addressed = call_memory(m_graph[statement], call, m_buffers);
+    const kernel::Write write = call.finish       ? kernel::Write::finished
+                                : call.accumulate ? kernel::Write::accumulate
+                                                  : kernel::Write::partial;
+    PreparedCall<Space> prepared;
+    prepared.kernel = kernel_for(statement, addressed.shape, write);
+    prepared.operands = static_cast<int>(call.operands.size());
+    const auto in_buffer = [&](int buffer, const void* address) {
+      return Place{buffer, static_cast<const char*>(address) - memory(buffer).data};
+    };
+    for (std::size_t o = 0; o < call.operands.size(); ++o) {
+      prepared.operand[o] = in_buffer(call.operands[o], addressed.operands[o]);
+    }
+    prepared.output = in_buffer(call.output, addressed.output);
+    return prepared;
+  }
+
+  [[nodiscard]] PreparedCombine<Space> prepare(VertexId statement, const Combine& combine) const {
+    PreparedCombine<Space> prepared;
+    prepared.launcher = m_launchers[at(statement)];
+    const Box& box = combine.target.box;
+    const int total = combine.parts.front().buffer;
+    for (std::size_t i = 1; i < combine.parts.size(); ++i) {
+      prepared.parts.push_back(pass(box, total, combine.parts[i].buffer));
+    }
+    prepared.finish = pass(box, combine.target.buffer, total);
+    return prepared;
+  }
+
+  [[nodiscard]] const Kernel* kernel_for(VertexId statement, kernel::LocalEinsum shape,
+                                         kernel::Write write) {
+    // Only an aggregation asks where it begins.
+    for (int l = 0; l < shape.labels; ++l) {
+      if (!shape.aggregated[l]) shape.begin[l] = 0;
+    }
+    for (const Known& known : m_known) {
+      if (known.statement == statement && known.write == write && known.shape == shape) {
+        return known.kernel;
+      }
+    }
+    // Statements come one after another, or those of a group again and again.
+    if (m_known.size() == most_known) m_known.erase(m_known.begin());
+    m_made.kernels.push_back(m_launchers[at(statement)]->prepare(m_space, shape, write));
+    const Kernel* const made = m_made.kernels.back().get();
+    m_known.push_back({statement, write, shape, made});
+    use_workspace(made->workspace_bytes());
+    return made;
+  }
+
+  struct Known {
+    VertexId statement = -1;
+    kernel::Write write = kernel::Write::finished;
+    kernel::LocalEinsum shape;
+    const Kernel* kernel = nullptr;
+  };
+  static constexpr std::size_t most_known = 64;
+
+  const Space& m_space;
+  const EinGraph& m_graph;
+  const RankProgram& m_program;
+  const std::vector<StepGroup>& m_groups;
+  const Launchers<Space>& m_launchers;
+  const std::vector<BlockMemory>& m_buffers;
+  std::vector<Known> m_known;
+  PreparedProgram<Space> m_made;
+};
+
+}  // namespace eindecomp::detail

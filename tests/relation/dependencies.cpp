@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "eindecomp/relation/dependencies.hpp"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <map>
+#include <sstream>
+#include <tuple>
+#include <vector>
+
+#include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/write_program.hpp"
+#include "simulation.hpp"
+#include "support.hpp"
+
+using namespace relation_test;
+
+namespace {
+
+/// Runs the programs of all ranks in a random order that their dependencies allow, a receive after
+/// its send; buffers and messages hold their places from the first use to the last.
+class AnyOrder {
+ public:
+  AnyOrder(const RandomProgram& program, const std::vector<RankProgram>& compiled)
+      : m_program(program), m_compiled(compiled), m_tensors(evaluate(program)) {
+    for (const RankProgram& p : compiled) {
+      m_ranks.emplace_back(program, p, m_tensors);
+      m_waits.push_back(eindecomp::dependencies(p));
+      m_done.emplace_back(p.instructions.size(), false);
+      m_uses.emplace_back(p.buffers.size(), 0);
+      m_taken.emplace_back(p.buffers.size(), false);
+      for (const eindecomp::Instruction& i : p.instructions) {
+        for_each_buffer(i, [&](int b) { ++m_uses.back()[at(b)]; });
+      }
+    }
+  }
+
+  /// \returns how often something ran before an instruction of its rank that is listed before it.
+  int run(Random& random) {
+    int out_of_order = 0;
+    while (true) {
+      std::vector<std::pair<std::size_t, std::size_t>> ready;
+      for (std::size_t r = 0; r < m_ranks.size(); ++r) {
+        for (std::size_t i = 0; i < m_done[r].size(); ++i) {
+          if (!m_done[r][i] && is_ready(r, i)) ready.emplace_back(r, i);
+        }
+      }
+      if (ready.empty()) break;
+      const auto [r, i] = ready[at(random.number(0, static_cast<int>(ready.size()) - 1))];
+      for (std::size_t before = 0; before < i; ++before) {
+        if (!m_done[r][before]) {
+          ++out_of_order;
+          break;
+        }
+      }
+      execute(r, i);
+    }
+    for (const auto& done : m_done) {
+      for (const bool one : done) CHECK(one);
+    }
+    check_stored(m_program.graph, m_compiled, m_ranks, m_tensors);
+    return out_of_order;
+  }
+
+ private:
+  using Wire = std::tuple<int, int, int, VertexId, bool>;
+
+  template <class Visit>
+  static void for_each_buffer(const eindecomp::Instruction& instruction, const Visit& visit) {
+    std::set<int> buffers;
+    const auto use = [&](int b) { buffers.insert(b); };
+    eindecomp::for_each_access(instruction, use, use);
+    for (const int b : buffers) visit(b);
+  }
+
+  /// Messages of one rank to another for one tensor in one turn: at most one with operands and one
+  /// with accumulators.
+  [[nodiscard]] Wire wire(std::size_t r, const eindecomp::Instruction& i) const {
+    const Message& m = *i.message();
+    const Buffer& buffer = m_compiled[r].buffers.at(at(m.regions.at(0).buffer));
+    const bool sent = i.as<eindecomp::Send>() != nullptr;
+    const int own = static_cast<int>(r);
+    return {sent ? own : m.peer, sent ? m.peer : own, i.turn, buffer.tensor, buffer.partial};
+  }
+
+  [[nodiscard]] bool is_ready(std::size_t r, std::size_t i) const {
+    for (const int before : m_waits[r][i]) {
+      if (!m_done[r][at(before)]) return false;
+    }
+    const eindecomp::Instruction& instruction = m_compiled[r].instructions[i];
+    if (instruction.as<eindecomp::Receive>() == nullptr) return true;
+    return m_wires.count(wire(r, instruction)) != 0;
+  }
+
+  void execute(std::size_t r, std::size_t i) {
+    const eindecomp::Instruction& instruction = m_compiled[r].instructions[i];
+    for_each_buffer(instruction, [&](int b) {
+      if (!m_taken[r][at(b)]) m_ranks[r].take(b);
+      m_taken[r][at(b)] = true;
+    });
+    if (const Message* const m = instruction.message()) {
+      m_ranks[r].take(*m);
+      if (instruction.as<eindecomp::Send>() != nullptr) {
+        const bool fresh = m_wires.emplace(wire(r, instruction), m_ranks[r].pack(*m)).second;
+        CHECK(fresh);
+      } else {
+        m_ranks[r].unpack(*m, m_wires.at(wire(r, instruction)));
+      }
+      m_ranks[r].leave(*m);
+    } else {
+      m_ranks[r].compute(instruction);
+    }
+    m_done[r][i] = true;
+    for_each_buffer(instruction, [&](int b) {
+      if (--m_uses[r][at(b)] == 0) m_ranks[r].leave(b);
+    });
+  }
+
+  const RandomProgram& m_program;
+  const std::vector<RankProgram>& m_compiled;
+  std::vector<std::vector<Value>> m_tensors;
+  std::vector<SimulatedRank> m_ranks;
+  std::vector<std::vector<std::vector<int>>> m_waits;
+  std::vector<std::vector<bool>> m_done;
+  std::vector<std::vector<int>> m_uses;  ///< by rank and buffer, still to come
+  std::vector<std::vector<bool>> m_taken;
+  std::map<Wire, std::vector<Value>> m_wires;
+};
+
+}  // namespace
+
+TEST_CASE("programs run in any order that their dependencies allow") {
+  const unsigned first_seed = 31001;
+  int out_of_order = 0;
+  for (unsigned n = 0; n < 150; ++n) {
+    const unsigned seed = first_seed + n;
+    CAPTURE(seed);
+    Random random(seed);
+    const RandomProgram program = random_program(random);
+    const Mesh mesh = eindecomp::make_mesh(random.pick({1, 2, 4, 8, 6}));
+    const Placement placement = random_placement(random, program.graph, mesh);
+    const auto compiled =
+        eindecomp::compile_ranks(program.graph, placement, random.pick({1, 2, 3, 4, 8}));
+    out_of_order += AnyOrder(program, compiled).run(random);
+  }
+  CHECK(out_of_order > 1000);
+}
+
+TEST_CASE("a program prints its buffers, its instructions and what they wait for") {
+  EinGraph graph = matmul(4, 8, 4);
+  add(graph, "R", {{"ik", 2}}, "ik");
+  const Placement placement = place(graph, {{}, {}, {1, 2, 1}, {2, 1}}, eindecomp::make_mesh(2));
+  std::ostringstream text;
+  text << eindecomp::compile_rank(graph, placement, 2, 1);
+  CHECK(text.str() ==
+        R"(rank 1: 8 instructions on 7 buffers, 512 bytes of arena, 128 of results, 192 of inputs
+  b0  X [0:4, 2:4], 64 bytes, input
+  b1  Y [2:4, 0:8], 128 bytes, input
+  b2  Z [0:4, 4:8], 128 bytes, at 384 from 3 to 6
+  b3  Z [0:4, 0:8] accumulators, 256 bytes, at 0 from 0 to 3
+  b4  Z [0:4, 4:8] accumulators, 128 bytes, at 256 from 1 to 3
+  b5  Z [2:4, 0:8], 128 bytes, at 0 from 4 to 7
+  b6  R [2:4, 0:8], 128 bytes, result
+  0  Z: call b0, b1 to b3 over [0:4, 2:4, 0:8]
+  1  Z: receive b4 [0:4, 4:8] from rank 0, 16 words
+  2  Z: send b3 [0:4, 0:4] to rank 0, 16 words by way of 384  after 0
+  3  Z: combine b4, b3 to b2 [0:4, 4:8]  after 0-2
+  4  R: receive b5 [2:4, 0:4] from rank 0, 8 words by way of 128  after 0, 2-3
+  5  R: send b2 [0:2, 4:8] to rank 0, 8 words  after 2-3
+  6  R: copy b2 to b5 [2:4, 4:8]  after 0, 2-3
+  7  R: call b5 to b6 over [2:4, 0:8]  after 0, 2-4, 6
+)");
+}
+
+TEST_CASE("programs that differ have different hashes") {
+  std::set<std::uint64_t> hashes;
+  std::size_t programs = 0;
+  for (const int workers : {1, 2, 4}) {
+    for (const Extent extent : {8, 12}) {
+      const EinGraph graph = matmul(8, 8, extent);
+      const Placement placement =
+          place(graph, {{}, {}, {workers, 1, 1}}, eindecomp::make_mesh(workers));
+      for (const RankProgram& p : eindecomp::compile_ranks(graph, placement, workers)) {
+        hashes.insert(eindecomp::hash_of(p));
+        ++programs;
+        CHECK(eindecomp::hash_of(p) ==
+              eindecomp::hash_of(eindecomp::compile_rank(graph, placement, workers, p.rank)));
+        RankProgram other = p;
+        other.instructions.back().turn += 1;
+        CHECK(eindecomp::hash_of(other) != eindecomp::hash_of(p));
+      }
+    }
+  }
+  CHECK(hashes.size() == programs);
+}

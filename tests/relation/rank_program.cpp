@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "eindecomp/relation/rank_program.hpp"
+
+#include <doctest/doctest.h>
+
+#include "eindecomp/relation/arena.hpp"
+#include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "support.hpp"
+
+using namespace eindecomp;
+using relation_test::add;
+using relation_test::at;
+using relation_test::contains;
+using relation_test::matmul;
+using relation_test::message_of;
+
+namespace {
+
+/// The work of one kind that a rank does in a turn.
+template <class Work>
+std::vector<Work> work_of(const RankProgram& program, int turn) {
+  std::vector<Work> found;
+  for (const Instruction& instruction : program.instructions) {
+    const Work* const work = instruction.as<Work>();
+    if (work != nullptr && instruction.turn == turn) found.push_back(*work);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the arena fills the lowest gap and joins neighbours") {
+  Arena arena;
+  CHECK(arena.allocate(100) == 0);
+  CHECK(arena.allocate(64) == 128);
+  CHECK(arena.allocate(1) == 192);
+  CHECK(arena.peak() == 256);
+  CHECK(arena.allocate(0) == 256);  // and takes no room
+  CHECK(arena.peak() == 256);
+  arena.release(0, 100);
+  CHECK(arena.allocate(129) == 256);
+  CHECK(arena.allocate(64) == 0);
+  CHECK(arena.allocate(60) == 64);
+  arena.release(128, 64);
+  arena.release(64, 60);
+  CHECK(arena.allocate(128) == 64);
+  // A gap at the end grows.
+  arena.release(256, 129);
+  CHECK(arena.allocate(256) == 256);
+  CHECK(arena.peak() == 512);
+}
+
+TEST_CASE("one worker: operands in place, final elements straight into the result") {
+  EinGraph graph = matmul(8, 8, 8);
+  add(graph, "R", {{"ik", 2}}, "ik");
+  const Placement placement = place(graph, {{}, {}, {1, 1, 1}, {1, 1}}, make_mesh(1));
+  const RankProgram s = compile_rank(graph, placement, 1, 0);
+  REQUIRE(s.buffers.size() == 4);
+  CHECK(s.turns == 2);
+  CHECK(s.buffers[0].role == Buffer::Role::input);
+  CHECK(s.buffers[2].role == Buffer::Role::scratch);
+  CHECK(s.buffers[2].first == 0);
+  CHECK(s.buffers[2].last == 1);
+  CHECK(s.buffers[3].role == Buffer::Role::result);
+  REQUIRE(s.instructions.size() == 2);
+  CHECK(s.instructions[0] ==
+        Instruction{2, 0, KernelCall{{{0, 0, 0}, {8, 8, 8}}, {0, 1}, 2, false, true}});
+  CHECK(s.instructions[1] == Instruction{3, 1, KernelCall{{{0, 0}, {8, 8}}, {2}, 3, false, true}});
+  CHECK(s.arena_bytes == 512);
+  CHECK(s.result_bytes == 512);
+  CHECK(s.input_bytes == 1024);
+  CHECK(s.peak_bytes() == 2048);
+}
+
+TEST_CASE("a kept intermediate is a result") {
+  EinGraph graph = matmul(8, 8, 8);
+  add(graph, "R", {{"ik", 2}}, "ik");
+  graph.vertices[2].kept = true;
+  const Placement placement = place(graph, {{}, {}, {1, 1, 1}, {1, 1}}, make_mesh(1));
+  const RankProgram s = compile_rank(graph, placement, 1, 0);
+  CHECK(s.arena_bytes == 0);
+  CHECK(s.result_bytes == 1024);
+}
+
+TEST_CASE("several calls of a group on one rank accumulate, and nothing is sent") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const Placement placement = place(graph, {{}, {}, {1, 4, 1}}, make_mesh(4));
+  const RankProgram s = compile_rank(graph, placement, 1, 0);
+  const auto calls = work_of<KernelCall>(s, 0);
+  REQUIRE(calls.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(calls[i].accumulate == (i > 0));
+    CHECK_FALSE(calls[i].finish);
+    CHECK(calls[i].output == calls[0].output);
+  }
+  CHECK(work_of<Combine>(s, 0).size() == 4);  // one per stored block
+  CHECK(s.instructions.size() == 8);
+  CHECK(s.arena_bytes == 512);  // the accumulators
+}
+
+TEST_CASE("what was assembled for one statement is read in place by the next") {
+  EinGraph graph = matmul(8, 8, 8);
+  add(graph, "C", {{"jk", 1}}, "j");
+  add(graph, "D", {{"jk", 1}}, "k");
+  const Placement placement = place(graph, {{}, {}, {4, 1, 1}, {4, 1}, {1, 4}}, make_mesh(4));
+  const RankProgram s = compile_rank(graph, placement, 4, 2);
+  const int whole = work_of<KernelCall>(s, 0).at(0).operands.at(1);
+  const int last = static_cast<int>(s.instructions.size()) - 1;
+  CHECK(s.buffers[at(whole)].box == Box::whole({8, 8}));
+  CHECK(s.buffers[at(whole)].first == 0);
+  CHECK(s.buffers[at(whole)].last == last);
+  for (const int turn : {1, 2}) {
+    CHECK(work_of<KernelCall>(s, turn).at(0).operands == std::vector<int>{whole});
+    CHECK(work_of<Copy>(s, turn).empty());
+    CHECK(work_of<Receive>(s, turn).empty());
+  }
+}
+
+TEST_CASE("one message per tensor and peer, and staging for all of them at once") {
+  // Two workers a rank, each with its own block of Y to gather.
+  const EinGraph graph = matmul(8, 8, 8);
+  const Placement placement = place(graph, {{}, {}, {8, 1, 1}}, make_mesh(8));
+  const RankProgram s = compile_rank(graph, placement, 4, 1);
+  const auto receives = work_of<Receive>(s, 0);
+  REQUIRE(receives.size() == 3);
+  REQUIRE(work_of<Send>(s, 0).size() == 3);
+  CHECK(exchange_end(s, 0) == 6);
+  for (const Receive& m : receives) {
+    CHECK(m.words == 16);
+    CHECK(m.regions.size() == 2);
+  }
+  CHECK(work_of<Copy>(s, 0).size() == 2);
+  // All of Y assembled once for both calls, and six messages of 16 elements.
+  CHECK(s.arena_bytes == 512 + 6 * 128);
+}
+
+TEST_CASE("every rank sends to the next one first and receives from the previous one first") {
+  // Y and then V are gathered, one statement after another; W and U at once.
+  EinGraph graph = matmul(8, 8, 8);
+  const VertexId u = graph.add_input("U", {8, 8}, {});
+  const VertexId w = graph.add_input("W", {8, 8}, {});
+  add(graph, "T", {{"ij", 0}, {"jk", w}, {"kl", u}}, "il");
+  const Placement placement = place(graph, {{}, {}, {4, 1, 1}, {}, {}, {4, 1, 1, 1}}, make_mesh(4));
+  using Order = std::vector<std::pair<int, VertexId>>;
+  const auto order = [](const RankProgram& s, const auto& messages) {
+    Order found;
+    for (const Message& m : messages) {
+      found.emplace_back(m.peer, s.buffers[at(m.regions.at(0).buffer)].tensor);
+    }
+    return found;
+  };
+  const RankProgram one = compile_rank(graph, placement, 4, 1);
+  CHECK(order(one, work_of<Send>(one, 0)) == Order{{2, 1}, {3, 1}, {0, 1}});
+  CHECK(order(one, work_of<Receive>(one, 0)) == Order{{0, 1}, {3, 1}, {2, 1}});
+  CHECK(order(one, work_of<Send>(one, 1)) == Order{{2, u}, {2, w}, {3, u}, {3, w}, {0, u}, {0, w}});
+  CHECK(order(one, work_of<Receive>(one, 1)) ==
+        Order{{0, u}, {0, w}, {3, u}, {3, w}, {2, u}, {2, w}});
+  const RankProgram last = compile_rank(graph, placement, 4, 3);
+  CHECK(order(last, work_of<Send>(last, 0)) == Order{{0, 1}, {1, 1}, {2, 1}});
+  // Partial results likewise.
+  const EinGraph product = matmul(8, 8, 8);
+  const RankProgram summed =
+      compile_rank(product, place(product, {{}, {}, {1, 4, 1}}, make_mesh(4)), 4, 2);
+  CHECK(order(summed, work_of<Send>(summed, 0)) == Order{{3, 2}, {0, 2}, {1, 2}});
+  CHECK(order(summed, work_of<Receive>(summed, 0)) == Order{{1, 2}, {0, 2}, {3, 2}});
+}
+
+TEST_CASE("messages between two ranks come in one order on both") {
+  relation_test::Random random(2024);
+  for (int i = 0; i < 60; ++i) {
+    CAPTURE(i);
+    const auto program = relation_test::random_program(random);
+    const Mesh mesh = make_mesh(random.pick({4, 8, 16}));
+    const Placement placement = relation_test::random_placement(random, program.graph, mesh);
+    const int ranks = random.pick({2, 4, 5});
+    const auto compiled = compile_ranks(program.graph, placement, ranks);
+    // What the messages of one kind between two ranks carry, turn by turn.
+    const auto boxes = [&]<class Kind>(const Kind&, int owner, int peer) {
+      std::vector<std::pair<int, Box>> found;
+      const RankProgram& own = compiled[at(owner)];
+      for (const Instruction& instruction : own.instructions) {
+        const Message* const m = instruction.as<Kind>();
+        if (m == nullptr || m->peer != peer) continue;
+        found.emplace_back(-1 - instruction.turn, Box{});  // where a message starts
+        for (const Region& r : m->regions) {
+          const Buffer& buffer = own.buffers[at(r.buffer)];
+          found.emplace_back(2 * buffer.tensor + (buffer.partial ? 1 : 0), r.box);
+        }
+      }
+      return found;
+    };
+    for (int a = 0; a < ranks; ++a) {
+      for (int b = 0; b < ranks; ++b) CHECK(boxes(Send{}, a, b) == boxes(Receive{}, b, a));
+    }
+  }
+}
+
+TEST_CASE("memory of an intermediate is reused after its last reader") {
+  EinGraph graph;
+  VertexId x = graph.add_input("X", {64}, {});
+  for (int i = 0; i < 6; ++i) x = add(graph, "S", {{"i", x}}, "i");
+  std::vector<PartitionVector> partitions(7, PartitionVector{1});
+  partitions[0].clear();
+  const Placement placement = place(graph, partitions, make_mesh(1));
+  CHECK(compile_rank(graph, placement, 1, 0).arena_bytes == 2 * 512);
+}
+
+TEST_CASE("a rank without workers has turns and nothing in them") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const Placement placement = place(graph, {{}, {}, {2, 1, 1}}, make_mesh(2));
+  const RankProgram s = compile_rank(graph, placement, 3, 2);
+  CHECK(s.buffers.empty());
+  CHECK(s.turns == 1);
+  CHECK(s.instructions.empty());
+  CHECK(s.peak_bytes() == 0);
+}
+
+TEST_CASE("programs of many ranks, some at a time, are those made together and one by one") {
+  relation_test::Random random(1024);
+  for (const int ranks : {3, 64, 65, 150}) {
+    CAPTURE(ranks);
+    const auto program = relation_test::random_program(random);
+    const Placement placement =
+        relation_test::random_placement(random, program.graph, make_mesh(256));
+    const auto together = compile_ranks(program.graph, placement, ranks);
+    std::vector<RankProgram> apart;
+    for_each_rank_program(program.graph, placement, ranks, {},
+                          [&](const RankProgram& compiled) { apart.push_back(compiled); });
+    CHECK(apart == together);
+    CHECK(compile_rank(program.graph, placement, ranks, ranks - 1) == together.back());
+  }
+}
+
+TEST_CASE("no program for a rank that does not exist") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const Placement placement = place(graph, {{}, {}, {2, 1, 1}}, make_mesh(2));
+  const auto refusal = [&](int ranks, int rank) {
+    return message_of([&] { (void)compile_rank(graph, placement, ranks, rank); });
+  };
+  CHECK(contains(refusal(2, 2), "the instructions of rank 2 of 2"));
+  CHECK(contains(refusal(2, -1), "the instructions of rank -1 of 2"));
+  CHECK(contains(refusal(0, 0), "instructions for 0 ranks"));
+  CHECK(contains(message_of([&] { (void)compile_ranks(graph, placement, -1); }), "for -1 ranks"));
+  const auto unused = [](const RankProgram&) { FAIL("called before the arguments are checked"); };
+  CHECK(contains(message_of([&] { for_each_rank_program(graph, placement, 0, {}, unused); }),
+                 "for 0 ranks"));
+  CHECK(contains(message_of([&] { for_each_rank_program(graph, Placement{}, 1, {}, unused); }),
+                 "belongs to another graph"));
+  CHECK(contains(message_of([&] { (void)compile_rank(graph, Placement{}, 1, 0); }),
+                 "belongs to another graph"));
+}
