@@ -295,3 +295,69 @@ TEST_CASE("softmax of short rows, which begin anywhere in a vector") {
   CHECK(softmax_error<float>(400003, 3, 2, true) <= 1e-5);
   CHECK(softmax_error<double>(6007, 100, 2, true) <= 1e-13);
 }
+
+namespace {
+
+int allocations = 0;  ///< that Kokkos has been told of
+void allocated(const Kokkos_Profiling_SpaceHandle, const char*, const void*, const std::uint64_t) {
+  ++allocations;
+}
+
+}  // namespace
+
+TEST_CASE("from its second run on an executor chooses and allocates nothing") {
+  Program program;
+  const auto A = program.input<double>("A", {90, 60});
+  const auto B = program.input<double>("B", {60, 80});
+  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
+  const auto S = let<"S">(i, k) = softmax(k)(C(i, k));
+  const auto T = let<"T">(k, i) = S(i, k);
+  const auto M = let<"M">(k) = max(i)(T(k, i));
+  const auto D = let<"D">(i, l) = min(k)(C(i, k) + S(l, k));
+  // Several workers: partial results are combined and blocks copied.
+  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = 1});
+  using Left = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
+  using Right = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
+  const Left a = filled<Left>(ein::Box{{0, 0}, {90, 60}}, Formula<>{1});
+  const Left other = filled<Left>(ein::Box{{0, 0}, {90, 60}}, Formula<>{2});
+  const Right turned = filled<Right>(ein::Box{{0, 0}, {90, 60}}, Formula<>{2});
+  const auto b = ein::bind_generator(B, Formula<>{3});
+  ein::Executor executor(plan, Space());
+  const auto counted = [&](const auto& bound) {
+    const int before = allocations;
+    const auto run = executor.run(bound, b);
+    const std::pair counts{run.statistics().kernels_prepared, allocations - before};
+    return std::pair{counts, std::pair{on_host(run.gather(D))(3, 5), on_host(run.gather(M))(7)}};
+  };
+  Kokkos::Tools::Experimental::set_allocate_data_callback(allocated);
+  const auto first = counted(ein::bind_global(A, a));
+  CHECK(first.first.first >= 5);
+  CHECK(first.first.second > 0);
+  const auto second = counted(ein::bind_global(A, other));
+  CHECK(second.first == std::pair<Extent, int>{0, 0});
+  // Of other strides all is prepared again, which changes no number and then lasts.
+  const auto third = counted(ein::bind_global(A, turned));
+  CHECK(third.first.first >= 5);
+  CHECK(third.second.first == doctest::Approx(second.second.first));
+  CHECK(third.second.second == doctest::Approx(second.second.second));
+  CHECK(counted(ein::bind_global(A, turned)).first == std::pair<Extent, int>{0, 0});
+  const auto again = counted(ein::bind_global(A, a));
+  CHECK(again.second == first.second);
+  Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+}
+
+TEST_CASE("a kernel's choice is made again where the BLAS was switched on or off in between") {
+  Program program;
+  const auto A = program.input<double>("A", {64, 64});
+  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * A(j, k));
+  const Plan plan = ein::decompose(program, {.workers = 1});
+  ein::Executor executor(plan, Space());
+  const auto a = ein::bind_generator(A, Formula<>{1});
+  CHECK(executor.run(a).statistics().kernels_prepared == 1);
+  CHECK(executor.run(a).statistics().kernels_prepared == 0);
+  ein::kernel::use_blas = false;
+  CHECK(executor.run(a).statistics().kernels_prepared == 1);
+  ein::kernel::use_blas = true;
+  CHECK(executor.run(a).statistics().kernels_prepared == 1);
+  (void)C;
+}

@@ -73,7 +73,7 @@ class StripFinder {
   }
   [[nodiscard]] VertexId statement(std::size_t s) const { return instruction(s).statement; }
   [[nodiscard]] const KernelCall& call(std::size_t s) const {
-    return *instruction(s).as<KernelCall>();
+    return *instruction(s).template as<KernelCall>();
   }
   [[nodiscard]] const Buffer& buffer(int b) const { return m_program.buffers[at(b)]; }
 
@@ -100,7 +100,7 @@ class StripFinder {
              instruction(other).turn == instruction(s).turn;
     };
     if (same_turn(s + 1) || (s > 0 && same_turn(s - 1))) return false;
-    const auto* const one = instruction(s).as<KernelCall>();
+    const auto* const one = instruction(s).template as<KernelCall>();
     return one != nullptr && one->finish && !one->accumulate;
   }
 

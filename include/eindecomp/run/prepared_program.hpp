@@ -144,7 +144,8 @@ class ProgramPreparer {
       if (run != strips.runs.end() && first >= run->begin) {
         if (last + 1 < run->end) return;
         use_workspace(run->own_bytes * compat::host_threads(m_space));
-        add(run->begin, last, std::move(*run++));
+        add(run->begin, last, std::move(*run));
+        ++run;
         return;
       }
       const Instruction& instruction = m_program.instructions[first];
