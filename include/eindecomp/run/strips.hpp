@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/kernel/generic/path.hpp"
+#include "eindecomp/kernel/generic/tile.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
