@@ -127,7 +127,7 @@ class RankBuilder {
     m_joined = &joined;
     while (m_group != m_end && m_group->last < statement) ++m_group;
   }
-  void copy(int from, int to, const Box& box) { m_work.push_back(Copy{from, to, box}); }
+  void copy(int from, int to, const Box& box) { m_work.emplace_back(Copy{from, to, box}); }
   void send(VertexId tensor, int from, int peer, const Box& box) {
     m_sends.push_back({tensor, peer, {from, box}});
   }

@@ -86,8 +86,9 @@ class ProgramWriter {
   }
   void write(const KernelCall& c) {
     m_out << "call";
-    for (std::size_t o = 0; o < c.operands.size(); ++o)
+    for (std::size_t o = 0; o < c.operands.size(); ++o) {
       m_out << (o > 0 ? ", b" : " b") << c.operands[o];
+    }
     m_out << (c.accumulate ? ", added to b" : " to b") << c.output << " over ";
     write(c.domain);
   }
