@@ -6,6 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -139,6 +140,15 @@ PathCounts check(int cases, std::uint64_t seed, const Family& family, Write writ
   return counts;
 }
 
+/// The norm: a result that is not the accumulator.
+struct Norm {
+  static constexpr bool commutative_monoid = true;
+  EINDECOMP_FUNCTION static double identity() { return 0; }
+  EINDECOMP_FUNCTION double operator()(double a, double b) const { return a + b; }
+  EINDECOMP_FUNCTION double lift(double value, std::int64_t) const { return value * value; }
+  EINDECOMP_FUNCTION double finish(double state) const { return std::sqrt(state); }
+};
+
 Family large_products() {
   Family family;
   family.min_labels = 4;
@@ -198,6 +208,45 @@ TEST_CASE("prepared copies and element-wise joins") {
       check<ein::Identity, ein::NoAggregation, double>(100, 315, family, Write::finished);
   CHECK(counts[Path::copy] > 50);
   check<ein::Mul, ein::NoAggregation, double, double, double>(100, 317, family, Write::finished);
+}
+
+TEST_CASE("prepared passes over boxes, on one memory after another") {
+  kernel_test::StridedBox box;
+  box.rank = 2;
+  box.extent[0] = 70;
+  box.extent[1] = 90;
+  box.into_stride[0] = box.from_stride[1] = 1;
+  box.into_stride[1] = 70;
+  box.from_stride[0] = 90;
+  const auto launcher = ein::KokkosBackend<Space>::make<ein::Identity, Norm, double>({}, {});
+  const auto combine = launcher->prepare_combine(box);
+  const auto finish = launcher->prepare_finish(box);
+  const auto copy = ein::kernel::prepare_copy<Space>(8, box);
+  for (const double first : {0.0, 1000.0}) {
+    std::vector<double> squares(6300);
+    std::vector<double> roots(6300);
+    std::vector<double> copies(6300);
+    std::vector<double> into(6300);
+    for (std::size_t i = 0; i < 6300; ++i) squares[i] = into[i] = first + static_cast<double>(i);
+    const int allocated = count_allocations([&] {
+      combine->run(Space(), into.data(), squares.data());
+      finish->run(Space(), roots.data(), into.data());
+      copy->run(Space(), copies.data(), squares.data());
+    });
+    CHECK(allocated == 0);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < 70; ++i) {
+      for (std::size_t j = 0; j < 90; ++j) {
+        // (i,j) is at i + 70 j of what is written, at 90 i + j of what is read.
+        const double read = squares[90 * i + j];
+        const std::size_t at = i + 70 * j;
+        wrong += into[at] != squares[at] + read || copies[at] != read ? 1 : 0;
+        // The roots are of the combined squares at the place that is read.
+        wrong += roots[at] != std::sqrt(into[90 * i + j]) ? 1 : 0;
+      }
+    }
+    CHECK(wrong == 0);
+  }
 }
 
 TEST_CASE("whether the BLAS may be used is asked when a call is prepared") {

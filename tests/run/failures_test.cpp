@@ -295,13 +295,13 @@ class Broken final : public ein::kernel::Launcher<Space> {
             ein::kernel::Write) const override {
     throw std::runtime_error("the kernel broke");
   }
-  void combine(const Space& space, const ein::kernel::StridedBox& box, void* into,
-               const void* from) const override {
-    m_sound->combine(space, box, into, from);
+  [[nodiscard]] std::unique_ptr<const ein::kernel::PreparedBox<Space>> prepare_combine(
+      const ein::kernel::StridedBox& box) const override {
+    return m_sound->prepare_combine(box);
   }
-  void finish(const Space& space, const ein::kernel::StridedBox& box, void* into,
-              const void* from) const override {
-    m_sound->finish(space, box, into, from);
+  [[nodiscard]] std::unique_ptr<const ein::kernel::PreparedBox<Space>> prepare_finish(
+      const ein::kernel::StridedBox& box) const override {
+    return m_sound->prepare_finish(box);
   }
   [[nodiscard]] std::int64_t workspace_bytes(const Space& space,
                                              const ein::kernel::LocalEinsum& shape) const override {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
@@ -73,14 +74,25 @@ class JoinAggregateLauncher final : public Launcher<Space> {
     Kernels::run(space, shape, m_join, m_monoid, operands, output, write);
   }
 
-  void combine(const Space& space, const StridedBox& box, void* into,
-               const void* from) const override {
-    if constexpr (!Sig::elementwise) combine_box<Monoid, Value>(space, m_monoid, box, into, from);
+  [[nodiscard]] std::unique_ptr<const PreparedBox<Space>> prepare_combine(
+      const StridedBox& box) const override {
+    if constexpr (Sig::elementwise) {
+      return nullptr;
+    } else {
+      return std::make_unique<const detail::PreparedPass<Space, Monoid, Value, false>>(box,
+                                                                                       m_monoid);
+    }
   }
 
-  void finish(const Space& space, const StridedBox& box, void* into,
-              const void* from) const override {
-    finish_box<Monoid, Value>(space, m_monoid, box, into, from);
+  [[nodiscard]] std::unique_ptr<const PreparedBox<Space>> prepare_finish(
+      const StridedBox& box) const override {
+    if constexpr (std::is_same_v<State, Value> && std::is_same_v<State, Result> &&
+                  !Sig::Traits::finishes) {
+      return prepare_copy<Space>(static_cast<std::int64_t>(sizeof(State)), box);
+    } else {
+      return std::make_unique<const detail::PreparedPass<Space, Monoid, Value, true>>(box,
+                                                                                      m_monoid);
+    }
   }
 
   [[nodiscard]] std::int64_t workspace_bytes(const Space& space,

@@ -66,12 +66,21 @@ class Launcher {
   /// prepare() and run at once.
   virtual void join(const Space& space, const LocalEinsum& shape, const void* const* operands,
                     void* output, Write write) const = 0;
-  /// into = into ⊕ from, both accumulators.
-  virtual void combine(const Space& space, const StridedBox& box, void* into,
-                       const void* from) const = 0;
-  /// into = the final elements of the accumulators `from`.
-  virtual void finish(const Space& space, const StridedBox& box, void* into,
-                      const void* from) const = 0;
+  /// into = into ⊕ from, both accumulators. Null where nothing is aggregated.
+  [[nodiscard]] virtual std::unique_ptr<const PreparedBox<Space>> prepare_combine(
+      const StridedBox& box) const = 0;
+  /// into = the final elements of the accumulators `from`; the same memory where both have one size
+  /// and the same strides.
+  [[nodiscard]] virtual std::unique_ptr<const PreparedBox<Space>> prepare_finish(
+      const StridedBox& box) const = 0;
+  /// prepare_combine() and run at once.
+  void combine(const Space& space, const StridedBox& box, void* into, const void* from) const {
+    prepare_combine(box)->run(space, into, from);
+  }
+  /// prepare_finish() and run at once.
+  void finish(const Space& space, const StridedBox& box, void* into, const void* from) const {
+    prepare_finish(box)->run(space, into, from);
+  }
   /// The algorithm of a shape.
   [[nodiscard]] virtual Path path(const LocalEinsum& shape) const = 0;
   /// The bytes that join takes for itself for a shape, whatever it writes: allocated by each call,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// A kernel call made ready: chosen once, then reported, sized and run as often as one likes.
+/// Kernel calls made ready: chosen once, then reported, sized and run as often as one likes.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,18 @@ class PreparedKernel {
   ///   null if that is 0.
   virtual void run(const Space& space, const void* const* operands, void* output,
                    unsigned char* workspace) const = 0;
+};
+
+/// An element-wise pass over a box made ready: a copy, or accumulators that are combined or
+/// finished. Any number of threads may call it at a time.
+template <class Space>
+class PreparedBox {
+ public:
+  virtual ~PreparedBox() = default;
+  /// Launches on `space`, does not fence and allocates nothing. \param into, from  the first
+  /// element
+  ///   of each, in memory that Space can access.
+  virtual void run(const Space& space, void* into, const void* from) const = 0;
 };
 
 }  // namespace eindecomp::kernel

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 
 #include "eindecomp/core/config.hpp"
@@ -13,6 +14,7 @@
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/tuning.hpp"
 
@@ -76,26 +78,61 @@ struct BoxKernel {
   }
 };
 
-template <class Value, bool Finish, class Space, class Monoid>
-void run_box(const Space& space, const char* label, const StridedBox& box, const Monoid& monoid,
-             void* into, const void* from) {
+/// The same made ready.
+template <class Space, class Monoid, class Value, bool Finish>
+class PreparedPass final : public PreparedBox<Space> {
+ public:
+  PreparedPass(const StridedBox& box, const Monoid& monoid)
+      : m_kernel{loops_of(box), 0, 0, 0, 0, 0, monoid, nullptr, nullptr} {
+    CopyNest& nest = m_kernel.pieces;
+    nest.sort_by(0);
+    nest.merge();
+    if (nest.loops == 0) nest.push(1);
+    if (nest.size() == 0) return;
+    m_kernel.length = nest.extent[0];
+    m_kernel.piece = compat::is_device<Space> ? 1 : tuning::box_piece;
+    m_kernel.into_stride = nest.stride[0][0];
+    m_kernel.from_stride = nest.stride[1][0];
+    m_kernel.pieces_per_item = std::max<Extent>(1, m_kernel.piece / m_kernel.length);
+    nest.extent[0] = ceil_div(m_kernel.length, m_kernel.piece);
+    for (int t = 0; t < 2; ++t) nest.stride[t][0] *= m_kernel.piece;
+    m_items = ceil_div(nest.size(), m_kernel.pieces_per_item);
+  }
+
+  void run(const Space& space, void* into, const void* from) const override {
+    Kernel kernel = m_kernel;
+    kernel.into = static_cast<typename Kernel::Into*>(into);
+    kernel.from = static_cast<const typename Kernel::State*>(from);
+    launch(space, Finish ? "EinDecomp::finish" : "EinDecomp::combine", m_items, kernel);
+  }
+
+ private:
   using Kernel = BoxKernel<Monoid, Value, Finish>;
-  CopyNest nest = loops_of(box);
-  nest.sort_by(0);
-  nest.merge();
-  if (nest.loops == 0) nest.push(1);
-  if (nest.size() == 0) return;
-  const Extent length = nest.extent[0];
-  const Extent piece = compat::is_device<Space> ? 1 : tuning::box_piece;
-  const Extent stride[] = {nest.stride[0][0], nest.stride[1][0]};
-  nest.extent[0] = ceil_div(length, piece);
-  for (int t = 0; t < 2; ++t) nest.stride[t][0] *= piece;
-  const Extent pieces_per_item = std::max<Extent>(1, piece / length);
-  launch(space, label, ceil_div(nest.size(), pieces_per_item),
-         Kernel{nest, length, piece, stride[0], stride[1], pieces_per_item, monoid,
-                static_cast<typename Kernel::Into*>(into),
-                static_cast<const typename Kernel::State*>(from)});
-}
+
+  Kernel m_kernel;  ///< without memory
+  Extent m_items = 0;
+};
+
+/// A copy of elements, whatever they are. One instantiation per space.
+template <class Space>
+class PreparedBoxCopy final : public PreparedBox<Space> {
+ public:
+  PreparedBoxCopy(const StridedBox& box, std::int64_t element_bytes)
+      : m_nest(loops_of(box)),
+        m_element_bytes(element_bytes),
+        m_policy(store_policy(m_nest.size() * element_bytes)) {}
+
+  /// Source and target do not overlap, or are the same.
+  void run(const Space& space, void* into, const void* from) const override {
+    if (into == from) return;
+    copy_nest(space, "EinDecomp::copy", m_nest, m_element_bytes, m_policy, into, from);
+  }
+
+ private:
+  CopyNest m_nest;
+  std::int64_t m_element_bytes;
+  StorePolicy m_policy;
+};
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace detail
@@ -107,34 +144,14 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 template <compat::ExecutionSpace Space>
 void copy_box(const Space& space, std::int64_t element_bytes, const StridedBox& box, void* into,
               const void* from) {
-  const detail::CopyNest nest = detail::loops_of(box);
-  detail::copy_nest(space, "EinDecomp::copy", nest, element_bytes,
-                    detail::store_policy(nest.size() * element_bytes), into, from);
+  detail::PreparedBoxCopy<Space>(box, element_bytes).run(space, into, from);
 }
 
-/// into = into ⊕ from, accumulators both. Launches on `space` and does not fence.
-template <class Monoid, class Value, compat::ExecutionSpace Space>
-void combine_box(const Space& space, Monoid monoid, const StridedBox& box, void* into,
-                 const void* from) {
-  detail::run_box<Value, false>(space, "EinDecomp::combine", box, monoid, into, from);
-}
-
-/// into = the final elements of the accumulators `from`; the same memory where both have one size
-/// and the same strides. Launches on `space` and does not fence.
-template <class Monoid, class Value, compat::ExecutionSpace Space>
-void finish_box(const Space& space, Monoid monoid, const StridedBox& box, void* into,
-                const void* from) {
-  using Traits = MonoidTraits<Monoid, Value>;
-  using State = typename Traits::State;
-  using Result = std::decay_t<typename Traits::Result>;
-  if constexpr (std::is_same_v<State, Value> && std::is_same_v<State, Result> &&
-                !Traits::finishes) {
-    if (into != from) {
-      copy_box(space, static_cast<std::int64_t>(sizeof(State)), box, into, from);
-    }
-  } else {
-    detail::run_box<Value, true>(space, "EinDecomp::finish", box, monoid, into, from);
-  }
+/// The same made ready.
+template <compat::ExecutionSpace Space>
+[[nodiscard]] std::unique_ptr<const PreparedBox<Space>> prepare_copy(std::int64_t element_bytes,
+                                                                     const StridedBox& box) {
+  return std::make_unique<const detail::PreparedBoxCopy<Space>>(box, element_bytes);
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
