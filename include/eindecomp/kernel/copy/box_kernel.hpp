@@ -22,16 +22,9 @@ namespace eindecomp::kernel {
 namespace detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// The loops of a box, those of extent 1 left out.
+/// The loops of a box.
 [[nodiscard]] inline CopyNest loops_of(const StridedBox& box) {
-  CopyNest nest;
-  for (int k = 0; k < box.rank; ++k) {
-    if (box.extent[k] == 1) continue;
-    nest.stride[0][nest.loops] = box.into_stride[k];
-    nest.stride[1][nest.loops] = box.from_stride[k];
-    nest.push(box.extent[k]);
-  }
-  return nest;
+  return copy_loops(box.rank, box.extent, box.into_stride, box.from_stride);
 }
 
 /// into = into ⊕ from, or, if Finish, into = the final elements of the accumulators `from`. An item

@@ -43,18 +43,6 @@ template <class Join, class Monoid, class... Ts>
   return true;
 }
 
-/// The loops of a shape of one operand that aggregates nothing.
-[[nodiscard]] constexpr CopyNest copied_loops(const LocalEinsum& shape) {
-  CopyNest nest;
-  for (int l = 0; l < shape.labels; ++l) {
-    if (shape.extent[l] == 1) continue;
-    nest.stride[0][nest.loops] = shape.output_stride[l];
-    nest.stride[1][nest.loops] = shape.operand_stride[0][l];
-    nest.push(shape.extent[l]);
-  }
-  return nest;
-}
-
 /// What a copy moves at once, and whether its target stays in cache.
 [[nodiscard]] EINDECOMP_COMPACT inline std::string describe(const CopySchedule& schedule) {
   std::string text = schedule.gathered ? "short runs gathered into lines"
@@ -70,7 +58,9 @@ template <class Space, class T>
 class PreparedCopy final : public PreparedKernel<Space> {
  public:
   /// \param shape  aggregates nothing.
-  explicit PreparedCopy(const LocalEinsum& shape) : m_loops(copied_loops(shape)) {}
+  explicit PreparedCopy(const LocalEinsum& shape)
+      : m_loops(
+            copy_loops(shape.labels, shape.extent, shape.output_stride, shape.operand_stride[0])) {}
 
   [[nodiscard]] Path path() const override { return Path::copy; }
   [[nodiscard]] std::string explain(const void* const* operands,

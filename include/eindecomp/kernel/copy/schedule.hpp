@@ -135,6 +135,19 @@ struct CopySchedule {
   }
 };
 
+/// The nest of these loops but for those of extent 1.
+[[nodiscard]] constexpr CopyNest copy_loops(int loops, const Extent* extent, const Extent* into,
+                                            const Extent* from) {
+  CopyNest nest;
+  for (int l = 0; l < loops; ++l) {
+    if (extent[l] == 1) continue;
+    nest.stride[0][nest.loops] = into[l];
+    nest.stride[1][nest.loops] = from[l];
+    nest.push(extent[l]);
+  }
+  return nest;
+}
+
 /// The nest of elements as one of words.
 [[nodiscard]] constexpr CopyNest in_words(const CopyNest& elements, Extent words_per_element) {
   if (words_per_element == 1) return elements;
