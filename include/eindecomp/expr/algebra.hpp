@@ -3,17 +3,10 @@
 /// Algebras: a join ⊗ and a monoid ⊕ together, and the laws that rewrites rely on.
 #pragma once
 
-#include <type_traits>
-
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
 
 namespace eindecomp {
-
-namespace detail {
-template <class T, class... Ts>
-inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
-}  // namespace detail
 
 /// ⊗ and ⊕ together, as in `einsum<"ij,jk->ik", MinPlus>`.
 template <class JoinType, class MonoidType>

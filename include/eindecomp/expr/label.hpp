@@ -50,17 +50,6 @@ template <AnyLabel L>
   return SizedLabel<L>(n);
 }
 
-namespace detail {
-template <class T>
-struct WithoutExtent {
-  using type = T;
-};
-template <class L>
-struct WithoutExtent<SizedLabel<L>> {
-  using type = L;
-};
-}  // namespace detail
-
 /// What may stand on the left of a statement.
 template <class T>
 concept OutputLabel = AnyLabel<T> || detail::is_sized_label<std::remove_cvref_t<T>>;
@@ -70,6 +59,8 @@ template <class... Labels>
 struct LabelList {
   static constexpr int size = sizeof...(Labels);  ///< how many labels there are
   [[nodiscard]] static constexpr detail::LabelNames names() { return {Labels::name...}; }
+  /// Which of them come with an extent.
+  [[nodiscard]] static constexpr Flags sized() { return {detail::is_sized_label<Labels>...}; }
 };
 
 namespace detail {

@@ -17,15 +17,6 @@
 
 namespace eindecomp {
 
-/// Promises that a functor may be called with the compiler's vectors of an element type and then
-/// computes each element as it computes a number: `static constexpr bool takes_vectors = true`, or
-/// specialise. A template of arithmetic and `?:` does so as it stands; a functor may also be
-/// overloaded for vectors (see AbsDiff). Without the promise it is called element by element.
-template <class F>
-inline constexpr bool takes_vectors = requires {
-  requires static_cast<bool>(F::takes_vectors);
-};
-
 /// Marks a compute-bound functor, whose results take longer to compute than to write, so that
 /// kernels interleave it with others that are bound by memory: `static constexpr bool takes_long =
 /// true`, or specialise.
@@ -217,24 +208,22 @@ struct ScaledMul {
   }
 };
 
-template <>
-inline constexpr bool takes_vectors<Add> = true;
-template <>
-inline constexpr bool takes_vectors<Sub> = true;
-template <>
-inline constexpr bool takes_vectors<Mul> = true;
+namespace detail {
+template <class T, class... Ts>
+inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
+}  // namespace detail
+
+/// Promises that a functor may be called with the compiler's vectors of an element type and then
+/// computes each element as it computes a number: `static constexpr bool takes_vectors = true`, or
+/// specialise. A template of arithmetic and `?:` does so as it stands; a functor may also be
+/// overloaded for vectors (see Min). Without the promise it is called element by element.
+template <class F>
+inline constexpr bool takes_vectors =
+    detail::is_one_of<F, Add, Sub, Mul, SqDiff, Div, Identity, Negate, Relu> || requires {
+  requires static_cast<bool>(F::takes_vectors);
+};
 template <class Factor>
 inline constexpr bool takes_vectors<ScaledMul<Factor>> = true;
-template <>
-inline constexpr bool takes_vectors<SqDiff> = true;
-template <>
-inline constexpr bool takes_vectors<Div> = true;
-template <>
-inline constexpr bool takes_vectors<Identity> = true;
-template <>
-inline constexpr bool takes_vectors<Negate> = true;
-template <>
-inline constexpr bool takes_vectors<Relu> = true;
 template <>
 inline constexpr bool takes_vectors<Exp> = detail::vector_exponential;
 

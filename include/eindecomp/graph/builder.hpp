@@ -83,6 +83,9 @@ class Builder {
                       const std::vector<Write>& output, const Join& join = {},
                       const Monoid& monoid = {},
                       std::source_location where = std::source_location::current()) {
+    static_assert(sizeof...(Ts) <= max_operands,
+                  "EinDecomp: a statement has more than 8 operands; write a part of it as a "
+                  "statement of its own");
     static_assert(detail::accept<detail::operator_fault<Join, Monoid, Ts...>>());
     auto& state = *m_program->state();
     StatementSpec spec;

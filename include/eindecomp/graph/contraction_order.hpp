@@ -33,10 +33,12 @@ struct ContractionOrder {
   return v;
 }
 
-/// Exact, by dynamic programming over subsets: 3^n steps for n operands.
-[[nodiscard]] constexpr ContractionOrder subset_order(const std::vector<LabelSet>& operands,
-                                                      LabelSet output,
-                                                      const std::vector<Extent>& extents) {
+/// The cheapest order in which to join operands two at a time, each label gone as soon as nothing
+/// needs it: by dynamic programming over subsets, in 3^n steps for n operands, of which a statement
+/// has at most max_operands.
+[[nodiscard]] constexpr ContractionOrder contraction_order(const std::vector<LabelSet>& operands,
+                                                           LabelSet output,
+                                                           const std::vector<Extent>& extents) {
   const std::size_t n = operands.size();
   const std::size_t all = (std::size_t{1} << n) - 1;
   // What a subset's join leaves: labels that the output or an operand outside still needs.
@@ -85,60 +87,6 @@ struct ContractionOrder {
   };
   join(join, all);
   return order;
-}
-
-/// For more operands than 3^n allows: always the cheapest next pair.
-[[nodiscard]] constexpr ContractionOrder greedy_order(const std::vector<LabelSet>& operands,
-                                                      LabelSet output,
-                                                      const std::vector<Extent>& extents) {
-  ContractionOrder order;
-  std::vector<LabelSet> sets = operands;
-  std::vector<int> open;
-  for (std::size_t o = 0; o < operands.size(); ++o) open.push_back(static_cast<int>(o));
-  const auto set_of = [&sets](int o) { return sets[static_cast<std::size_t>(o)]; };
-  while (open.size() > 1) {
-    double best = std::numeric_limits<double>::infinity();
-    std::size_t best_a = 0;
-    std::size_t best_b = 1;
-    LabelSet best_left = 0;
-    for (std::size_t a = 0; a < open.size(); ++a) {
-      for (std::size_t b = a + 1; b < open.size(); ++b) {
-        LabelSet outside = output;
-        for (std::size_t c = 0; c < open.size(); ++c) {
-          if (c != a && c != b) outside |= set_of(open[c]);
-        }
-        const LabelSet joined = set_of(open[a]) | set_of(open[b]);
-        if (std::popcount(joined & outside) > max_rank) continue;
-        const double cost = volume(joined, extents) + volume(joined & outside, extents);
-        if (cost < best) {
-          best = cost;
-          best_a = a;
-          best_b = b;
-          best_left = joined & outside;
-        }
-      }
-    }
-    order.cost += best;
-    if (best == std::numeric_limits<double>::infinity()) {
-      order.pairs.clear();
-      return order;
-    }
-    order.pairs.emplace_back(open[best_a], open[best_b]);
-    open[best_a] = static_cast<int>(sets.size());
-    sets.push_back(best_left);
-    open.erase(open.begin() + static_cast<std::ptrdiff_t>(best_b));
-  }
-  return order;
-}
-
-/// The order in which to join operands two at a time, each label gone as soon as nothing needs it.
-[[nodiscard]] constexpr ContractionOrder contraction_order(const std::vector<LabelSet>& operands,
-                                                           LabelSet output,
-                                                           const std::vector<Extent>& extents) {
-  constexpr std::size_t exact_up_to = 10;
-  // No ?: here: g++ 12 mistakes its temporaries in constant expressions.
-  if (operands.size() <= exact_up_to) return subset_order(operands, output, extents);
-  return greedy_order(operands, output, extents);
 }
 
 }  // namespace eindecomp::detail

@@ -68,10 +68,10 @@ template <fixed_string Einsum, class Algebra, class First, class... Rest>
       using Aggregated = RemainingLabels<typename decltype(body)::LabelTypes, Output>;
       const std::vector<Extent> extents(Output::size, 0);
       if constexpr (Aggregated::size == 0) {
-        return lower<Output, LabelList<>>(name, extents, body, where);
+        return lower<Output>(name, extents, body, where);
       } else {
         using Node = Aggregation<decltype(algebra.monoid), Aggregated, decltype(body)>;
-        return lower<Output, LabelList<>>(name, extents, Node(algebra.monoid, body), where);
+        return lower<Output>(name, extents, Node(algebra.monoid, body), where);
       }
     }
     (std::make_index_sequence<sizeof...(Rest) + 1>{});

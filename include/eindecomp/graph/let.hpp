@@ -24,19 +24,6 @@ template <class L>
   }
 }
 
-template <class List, class... Labels>
-struct SizedLabels {
-  using type = List;
-};
-template <class... Sized, class First, class... Rest>
-struct SizedLabels<LabelList<Sized...>, First, Rest...> {
-  using type = typename SizedLabels<
-      std::conditional_t<is_sized_label<First>,
-                         LabelList<Sized..., typename WithoutExtent<First>::type>,
-                         LabelList<Sized...>>,
-      Rest...>::type;
-};
-
 /// The left side of a statement.
 template <class... Labels>
 class LetTarget {
@@ -50,9 +37,7 @@ class LetTarget {
   ///   overflows; the program is then as it was.
   template <Expression E>
   constexpr auto operator=(const E& expression) const {
-    return lower<LabelList<typename WithoutExtent<Labels>::type...>,
-                 typename SizedLabels<LabelList<>, Labels...>::type>(m_name, m_extents, expression,
-                                                                     m_where);
+    return lower<LabelList<Labels...>>(m_name, m_extents, expression, m_where);
   }
   /// Refuses what is no expression.
   template <class T>

@@ -57,14 +57,10 @@ template <class Join, class Monoid, class... Ts>
 }
 
 /// What refuses the labels of a statement known to the compiler.
-template <class Output, class Aggregated, class Sized, class... Operands>
+template <class Output, class Aggregated, class... Operands>
 [[nodiscard]] constexpr Text label_fault() {
   const std::vector<LabelNames> operands{Operands::names()...};
-  Flags sized;
-  for (std::string_view name : Output::names()) {
-    sized.push_back(find_name(Sized::names(), name) >= 0);
-  }
-  Text fault = output_fault(operands, Output::names(), sized);
+  Text fault = output_fault(operands, Output::names(), Output::sized());
   if (!fault.empty()) return fault;
   return aggregation_fault(operands, Output::names(), Aggregated::names());
 }
@@ -120,7 +116,7 @@ constexpr void require_same_program(const LoweringScope<Backend>& scope, std::st
 }
 
 /// Writes ⊕ ⊗ of some accesses under explicit output labels, once the compiler has checked them.
-template <class Output, class Aggregated, class Sized, class Backend, class Join, class Monoid,
+template <class Output, class Aggregated, class Backend, class Join, class Monoid,
           class... Accesses>
 [[nodiscard]] constexpr auto write_statement(const LoweringScope<Backend>& scope,
                                              std::string_view name, const Join& join,
@@ -133,9 +129,10 @@ template <class Output, class Aggregated, class Sized, class Backend, class Join
                   "order of labels that it is read under, an aggregation inside it once); write a "
                   "part of it as a statement of its own");
     return Refused{};
-  } else if constexpr (
-      accept<label_fault<Output, Aggregated, Sized, typename Accesses::LabelTypes...>>() &&
-      accept<operator_fault<Join, Monoid, typename Accesses::Symbol::value_type...>>()) {
+  } else if constexpr (accept<
+                           label_fault<Output, Aggregated, typename Accesses::LabelTypes...>>() &&
+                       accept<operator_fault<Join, Monoid,
+                                             typename Accesses::Symbol::value_type...>>()) {
     (require_same_program(scope, name, accesses.symbol), ...);
     StatementSpec spec;
     spec.name = name;
@@ -163,14 +160,14 @@ template <class Backend, class E>
 [[nodiscard]] constexpr auto materialise(LoweringScope<Backend>& scope, const E& expression);
 
 /// Lowers ⊕ of an expression under explicit output labels.
-template <class Output, class Aggregated, class Sized, class Backend, class Monoid, class Body>
+template <class Output, class Aggregated, class Backend, class Monoid, class Body>
 [[nodiscard]] constexpr auto lower_statement(LoweringScope<Backend>& scope, std::string_view name,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents, const Body& body) {
   const auto flat = materialise(scope, body);
   return boost::hana::unpack(accesses_of(flat), [&](const auto&... accesses) {
-    return write_statement<Output, Aggregated, Sized>(scope, name, functor_of(flat), monoid,
-                                                      extents, accesses...);
+    return write_statement<Output, Aggregated>(scope, name, functor_of(flat), monoid, extents,
+                                               accesses...);
   });
 }
 
@@ -210,7 +207,7 @@ template <class Backend, class Monoid, class Aggregated, class Body>
                                               const Aggregation<Monoid, Aggregated, Body>& node) {
   using Output = typename Aggregation<Monoid, Aggregated, Body>::LabelTypes;
   const Text name = scope.name + "." + ++scope.inner;
-  const auto symbol = lower_statement<Output, Aggregated, LabelList<>>(
+  const auto symbol = lower_statement<Output, Aggregated>(
       scope, name, node.monoid, std::vector<Extent>(Output::size, 0), node.body);
   return access_under(symbol, Output{});
 }
@@ -219,21 +216,21 @@ template <class Backend, class E>
   return materialise_node(scope, expression);
 }
 
-template <class Output, class Sized, class Backend, class E>
+template <class Output, class Backend, class E>
 [[nodiscard]] constexpr auto lower_top(LoweringScope<Backend>& scope,
                                        const std::vector<Extent>& extents, const E& expression) {
-  return lower_statement<Output, LabelList<>, Sized>(scope, scope.name, NoAggregation{}, extents,
-                                                     expression);
+  return lower_statement<Output, LabelList<>>(scope, scope.name, NoAggregation{}, extents,
+                                              expression);
 }
-template <class Output, class Sized, class Backend, class M, class A, class B>
+template <class Output, class Backend, class M, class A, class B>
 [[nodiscard]] constexpr auto lower_top(LoweringScope<Backend>& scope,
                                        const std::vector<Extent>& extents,
                                        const Aggregation<M, A, B>& node) {
-  return lower_statement<Output, A, Sized>(scope, scope.name, node.monoid, extents, node.body);
+  return lower_statement<Output, A>(scope, scope.name, node.monoid, extents, node.body);
 }
 
 /// Lowers `let<name>(Output) = expression`.
-template <class Output, class Sized, class E>
+template <class Output, class E>
 [[nodiscard]] constexpr auto lower(std::string_view name, const std::vector<Extent>& extents,
                                    const E& expression, const std::source_location& where) {
   auto* const state = expression.program();
@@ -241,7 +238,7 @@ template <class Output, class Sized, class E>
                 "EinDecomp: the statement reads no tensor; a constant is not an EinSum");
   Transaction transaction(*state);
   LoweringScope scope{state, state->graph.unused_name(name), where};
-  const auto symbol = lower_top<Output, Sized>(scope, extents, expression);
+  const auto symbol = lower_top<Output>(scope, extents, expression);
   state->graph.name_last_writing(name);
   transaction.commit();
   return symbol;
