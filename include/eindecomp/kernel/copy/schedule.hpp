@@ -32,19 +32,19 @@ enum class StorePolicy {
 
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// How a nest is copied: the fastest loop of the target, that of the source, and all loops outside
-/// a tile of these two.
+/// How a nest is copied: in tiles of two loops, the fastest of the target and the fastest of the
+/// source, or, where both are one loop, in pieces of that.
 struct CopySchedule {
-  CopyNest tiles;         ///< all loops, of the two fastest their tiles
-  bool planes = false;    ///< the two loops differ
-  int rows = 0;           ///< in `tiles`, the loop over tiles of the target's fastest loop
+  CopyNest tiles;         ///< all loops, the two over their tiles
+  bool planes = false;    ///< whether there are two
+  int rows = 0;           ///< the loop of `tiles` over tiles of the target's fastest loop
   int columns = 0;        ///< and over those of the source's
   Extent extent[2]{};     ///< of the two loops, the target's first
-  Extent tile[2]{};       ///< their elements done at once
+  Extent tile[2]{};       ///< of a tile
   Extent stride[2][2]{};  ///< of the two tensors along the two loops
   bool streamed = false;  ///< whole lines of the target are written by non-temporal stores
   bool aligned = false;   ///< every row of the target begins on a line
-  bool gathered = false;  ///< short runs that follow one another in the target become whole lines
+  bool gathered = false;  ///< short runs, contiguous in the target, become whole lines
   Extent tiles_per_item = 1;
   Extent items = 0;
 
@@ -80,7 +80,7 @@ struct CopySchedule {
     }
     gathered = streamed && !planes && extent[0] * word_bytes < 2 * tuning::min_streamed_run &&
                nest.loops > 1 && nest.stride[0][1] == extent[0];
-    // Pieces of lines at the ends of short runs cost more than is saved.
+    // Parts of lines at the ends of short rows would cost more than non-temporal stores save.
     streamed = streamed && (!planes || extent[0] * word_bytes >=
                                            (aligned ? line_bytes : tuning::min_streamed_run));
     aligned = aligned && streamed;

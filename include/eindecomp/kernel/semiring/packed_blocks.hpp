@@ -46,8 +46,8 @@ struct PackedBlocks {
                                   rates.packed_b_bytes / (b_panel * column_panels));
       entries = even_piece(shape.entries, std::max<Extent>(1, fit));
     }
-    // Items of many rows and few columns: neighbours share the panels of A, and each fetches its
-    // panels of B from further away once.
+    // Items have many rows and few columns: items that follow one another share the panels of A,
+    // and each loads its panels of B, which come from further away, once.
     group_rows = even_piece(row_panels, std::clamp<Extent>(rates.packed_group_bytes / a_panel, 1,
                                                            tuning::max_group_rows));
     const Extent tiles = entries * row_panels * column_panels;

@@ -42,9 +42,10 @@ struct PackedShape : Contraction {
   return nest.loops > 0 && nest.stride[tensor][0] == 1;
 }
 
-/// Where neighbours in C lie apart in an operand and the other way round: brings the loop along
-/// which the operand is contiguous next to the fastest one, in pieces of both, so that lines of
-/// memory are used whole on both sides. Leaves a nest alone that is not such, or not well divided.
+/// For a nest whose fastest loop is contiguous in C and not in an operand: moves the loop that is
+/// contiguous in the operand next to it, both cut into pieces, so that lines of memory are used
+/// whole on both sides. Does nothing where there is no such loop or the extents have no suitable
+/// divisors.
 EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int operand) {
   constexpr Extent vector = 8;
   const auto divisor = [](Extent extent) {
@@ -69,7 +70,8 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
     nest.swap_loops(1, 2);
   }
 }
-/// Whether a nest is what interleave makes: runs of loop 0, neighbours in the operand along loop 1.
+/// Whether a nest is what interleave makes: short in loop 0, contiguous in the operand along
+/// loop 1.
 [[nodiscard]] constexpr bool interleaved(const PackedShape::Nest& nest, int operand) {
   return nest.loops > 1 && nest.extent[0] <= tuning::max_interleaved &&
          nest.stride[operand][0] != 1 && nest.stride[operand][1] == 1;

@@ -19,18 +19,17 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// How much of C is held in registers: `rows` rows of `vectors` vectors of `width` elements.
+/// The part of C that registers hold: `rows` rows of `vectors` vectors of `width` elements.
 struct TileShape {
   int rows;
-  int edge_rows;  ///< a divisor of `rows`: what is computed at least at the lower edge
+  int edge_rows;  ///< a divisor of `rows`: the least that is computed at the lower edge
   int vectors;
   int width;
   [[nodiscard]] constexpr int columns() const { return vectors * width; }
-  [[nodiscard]] constexpr int elements() const { return rows * columns(); }
 };
 
-/// The tile for elements of at most that size: accumulators fill the registers but for those that
-/// two vectors of B, one element of A and what a join needs besides take up.
+/// The tile for elements of at most that size. Its accumulators leave registers for two vectors of
+/// B, one element of A and what a join needs.
 [[nodiscard]] constexpr TileShape tile_shape(std::size_t widest_bytes) {
   const int width = vector_bytes / static_cast<int>(widest_bytes);
   return vector_registers >= 32 ? TileShape{12, 4, 2, width} : TileShape{4, 2, 2, width};
@@ -66,9 +65,9 @@ struct TileAlgebra {
   using States = Lanes<State, width>;
   using Values = Lanes<Value, width>;
 
-  /// The larger under the smaller, or the other way round: as the monoid passes NaN over and takes
-  /// its identity to be nothing, an A that is its identity in place of NaN gives the same, and then
-  /// the join takes one instruction.
+  /// Whether ⊗ is max and ⊕ is min, or the other way round. Such a monoid passes over NaN, so that
+  /// the NaN of A may be replaced by its identity when A is packed; the join then takes one
+  /// instruction.
   static constexpr bool replaces_nan =
       std::is_floating_point_v<A> && std::is_same_v<A, B> && std::is_same_v<A, State> &&
       ((std::is_same_v<JoinType, Max> && std::is_same_v<MonoidType, Min>) ||
@@ -145,7 +144,7 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
   const Algebra local = algebra;
   const States start = repeat<State, width>(Algebra::Traits::identity(local.monoid));
   States state[] = {(static_cast<void>(I), start)...};
-  // As far ahead as a line takes to come: of A from the second cache, of B from beyond it.
+  // A comes from the second cache, B from beyond it.
   constexpr int a_line = line_bytes / static_cast<int>(sizeof(typename Algebra::A));
   for (; steps > 0; --steps) {
     for (int row = 0; row < shape.rows; row += a_line) {
@@ -169,8 +168,8 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
   (std::memcpy(place(I), &state[I], sizeof(States)), ...);
 }
 
-/// What the packed kernel needs to know of a signature, its types erased; only this is compiled
-/// once per signature.
+/// What the packed kernel needs of a signature, its types erased: all that is compiled once per
+/// signature.
 struct TileCode {
   using Accumulate = void (*)(const void* algebra, const void* a, const void* b, Extent steps,
                               int rows, int columns, const TileRows& to);
