@@ -78,9 +78,9 @@ void check_layouts() {
 /// output = max(output, first - second): a join that does not commute.
 template <fixed_string Text, class First, class Second, class Output>
 void keep_larger_difference(const First& first, const Second& second, const Output& output) {
-  const std::array<kernel::detail::ViewGeometry, 3> views{kernel::detail::ViewGeometry::of(first),
-                                                          kernel::detail::ViewGeometry::of(second),
-                                                          kernel::detail::ViewGeometry::of(output)};
+  const std::array<kernel::StridedTensor, 3> views{kernel::StridedTensor::of(first),
+                                                   kernel::StridedTensor::of(second),
+                                                   kernel::StridedTensor::of(output)};
   const void* const operands[] = {first.data(), second.data()};
   kernel::kernels_of<Space, Sub, Max, double, double>().run(
       Space(),
@@ -547,7 +547,7 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
                  "the elements of the output along label 'i' share one place"));
 
   const EinsumShape many = detail::make_einsum_shape("abcdefgh,ijklmnop,qrstuvwx,y->y");
-  const std::array<kernel::detail::ViewGeometry, 5> views{};
+  const std::array<kernel::StridedTensor, 5> views{};
   CHECK(contains(message_of([&] {
                    (void)kernel::detail::local_einsum(many, views, std::source_location::current());
                  }),

@@ -73,30 +73,30 @@ TEST_CASE("a plan for several ranks is refused, with what to do") {
 
 namespace {
 
-int strip_launches = 0;  ///< of kernels that run strip by strip
-int turn_launches = 0;   ///< of those whose last call runs beside one of the next strip
+int tile_launches = 0;  ///< of kernels that run tile by tile
+int turn_launches = 0;  ///< of those whose last call runs beside one of the next tile
 void kernel_begins(const char* label, const std::uint32_t, std::uint64_t*) {
-  if (std::string(label).starts_with("EinDecomp::strips")) ++strip_launches;
-  if (std::string(label) == "EinDecomp::strips by turns") ++turn_launches;
+  if (std::string(label).starts_with("EinDecomp::tiles")) ++tile_launches;
+  if (std::string(label) == "EinDecomp::tiles by turns") ++turn_launches;
 }
 
 /// Runs a program of one worker as it is and in steps, and compares an element-wise maximum of the
-/// difference of a result. \returns how many kernels ran strip by strip.
+/// difference of a result. \returns how many kernels ran tile by tile.
 template <class Result, class... Bindings>
 int same_in_steps(const Program& program, const std::vector<ein::StatementSteps>& steps,
                   const Result& result, double bound, const Bindings&... bindings) {
   const Plan whole = ein::decompose(program, {.workers = 1, .cache_bytes = 0});
   const Plan stepped = ein::decompose(program, {.workers = 1, .steps = steps});
   const auto expected = on_host(ein::execute(whole, Space(), bindings...).gather(result));
-  strip_launches = 0;
+  tile_launches = 0;
   turn_launches = 0;
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(kernel_begins);
   ein::Executor executor(stepped, Space());
   (void)executor.run(bindings...);
-  const int launches = strip_launches;
+  const int launches = tile_launches;
   const auto got = on_host(executor.run(bindings...).gather(result));
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
-  CHECK(strip_launches == 2 * launches);
+  CHECK(tile_launches == 2 * launches);
   double difference = 0;
   for (std::size_t n = 0; n < got.span(); ++n) {
     const double one = static_cast<double>(got.data()[n]);
@@ -109,7 +109,7 @@ int same_in_steps(const Program& program, const std::vector<ein::StatementSteps>
 
 }  // namespace
 
-TEST_CASE("a chain of maps in steps runs strip by strip, long rows in pieces") {
+TEST_CASE("a chain of maps in steps runs tile by tile, long rows in pieces") {
   for (const auto& [rows, columns] : {std::pair<Extent, Extent>{7, 9001}, {1, 40007}, {501, 100}}) {
     CAPTURE(rows);
     Program program;
@@ -126,13 +126,13 @@ TEST_CASE("a chain of maps in steps runs strip by strip, long rows in pieces") {
     const std::vector<ein::StatementSteps> steps = {{"A", "D", {{cut, 3}}}};
     CHECK(same_in_steps(program, steps, D, 0, ein::bind_generator(X, Formula<>{1}), v) > 0);
     CHECK(same_in_steps(program, steps, D, 0, ein::bind(X, column_major), v) > 0);
-    // What is kept is written as a whole, and read strip by strip all the same.
+    // What is kept is written as a whole, and read tile by tile all the same.
     program.keep(B);
     CHECK(same_in_steps(program, steps, B, 0, ein::bind_generator(X, Formula<>{1}), v) > 0);
   }
 }
 
-TEST_CASE("reductions and maps of one block run strip by strip, products around them do not") {
+TEST_CASE("reductions and maps of one block run tile by tile, products around them do not") {
   Program program;
   const auto Q = program.input<float>("Q", {300, 7});
   const auto K = program.input<float>("K", {150, 7});
@@ -148,7 +148,7 @@ TEST_CASE("reductions and maps of one block run strip by strip, products around 
   // Maximum and exponential, then sum and quotient, which takes the place of T, in either block.
   CHECK(same_in_steps(program, {{"T", "O", {{"i", 2}}}}, O, 1e-5, of(Q, 1), of(K, 2), of(V, 3)) >
         0);
-  // One block of few rows is no longer than a strip.
+  // One block of few rows is no longer than a tile.
   CHECK(same_in_steps(program, {{"T", "O", {{"i", 50}}}}, O, 1e-5, of(Q, 1), of(K, 2), of(V, 3)) ==
         0);
 }
@@ -182,9 +182,9 @@ TEST_CASE("results larger than the caches are written past them, beside what tak
   CHECK(launches_by_turns(ein::Negate{}) == 0);
 }
 
-TEST_CASE("strips by turns that end on no line of memory, the last of one element") {
+TEST_CASE("tiles by turns that end on no line of memory, the last of one element") {
   Program program;
-  const auto X = program.input<double>("X", {2, 1044481});  // 255 strips of 4096 and one
+  const auto X = program.input<double>("X", {2, 1044481});  // 255 tiles of 4096 and one
   const auto Y = let<"Y">(i, j) = map(Slow{}, X(i, j));
   const auto Z = let<"Z">(i, j) = Y(i, j) / (2.0 + Y(i, j));
   CHECK(same_in_steps(program, {{"Y", "Z", {{"i", 2}}}}, Z, 0,
@@ -270,7 +270,7 @@ double softmax_error(Extent rows, Extent columns, Extent blocks, bool by_turns) 
 
 TEST_CASE("softmax's quotients are written beside the next row's exponentials") {
   // Rows that end on no line of memory, one thread's rows odd and even; two rows in a block; rows
-  // longer than a strip; rows of which a strip takes several; rows of few elements.
+  // longer than a tile; rows of which a tile takes several; rows of few elements.
   CHECK(softmax_error<double>(157, 4003, 3, true) <= 1e-13);
   CHECK(softmax_error<float>(271, 4003, 2, true) <= 1e-5);
   CHECK(softmax_error<double>(140, 5000, 70, true) <= 1e-13);
@@ -278,7 +278,7 @@ TEST_CASE("softmax's quotients are written beside the next row's exponentials") 
   CHECK(softmax_error<double>(30, 20011, 2, false) <= 1e-13);
   CHECK(softmax_error<float>(3001, 400, 5, true) <= 1e-5);
   CHECK(softmax_error<double>(90001, 7, 5, true) <= 1e-13);
-  // A block of one row is one strip, and so is none.
+  // A block of one row is one tile, and so is none.
   CHECK(softmax_error<double>(2, 300000, 2, false) <= 1e-12);
 }
 

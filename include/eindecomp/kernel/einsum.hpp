@@ -24,8 +24,9 @@
 #include "eindecomp/expr/einsum_string.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
+#include "eindecomp/kernel/einsum_geometry.hpp"
 #include "eindecomp/kernel/element_types.hpp"
-#include "eindecomp/kernel/view_geometry.hpp"
+#include "eindecomp/kernel/strided_tensor.hpp"
 #include "eindecomp/kernel/workspace.hpp"
 
 namespace eindecomp {
@@ -110,8 +111,8 @@ void join_views(const Space& space, const EinsumShape& spec, const AlgebraType& 
                 const std::source_location& where, const Output& output,
                 const Operands&... operands) {
   check_views<Space, AlgebraType, Output, Operands...>();
-  const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
-                                                                ViewGeometry::of(output)};
+  const std::array<StridedTensor, sizeof...(Operands) + 1> views{StridedTensor::of(operands)...,
+                                                                 StridedTensor::of(output)};
   const LocalEinsum shape = local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
   at_place(where, [&] {
@@ -130,8 +131,8 @@ void join_scaled(const Space& space, const EinsumShape& spec, const Scaling<T>& 
       std::is_same_v<ElementOf<Output>, T> && (std::is_same_v<ElementOf<Operands>, T> && ...),
       "EinDecomp: with alpha and beta all views have one element type");
   check_views<Space, Algebra<Product, Sum>, Output, Operands...>();
-  const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
-                                                                ViewGeometry::of(output)};
+  const std::array<StridedTensor, sizeof...(Operands) + 1> views{StridedTensor::of(operands)...,
+                                                                 StridedTensor::of(output)};
   const LocalEinsum shape = local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
   at_place(where, [&] {
@@ -172,7 +173,7 @@ template <fixed_string Text, class AlgebraType, class Space, class... Operands>
   using View = ResultView<Space, Result, spec.output_rank>;
   LabelExtents extents(spec);
   int t = 0;
-  (extents.add(spec, t++, ViewGeometry::of(operands), where), ...);
+  (extents.add(spec, t++, StridedTensor::of(operands), where), ...);
   View output = [&]<std::size_t... K>(std::index_sequence<K...>) {
     return View(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "EinDecomp::einsum"),
                 static_cast<std::size_t>(extents.extent[spec.output[K]])...);
@@ -186,8 +187,8 @@ template <class AlgebraType, class Space, class Output, class... Operands>
 [[nodiscard]] std::int64_t einsum_workspace(const Space& space, const EinsumShape& spec,
                                             const std::source_location& where, const Output& output,
                                             const Operands&... operands) {
-  const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
-                                                                ViewGeometry::of(output)};
+  const std::array<StridedTensor, sizeof...(Operands) + 1> views{StridedTensor::of(operands)...,
+                                                                 StridedTensor::of(output)};
   const LocalEinsum shape = local_einsum(spec, views, where);
   const auto bytes = [&](Write write) {
     return prepare_views<Space, AlgebraType, Operands...>(space, shape, write)->workspace_bytes();

@@ -12,6 +12,7 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/kernel/einsum.hpp"
+#include "eindecomp/kernel/strided_tensor.hpp"
 
 namespace eindecomp {
 namespace kernel::detail {
@@ -21,8 +22,8 @@ template <class AlgebraType, class Space, class Output, class... Operands>
 [[nodiscard]] std::string explain_views(const Space& space, const EinsumShape& spec,
                                         const std::source_location& where, const Output& output,
                                         const Operands&... operands) {
-  const std::array<ViewGeometry, sizeof...(Operands) + 1> views{ViewGeometry::of(operands)...,
-                                                                ViewGeometry::of(output)};
+  const std::array<StridedTensor, sizeof...(Operands) + 1> views{StridedTensor::of(operands)...,
+                                                                 StridedTensor::of(output)};
   const void* const pointers[] = {operands.data()...};
   return prepare_views<Space, AlgebraType, Operands...>(space, local_einsum(spec, views, where),
                                                         Write::finished)

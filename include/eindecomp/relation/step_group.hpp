@@ -99,6 +99,22 @@ namespace detail {
   return axes == 0;
 }
 
+/// Where statement v of a group that begins with `statements` has the label of an axis: what it
+/// reads of the group says so. -1 if it reads nothing of it, or not along the axis.
+[[nodiscard]] inline int axis_position(const EinGraph& graph,
+                                       const std::vector<VertexId>& statements,
+                                       const StepAxis& axis, VertexId v) {
+  for (const Operand& o : graph[v].operands) {
+    const auto made = std::find(statements.begin(), statements.end(), o.vertex);
+    if (made == statements.end()) continue;
+    const int position = axis.positions[static_cast<std::size_t>(made - statements.begin())];
+    for (std::size_t k = 0; k < o.labels.size(); ++k) {
+      if (graph[o.vertex].output[k] == position) return o.labels[k];
+    }
+  }
+  return -1;
+}
+
 /// Why an axis cannot cut a group of statements; empty if it can.
 [[nodiscard]] constexpr Text axis_fault(const EinGraph& graph, const StepGroup& group,
                                         const std::vector<VertexId>& statements,

@@ -23,6 +23,7 @@
 #include "eindecomp/graph/tensor_symbol.hpp"
 #include "eindecomp/kernel/element_types.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/strided_tensor.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/generate.hpp"
 #include "eindecomp/run/local_tensor.hpp"
@@ -60,24 +61,6 @@ concept TypedSymbol = TensorSymbol<S> && requires {
   std::remove_cvref_t<S>::rank;
 };
 
-/// A view, its type forgotten.
-struct ViewMemory {
-  const void* data = nullptr;
-  std::vector<Extent> extents;
-  std::vector<Extent> strides;
-
-  /// What it reads, if its elements have so many bytes.
-  [[nodiscard]] AddressRange range(std::int64_t bytes) const {
-    const char* const begin = static_cast<const char*>(data);
-    Extent last = 0;
-    for (std::size_t k = 0; k < extents.size(); ++k) {
-      if (extents[k] == 0) return {begin, begin};
-      last += (extents[k] - 1) * strides[k];
-    }
-    return {begin, begin + (last + 1) * bytes};
-  }
-};
-
 enum class BindingKind : std::uint8_t { blocks, whole, whole_on_root, generator };
 
 /// What one binding says, in terms that every binding shares.
@@ -86,9 +69,9 @@ struct BindingFacts {
   std::source_location where;
   BindingKind kind = BindingKind::blocks;
   ElementType element;
-  int rank = -1;                  ///< of a generator, where its symbol does not say it
-  int root = -1;                  ///< of whole_on_root
-  std::vector<ViewMemory> views;  ///< of the kinds with views
+  int rank = -1;                             ///< of a generator, where its symbol does not say it
+  int root = -1;                             ///< of whole_on_root
+  std::vector<kernel::StridedTensor> views;  ///< of the kinds with views
   /// What is known of blocks that are a result's: whose they are, and of each view its place.
   std::string result;
   std::vector<Extent> result_bound;
@@ -178,16 +161,6 @@ BindingFacts facts_of_view(const Symbol& symbol, BindingKind kind, std::source_l
   return facts;
 }
 
-template <class View>
-ViewMemory view_memory(const View& view) {
-  ViewMemory memory{view.data(), {}, {}};
-  for (int k = 0; k < compat::rank_of<View>; ++k) {
-    memory.extents.push_back(static_cast<Extent>(view.extent(k)));
-    memory.strides.push_back(static_cast<Extent>(view.stride(k)));
-  }
-  return memory;
-}
-
 template <class Symbol, class View>
 ViewBinding<typename View::memory_space> bind_views(const Symbol& symbol, std::vector<View> views,
                                                     BindingKind kind, int root,
@@ -195,7 +168,7 @@ ViewBinding<typename View::memory_space> bind_views(const Symbol& symbol, std::v
   ViewBinding<typename View::memory_space> binding{
       facts_of_view<Symbol, View>(symbol, kind, where)};
   binding.facts.root = root;
-  for (const View& view : views) binding.facts.views.push_back(view_memory(view));
+  for (const View& view : views) binding.facts.views.push_back(kernel::StridedTensor::of(view));
   binding.facts.owner = std::make_shared<const std::vector<View>>(std::move(views));
   return binding;
 }
@@ -245,7 +218,7 @@ template <TensorName Symbol, class T, int Rank, class MemorySpace>
   binding.facts.result_bound = blocks.bound();
   binding.facts.boxes.emplace();
   for (const auto& block : blocks) {
-    binding.facts.views.push_back(detail::view_memory(block.view));
+    binding.facts.views.push_back(kernel::StridedTensor::of(block.view));
     binding.facts.boxes->push_back(block.box);
   }
   binding.facts.owner = std::make_shared<const LocalTensor<T, Rank, MemorySpace>>(blocks);

@@ -13,6 +13,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/strided_tensor.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 
@@ -55,6 +56,16 @@ struct BlockMemory {
       block.stride[k] = step;
       step *= box.extent(k);
     }
+    return block;
+  }
+
+  /// The box of a tensor that `view` shows, of the same extents.
+  [[nodiscard]] static BlockMemory of(const kernel::StridedTensor& view, const Box& box) {
+    BlockMemory block{static_cast<char*>(const_cast<void*>(view.data)),
+                      box,
+                      {},
+                      static_cast<int>(view.element_bytes)};
+    std::copy(view.stride, view.stride + view.rank, block.stride);
     return block;
   }
 

@@ -103,14 +103,10 @@ class RunInputs {
         if (!needs_memory(facts)) {
           m_own[at(b)] = {};
           const bool blocks = facts.kind == BindingKind::blocks;
-          const ViewMemory& view = facts.views[blocks ? view_of(facts, buffer(b).box, n) : 0];
-          const Box whole = Box::whole(tensor.bound);
-          BlockMemory from{static_cast<char*>(const_cast<void*>(view.data)),
-                           blocks ? buffer(b).box : whole,
-                           {},
-                           bytes};
-          for (std::size_t k = 0; k < view.strides.size(); ++k) from.stride[k] = view.strides[k];
-          m_memory[at(b)] = from;
+          const kernel::StridedTensor& view =
+              facts.views[blocks ? view_of(facts, buffer(b).box, n) : 0];
+          m_memory[at(b)] =
+              BlockMemory::of(view, blocks ? buffer(b).box : Box::whole(tensor.bound));
           continue;
         }
         if (m_own[at(b)].data() == nullptr) {
@@ -136,11 +132,9 @@ class RunInputs {
       const BindingFacts& facts = binding->facts();
       const bool is_root = facts.root == rank;
       const Vertex& tensor = m_session.graph[v];
-      BlockMemory whole{nullptr, Box::whole(tensor.bound), {}, tensor.element.bytes};
-      if (is_root) {
-        whole.data = static_cast<char*>(const_cast<void*>(facts.views[0].data));
-        for (int k = 0; k < tensor.rank(); ++k) whole.stride[k] = facts.views[0].strides[at(k)];
-      }
+      const Box all = Box::whole(tensor.bound);
+      const BlockMemory whole = is_root ? BlockMemory::of(facts.views[0], all)
+                                        : BlockMemory::dense(nullptr, all, tensor.element.bytes);
       const std::vector<int> mine = m_session.stored_buffers(v);
       std::size_t next = 0;
       for (const RankBlock& block : m_session.stored_everywhere(v)) {
@@ -157,10 +151,11 @@ class RunInputs {
   /// The memory that the bindings' views read on this rank.
   [[nodiscard]] std::vector<AddressRange> read_ranges() const {
     std::vector<AddressRange> ranges;
-    for_each_input([&](VertexId v, const Binding<Space>& binding, const std::vector<int>&) {
+    for_each_input([&](VertexId, const Binding<Space>& binding, const std::vector<int>&) {
       if (needs_memory(binding.facts())) return;
-      for (const ViewMemory& view : binding.facts().views) {
-        ranges.push_back(view.range(static_cast<std::int64_t>(m_session.graph[v].element.bytes)));
+      for (const kernel::StridedTensor& view : binding.facts().views) {
+        ranges.push_back(
+            {static_cast<const char*>(view.data), reinterpret_cast<const char*>(view.end())});
       }
     });
     return ranges;
@@ -282,12 +277,12 @@ class RunInputs {
 
   /// \throws Error if a view shows a block of a result that has another place than `box`. Only
   /// whole blocks of tensors of equal extents are known to be the same part of both.
-  void check_place(const Vertex& tensor, const Box& box, const ViewMemory& view,
+  void check_place(const Vertex& tensor, const Box& box, const kernel::StridedTensor& view,
                    const std::source_location& where) const {
     const std::optional<StoredBlock> known = StoredBlocks::of_process().find(view.data);
     if (!known || known->bound != tensor.bound || known->box == box ||
         known->bytes != static_cast<int>(tensor.element.bytes) ||
-        extents_of(known->box) != view.extents) {
+        extents_of(known->box) != view.extents()) {
       return;
     }
     fail_places(tensor, box, known->tensor, known->box, where);
@@ -306,31 +301,31 @@ class RunInputs {
   }
 
   /// What a rank that stores no block may bind all the same: an empty view, or a scalar.
-  static bool is_nothing(const ViewMemory& view) {
-    return view.extents.empty() ||
-           std::find(view.extents.begin(), view.extents.end(), 0) != view.extents.end();
+  static bool is_nothing(const kernel::StridedTensor& view) {
+    return view.rank == 0 || view.is_empty();
   }
 
-  void check_view(const Vertex& tensor, const ViewMemory& view, const std::vector<Extent>& wanted,
-                  const std::string& what, const std::source_location& where) const {
-    if (view.extents.size() != wanted.size()) {
+  void check_view(const Vertex& tensor, const kernel::StridedTensor& view,
+                  const std::vector<Extent>& wanted, const std::string& what,
+                  const std::source_location& where) const {
+    const std::vector<Extent> extents = view.extents();
+    if (extents.size() != wanted.size()) {
       throw Error(ErrorKind::binding,
                   "input " + tensor.name + " of rank " + std::to_string(wanted.size()) +
-                      " is bound to a view of rank " + std::to_string(view.extents.size()) +
+                      " is bound to a view of rank " + std::to_string(extents.size()) +
                       " (one dimension each)",
                   where);
     }
-    if (view.extents == wanted) {
-      if (view.data != nullptr || Box::whole(wanted).empty()) return;
+    if (extents == wanted) {
+      if (!view.is_null()) return;
       throw Error(ErrorKind::binding,
-                  "input " + tensor.name + " is bound to a null view of " +
-                      extents_text(view.extents) + " on rank " +
-                      std::to_string(m_session.control.rank()) +
+                  "input " + tensor.name + " is bound to a null view of " + extents_text(extents) +
+                      " on rank " + std::to_string(m_session.control.rank()) +
                       " (there is nothing to read); allocate it first",
                   where);
     }
     throw Error(ErrorKind::binding,
-                "input " + tensor.name + " is bound to a view of " + extents_text(view.extents) +
+                "input " + tensor.name + " is bound to a view of " + extents_text(extents) +
                     " on rank " + std::to_string(m_session.control.rank()) + " and " + what +
                     " is " + extents_text(wanted) +
                     " (the plan fixes who stores what); see plan.local(" + tensor.name + ", rank)",

@@ -70,9 +70,9 @@ class Interpreter {
                              m_addresses[finish.from]);
   }
 
-  void run(const StripRun& strips) {
-    strips.run(m_space, m_addresses.buffers, reinterpret_cast<char*>(m_workspace),
-               compat::host_threads(m_space));
+  void run(const FusedTiles& tiles) {
+    tiles.run(m_space, m_addresses.buffers, reinterpret_cast<char*>(m_workspace),
+              compat::host_threads(m_space));
   }
 
   void run(const PreparedExchange& exchange) {

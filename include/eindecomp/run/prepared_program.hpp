@@ -20,8 +20,8 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/run/block_memory.hpp"
-#include "eindecomp/run/find_strips.hpp"
-#include "eindecomp/run/strips.hpp"
+#include "eindecomp/run/find_tiles.hpp"
+#include "eindecomp/run/fused_tiles.hpp"
 
 namespace eindecomp::detail {
 
@@ -105,8 +105,9 @@ struct PreparedCombine {
 template <class Space>
 struct Stage {
   VertexId first = -1;  ///< statement
-  VertexId last = -1;   ///< the same but for statements that run strip by strip
-  std::variant<PreparedExchange, PreparedBox, PreparedCall<Space>, PreparedCombine<Space>, StripRun>
+  VertexId last = -1;   ///< the same but for statements that run tile by tile
+  std::variant<PreparedExchange, PreparedBox, PreparedCall<Space>, PreparedCombine<Space>,
+               FusedTiles>
       work;
 };
 
@@ -125,7 +126,7 @@ template <class Space>
 class ProgramPreparer {
  public:
   /// \param buffers  memory of the geometry that runs will have; addresses may be others.
-  /// \param groups   those of the plan, which may run strip by strip.
+  /// \param groups   those of the plan, which may run tile by tile.
   ProgramPreparer(const Space& space, const EinGraph& graph, const RankProgram& program,
                   const std::vector<StepGroup>& groups, const Launchers<Space>& launchers,
                   const std::vector<BlockMemory>& buffers)
@@ -137,11 +138,12 @@ class ProgramPreparer {
         m_buffers(buffers) {}
 
   [[nodiscard]] PreparedProgram<Space> prepare() {
-    Strips strips = StripFinder<Space>(m_graph, m_groups, m_program, m_launchers, m_buffers).find();
-    m_made.tile_kernels = std::move(strips.joins);
-    auto run = strips.runs.begin();
+    TiledCalls tiles =
+        TileFinder<Space>(m_graph, m_groups, m_program, m_launchers, m_buffers).find();
+    m_made.tile_kernels = std::move(tiles.joins);
+    auto run = tiles.runs.begin();
     for_each_stage(m_program, [&](std::size_t first, std::size_t last) {
-      if (run != strips.runs.end() && first >= run->begin) {
+      if (run != tiles.runs.end() && first >= run->begin) {
         if (last + 1 < run->end) return;
         use_workspace(run->own_bytes * compat::host_threads(m_space));
         add(run->begin, last, std::move(*run));

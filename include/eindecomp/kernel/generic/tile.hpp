@@ -103,7 +103,7 @@ class LoopsOfTile final : public TileKernel {
     }
   }
 
-  /// Outputs that are one run or a few, as strips' mostly are: nothing but their elements is
+  /// Outputs that are one run or a few, as tiles' mostly are: nothing but their elements is
   /// computed.
   void map_all(const void* const* operands, void* output, MemoryHints hints) const {
     const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;
@@ -122,7 +122,7 @@ class LoopsOfTile final : public TileKernel {
     }
   }
 
-  /// Outputs of neighbouring terms each, as strips' mostly are.
+  /// Outputs of neighbouring terms each, as tiles' mostly are.
   template <std::size_t... I>
   void reduce_rows(std::index_sequence<I...> all, const void* const* operands, void* output) const {
     const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;

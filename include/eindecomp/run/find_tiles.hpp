@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Which calls of a program run strip by strip, and how long strips are. Decided from shapes and
+/// Which calls of a program run tile by tile, and how long tiles are. Decided from shapes and
 /// places alone, never from the number of threads, so that results do not depend on it.
 #pragma once
 
@@ -21,34 +21,34 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/run/block_memory.hpp"
-#include "eindecomp/run/strip_cut.hpp"
-#include "eindecomp/run/strips.hpp"
+#include "eindecomp/run/cut_tiles.hpp"
+#include "eindecomp/run/fused_tiles.hpp"
 
 namespace eindecomp::detail {
 
-/// What of a program runs strip by strip, and the kernels for it.
-struct Strips {
-  std::vector<StripRun> runs;  ///< in the program's order
+/// What of a program runs tile by tile, and the kernels for it.
+struct TiledCalls {
+  std::vector<FusedTiles> runs;  ///< in the program's order
   std::vector<std::unique_ptr<const kernel::TileKernel>> joins;
 
   /// The most bytes that any run takes for each thread.
   [[nodiscard]] std::int64_t most_own_bytes() const {
     std::int64_t most = 0;
-    for (const StripRun& run : runs) most = std::max(most, run.own_bytes);
+    for (const FusedTiles& run : runs) most = std::max(most, run.own_bytes);
     return most;
   }
 };
 
-/// Of the statements of a step group, those that follow one another on one block run strip by strip
+/// Of the statements of a step group, those that follow one another on one block run tile by tile
 /// if each is one call of a kernel on the generic path, which loses nothing by being cut.
 template <class Space>
-class StripFinder {
+class TileFinder {
  public:
   using Launchers = std::vector<const kernel::Launcher<Space>*>;
 
-  StripFinder(const EinGraph& graph, const std::vector<StepGroup>& groups,
-              const RankProgram& program, const Launchers& launchers,
-              const std::vector<BlockMemory>& buffers)
+  TileFinder(const EinGraph& graph, const std::vector<StepGroup>& groups,
+             const RankProgram& program, const Launchers& launchers,
+             const std::vector<BlockMemory>& buffers)
       : m_graph(graph),
         m_groups(groups),
         m_program(program),
@@ -56,17 +56,17 @@ class StripFinder {
         m_buffers(buffers),
         m_cutter(graph, program, buffers) {}
 
-  [[nodiscard]] Strips find() {
+  [[nodiscard]] TiledCalls find() {
     if constexpr (compat::is_synchronous<Space>) {
       for (const StepGroup& group : m_groups) find_in(group);
     }
-    return std::move(m_strips);
+    return std::move(m_tiles);
   }
 
  private:
-  static constexpr std::int64_t strip_bytes = 64 * 1024;
+  static constexpr std::int64_t tile_bytes = 64 * 1024;
   /// What goes by turns has more to begin and to end.
-  static constexpr std::int64_t strip_bytes_by_turns = 96 * 1024;
+  static constexpr std::int64_t tile_bytes_by_turns = 96 * 1024;
 
   [[nodiscard]] const Instruction& instruction(std::size_t s) const {
     return m_program.instructions[s];
@@ -86,10 +86,10 @@ class StripFinder {
                            instruction(end - 1).turn + 1 == instruction(end).turn))) {
         ++end;
       }
-      std::optional<StripRun> run;
+      std::optional<FusedTiles> run;
       for (; end >= s + 2 && !run; --end) run = run_of(group, s, end);
       s = run ? run->end : s + 1;
-      if (run) m_strips.runs.push_back(std::move(*run));
+      if (run) m_tiles.runs.push_back(std::move(*run));
     }
   }
 
@@ -110,30 +110,30 @@ class StripFinder {
     return m_launchers[at(statement(s))]->prepare_tile(memory.shape) != nullptr;
   }
 
-  [[nodiscard]] std::optional<StripRun> run_of(const StepGroup& group, std::size_t begin,
-                                               std::size_t end) {
+  [[nodiscard]] std::optional<FusedTiles> run_of(const StepGroup& group, std::size_t begin,
+                                                 std::size_t end) {
     if (shares_memory(begin, end)) return std::nullopt;
-    std::optional<StripRun> run = run_of_strips(group, begin, end, strip_bytes);
+    std::optional<FusedTiles> run = run_of_tiles(group, begin, end, tile_bytes);
     if (!run || run->beside < 0) return run;
-    std::optional<StripRun> longer = run_of_strips(group, begin, end, strip_bytes_by_turns);
+    std::optional<FusedTiles> longer = run_of_tiles(group, begin, end, tile_bytes_by_turns);
     return longer && longer->beside >= 0 ? longer : run;
   }
 
-  /// \param bytes  of a strip's tensors together, if its rows are short enough or can be cut.
-  [[nodiscard]] std::optional<StripRun> run_of_strips(const StepGroup& group, std::size_t begin,
-                                                      std::size_t end, std::int64_t bytes) {
-    const std::optional<StripCut> cut = m_cutter.cut_of(begin, end, bytes);
+  /// \param bytes  of a tile's tensors together, if its rows are short enough or can be cut.
+  [[nodiscard]] std::optional<FusedTiles> run_of_tiles(const StepGroup& group, std::size_t begin,
+                                                       std::size_t end, std::int64_t bytes) {
+    const std::optional<TileCut> cut = m_cutter.cut_of(begin, end, bytes);
     if (!cut) return std::nullopt;
-    StripRun run;
+    FusedTiles run;
     run.begin = begin;
     run.end = end;
-    run.rows = cut->rows.strips();
-    if (cut->pieces) run.pieces = cut->pieces->strips();
+    run.rows = cut->rows.tiles();
+    if (cut->pieces) run.pieces = cut->pieces->tiles();
     const std::vector<std::int64_t> own = place_own(*cut, run);
     for (std::size_t s = begin; s < end; ++s) {
-      std::optional<StripCall> strips = strip_call(*cut, run, s, own, group);
-      if (!strips) return std::nullopt;
-      run.calls.push_back(*strips);
+      std::optional<TileCall> tiles = tile_call(*cut, run, s, own, group);
+      if (!tiles) return std::nullopt;
+      run.calls.push_back(*tiles);
     }
     run_last_beside(run);
     ask_ahead(*cut, run);
@@ -141,10 +141,10 @@ class StripFinder {
   }
 
   /// Lets the last call, if it writes past the caches, run beside the last of those before it that
-  /// compute long, where both divide alike and two strips fit the second cache.
-  static void run_last_beside(StripRun& run) {
+  /// compute long, where both divide alike and two tiles fit the second cache.
+  static void run_last_beside(FusedTiles& run) {
     constexpr std::int64_t most_bytes = 256 * 1024;
-    const StripCall& last = run.calls.back();
+    const TileCall& last = run.calls.back();
     const Extent outputs = last.join->outputs_by_turns();
     if (!last.streamed || outputs == 0 || 2 * run.own_bytes > most_bytes) return;
     for (std::size_t c = 0; c + 1 < run.calls.size(); ++c) {
@@ -154,7 +154,7 @@ class StripFinder {
     if (run.beside >= 0) run.own_bytes *= 2;
   }
 
-  /// Whether a tensor exists within the run only, so that every thread has one strip of it.
+  /// Whether a tensor exists within the run only, so that every thread has one tile of it.
   [[nodiscard]] bool is_own(int b, std::size_t begin, std::size_t end) const {
     const Buffer& its = buffer(b);
     return its.role == Buffer::Role::scratch && at(its.first) >= begin && at(its.last) < end;
@@ -182,7 +182,7 @@ class StripFinder {
   }
 
   /// Offsets, by step of the run, of the outputs that each thread has for itself; -1 of others.
-  [[nodiscard]] std::vector<std::int64_t> place_own(const StripCut& cut, StripRun& run) const {
+  [[nodiscard]] std::vector<std::int64_t> place_own(const TileCut& cut, FusedTiles& run) const {
     std::vector<std::int64_t> offset(run.end - run.begin, -1);
     std::vector<std::int64_t> bytes(offset.size());
     Arena arena;
@@ -202,11 +202,11 @@ class StripFinder {
     return offset;
   }
 
-  /// A strip of what a step writes, where that has a place of its own.
-  [[nodiscard]] BlockMemory own_block(const StripCut& cut, const StripRun& run, std::size_t s,
-                                      StripPlace place) const {
+  /// A tile of what a step writes, where that has a place of its own.
+  [[nodiscard]] BlockMemory own_block(const TileCut& cut, const FusedTiles& run, std::size_t s,
+                                      TilePlace place) const {
     const std::vector<int>& labels = m_graph[statement(s)].output;
-    const Box domain = cut.strip(call(s).domain, s - run.begin, place);
+    const Box domain = cut.tile(call(s).domain, s - run.begin, place);
     const BlockMemory& whole = m_buffers[at(call(s).output)];
     Box box = whole.box;
     for (std::size_t k = 0; k < labels.size(); ++k) {
@@ -217,7 +217,7 @@ class StripFinder {
   }
 
   /// The step of a run that writes a buffer of its own; the run's end if none does.
-  [[nodiscard]] std::size_t writer(const StripRun& run, int b,
+  [[nodiscard]] std::size_t writer(const FusedTiles& run, int b,
                                    const std::vector<std::int64_t>& own) const {
     for (std::size_t s = run.begin; s < run.end; ++s) {
       if (call(s).output == b && own[s - run.begin] >= 0) return s;
@@ -225,9 +225,9 @@ class StripFinder {
     return run.end;
   }
 
-  /// A call of one strip, on memory that stands for that of any thread.
-  [[nodiscard]] CallMemory memory_of(const StripCut& cut, const StripRun& run, std::size_t s,
-                                     StripPlace place, const std::vector<std::int64_t>& own) const {
+  /// A call of one tile, on memory that stands for that of any thread.
+  [[nodiscard]] CallMemory memory_of(const TileCut& cut, const FusedTiles& run, std::size_t s,
+                                     TilePlace place, const std::vector<std::int64_t>& own) const {
     BlockMemory blocks[kernel::max_operands + 1];
     const BlockMemory* operands[kernel::max_operands]{};
     const auto block = [&](int b) {
@@ -240,7 +240,7 @@ class StripFinder {
       operands[o] = &blocks[o];
     }
     CallMemory memory =
-        call_memory(m_graph[statement(s)], cut.strip(call(s).domain, s - run.begin, place),
+        call_memory(m_graph[statement(s)], cut.tile(call(s).domain, s - run.begin, place),
                     {operands, read.size()}, block(call(s).output));
     // Only an aggregation asks where it begins.
     for (int l = 0; l < memory.shape.labels; ++l) {
@@ -249,21 +249,21 @@ class StripFinder {
     return memory;
   }
 
-  [[nodiscard]] std::optional<StripCall> strip_call(const StripCut& cut, const StripRun& run,
-                                                    std::size_t s,
-                                                    const std::vector<std::int64_t>& own,
-                                                    const StepGroup& group) {
-    const StripPlace last{run.rows - 1, run.pieces - 1};
+  [[nodiscard]] std::optional<TileCall> tile_call(const TileCut& cut, const FusedTiles& run,
+                                                  std::size_t s,
+                                                  const std::vector<std::int64_t>& own,
+                                                  const StepGroup& group) {
+    const TilePlace last{run.rows - 1, run.pieces - 1};
     const CallMemory first = memory_of(cut, run, s, {}, own);
     const CallMemory next_row = memory_of(cut, run, s, {std::min<Extent>(1, last.row), 0}, own);
     const CallMemory next_piece = memory_of(cut, run, s, {0, std::min<Extent>(1, last.piece)}, own);
-    StripCall strips;
-    strips.join = join_of(statement(s), first.shape);
-    strips.last_join = join_of(statement(s), memory_of(cut, run, s, last, own).shape);
-    if (strips.join == nullptr || strips.last_join == nullptr) return std::nullopt;
+    TileCall tiles;
+    tiles.join = join_of(statement(s), first.shape);
+    tiles.last_join = join_of(statement(s), memory_of(cut, run, s, last, own).shape);
+    if (tiles.join == nullptr || tiles.last_join == nullptr) return std::nullopt;
     const auto tensor = [&](int b, const void* begin, const void* row, const void* piece) {
       const auto bytes = [](const void* pointer) { return static_cast<const char*>(pointer); };
-      StripTensor place;
+      TileTensor place;
       place.first = bytes(begin) - m_buffers[at(b)].data;
       const std::size_t from = writer(run, b, own);
       if (from != run.end) {
@@ -276,14 +276,14 @@ class StripFinder {
       return place;
     };
     const std::vector<int>& read = call(s).operands;
-    strips.operands = static_cast<int>(read.size());
+    tiles.operands = static_cast<int>(read.size());
     for (std::size_t o = 0; o < read.size(); ++o) {
-      strips.operand[o] =
+      tiles.operand[o] =
           tensor(read[o], first.operands[o], next_row.operands[o], next_piece.operands[o]);
     }
-    strips.output = tensor(call(s).output, first.output, next_row.output, next_piece.output);
-    strips.streamed = is_streamed(call(s).output, group);
-    return strips;
+    tiles.output = tensor(call(s).output, first.output, next_row.output, next_piece.output);
+    tiles.streamed = is_streamed(call(s).output, group);
+    return tiles;
   }
 
   /// Whether a tensor is larger than the caches and not read by the group.
@@ -301,9 +301,9 @@ class StripFinder {
     });
   }
 
-  /// Lets the run's maps ask for the next strip of its largest input, so that main memory is busy
+  /// Lets the run's maps ask for the next tile of its largest input, so that main memory is busy
   /// while they compute: as many of the last as are a power of two, each for an equal part.
-  void ask_ahead(const StripCut& cut, StripRun& run) const {
+  void ask_ahead(const TileCut& cut, FusedTiles& run) const {
     std::int64_t bytes = 0;
     for (std::size_t s = run.begin; s < run.end; ++s) {
       const Vertex& v = m_graph[statement(s)];
@@ -320,13 +320,13 @@ class StripFinder {
     // Not the call that reads what was asked for, nor one that waits for its own stores already.
     const std::size_t first = run.begin + (run.beside == 0 ? 0 : 1);
     const std::size_t last = run.end - (run.beside >= 0 ? 1 : 0);
-    std::vector<StripCall*> maps;
+    std::vector<TileCall*> maps;
     for (std::size_t s = first; s < last; ++s) {
-      StripCall& strips = run.calls[s - run.begin];
+      TileCall& tiles = run.calls[s - run.begin];
       const BlockMemory& output = m_buffers[at(call(s).output)];
-      if (strips.join->asks_ahead() &&
-          bytes == cut.strip(call(s).domain, s - run.begin, {}).size() * output.bytes) {
-        maps.push_back(&strips);
+      if (tiles.join->asks_ahead() &&
+          bytes == cut.tile(call(s).domain, s - run.begin, {}).size() * output.bytes) {
+        maps.push_back(&tiles);
       }
     }
     if (bytes == 0 || maps.empty()) return;
@@ -338,16 +338,16 @@ class StripFinder {
     }
   }
 
-  /// The bytes of a strip of an operand; 0 if they do not lie without gaps.
-  [[nodiscard]] static std::int64_t contiguous_bytes(const StripCut& cut, std::size_t step,
+  /// The bytes of a tile of an operand; 0 if they do not lie without gaps.
+  [[nodiscard]] static std::int64_t contiguous_bytes(const TileCut& cut, std::size_t step,
                                                      const Box& domain,
                                                      const std::vector<int>& labels,
                                                      const BlockMemory& memory) {
-    const Box strip = cut.strip(domain, step, {});
+    const Box tile = cut.tile(domain, step, {});
     Box part = memory.box;
     for (std::size_t k = 0; k < labels.size(); ++k) {
-      part.lo[k] = strip.lo[at(labels[k])];
-      part.hi[k] = strip.hi[at(labels[k])];
+      part.lo[k] = tile.lo[at(labels[k])];
+      part.hi[k] = tile.hi[at(labels[k])];
     }
     return memory.contiguous(part) ? part.size() * memory.bytes : 0;
   }
@@ -359,7 +359,7 @@ class StripFinder {
     }
     std::unique_ptr<const kernel::TileKernel> join = m_launchers[at(of)]->prepare_tile(shape);
     m_prepared.push_back({of, shape, join.get()});
-    m_strips.joins.push_back(std::move(join));
+    m_tiles.joins.push_back(std::move(join));
     return m_prepared.back().join;
   }
 
@@ -374,9 +374,9 @@ class StripFinder {
   const RankProgram& m_program;
   const Launchers& m_launchers;
   const std::vector<BlockMemory>& m_buffers;
-  StripCutter m_cutter;
+  TileCutter m_cutter;
   std::vector<Prepared> m_prepared;
-  Strips m_strips;
+  TiledCalls m_tiles;
 };
 
 }  // namespace eindecomp::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// How calls of a program that follow one another are cut into strips.
+/// How calls of a program that follow one another are cut into tiles.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/kernel/simd/lanes.hpp"
-#include "eindecomp/plan/placement/choose_steps.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
@@ -23,37 +22,37 @@
 namespace eindecomp::detail {
 
 /// A label along which calls are cut.
-struct StripAxis {
+struct TileAxis {
   std::vector<int> label;  ///< by call, its position among the statement's labels
   Extent lo = 0;
   Extent hi = 0;
-  Extent size = 1;  ///< of a strip
+  Extent size = 1;  ///< of a tile
 
   [[nodiscard]] Extent extent() const { return hi - lo; }
-  [[nodiscard]] Extent strips() const { return (extent() + size - 1) / size; }
+  [[nodiscard]] Extent tiles() const { return (extent() + size - 1) / size; }
 };
 
-/// A strip's place along the labels.
-struct StripPlace {
+/// A tile's place along the labels.
+struct TilePlace {
   Extent row = 0;
   Extent piece = 0;
 };
 
-/// Strips are some rows, or pieces of one row.
-struct StripCut {
-  StripAxis rows;
-  std::optional<StripAxis> pieces;
+/// TiledCalls are some rows, or pieces of one row.
+struct TileCut {
+  TileAxis rows;
+  std::optional<TileAxis> pieces;
 
-  [[nodiscard]] Extent strips() const { return rows.strips() * (pieces ? pieces->strips() : 1); }
-  /// Leaves of a call's domain what belongs to a strip.
-  [[nodiscard]] Box strip(Box domain, std::size_t step, StripPlace place) const {
+  [[nodiscard]] Extent tiles() const { return rows.tiles() * (pieces ? pieces->tiles() : 1); }
+  /// Leaves of a call's domain what belongs to a tile.
+  [[nodiscard]] Box tile(Box domain, std::size_t step, TilePlace place) const {
     restrict(domain, rows, step, place.row);
     if (pieces) restrict(domain, *pieces, step, place.piece);
     return domain;
   }
 
  private:
-  static void restrict(Box& domain, const StripAxis& axis, std::size_t step, Extent n) {
+  static void restrict(Box& domain, const TileAxis& axis, std::size_t step, Extent n) {
     const std::size_t l = at(axis.label[step]);
     domain.lo[l] = axis.lo + n * axis.size;
     domain.hi[l] = std::min(domain.lo[l] + axis.size, axis.hi);
@@ -61,41 +60,41 @@ struct StripCut {
 };
 
 /// Cuts instructions `begin` to `end` - 1 of a program, calls of one step group and block.
-class StripCutter {
+class TileCutter {
  public:
-  StripCutter(const EinGraph& graph, const RankProgram& program,
-              const std::vector<BlockMemory>& buffers)
+  TileCutter(const EinGraph& graph, const RankProgram& program,
+             const std::vector<BlockMemory>& buffers)
       : m_graph(graph), m_program(program), m_buffers(buffers) {}
 
   /// Rows of tensors that are so many bytes together; parts of one row, if a row is too long and
   /// can be cut.
-  [[nodiscard]] std::optional<StripCut> cut_of(std::size_t begin, std::size_t end,
-                                               std::int64_t strip_bytes) const {
-    std::vector<StripAxis> axes = axes_of(begin, end);
+  [[nodiscard]] std::optional<TileCut> cut_of(std::size_t begin, std::size_t end,
+                                              std::int64_t tile_bytes) const {
+    std::vector<TileAxis> axes = axes_of(begin, end);
     if (axes.empty()) return std::nullopt;
-    StripCut cut{std::move(axes.front()), std::nullopt};
+    TileCut cut{std::move(axes.front()), std::nullopt};
     const std::int64_t row = bytes_along(cut.rows, begin, end, true);
     if (bytes_along(cut.rows, begin, end, false) > shared_bytes) return std::nullopt;
-    cut.rows.size = std::clamp<Extent>(strip_bytes / row, 1, cut.rows.extent());
+    cut.rows.size = std::clamp<Extent>(tile_bytes / row, 1, cut.rows.extent());
     // As many rows as are whole lines of memory, if that many fit.
     constexpr std::int64_t line_bytes = kernel::detail::line_bytes;
     const std::int64_t line =
         line_bytes / std::gcd(line_bytes, output_bytes(cut.rows, end - 1, begin));
     if (cut.rows.size > line) cut.rows.size -= cut.rows.size % line;
-    if (row > strip_bytes && axes.size() > 1) {
-      StripAxis& inner = axes[1];
+    if (row > tile_bytes && axes.size() > 1) {
+      TileAxis& inner = axes[1];
       // Pieces of equal length, of whole lines of memory.
-      const Extent pieces = std::min((row + strip_bytes - 1) / strip_bytes, inner.extent());
+      const Extent pieces = std::min((row + tile_bytes - 1) / tile_bytes, inner.extent());
       const Extent size = (inner.extent() + pieces - 1) / pieces;
       inner.size = (size + line_elements - 1) / line_elements * line_elements;
-      if (inner.strips() > 1) cut.pieces = std::move(inner);
+      if (inner.tiles() > 1) cut.pieces = std::move(inner);
     }
-    if (cut.strips() < 2) return std::nullopt;
+    if (cut.tiles() < 2) return std::nullopt;
     return cut;
   }
 
  private:
-  /// The most bytes that every strip reads again.
+  /// The most bytes that every tile reads again.
   static constexpr std::int64_t shared_bytes = 64 * 1024;
   /// As many elements as a line of memory has, and so begin on lines as the whole does.
   static constexpr Extent line_elements = 16;
@@ -108,10 +107,10 @@ class StripCutter {
   }
 
   /// The labels along which a run can be cut, outermost first.
-  [[nodiscard]] std::vector<StripAxis> axes_of(std::size_t begin, std::size_t end) const {
+  [[nodiscard]] std::vector<TileAxis> axes_of(std::size_t begin, std::size_t end) const {
     const StepGroup run{statement(begin), statement(end - 1), {}};
     const std::vector<VertexId> statements = statements_of(m_graph, run);
-    std::vector<StripAxis> axes;
+    std::vector<TileAxis> axes;
     for (int position : m_graph[run.first].output) {
       StepAxis axis{{position}, 1};
       std::vector<VertexId> before{run.first};
@@ -120,7 +119,7 @@ class StripCutter {
         before.push_back(statements[s]);
       }
       if (!axis_fault(m_graph, run, statements, axis).empty()) continue;
-      StripAxis found{axis.positions, 0, 0, 1};
+      TileAxis found{axis.positions, 0, 0, 1};
       bool same = true;
       for (std::size_t s = begin; s < end; ++s) {
         const Box& domain = call(s).domain;
@@ -137,7 +136,7 @@ class StripCutter {
   }
 
   /// Bytes of a call's output at one position of a label.
-  [[nodiscard]] std::int64_t output_bytes(const StripAxis& axis, std::size_t s,
+  [[nodiscard]] std::int64_t output_bytes(const TileAxis& axis, std::size_t s,
                                           std::size_t begin) const {
     std::int64_t bytes = m_buffers[at(call(s).output)].bytes;
     for (int l : m_graph[statement(s)].output) {
@@ -148,7 +147,7 @@ class StripCutter {
 
   /// Bytes that a run's calls touch of tensors that have a label, at one position of it; or those
   /// of tensors that do not.
-  [[nodiscard]] std::int64_t bytes_along(const StripAxis& axis, std::size_t begin, std::size_t end,
+  [[nodiscard]] std::int64_t bytes_along(const TileAxis& axis, std::size_t begin, std::size_t end,
                                          bool having) const {
     std::int64_t total = 0;
     for (std::size_t s = begin; s < end; ++s) {

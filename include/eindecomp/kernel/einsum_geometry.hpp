@@ -12,54 +12,10 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/einsum_string.hpp"
-#include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/strided_tensor.hpp"
 
 namespace eindecomp::kernel::detail {
-
-/// A view without its type.
-struct ViewGeometry {
-  const void* data = nullptr;
-  std::int64_t element_bytes = 0;
-  int rank = 0;
-  Extent extent[max_rank]{};
-  Extent stride[max_rank]{};
-
-  template <class View>
-  [[nodiscard]] static ViewGeometry of(const View& view) {
-    ViewGeometry geometry;
-    geometry.data = view.data();
-    geometry.element_bytes = static_cast<std::int64_t>(sizeof(typename View::value_type));
-    geometry.rank = compat::rank_of<View>;
-    for (int k = 0; k < geometry.rank; ++k) {
-      geometry.extent[k] = static_cast<Extent>(view.extent(static_cast<std::size_t>(k)));
-    }
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      ((geometry.stride[K] = static_cast<Extent>(view.stride(K))), ...);
-    }
-    (std::make_index_sequence<static_cast<std::size_t>(compat::rank_of<View>)>{});
-    return geometry;
-  }
-
-  /// Whether it has elements and no memory for them.
-  [[nodiscard]] bool is_null() const {
-    if (data != nullptr) return false;
-    bool empty = false;
-    for (int k = 0; k < rank; ++k) empty = empty || extent[k] == 0;
-    return !empty;
-  }
-
-  /// One past the last byte that an element of the view occupies; `data` if it has none.
-  [[nodiscard]] std::uintptr_t end() const {
-    const auto begin = reinterpret_cast<std::uintptr_t>(data);
-    Extent last = 0;
-    for (int k = 0; k < rank; ++k) {
-      if (extent[k] == 0) return begin;
-      last += (extent[k] - 1) * stride[k];
-    }
-    return begin + static_cast<std::uintptr_t>((last + 1) * element_bytes);
-  }
-};
 
 /// "operand 2 (j,k)" or "the output (i,k)"; position `operands` is the output.
 [[nodiscard, gnu::cold]] inline Text tensor_text(const EinsumShape& spec, int tensor) {
@@ -89,7 +45,7 @@ struct LabelExtents {
     for (int l = 0; l < spec.labels; ++l) given_by[l] = -1;
   }
 
-  void add(const EinsumShape& spec, int tensor, const ViewGeometry& view,
+  void add(const EinsumShape& spec, int tensor, const StridedTensor& view,
            const std::source_location& where) {
     const bool output = tensor == spec.operands;
     const int rank = output ? spec.output_rank : spec.rank[tensor];
@@ -134,7 +90,7 @@ struct LabelExtents {
 ///   before it is read.
 template <std::size_t Tensors>
 [[nodiscard]] LocalEinsum local_einsum(const EinsumShape& spec,
-                                       const std::array<ViewGeometry, Tensors>& views,
+                                       const std::array<StridedTensor, Tensors>& views,
                                        const std::source_location& where) {
   const int operands = static_cast<int>(Tensors) - 1;
   if (spec.operands != operands) {
@@ -168,7 +124,7 @@ template <std::size_t Tensors>
       shape.operand_stride[t][spec.operand[t][k]] += views[static_cast<std::size_t>(t)].stride[k];
     }
   }
-  const ViewGeometry& output = views[Tensors - 1];
+  const StridedTensor& output = views[Tensors - 1];
   for (int k = 0; k < spec.output_rank; ++k) {
     const int l = spec.output[k];
     shape.output_stride[l] = output.stride[k];
@@ -183,7 +139,7 @@ template <std::size_t Tensors>
   if (empty) return shape;
 
   for (int t = 0; t < operands; ++t) {
-    const ViewGeometry& operand = views[static_cast<std::size_t>(t)];
+    const StridedTensor& operand = views[static_cast<std::size_t>(t)];
     const bool apart = operand.end() <= reinterpret_cast<std::uintptr_t>(output.data) ||
                        output.end() <= reinterpret_cast<std::uintptr_t>(operand.data);
     if (apart) continue;

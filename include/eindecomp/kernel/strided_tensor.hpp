@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A tensor in memory, its type forgotten: what is left of a user's view from a binding or a call
+/// of einsum to the kernels.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+
+namespace eindecomp::kernel {
+
+/// Elements that lie `stride` elements apart along each dimension.
+struct StridedTensor {
+  const void* data = nullptr;
+  std::int64_t element_bytes = 0;
+  int rank = 0;
+  Extent extent[max_rank]{};
+  Extent stride[max_rank]{};
+
+  /// What a view shows.
+  template <class View>
+  [[nodiscard]] static StridedTensor of(const View& view) {
+    StridedTensor tensor;
+    tensor.data = view.data();
+    tensor.element_bytes = static_cast<std::int64_t>(sizeof(typename View::value_type));
+    tensor.rank = compat::rank_of<View>;
+    for (int k = 0; k < tensor.rank; ++k) {
+      tensor.extent[k] = static_cast<Extent>(view.extent(static_cast<std::size_t>(k)));
+    }
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      ((tensor.stride[K] = static_cast<Extent>(view.stride(K))), ...);
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(compat::rank_of<View>)>{});
+    return tensor;
+  }
+
+  /// Whether it has no elements.
+  [[nodiscard]] bool is_empty() const {
+    return std::find(extent, extent + rank, Extent{0}) != extent + rank;
+  }
+  /// Whether it has elements and no memory for them.
+  [[nodiscard]] bool is_null() const { return data == nullptr && !is_empty(); }
+  /// Its extents.
+  [[nodiscard]] std::vector<Extent> extents() const { return {extent, extent + rank}; }
+
+  /// One past the last byte that an element occupies; the address of `data` if it has none.
+  [[nodiscard]] std::uintptr_t end() const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(data);
+    Extent last = 0;
+    for (int k = 0; k < rank; ++k) {
+      if (extent[k] == 0) return begin;
+      last += (extent[k] - 1) * stride[k];
+    }
+    return begin + static_cast<std::uintptr_t>((last + 1) * element_bytes);
+  }
+};
+
+}  // namespace eindecomp::kernel
