@@ -17,11 +17,11 @@ namespace eindecomp::kernel {
 
 /// Elements that lie `stride` elements apart along each dimension.
 struct StridedTensor {
-  const void* data = nullptr;
-  std::int64_t element_bytes = 0;
-  int rank = 0;
-  Extent extent[max_rank]{};
-  Extent stride[max_rank]{};
+  const void* data = nullptr;      ///< the element of index 0
+  std::int64_t element_bytes = 0;  ///< the size of an element
+  int rank = 0;                    ///< dimensions in use
+  Extent extent[max_rank]{};       ///< per dimension
+  Extent stride[max_rank]{};       ///< per dimension, in elements
 
   /// What a view shows.
   template <class View>
