@@ -159,7 +159,7 @@ namespace {
 struct Slow {
   static constexpr std::string_view name = "slow";
   static constexpr bool takes_vectors = true;
-  static constexpr bool takes_long = true;
+  static constexpr bool is_compute_bound = true;
   template <class V>
   constexpr V operator()(const V& x) const {
     return 1.0 + x * x * (1.0 + 0.5 * x * x);

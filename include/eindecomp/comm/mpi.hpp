@@ -51,36 +51,46 @@ inline bool gpu_aware() {
   return aware;
 }
 
-/// One element as MPI sees it: `bytes` of memory without a meaning, so that a message's count is
-/// its number of elements, whatever they are.
-class ElementDatatype {
+/// An MPI handle with one owner, which frees it unless MPI was finalised before.
+template <class Handle>
+class Owned {
  public:
-  explicit ElementDatatype(int bytes) : m_bytes(bytes) {
-    check(MPI_Type_contiguous(bytes, MPI_BYTE, &m_type), "MPI_Type_contiguous");
-    check(MPI_Type_commit(&m_type), "MPI_Type_commit");
-  }
-  ElementDatatype(ElementDatatype&& other) noexcept
-      : m_bytes(other.m_bytes), m_type(std::exchange(other.m_type, MPI_DATATYPE_NULL)) {}
-  ElementDatatype& operator=(ElementDatatype&& other) noexcept {
-    std::swap(m_bytes, other.m_bytes);
-    std::swap(m_type, other.m_type);
+  /// \param null  what the handle is after it was moved from or freed, MPI_COMM_NULL for one
+  Owned(Handle handle, Handle null, int (*free)(Handle*))
+      : m_handle(handle), m_null(null), m_free(free) {}
+  Owned(Owned&& other) noexcept
+      : m_handle(std::exchange(other.m_handle, other.m_null)),
+        m_null(other.m_null),
+        m_free(other.m_free) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(m_handle, other.m_handle);
     return *this;
   }
-  ElementDatatype(const ElementDatatype&) = delete;
-  ElementDatatype& operator=(const ElementDatatype&) = delete;
-  ~ElementDatatype() {
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
     int finalized = 0;
-    if (m_type != MPI_DATATYPE_NULL && MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) {
-      MPI_Type_free(&m_type);
+    if (m_handle != m_null && MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) {
+      m_free(&m_handle);
     }
   }
 
-  [[nodiscard]] int bytes() const noexcept { return m_bytes; }
-  [[nodiscard]] MPI_Datatype get() const noexcept { return m_type; }
+  // NOLINTNEXTLINE(google-explicit-constructor): an owner stands for what it owns.
+  operator Handle() const noexcept { return m_handle; }
 
  private:
-  int m_bytes;
-  MPI_Datatype m_type = MPI_DATATYPE_NULL;
+  Handle m_handle;
+  Handle m_null;
+  int (*m_free)(Handle*);
 };
+
+/// One element as MPI sees it: `bytes` of memory without a meaning, so that a message's count is
+/// its number of elements, whatever they are.
+[[nodiscard]] inline Owned<MPI_Datatype> element_datatype(int bytes) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  check(MPI_Type_contiguous(bytes, MPI_BYTE, &type), "MPI_Type_contiguous");
+  check(MPI_Type_commit(&type), "MPI_Type_commit");
+  return {type, MPI_DATATYPE_NULL, MPI_Type_free};
+}
 
 }  // namespace eindecomp::comm::detail

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -41,7 +42,7 @@ class MpiCommunicator {
     if (!detail::Job::exists() && has_all_processes(user)) {
       detail::Job::adopt(duplicate(MPI_COMM_WORLD, user, where));
     }
-    m_comm = duplicate(user, user, where);
+    m_comm = {duplicate(user, user, where), MPI_COMM_NULL, MPI_Comm_free};
     // The duplicate inherits the user's handler, which may end the program.
     detail::check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     detail::check(MPI_Comm_set_name(m_comm, name), "MPI_Comm_set_name");
@@ -50,26 +51,8 @@ class MpiCommunicator {
     m_watch.move_to(m_comm);
   }
 
-  MpiCommunicator(MpiCommunicator&& other) noexcept
-      : m_comm(std::exchange(other.m_comm, MPI_COMM_NULL)),
-        m_rank(other.m_rank),
-        m_size(other.m_size),
-        m_chunk(other.m_chunk),
-        m_watch(std::move(other.m_watch)),
-        m_datatypes(std::move(other.m_datatypes)),
-        m_requests(std::move(other.m_requests)),
-        m_traffic(other.m_traffic) {}
-  MpiCommunicator& operator=(MpiCommunicator&&) = delete;
-  MpiCommunicator(const MpiCommunicator&) = delete;
-  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
-
-  /// Collective, unless MPI was finalised before.
-  ~MpiCommunicator() {
-    int finalized = 0;
-    if (m_comm != MPI_COMM_NULL && MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) {
-      MPI_Comm_free(&m_comm);
-    }
-  }
+  /// Destruction is collective, unless MPI was finalised before.
+  MpiCommunicator(MpiCommunicator&&) noexcept = default;
 
   /// This process's rank in the group.
   [[nodiscard]] int rank() const noexcept { return m_rank; }
@@ -274,18 +257,19 @@ class MpiCommunicator {
   }
 
   MPI_Datatype datatype(int bytes) {
-    for (const detail::ElementDatatype& known : m_datatypes) {
-      if (known.bytes() == bytes) return known.get();
+    auto found = m_datatypes.find(bytes);
+    if (found == m_datatypes.end()) {
+      found = m_datatypes.emplace(bytes, detail::element_datatype(bytes)).first;
     }
-    return m_datatypes.emplace_back(bytes).get();
+    return found->second;
   }
 
-  MPI_Comm m_comm = MPI_COMM_NULL;
+  detail::Owned<MPI_Comm> m_comm{MPI_COMM_NULL, MPI_COMM_NULL, MPI_Comm_free};
   int m_rank = 0;
   int m_size = 1;
   Extent m_chunk;
   detail::Watch m_watch;
-  std::vector<detail::ElementDatatype> m_datatypes;
+  std::map<int, detail::Owned<MPI_Datatype>> m_datatypes;  ///< by the bytes of an element
   std::vector<MPI_Request> m_requests;
   Traffic m_traffic;
 };

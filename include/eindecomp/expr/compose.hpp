@@ -91,8 +91,9 @@ template <class Op, class... Children>
 inline constexpr bool takes_vectors<Composed<Op, Children...>> = takes_vectors<Op> &&
                                                                  (takes_vectors<Children> && ...);
 template <class Op, class... Children>
-inline constexpr bool takes_long<Composed<Op, Children...>> = takes_long<Op> ||
-                                                              (takes_long<Children> || ...);
+inline constexpr bool is_compute_bound<Composed<Op, Children...>> = is_compute_bound<Op> ||
+                                                                    (is_compute_bound<Children> ||
+                                                                     ...);
 
 namespace detail {
 

@@ -18,11 +18,11 @@
 namespace eindecomp {
 
 /// Marks a compute-bound functor, whose results take longer to compute than to write, so that
-/// kernels interleave it with others that are bound by memory: `static constexpr bool takes_long =
-/// true`, or specialise.
+/// kernels interleave it with others that are bound by memory: `static constexpr bool
+/// is_compute_bound = true`, or specialise.
 template <class F>
-inline constexpr bool takes_long = requires {
-  requires static_cast<bool>(F::takes_long);
+inline constexpr bool is_compute_bound = requires {
+  requires static_cast<bool>(F::is_compute_bound);
 };
 
 namespace detail {
@@ -228,6 +228,6 @@ template <>
 inline constexpr bool takes_vectors<Exp> = detail::vector_exponential;
 
 template <>
-inline constexpr bool takes_long<Exp> = true;
+inline constexpr bool is_compute_bound<Exp> = true;
 
 }  // namespace eindecomp

@@ -61,7 +61,7 @@ class LoopsOfTile final : public TileKernel {
   }
 
   [[nodiscard]] bool asks_ahead() const override { return is_lane_map; }
-  [[nodiscard]] bool takes_long() const override { return eindecomp::takes_long<Join>; }
+  [[nodiscard]] bool takes_long() const override { return is_compute_bound<Join>; }
   [[nodiscard]] Extent outputs_by_turns() const override {
     return m_contiguous != 0 && m_runs == 1 ? m_run : 0;
   }
