@@ -75,6 +75,24 @@ struct JoinTuning {
 /// Constants of the code. Bytes, unless a line says otherwise.
 namespace tuning {
 
+inline constexpr int line_bytes = 64;  ///< what memory moves at once
+
+// The cost model of products, in blas/: what a BLAS does, and sizes of blocks. Measured on the TCCG
+// contractions.
+inline constexpr double gemm_tile_rows = 16;    ///< it computes whole tiles of so many rows
+inline constexpr double gemm_tile_columns = 4;  ///< and columns
+inline constexpr double gemm_tile_terms = 8;    ///< terms of K that a tile costs besides its own
+inline constexpr double gemm_terms = 384;       ///< terms of K between two accesses to the output
+inline constexpr double small_gemm = 1e6;       ///< multiplications up to which it packs nothing
+inline constexpr double small_gemm_time = 1.1;  ///< of these, relative to others'
+inline constexpr double uncached_moves = 6;  ///< to move a tile beyond the caches, relative to one
+                                             ///< within
+inline constexpr double overlapped_waits = 3;  ///< waits for memory at a time while it computes
+inline constexpr double shared_lines_bytes = 1 << 20;  ///< of lines that two blocks write parts of
+inline constexpr Extent block_terms = 256;             ///< terms of K in a block of one thread
+inline constexpr Extent shared_block_terms = 768;      ///< and in one of all threads
+inline constexpr double min_block_side = 16;           ///< rows or columns of a block
+
 // Copies and transpositions, in copy/. Measured on 6291 x 4000 and 4096 x 4096.
 inline constexpr std::int64_t copy_item_bytes = 32768;     ///< that make an item worth scheduling
 inline constexpr std::int64_t transpose_tile_bytes = 512;  ///< of a tile along its fastest loop

@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/blas/product_cost.hpp"
 #include "eindecomp/kernel/contraction.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -181,7 +182,7 @@ namespace block_detail {
 /// stay in cache meanwhile.
 [[nodiscard]] constexpr bool shares_lines(const Tiles& m, const Tiles& n, double run) {
   const double lines = static_cast<double>(m.in_tile) * static_cast<double>(n.in_tile) / run;
-  return n.tiles == 1 && lines * 64 <= 1 << 20 && m.next[2] == 1;
+  return n.tiles == 1 && lines * tuning::line_bytes <= tuning::shared_lines_bytes && m.next[2] == 1;
 }
 
 /// Seconds the whole plan takes on one thread.
@@ -200,8 +201,8 @@ namespace block_detail {
     const double moved = elements * element_bytes / rates.cached_bytes;
     if (matrix[tensor].packed) {
       // Tiles beyond the cache are read from memory once more.
-      sum += times *
-             (read_seconds(rates, elements, element_bytes, run) + moved * (cached ? 1.0 : 6.0));
+      sum += times * (read_seconds(rates, elements, element_bytes, run) +
+                      moved * (cached ? 1.0 : tuning::uncached_moves));
     } else {
       sum += overlapped_seconds(rates, elements, element_bytes, run) + (times - 1) * moved;
     }
@@ -212,14 +213,14 @@ namespace block_detail {
   const double outputs = entries * real(m.size) * real(n.size);
   const double run = real(run_in_tile(2, m, n, batch));
   if (matrix[2].packed) {
-    sum += outputs * element_bytes / rates.cached_bytes * (cached ? 1.0 : 6.0);
+    sum += outputs * element_bytes / rates.cached_bytes * (cached ? 1.0 : tuning::uncached_moves);
     // Runs are moved if the tile begins with them; what is transposed is written in runs of a loop.
     const double written = m.first[2] == m.start[2] ? run : real(m.run[2]);
     const auto bytes = static_cast<std::int64_t>(written * element_bytes);
-    if (bytes >= 256 || bytes % 64 == 0) {
+    if (bytes >= tuning::min_streamed_run || bytes % tuning::line_bytes == 0) {
       sum += stream_seconds(rates, outputs, element_bytes, run);
     } else {
-      const double line = 64 / element_bytes;
+      const double line = tuning::line_bytes / element_bytes;
       sum += write_seconds(rates, outputs, element_bytes, shares_lines(m, n, run) ? line : run);
     }
     if (accumulate) sum += read_seconds(rates, outputs, element_bytes, run);

@@ -11,6 +11,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/kernel/blas/block_plan.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -137,14 +138,15 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent 
   const double outputs = static_cast<double>(m) * static_cast<double>(n);
   const auto terms_left =
       static_cast<Extent>((budget - outputs) / (static_cast<double>(m) + static_cast<double>(n)));
-  if (terms_left >= 256) return {m, n, std::min(k, terms_left)};
+  if (terms_left >= tuning::block_terms) return {m, n, std::min(k, terms_left)};
   const Extent kb = k <= terms + terms / 2 ? k : terms;
   const double kd = static_cast<double>(kb);
   const auto rest = [&](Extent other) {
     const double o = static_cast<double>(other);
-    return static_cast<Extent>(std::max(16.0, (budget - kd * o) / (kd + o)));
+    return static_cast<Extent>(std::max(tuning::min_block_side, (budget - kd * o) / (kd + o)));
   };
-  const Extent square = static_cast<Extent>(std::max(16.0, std::sqrt(kd * kd + budget) - kd));
+  const Extent square =
+      static_cast<Extent>(std::max(tuning::min_block_side, std::sqrt(kd * kd + budget) - kd));
   if (n <= square) return {std::min(m, rest(n)), n, kb};
   if (m <= square) return {m, std::min(n, rest(m)), kb};
   return {square, square, kb};
@@ -163,7 +165,7 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent 
   const Orders orders[] = {{product.m, 2, 0}, {product.n, 2, 1}, {product.k, 0, 1}};
   BlockPlan best;
   best.swapped = swapped;
-  best.batch = tiled_batch(product.batch, static_cast<Extent>(64 / element_bytes));
+  best.batch = tiled_batch(product.batch, static_cast<Extent>(tuning::line_bytes / element_bytes));
   const LoopNest<3>* best_nest[3] = {&orders[0].order[0], &orders[1].order[0], &orders[2].order[0]};
   const Tiles& batch = best.batch;
   // Half of K in a block leaves room for longer runs of the other labels.
@@ -171,14 +173,15 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent 
     bool cached;
     Extent terms;
   };
-  const Extent half = std::min<Extent>(256, (product.k.size() + 1) / 2);
-  const Attempt attempts[] = {{true, 256}, {true, half}, {false, 768}};
+  const Extent half = std::min(tuning::block_terms, ceil_div(product.k.size(), 2));
+  const Attempt attempts[] = {
+      {true, tuning::block_terms}, {true, half}, {false, tuning::shared_block_terms}};
   for (const auto [cached, terms] : attempts) {
     const double bytes = cached ? std::min(static_cast<double>(rates.cache_bytes),
                                            static_cast<double>(rates.workspace_bytes) / threads)
                                 : static_cast<double>(rates.workspace_bytes);
     // Workspaces of threads are rounded up to lines of memory.
-    const double budget = (bytes - 64) / element_bytes;
+    const double budget = (bytes - tuning::line_bytes) / element_bytes;
     const BlockSize size = block_size(product.m.size(), product.n.size(), product.k.size(), terms,
                                       budget / static_cast<double>(batch.in_tile));
     const Cuts ms(orders[0], size.m);

@@ -11,6 +11,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/operator.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -95,8 +96,7 @@ template <int Distance, class T, int Width>
 #endif
 }
 
-/// The bytes that memory moves at once.
-inline constexpr int line_bytes = 64;
+using tuning::line_bytes;
 
 /// Asks for the cache line of an address, which may lie beyond the end of what is allocated. What
 /// calls this from a function that does nothing else must contain that function: g++ 12 drops calls
