@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,17 @@ TEST_CASE("the stored boxes of all ranks are the tensor, once") {
   }
 }
 
+TEST_CASE("a plan lists what each rank does") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const Plan plan = decompose(graph, {.workers = 4});
+  const std::vector<RankProgram> programs = compile_ranks(graph, plan.placement, 4);
+  for (int rank = 0; rank < 4; ++rank)
+    CHECK(plan.program(rank) == programs[static_cast<std::size_t>(rank)]);
+  std::ostringstream text;
+  text << plan.program(3);
+  CHECK(text.str().starts_with("rank 3: "));
+}
+
 TEST_CASE("tensors are named by vertex, symbol or name") {
   const EinGraph graph = matmul(8, 8, 8);
   const Plan plan = decompose(graph, {.workers = 4});
@@ -89,6 +101,7 @@ TEST_CASE("tensors are named by vertex, symbol or name") {
       "tensor number 2 is not one of the plan's (it was written into another program");
   check_error([&] { return plan.local("Z", 4); }, "the plan has no rank 4 (it is for 4 ranks)");
   check_error([&] { return plan.local("Z", -1); }, "the plan has no rank -1");
+  check_error([&] { return plan.program(4); }, "the plan has no rank 4 (it is for 4 ranks)");
   check_error([&] { return plan.parts("Z", "q"); }, "tensor 'Z' has no label 'q'");
 }
 

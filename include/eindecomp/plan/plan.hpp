@@ -23,8 +23,10 @@
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
+#include "eindecomp/relation/write_program.hpp"
 
 namespace eindecomp {
 /// A program decomposed for p workers that R ranks share. A plain value, made by decompose(),
@@ -136,13 +138,7 @@ struct Plan {
       const Tensor& tensor, int rank,
       const std::source_location& where = std::source_location::current()) const {
     const VertexId v = vertex(tensor, where);
-    if (rank < 0 || rank >= ranks) {
-      detail::fail(ErrorKind::plan,
-                   "the plan has no rank " + detail::to_text(rank) + " (it is for " +
-                       detail::to_text(ranks) + " ranks); give 0 <= rank < " +
-                       detail::to_text(ranks),
-                   where);
-    }
+    check_rank(rank, where);
     const BlockMap blocks(placement.mesh, graph[v].bound,
                           placement.stored[static_cast<std::size_t>(v)]);
     const WorkerRange hosted = workers_of(rank, workers_in_use(), ranks);
@@ -152,6 +148,14 @@ struct Plan {
       if (block >= 0) boxes.push_back(blocks.relation().block(block));
     }
     return boxes;
+  }
+
+  /// What a rank does to run the plan, instruction by instruction: `std::cout << plan.program(0)`.
+  /// Walks the whole program at every call. \throws Error if there is no such rank.
+  [[nodiscard]] RankProgram program(
+      int rank, const std::source_location& where = std::source_location::current()) const {
+    check_rank(rank, where);
+    return compile_rank(graph, placement, ranks, rank, steps, where);
   }
 
   /// Every kernel call and every transfer of a run, with the words that it moves: exactly those
@@ -181,6 +185,15 @@ struct Plan {
     detail::add_to_hash(hasher, placement);
     detail::add_to_hash(hasher, steps);
     return hasher.value();
+  }
+
+ private:
+  constexpr void check_rank(int rank, const std::source_location& where) const {
+    if (rank >= 0 && rank < ranks) return;
+    detail::fail(ErrorKind::plan,
+                 "the plan has no rank " + detail::to_text(rank) + " (it is for " +
+                     detail::to_text(ranks) + " ranks); give 0 <= rank < " + detail::to_text(ranks),
+                 where);
   }
 };
 
