@@ -23,8 +23,9 @@ EXEMPT = re.compile(
     r"eindecomp::KokkosBackend<.*>::make<"
     # The exponential of a number, or of a vector as wide as its type says.
     r"|eindecomp::Exp::operator\(\)<"
-    # A copy of a box; a fence of stores.
-    r"|eindecomp::detail::copy_part<|eindecomp::detail::StripRun::run<")
+    # A copy of a box, or one made ready; a fence of stores.
+    r"|eindecomp::detail::copy_part<|eindecomp::detail::ProgramPreparer<"
+    r"|eindecomp::detail::FusedTiles::run<")
 
 
 def crossings(objdump, path):

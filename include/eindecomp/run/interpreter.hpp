@@ -12,7 +12,6 @@
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/run/prepared_program.hpp"
 #include "eindecomp/run/transport.hpp"
@@ -51,8 +50,8 @@ class Interpreter {
   }
 
  private:
-  void run(const PreparedBox& copy) {
-    kernel::copy_box(m_space, copy.bytes, copy.box, m_addresses[copy.into], m_addresses[copy.from]);
+  void run(const PreparedPass<Space>& pass) {
+    pass.pass->run(m_space, m_addresses[pass.into], m_addresses[pass.from]);
   }
 
   void run(const PreparedCall<Space>& call) {
@@ -62,12 +61,8 @@ class Interpreter {
   }
 
   void run(const PreparedCombine<Space>& combine) {
-    for (const PreparedBox& part : combine.parts) {
-      combine.launcher->combine(m_space, part.box, m_addresses[part.into], m_addresses[part.from]);
-    }
-    const PreparedBox& finish = combine.finish;
-    combine.launcher->finish(m_space, finish.box, m_addresses[finish.into],
-                             m_addresses[finish.from]);
+    for (const PreparedPass<Space>& part : combine.parts) run(part);
+    run(combine.finish);
   }
 
   void run(const FusedTiles& tiles) {
@@ -75,40 +70,40 @@ class Interpreter {
               compat::host_threads(m_space));
   }
 
-  void run(const PreparedExchange& exchange) {
-    for (const PreparedMessage& m : exchange.sends) {
-      for (const PreparedBox& copy : m.copies) run(copy);
+  void run(const PreparedExchange<Space>& exchange) {
+    for (const PreparedMessage<Space>& m : exchange.sends) {
+      for (const PreparedPass<Space>& copy : m.copies) run(copy);
     }
     char* host = m_host;
-    const auto next_on_host = [&host](const PreparedMessage& m) {
+    const auto next_on_host = [&host](const PreparedMessage<Space>& m) {
       char* const here = host;
       host += m.words * m.bytes;
       return here;
     };
     if (m_host != nullptr) {
-      for (const PreparedMessage& m : exchange.sends) {
+      for (const PreparedMessage<Space>& m : exchange.sends) {
         copy_to_host(m_space, next_on_host(m), m_addresses[m.packed], m.words * m.bytes);
       }
     }
     char* const received = host;
     // Also for the receives: kernels may still read what lay in their place before.
     compat::fence(m_space, "EinDecomp::before messages");
-    for (const PreparedMessage& m : exchange.receives) {
+    for (const PreparedMessage<Space>& m : exchange.receives) {
       char* const data = m_host != nullptr ? next_on_host(m) : m_addresses[m.packed];
       m_group.receive(m.peer, data, m.words, m.bytes, exchange.tag);
     }
     host = m_host;
-    for (const PreparedMessage& m : exchange.sends) {
+    for (const PreparedMessage<Space>& m : exchange.sends) {
       const char* const data = m_host != nullptr ? next_on_host(m) : m_addresses[m.packed];
       m_group.send(m.peer, data, m.words, m.bytes, exchange.tag);
     }
     m_group.wait();
     host = received;
-    for (const PreparedMessage& m : exchange.receives) {
+    for (const PreparedMessage<Space>& m : exchange.receives) {
       if (m_host != nullptr) {
         copy_from_host(m_space, m_addresses[m.packed], next_on_host(m), m.words * m.bytes);
       }
-      for (const PreparedBox& copy : m.copies) run(copy);
+      for (const PreparedPass<Space>& copy : m.copies) run(copy);
     }
     // The next exchange writes to the host's copies again.
     if (m_host != nullptr) compat::fence(m_space, "EinDecomp::after messages");

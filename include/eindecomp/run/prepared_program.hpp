@@ -14,6 +14,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
@@ -59,28 +60,30 @@ struct Addresses {
   }
 };
 
-/// A box of elements that one block has and another gets, by a copy or by ⊕.
-struct PreparedBox {
-  kernel::StridedBox box;
-  int bytes = 0;  ///< of an element
+/// A box of elements that one block has and another gets: by a copy, by ⊕ or finished.
+template <class Space>
+struct PreparedPass {
+  std::unique_ptr<const kernel::PreparedBox<Space>> pass;
   Place into;
   Place from;
 };
 
 /// A message, and the copies between its staging area and the buffers; none where the one region it
 /// consists of lies without gaps, and is sent or received where it lies.
+template <class Space>
 struct PreparedMessage {
   int peer = -1;
   Extent words = 0;
   int bytes = 0;  ///< of an element
   Place packed;
-  std::vector<PreparedBox> copies;
+  std::vector<PreparedPass<Space>> copies;
 };
 
 /// Messages that are under way together.
+template <class Space>
 struct PreparedExchange {
-  std::vector<PreparedMessage> receives;
-  std::vector<PreparedMessage> sends;
+  std::vector<PreparedMessage<Space>> receives;
+  std::vector<PreparedMessage<Space>> sends;
   int tag = 0;
 };
 
@@ -96,9 +99,8 @@ struct PreparedCall {
 /// Accumulators combined into the first of them, and finished.
 template <class Space>
 struct PreparedCombine {
-  const kernel::Launcher<Space>* launcher = nullptr;
-  std::vector<PreparedBox> parts;
-  PreparedBox finish;
+  std::vector<PreparedPass<Space>> parts;
+  PreparedPass<Space> finish;
 };
 
 /// What runs before the next thing begins.
@@ -106,8 +108,8 @@ template <class Space>
 struct Stage {
   VertexId first = -1;  ///< statement
   VertexId last = -1;   ///< the same but for statements that run tile by tile
-  std::variant<PreparedExchange, PreparedBox, PreparedCall<Space>, PreparedCombine<Space>,
-               FusedTiles>
+  std::variant<PreparedExchange<Space>, PreparedPass<Space>, PreparedCall<Space>,
+               PreparedCombine<Space>, FusedTiles>
       work;
 };
 
@@ -154,7 +156,7 @@ class ProgramPreparer {
       if (instruction.message() != nullptr) {
         add(first, last, exchange(first, last));
       } else if (const auto* copy = instruction.as<Copy>()) {
-        if (!copy->box.empty()) add(first, last, pass(copy->box, copy->to, copy->from));
+        if (!copy->box.empty()) add(first, last, copy_of(copy->box, copy->to, copy->from));
       } else if (const auto* call = instruction.as<KernelCall>()) {
         add(first, last, prepare(instruction.statement, *call));
       } else if (const auto* combine = instruction.as<Combine>()) {
@@ -186,16 +188,20 @@ class ProgramPreparer {
     return {buffer, memory(buffer).at(lo) - memory(buffer).data};
   }
 
-  /// A box that both buffers have, from one to the other.
-  [[nodiscard]] PreparedBox pass(const Box& box, int into, int from) const {
-    return {strided_box(box, memory(into), memory(from)), memory(into).bytes, place(into, box.lo),
-            place(from, box.lo)};
+  [[nodiscard]] kernel::StridedBox strided(const Box& box, int into, int from) const {
+    return strided_box(box, memory(into), memory(from));
+  }
+  /// A copy of a box that both buffers have.
+  [[nodiscard]] PreparedPass<Space> copy_of(const Box& box, int into, int from) const {
+    return {kernel::prepare_copy<Space>(memory(into).bytes, strided(box, into, from)),
+            place(into, box.lo), place(from, box.lo)};
   }
 
   /// \param sent  whether the message leaves, and is packed, or arrives, and is unpacked.
-  [[nodiscard]] PreparedMessage message(const Message& m, bool sent) const {
+  [[nodiscard]] PreparedMessage<Space> message(const Message& m, bool sent) const {
     const Region& front = m.regions.front();
-    PreparedMessage prepared{m.peer, m.words, memory(front.buffer).bytes, {-1, m.staging}, {}};
+    PreparedMessage<Space> prepared{
+        m.peer, m.words, memory(front.buffer).bytes, {-1, m.staging}, {}};
     if (m.regions.size() == 1 && memory(front.buffer).contiguous(front.box)) {
       prepared.packed = place(front.buffer, front.box.lo);
       return prepared;
@@ -204,23 +210,22 @@ class ProgramPreparer {
     for (const Region& region : m.regions) {
       const BlockMemory& buffer = memory(region.buffer);
       const BlockMemory staged = BlockMemory::dense(nullptr, region.box, buffer.bytes);
-      PreparedBox copy{{}, buffer.bytes, {-1, next}, place(region.buffer, region.box.lo)};
-      if (sent) {
-        copy.box = strided_box(region.box, staged, buffer);
-      } else {
-        copy.box = strided_box(region.box, buffer, staged);
-        std::swap(copy.into, copy.from);
-      }
+      const Place in_message{-1, next};
       next += region.box.size() * buffer.bytes;
-      if (!region.box.empty()) prepared.copies.push_back(copy);
+      if (region.box.empty()) continue;
+      const Place in_buffer = place(region.buffer, region.box.lo);
+      const kernel::StridedBox box =
+          sent ? strided_box(region.box, staged, buffer) : strided_box(region.box, buffer, staged);
+      prepared.copies.push_back({kernel::prepare_copy<Space>(buffer.bytes, box),
+                                 sent ? in_message : in_buffer, sent ? in_buffer : in_message});
     }
     return prepared;
   }
 
-  [[nodiscard]] PreparedExchange exchange(std::size_t first, std::size_t last) const {
+  [[nodiscard]] PreparedExchange<Space> exchange(std::size_t first, std::size_t last) const {
     // Tags wrap at what every MPI allows; messages of a pair stay in order all the same.
     constexpr int tags = 32766;
-    PreparedExchange prepared;
+    PreparedExchange<Space> prepared;
     prepared.tag = m_program.instructions[first].turn % tags;
     for (std::size_t i = first; i <= last; ++i) {
       const Instruction& instruction = m_program.instructions[i];
@@ -252,13 +257,18 @@ class ProgramPreparer {
 
   [[nodiscard]] PreparedCombine<Space> prepare(VertexId statement, const Combine& combine) const {
     PreparedCombine<Space> prepared;
-    prepared.launcher = m_launchers[at(statement)];
+    const kernel::Launcher<Space>& launcher = *m_launchers[at(statement)];
     const Box& box = combine.target.box;
     const int total = combine.parts.front().buffer;
+    const Place into = place(total, box.lo);
     for (std::size_t i = 1; i < combine.parts.size(); ++i) {
-      prepared.parts.push_back(pass(box, total, combine.parts[i].buffer));
+      const int part = combine.parts[i].buffer;
+      prepared.parts.push_back(
+          {launcher.prepare_combine(strided(box, total, part)), into, place(part, box.lo)});
     }
-    prepared.finish = pass(box, combine.target.buffer, total);
+    const int target = combine.target.buffer;
+    prepared.finish = {launcher.prepare_finish(strided(box, target, total)), place(target, box.lo),
+                       into};
     return prepared;
   }
 
