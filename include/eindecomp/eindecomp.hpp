@@ -15,7 +15,8 @@
 ///
 /// Several threads may use one object at once as long as none of them changes it. An Executor and
 /// its Runs are one thread's at a time, for their calls are collective; kernels of one instance of
-/// an execution space come from one thread at a time, as Kokkos asks.
+/// an execution space come from one thread at a time, as Kokkos asks. On Kokkos::Serial Executors
+/// of several threads may run at once.
 ///
 /// "The paper" is EinDecomp's; SoyBean's is named where it is meant.
 
