@@ -18,6 +18,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -74,7 +75,7 @@ class TileCutter {
     if (axes.empty()) return std::nullopt;
     TileCut cut{std::move(axes.front()), std::nullopt};
     const std::int64_t row = bytes_along(cut.rows, begin, end, true);
-    if (bytes_along(cut.rows, begin, end, false) > shared_bytes) return std::nullopt;
+    if (bytes_along(cut.rows, begin, end, false) > tuning::max_shared_bytes) return std::nullopt;
     cut.rows.size = std::clamp<Extent>(tile_bytes / row, 1, cut.rows.extent());
     // As many rows as are whole lines of memory, if that many fit.
     constexpr std::int64_t line_bytes = kernel::detail::line_bytes;
@@ -86,7 +87,8 @@ class TileCutter {
       // Pieces of equal length, of whole lines of memory.
       const Extent pieces = std::min((row + tile_bytes - 1) / tile_bytes, inner.extent());
       const Extent size = (inner.extent() + pieces - 1) / pieces;
-      inner.size = (size + line_elements - 1) / line_elements * line_elements;
+      inner.size =
+          (size + tuning::piece_elements - 1) / tuning::piece_elements * tuning::piece_elements;
       if (inner.tiles() > 1) cut.pieces = std::move(inner);
     }
     if (cut.tiles() < 2) return std::nullopt;
@@ -94,11 +96,6 @@ class TileCutter {
   }
 
  private:
-  /// The most bytes that every tile reads again.
-  static constexpr std::int64_t shared_bytes = 64 * 1024;
-  /// As many elements as a line of memory has, and so begin on lines as the whole does.
-  static constexpr Extent line_elements = 16;
-
   [[nodiscard]] VertexId statement(std::size_t s) const {
     return m_program.instructions[s].statement;
   }

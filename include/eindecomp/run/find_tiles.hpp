@@ -23,6 +23,7 @@
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/cut_tiles.hpp"
 #include "eindecomp/run/fused_tiles.hpp"
+#include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -64,10 +65,6 @@ class TileFinder {
   }
 
  private:
-  static constexpr std::int64_t tile_bytes = 64 * 1024;
-  /// What goes by turns has more to begin and to end.
-  static constexpr std::int64_t tile_bytes_by_turns = 96 * 1024;
-
   [[nodiscard]] const Instruction& instruction(std::size_t s) const {
     return m_program.instructions[s];
   }
@@ -113,9 +110,10 @@ class TileFinder {
   [[nodiscard]] std::optional<FusedTiles> run_of(const StepGroup& group, std::size_t begin,
                                                  std::size_t end) {
     if (shares_memory(begin, end)) return std::nullopt;
-    std::optional<FusedTiles> run = run_of_tiles(group, begin, end, tile_bytes);
+    std::optional<FusedTiles> run = run_of_tiles(group, begin, end, tuning::tile_bytes);
     if (!run || run->beside < 0) return run;
-    std::optional<FusedTiles> longer = run_of_tiles(group, begin, end, tile_bytes_by_turns);
+    std::optional<FusedTiles> longer =
+        run_of_tiles(group, begin, end, tuning::interleaved_tile_bytes);
     return longer && longer->beside >= 0 ? longer : run;
   }
 
@@ -143,10 +141,9 @@ class TileFinder {
   /// Lets the last call, if it writes past the caches, run beside the last of those before it that
   /// compute long, where both divide alike and two tiles fit the second cache.
   static void run_last_beside(FusedTiles& run) {
-    constexpr std::int64_t most_bytes = 256 * 1024;
     const TileCall& last = run.calls.back();
     const Extent outputs = last.join->outputs_by_turns();
-    if (!last.streamed || outputs == 0 || 2 * run.own_bytes > most_bytes) return;
+    if (!last.streamed || outputs == 0 || 2 * run.own_bytes > tuning::max_interleaved_bytes) return;
     for (std::size_t c = 0; c + 1 < run.calls.size(); ++c) {
       const kernel::TileKernel& join = *run.calls[c].join;
       if (join.takes_long() && join.outputs_by_turns() == outputs) run.beside = static_cast<int>(c);

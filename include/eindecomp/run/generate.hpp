@@ -14,6 +14,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/relation/box.hpp"
+#include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -92,7 +93,7 @@ void generate(const Space& space, const F& function, const Box& box, T* into) {
     compat::fence(space, "EinDecomp::generate");
     failure.rethrow();
   } else {
-    constexpr Extent chunk = Extent{1} << 16;
+    constexpr Extent chunk = tuning::generated_elements;
     using HostView = Kokkos::View<T*, Kokkos::HostSpace>;
     using SpaceView =
         Kokkos::View<T*, typename Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;

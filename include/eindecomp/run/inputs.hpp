@@ -22,6 +22,7 @@
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/session.hpp"
 #include "eindecomp/run/transport.hpp"
+#include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -86,7 +87,7 @@ class RunInputs {
       if (!needs_memory(binding.facts())) return;
       for (int b : buffers) bytes += buffer(b).bytes;
     });
-    return bytes + (scatters ? SlabTransport<Space, Group>::slab_bytes : 0);
+    return bytes + (scatters ? tuning::slab_bytes : 0);
   }
 
   /// Allocates what is missing, and fills what is generated. Does not communicate; fences `space`

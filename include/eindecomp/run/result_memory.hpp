@@ -20,6 +20,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/transport.hpp"
+#include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -122,7 +123,7 @@ class ResultPool {
           StoredBlock{tensor.name.str(), tensor.bound, buffers[b].box,
                       static_cast<int>(tensor.element.bytes)},
           buffers[b].bytes, where);
-      if (m_blocks[b].size() == most) forget_one(m_blocks[b]);
+      if (m_blocks[b].size() == tuning::kept_results) forget_one(m_blocks[b]);
       m_blocks[b].push_back(taken[b]);
     }
     return taken;
@@ -153,8 +154,6 @@ class ResultPool {
   }
 
  private:
-  static constexpr std::size_t most = 2;
-
   [[nodiscard]] static bool is_free(const SharedBlock<MemorySpace>& block,
                                     const std::vector<AddressRange>& read) {
     if (block.use_count() != 1) return false;

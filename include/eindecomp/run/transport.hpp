@@ -19,6 +19,7 @@
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -78,15 +79,14 @@ template <class Space, comm::Communicator Group>
 class SlabTransport {
  public:
   using MemorySpace = typename Space::memory_space;
-  static constexpr std::int64_t slab_bytes = std::int64_t{1} << 20;
 
   /// Allocates at most 1 MiB, and as much on the host where MPI cannot reach the space's memory.
   SlabTransport(const Space& space, Group& group, const std::source_location& where)
       : m_space(space),
         m_group(group),
-        m_slab(allocate<MemorySpace>("EinDecomp::slab", slab_bytes, where)) {
+        m_slab(allocate<MemorySpace>("EinDecomp::slab", tuning::slab_bytes, where)) {
     if constexpr (!host_reaches<Space>) {
-      m_host = allocate<Kokkos::HostSpace>("EinDecomp::slab on host", slab_bytes, where);
+      m_host = allocate<Kokkos::HostSpace>("EinDecomp::slab on host", tuning::slab_bytes, where);
     }
   }
 
@@ -146,7 +146,7 @@ class SlabTransport {
 
  private:
   static constexpr int tag = 1;
-  static Extent limit(int bytes) { return std::max<Extent>(slab_bytes / bytes, 1); }
+  static Extent limit(int bytes) { return std::max<Extent>(tuning::slab_bytes / bytes, 1); }
 
   const Space& m_space;
   Group& m_group;
