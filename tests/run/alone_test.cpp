@@ -353,10 +353,13 @@ TEST_CASE("a kernel's choice is made again where the BLAS was switched on or off
   const Plan plan = ein::decompose(program, {.workers = 1});
   ein::Executor executor(plan, Space());
   const auto a = ein::bind_generator(A, Formula<>{1});
+  CHECK(executor.explain().empty());
   CHECK(executor.run(a).statistics().kernels_prepared == 1);
   CHECK(executor.run(a).statistics().kernels_prepared == 0);
+  CHECK(executor.explain().starts_with("C: path gemm"));
   ein::kernel::use_blas = false;
   CHECK(executor.run(a).statistics().kernels_prepared == 1);
+  CHECK(executor.explain().starts_with("C: path packed"));
   ein::kernel::use_blas = true;
   CHECK(executor.run(a).statistics().kernels_prepared == 1);
   (void)C;

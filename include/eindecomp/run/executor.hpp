@@ -104,6 +104,14 @@ class Executor {
   /// What this rank does, instruction by instruction.
   [[nodiscard]] const RankProgram& program() const { return m_session->program; }
 
+  /// How this rank's kernel calls are computed, and why, a line each: what explain() says of an
+  /// einsum, of the very kernels that the last run called. Empty before the first run. Not
+  /// collective; computes nothing.
+  [[nodiscard]] std::string explain() const {
+    if (!m_prepared) return {};
+    return detail::explain_calls(m_session->graph, *m_prepared, {m_buffers, m_arena.data()});
+  }
+
  private:
   Executor(const BasicPlan<KokkosBackend<Space>>& plan, Group&& transfers, Group&& control,
            const Space& space, const ExecuteOptions& options, const std::source_location& where);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/find_tiles.hpp"
 #include "eindecomp/run/fused_tiles.hpp"
+#include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::detail {
 
@@ -122,6 +124,26 @@ struct PreparedProgram {
   std::vector<std::unique_ptr<const kernel::TileKernel>> tile_kernels;
   std::int64_t workspace_bytes = 0;  ///< the most that any stage takes for itself
 };
+
+/// How each kernel call of a prepared program is computed, a line each.
+template <class Space>
+[[nodiscard]] std::string explain_calls(const EinGraph& graph,
+                                        const PreparedProgram<Space>& program,
+                                        const Addresses& addresses) {
+  std::string text;
+  for (const Stage<Space>& stage : program.stages) {
+    if (const auto* call = std::get_if<PreparedCall<Space>>(&stage.work)) {
+      const void* operands[kernel::max_operands];
+      for (int o = 0; o < call->operands; ++o) operands[o] = addresses[call->operand[o]];
+      text += graph[stage.first].name.str() + ": " +
+              call->kernel->explain(operands, addresses[call->output]) + '\n';
+    } else if (const auto* tiles = std::get_if<FusedTiles>(&stage.work)) {
+      text += graph[stage.first].name.str() + " to " + graph[stage.last].name.str() +
+              ": tile by tile, " + std::to_string(tiles->tiles()) + " tiles\n";
+    }
+  }
+  return text;
+}
 
 /// Prepares a program.
 template <class Space>
@@ -284,7 +306,7 @@ class ProgramPreparer {
       }
     }
     // Statements come one after another, or those of a group again and again.
-    if (m_known.size() == most_known) m_known.erase(m_known.begin());
+    if (m_known.size() == tuning::remembered_kernels) m_known.erase(m_known.begin());
     m_made.kernels.push_back(m_launchers[at(statement)]->prepare(m_space, shape, write));
     const Kernel* const made = m_made.kernels.back().get();
     m_known.push_back({statement, write, shape, made});
@@ -298,7 +320,6 @@ class ProgramPreparer {
     kernel::LocalEinsum shape;
     const Kernel* kernel = nullptr;
   };
-  static constexpr std::size_t most_known = 64;
 
   const Space& m_space;
   const EinGraph& m_graph;
