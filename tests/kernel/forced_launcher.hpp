@@ -5,6 +5,7 @@
 #pragma once
 
 #include "eindecomp/kernel/backend.hpp"
+#include "test_launcher.hpp"
 
 namespace kernel_test {
 
@@ -50,7 +51,7 @@ class ForcedLauncher {
  private:
   Join m_join;
   MonoidType m_monoid;
-  eindecomp::kernel::JoinAggregateLauncher<Space, Join, MonoidType, A, B> m_boxes;
+  TestLauncher<Space, Join, MonoidType, A, B> m_boxes;
 };
 
 }  // namespace kernel_test

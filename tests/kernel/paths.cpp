@@ -20,6 +20,7 @@
 
 #include "eindecomp/kernel/backend.hpp"
 #include "eindecomp/kernel/einsum.hpp"
+#include "test_launcher.hpp"
 
 using namespace eindecomp;
 using kernel::LocalEinsum;
@@ -136,7 +137,7 @@ struct PathCase {
   Path expected;
 };
 
-using Doubles = kernel::JoinAggregateLauncher<Space, Mul, Sum, double, double>;
+using Doubles = kernel_test::TestLauncher<Space, Mul, Sum, double, double>;
 
 /// Calls `visit(offset of every tensor)` for the positions of the labels that are aggregated, or
 /// of those that are not, from `offset` on.
@@ -377,7 +378,7 @@ TEST_CASE("matrices times vectors, strided or many, are calls of the BLAS") {
 
 TEST_CASE("products over other algebras and types are packed") {
   const auto path = []<class Join, class Monoid, class... Ts>(const LocalEinsum& of) {
-    return kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...>().path(of);
+    return kernel_test::TestLauncher<Space, Join, Monoid, Ts...>().path(of);
   };
   const LocalEinsum shape = row_major("ij,jk->ik", {20, 21, 22});
   CHECK(path.operator()<Add, Min, double, double>(shape) == available(Path::packed));
@@ -431,8 +432,8 @@ TEST_CASE("on devices products over other algebras are tiled where there is work
   static_assert(kernel::detail::has_tiled<Kokkos::Cuda, Add, Min, double, double>());
   const LocalEinsum shape = row_major("ij,jk->ik", {100, 20, 100});
   using Cuda = Kokkos::Cuda;
-  CHECK(kernel::JoinAggregateLauncher<Cuda, Add, Min, double, double>().path(shape) == Path::tiled);
-  CHECK(kernel::JoinAggregateLauncher<Cuda, Mul, Sum, double, double>().path(shape) == Path::gemm);
+  CHECK(kernel_test::TestLauncher<Cuda, Add, Min, double, double>().path(shape) == Path::tiled);
+  CHECK(kernel_test::TestLauncher<Cuda, Mul, Sum, double, double>().path(shape) == Path::gemm);
 #endif
 
   // Forced on this space: one kernel, and no memory but the scratch that Kokkos keeps for teams.
@@ -452,7 +453,7 @@ TEST_CASE("on devices products over other algebras are tiled where there is work
 }
 
 TEST_CASE("a call takes the workspace it said it would") {
-  using Launcher = kernel::JoinAggregateLauncher<Space, Identity, ArgMax, double>;
+  using Launcher = kernel_test::TestLauncher<Space, Identity, ArgMax, double>;
   const Launcher launcher;
   for (Extent outputs : {1, 2, 15, 16, 17, 255, 256, 257}) {
     for (Extent length : {100, 20000, 1000000}) {
@@ -561,8 +562,8 @@ TEST_CASE("without memory for its workspace a call says so and leaves its output
   };
   check(Doubles(), "ij,ij->", {400, 400}, Path::split);
   check(Doubles(), "ikj,jlk->li", {40, 40, 40, 40}, Path::blocks);
-  check(kernel::JoinAggregateLauncher<Space, Add, Min, double, double>(), "ij,jk->ik",
-        {100, 100, 100}, Path::packed);
+  check(kernel_test::TestLauncher<Space, Add, Min, double, double>(), "ij,jk->ik", {100, 100, 100},
+        Path::packed);
 }
 
 #if defined(KOKKOS_ENABLE_SERIAL)
@@ -580,7 +581,7 @@ TEST_CASE("without the BLAS results do not depend on the number of threads") {
     const LocalEinsum shape = row_major(text, {211, 211, 211});
     const auto product = [&]<class On>(On space) {
       std::vector<double> out(211 * 211);
-      const kernel::JoinAggregateLauncher<On, Mul, Sum, double, double> launcher;
+      const kernel_test::TestLauncher<On, Mul, Sum, double, double> launcher;
       CHECK(launcher.path(shape) != Path::gemm);
       CHECK(launcher.path(shape) != Path::blocks);
       launcher.join(space, shape, operands, out.data(), Write::finished);
@@ -609,8 +610,8 @@ TEST_CASE("box passes and einsum on views behave alike") {
   const auto launcher = KokkosBackend<Space>::make<Mul, Sum, double, double>({}, {});
   const Watch watch;
   kernel::copy_box(Space(), 8, box, into.data(), from.data());
-  launcher->combine(Space(), box, into.data(), from.data());
-  launcher->finish(Space(), box, into.data(), from.data());
+  launcher->prepare_combine(box)->run(Space(), into.data(), from.data());
+  launcher->prepare_finish(box)->run(Space(), into.data(), from.data());
   einsum<"ij,jk->ik">(Space(), a, b, c);
   einsum<"ij,jk->ik", MinPlus>(Space(), a, b, c);
   const auto made = einsum<"ij->">(Space(), a);
@@ -623,8 +624,8 @@ TEST_CASE("box passes and einsum on views behave alike") {
 TEST_CASE("results do not depend on the execution space" *
           doctest::skip(std::is_same_v<Space, Kokkos::Serial>)) {
   // Bit for bit, on values whose sums are not exact, direct and split.
-  const kernel::JoinAggregateLauncher<Space, SqDiff, Sum, double, double> parallel;
-  const kernel::JoinAggregateLauncher<Kokkos::Serial, SqDiff, Sum, double, double> serial;
+  const kernel_test::TestLauncher<Space, SqDiff, Sum, double, double> parallel;
+  const kernel_test::TestLauncher<Kokkos::Serial, SqDiff, Sum, double, double> serial;
   for (const auto& extents : std::vector<std::vector<Extent>>{{70, 90, 33}, {3, 90000, 2}}) {
     const LocalEinsum shape = row_major("ij,jk->ik", extents);
     std::vector<double> a(static_cast<std::size_t>(extents[0] * extents[1]));

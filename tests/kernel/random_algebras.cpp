@@ -92,8 +92,7 @@ TEST_CASE("truth values are stored as 32-bit integers") {
       std::int32_t{0}, [](double a, double b) { return a < b ? 1 : 0; },
       [](std::int32_t& any, std::int32_t value, Extent) { any = any != 0 || value != 0 ? 1 : 0; },
       same, 0.0};
-  using Launcher = eindecomp::kernel::JoinAggregateLauncher<Space, eindecomp::Less, eindecomp::Or,
-                                                            double, double>;
+  using Launcher = TestLauncher<Space, eindecomp::Less, eindecomp::Or, double, double>;
   static_assert(std::is_same_v<Launcher::Result, std::int32_t>);
   check_random<Space, eindecomp::Less, eindecomp::Or, double, double>(100, 107, {}, {}, {},
                                                                       expected);
@@ -202,14 +201,13 @@ TEST_CASE("sums that rounding would spoil") {
     Kokkos::fence();
     return result;
   };
-  using eindecomp::kernel::JoinAggregateLauncher;
-  CHECK(sum_of(JoinAggregateLauncher<Space, eindecomp::Identity, eindecomp::Sum, float>(), 0.0F) !=
+  using kernel_test::TestLauncher;
+  CHECK(sum_of(TestLauncher<Space, eindecomp::Identity, eindecomp::Sum, float>(), 0.0F) !=
         static_cast<float>(exact));
-  CHECK(
-      sum_of(JoinAggregateLauncher<Space, eindecomp::Identity, eindecomp::CompensatedSum, float>(),
-             0.0F) == static_cast<float>(exact));
-  CHECK(sum_of(JoinAggregateLauncher<Space, eindecomp::Cast<double>, eindecomp::Sum, float>(),
-               0.0) == doctest::Approx(static_cast<double>(exact)).epsilon(1e-9));
+  CHECK(sum_of(TestLauncher<Space, eindecomp::Identity, eindecomp::CompensatedSum, float>(),
+               0.0F) == static_cast<float>(exact));
+  CHECK(sum_of(TestLauncher<Space, eindecomp::Cast<double>, eindecomp::Sum, float>(), 0.0) ==
+        doctest::Approx(static_cast<double>(exact)).epsilon(1e-9));
 }
 
 TEST_CASE("a user's functor with state and a user's monoid with state") {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "eindecomp/kernel/backend.hpp"
+#include "test_launcher.hpp"
 
 namespace kernel_test {
 
@@ -508,7 +509,7 @@ PathCounts check_launcher(int cases, std::uint64_t seed, const Family& family,
 template <class Space, class Join, class Monoid, class... Ts, class Expected>
 PathCounts check_random(int cases, std::uint64_t seed, const Family& family, const Join& join,
                         const Monoid& monoid, const Expected& expected) {
-  const eindecomp::kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...> launcher(join, monoid);
+  const TestLauncher<Space, Join, Monoid, Ts...> launcher(join, monoid);
   return check_launcher<Ts...>(cases, seed, family, launcher, expected);
 }
 

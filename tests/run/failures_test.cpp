@@ -279,9 +279,6 @@ class BrokenKernel final : public ein::kernel::PreparedKernel<Space> {
 class Broken final : public ein::kernel::Launcher<Space> {
  public:
   explicit Broken(Program::Backend::Launcher sound) : m_sound(std::move(sound)) {}
-  [[nodiscard]] ein::kernel::Path path(const ein::kernel::LocalEinsum& shape) const override {
-    return m_sound->path(shape);
-  }
   [[nodiscard]] std::unique_ptr<const ein::kernel::PreparedKernel<Space>> prepare(
       const Space& space, const ein::kernel::LocalEinsum& shape,
       ein::kernel::Write write) const override {
@@ -291,10 +288,6 @@ class Broken final : public ein::kernel::Launcher<Space> {
       const ein::kernel::LocalEinsum&) const override {
     return nullptr;
   }
-  void join(const Space&, const ein::kernel::LocalEinsum&, const void* const*, void*,
-            ein::kernel::Write) const override {
-    throw std::runtime_error("the kernel broke");
-  }
   [[nodiscard]] std::unique_ptr<const ein::kernel::PreparedBox<Space>> prepare_combine(
       const ein::kernel::StridedBox& box) const override {
     return m_sound->prepare_combine(box);
@@ -302,10 +295,6 @@ class Broken final : public ein::kernel::Launcher<Space> {
   [[nodiscard]] std::unique_ptr<const ein::kernel::PreparedBox<Space>> prepare_finish(
       const ein::kernel::StridedBox& box) const override {
     return m_sound->prepare_finish(box);
-  }
-  [[nodiscard]] std::int64_t workspace_bytes(const Space& space,
-                                             const ein::kernel::LocalEinsum& shape) const override {
-    return m_sound->workspace_bytes(space, shape);
   }
 
  private:

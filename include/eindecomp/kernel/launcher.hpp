@@ -3,7 +3,6 @@
 /// The kernels of one operator signature: behind the type-erased Launcher, and without one.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -48,7 +47,7 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   [[nodiscard]] std::unique_ptr<const PreparedKernel<Space>> prepare(const Space& space,
                                                                      const LocalEinsum& shape,
                                                                      Write write) const override {
-    return Kernels::prepare(space, shape, m_join, m_monoid, write);
+    return KernelsHere<Space, Join, Monoid, Ts...>::prepare(space, shape, m_join, m_monoid, write);
   }
 
   [[nodiscard]] std::unique_ptr<const TileKernel> prepare_tile(
@@ -63,15 +62,6 @@ class JoinAggregateLauncher final : public Launcher<Space> {
       }
     }
     return nullptr;
-  }
-
-  [[nodiscard]] Path path(const LocalEinsum& shape) const override {
-    return prepare(Space(), shape, Write::finished)->path();
-  }
-
-  void join(const Space& space, const LocalEinsum& shape, const void* const* operands, void* output,
-            Write write) const override {
-    Kernels::run(space, shape, m_join, m_monoid, operands, output, write);
   }
 
   [[nodiscard]] std::unique_ptr<const PreparedBox<Space>> prepare_combine(
@@ -95,15 +85,7 @@ class JoinAggregateLauncher final : public Launcher<Space> {
     }
   }
 
-  [[nodiscard]] std::int64_t workspace_bytes(const Space& space,
-                                             const LocalEinsum& shape) const override {
-    return std::max(prepare(space, shape, Write::finished)->workspace_bytes(),
-                    prepare(space, shape, Write::accumulate)->workspace_bytes());
-  }
-
  private:
-  using Kernels = KernelsHere<Space, Join, Monoid, Ts...>;
-
   Join m_join;
   Monoid m_monoid;
 };

@@ -49,8 +49,7 @@ struct StridedBox {
 
 /// The kernels of one statement on one execution space, its operators erased: the executor knows
 /// the space but no longer the types. One class per operator signature and space implements it.
-/// Every function launches on `space` and does not fence. Pointers are to the first element of
-/// each block, in memory that Space can access.
+/// Any number of threads may call its functions at a time.
 template <class Space>
 class Launcher {
  public:
@@ -63,9 +62,6 @@ class Launcher {
   /// is not Path::direct.
   [[nodiscard]] virtual std::unique_ptr<const TileKernel> prepare_tile(
       const LocalEinsum& shape) const = 0;
-  /// prepare() and run at once.
-  virtual void join(const Space& space, const LocalEinsum& shape, const void* const* operands,
-                    void* output, Write write) const = 0;
   /// into = into ⊕ from, both accumulators. Null where nothing is aggregated.
   [[nodiscard]] virtual std::unique_ptr<const PreparedBox<Space>> prepare_combine(
       const StridedBox& box) const = 0;
@@ -73,20 +69,6 @@ class Launcher {
   /// and the same strides.
   [[nodiscard]] virtual std::unique_ptr<const PreparedBox<Space>> prepare_finish(
       const StridedBox& box) const = 0;
-  /// prepare_combine() and run at once.
-  void combine(const Space& space, const StridedBox& box, void* into, const void* from) const {
-    prepare_combine(box)->run(space, into, from);
-  }
-  /// prepare_finish() and run at once.
-  void finish(const Space& space, const StridedBox& box, void* into, const void* from) const {
-    prepare_finish(box)->run(space, into, from);
-  }
-  /// The algorithm of a shape.
-  [[nodiscard]] virtual Path path(const LocalEinsum& shape) const = 0;
-  /// The bytes that join takes for itself for a shape, whatever it writes: allocated by each call,
-  /// unless a ScopedWorkspace gives them.
-  [[nodiscard]] virtual std::int64_t workspace_bytes(const Space& space,
-                                                     const LocalEinsum& shape) const = 0;
 };
 
 }  // namespace eindecomp::kernel
