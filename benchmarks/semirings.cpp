@@ -106,7 +106,8 @@ template <class Algebra, std::size_t... I>
 template <class Algebra>
 double issue_bound(const Options& options, int threads, double joins) {
   constexpr std::size_t accumulators = std::size_t{Algebra::shape.rows} * Algebra::shape.vectors;
-  const auto rounds = static_cast<std::int64_t>(joins / (threads * Algebra::shape.elements()));
+  const auto rounds =
+      static_cast<std::int64_t>(joins / (threads * Algebra::shape.rows * Algebra::shape.columns()));
   std::vector<double> kept(static_cast<std::size_t>(threads) * 16);
   const double seconds = fastest(options.seconds, [&] {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
