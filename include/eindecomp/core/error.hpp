@@ -8,6 +8,7 @@
 #include <source_location>
 #include <stdexcept>
 #include <string_view>
+#include <type_traits>
 
 #include "eindecomp/core/text.hpp"
 
@@ -85,6 +86,22 @@ namespace detail {
     ErrorKind kind, std::string_view sentence,
     std::source_location where = std::source_location::current()) {
   throw Error(kind, sentence, where);
+}
+
+/// The same, with a sentence that is put together from texts and whole numbers.
+template <class... Pieces>
+[[noreturn, gnu::cold]] constexpr void fail(ErrorKind kind, const std::source_location& where,
+                                            const Pieces&... pieces) {
+  Text sentence;
+  const auto append = [&](const auto& piece) {
+    if constexpr (std::integral<std::remove_cvref_t<decltype(piece)>>) {
+      sentence += to_text(static_cast<long long>(piece));
+    } else {
+      sentence += std::string_view(piece);
+    }
+  };
+  (append(pieces), ...);
+  fail(kind, sentence.view(), where);
 }
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 /// The integers every room counts in.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +23,11 @@ using Extent = std::int64_t;
 /// of this length but the last, which may be shorter. 1 where the extent is 0.
 [[nodiscard]] constexpr Extent even_piece(Extent extent, Extent most) {
   return extent == 0 ? 1 : ceil_div(extent, ceil_div(extent, most));
+}
+
+/// A number of a vertex, a label or a part as an index of a container.
+[[nodiscard]] EINDECOMP_FUNCTION constexpr std::size_t to_index(Extent number) {
+  return static_cast<std::size_t>(number);
 }
 
 /// Truth values, one per label, vertex or whatever is counted. Not std::vector<bool>, which clang

@@ -50,8 +50,8 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
 /// The given label positions by extent, the largest first; of equal ones the first.
 [[nodiscard]] constexpr std::vector<int> by_extent(const Vertex& v, std::vector<int> positions) {
   std::ranges::sort(positions, [&v](int a, int b) {
-    const Extent x = v.extents[static_cast<std::size_t>(a)];
-    const Extent y = v.extents[static_cast<std::size_t>(b)];
+    const Extent x = v.extents[to_index(a)];
+    const Extent y = v.extents[to_index(b)];
     return x > y || (x == y && a < b);
   });
   return positions;
@@ -62,7 +62,7 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
 [[nodiscard]] constexpr PartitionVector cheapest_vector(const EinGraph& graph, VertexId v, int p,
                                                         Partitions& partitions) {
   const VectorList vectors = partition_vectors(graph, v, p);
-  PartitionVector& d = partitions[static_cast<std::size_t>(v)];
+  PartitionVector& d = partitions[to_index(v)];
   PartitionVector best;
   Extent min_cost = unaffordable;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
@@ -92,7 +92,7 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
     const std::vector<Extent> limits = part_limits(graph, v);
     PartitionVector d(vertex.labels.size(), 1);
     const auto cut = [&](int position, Extent wish) {
-      const auto l = static_cast<std::size_t>(position);
+      const auto l = to_index(position);
       return detail::cut_further(d[l], limits[l], wish);
     };
     const std::vector<int> output = detail::by_extent(vertex, vertex.output);
@@ -104,7 +104,7 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
     }
     for (int position : output) left = cut(position, left);
     for (int position : detail::by_extent(vertex, vertex.aggregated)) left = cut(position, left);
-    partitions[static_cast<std::size_t>(v)] = with_max_calls(std::move(d), limits, p);
+    partitions[to_index(v)] = with_max_calls(std::move(d), limits, p);
   }
   return partitions;
 }
@@ -123,12 +123,9 @@ constexpr void require_role(const EinGraph& graph, std::string_view strategy, st
   if (has_role(graph, role)) return;
   Text names;
   for (const LabelInfo& label : graph.labels) names += (names.empty() ? "" : ", ") + label.name;
-  fail(ErrorKind::plan,
-       "the strategy " + Text(strategy) +
-           " has nothing to cut (no label of the program has the role '" + Text(role) +
-           "'; its labels are " + names +
-           "); give one of them that role, or choose another strategy",
-       where);
+  fail(ErrorKind::plan, where, "the strategy ", strategy,
+       " has nothing to cut (no label of the program has the role '", role, "'; its labels are ",
+       names, "); give one of them that role, or choose another strategy");
 }
 
 /// The positions of a statement's labels of a role, those of the output before those that are
@@ -140,9 +137,9 @@ constexpr void require_role(const EinGraph& graph, std::string_view strategy, st
   for (const bool aggregated : {false, true}) {
     for (int l = 0; l < static_cast<int>(vertex.labels.size()); ++l) {
       const bool is_aggregated = std::ranges::find(vertex.aggregated, l) != vertex.aggregated.end();
-      const LabelId label = vertex.labels[static_cast<std::size_t>(l)];
+      const LabelId label = vertex.labels[to_index(l)];
       if (is_aggregated != aggregated) continue;
-      if (graph.labels[static_cast<std::size_t>(label)].role == role) found.push_back(l);
+      if (graph.labels[to_index(label)].role == role) found.push_back(l);
     }
   }
   return found;
@@ -156,7 +153,7 @@ constexpr Extent cut_labels(std::span<const Extent> limits, const std::vector<in
   PartitionVector own(d.size(), 1);
   Extent left = parts;
   for (int position : positions) {
-    const auto l = static_cast<std::size_t>(position);
+    const auto l = to_index(position);
     own_limits[l] = limits[l];
     left = cut_further(own[l], limits[l], left);
   }
@@ -184,7 +181,7 @@ constexpr Partitions cut_by_role(const EinGraph& graph, int p, std::span<const R
       left = cut_labels(limits, labels, wanted.parts * (overflow ? left : 1), d);
     }
     if (!has_role) d = cheapest_vector(graph, v, p, partitions);
-    partitions[static_cast<std::size_t>(v)] = std::move(d);
+    partitions[to_index(v)] = std::move(d);
   }
   return partitions;
 }
@@ -225,12 +222,8 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
     const EinGraph& graph, int p, int groups = 0,
     const std::source_location& where = std::source_location::current()) {
   if (!detail::groups_fit(p, groups)) {
-    detail::fail(ErrorKind::plan,
-                 "the strategy hybrid with " + detail::to_text(groups) + " groups of " +
-                     detail::to_text(p) +
-                     " workers (groups are of one size); give a number that divides the workers, "
-                     "or 0",
-                 where);
+    detail::fail(ErrorKind::plan, where, "the strategy hybrid with ", groups, " groups of ", p,
+                 " workers (groups are of one size); give a number that divides the workers, or 0");
   }
   if (groups == 0) groups = static_cast<int>(detail::smaller_half(p));
   detail::require_role(graph, "hybrid", "batch", where);

@@ -22,7 +22,7 @@ namespace detail {
 [[nodiscard]] constexpr Text label_names(const EinGraph& graph, const Vertex& v) {
   Text names;
   for (LabelId label : v.labels) {
-    names += (names.empty() ? "" : ", ") + graph.labels[static_cast<std::size_t>(label)].name;
+    names += (names.empty() ? "" : ", ") + graph.labels[to_index(label)].name;
   }
   return names;
 }
@@ -31,7 +31,7 @@ namespace detail {
 [[nodiscard]] constexpr int label_position(const EinGraph& graph, const Vertex& v,
                                            std::string_view label) {
   for (std::size_t l = 0; l < v.labels.size(); ++l) {
-    if (graph.labels[static_cast<std::size_t>(v.labels[l])].name == label) {
+    if (graph.labels[to_index(v.labels[l])].name == label) {
       return static_cast<int>(l);
     }
   }
@@ -49,22 +49,19 @@ namespace detail {
                      to_text(part.parts) + " parts by hand ";
     const int position = label_position(graph, v, part.label);
     if (position < 0) {
-      fail(ErrorKind::plan,
-           cut + "(the statement has no such label); its labels are " + label_names(graph, v),
-           where);
+      fail(ErrorKind::plan, where, cut, "(the statement has no such label); its labels are ",
+           label_names(graph, v));
     }
-    const auto l = static_cast<std::size_t>(position);
+    const auto l = to_index(position);
     if (d[l] != 0) {
-      fail(ErrorKind::plan, cut + "(it was given before); give each label once", where);
+      fail(ErrorKind::plan, where, cut, "(it was given before); give each label once");
     }
     if (part.parts < 1 || part.parts > v.extents[l]) {
-      fail(ErrorKind::plan,
-           cut + "(its extent is " + to_text(v.extents[l]) + "); give 1 to " +
-               to_text(v.extents[l]) + " parts",
-           where);
+      fail(ErrorKind::plan, where, cut, "(its extent is ", v.extents[l], "); give 1 to ",
+           v.extents[l], " parts");
     }
-    if (part.parts > 1 && graph.labels[static_cast<std::size_t>(v.labels[l])].uncut) {
-      fail(ErrorKind::plan, cut + "(it is marked uncut); leave it whole", where);
+    if (part.parts > 1 && graph.labels[to_index(v.labels[l])].uncut) {
+      fail(ErrorKind::plan, where, cut, "(it is marked uncut); leave it whole");
     }
     d[l] = part.parts;
   }
@@ -72,13 +69,11 @@ namespace detail {
   for (std::size_t l = 0; l < d.size(); ++l) {
     d[l] = std::max<Extent>(d[l], 1);
     if (left % d[l] != 0) {
-      fail(ErrorKind::plan,
-           "the partition vector of statement '" + v.name + "' given by hand does not fit " +
-               to_text(p) +
-               " workers (the product of its parts must divide their number); change "
-               "the parts of label '" +
-               graph.labels[static_cast<std::size_t>(v.labels[l])].name + "'",
-           where);
+      fail(ErrorKind::plan, where, "the partition vector of statement '", v.name,
+           "' given by hand does not fit ", p,
+           " workers (the product of its parts must divide their number); change the parts of "
+           "label '",
+           graph.labels[to_index(v.labels[l])].name, "'");
     }
     left /= d[l];
   }
@@ -101,30 +96,27 @@ namespace detail {
   for (const StatementParts& statement : given) {
     const VertexId v = graph.find(statement.statement);
     if (v < 0 || graph[v].is_input()) {
-      detail::fail(ErrorKind::plan,
-                   "a partition vector is given by hand for '" + statement.statement + "' (" +
-                       (v < 0 ? "there is no such statement" : "it is an input, not a statement") +
-                       "); give one for each statement, by its name",
-                   where);
+      detail::fail(ErrorKind::plan, where, "a partition vector is given by hand for '",
+                   statement.statement, "' (",
+                   (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
+                   "); give one for each statement, by its name");
     }
-    const auto at = static_cast<std::size_t>(v);
+    const auto at = to_index(v);
     if (done[at]) {
-      detail::fail(ErrorKind::plan,
-                   "the partition vector of statement '" + statement.statement +
-                       "' is given by hand twice (a statement has one); remove one of them",
-                   where);
+      detail::fail(ErrorKind::plan, where, "the partition vector of statement '",
+                   statement.statement,
+                   "' is given by hand twice (a statement has one); remove one of them");
     }
     done[at] = true;
     partitions[at] = detail::vector_by_hand(graph, v, statement, p, where);
   }
   for (VertexId v = 0; v < graph.size(); ++v) {
-    if (graph[v].is_input() || done[static_cast<std::size_t>(v)]) continue;
-    detail::fail(ErrorKind::plan,
-                 "no partition vector is given by hand for statement '" + graph[v].name +
-                     "' (the strategy by_hand takes one for every statement); give the parts of "
-                     "its labels " +
-                     detail::label_names(graph, graph[v]),
-                 where);
+    if (graph[v].is_input() || done[to_index(v)]) continue;
+    detail::fail(
+        ErrorKind::plan, where, "no partition vector is given by hand for statement '",
+        graph[v].name,
+        "' (the strategy by_hand takes one for every statement); give the parts of its labels ",
+        detail::label_names(graph, graph[v]));
   }
   return partitions;
 }

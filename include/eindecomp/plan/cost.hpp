@@ -68,7 +68,7 @@ struct Cost {
   for (const Operand& operand : v.operands) {
     Extent n = 1;
     for (int position : operand.labels) {
-      const auto l = static_cast<std::size_t>(position);
+      const auto l = to_index(position);
       n = detail::multiply_words(n, ceil_div(v.extents[l], d[l]));
     }
     words = detail::add_words(words, n);
@@ -80,11 +80,11 @@ struct Cost {
 /// n_agg being the parts of the aggregated labels (paper, section 7).
 [[nodiscard]] constexpr Extent aggregate_cost(const Vertex& v, std::span<const Extent> d) {
   Extent group = 1;
-  for (int position : v.aggregated) group *= d[static_cast<std::size_t>(position)];
+  for (int position : v.aggregated) group *= d[to_index(position)];
   if (group == 1) return 0;
   Extent n = 1;
   for (int position : v.output) {
-    const auto l = static_cast<std::size_t>(position);
+    const auto l = to_index(position);
     n = detail::multiply_words(n, ceil_div(v.extents[l], d[l]));
   }
   return detail::multiply_words(kernel_calls(d) / group * (group - 1), n);
@@ -150,7 +150,7 @@ namespace detail {
 constexpr void select(std::span<const Extent> d, std::span<const int> positions,
                       std::vector<Extent>& selected) {
   selected.clear();
-  for (int position : positions) selected.push_back(d[static_cast<std::size_t>(position)]);
+  for (int position : positions) selected.push_back(d[to_index(position)]);
 }
 
 }  // namespace detail
@@ -161,14 +161,14 @@ constexpr void select(std::span<const Extent> d, std::span<const int> positions,
                                             const Partitions& partitions) {
   const Vertex& vertex = graph[v];
   if (vertex.is_input()) return {};
-  const PartitionVector& d = partitions[static_cast<std::size_t>(v)];
+  const PartitionVector& d = partitions[to_index(v)];
   Cost cost{join_cost(vertex, d), aggregate_cost(vertex, d), 0};
   std::vector<Extent> produced;
   std::vector<Extent> consumed;
   for (const Operand& operand : vertex.operands) {
     const Vertex& producer = graph[operand.vertex];
     if (producer.is_input()) continue;
-    detail::select(partitions[static_cast<std::size_t>(operand.vertex)], producer.output, produced);
+    detail::select(partitions[to_index(operand.vertex)], producer.output, produced);
     detail::select(d, operand.labels, consumed);
     cost.repartition =
         detail::add_words(cost.repartition, repartition_cost(producer.bound, produced, consumed));

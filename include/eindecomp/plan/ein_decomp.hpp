@@ -22,7 +22,7 @@ namespace detail {
   for (VertexId v = 0; v < graph.size(); ++v) {
     for (const Operand& operand : graph[v].operands) {
       if (graph[operand.vertex].is_input()) continue;
-      VertexId& known = reader[static_cast<std::size_t>(operand.vertex)];
+      VertexId& known = reader[to_index(operand.vertex)];
       known = known == -1 || known == v ? v : -2;
     }
   }
@@ -61,10 +61,10 @@ namespace detail {
   std::vector<VertexId> before(graph.vertices.size(), -1);
   VertexId last = -1;
   for (VertexId v = 0; v < graph.size(); ++v) {
-    const auto at = static_cast<std::size_t>(v);
+    const auto at = to_index(v);
     if (graph[v].is_input() || labelled[at]) continue;
     for (const Operand& operand : graph[v].operands) {
-      const auto u = static_cast<std::size_t>(operand.vertex);
+      const auto u = to_index(operand.vertex);
       if (length[u] > length[at] ||
           (length[u] == length[at] && length[u] > 0 && operand.vertex < before[at])) {
         length[at] = length[u];
@@ -72,10 +72,10 @@ namespace detail {
       }
     }
     ++length[at];
-    if (last < 0 || length[at] > length[static_cast<std::size_t>(last)]) last = v;
+    if (last < 0 || length[at] > length[to_index(last)]) last = v;
   }
   std::vector<VertexId> path;
-  for (; last >= 0; last = before[static_cast<std::size_t>(last)]) path.push_back(last);
+  for (; last >= 0; last = before[to_index(last)]) path.push_back(last);
   std::ranges::reverse(path);
   return path;
 }
@@ -92,8 +92,8 @@ namespace detail {
     if (path.empty()) return partitions;
     std::vector<VertexId> reader(graph.vertices.size(), -1);
     for (std::size_t n = 0; n < path.size(); ++n) {
-      labelled[static_cast<std::size_t>(path[n])] = true;
-      if (n > 0) reader[static_cast<std::size_t>(path[n - 1])] = path[n];
+      labelled[to_index(path[n])] = true;
+      if (n > 0) reader[to_index(path[n - 1])] = path[n];
     }
     program.minimise(path, reader, partitions);
   }

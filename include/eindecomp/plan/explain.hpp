@@ -54,14 +54,14 @@ struct ReaderSlot {
                                                     std::span<const Extent> d,
                                                     std::span<const ReaderSlot> readers,
                                                     Partitions& partitions) {
-  partitions[static_cast<std::size_t>(v)].assign(d.begin(), d.end());
+  partitions[to_index(v)].assign(d.begin(), d.end());
   Alternative evaluated{PartitionVector(d.begin(), d.end()), statement_cost(graph, v, partitions),
                         0};
   std::vector<Extent> produced;
   std::vector<Extent> consumed;
   select(d, graph[v].output, produced);
   for (const ReaderSlot& slot : readers) {
-    select(partitions[static_cast<std::size_t>(slot.reader)], slot.operand->labels, consumed);
+    select(partitions[to_index(slot.reader)], slot.operand->labels, consumed);
     evaluated.readers =
         add_words(evaluated.readers, repartition_cost(graph[v].bound, produced, consumed));
   }
@@ -78,14 +78,14 @@ struct ReaderSlot {
   std::vector<std::vector<detail::ReaderSlot>> readers(graph.vertices.size());
   for (VertexId v = 0; v < graph.size(); ++v) {
     for (const Operand& operand : graph[v].operands) {
-      readers[static_cast<std::size_t>(operand.vertex)].push_back({v, &operand});
+      readers[to_index(operand.vertex)].push_back({v, &operand});
     }
   }
   Partitions partitions = plan.partitions;
   std::vector<StatementExplanation> explanations;
   for (VertexId v = 0; v < graph.size(); ++v) {
     if (graph[v].is_input()) continue;
-    const auto at = static_cast<std::size_t>(v);
+    const auto at = to_index(v);
     const PartitionVector& own = plan.partitions[at];
     StatementExplanation explanation;
     explanation.statement = v;

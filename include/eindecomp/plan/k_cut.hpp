@@ -106,10 +106,8 @@ class KCutSearch {
     const std::source_location& where = std::source_location::current()) {
   for (int groups : parts) {
     if (groups >= 2) continue;
-    detail::fail(ErrorKind::plan,
-                 "a program is to be cut among " + detail::to_text(groups) +
-                     " groups (a cut makes several); give two or more",
-                 where);
+    detail::fail(ErrorKind::plan, where, "a program is to be cut among ", groups,
+                 " groups (a cut makes several); give two or more");
   }
   std::size_t statements = 1;
   for (const Vertex& v : graph.vertices) statements += v.is_input() ? 0U : 1U;
@@ -122,12 +120,10 @@ class KCutSearch {
     const EinGraph& graph, int k, const KCutOptions& options = {},
     const std::source_location& where = std::source_location::current()) {
   if (k < 0) {
-    detail::fail(ErrorKind::plan,
-                 "a program is to be cut " + detail::to_text(k) +
-                     " times (2^k workers are at least one); give k >= 0",
-                 where);
+    detail::fail(ErrorKind::plan, where, "a program is to be cut ", k,
+                 " times (2^k workers are at least one); give k >= 0");
   }
-  return k_cuts(graph, std::vector<int>(static_cast<std::size_t>(k), 2), options, where);
+  return k_cuts(graph, std::vector<int>(to_index(k), 2), options, where);
 }
 
 namespace detail {
@@ -146,7 +142,7 @@ namespace detail {
   AxisLists lists(parts.size());
   std::vector<int> moved;
   const auto take = [&](std::size_t label, int axis) {
-    const int factor = mesh.axes[static_cast<std::size_t>(axis)];
+    const int factor = mesh.axes[to_index(axis)];
     if (parts[label] % factor != 0) return false;
     parts[label] /= factor;
     lists[label].push_back(axis);
@@ -179,7 +175,7 @@ namespace detail {
   Partitions partitions(graph.vertices.size());
   for (VertexId v = 0; v < graph.size(); ++v) {
     if (graph[v].is_input()) continue;
-    const auto at = static_cast<std::size_t>(v);
+    const auto at = to_index(v);
     PartitionVector& d = partitions[at];
     d.assign(graph[v].labels.size(), 1);
     calls[at].resize(d.size());
@@ -193,7 +189,7 @@ namespace detail {
       if (label == undivided) {
         idle.push_back(n);
       } else {
-        divide(static_cast<std::size_t>(label), n);
+        divide(to_index(label), n);
       }
     }
     const std::vector<Extent> limits = part_limits(graph, v);
@@ -242,13 +238,13 @@ namespace detail {
   placement.calls = axes_of_cuts(graph, cuts);
   Flags decided(graph.vertices.size(), false);
   for (const InputLayout& given : options.inputs) {
-    decided[static_cast<std::size_t>(given.input)] = true;
+    decided[to_index(given.input)] = true;
   }
   for (std::size_t v = 0; v < decided.size(); ++v) {
     const Vertex& vertex = graph.vertices[v];
     const AxisLists& calls = placement.calls[v];
     for (const Operand& operand : vertex.operands) {
-      const auto u = static_cast<std::size_t>(operand.vertex);
+      const auto u = to_index(operand.vertex);
       if (decided[u] || !graph[operand.vertex].is_input()) continue;
       placement.stored[u] =
           detail::layout_after(mesh, graph[operand.vertex].bound, operand.labels, calls, true);
@@ -285,14 +281,10 @@ struct ClosedForm {
     std::int64_t parameters, std::int64_t activations, int workers, int groups,
     const std::source_location& where = std::source_location::current()) {
   if (parameters < 1 || activations < 1 || workers < 1 || groups < 1 || workers % groups != 0) {
-    detail::fail(ErrorKind::plan,
-                 "the closed form for " + detail::to_text(workers) + " workers in " +
-                     detail::to_text(groups) + " groups, with parameters of " +
-                     detail::to_text(parameters) + " and activations of " +
-                     detail::to_text(activations) +
-                     " (all are positive, and groups of one size share the workers); give groups "
-                     "that divide the workers",
-                 where);
+    detail::fail(ErrorKind::plan, where, "the closed form for ", workers, " workers in ", groups,
+                 " groups, with parameters of ", parameters, " and activations of ", activations,
+                 " (all are positive, and groups of one size share the workers); give groups that "
+                 "divide the workers");
   }
   using detail::add_words;
   using detail::multiply_words;

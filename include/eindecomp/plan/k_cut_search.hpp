@@ -27,20 +27,20 @@ class OneCutSearch {
       : m_rules(graph, tiles, parts), m_max_states(max_states), m_variable(graph.vertices.size()) {
     Flags free(graph.vertices.size());
     for (VertexId v = 0; v < graph.size(); ++v) {
-      m_variable[static_cast<std::size_t>(v)] = v;
-      free[static_cast<std::size_t>(v)] = graph[v].is_input() ? 0 : 1;
+      m_variable[to_index(v)] = v;
+      free[to_index(v)] = graph[v].is_input() ? 0 : 1;
     }
     for (const InPlace& pair : in_place) {
-      m_variable[static_cast<std::size_t>(pair.input)] = pair.result;
+      m_variable[to_index(pair.input)] = pair.result;
     }
     for (VertexId v = 0; v < graph.size(); ++v) {
       std::vector<int> tilings{replicated};
-      if (free[static_cast<std::size_t>(v)]) tilings = m_rules.tilings(v);
+      if (free[to_index(v)]) tilings = m_rules.tilings(v);
       m_tilings.push_back(std::move(tilings));
     }
     for (const InPlace& pair : in_place) {  // what neither may be tiled along, both may not
       const std::vector<int> allowed = m_rules.tilings(pair.input);
-      std::erase_if(m_tilings[static_cast<std::size_t>(pair.result)], [&](int tiling) {
+      std::erase_if(m_tilings[to_index(pair.result)], [&](int tiling) {
         return std::ranges::find(allowed, tiling) == allowed.end();
       });
     }
@@ -79,7 +79,7 @@ class OneCutSearch {
   };
 
   [[nodiscard]] constexpr std::size_t choices(int variable) const {
-    return m_tilings[static_cast<std::size_t>(variable)].size();
+    return m_tilings[to_index(variable)].size();
   }
   [[nodiscard]] constexpr std::size_t size_of(std::span<const int> scope) const {
     std::size_t size = 1;
@@ -96,7 +96,7 @@ class OneCutSearch {
   constexpr void add(Table table) {
     const int number = static_cast<int>(m_tables.size());
     for (int variable : table.scope) {
-      m_touching[static_cast<std::size_t>(variable)].push_back(number);
+      m_touching[to_index(variable)].push_back(number);
     }
     m_tables.push_back(std::move(table));
   }
@@ -108,15 +108,14 @@ class OneCutSearch {
     std::vector<VertexId> tensors{v};
     for (const Operand& operand : graph[v].operands) tensors.push_back(operand.vertex);
     for (VertexId tensor : tensors) {
-      const int variable = m_variable[static_cast<std::size_t>(tensor)];
+      const int variable = m_variable[to_index(tensor)];
       if (choices(variable) > 1) include(table.scope, variable);
     }
     const std::vector<int> forms = m_rules.forms(v);
     do {
       for (VertexId tensor : tensors) {
-        const auto variable =
-            static_cast<std::size_t>(m_variable[static_cast<std::size_t>(tensor)]);
-        tilings[static_cast<std::size_t>(tensor)] = m_tilings[variable][m_chosen[variable]];
+        const auto variable = to_index(m_variable[to_index(tensor)]);
+        tilings[to_index(tensor)] = m_tilings[variable][m_chosen[variable]];
       }
       table.values.push_back(m_rules.form(v, tilings, forms).words);
     } while (advance(table.scope));
@@ -126,7 +125,7 @@ class OneCutSearch {
   /// The next point of a scope, or false after the last; then it is at the first again.
   constexpr bool advance(std::span<const int> scope) {
     for (std::size_t n = scope.size(); n-- > 0;) {
-      std::size_t& choice = m_chosen[static_cast<std::size_t>(scope[n])];
+      std::size_t& choice = m_chosen[to_index(scope[n])];
       if (++choice < choices(scope[n])) return true;
       choice = 0;
     }
@@ -136,22 +135,22 @@ class OneCutSearch {
   [[nodiscard]] constexpr Extent value(const Table& table) const {
     std::size_t place = 0;
     for (int variable : table.scope) {
-      place = place * choices(variable) + m_chosen[static_cast<std::size_t>(variable)];
+      place = place * choices(variable) + m_chosen[to_index(variable)];
     }
     return table.values[place];
   }
 
   [[nodiscard]] constexpr std::vector<int> live_tables(int variable) const {
     std::vector<int> found;
-    for (int number : m_touching[static_cast<std::size_t>(variable)]) {
-      if (!m_tables[static_cast<std::size_t>(number)].gone) found.push_back(number);
+    for (int number : m_touching[to_index(variable)]) {
+      if (!m_tables[to_index(number)].gone) found.push_back(number);
     }
     return found;
   }
   [[nodiscard]] constexpr std::vector<int> joint_scope(std::span<const int> tables) const {
     std::vector<int> scope;
     for (int number : tables) {
-      for (int variable : m_tables[static_cast<std::size_t>(number)].scope) {
+      for (int variable : m_tables[to_index(number)].scope) {
         include(scope, variable);
       }
     }
@@ -169,7 +168,7 @@ class OneCutSearch {
     std::vector<Candidate> heap;
     const auto push = [&](int variable) {
       const std::size_t left = size_of(joint_scope(live_tables(variable)));
-      size[static_cast<std::size_t>(variable)] = left;
+      size[to_index(variable)] = left;
       heap.emplace_back(left, variable);
       std::ranges::push_heap(heap, std::greater{});
     };
@@ -180,14 +179,14 @@ class OneCutSearch {
       std::ranges::pop_heap(heap, std::greater{});
       const auto [left, variable] = heap.back();
       heap.pop_back();
-      std::size_t& known = size[static_cast<std::size_t>(variable)];
+      std::size_t& known = size[to_index(variable)];
       if (left != known) continue;  // its size has changed since, or it is gone
       known = done;
       const std::vector<int> tables = live_tables(variable);
       m_steps.push_back({variable, tables});
       for (const std::vector<int>& group : affordable(tables)) remove(variable, group);
       for (int other : joint_scope(tables)) {
-        if (size[static_cast<std::size_t>(other)] != done) push(other);
+        if (size[to_index(other)] != done) push(other);
       }
     }
   }
@@ -218,7 +217,7 @@ class OneCutSearch {
     do {
       table.values.push_back(min_over(variable, tables));
     } while (advance(table.scope));
-    for (int number : tables) m_tables[static_cast<std::size_t>(number)].gone = true;
+    for (int number : tables) m_tables[to_index(number)].gone = true;
     if (table.scope.empty()) {
       m_bound = add_words(m_bound, table.values[0]);
     } else {
@@ -228,13 +227,13 @@ class OneCutSearch {
   [[nodiscard]] constexpr Extent sum_of(const std::vector<int>& tables) const {
     Extent sum = 0;
     for (int number : tables) {
-      sum = add_words(sum, value(m_tables[static_cast<std::size_t>(number)]));
+      sum = add_words(sum, value(m_tables[to_index(number)]));
     }
     return sum;
   }
   [[nodiscard]] constexpr Extent min_over(int variable, const std::vector<int>& tables) {
     Extent best = unaffordable;
-    std::size_t& choice = m_chosen[static_cast<std::size_t>(variable)];
+    std::size_t& choice = m_chosen[to_index(variable)];
     for (choice = 0; choice < choices(variable); ++choice) best = std::min(best, sum_of(tables));
     choice = 0;
     return best;
@@ -245,7 +244,7 @@ class OneCutSearch {
     if (step == 0) {
       std::vector<int> tilings;
       for (int variable : m_variable) {
-        const auto v = static_cast<std::size_t>(variable);
+        const auto v = to_index(variable);
         tilings.push_back(m_tilings[v][m_chosen[v]]);
       }
       found.push_back(m_rules.cut(std::move(tilings)));
@@ -253,7 +252,7 @@ class OneCutSearch {
     }
     const Step& next = m_steps[step - 1];
     const Extent best = min_over(next.variable, next.tables);
-    std::size_t& choice = m_chosen[static_cast<std::size_t>(next.variable)];
+    std::size_t& choice = m_chosen[to_index(next.variable)];
     for (std::size_t c = 0; c < choices(next.variable) && found.size() < max_cuts; ++c) {
       choice = c;
       if (sum_of(next.tables) == best) choose(step - 1, max_cuts, found);

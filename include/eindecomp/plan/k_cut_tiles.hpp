@@ -50,10 +50,10 @@ struct Tiles {
 [[nodiscard]] constexpr Tiles cut_tiles(Tiles tiles, const Cut& cut) {
   for (std::size_t v = 0; v < tiles.tensors.size(); ++v) {
     if (cut.tilings[v] != replicated) {
-      tiles.tensors[v][static_cast<std::size_t>(cut.tilings[v])] /= cut.parts;
+      tiles.tensors[v][to_index(cut.tilings[v])] /= cut.parts;
     }
     if (cut.labels[v] != undivided) {
-      tiles.calls[v][static_cast<std::size_t>(cut.labels[v])] /= cut.parts;
+      tiles.calls[v][to_index(cut.labels[v])] /= cut.parts;
     }
   }
   return tiles;
@@ -101,7 +101,7 @@ class CutRules {
   /// The tilings of a tensor: every dimension that may be cut into parts of one size, and
   /// `replicated`.
   [[nodiscard]] constexpr std::vector<int> tilings(VertexId v) const {
-    const auto at = static_cast<std::size_t>(v);
+    const auto at = to_index(v);
     std::vector<int> found;
     for (std::size_t k = 0; k < m_tiled[at].size(); ++k) {
       if (m_tiled[at][k] && m_tiles->tensors[at][k] % m_parts == 0) {
@@ -117,8 +117,8 @@ class CutRules {
     const Vertex& vertex = (*m_graph)[v];
     std::vector<int> found;
     for (std::size_t l = 0; l < vertex.labels.size(); ++l) {
-      if (m_graph->labels[static_cast<std::size_t>(vertex.labels[l])].uncut) continue;
-      if (m_tiles->calls[static_cast<std::size_t>(v)][l] % m_parts == 0) {
+      if (m_graph->labels[to_index(vertex.labels[l])].uncut) continue;
+      if (m_tiles->calls[to_index(v)][l] % m_parts == 0) {
         found.push_back(static_cast<int>(l));
       }
     }
@@ -132,10 +132,10 @@ class CutRules {
     const Vertex& vertex = (*m_graph)[v];
     Extent sum = 0;
     for (const Operand& operand : vertex.operands) {
-      const auto u = static_cast<std::size_t>(operand.vertex);
+      const auto u = to_index(operand.vertex);
       sum = add_words(sum, to_form(m_words[u], tilings[u], label, operand.labels));
     }
-    const auto at = static_cast<std::size_t>(v);
+    const auto at = to_index(v);
     const auto kept = std::ranges::find(vertex.output, label);
     if (kept != vertex.output.end()) {
       const int dimension = static_cast<int>(kept - vertex.output.begin());
@@ -156,17 +156,16 @@ class CutRules {
     Form best;
     if (forms.empty()) {
       for (const Operand& operand : (*m_graph)[v].operands) {
-        const auto u = static_cast<std::size_t>(operand.vertex);
+        const auto u = to_index(operand.vertex);
         best.words = add_words(best.words, conversion(m_words[u], tilings[u], replicated, m_parts));
       }
       return best;
     }
-    const std::vector<Extent>& extents = m_tiles->calls[static_cast<std::size_t>(v)];
+    const std::vector<Extent>& extents = m_tiles->calls[to_index(v)];
     for (int label : forms) {
       const Extent cost = words(v, label, tilings);
       if (best.label == undivided || cost < best.words ||
-          (cost == best.words && extents[static_cast<std::size_t>(label)] >
-                                     extents[static_cast<std::size_t>(best.label)])) {
+          (cost == best.words && extents[to_index(label)] > extents[to_index(best.label)])) {
         best = {label, cost};
       }
     }
@@ -179,7 +178,7 @@ class CutRules {
     for (VertexId v = 0; v < m_graph->size(); ++v) {
       if ((*m_graph)[v].is_input()) continue;
       const Form chosen = form(v, made.tilings, forms(v));
-      made.labels[static_cast<std::size_t>(v)] = chosen.label;
+      made.labels[to_index(v)] = chosen.label;
       made.words = add_words(made.words, chosen.words);
     }
     return made;
@@ -188,9 +187,9 @@ class CutRules {
  private:
   constexpr void forbid(const Vertex& reader, VertexId tensor, const std::vector<int>& positions) {
     for (std::size_t k = 0; k < positions.size(); ++k) {
-      const LabelId label = reader.labels[static_cast<std::size_t>(positions[k])];
-      if (m_graph->labels[static_cast<std::size_t>(label)].uncut) {
-        m_tiled[static_cast<std::size_t>(tensor)][k] = false;
+      const LabelId label = reader.labels[to_index(positions[k])];
+      if (m_graph->labels[to_index(label)].uncut) {
+        m_tiled[to_index(tensor)][k] = false;
       }
     }
   }

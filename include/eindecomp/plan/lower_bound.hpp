@@ -76,10 +76,9 @@ struct WorkShape {
       const std::uint64_t bit = std::uint64_t{1} << position;
       if ((labels & bit) != 0) continue;  // of a diagonal only that is read
       labels |= bit;
-      reached *= static_cast<double>(vertex.extents[static_cast<std::size_t>(position)]);
+      reached *= static_cast<double>(vertex.extents[to_index(position)]);
     }
-    const auto variable =
-        static_cast<std::size_t>(std::ranges::find(tensors, tensor) - tensors.begin());
+    const auto variable = to_index(std::ranges::find(tensors, tensor) - tensors.begin());
     if (variable == tensors.size()) {
       tensors.push_back(tensor);
       shape.reached.push_back(0);

@@ -77,10 +77,8 @@ namespace detail {
 constexpr void check_memory_limit(std::int64_t bytes, const char* holder,
                                   const std::source_location& where) {
   if (bytes >= 0) return;
-  fail(ErrorKind::plan,
-       Text("a ") + holder + " that may hold " + to_text(bytes) +
-           " bytes (memory is not negative); give bytes, or 0 for no limit",
-       where);
+  fail(ErrorKind::plan, where, "a ", holder, " that may hold ", bytes,
+       " bytes (memory is not negative); give bytes, or 0 for no limit");
 }
 
 }  // namespace detail
@@ -95,43 +93,36 @@ constexpr void check_machine(const Machine& machine,
   using detail::is_amount;
   using detail::to_text;
   if (!is_amount(machine.operations_per_second) || machine.operations_per_second == 0) {
-    fail(ErrorKind::plan,
+    fail(ErrorKind::plan, where,
          "a machine whose workers do no operations (operations_per_second is a positive, finite "
-         "number); give how many joins with their aggregation a worker does in a second",
-         where);
+         "number); give how many joins with their aggregation a worker does in a second");
   }
   detail::check_memory_limit(machine.memory, "worker of a machine", where);
   if (!is_amount(machine.memory_bandwidth)) {
-    fail(ErrorKind::plan,
+    fail(ErrorKind::plan, where,
          "a machine whose memory has no bandwidth (memory_bandwidth is a finite number, not "
-         "negative); give bytes per second, or 0 if kernels never wait for memory",
-         where);
+         "negative); give bytes per second, or 0 if kernels never wait for memory");
   }
   int workers = 1;
   for (std::size_t a = 0; a < machine.axes.size(); ++a) {
     const MachineAxis& axis = machine.axes[a];
     const Text name = "axis " + to_text(static_cast<long long>(a)) + " of a machine ";
     if (axis.size < 1) {
-      fail(ErrorKind::plan,
-           name + "has size " + to_text(axis.size) +
-               " (there is at least one at every level); give a positive size",
-           where);
+      fail(ErrorKind::plan, where, name, "has size ", axis.size,
+           " (there is at least one at every level); give a positive size");
     }
     if (workers > std::numeric_limits<int>::max() / axis.size) {
-      fail(ErrorKind::plan,
-           name + "makes it a machine of too many workers (an int counts them); give smaller axes",
-           where);
+      fail(ErrorKind::plan, where, name,
+           "makes it a machine of too many workers (an int counts them); give smaller axes");
     }
     workers *= axis.size;
     if (!is_amount(axis.latency)) {
-      fail(ErrorKind::plan,
-           name + "has no latency (it is a finite number of seconds, not negative); give seconds",
-           where);
+      fail(ErrorKind::plan, where, name,
+           "has no latency (it is a finite number of seconds, not negative); give seconds");
     }
     if (!is_amount(axis.bandwidth) || axis.bandwidth == 0) {
-      fail(ErrorKind::plan,
-           name + "has no bandwidth (it is a positive, finite number); give bytes per second",
-           where);
+      fail(ErrorKind::plan, where, name,
+           "has no bandwidth (it is a positive, finite number); give bytes per second");
     }
   }
 }

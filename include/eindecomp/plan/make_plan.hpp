@@ -44,11 +44,10 @@ namespace eindecomp::detail {
             {},
             std::move(chosen.cuts)};
   if (plan.cost.total() == unaffordable) {
-    fail(ErrorKind::plan,
-         "the plan would move more words than a 64-bit integer counts (the extents are too "
-         "large for " +
-             to_text(options.workers) + " workers); use smaller extents or fewer workers",
-         where);
+    fail(ErrorKind::plan, where,
+         "the plan would move more words than a 64-bit integer counts (the extents are too large "
+         "for ",
+         options.workers, " workers); use smaller extents or fewer workers");
   }
   return plan;
 }

@@ -102,12 +102,11 @@ class VectorSearch {
     if (l == m_vector.size()) {
       if (left != 1) return;
       if (m_found.size() == max_partition_vectors) {
-        fail(ErrorKind::plan,
-             (m_statement == nullptr ? Text("a statement") : "statement " + m_statement->name) +
-                 " has more than " + to_text(static_cast<long long>(max_partition_vectors)) +
-                 " partition vectors (too many labels for so many workers); mark labels uncut or "
-                 "use fewer workers",
-             m_statement == nullptr ? std::source_location{} : m_statement->where);
+        fail(ErrorKind::plan, m_statement == nullptr ? std::source_location{} : m_statement->where,
+             (m_statement == nullptr ? Text("a statement") : "statement " + m_statement->name),
+             " has more than ", max_partition_vectors,
+             " partition vectors (too many labels for so many workers); mark labels uncut or use "
+             "fewer workers");
       }
       m_found.push_back(m_vector);
       return;
@@ -149,7 +148,7 @@ class VectorSearch {
 [[nodiscard]] constexpr std::vector<Extent> part_limits(const EinGraph& graph, VertexId v) {
   std::vector<Extent> limits = graph[v].extents;
   for (std::size_t l = 0; l < limits.size(); ++l) {
-    if (graph.labels[static_cast<std::size_t>(graph[v].labels[l])].uncut) limits[l] = 1;
+    if (graph.labels[to_index(graph[v].labels[l])].uncut) limits[l] = 1;
   }
   return limits;
 }

@@ -115,7 +115,7 @@ class PlacedOnMesh {
   [[nodiscard]] bool complete(const Placement& placement) const {
     for (const StatementClass& c : m_model.classes()) {
       for (VertexId v : c.members) {
-        if (!m_model.allows(c, cuts_of(placement.calls[static_cast<std::size_t>(v)]))) return false;
+        if (!m_model.allows(c, cuts_of(placement.calls[to_index(v)]))) return false;
       }
     }
     return true;
@@ -164,11 +164,9 @@ class PlacedOnMesh {
     const PlaceOptions& layouts = {}, std::span<const Partitions> labelings = {},
     const std::source_location& where = std::source_location::current()) {
   if (p < 1 || p > 1 << detail::max_mesh_axes) {
-    detail::fail(ErrorKind::plan,
-                 "the strategy placed for " + detail::to_text(p) +
-                     " workers (it searches for 1 to 65536); give another number of workers, or "
-                     "choose another strategy",
-                 where);
+    detail::fail(ErrorKind::plan, where, "the strategy placed for ", p,
+                 " workers (it searches for 1 to 65536); give another number of workers, or choose "
+                 "another strategy");
   }
   detail::PlacedOnMesh all(graph, p, options.ranks, layouts, options.effort, where);
   for (const Partitions& partitions : labelings) all.add(partitions);

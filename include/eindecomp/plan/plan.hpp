@@ -61,10 +61,8 @@ struct Plan {
   [[nodiscard]] constexpr VertexId vertex(
       VertexId v, const std::source_location& where = std::source_location::current()) const {
     if (v < 0 || v >= graph.size()) {
-      detail::fail(ErrorKind::plan,
-                   "the plan has no tensor number " + detail::to_text(v) + " (its graph has " +
-                       detail::to_text(graph.size()) + "); use a symbol of the planned program",
-                   where);
+      detail::fail(ErrorKind::plan, where, "the plan has no tensor number ", v, " (its graph has ",
+                   graph.size(), "); use a symbol of the planned program");
     }
     return v;
   }
@@ -76,10 +74,8 @@ struct Plan {
     if (v < 0) {
       Text names;
       for (const Vertex& known : graph.vertices) names += (names.empty() ? "" : ", ") + known.name;
-      detail::fail(ErrorKind::plan,
-                   "the plan has no tensor '" + Text(name) + "' (its tensors are " + names +
-                       "); name one of them",
-                   where);
+      detail::fail(ErrorKind::plan, where, "the plan has no tensor '", name, "' (its tensors are ",
+                   names, "); name one of them");
     }
     return v;
   }
@@ -90,7 +86,7 @@ struct Plan {
       const std::source_location& where = std::source_location::current()) const {
     const VertexId v = symbol.vertex();
     if (!graph.has(v, symbol.program_id())) {
-      detail::fail(ErrorKind::plan, detail::foreign_symbol_text(detail::name_of(symbol), v), where);
+      detail::fail(ErrorKind::plan, where, detail::foreign_symbol_text(detail::name_of(symbol), v));
     }
     return v;
   }
@@ -101,7 +97,7 @@ struct Plan {
   [[nodiscard]] constexpr const PartitionVector& partition(
       const Tensor& tensor,
       const std::source_location& where = std::source_location::current()) const {
-    return partitions[static_cast<std::size_t>(vertex(tensor, where))];
+    return partitions[to_index(vertex(tensor, where))];
   }
 
   /// The parts that a statement cuts a label into. \throws Error as vertex(), or if the statement
@@ -112,14 +108,12 @@ struct Plan {
       const std::source_location& where = std::source_location::current()) const {
     const Vertex& v = graph[vertex(tensor, where)];
     for (std::size_t l = 0; l < v.labels.size(); ++l) {
-      if (graph.labels[static_cast<std::size_t>(v.labels[l])].name == label) {
+      if (graph.labels[to_index(v.labels[l])].name == label) {
         return partition(tensor, where)[l];
       }
     }
-    detail::fail(ErrorKind::plan,
-                 "tensor '" + v.name + "' has no label '" + Text(label) +
-                     "' (only a statement's own labels are cut); name one of its labels",
-                 where);
+    detail::fail(ErrorKind::plan, where, "tensor '", v.name, "' has no label '", label,
+                 "' (only a statement's own labels are cut); name one of its labels");
   }
 
   /// What a statement costs, its operands' repartition included. \throws Error as vertex().
@@ -127,7 +121,7 @@ struct Plan {
   [[nodiscard]] constexpr const Cost& cost_of(
       const Tensor& tensor,
       const std::source_location& where = std::source_location::current()) const {
-    return costs[static_cast<std::size_t>(vertex(tensor, where))];
+    return costs[to_index(vertex(tensor, where))];
   }
 
   /// The boxes of a tensor that are stored on a rank, one per worker of the rank that stores one,
@@ -140,7 +134,7 @@ struct Plan {
     const VertexId v = vertex(tensor, where);
     check_rank(rank, where);
     const BlockMap blocks(placement.mesh, graph[v].bound,
-                          placement.stored[static_cast<std::size_t>(v)]);
+                          placement.stored[to_index(v)]);
     const WorkerRange hosted = workers_of(rank, workers_in_use(), ranks);
     std::vector<Box> boxes;
     for (int worker = hosted.first; worker < hosted.last; ++worker) {

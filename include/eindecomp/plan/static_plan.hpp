@@ -87,9 +87,8 @@ struct StaticPlan {
     for (std::size_t i = 0; i < size(); ++i) {
       if (text(storage[i].name) == wanted.name) return storage[i];
     }
-    detail::fail(ErrorKind::plan,
-                 "the plan has no statement '" + Text(wanted.name) + "'; name one that it has",
-                 wanted.where);
+    detail::fail(ErrorKind::plan, wanted.where, "the plan has no statement '", wanted.name,
+                 "'; name one that it has");
   }
 
   /// The parts that a statement cuts a label into. \throws Error if there is no such label.
@@ -100,10 +99,8 @@ struct StaticPlan {
     for (std::size_t l = 0; l < found.labels.size(); ++l) {
       if (text(found.labels[l]) == label) return found.partition[l];
     }
-    detail::fail(ErrorKind::plan,
-                 "statement '" + Text(statement) + "' has no label '" + Text(label) +
-                     "'; name one that it has",
-                 where);
+    detail::fail(ErrorKind::plan, where, "statement '", statement, "' has no label '", label,
+                 "'; name one that it has");
   }
 
  private:

@@ -123,9 +123,8 @@ inline constexpr std::array strategies{
     if (strategy.name == name) return strategy;
     names += (names.empty() ? "" : ", ") + Text(strategy.name);
   }
-  detail::fail(ErrorKind::plan,
-               "there is no strategy '" + Text(name) + "' (strategies go by name); choose " + names,
-               where);
+  detail::fail(ErrorKind::plan, where, "there is no strategy '", name,
+               "' (strategies go by name); choose ", names);
 }
 
 }  // namespace eindecomp

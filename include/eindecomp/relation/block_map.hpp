@@ -24,14 +24,14 @@ class BlockMap {
   /// check_placement).
   constexpr BlockMap(const Mesh& mesh, std::vector<Extent> bound, const AxisLists& lists)
       : m_relation{std::move(bound), parts_of(mesh, lists)},
-        m_block_of(static_cast<std::size_t>(mesh.workers()), -1) {
+        m_block_of(to_index(mesh.workers()), -1) {
     const std::vector<int> strides = axis_strides(mesh);
     // Dimension by dimension, the worker of every key so far.
     m_worker_of = {0};
     for (const std::vector<int>& list : lists) {
       std::vector<int> parts{0};
       for (int axis : list) {
-        const auto a = static_cast<std::size_t>(axis);
+        const auto a = to_index(axis);
         std::vector<int> finer;
         for (int worker : parts) {
           for (int i = 0; i < mesh.axes[a]; ++i) finer.push_back(worker + i * strides[a]);
@@ -46,7 +46,7 @@ class BlockMap {
       m_worker_of = std::move(longer);
     }
     for (std::size_t n = 0; n < m_worker_of.size(); ++n) {
-      m_block_of[static_cast<std::size_t>(m_worker_of[n])] = static_cast<Extent>(n);
+      m_block_of[to_index(m_worker_of[n])] = static_cast<Extent>(n);
     }
   }
 
@@ -54,14 +54,10 @@ class BlockMap {
   [[nodiscard]] constexpr const TensorRelation& relation() const { return m_relation; }
 
   /// The worker of a block.
-  [[nodiscard]] constexpr int worker(Extent block) const {
-    return m_worker_of[static_cast<std::size_t>(block)];
-  }
+  [[nodiscard]] constexpr int worker(Extent block) const { return m_worker_of[to_index(block)]; }
 
   /// The block of a worker, or -1 if it has none.
-  [[nodiscard]] constexpr Extent block(int worker) const {
-    return m_block_of[static_cast<std::size_t>(worker)];
-  }
+  [[nodiscard]] constexpr Extent block(int worker) const { return m_block_of[to_index(worker)]; }
 
  private:
   TensorRelation m_relation;

@@ -21,10 +21,8 @@ namespace eindecomp {
 [[nodiscard]] constexpr Mesh make_mesh(
     int p, const std::source_location& where = std::source_location::current()) {
   if (p < 1) {
-    detail::fail(ErrorKind::plan,
-                 "a plan for " + detail::to_text(p) +
-                     " workers (there must be at least one); give a positive number of workers",
-                 where);
+    detail::fail(ErrorKind::plan, where, "a plan for ", p,
+                 " workers (there must be at least one); give a positive number of workers");
   }
   Mesh mesh;
   for (int factor = 2; factor <= p / factor; ++factor) {
@@ -87,10 +85,8 @@ namespace detail {
 /// \throws Error unless there is a rank to run on.
 constexpr void check_ranks(int ranks, const std::source_location& where) {
   if (ranks < 1) {
-    fail(ErrorKind::plan,
-         "instructions for " + to_text(ranks) +
-             " ranks (there must be at least one); give the size of the communicator",
-         where);
+    fail(ErrorKind::plan, where, "instructions for ", ranks,
+         " ranks (there must be at least one); give the size of the communicator");
   }
 }
 

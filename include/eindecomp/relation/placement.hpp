@@ -60,9 +60,9 @@ class AxisAssignment {
   /// Gives the axis to entry i, innermost so far, if it is free and the entry still wants one of
   /// its size.
   constexpr bool take(std::size_t i, int axis) {
-    const auto a = static_cast<std::size_t>(axis);
-    const auto s = static_cast<std::size_t>(
-        std::find(m_sizes.begin(), m_sizes.end(), m_mesh->axes[a]) - m_sizes.begin());
+    const auto a = to_index(axis);
+    const auto s =
+        to_index(std::find(m_sizes.begin(), m_sizes.end(), m_mesh->axes[a]) - m_sizes.begin());
     if (m_taken[a] || m_wanted[i][s] == 0) return false;
     m_taken[a] = true;
     --m_wanted[i][s];
@@ -125,7 +125,7 @@ class AxisAssignment {
 /// short.
 constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bound,
                       std::vector<Extent>& parts, AxisLists& lists) {
-  const Extent size = mesh.axes[static_cast<std::size_t>(axis)];
+  const Extent size = mesh.axes[to_index(axis)];
   std::size_t best = bound.size();
   const auto longest = [&](std::size_t k) { return ceil_div(bound[k], parts[k]); };
   for (std::size_t k = 0; k < bound.size(); ++k) {
@@ -151,12 +151,12 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   Flags used(mesh.axes.size(), false);
   Flags allowed(mesh.axes.size(), whole_mesh ? 1 : 0);
   for (const std::vector<int>& list : calls) {
-    for (int axis : list) allowed[static_cast<std::size_t>(axis)] = true;
+    for (int axis : list) allowed[to_index(axis)] = true;
   }
   for (std::size_t k = 0; k < bound.size(); ++k) {
-    for (int axis : calls[static_cast<std::size_t>(labels[k])]) {
-      if (used[static_cast<std::size_t>(axis)]) continue;  // a diagonal
-      used[static_cast<std::size_t>(axis)] = true;
+    for (int axis : calls[to_index(labels[k])]) {
+      if (used[to_index(axis)]) continue;  // a diagonal
+      used[to_index(axis)] = true;
       lists[k].push_back(axis);
     }
   }
@@ -179,17 +179,15 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   AxisAssignment assignment(mesh, call_relation(graph, statement, d, where).parts);
   if (!assignment.feasible()) {
     const std::size_t l = assignment.stuck_at();
-    const std::string& label = graph.labels[static_cast<std::size_t>(v.labels[l])].name;
-    fail(ErrorKind::plan,
-         "label '" + label + "' of statement " + v.name + " is cut into " + to_text(d[l]) +
-             " parts (no axes of " + axes_text(mesh) + " that the labels before it leave have " +
-             "that product); give entries that are products of different axes",
-         where);
+    const std::string& label = graph.labels[to_index(v.labels[l])].name;
+    fail(ErrorKind::plan, where, "label '", label, "' of statement ", v.name, " is cut into ", d[l],
+         " parts (no axes of ", axes_text(mesh), " that the labels before it leave have ",
+         "that product); give entries that are products of different axes");
   }
 
   std::vector<const Operand*> order;
   for (const Operand& o : v.operands) {
-    if (decided[static_cast<std::size_t>(o.vertex)]) order.push_back(&o);
+    if (decided[to_index(o.vertex)]) order.push_back(&o);
   }
   // Stable by insertion: a handful of operands.
   for (std::size_t i = 1; i < order.size(); ++i) {
@@ -200,17 +198,17 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   }
   for (const Operand* o : order) {
     for (std::size_t k = 0; k < o->labels.size(); ++k) {
-      const auto l = static_cast<std::size_t>(o->labels[k]);
+      const auto l = to_index(o->labels[k]);
       // Inner axes match only below the outer ones.
-      for (int axis : stored[static_cast<std::size_t>(o->vertex)][k]) {
+      for (int axis : stored[to_index(o->vertex)][k]) {
         const std::vector<int>& list = assignment.lists()[l];
         const bool has = std::find(list.begin(), list.end(), axis) != list.end();
         if (!has && !assignment.take(l, axis)) break;
       }
     }
   }
-  for (int l : v.output) assignment.take_rest(static_cast<std::size_t>(l));
-  for (int l : v.aggregated) assignment.take_rest(static_cast<std::size_t>(l));
+  for (int l : v.output) assignment.take_rest(to_index(l));
+  for (int l : v.aggregated) assignment.take_rest(to_index(l));
   return std::move(assignment.lists());
 }
 
@@ -231,59 +229,45 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     const std::source_location& where = std::source_location::current()) {
   const std::size_t n = graph.vertices.size();
   if (partitions.size() != n) {
-    detail::fail(ErrorKind::plan,
-                 "a graph of " + detail::to_text(static_cast<Extent>(n)) + " tensors with " +
-                     detail::to_text(static_cast<Extent>(partitions.size())) +
-                     " partition vectors (each tensor has one, empty for inputs); give one for "
-                     "every tensor",
-                 where);
+    detail::fail(
+        ErrorKind::plan, where, "a graph of ", n, " tensors with ", partitions.size(),
+        " partition vectors (each tensor has one, empty for inputs); give one for every tensor");
   }
   Placement placement{mesh, std::vector<AxisLists>(n), std::vector<AxisLists>(n)};
   Flags decided(n, false);
 
   for (const InputLayout& given : options.inputs) {
     if (given.input < 0 || given.input >= graph.size() || !graph[given.input].is_input()) {
-      detail::fail(ErrorKind::plan,
-                   "a layout for tensor " + detail::to_text(given.input) +
-                       " (it is no input of this graph; the plan chooses the layout of results); "
-                       "give layouts of inputs only",
-                   where);
+      detail::fail(ErrorKind::plan, where, "a layout for tensor ", given.input,
+                   " (it is no input of this graph; the plan chooses the layout of results); give "
+                   "layouts of inputs only");
     }
-    const auto i = static_cast<std::size_t>(given.input);
+    const auto i = to_index(given.input);
     const Vertex& input = graph.vertices[i];
     const std::string what = "the layout given for input " + input.name;
     if (decided[i]) {
-      detail::fail(ErrorKind::plan,
-                   what + " is its second (a tensor is stored once); give one layout per input",
-                   where);
+      detail::fail(ErrorKind::plan, where, what,
+                   " is its second (a tensor is stored once); give one layout per input");
     }
     if (given.parts.size() != input.bound.size()) {
-      detail::fail(ErrorKind::plan,
-                   what + " has " + detail::to_text(static_cast<Extent>(given.parts.size())) +
-                       " entries (the tensor has rank " + detail::to_text(input.rank()) +
-                       "); give the parts of every dimension",
-                   where);
+      detail::fail(ErrorKind::plan, where, what, " has ", given.parts.size(),
+                   " entries (the tensor has rank ", input.rank(),
+                   "); give the parts of every dimension");
     }
     for (std::size_t k = 0; k < input.bound.size(); ++k) {
       if (given.parts[k] >= 1 && given.parts[k] <= input.bound[k]) continue;
-      detail::fail(ErrorKind::plan,
-                   what + " cuts dimension " + detail::to_text(static_cast<Extent>(k)) +
-                       " of extent " + detail::to_text(input.bound[k]) + " into " +
-                       detail::to_text(given.parts[k]) +
-                       " parts (every part needs an index); cut it into 1 to " +
-                       detail::to_text(input.bound[k]) + " parts",
-                   where);
+      detail::fail(ErrorKind::plan, where, what, " cuts dimension ", k, " of extent ",
+                   input.bound[k], " into ", given.parts[k],
+                   " parts (every part needs an index); cut it into 1 to ", input.bound[k],
+                   " parts");
     }
     detail::AxisAssignment assignment(mesh, given.parts);
     if (!assignment.feasible()) {
-      detail::fail(ErrorKind::plan,
-                   what + " cuts dimension " +
-                       detail::to_text(static_cast<Extent>(assignment.stuck_at())) + " into " +
-                       detail::to_text(given.parts[assignment.stuck_at()]) + " parts (no axes of " +
-                       detail::axes_text(mesh) +
-                       " that the dimensions before it leave have that product); give entries "
-                       "that are products of different axes",
-                   where);
+      detail::fail(ErrorKind::plan, where, what, " cuts dimension ", assignment.stuck_at(),
+                   " into ", given.parts[assignment.stuck_at()], " parts (no axes of ",
+                   detail::axes_text(mesh),
+                   " that the dimensions before it leave have that product); give entries that are "
+                   "products of different axes");
     }
     for (std::size_t k = 0; k < given.parts.size(); ++k) assignment.take_rest(k);
     placement.stored[i] = std::move(assignment.lists());
@@ -294,17 +278,15 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     const Vertex& v = graph.vertices[i];
     if (v.is_input()) {
       if (!partitions[i].empty()) {
-        detail::fail(ErrorKind::plan,
-                     "a partition vector for input " + v.name +
-                         " (an input has no kernel calls); give its layout in the options",
-                     where);
+        detail::fail(ErrorKind::plan, where, "a partition vector for input ", v.name,
+                     " (an input has no kernel calls); give its layout in the options");
       }
       continue;
     }
     placement.calls[i] = detail::choose_axes(graph, static_cast<VertexId>(i), partitions[i], mesh,
                                              placement.stored, decided, where);
     for (const Operand& o : v.operands) {
-      const auto u = static_cast<std::size_t>(o.vertex);
+      const auto u = to_index(o.vertex);
       if (decided[u]) continue;
       placement.stored[u] =
           detail::layout_after(mesh, graph.vertices[u].bound, o.labels, placement.calls[i], true);
@@ -334,11 +316,8 @@ constexpr void check_placement(
     const std::source_location& where = std::source_location::current()) {
   const std::size_t n = graph.vertices.size();
   if (placement.calls.size() != n || placement.stored.size() != n) {
-    detail::fail(ErrorKind::plan,
-                 "a placement of " + detail::to_text(static_cast<Extent>(placement.stored.size())) +
-                     " tensors for a graph of " + detail::to_text(static_cast<Extent>(n)) +
-                     " (it belongs to another graph); place this graph",
-                 where);
+    detail::fail(ErrorKind::plan, where, "a placement of ", placement.stored.size(),
+                 " tensors for a graph of ", n, " (it belongs to another graph); place this graph");
   }
   const auto check = [&](const std::string& name, const char* what, const AxisLists& lists,
                          const std::vector<Extent>& extents) {
@@ -347,7 +326,7 @@ constexpr void check_placement(
     for (std::size_t l = 0; good && l < lists.size(); ++l) {
       Extent parts = 1;
       for (int axis : lists[l]) {
-        const auto a = static_cast<std::size_t>(axis);
+        const auto a = to_index(axis);
         good = good && axis >= 0 && a < seen.size() && !seen[a];
         if (!good) break;
         seen[a] = true;
@@ -356,18 +335,14 @@ constexpr void check_placement(
       good = good && parts <= extents[l];
     }
     if (good) return;
-    detail::fail(ErrorKind::plan,
-                 "the placement of " + name + " has wrong axes for its " + what +
-                     " (one list each, an axis at most once, no more parts than indices); let "
-                     "place() make it",
-                 where);
+    detail::fail(
+        ErrorKind::plan, where, "the placement of ", name, " has wrong axes for its ", what,
+        " (one list each, an axis at most once, no more parts than indices); let place() make it");
   };
   for (int a : placement.mesh.axes) {
     if (a < 1) {
-      detail::fail(ErrorKind::plan,
-                   "a mesh with an axis of size " + detail::to_text(a) +
-                       " (there must be a worker); use make_mesh()",
-                   where);
+      detail::fail(ErrorKind::plan, where, "a mesh with an axis of size ", a,
+                   " (there must be a worker); use make_mesh()");
     }
   }
   for (std::size_t i = 0; i < n; ++i) {

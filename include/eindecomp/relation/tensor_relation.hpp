@@ -115,21 +115,14 @@ struct TensorRelation {
     std::vector<Extent> bound, PartitionVector parts,
     const std::source_location& where = std::source_location::current()) {
   if (bound.size() != parts.size()) {
-    detail::fail(ErrorKind::plan,
-                 "a tensor of rank " + detail::to_text(static_cast<Extent>(bound.size())) +
-                     " with " + detail::to_text(static_cast<Extent>(parts.size())) +
-                     " entries in its partition vector (it takes one per dimension); give one for "
-                     "every dimension",
-                 where);
+    detail::fail(ErrorKind::plan, where, "a tensor of rank ", bound.size(), " with ", parts.size(),
+                 " entries in its partition vector (it takes one per dimension); give one for "
+                 "every dimension");
   }
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (parts[k] >= 1 && parts[k] <= bound[k]) continue;
-    detail::fail(ErrorKind::plan,
-                 "dimension " + detail::to_text(static_cast<Extent>(k)) + " of extent " +
-                     detail::to_text(bound[k]) + " in " + detail::to_text(parts[k]) +
-                     " parts (every part needs an index); cut it into 1 to " +
-                     detail::to_text(bound[k]) + " parts",
-                 where);
+    detail::fail(ErrorKind::plan, where, "dimension ", k, " of extent ", bound[k], " in ", parts[k],
+                 " parts (every part needs an index); cut it into 1 to ", bound[k], " parts");
   }
   return {std::move(bound), std::move(parts)};
 }
@@ -188,11 +181,10 @@ struct Intersection {
     const TensorRelation& from, const TensorRelation& to,
     const std::source_location& where = std::source_location::current()) {
   if (from.bound != to.bound) {
-    detail::fail(
-        ErrorKind::plan,
-        "a repartition between relations of different bounds (it cuts one tensor anew, it does "
-        "not change it); give two relations of the same tensor",
-        where);
+    detail::fail(ErrorKind::plan,
+                 "a repartition between relations of different bounds (it cuts one tensor anew, it "
+                 "does not change it); give two relations of the same tensor",
+                 where);
   }
   std::vector<Intersection> found;
   for (Extent n = 0; n < to.blocks(); ++n) {
@@ -216,19 +208,16 @@ struct Intersection {
         ErrorKind::plan,
         "statement " + v.name + " has " + detail::to_text(static_cast<Extent>(v.labels.size())) +
             " labels but its partition vector " + detail::to_text(static_cast<Extent>(d.size())) +
-            " entries (it takes one per label, in the order of Vertex::labels); give one "
-            "for every label",
+            " entries (it takes one per label, in the order of Vertex::labels); give one for every "
+            "label",
         where);
   }
   for (std::size_t l = 0; l < d.size(); ++l) {
     if (d[l] >= 1 && d[l] <= v.extents[l]) continue;
-    detail::fail(ErrorKind::plan,
-                 "label '" + graph.labels[static_cast<std::size_t>(v.labels[l])].name +
-                     "' of statement " + v.name + " has extent " + detail::to_text(v.extents[l]) +
-                     " and is cut into " + detail::to_text(d[l]) +
-                     " parts (every part needs an index); cut it into 1 to " +
-                     detail::to_text(v.extents[l]) + " parts",
-                 where);
+    detail::fail(ErrorKind::plan, where, "label '",
+                 graph.labels[static_cast<std::size_t>(v.labels[l])].name, "' of statement ",
+                 v.name, " has extent ", v.extents[l], " and is cut into ", d[l],
+                 " parts (every part needs an index); cut it into 1 to ", v.extents[l], " parts");
   }
   return {v.extents, d};
 }

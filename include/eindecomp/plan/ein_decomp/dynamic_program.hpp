@@ -50,22 +50,21 @@ class DynamicProgram {
                           Partitions& partitions) {
     std::vector<int> table(m_graph->vertices.size(), -1);
     for (VertexId v : statements) {
-      table[static_cast<std::size_t>(v)] = table_of(v, reader, table);
+      table[to_index(v)] = table_of(v, reader, table);
     }
     std::vector<int> wanted(table.size(), -1);  // the output that the reader settled on
     for (std::size_t n = statements.size(); n-- > 0;) {
-      const auto v = static_cast<std::size_t>(statements[n]);
+      const auto v = to_index(statements[n]);
       const Table& found = (*this)[table[v]];
       if (wanted[v] < 0) wanted[v] = found.order.front();
-      const auto state =
-          static_cast<std::size_t>(found.choice[static_cast<std::size_t>(wanted[v])]);
+      const auto state = to_index(found.choice[to_index(wanted[v])]);
       const StatementShape& shape = m_shapes[found.shape];
       partitions[v] = shape.vector[state];
       const std::vector<Reading> sources = readings(*m_graph, statements[n]);
       for (std::size_t r = 0; r < sources.size(); ++r) {
         if (found.outputs[r].empty()) continue;
-        const auto asked = static_cast<std::size_t>(shape.faces[r + 1].seen[state]);
-        wanted[static_cast<std::size_t>(sources[r].producer)] = found.outputs[r][asked];
+        const auto asked = to_index(shape.faces[r + 1].seen[state]);
+        wanted[to_index(sources[r].producer)] = found.outputs[r][asked];
       }
     }
   }
@@ -75,7 +74,7 @@ class DynamicProgram {
     const std::vector<Reading> sources = readings(*m_graph, v);
     std::vector<Extent> key{m_shapes.number_of(v)};
     for (const Reading& source : sources) {
-      const auto u = static_cast<std::size_t>(source.producer);
+      const auto u = to_index(source.producer);
       key.push_back(reader[u] == v ? (*this)[table[u]].content : -1);
     }
     const Numbering::Number number = m_table_numbers(key);
@@ -84,7 +83,7 @@ class DynamicProgram {
   }
 
   [[nodiscard]] constexpr const Table& operator[](int number) const {
-    return m_tables[static_cast<std::size_t>(number)];
+    return m_tables[to_index(number)];
   }
   [[nodiscard]] constexpr const Shapes& shapes() const { return m_shapes; }
 
@@ -98,7 +97,7 @@ class DynamicProgram {
     for (std::size_t r = 0; r < sources.size(); ++r) {
       made.outputs.emplace_back();
       const VertexId producer = sources[r].producer;
-      const auto u = static_cast<std::size_t>(producer);
+      const auto u = to_index(producer);
       if (reader[u] != v) continue;
       const Face& asked = shape.faces[r + 1];
       const int edge = m_edges.number_of(m_shapes, (*m_graph)[producer].bound,
@@ -107,7 +106,7 @@ class DynamicProgram {
       const std::vector<Extent> cheapest =
           delivery((*this)[table[u]], m_edges[edge], made.outputs.back());
       for (std::size_t s = 0; s < cost.size(); ++s) {
-        cost[s] = add_words(cost[s], cheapest[static_cast<std::size_t>(asked.seen[s])]);
+        cost[s] = add_words(cost[s], cheapest[to_index(asked.seen[s])]);
       }
     }
     choose(shape.faces[0], cost, made);
@@ -124,13 +123,13 @@ class DynamicProgram {
     std::vector<Extent> min_cost(outputs.size());
     int at = producer.order.front();  // what serves one partition serves the next one well
     const auto words = [&](int output, std::size_t asked) {
-      const auto z = static_cast<std::size_t>(output);
+      const auto z = to_index(output);
       return add_words(producer.best[z], edge.cost(z, asked));
     };
     for (std::size_t asked = 0; asked < min_cost.size(); ++asked) {
       min_cost[asked] = words(at, asked);
       for (int z : producer.order) {
-        if (producer.best[static_cast<std::size_t>(z)] > min_cost[asked]) break;
+        if (producer.best[to_index(z)] > min_cost[asked]) break;
         const Extent sum = words(z, asked);
         if (sum > min_cost[asked] || (sum == min_cost[asked] && z >= at)) continue;
         min_cost[asked] = sum;
@@ -146,7 +145,7 @@ class DynamicProgram {
     made.best.assign(output.size, unaffordable);
     made.choice.assign(output.size, -1);
     for (std::size_t s = 0; s < cost.size(); ++s) {
-      const auto z = static_cast<std::size_t>(output.seen[s]);
+      const auto z = to_index(output.seen[s]);
       if (made.choice[z] >= 0 && cost[s] >= made.best[z]) continue;
       made.best[z] = cost[s];
       made.choice[z] = static_cast<int>(s);
@@ -154,11 +153,11 @@ class DynamicProgram {
     made.order.resize(output.size);
     std::iota(made.order.begin(), made.order.end(), 0);
     std::ranges::sort(made.order, [&](int a, int b) {
-      const Extent x = made.best[static_cast<std::size_t>(a)];
-      const Extent y = made.best[static_cast<std::size_t>(b)];
+      const Extent x = made.best[to_index(a)];
+      const Extent y = made.best[to_index(b)];
       return x < y || (x == y && a < b);
     });
-    const Extent min_cost = made.best[static_cast<std::size_t>(made.order.front())];
+    const Extent min_cost = made.best[to_index(made.order.front())];
     for (Extent& entry : made.best) {
       if (entry != unaffordable) entry -= min_cost;
     }

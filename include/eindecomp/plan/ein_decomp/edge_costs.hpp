@@ -43,8 +43,8 @@ class Meetings {
   [[nodiscard]] constexpr std::size_t count() const { return m_divisors.size(); }
   /// Which divisor of p a number of parts is; the largest is 0.
   [[nodiscard]] constexpr std::size_t index(Extent parts) const {
-    return static_cast<std::size_t>(
-        std::ranges::lower_bound(m_divisors, parts, std::ranges::greater{}) - m_divisors.begin());
+    return to_index(std::ranges::lower_bound(m_divisors, parts, std::ranges::greater{}) -
+                    m_divisors.begin());
   }
 
  private:
@@ -230,7 +230,7 @@ class SharedEdges {
   [[nodiscard]] constexpr int size() const { return static_cast<int>(m_edges.size()); }
   /// The costs of a number; they move when number_of() makes new ones.
   [[nodiscard]] constexpr const EdgeCosts& operator[](int number) const {
-    return m_edges[static_cast<std::size_t>(number)];
+    return m_edges[to_index(number)];
   }
 
  private:

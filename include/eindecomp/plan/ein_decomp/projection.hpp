@@ -35,17 +35,16 @@ struct Projection {
   std::vector<int> order(all.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, [&all](int a, int b) {
-    return std::ranges::lexicographical_compare(all[static_cast<std::size_t>(b)],
-                                                all[static_cast<std::size_t>(a)]);
+    return std::ranges::lexicographical_compare(all[to_index(b)], all[to_index(a)]);
   });
   Projection projection{VectorList(positions.size()), std::vector<int>(all.size())};
   for (int i : order) {
-    const auto vector = all[static_cast<std::size_t>(i)];
+    const auto vector = all[to_index(i)];
     VectorList& distinct = projection.distinct;
     if (distinct.empty() || !std::ranges::equal(distinct[distinct.size() - 1], vector)) {
       distinct.push_back(vector);
     }
-    projection.of[static_cast<std::size_t>(i)] = static_cast<int>(distinct.size()) - 1;
+    projection.of[to_index(i)] = static_cast<int>(distinct.size()) - 1;
   }
   return projection;
 }

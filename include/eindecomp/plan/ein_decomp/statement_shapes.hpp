@@ -53,7 +53,7 @@ class Numbering {
   }
 
   [[nodiscard]] constexpr std::span<const Extent> sequence(int n) const {
-    const auto at = static_cast<std::size_t>(n);
+    const auto at = to_index(n);
     const std::size_t begin = at == 0 ? 0 : m_ends[at - 1];
     return std::span<const Extent>(m_entries).subspan(begin, m_ends[at] - begin);
   }
@@ -92,8 +92,8 @@ struct StatementShape {
   /// element-wise statement for its operand.
   [[nodiscard]] constexpr int first_like(int face) const {
     int first = 0;
-    const std::vector<int>& seen = faces[static_cast<std::size_t>(face)].seen;
-    while (faces[static_cast<std::size_t>(first)].seen != seen) ++first;
+    const std::vector<int>& seen = faces[to_index(face)].seen;
+    while (faces[to_index(first)].seen != seen) ++first;
     return first;
   }
 };
@@ -106,27 +106,25 @@ class Shapes {
     const std::vector<int> readers = graph.reader_counts();
     for (VertexId v = 0; v < graph.size(); ++v) {
       if (graph[v].is_input()) continue;
-      const bool read = readers[static_cast<std::size_t>(v)] > 0;
+      const bool read = readers[to_index(v)] > 0;
       const std::vector<Reading> slots = readings(graph, v);
       const Numbering::Number number = m_shape_numbers(key(graph, v, slots, read));
       if (number.fresh) add(graph, v, p, slots, read);
-      m_of[static_cast<std::size_t>(v)] = number.value;
+      m_of[to_index(v)] = number.value;
     }
   }
 
   /// The number of a statement's shape; -1 for inputs.
-  [[nodiscard]] constexpr int number_of(VertexId v) const {
-    return m_of[static_cast<std::size_t>(v)];
-  }
+  [[nodiscard]] constexpr int number_of(VertexId v) const { return m_of[to_index(v)]; }
   [[nodiscard]] constexpr const StatementShape& operator[](int number) const {
-    return m_shapes[static_cast<std::size_t>(number)];
+    return m_shapes[to_index(number)];
   }
   [[nodiscard]] constexpr const StatementShape& of(VertexId v) const {
     return (*this)[number_of(v)];
   }
   /// The list of projected vectors of that number.
   [[nodiscard]] constexpr const VectorList& list(int number) const {
-    return m_lists[static_cast<std::size_t>(number)];
+    return m_lists[to_index(number)];
   }
 
  private:
@@ -171,8 +169,8 @@ class Shapes {
       return 0;
     };
     std::ranges::sort(order, [&](int left, int right) {
-      const auto a = static_cast<std::size_t>(left);
-      const auto b = static_cast<std::size_t>(right);
+      const auto a = to_index(left);
+      const auto b = to_index(right);
       const int seen = compare(a, b);
       if (seen != 0) return seen < 0;
       if (own.cost[a] != own.cost[b]) return own.cost[a] < own.cost[b];
@@ -182,8 +180,8 @@ class Shapes {
     StatementShape shape;
     shape.faces.resize(sides.size());
     for (std::size_t n = 0; n < order.size(); ++n) {
-      const auto i = static_cast<std::size_t>(order[n]);
-      if (n > 0 && compare(static_cast<std::size_t>(order[n - 1]), i) == 0) continue;
+      const auto i = to_index(order[n]);
+      if (n > 0 && compare(to_index(order[n - 1]), i) == 0) continue;
       shape.cost.push_back(own.cost[i]);
       shape.vector.emplace_back(own.vectors[i].begin(), own.vectors[i].end());
       for (std::size_t f = 0; f < sides.size(); ++f) shape.faces[f].seen.push_back(sides[f].of[i]);

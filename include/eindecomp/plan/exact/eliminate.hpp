@@ -94,7 +94,7 @@ class StatementElimination {
   [[nodiscard]] constexpr std::vector<std::size_t> axes_of(const Term& term) const {
     std::vector<std::size_t> axes;
     for (int axis : term.axes) {
-      if (axis >= 0) axes.push_back(static_cast<std::size_t>(axis));
+      if (axis >= 0) axes.push_back(to_index(axis));
     }
     std::ranges::sort(axes);
     return axes;
@@ -177,7 +177,7 @@ class StatementElimination {
   }
 
   constexpr void multiply(CostTable& result) const {
-    Sides split = sides(static_cast<std::size_t>(m_last));
+    Sides split = sides(to_index(m_last));
     SliceSum last(*m_statement, slices(split.right));
     std::vector<Slice> others = slices(split.left);
     const PointWalk rows(m_shape, std::move(split.rows));
@@ -197,9 +197,9 @@ class StatementElimination {
         trees[row].set(sums);
       } else {
         std::ranges::fill(min_costs, unaffordable);
-        const Face& face = m_statement->faces[static_cast<std::size_t>(last.face())];
+        const Face& face = m_statement->faces[to_index(last.face())];
         for (std::size_t s = 0; s < sums.size(); ++s) {
-          Extent& known = min_costs[static_cast<std::size_t>(face.seen[s])];
+          Extent& known = min_costs[to_index(face.seen[s])];
           known = std::min(known, sums[s]);
         }
         trees[row].set(min_costs);

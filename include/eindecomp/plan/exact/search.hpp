@@ -57,11 +57,10 @@ class ExactSearch {
       std::ranges::pop_heap(m_heap, later);
       const Candidate next = m_heap.back();
       m_heap.pop_back();
-      if (next.stamp == m_stamp[static_cast<std::size_t>(next.vertex)]) eliminate(next.vertex);
+      if (next.stamp == m_stamp[to_index(next.vertex)]) eliminate(next.vertex);
     }
     for (std::size_t n = m_steps.size(); n-- > 0;) {
-      m_state[static_cast<std::size_t>(m_steps[n].vertex)] =
-          best_state(m_steps[n].vertex, m_steps[n].factors);
+      m_state[to_index(m_steps[n].vertex)] = best_state(m_steps[n].vertex, m_steps[n].factors);
     }
   }
   ExactSearch(const ExactSearch&) = delete;
@@ -78,7 +77,7 @@ class ExactSearch {
     for (bool moved = true; moved && sweeps > 0; --sweeps) {
       moved = false;
       for (VertexId v : m_statements) {
-        const auto at = static_cast<std::size_t>(v);
+        const auto at = to_index(v);
         const int better = best_state(v, m_edge_factors[at]);
         moved = moved || better != m_state[at];
         m_state[at] = better;
@@ -89,16 +88,15 @@ class ExactSearch {
   [[nodiscard]] constexpr Partitions labeling() const {
     Partitions partitions(m_state.size());
     for (VertexId v : m_statements) {
-      const auto at = static_cast<std::size_t>(v);
-      partitions[at] = m_shapes.of(v).vector[static_cast<std::size_t>(m_state[at])];
+      const auto at = to_index(v);
+      partitions[at] = m_shapes.of(v).vector[to_index(m_state[at])];
     }
     return partitions;
   }
   /// Continues from a labeling by partition vectors of this graph.
   constexpr void start_from(const EinGraph& graph, const Partitions& partitions) {
     for (VertexId v : m_statements) {
-      m_state[static_cast<std::size_t>(v)] =
-          state_of(graph, v, partitions[static_cast<std::size_t>(v)]);
+      m_state[to_index(v)] = state_of(graph, v, partitions[to_index(v)]);
     }
   }
 
@@ -133,7 +131,7 @@ class ExactSearch {
         const Vertex& producer = graph[reading.producer];
         if (producer.bound.empty()) continue;  // a scalar has one partition
         const int produced = m_shapes.of(reading.producer).faces[0].list;
-        const int consumed = m_shapes.of(v).faces[static_cast<std::size_t>(face)].list;
+        const int consumed = m_shapes.of(v).faces[to_index(face)].list;
         const int edge = m_edges.number_of(m_shapes, producer.bound, produced, consumed);
         found.push_back({edge, {reading.producer, 0}, {v, m_shapes.of(v).first_like(face)}});
       }
@@ -152,17 +150,17 @@ class ExactSearch {
   constexpr void add_factor(int table, std::vector<Axis> scope) {
     const int factor = static_cast<int>(m_factors.size());
     for (const Axis& axis : scope) {
-      std::vector<int>& touching = m_touching[static_cast<std::size_t>(axis.vertex)];
+      std::vector<int>& touching = m_touching[to_index(axis.vertex)];
       if (touching.empty() || touching.back() != factor) touching.push_back(factor);
     }
     m_factors.push_back({table, std::move(scope)});
   }
 
   [[nodiscard]] constexpr const CostFactor& factor(int number) const {
-    return m_factors[static_cast<std::size_t>(number)];
+    return m_factors[to_index(number)];
   }
   [[nodiscard]] constexpr const CostTable& table(int number) const {
-    return m_tables[static_cast<std::size_t>(number)];
+    return m_tables[to_index(number)];
   }
 
   /// What is left of some factors' axes when v is gone, in order, each once.
@@ -179,7 +177,7 @@ class ExactSearch {
     return axes;
   }
   [[nodiscard]] constexpr std::size_t size_of(const Axis& axis) const {
-    return m_shapes.of(axis.vertex).faces[static_cast<std::size_t>(axis.face)].size;
+    return m_shapes.of(axis.vertex).faces[to_index(axis.face)].size;
   }
   [[nodiscard]] constexpr double result_size(VertexId v, std::span<const int> factors) const {
     double size = 1;
@@ -188,24 +186,24 @@ class ExactSearch {
   }
 
   constexpr void push(VertexId v) {
-    const auto at = static_cast<std::size_t>(v);
+    const auto at = to_index(v);
     m_heap.push_back({result_size(v, m_touching[at]), v, ++m_stamp[at]});
     std::ranges::push_heap(m_heap, later);
   }
 
   constexpr void eliminate(VertexId v) {
     // A canonical order, so that equal eliminations are recognised in every layer.
-    std::vector<int> factors = m_touching[static_cast<std::size_t>(v)];
+    std::vector<int> factors = m_touching[to_index(v)];
     std::ranges::sort(factors, [this](int a, int b) {
       const CostFactor& x = factor(a);
       const CostFactor& y = factor(b);
       return x.scope < y.scope || (x.scope == y.scope && x.table < y.table);
     });
     m_steps.push_back({v, factors});
-    m_stamp[static_cast<std::size_t>(v)] = -1;
+    m_stamp[to_index(v)] = -1;
     const std::vector<Axis> neighbours = other_axes(v, factors);
     for (const Axis& axis : neighbours) {
-      std::erase_if(m_touching[static_cast<std::size_t>(axis.vertex)],
+      std::erase_if(m_touching[to_index(axis.vertex)],
                     [&](int f) { return std::ranges::find(factors, f) != factors.end(); });
     }
     if (!replace(v, factors, true)) split(v, factors);
@@ -234,7 +232,7 @@ class ExactSearch {
     }
     const Numbering::Number number = m_eliminations(key);
     if (number.fresh) m_results.push_back(run(v, factors, own, axes, std::move(places)));
-    const int result = m_results[static_cast<std::size_t>(number.value)];
+    const int result = m_results[to_index(number.value)];
     if (result < 0) return false;
     if (axes.empty()) {
       m_bound = add_words(m_bound, table(result).values[0]);
@@ -294,11 +292,10 @@ class ExactSearch {
       for (const Axis& axis : factor(f).scope) {
         int place = -1 - axis.face;
         if (axis.vertex != v) {
-          const auto state =
-              static_cast<std::size_t>(m_state[static_cast<std::size_t>(axis.vertex)]);
-          const Face& face = m_shapes.of(axis.vertex).faces[static_cast<std::size_t>(axis.face)];
+          const auto state = to_index(m_state[to_index(axis.vertex)]);
+          const Face& face = m_shapes.of(axis.vertex).faces[to_index(axis.face)];
           place = static_cast<int>(point.size());
-          point.push_back(static_cast<std::size_t>(face.seen[state]));
+          point.push_back(to_index(face.seen[state]));
           key.push_back(face.seen[state]);
         } else {
           key.push_back(place);
@@ -315,7 +312,7 @@ class ExactSearch {
       add_slices(shape, slices, point, sums);
       m_chosen.push_back(static_cast<int>(std::ranges::min_element(sums) - sums.begin()));
     }
-    return m_chosen[static_cast<std::size_t>(number.value)];
+    return m_chosen[to_index(number.value)];
   }
 
   [[nodiscard]] constexpr int state_of(const EinGraph& graph, VertexId v,
@@ -330,8 +327,7 @@ class ExactSearch {
       for (std::size_t f = 0; f < positions.size() && same; ++f) {
         select(d, positions[f], seen);
         same = std::ranges::equal(
-            seen,
-            m_shapes.list(shape.faces[f].list)[static_cast<std::size_t>(shape.faces[f].seen[s])]);
+            seen, m_shapes.list(shape.faces[f].list)[to_index(shape.faces[f].seen[s])]);
       }
       if (same) return static_cast<int>(s);
     }

@@ -52,7 +52,7 @@ class Slice {
       m_face_axis = k;
     }
     if (faces != 1) m_face = -1;
-    m_costs.resize(m_face >= 0 ? shape.faces[static_cast<std::size_t>(m_face)].size : shape.size());
+    m_costs.resize(m_face >= 0 ? shape.faces[to_index(m_face)].size : shape.size());
   }
 
   /// The face by which the term depends on the statement; -1: by several.
@@ -70,8 +70,8 @@ class Slice {
         std::size_t at = place;
         for (std::size_t k = 0; k < m_strides.size(); ++k) {
           if (m_term->axes[k] >= 0) continue;
-          const Face& face = m_shape->faces[static_cast<std::size_t>(-1 - m_term->axes[k])];
-          at += m_strides[k] * static_cast<std::size_t>(face.seen[s]);
+          const Face& face = m_shape->faces[to_index(-1 - m_term->axes[k])];
+          at += m_strides[k] * to_index(face.seen[s]);
         }
         m_costs[s] = table.values[at];
       }
@@ -90,7 +90,7 @@ class Slice {
  private:
   [[nodiscard]] constexpr std::size_t point_of(std::span<const std::size_t> point,
                                                std::size_t axis) const {
-    return point[static_cast<std::size_t>(m_term->axes[axis])];
+    return point[to_index(m_term->axes[axis])];
   }
   [[nodiscard]] constexpr std::size_t offset(std::span<const std::size_t> point) const {
     std::size_t at = 0;
@@ -118,9 +118,9 @@ constexpr void add_slices(const StatementShape& shape, std::vector<Slice>& slice
     if (slice.face() < 0) {
       for (std::size_t s = 0; s < sums.size(); ++s) sums[s] = add_words(sums[s], costs[s]);
     } else {
-      const Face& face = shape.faces[static_cast<std::size_t>(slice.face())];
+      const Face& face = shape.faces[to_index(slice.face())];
       for (std::size_t s = 0; s < sums.size(); ++s) {
-        sums[s] = add_words(sums[s], costs[static_cast<std::size_t>(face.seen[s])]);
+        sums[s] = add_words(sums[s], costs[to_index(face.seen[s])]);
       }
     }
   }
@@ -135,7 +135,7 @@ class SliceSum {
     for (const Slice& slice : m_slices) {
       if (slice.face() != m_face) m_face = -1;
     }
-    m_costs.resize(m_face >= 0 ? shape.faces[static_cast<std::size_t>(m_face)].size : shape.size());
+    m_costs.resize(m_face >= 0 ? shape.faces[to_index(m_face)].size : shape.size());
   }
 
   [[nodiscard]] constexpr int face() const { return m_face; }

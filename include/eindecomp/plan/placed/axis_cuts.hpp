@@ -75,7 +75,7 @@ struct AxisCuts {
 [[nodiscard]] inline AxisCuts cuts_of(const AxisLists& lists) {
   AxisCuts cuts;
   for (std::size_t e = 0; e < lists.size(); ++e) {
-    for (int axis : lists[e]) cuts.push(static_cast<std::size_t>(axis), e);
+    for (int axis : lists[e]) cuts.push(to_index(axis), e);
   }
   return cuts;
 }

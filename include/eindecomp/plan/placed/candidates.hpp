@@ -82,7 +82,7 @@ class CutBuilder {
                                        std::span<const Extent> d) {
   double n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
-    n *= static_cast<double>(ceil_div(bound[k], d[static_cast<std::size_t>(labels[k])]));
+    n *= static_cast<double>(ceil_div(bound[k], d[to_index(labels[k])]));
   }
   return n;
 }
@@ -99,7 +99,7 @@ class CutBuilder {
     words += std::max(need - static_cast<double>(u.size()) / workers, 0.0);
   }
   double contributions = 1;
-  for (int l : v.aggregated) contributions *= static_cast<double>(d[static_cast<std::size_t>(l)]);
+  for (int l : v.aggregated) contributions *= static_cast<double>(d[to_index(l)]);
   const double result = block_size(v.bound, v.output, d);
   return words + result - result / contributions;
 }
@@ -118,10 +118,10 @@ class PlacedCandidates {
     const Vertex& v = m_model.tensor(t);
     const std::uint32_t axes = m_model.store_axes(t, calls);
     if (t.producer >= 0) {
-      m_views.add(seen(calls[static_cast<std::size_t>(t.producer)], v.output));
+      m_views.add(seen(calls[to_index(t.producer)], v.output));
     }
     for (const TensorGroup::Reader& r : t.readers) {
-      m_views.add(seen(calls[static_cast<std::size_t>(r.statement)], r.labels));
+      m_views.add(seen(calls[to_index(r.statement)], r.labels));
     }
     if (m_views.empty()) m_views.add({});
     for (const AxisCuts& outer : m_views) {
@@ -235,7 +235,7 @@ class PlacedCandidates {
     for (std::size_t i = 0; i < calls.size; ++i) {
       const auto label = std::find(labels.begin(), labels.end(), calls.entry[i]);
       if (label == labels.end()) continue;
-      cuts.push(calls.axis[i], static_cast<std::size_t>(label - labels.begin()));
+      cuts.push(calls.axis[i], to_index(label - labels.begin()));
     }
     return cuts;
   }
@@ -283,18 +283,16 @@ class PlacedCandidates {
     const auto add = [&](const AxisCuts& cuts, std::span<const int> labels) {
       AxisCuts view;
       for (std::size_t i = 0; i < cuts.size; ++i) {
-        view.push(cuts.axis[i], static_cast<std::size_t>(labels[cuts.entry[i]]));
+        view.push(cuts.axis[i], to_index(labels[cuts.entry[i]]));
       }
       m_views.add(view);
     };
-    const auto calls = [&](int other) -> const AxisCuts& {
-      return state.calls[static_cast<std::size_t>(other)];
-    };
+    const auto calls = [&](int other) -> const AxisCuts& { return state.calls[to_index(other)]; };
     const StatementClass& statement = m_model.class_at(c);
     for (int at : statement.tensors) {
-      const TensorGroup& t = m_model.groups()[static_cast<std::size_t>(at)];
+      const TensorGroup& t = m_model.groups()[to_index(at)];
       const auto look = [&](std::span<const int> labels) {
-        add(state.stored[static_cast<std::size_t>(at)], labels);
+        add(state.stored[to_index(at)], labels);
         if (t.producer >= 0 && t.producer != c) {
           add(seen(calls(t.producer), m_model.tensor(t).output), labels);
         }

@@ -86,7 +86,7 @@ class PlacedExhaustive {
       const TensorGroup& group = m_model.groups()[t];
       int last = group.producer;
       for (const TensorGroup::Reader& r : group.readers) last = std::max(last, r.statement);
-      if (last >= 0) m_decided[static_cast<std::size_t>(last)].push_back(t);
+      if (last >= 0) m_decided[to_index(last)].push_back(t);
     }
     m_layouts.assign(m_model.groups().size(), {});
     m_now.assign(m_model.groups().size(), nullptr);
@@ -212,9 +212,9 @@ class PlacedExhaustive {
   const Layouts& layouts_of(std::size_t at) {
     const TensorGroup& t = m_model.groups()[at];
     std::vector<int> key;
-    if (t.producer >= 0) key.push_back(m_chosen[static_cast<std::size_t>(t.producer)]);
+    if (t.producer >= 0) key.push_back(m_chosen[to_index(t.producer)]);
     for (const TensorGroup::Reader& r : t.readers) {
-      key.push_back(m_chosen[static_cast<std::size_t>(r.statement)]);
+      key.push_back(m_chosen[to_index(r.statement)]);
     }
     const auto [place, fresh] = m_layouts[at].try_emplace(std::move(key));
     Layouts& found = place->second;

@@ -25,7 +25,7 @@ namespace eindecomp::detail {
   std::vector<std::size_t> ordinal(graph.vertices.size(), 0);
   for (VertexId v = 0; v < graph.size(); ++v) {
     if (graph[v].is_input()) continue;
-    ordinal[static_cast<std::size_t>(v)] = statements.size();
+    ordinal[to_index(v)] = statements.size();
     statements.push_back(v);
   }
   const std::size_t n = statements.size();
@@ -40,7 +40,7 @@ namespace eindecomp::detail {
     for (int l : v.output) hasher.add(static_cast<std::uint64_t>(l));
     for (const Operand& o : v.operands) {
       const bool input = graph[o.vertex].is_input();
-      hasher.add(input ? 0 : i - ordinal[static_cast<std::size_t>(o.vertex)]);
+      hasher.add(input ? 0 : i - ordinal[to_index(o.vertex)]);
       for (int l : o.labels) hasher.add(static_cast<std::uint64_t>(l) + 100);
     }
     signature.push_back(hasher.value());

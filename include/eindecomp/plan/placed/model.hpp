@@ -71,7 +71,7 @@ class PlacedModel {
       : m_graph(&graph), m_counter(mesh, ranks), m_class_of(graph.vertices.size(), -1) {
     for (std::vector<VertexId>& members : fold(graph)) {
       for (VertexId v : members) {
-        m_class_of[static_cast<std::size_t>(v)] = static_cast<int>(m_classes.size());
+        m_class_of[to_index(v)] = static_cast<int>(m_classes.size());
       }
       std::vector<Extent> limits = part_limits(graph, members.front());
       const Extent calls = max_kernel_calls(limits, static_cast<int>(workers()));
@@ -94,9 +94,7 @@ class PlacedModel {
   [[nodiscard]] std::uint32_t all_axes() const { return m_counter.all_axes(); }
   [[nodiscard]] Extent axis_size(std::size_t a) const { return mesh().axes[a]; }
   [[nodiscard]] const std::vector<StatementClass>& classes() const { return m_classes; }
-  [[nodiscard]] const StatementClass& class_at(int c) const {
-    return m_classes[static_cast<std::size_t>(c)];
-  }
+  [[nodiscard]] const StatementClass& class_at(int c) const { return m_classes[to_index(c)]; }
   [[nodiscard]] const std::vector<TensorGroup>& groups() const { return m_groups; }
 
   /// The effort of all counts so far, see WordCounter.
@@ -130,7 +128,7 @@ class PlacedModel {
 
   /// The axes that may cut a tensor where it is stored: of a result those of its calls.
   [[nodiscard]] std::uint32_t store_axes(const TensorGroup& t, Calls calls) const {
-    return t.producer < 0 ? all_axes() : calls[static_cast<std::size_t>(t.producer)].used();
+    return t.producer < 0 ? all_axes() : calls[to_index(t.producer)].used();
   }
 
   /// Whether a tensor may be stored so: in the parts that the user gives, or else with none of
@@ -145,7 +143,7 @@ class PlacedModel {
     }
     if (t.given) return true;
     for (std::uint32_t left = axes & ~cuts.used(); left != 0; left &= left - 1) {
-      const Extent size = axis_size(static_cast<std::size_t>(std::countr_zero(left)));
+      const Extent size = axis_size(to_index(std::countr_zero(left)));
       for (std::size_t k = 0; k < v.bound.size(); ++k) {
         if (cut[k] * size <= v.bound[k]) return false;
       }
@@ -159,10 +157,10 @@ class PlacedModel {
              std::vector<Extent>& words) {
     m_needs.clear();
     for (const TensorGroup::Reader& r : t.readers) {
-      m_needs.push_back(m_counter.region(calls[static_cast<std::size_t>(r.statement)], r.labels));
+      m_needs.push_back(m_counter.region(calls[to_index(r.statement)], r.labels));
     }
     constexpr AxisCuts none;
-    const AxisCuts& own = t.producer < 0 ? none : calls[static_cast<std::size_t>(t.producer)];
+    const AxisCuts& own = t.producer < 0 ? none : calls[to_index(t.producer)];
     return m_counter.count(tensor(t), stored, m_needs, own, words);
   }
 
@@ -172,11 +170,9 @@ class PlacedModel {
     for (std::size_t i = 0; i < n; ++i) {
       const Vertex& v = m_graph->vertices[i];
       if (!v.is_input()) {
-        result.calls[i] =
-            lists_of(state.calls[static_cast<std::size_t>(m_class_of[i])], v.labels.size());
+        result.calls[i] = lists_of(state.calls[to_index(m_class_of[i])], v.labels.size());
       }
-      result.stored[i] =
-          lists_of(state.stored[static_cast<std::size_t>(m_group_of[i])], v.bound.size());
+      result.stored[i] = lists_of(state.stored[to_index(m_group_of[i])], v.bound.size());
     }
     return result;
   }
@@ -207,8 +203,7 @@ class PlacedModel {
       single[i].members.push_back(static_cast<VertexId>(i));
       single[i].producer = m_class_of[i];
       for (const Operand& o : m_graph->vertices[i].operands) {
-        std::vector<TensorGroup::Reader>& readers =
-            single[static_cast<std::size_t>(o.vertex)].readers;
+        std::vector<TensorGroup::Reader>& readers = single[to_index(o.vertex)].readers;
         TensorGroup::Reader reader{m_class_of[i], o.labels};
         if (std::find(readers.begin(), readers.end(), reader) == readers.end()) {
           readers.push_back(std::move(reader));
@@ -216,17 +211,17 @@ class PlacedModel {
       }
     }
     for (const InputLayout& given : layouts.inputs) {
-      single[static_cast<std::size_t>(given.input)].given = true;
-      single[static_cast<std::size_t>(given.input)].parts = given.parts;
+      single[to_index(given.input)].given = true;
+      single[to_index(given.input)].parts = given.parts;
     }
     // Without repeated statements every tensor is its own group: two may be stored in two ways.
     const bool folded = std::any_of(m_classes.begin(), m_classes.end(),
                                     [](const auto& c) { return c.members.size() > 1; });
     std::vector<std::vector<int>> by_producer(m_classes.size() + 1);
     for (TensorGroup& own : single) {
-      std::vector<int>& known = by_producer[static_cast<std::size_t>(own.producer + 1)];
+      std::vector<int>& known = by_producer[to_index(own.producer + 1)];
       const auto same = std::find_if(known.begin(), known.end(), [&](int g) {
-        const TensorGroup& t = m_groups[static_cast<std::size_t>(g)];
+        const TensorGroup& t = m_groups[to_index(g)];
         return folded && t.readers == own.readers && t.given == own.given && t.parts == own.parts &&
                tensor(t).bound == tensor(own).bound;
       });
@@ -236,7 +231,7 @@ class PlacedModel {
         m_groups.push_back(std::move(own));
       } else {
         m_group_of.push_back(*same);
-        m_groups[static_cast<std::size_t>(*same)].members.push_back(own.members.front());
+        m_groups[to_index(*same)].members.push_back(own.members.front());
       }
     }
     for (std::size_t t = 0; t < m_groups.size(); ++t) {
@@ -246,7 +241,7 @@ class PlacedModel {
       std::sort(around.begin(), around.end());
       around.erase(std::unique(around.begin(), around.end()), around.end());
       for (int c : around) {
-        m_classes[static_cast<std::size_t>(c)].tensors.push_back(static_cast<int>(t));
+        m_classes[to_index(c)].tensors.push_back(static_cast<int>(t));
       }
     }
   }

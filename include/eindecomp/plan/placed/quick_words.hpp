@@ -55,7 +55,7 @@ class WorkerCoordinates {
   /// The mesh has at most max_mesh_axes axes.
   explicit WorkerCoordinates(const Mesh& mesh)
       : m_mesh(mesh),
-        m_workers(static_cast<std::size_t>(mesh.workers())),
+        m_workers(to_index(mesh.workers())),
         m_coordinates(mesh.axes.size() * m_workers) {
     const std::vector<int> strides = axis_strides(mesh);
     for (std::size_t a = 0; a < axes(); ++a) {
@@ -202,8 +202,7 @@ class AlignedWords {
             length /= m_workers.size(a);
           } else if (a != first) {
             const int low = std::min<int>(a, first);
-            term.like[static_cast<std::size_t>(std::max<int>(a, first))] =
-                static_cast<std::uint8_t>(low);
+            term.like[to_index(std::max<int>(a, first))] = static_cast<std::uint8_t>(low);
             first = low;
           }
         }
@@ -277,16 +276,16 @@ class RegionBoxes {
   /// Whether the worker has a box.
   [[nodiscard]] bool get(std::size_t worker, Bounds& box) const {
     const auto coordinate = [&](std::size_t axis) {
-      return static_cast<std::size_t>(m_workers->along(axis)[worker]);
+      return to_index(m_workers->along(axis)[worker]);
     };
     for (std::uint32_t left = m_region.idle; left != 0; left &= left - 1) {
-      if (coordinate(static_cast<std::size_t>(std::countr_zero(left))) != 0) return false;
+      if (coordinate(to_index(std::countr_zero(left))) != 0) return false;
     }
     for (std::size_t k = 0; k < m_begin.size(); ++k) {
       std::size_t part = 0;
       for (std::size_t j = 0; j < m_region.length[k]; ++j) {
         const std::size_t axis = m_region.axis[k][j];
-        part = part * static_cast<std::size_t>(m_workers->size(axis)) + coordinate(axis);
+        part = part * to_index(m_workers->size(axis)) + coordinate(axis);
       }
       box.lo[k] = m_begin[k][part];
       box.hi[k] = m_begin[k][part + 1];
@@ -323,7 +322,7 @@ class BoxedWords {
     for (int r = 0; r < m_ranks; ++r) {
       list_boxes(stored, r, m_held);
       m_known = m_held;
-      Extent& received = words[static_cast<std::size_t>(r)];
+      Extent& received = words[to_index(r)];
       received = 0;
       for (const RegionBoxes& need : needs) {
         list_boxes(need, r, m_boxes);
@@ -366,7 +365,7 @@ class BoxedWords {
     const WorkerRange hosted = workers_of(rank, static_cast<int>(m_workers.workers()), m_ranks);
     Bounds box;
     for (int w = hosted.first; w < hosted.last; ++w) {
-      if (region.get(static_cast<std::size_t>(w), box)) boxes.push_back(box);
+      if (region.get(to_index(w), box)) boxes.push_back(box);
     }
     if (boxes.size() < 2) return;
     std::sort(boxes.begin(), boxes.end());
@@ -440,7 +439,7 @@ class BoxedWords {
     const auto workers = static_cast<int>(m_workers.workers());
     Bounds box;
     for (int w = 0; w < workers; ++w) {
-      if (produced.get(static_cast<std::size_t>(w), box)) {
+      if (produced.get(to_index(w), box)) {
         m_callers.emplace_back(box, rank_of(w, workers, m_ranks));
       }
     }
@@ -491,7 +490,7 @@ class WordCounter {
   [[nodiscard]] const Mesh& mesh() const { return m_workers.mesh(); }
   [[nodiscard]] std::size_t workers() const { return m_workers.workers(); }
   /// Whom words are counted for: the ranks that host workers.
-  [[nodiscard]] std::size_t receivers() const { return static_cast<std::size_t>(m_ranks); }
+  [[nodiscard]] std::size_t receivers() const { return to_index(m_ranks); }
   /// Whether some ranks host several workers.
   [[nodiscard]] bool shared() const { return receivers() < workers(); }
   [[nodiscard]] std::uint32_t all_axes() const {
@@ -513,7 +512,7 @@ class WordCounter {
   /// The calls that compute parts of one block of a statement's result.
   [[nodiscard]] Extent contributions(const Vertex& statement, const AxisCuts& calls) const {
     Extent n = 1;
-    for (int l : statement.aggregated) n *= calls.parts(mesh(), static_cast<std::size_t>(l));
+    for (int l : statement.aggregated) n *= calls.parts(mesh(), to_index(l));
     return n;
   }
 
@@ -592,10 +591,10 @@ class WordCounter {
   for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
     calls.push_back(cuts_of(placement.calls[i]));
     for (const Operand& o : graph.vertices[i].operands) {
-      needs[static_cast<std::size_t>(o.vertex)].push_back(counter.region(calls[i], o.labels));
+      needs[to_index(o.vertex)].push_back(counter.region(calls[i], o.labels));
     }
   }
-  std::vector<Extent> received(static_cast<std::size_t>(ranks), 0);
+  std::vector<Extent> received(to_index(ranks), 0);
   std::vector<Extent> words;
   for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
     const AxisCuts stored = cuts_of(placement.stored[i]);

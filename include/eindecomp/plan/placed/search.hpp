@@ -31,12 +31,12 @@ class PlacedSearch {
   [[nodiscard]] std::optional<PlacedState> state_of(const Placement& placement) {
     PlacedState state;
     for (const StatementClass& c : m_model.classes()) {
-      const auto first = static_cast<std::size_t>(c.members.front());
+      const auto first = to_index(c.members.front());
       state.calls.push_back(cuts_of(placement.calls[first]));
       if (!m_model.allows(c, state.calls.back())) return std::nullopt;
     }
     for (const TensorGroup& t : m_model.groups()) {
-      const auto first = static_cast<std::size_t>(t.members.front());
+      const auto first = to_index(t.members.front());
       state.stored.push_back(cuts_of(placement.stored[first]));
     }
     m_model.recount(state);
@@ -109,10 +109,10 @@ class PlacedSearch {
         if (!improve_class(state, c)) continue;
         changed = true;
         for (int t : m_model.classes()[c].tensors) {
-          const TensorGroup& group = m_model.groups()[static_cast<std::size_t>(t)];
-          if (group.producer >= 0) due[static_cast<std::size_t>(group.producer)] = true;
+          const TensorGroup& group = m_model.groups()[to_index(t)];
+          if (group.producer >= 0) due[to_index(group.producer)] = true;
           for (const TensorGroup::Reader& r : group.readers) {
-            due[static_cast<std::size_t>(r.statement)] = true;
+            due[to_index(r.statement)] = true;
           }
         }
       }
@@ -133,7 +133,7 @@ class PlacedSearch {
         for (LabelId label : a < outer_axes ? outer : inner) {
           const auto at = std::find(v.labels.begin(), v.labels.end(), label);
           if (at == v.labels.end()) continue;
-          if (preferred.take(a, static_cast<std::size_t>(at - v.labels.begin()))) break;
+          if (preferred.take(a, to_index(at - v.labels.begin()))) break;
         }
       }
       AxisCuts cuts = m_candidates.calls_like(c, preferred.cuts(), {}, 0).sorted();
@@ -219,8 +219,8 @@ class PlacedSearch {
     Extent before = 0;
     Extent bound = 0;
     for (int at : tensors) {
-      const TensorGroup& t = m_model.groups()[static_cast<std::size_t>(at)];
-      before += t.copies() * sum_of(state.words[static_cast<std::size_t>(at)]).total;
+      const TensorGroup& t = m_model.groups()[to_index(at)];
+      before += t.copies() * sum_of(state.words[to_index(at)]).total;
       bound += t.copies() * estimate(t, state.calls);
     }
     if (bound > before + before / tuning::bound_tolerance) return false;
@@ -229,12 +229,12 @@ class PlacedSearch {
     m_trial_words.resize(std::max(n, m_trial_words.size()));
     m_trial_stored.resize(std::max(n, m_trial_stored.size()));
     for (int at : tensors) {
-      const Extent copies = m_model.groups()[static_cast<std::size_t>(at)].copies();
-      PlacedModel::add_copies(-copies, state.words[static_cast<std::size_t>(at)], m_trial_sum);
+      const Extent copies = m_model.groups()[to_index(at)].copies();
+      PlacedModel::add_copies(-copies, state.words[to_index(at)], m_trial_sum);
     }
     WordSum score{0, state.score.total - before};
     for (std::size_t i = 0; i < n; ++i) {
-      const auto at = static_cast<std::size_t>(tensors[i]);
+      const auto at = to_index(tensors[i]);
       const TensorGroup& t = m_model.groups()[at];
       CutList& layouts = m_candidates.layouts(t, state.calls);
       if (m_model.allows(t, state.stored[at], m_model.store_axes(t, state.calls))) {
@@ -251,7 +251,7 @@ class PlacedSearch {
     state.score = score;
     state.sum.swap(m_trial_sum);
     for (std::size_t i = 0; i < n; ++i) {
-      const auto at = static_cast<std::size_t>(tensors[i]);
+      const auto at = to_index(tensors[i]);
       state.words[at].swap(m_trial_words[i]);
       state.stored[at] = m_trial_stored[i];
     }
@@ -264,18 +264,18 @@ class PlacedSearch {
     const Extent each = m_model.workers_each();
     Extent needed = 0;
     for (const TensorGroup::Reader& r : t.readers) {
-      const AxisCuts& cuts = calls[static_cast<std::size_t>(r.statement)];
+      const AxisCuts& cuts = calls[to_index(r.statement)];
       Extent block = m_model.class_at(r.statement).calls;
       for (std::size_t k = 0; k < v.bound.size(); ++k) {
-        block *= v.bound[k] / m_model.parts(cuts, static_cast<std::size_t>(r.labels[k]));
+        block *= v.bound[k] / m_model.parts(cuts, to_index(r.labels[k]));
       }
       needed = std::max(needed, block);
     }
     // Calls of one rank may read one block.
     Extent words = std::max<Extent>(needed / each - v.size(), 0);
     if (t.producer >= 0) {
-      const Extent contributions = m_model.contributions_of(
-          m_model.class_at(t.producer), calls[static_cast<std::size_t>(t.producer)]);
+      const Extent contributions =
+          m_model.contributions_of(m_model.class_at(t.producer), calls[to_index(t.producer)]);
       words += v.size() * (ceil_div(contributions, each) - 1);
     }
     return words;

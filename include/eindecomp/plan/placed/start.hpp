@@ -44,7 +44,7 @@ struct BestAlone {
   Partitions alone(model.graph().vertices.size());
   for (const StatementClass& c : model.classes()) {
     const PartitionVector best = best_alone(model, c, static_cast<int>(model.workers())).vector;
-    for (VertexId v : c.members) alone[static_cast<std::size_t>(v)] = best;
+    for (VertexId v : c.members) alone[to_index(v)] = best;
   }
   return alone;
 }

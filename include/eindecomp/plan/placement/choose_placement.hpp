@@ -244,7 +244,7 @@ class PlacementChooser {
   /// Gives the statements of a class their i-th vector.
   static void cut(Partitions& partitions, const Class& c, std::size_t i) {
     for (VertexId v : c.members) {
-      partitions[static_cast<std::size_t>(v)].assign(c.vectors[i].begin(), c.vectors[i].end());
+      partitions[to_index(v)].assign(c.vectors[i].begin(), c.vectors[i].end());
     }
   }
 

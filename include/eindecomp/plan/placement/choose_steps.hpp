@@ -52,7 +52,7 @@ class StepChooser {
   }
 
  private:
-  [[nodiscard]] static std::size_t at(VertexId v) { return static_cast<std::size_t>(v); }
+  [[nodiscard]] static std::size_t at(VertexId v) { return to_index(v); }
 
   /// The group from that statement on that saves most.
   [[nodiscard]] std::optional<StepGroup> best_from(VertexId first) const {
@@ -95,7 +95,7 @@ class StepChooser {
     const std::vector<Extent> parts = parts_of(m_placement.mesh, calls);
     std::int64_t bytes = v.element.bytes;
     for (std::size_t k = 0; k < positions.size(); ++k) {
-      bytes *= ceil_div(v.bound[k], parts[static_cast<std::size_t>(positions[k])]);
+      bytes *= ceil_div(v.bound[k], parts[to_index(positions[k])]);
     }
     return bytes;
   }
@@ -151,7 +151,7 @@ class StepChooser {
 
   /// The extent of the smallest part of an axis that a call of the group's first statement has.
   [[nodiscard]] Extent min_extent(VertexId first, const StepAxis& axis) const {
-    const auto l = static_cast<std::size_t>(axis.positions.front());
+    const auto l = to_index(axis.positions.front());
     return m_graph[first].extents[l] / parts_of(m_placement.mesh, m_placement.calls[at(first)])[l];
   }
 
@@ -167,11 +167,9 @@ class StepChooser {
                                                  const std::source_location& where) {
   const VertexId v = graph.find(name);
   if (v < 0 || graph[v].is_input()) {
-    fail(ErrorKind::plan,
-         "steps are given for '" + name + "' (" +
-             (v < 0 ? "there is no such statement" : "it is an input, not a statement") +
-             "); name the first and the last statement of the group",
-         where);
+    fail(ErrorKind::plan, where, "steps are given for '", name, "' (",
+         (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
+         "); name the first and the last statement of the group");
   }
   return v;
 }
@@ -186,10 +184,9 @@ class StepChooser {
   for (const LabelParts& part : given.parts) {
     const int position = label_position(graph, first, part.label);
     if (position < 0) {
-      fail(ErrorKind::plan,
-           "steps are given along label '" + part.label + "' of statement '" + first.name +
-               "' (the statement has no such label); its labels are " + label_names(graph, first),
-           where);
+      fail(ErrorKind::plan, where, "steps are given along label '", part.label, "' of statement '",
+           first.name, "' (the statement has no such label); its labels are ",
+           label_names(graph, first));
     }
     group.axes.push_back({{position}, part.parts});
   }
@@ -199,11 +196,9 @@ class StepChooser {
     for (std::size_t a = 0; a < group.axes.size(); ++a) {
       const int position = axis_position(graph, statements, group.axes[a], v);
       if (position < 0) {
-        fail(ErrorKind::plan,
-             "statement '" + graph[v].name + "' cannot run in steps along label '" +
-                 given.parts[a].label + "' of '" + first.name +
-                 "' (it reads nothing of the group along it); end the group before it",
-             where);
+        fail(ErrorKind::plan, where, "statement '", graph[v].name,
+             "' cannot run in steps along label '", given.parts[a].label, "' of '", first.name,
+             "' (it reads nothing of the group along it); end the group before it");
       }
       group.axes[a].positions.push_back(position);
     }

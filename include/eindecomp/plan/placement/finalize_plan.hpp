@@ -35,14 +35,12 @@ inline void check_memory(const EinGraph& graph, const Placement& placement,
   const bool searched = options.strategy == "placed";
   Text during;
   if (peak.statement >= 0) during = " for statement '" + graph[peak.statement].name + "'";
-  fail(ErrorKind::memory,
-       (searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy) +
-           " holds " + to_text(peak.bytes) + " bytes of tensors on rank " + to_text(peak.rank) +
-           during + " (" + to_text(peak.bytes - limit) + " more than the " + to_text(limit) +
-           " that a rank may hold); allow more memory, " +
-           (searched ? "or give more workers"
-                     : "give more workers, or let strategy placed look for a plan that fits"),
-       where);
+  fail(ErrorKind::memory, where,
+       (searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy),
+       " holds ", peak.bytes, " bytes of tensors on rank ", peak.rank, during, " (",
+       peak.bytes - limit, " more than the ", limit, " that a rank may hold); allow more memory, ",
+       (searched ? "or give more workers"
+                 : "give more workers, or let strategy placed look for a plan that fits"));
 }
 
 /// Places a plan, if its strategy has not, and chooses its steps.

@@ -20,11 +20,9 @@ namespace eindecomp::detail {
   for (const InputParts& given : options.layouts) {
     const VertexId v = graph.find(given.input);
     if (v < 0 || !graph[v].is_input()) {
-      fail(ErrorKind::plan,
-           "a layout is given for '" + given.input + "' (" +
-               (v < 0 ? "there is no such tensor" : "it is a statement, whose layout is planned") +
-               "); give layouts of inputs, by name",
-           where);
+      fail(ErrorKind::plan, where, "a layout is given for '", given.input, "' (",
+           (v < 0 ? "there is no such tensor" : "it is a statement, whose layout is planned"),
+           "); give layouts of inputs, by name");
     }
     found.inputs.push_back({v, given.parts});
   }
