@@ -86,9 +86,8 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
 [[nodiscard]] constexpr Partitions square(const EinGraph& graph, int p) {
   const Extent smaller = detail::smaller_half(p);
   Partitions partitions(graph.vertices.size());
-  for (VertexId v = 0; v < graph.size(); ++v) {
+  for (VertexId v : statements_of(graph)) {
     const Vertex& vertex = graph[v];
-    if (vertex.is_input()) continue;
     const std::vector<Extent> limits = part_limits(graph, v);
     PartitionVector d(vertex.labels.size(), 1);
     const auto cut = [&](int position, Extent wish) {
@@ -169,8 +168,7 @@ constexpr Extent cut_labels(std::span<const Extent> limits, const std::vector<in
 constexpr Partitions cut_by_role(const EinGraph& graph, int p, std::span<const RoleParts> roles,
                                  bool overflow) {
   Partitions partitions(graph.vertices.size());
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    if (graph[v].is_input()) continue;
+  for (VertexId v : statements_of(graph)) {
     const std::vector<Extent> limits = part_limits(graph, v);
     PartitionVector d(limits.size(), 1);
     bool has_role = false;

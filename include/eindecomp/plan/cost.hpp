@@ -61,17 +61,27 @@ struct Cost {
   return n;
 }
 
+namespace detail {
+
+/// Elements of the largest block of a statement's operand or result, which has these labels.
+[[nodiscard]] constexpr Extent operand_words(const Vertex& v, std::span<const int> labels,
+                                             std::span<const Extent> d) {
+  Extent n = 1;
+  for (int position : labels) {
+    const auto l = to_index(position);
+    n = multiply_words(n, ceil_div(v.extents[l], d[l]));
+  }
+  return n;
+}
+
+}  // namespace detail
+
 /// Words sent into the join under partition vector d: N · Σ n_operand(d) (paper, section 7). A
 /// label repeated within an operand counts at every position.
 [[nodiscard]] constexpr Extent join_cost(const Vertex& v, std::span<const Extent> d) {
   Extent words = 0;
   for (const Operand& operand : v.operands) {
-    Extent n = 1;
-    for (int position : operand.labels) {
-      const auto l = to_index(position);
-      n = detail::multiply_words(n, ceil_div(v.extents[l], d[l]));
-    }
-    words = detail::add_words(words, n);
+    words = detail::add_words(words, detail::operand_words(v, operand.labels, d));
   }
   return detail::multiply_words(kernel_calls(d), words);
 }
@@ -82,12 +92,8 @@ struct Cost {
   Extent group = 1;
   for (int position : v.aggregated) group *= d[to_index(position)];
   if (group == 1) return 0;
-  Extent n = 1;
-  for (int position : v.output) {
-    const auto l = to_index(position);
-    n = detail::multiply_words(n, ceil_div(v.extents[l], d[l]));
-  }
-  return detail::multiply_words(kernel_calls(d) / group * (group - 1), n);
+  return detail::multiply_words(kernel_calls(d) / group * (group - 1),
+                                detail::operand_words(v, v.output, d));
 }
 
 namespace detail {

@@ -43,12 +43,9 @@ namespace detail {
 /// times its operands, and per operand the partitions of the producer's output times those the
 /// consumer may ask for.
 [[nodiscard]] constexpr Partitions tree_dp(const EinGraph& graph, int p) {
-  std::vector<VertexId> statements;
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    if (!graph[v].is_input()) statements.push_back(v);
-  }
   Partitions partitions(graph.vertices.size());
-  detail::DynamicProgram(graph, p).minimise(statements, detail::only_readers(graph), partitions);
+  detail::DynamicProgram(graph, p).minimise(statements_of(graph), detail::only_readers(graph),
+                                            partitions);
   return partitions;
 }
 

@@ -83,8 +83,7 @@ struct ReaderSlot {
   }
   Partitions partitions = plan.partitions;
   std::vector<StatementExplanation> explanations;
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    if (graph[v].is_input()) continue;
+  for (VertexId v : statements_of(graph)) {
     const auto at = to_index(v);
     const PartitionVector& own = plan.partitions[at];
     StatementExplanation explanation;

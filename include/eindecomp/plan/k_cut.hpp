@@ -109,10 +109,9 @@ class KCutSearch {
     detail::fail(ErrorKind::plan, where, "a program is to be cut among ", groups,
                  " groups (a cut makes several); give two or more");
   }
-  std::size_t statements = 1;
-  for (const Vertex& v : graph.vertices) statements += v.is_input() ? 0U : 1U;
+  const std::size_t solves = options.budget / (statements_of(graph).size() + 1);
   return detail::KCutSearch(graph, options)
-      .run(whole_tiles(graph), parts, std::max<std::size_t>(1, options.budget / statements));
+      .run(whole_tiles(graph), parts, std::max<std::size_t>(1, solves));
 }
 
 /// SoyBean's k cuts in half, for 2^k workers. \throws Error if k is negative.
@@ -173,8 +172,7 @@ namespace detail {
   const Mesh mesh = detail::mesh_of(cuts);
   std::vector<AxisLists> calls(graph.vertices.size());
   Partitions partitions(graph.vertices.size());
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    if (graph[v].is_input()) continue;
+  for (VertexId v : statements_of(graph)) {
     const auto at = to_index(v);
     PartitionVector& d = partitions[at];
     d.assign(graph[v].labels.size(), 1);

@@ -175,8 +175,7 @@ class CutRules {
   /// The cut with these tilings, every statement in its cheapest form.
   [[nodiscard]] constexpr Cut cut(std::vector<int> tilings) const {
     Cut made{m_parts, std::move(tilings), std::vector<int>(m_tiled.size(), undivided), 0};
-    for (VertexId v = 0; v < m_graph->size(); ++v) {
-      if ((*m_graph)[v].is_input()) continue;
+    for (VertexId v : statements_of(*m_graph)) {
       const Form chosen = form(v, made.tilings, forms(v));
       made.labels[to_index(v)] = chosen.label;
       made.words = add_words(made.words, chosen.words);

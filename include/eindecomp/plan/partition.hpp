@@ -128,6 +128,15 @@ class VectorSearch {
 
 }  // namespace detail
 
+/// The statements of a graph, in order.
+[[nodiscard]] constexpr std::vector<VertexId> statements_of(const EinGraph& graph) {
+  std::vector<VertexId> statements;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (!graph[v].is_input()) statements.push_back(v);
+  }
+  return statements;
+}
+
 /// All vectors with product p whose entries divide p and are at most limits[l] each; if there is
 /// none, all those with the largest product that can be reached by disjoint products of p's prime
 /// factors. In descending lexicographic order: of two equally good vectors the first cuts the

@@ -104,8 +104,7 @@ class Shapes {
  public:
   constexpr Shapes(const EinGraph& graph, int p) : m_of(graph.vertices.size(), -1) {
     const std::vector<int> readers = graph.reader_counts();
-    for (VertexId v = 0; v < graph.size(); ++v) {
-      if (graph[v].is_input()) continue;
+    for (VertexId v : statements_of(graph)) {
       const bool read = readers[to_index(v)] > 0;
       const std::vector<Reading> slots = readings(graph, v);
       const Numbering::Number number = m_shape_numbers(key(graph, v, slots, read));

@@ -44,12 +44,10 @@ class ExactSearch {
       : m_options(options),
         m_shapes(graph, p),
         m_edges(p),
+        m_statements(statements_of(graph)),
         m_touching(graph.vertices.size()),
         m_stamp(graph.vertices.size(), 0),
         m_state(graph.vertices.size(), -1) {
-    for (VertexId v = 0; v < graph.size(); ++v) {
-      if (!graph[v].is_input()) m_statements.push_back(v);
-    }
     add_edges(graph);
     m_edge_factors = m_touching;
     for (VertexId v : m_statements) push(v);

@@ -15,6 +15,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/placed/model.hpp"
 #include "eindecomp/plan/tuning.hpp"
@@ -77,16 +78,6 @@ class CutBuilder {
   std::array<Extent, max_entries> m_parts;  ///< those of the entries are set
 };
 
-/// The elements of the largest block of a tensor whose dimensions carry these labels.
-[[nodiscard]] inline double block_size(std::span<const Extent> bound, std::span<const int> labels,
-                                       std::span<const Extent> d) {
-  double n = 1;
-  for (std::size_t k = 0; k < bound.size(); ++k) {
-    n *= static_cast<double>(ceil_div(bound[k], d[to_index(labels[k])]));
-  }
-  return n;
-}
-
 /// An estimate of what a worker receives for a statement by itself: operands spread over all
 /// workers, each of them lying as well as it can, and the share of the results that others compute.
 [[nodiscard]] inline double own_words(const EinGraph& graph, const Vertex& v,
@@ -95,12 +86,12 @@ class CutBuilder {
   for (auto o = v.operands.begin(); o != v.operands.end(); ++o) {
     if (std::find(v.operands.begin(), o, *o) != o) continue;  // received once
     const Vertex& u = graph[o->vertex];
-    const double need = block_size(u.bound, o->labels, d);
+    const auto need = static_cast<double>(operand_words(v, o->labels, d));
     words += std::max(need - static_cast<double>(u.size()) / workers, 0.0);
   }
   double contributions = 1;
   for (int l : v.aggregated) contributions *= static_cast<double>(d[to_index(l)]);
-  const double result = block_size(v.bound, v.output, d);
+  const auto result = static_cast<double>(operand_words(v, v.output, d));
   return words + result - result / contributions;
 }
 

@@ -37,8 +37,6 @@ class PlacedExhaustive {
     return m_found;
   }
 
-  /// Whether the last run left nothing out.
-  [[nodiscard]] bool complete() const { return m_complete; }
   [[nodiscard]] const PlacedState& best() const { return m_best; }
 
  private:
@@ -185,10 +183,7 @@ class PlacedExhaustive {
       return;
     }
     for (std::size_t i = 0; i < m_cuts[c].size(); ++i) {
-      if (m_steps > tuning::max_exhaustive_steps) {
-        m_complete = false;
-        return;
-      }
+      if (m_steps > tuning::max_exhaustive_steps) return;
       if (too_much({0, before.total + m_own[c][i] + m_rest[c + 1]})) break;
       m_calls[c] = m_cuts[c][i];
       m_chosen[c] = static_cast<int>(i);
@@ -264,10 +259,7 @@ class PlacedExhaustive {
   }
 
   void pick(std::size_t n, const Partial& bound) {
-    if (m_steps > tuning::max_exhaustive_steps) {
-      m_complete = false;
-      return;
-    }
+    if (m_steps > tuning::max_exhaustive_steps) return;
     m_steps += static_cast<std::int64_t>(bound.words.size());
     if (hopeless(bound, 0)) return;
     if (n == m_open.size()) {
@@ -303,7 +295,6 @@ class PlacedExhaustive {
   WordSum m_best_score;
   PlacedState m_best;
   bool m_found = false;
-  bool m_complete = true;
   std::int64_t m_steps = 0;
 
   std::vector<std::vector<AxisCuts>> m_cuts;        ///< per class

@@ -21,14 +21,10 @@ namespace eindecomp::detail {
 /// are stretches of statements that equal those `period` earlier in labels, extents and in what
 /// they read relative to themselves.
 [[nodiscard]] inline std::vector<std::vector<VertexId>> fold(const EinGraph& graph) {
-  std::vector<VertexId> statements;
-  std::vector<std::size_t> ordinal(graph.vertices.size(), 0);
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    if (graph[v].is_input()) continue;
-    ordinal[to_index(v)] = statements.size();
-    statements.push_back(v);
-  }
+  const std::vector<VertexId> statements = statements_of(graph);
   const std::size_t n = statements.size();
+  std::vector<std::size_t> ordinal(graph.vertices.size(), 0);
+  for (std::size_t i = 0; i < n; ++i) ordinal[to_index(statements[i])] = i;
   std::vector<std::uint64_t> signature;
   for (std::size_t i = 0; i < n; ++i) {
     const Vertex& v = graph[statements[i]];
