@@ -22,8 +22,8 @@
 namespace eindecomp {
 namespace detail {
 
-/// Multiplies the parts by as large a divisor of the wish as the limit allows, and says how much of
-/// the wish is left over.
+/// Multiplies the parts by the largest divisor of `wish` that the limit allows.
+/// \returns the rest of `wish`.
 constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
   for (Extent factor : divisors(wish)) {
     if (factor > limit / parts) continue;
@@ -42,7 +42,7 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
   return half;
 }
 
-/// Whether workers can be shared out to so many groups of one size; to 0: to as many as is best.
+/// Whether p workers can be divided into so many groups of one size. 0 lets the strategy choose.
 [[nodiscard]] constexpr bool groups_fit(int p, int groups) {
   return groups == 0 || (groups > 0 && p % groups == 0);
 }
@@ -57,8 +57,8 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
   return positions;
 }
 
-/// The vector of a statement that costs least, given its producers' partitions: own costs and the
-/// repartition of its operands. \param partitions  the statement's own is tried in them.
+/// The vector of a statement that costs least, given its producers' partitions: its own cost and
+/// the repartition of its operands. \param partitions  scratch for the statement's own vector.
 [[nodiscard]] constexpr PartitionVector cheapest_vector(const EinGraph& graph, VertexId v, int p,
                                                         Partitions& partitions) {
   const VectorList vectors = partition_vectors(graph, v, p);
@@ -78,11 +78,11 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
 
 }  // namespace detail
 
-/// The paper's SQRT: p is the product of two divisors as near to √p as there are, of p = 2^k
-/// 2^⌈k/2⌉ and 2^⌊k/2⌋; the larger cuts the largest label of the output, the other the second; an
-/// output of rank 1 takes all. What an extent or a label kept whole cannot take goes to the
-/// output's next labels by extent, then to the first two again, and at last to the aggregated
-/// labels, so that as many kernel calls are made as can be.
+/// The paper's SQRT. Factors p into two divisors as close to √p as possible (2^⌈k/2⌉ and 2^⌊k/2⌋
+/// for p = 2^k). The larger cuts the largest label of the output, the smaller the second largest;
+/// an output of rank 1 is cut by both. Factors that a label cannot take, because of its extent or
+/// because it is kept whole, go to the output's next labels by extent, then to the first two again,
+/// and last to the aggregated labels, so that as many kernel calls are made as possible.
 [[nodiscard]] constexpr Partitions square(const EinGraph& graph, int p) {
   const Extent smaller = detail::smaller_half(p);
   Partitions partitions(graph.vertices.size());
@@ -144,8 +144,8 @@ constexpr void require_role(const EinGraph& graph, std::string_view strategy, st
   return found;
 }
 
-/// Cuts some labels of a statement, one after another as finely as its limits allow, into as many
-/// parts as there can be, at most `parts` in all. \returns how many of these are left over.
+/// Cuts some labels of a statement, one after another as finely as their limits allow, into as many
+/// parts as possible, at most `parts`. \returns the factor of `parts` that is left over.
 constexpr Extent cut_labels(std::span<const Extent> limits, const std::vector<int>& positions,
                             Extent parts, PartitionVector& d) {
   std::vector<Extent> own_limits(d.size(), 1);
@@ -162,9 +162,9 @@ constexpr Extent cut_labels(std::span<const Extent> limits, const std::vector<in
 }
 
 /// Cuts every statement along its labels of some roles, those of the output before those that are
-/// aggregated. What the labels of one role cannot take, by extent or because the statement has
-/// none, goes to the next role where `overflow` says so; what is left leaves workers idle. A
-/// statement without any of the roles takes the vector that costs it least, given its producers'.
+/// aggregated. If `overflow`, factors that the labels of one role cannot take go to the next role;
+/// factors that no label takes leave workers idle. A statement without any of the roles gets its
+/// cheapest vector, given its producers'.
 constexpr Partitions cut_by_role(const EinGraph& graph, int p, std::span<const RoleParts> roles,
                                  bool overflow) {
   Partitions partitions(graph.vertices.size());
@@ -193,9 +193,9 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
 
 }  // namespace detail
 
-// All strategies by role: a statement's labels of the role are cut as finely as their extents
-// allow, those of the output first, also where that leaves workers idle. A statement without such
-// a label takes the vector that costs it least, given its producers'.
+// All strategies by role cut a statement's labels of the role as finely as their extents allow,
+// those of the output first, even if that leaves workers idle. A statement without such a label
+// gets its cheapest vector, given its producers'.
 
 /// Data parallelism: labels of the role "batch" are cut.
 /// \throws Error if no label of the graph has the role.

@@ -16,7 +16,7 @@
 namespace eindecomp {
 namespace detail {
 
-/// Per vertex the one statement that reads it, -1 if none or if it is an input, or -2 if several.
+/// Per statement the only one that reads it: -1 if none does, -2 if several do. Of inputs -1.
 [[nodiscard]] constexpr std::vector<VertexId> only_readers(const EinGraph& graph) {
   std::vector<VertexId> reader(graph.vertices.size(), -1);
   for (VertexId v = 0; v < graph.size(); ++v) {
@@ -39,9 +39,9 @@ namespace detail {
 
 /// The partition vectors of least graph cost for p workers; exact.
 ///
-/// The graph must be a forest (is_forest). Time per statement: the number of its partition vectors
-/// times its operands, and per operand the partitions of the producer's output times those the
-/// consumer may ask for.
+/// The graph must be a forest (is_forest). Takes time per statement in proportion to its partition
+/// vectors times its operands, and per operand to the partitions of the producer's output times
+/// those that the consumer may ask for.
 [[nodiscard]] constexpr Partitions tree_dp(const EinGraph& graph, int p) {
   Partitions partitions(graph.vertices.size());
   detail::DynamicProgram(graph, p).minimise(statements_of(graph), detail::only_readers(graph),
@@ -49,9 +49,9 @@ namespace detail {
   return partitions;
 }
 
-/// The longest path, in graph order, of statements that have no partition vector yet; empty when
-/// all have one. Of equally long paths, the one that ends in the earliest statement and comes to
-/// each from its earliest producer.
+/// The longest path, in graph order, of statements that have no partition vector yet; empty if all
+/// have one. Of equally long paths the one that ends in the earliest statement and reaches each
+/// from its earliest producer.
 [[nodiscard]] constexpr std::vector<VertexId> longest_path(const EinGraph& graph,
                                                            const Flags& labelled) {
   std::vector<int> length(graph.vertices.size(), 0);
@@ -77,9 +77,9 @@ namespace detail {
   return path;
 }
 
-/// The paper's approximation for general graphs: the longest path of unlabelled statements is
-/// labelled by the dynamic program, ignoring the operands off the path and their repartition; and
-/// again, until all are labelled (paper, section 8.4).
+/// The paper's approximation for general graphs (section 8.4): labels the longest path of
+/// unlabelled statements by the dynamic program, without the repartition of operands off the path,
+/// until all statements are labelled.
 [[nodiscard]] constexpr Partitions linearize(const EinGraph& graph, int p) {
   detail::DynamicProgram program(graph, p);
   Partitions partitions(graph.vertices.size());

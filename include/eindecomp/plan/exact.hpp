@@ -31,12 +31,12 @@ struct ExactResult {
 
 /// The partition vectors of least graph cost for p workers, for any graph and any p.
 ///
-/// Eliminates the statements one by one, always the one that leaves the smallest table. Each
-/// elimination minimises over a statement's vectors the sum of all that depends on them, for every
-/// combination of what the neighbours show: its output's partition and those it asks its operands
-/// for. Equal eliminations, as those in the layers of a network, are computed once.
+/// Eliminates the statements one by one (bucket elimination), always the one that leaves the
+/// smallest table. Each elimination minimises the sum of all costs that depend on a statement over
+/// its vectors, for every combination of its neighbours' partitions. Equal eliminations, such as
+/// those in the layers of a network, are computed once.
 ///
-/// Where an elimination would exceed the budget it is split, which bounds the cost from below; the
+/// An elimination that would exceed the budget is split, and then only gives a lower bound. The
 /// labeling then comes from the bound's tables, or from linearize() if that is affordable, and is
 /// improved statement by statement. The result says how far it may be from the optimum.
 ///

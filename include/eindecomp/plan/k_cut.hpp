@@ -28,20 +28,21 @@ namespace eindecomp {
 struct KCutOptions {
   /// Results that take an input's place: the pair has one tiling.
   std::vector<InPlace> in_place = {};
-  /// How many one-cuts of one statement are solved, all cuts together, to see which of equally
-  /// good cuts leaves the better ones to come. Every cut is solved once whatever this says.
+  /// The search's budget: one-cuts solved times statements of the program. More than one solution
+  /// per cut lets the search choose, among equally good cuts, the one after which later cuts are
+  /// best. Every cut is solved once whatever the budget.
   std::size_t budget = 4096;
-  /// The states of one table of a one-cut; beyond, the cut is only near the least.
+  /// The entries of one table of a one-cut; if more were needed, the cut may not be optimal.
   std::size_t max_states = std::size_t{1} << 20;
 };
 
-/// Some cuts in the order made: the first divides all workers into two groups, on the slowest link.
+/// Cuts in the order in which they are made: the first divides all workers, on the slowest link.
 struct KCutResult {
   std::vector<Cut> cuts;  ///< of the tiles that the cuts before have left
   bool optimal = true;    ///< every cut moves the fewest words that a cut of its tiles can
 
-  /// c_k: the words of all cuts; a cut is made in every group that those before it have left. Of
-  /// cuts into halves Σ 2^{k−i} δ_i with δ_k the first.
+  /// c_k: the words of all cuts. Each cut is made in every group that the cuts before it have made;
+  /// for halves this is Σ 2^{k−i} δ_i with δ_k the first.
   [[nodiscard]] constexpr Extent words() const {
     Extent sum = 0;
     for (std::size_t n = cuts.size(); n-- > 0;) {
@@ -51,8 +52,8 @@ struct KCutResult {
   }
 };
 
-/// The cut of a program's tiles among some groups, SoyBean's two halves or more, that converts the
-/// fewest words (SoyBean, section 4.2), found by eliminating tensor after tensor.
+/// The cut of a program's tiles among `parts` groups (SoyBean has 2) that converts the fewest words
+/// (SoyBean, section 4.2), by variable elimination.
 [[nodiscard]] constexpr Cut one_cut(const EinGraph& graph, const Tiles& tiles,
                                     const KCutOptions& options = {}, int parts = 2) {
   return detail::OneCutSearch(graph, tiles, parts, options.in_place, options.max_states)
@@ -62,45 +63,38 @@ struct KCutResult {
 
 namespace detail {
 
-/// Cuts tiles again and again, among equally good cuts the one that leaves the least to come.
-class KCutSearch {
- public:
-  constexpr KCutSearch(const EinGraph& graph, const KCutOptions& options)
-      : m_graph(graph), m_options(options) {}
-
-  /// \param parts    the groups that each cut makes of one.
-  /// \param allowed  how many one-cuts may be solved; at least one per cut are.
-  [[nodiscard]] constexpr KCutResult run(const Tiles& tiles, std::span<const int> parts,
-                                         std::size_t allowed) const {
-    KCutResult best;
-    if (parts.empty()) return best;
-    OneCutSearch search(m_graph, tiles, parts.front(), m_options.in_place, m_options.max_states);
-    const std::span<const int> rest = parts.subspan(1);
-    const std::size_t left = allowed > 0 ? allowed - 1 : 0;
-    const std::size_t tries = rest.empty() ? 1 : std::max<std::size_t>(1, left / rest.size());
-    const std::vector<Cut> found = search.cuts(tries);
-    for (const Cut& cut : found) {
-      KCutResult later = run(cut_tiles(tiles, cut), rest, left / found.size());
-      later.cuts.insert(later.cuts.begin(), cut);
-      later.optimal = later.optimal && cut.words == search.lower_bound();
-      if (best.cuts.empty() || later.words() < best.words()) best = std::move(later);
-      // Where nothing is left to convert there is nothing to gain.
-      if (best.words() == best.cuts.front().words) break;
-    }
-    return best;
+/// Chooses one cut after another; among equally good cuts the one after which later cuts convert
+/// least.
+/// \param parts    the groups into which each cut divides a group.
+/// \param allowed  how many one-cuts may be solved; at least one per cut are.
+[[nodiscard]] constexpr KCutResult search_cuts(const EinGraph& graph, const KCutOptions& options,
+                                               const Tiles& tiles, std::span<const int> parts,
+                                               std::size_t allowed) {
+  KCutResult best;
+  if (parts.empty()) return best;
+  OneCutSearch search(graph, tiles, parts.front(), options.in_place, options.max_states);
+  const std::span<const int> rest = parts.subspan(1);
+  const std::size_t left = allowed > 0 ? allowed - 1 : 0;
+  const std::size_t tries = rest.empty() ? 1 : std::max<std::size_t>(1, left / rest.size());
+  const std::vector<Cut> found = search.cuts(tries);
+  for (const Cut& cut : found) {
+    KCutResult later =
+        search_cuts(graph, options, cut_tiles(tiles, cut), rest, left / found.size());
+    later.cuts.insert(later.cuts.begin(), cut);
+    later.optimal = later.optimal && cut.words == search.lower_bound();
+    if (best.cuts.empty() || later.words() < best.words()) best = std::move(later);
+    // Later cuts convert nothing: no other cut is better.
+    if (best.words() == best.cuts.front().words) break;
   }
-
- private:
-  const EinGraph& m_graph;
-  const KCutOptions& m_options;
-};
+  return best;
+}
 
 }  // namespace detail
 
-/// Cuts a program among groups of workers, these among smaller groups, and so on, each time at the
-/// least cost of that cut (SoyBean, section 4.3). A cut only divides extents that fall into parts
-/// of one size, and no labels kept whole. \param parts  the groups that each cut makes of one,
-/// the first cut first. \throws Error if a cut makes less than two.
+/// Cuts a program among groups of workers, these among smaller groups, and so on, each cut at the
+/// least cost (SoyBean, section 4.3). A cut only divides extents that it divides evenly, and no
+/// labels that are kept whole. \param parts  the groups into which each cut divides a group, the
+/// first cut first. \throws Error if one of them is less than two.
 [[nodiscard]] constexpr KCutResult k_cuts(
     const EinGraph& graph, std::span<const int> parts, const KCutOptions& options = {},
     const std::source_location& where = std::source_location::current()) {
@@ -110,8 +104,8 @@ class KCutSearch {
                  " groups (a cut makes several); give two or more");
   }
   const std::size_t solves = options.budget / (statements_of(graph).size() + 1);
-  return detail::KCutSearch(graph, options)
-      .run(whole_tiles(graph), parts, std::max<std::size_t>(1, solves));
+  return detail::search_cuts(graph, options, whole_tiles(graph), parts,
+                             std::max<std::size_t>(1, solves));
 }
 
 /// SoyBean's k cuts in half, for 2^k workers. \throws Error if k is negative.
@@ -134,8 +128,8 @@ namespace detail {
   return mesh;
 }
 
-/// Shares a statement's axes out anew so that every label has the parts given; axes stay where they
-/// are as far as that allows. \param parts  a product of mesh axes.
+/// Gives a statement's labels the axes for these parts and leaves as many axes as possible where
+/// they are. \param parts  products of mesh axes.
 [[nodiscard]] constexpr AxisLists share_out(const Mesh& mesh, const AxisLists& before,
                                             PartitionVector parts) {
   AxisLists lists(parts.size());
@@ -163,10 +157,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Which cuts divide each label of each statement, outermost first; axes of the mesh of the cuts'
-/// workers. Where a cut left a statement whole though its extents let it have more parts of uneven
-/// size, the label that costs least under the paper's model takes it: no strategy leaves workers
-/// without work that can have some.
+/// For each label of each statement the cuts that divide it, outermost first, as axes of the mesh
+/// of the cuts' workers. If a cut leaves a statement undivided although parts of different sizes
+/// are possible, it divides the label that costs least under the paper's model, because no strategy
+/// leaves workers idle that could work.
 [[nodiscard]] constexpr std::vector<AxisLists> axes_of_cuts(const EinGraph& graph,
                                                             std::span<const Cut> cuts) {
   const Mesh mesh = detail::mesh_of(cuts);
@@ -214,7 +208,7 @@ namespace detail {
   return calls;
 }
 
-/// The partition vectors that some cuts come to, whatever their order (SoyBean's flattening).
+/// The partition vectors that result from some cuts in any order (SoyBean's flattening).
 [[nodiscard]] constexpr Partitions flatten(const EinGraph& graph, std::span<const Cut> cuts) {
   const Mesh mesh = detail::mesh_of(cuts);
   Partitions partitions;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The least one-cut of a program, by eliminating tensor after tensor.
+/// The optimal one-cut of a program, by variable elimination over its tensors.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace eindecomp::detail {
 
-/// Minimises one cut's words over all tensors' tilings. A graph input that nothing replaces is
-/// replicated: it can be that for nothing, and no tiling serves a reader better.
+/// Minimises one cut's words over all tensors' tilings. An input that no result replaces is
+/// replicated: that costs nothing, and no tiling is better for a reader.
 class OneCutSearch {
  public:
   constexpr OneCutSearch(const EinGraph& graph, const Tiles& tiles, int parts,
@@ -58,8 +58,8 @@ class OneCutSearch {
   /// No cut moves fewer words.
   [[nodiscard]] constexpr Extent lower_bound() const { return m_bound; }
 
-  /// Up to so many cuts of the least words, different in their tilings; at least one. Where tables
-  /// had to be split the cuts may move more than lower_bound().
+  /// Between one and `max_cuts` cuts of the fewest words, with different tilings. If tables had to
+  /// be split, they may move more than lower_bound().
   [[nodiscard]] constexpr std::vector<Cut> cuts(std::size_t max_cuts) {
     std::vector<Cut> found;
     choose(m_steps.size(), max_cuts, found);
@@ -122,7 +122,7 @@ class OneCutSearch {
     return table;
   }
 
-  /// The next point of a scope, or false after the last; then it is at the first again.
+  /// Goes to the next point of a scope; from the last back to the first, and returns false.
   constexpr bool advance(std::span<const int> scope) {
     for (std::size_t n = scope.size(); n-- > 0;) {
       std::size_t& choice = m_chosen[to_index(scope[n])];
@@ -157,7 +157,8 @@ class OneCutSearch {
     return scope;
   }
 
-  /// Always the variable that leaves the smallest table, of equal ones the first.
+  /// Eliminates the variable that leaves the smallest table, of several the first, until none is
+  /// left.
   constexpr void eliminate_all() {
     for (const Table& table : m_tables) {  // statements with nothing to choose
       if (table.scope.empty()) m_bound = add_words(m_bound, table.values[0]);
@@ -191,8 +192,8 @@ class OneCutSearch {
     }
   }
 
-  /// Shares tables out to groups whose sum has a table of affordable size: one, unless the program
-  /// is too entangled. Minimising each by itself only bounds the cost from below.
+  /// Divides tables into groups, each of which has a sum of affordable size; usually one group is
+  /// enough. Minimising several separately gives only a lower bound.
   [[nodiscard]] constexpr std::vector<std::vector<int>> affordable(
       const std::vector<int>& tables) const {
     std::vector<std::vector<int>> groups;
@@ -209,7 +210,7 @@ class OneCutSearch {
     return groups;
   }
 
-  /// Replaces some tables by their sum's minimum over a variable.
+  /// Replaces some tables by the minimum of their sum over a variable.
   constexpr void remove(int variable, const std::vector<int>& tables) {
     Table table;
     table.scope = joint_scope(tables);
@@ -239,7 +240,7 @@ class OneCutSearch {
     return best;
   }
 
-  /// Back from the last elimination: every choice that attains the minimum.
+  /// Goes back from the last elimination and collects the choices that attain the minimum.
   constexpr void choose(std::size_t step, std::size_t max_cuts, std::vector<Cut>& found) {
     if (step == 0) {
       std::vector<int> tilings;

@@ -17,7 +17,7 @@ namespace eindecomp {
 
 /// A tensor that every group holds whole, SoyBean's r.
 inline constexpr int replicated = -1;
-/// A statement that a cut does not divide: no label of it may be cut and has parts of one size.
+/// A statement that a cut does not divide, because it divides none of its labels evenly.
 inline constexpr int undivided = -1;
 
 /// One cut of a program among groups of workers, SoyBean's among two.
@@ -68,24 +68,24 @@ struct InPlace {
 namespace detail {
 
 /// Words, over all groups, to bring a tensor of n words from one tiling to another. A group has one
-/// part of it and needs all others, or its part along another dimension, of which it has one part.
+/// part of the tensor. It needs all other parts, or its part along another dimension, of which it
+/// already has one share.
 [[nodiscard]] constexpr Extent conversion(Extent n, int from, int to, int parts) {
   if (from == to || from == replicated) return 0;
   return to == replicated ? multiply_words(n, parts - 1) : n - n / parts;
 }
 
-/// Words, over all groups, to add up what each of them has computed of a tensor of n words, for one
-/// tiling.
+/// Words, over all groups, to add up their partial results of a tensor of n words into a tiling.
 [[nodiscard]] constexpr Extent reduction(Extent n, int to, int parts) {
   return multiply_words(n, to == replicated ? 2 * (parts - 1) : parts - 1);
 }
 
-/// What a program allows one cut to do, and what that costs.
+/// The choices that a program allows for one cut, and their costs.
 class CutRules {
  public:
   constexpr CutRules(const EinGraph& graph, const Tiles& tiles, int parts)
       : m_graph(&graph), m_tiles(&tiles), m_parts(parts) {
-    // A dimension that any statement gives an uncut label is not tiled.
+    // A dimension is not tiled if a statement has a label on it that is kept whole.
     for (const Vertex& v : graph.vertices) {
       m_tiled.emplace_back(v.bound.size(), true);
       m_words.push_back(
@@ -125,9 +125,9 @@ class CutRules {
     return found;
   }
 
-  /// Words to bring the operands to an aligned form and the output from it: operands that have the
-  /// label are tiled along it, others replicated; the output is tiled along it, or, where it is
-  /// aggregated, reduced. \param tilings  of all tensors
+  /// Words to bring the operands into an aligned form, and the output out of it. Operands that have
+  /// the label are tiled along it, others are replicated. The output is tiled along the label too,
+  /// or reduced if the label is aggregated. \param tilings  of all tensors
   [[nodiscard]] constexpr Extent words(VertexId v, int label, std::span<const int> tilings) const {
     const Vertex& vertex = (*m_graph)[v];
     Extent sum = 0;
@@ -144,8 +144,8 @@ class CutRules {
     return add_words(sum, reduction(m_words[at], tilings[at], m_parts));
   }
 
-  /// The cheapest aligned form of a statement under some tilings: of equal ones that with the
-  /// longest label, which leaves most to the cuts to come. One that cannot be divided is computed
+  /// The cheapest aligned form of a statement under some tilings; of several that of the longest
+  /// label, which leaves later cuts the most choice. A statement that cannot be divided is computed
   /// by all groups.
   struct Form {
     int label = undivided;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The fewest words that any way to share out a statement's work must move.
+/// Lower bounds of the words that a statement moves, however its work is divided.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +41,8 @@ namespace eindecomp {
 
 namespace detail {
 
-/// The most tensors, operands and result, that a statement may have to be bounded. Labels that one
-/// tensor has to itself are left out of the bound where they would be more than that with them.
+/// Statements with more tensors, operands and result together, are not bounded. A tensor's private
+/// labels count as one more; they are left out if that exceeds the limit.
 inline constexpr std::size_t max_bounded_tensors = 6;
 
 /// A statement as the lower bound sees it: what each tensor holds and which labels it has.
@@ -51,8 +51,8 @@ struct WorkShape {
     std::uint64_t labels = 0;  ///< bit l: the tensor has the label at position l
     std::size_t variable = 0;  ///< the tensor that it is; one read in two slots is fetched once
   };
-  /// The labels that one slot alone has, such as a filter's rows and columns. They have only so
-  /// many values, however much of the tensor a worker gets.
+  /// The labels of one slot that no other has, such as a filter's rows and columns. The number of
+  /// their values is bounded however much of the tensor a worker gets.
   struct Private {
     std::uint64_t labels = 0;
     double values = 1;  ///< the product of their extents
@@ -104,8 +104,8 @@ struct WorkShape {
   return shape;
 }
 
-/// Solves a square system by elimination with pivots. \returns whether it has one solution, then
-/// in `right`.
+/// Solves a system of linear equations by Gaussian elimination with pivots. \returns whether it has
+/// a unique solution, which is then in `right`.
 [[nodiscard]] inline bool solve(std::vector<std::vector<double>>& matrix,
                                 std::vector<double>& right) {
   const std::size_t n = right.size();
@@ -135,7 +135,7 @@ struct WorkShape {
   for (const WorkShape::Tensor& slot : shape.slots) covered_by.push_back(slot.labels);
   for (const WorkShape::Private& own : shape.privates) covered_by.push_back(own.labels);
   const std::size_t n = covered_by.size();
-  // Per label what covers it. One whose covers include another's is covered with that.
+  // Per label the set of slots that cover it. A superset of another label's set is redundant.
   std::vector<std::uint64_t> holders;
   for (std::size_t l = 0; l < 64; ++l) {
     std::uint64_t slots = 0;
@@ -193,10 +193,10 @@ struct WorkShape {
   return covers;
 }
 
-/// Minimises Σ exp(y) under rows · y >= right and y >= least, by Newton's method along the path of
-/// logarithmic barriers. Every row is >= 0 and sums up to at least 1. (A label that is not private
-/// to one tensor is covered by tensors.)
-/// \returns a number below the minimum by at most a hundred millionth of it.
+/// Minimises Σ exp(y) subject to rows · y >= right and y >= least by an interior-point method:
+/// Newton steps on a logarithmic barrier. Rows are non-negative and sum up to at least 1. (A label
+/// that is not private to one tensor is covered by tensors.)
+/// \returns a lower bound of the minimum, within a relative 1e-8.
 class MinSumOfExponentials {
  public:
   MinSumOfExponentials(std::vector<std::vector<double>> rows, std::vector<double> right,
@@ -310,7 +310,7 @@ class MinSumOfExponentials {
     }
     double total = 0;
     for (std::size_t t = 0; t < row.size(); ++t) total += row[t] * least[t];
-    // A cover by one tensor says what its smallest size says already, or that it has all labels.
+    // Redundant: the bounds on the tensors' sizes imply it.
     if (total >= by_tensors - 1e-9) continue;
     rows.push_back(std::move(row));
     rights.push_back(by_tensors);
@@ -329,8 +329,8 @@ class MinSumOfExponentials {
   return words > 1e-8 * accessed ? words : 0.0;
 }
 
-/// Whether the statement is a matrix product in all but names: three tensors of two labels each,
-/// each label in two of them.
+/// Whether a statement has the labels of a matrix product: three tensors of two labels each, each
+/// label in two of them.
 [[nodiscard]] inline bool is_matrix_product(const Vertex& vertex, const WorkShape& shape) {
   if (vertex.labels.size() != 3 || shape.slots.size() != 3 || shape.size.size() != 3) return false;
   std::uint64_t seen = 0;

@@ -42,7 +42,8 @@ namespace eindecomp::detail {
   PlacementChooser chooser(graph, options, layouts, where);
   PlacedOptions search{.max_idle = options.max_idle, .effort = options.effort.placed};
   if (ranks_of(options) < options.workers) {
-    // The ranks see larger blocks, so the search by worker may come upon what theirs has missed.
+    // The search by worker sometimes finds what the search by rank, whose blocks are larger,
+    // misses.
     chooser.consider(placed(graph, options.workers, search, layouts, labelings, where));
     search.ranks = ranks_of(options);
   }

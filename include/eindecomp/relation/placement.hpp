@@ -79,7 +79,8 @@ class AxisAssignment {
   [[nodiscard]] constexpr AxisLists& lists() { return m_lists; }
 
  private:
-  /// How many axes of every size each entry takes. Where all sizes are primes there is one way.
+  /// Decides how many axes of every size each entry takes, by backtracking. If all sizes are
+  /// primes, there is one way.
   constexpr bool split(std::size_t i, std::size_t s, Extent rest, std::vector<int>& left) {
     if (i == m_parts.size()) return true;
     if (i > m_deepest) m_deepest = i;
@@ -120,9 +121,9 @@ class AxisAssignment {
   return text.empty() ? "one worker" : "the mesh " + text;
 }
 
-/// Lays the axis along a dimension of the tensor, innermost: the one whose blocks are longest,
-/// among equals one that it divides evenly, then the first. Leaves it idle if every block is too
-/// short.
+/// Cuts a dimension of the tensor by the axis, innermost: the dimension with the longest blocks; of
+/// several one that the axis divides evenly, then the first. Leaves the axis idle if all blocks are
+/// too short.
 constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bound,
                       std::vector<Extent>& parts, AxisLists& lists) {
   const Extent size = mesh.axes[to_index(axis)];
@@ -141,9 +142,9 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   lists[best].push_back(axis);
 }
 
-/// The layout of a tensor whose dimensions carry these labels of a statement: the axes that cut a
-/// label stay with its first dimension; then the others of `calls`, or of the whole mesh, are
-/// spread.
+/// The layout of a tensor whose dimensions carry these labels of a statement. The axes that cut a
+/// label cut its first dimension; the other axes of `calls`, or of the whole mesh, are then spread
+/// over the longest dimensions.
 [[nodiscard]] constexpr AxisLists layout_after(const Mesh& mesh, const std::vector<Extent>& bound,
                                                const std::vector<int>& labels,
                                                const AxisLists& calls, bool whole_mesh) {
@@ -167,9 +168,9 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   return lists;
 }
 
-/// The axes of one statement's labels: first those along which an operand is already cut in the
-/// same way, the largest operand first, so that its blocks stay where they are; then free ones, the
-/// aggregated labels last, so that the workers that combine their results are neighbours.
+/// Assigns axes to a statement's labels. Axes that already cut an operand along a label come first,
+/// those of the largest operand before others, so that its blocks stay where they are. Free axes
+/// follow, those of aggregated labels last, so that workers that combine results are neighbours.
 [[nodiscard]] constexpr AxisLists choose_axes(const EinGraph& graph, VertexId statement,
                                               const PartitionVector& d, const Mesh& mesh,
                                               const std::vector<AxisLists>& stored,

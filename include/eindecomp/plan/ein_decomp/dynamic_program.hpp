@@ -20,21 +20,21 @@
 
 namespace eindecomp::detail {
 
-/// M[v, ·] less its least entry, and how to get back from it.
+/// M[v, ·] relative to its minimum, with the choices that attain it.
 struct Table {
   int shape = -1;            ///< of the statement
   std::vector<Extent> best;  ///< per vector of the output: M[v, d_Z] − min M[v, ·]
   std::vector<int> choice;   ///< per vector of the output: the state that attains it
   std::vector<int> order;    ///< the vectors of the output, the best first
   int content = -1;          ///< equal for tables of equal entries
-  /// Per reading: for each partition asked for, the producer's best output. Empty if the producer
-  /// does not count.
+  /// Per reading, and per partition that it asks for: the producer's best output. Empty for a
+  /// producer whose cost is not counted.
   std::vector<std::vector<int>> outputs;
 };
 
-/// The dynamic program for p workers on parts of a graph. What equal statements have in common is
-/// computed once, and the tables of equal paths too: the second layer of a network, or the third,
-/// costs as much as looking them up. (Less their least entry, tables repeat after a few layers.)
+/// The dynamic program for p workers on parts of a graph. Equal statements share their shapes, and
+/// equal paths their tables, so that all but the first few layers of a network only look tables up.
+/// (Tables repeat from layer to layer because they are relative to their minimum.)
 class DynamicProgram {
  public:
   constexpr DynamicProgram(const EinGraph& graph, int p)
@@ -43,9 +43,9 @@ class DynamicProgram {
   DynamicProgram& operator=(const DynamicProgram&) = delete;
   constexpr ~DynamicProgram() = default;  // said, nvcc believes that the type is literal
 
-  /// Labels the given statements, in graph order, with the vectors of least total cost, counting
-  /// only the repartitions from a statement u to reader[u] (-1: none counts). Exact where a
-  /// statement's readers other than that one do not matter. Ties go to the vector listed first.
+  /// Labels the given statements, in graph order, with the vectors of least total cost. Of the
+  /// repartitions only those from a statement u to reader[u] are counted (-1: none), so the result
+  /// is optimal if no statement has another reader. Ties go to the vector listed first.
   constexpr void minimise(std::span<const VertexId> statements, std::span<const VertexId> reader,
                           Partitions& partitions) {
     std::vector<int> table(m_graph->vertices.size(), -1);
@@ -69,7 +69,7 @@ class DynamicProgram {
     }
   }
 
-  /// The number of a statement's table. \param table  those of the producers that count.
+  /// The number of a statement's table. \param table  the tables' numbers of its producers.
   constexpr int table_of(VertexId v, std::span<const VertexId> reader, std::span<const int> table) {
     const std::vector<Reading> sources = readings(*m_graph, v);
     std::vector<Extent> key{m_shapes.number_of(v)};
@@ -113,10 +113,10 @@ class DynamicProgram {
     return made;
   }
 
-  /// For each partition of the operand that a consumer may ask for, the least a producer needs to
-  /// deliver it: min over the producer's outputs of M[producer, d_Z] + repartition, and which
-  /// output that is. A repartition costs something, so that outputs dearer than what is known by
-  /// then need not be looked at.
+  /// For each partition of the operand that a consumer may ask for, the least cost at which the
+  /// producer delivers it: min over its outputs of M[producer, d_Z] + repartition, and the output
+  /// that attains it. Repartitions cost at least 0, so the search ends at the first output that by
+  /// itself costs more than the minimum so far.
   [[nodiscard]] static constexpr std::vector<Extent> delivery(const Table& producer,
                                                               const EdgeCosts& edge,
                                                               std::vector<int>& outputs) {
@@ -140,7 +140,7 @@ class DynamicProgram {
     return min_cost;
   }
 
-  /// Minimises over the states that show one output.
+  /// Minimises over the states that have the same output.
   constexpr void choose(const Face& output, std::span<const Extent> cost, Table& made) {
     made.best.assign(output.size, unaffordable);
     made.choice.assign(output.size, -1);

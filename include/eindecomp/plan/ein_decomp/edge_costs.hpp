@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Repartition costs between all vectors of a producer and all of a consumer, without a table of
-/// them.
+/// Repartition costs between all vectors of a producer and all of a consumer, computed on demand
+/// instead of from a table.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,13 @@
 
 namespace eindecomp::detail {
 
-/// How the parts of a dimension under any two divisors of p meet, by bound.
+/// How the parts of a dimension under any two divisors of p intersect, per extent.
 class Meetings {
  public:
   constexpr explicit Meetings(int p) : m_divisors(divisors(p)) {}
 
-  /// The meetings for one bound, consumer's divisor by producer's. Numbers as by index().
+  /// The meetings for one extent: a matrix by the index() of the consumer's and of the producer's
+  /// divisor.
   [[nodiscard]] constexpr const std::vector<Meeting>& of(Extent bound) {
     for (const auto& [known, table] : m_tables) {
       if (known == bound) return table;
@@ -41,7 +42,7 @@ class Meetings {
   }
 
   [[nodiscard]] constexpr std::size_t count() const { return m_divisors.size(); }
-  /// Which divisor of p a number of parts is; the largest is 0.
+  /// The index of a divisor of p; that of p is 0.
   [[nodiscard]] constexpr std::size_t index(Extent parts) const {
     return to_index(std::ranges::lower_bound(m_divisors, parts, std::ranges::greater{}) -
                     m_divisors.begin());
@@ -57,15 +58,16 @@ struct EdgeFactors {
   std::vector<std::uint16_t> divisor;  ///< per vector and dimension, as Meetings numbers them
   std::vector<Extent> blocks;          ///< per vector: N
   std::vector<Extent> words;           ///< per vector: n
-  /// Per vector: how many leading dimensions it has in common with the one before.
+  /// Per vector: how many leading entries it has in common with the one before.
   std::vector<std::uint8_t> common;
 };
 
-/// repartition_cost() from any vector of one list to any of another; one by one, or a column at a
-/// time.
+/// repartition_cost() from any vector of one list to any of another: one by one, or a row or column
+/// at a time.
 class EdgeCosts {
  public:
-  /// \param consumed  lists the partitions asked for, of several slots one after another.
+  /// \param consumed  the partitions asked for; those of several slots one after another in one
+  ///   vector.
   constexpr EdgeCosts(Meetings& meetings, std::span<const Extent> bound, const VectorList& produced,
                       const VectorList& consumed)
       : m_rank(bound.size()),
@@ -76,8 +78,8 @@ class EdgeCosts {
         m_produced_size(produced.size()),
         m_consumed_size(consumed.size()) {
     for (Extent b : bound) m_meetings.push_back(meetings.of(b));
-    // Neither term of a slot's cost exceeds p·2^rank·n; where that is far from the limit of 64
-    // bits, nothing need be checked.
+    // Neither term of a slot's cost exceeds p·2^rank·n. If that is far below 2^63, sums and
+    // products need no checks.
     Extent max_words = Extent{1} << (bound.size() + 6);
     for (Extent b : bound) max_words = multiply_words(max_words, b);
     Extent blocks = 1;
@@ -137,9 +139,9 @@ class EdgeCosts {
     return made;
   }
 
-  /// Adds the costs between one vector and those numbered first, first + step, … of a list; to the
-  /// one if the list is the producer's, from it if not. What the leading dimensions contribute is
-  /// kept from one vector to the next, which has most of them in common.
+  /// Adds the costs between vector `fixed` of one list and vectors first, first + step, … of
+  /// another. The products over leading dimensions are kept from one vector to the next, because
+  /// neighbours have most entries in common.
   template <bool ListIsProducer>
   constexpr void add(const EdgeFactors& list, std::size_t first, std::size_t step,
                      const EdgeFactors& one, std::size_t fixed, std::span<Extent> costs) const {
@@ -166,10 +168,11 @@ class EdgeCosts {
     }
   }
 
-  /// The words between two vectors, of which so many blocks meet and so many lie inside another.
+  /// The words between two vectors. \param pairs  of blocks that intersect. \param inside  the
+  /// producer's blocks that intersect one block only.
   [[nodiscard]] constexpr Extent words(Extent pairs, Extent inside, std::size_t producer,
                                        std::size_t consumer) const {
-    // Both are 0 between equal vectors.
+    // Between equal vectors both are 0.
     const Extent gathered = pairs - m_consumed.blocks[consumer];
     const Extent sent = pairs - inside;
     const Extent received_words = m_consumed.words[consumer];
@@ -192,8 +195,8 @@ class EdgeCosts {
   bool m_safe = false;
 };
 
-// After the class: clang looks for the body of a member template where it is first used in a
-// constant expression's function.
+// Defined after the class: clang needs the body of a member template before its first use in a
+// constexpr function.
 constexpr void EdgeCosts::column(std::size_t consumer, std::span<Extent> costs) const {
   std::ranges::fill(costs, 0);
   for (std::size_t slot = 0; slot < m_slots; ++slot) {
@@ -208,13 +211,13 @@ constexpr void EdgeCosts::row(std::size_t producer, std::span<Extent> costs) con
   }
 }
 
-/// The repartition costs between statements. Edges whose tensors have one bound and whose ends have
-/// equal lists of vectors share theirs, as those in the layers of a network do.
+/// The repartition costs between statements. Edges between equal lists of vectors, for tensors of
+/// equal extents, share theirs, as in the layers of a network.
 class SharedEdges {
  public:
   constexpr explicit SharedEdges(int p) : m_meetings(p) {}
 
-  /// The number of the costs from a producer's output to what one of its consumers shows it.
+  /// The number of an edge's costs. \param produced, consumed  lists of `shapes`, by number.
   constexpr int number_of(const Shapes& shapes, std::span<const Extent> bound, int produced,
                           int consumed) {
     std::vector<Extent> key(bound.begin(), bound.end());
@@ -228,7 +231,7 @@ class SharedEdges {
   }
 
   [[nodiscard]] constexpr int size() const { return static_cast<int>(m_edges.size()); }
-  /// The costs of a number; they move when number_of() makes new ones.
+  /// The costs by number; the reference is valid until number_of() is called.
   [[nodiscard]] constexpr const EdgeCosts& operator[](int number) const {
     return m_edges[to_index(number)];
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// What a statement shows its neighbours: its partition vectors at some of their positions.
+/// Partition vectors of a statement projected on the labels of one tensor: all that a neighbour
+/// sees of them.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace eindecomp {
 
-/// A list of vectors as seen at some of their positions: what a neighbour sees of a statement.
+/// A list of vectors projected on some of their positions.
 struct Projection {
   VectorList distinct;  ///< the different projected vectors, in descending lexicographic order
   std::vector<int> of;  ///< for each vector, which of `distinct` it projects to
@@ -68,7 +69,7 @@ struct Candidates {
 
 namespace detail {
 
-/// All slots of one statement that one producer fills, as one wide operand.
+/// All operand slots of a statement that read one producer, as one wide operand.
 struct Reading {
   VertexId producer = -1;
   std::vector<int> positions;  ///< the slots' label positions, one slot after another

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// What dynamic programs know of a statement: its partition vectors as its neighbours tell them
-/// apart.
+/// Statements as dynamic programs see them: the partition vectors that neighbours can tell apart.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +14,15 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/vertex_index.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/ein_decomp/projection.hpp"
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp::detail {
 
-/// Numbers sequences of integers 0, 1, 2, … as they come; equal sequences get equal numbers. What
-/// is built from equal parts is so recognised by its number, however large it is.
+/// Gives sequences of integers the numbers 0, 1, 2, …, equal sequences equal ones (interning). What
+/// is built from equal parts is then recognised by comparing numbers, however large it is.
 class Numbering {
  public:
   struct Number {
@@ -31,65 +31,55 @@ class Numbering {
   };
 
   constexpr Number operator()(std::span<const Extent> key) {
-    if (2 * (m_ends.size() + 1) > m_slots.size()) grow();
-    std::size_t slot = hash(key) & (m_slots.size() - 1);
-    for (; m_slots[slot] >= 0; slot = (slot + 1) & (m_slots.size() - 1)) {
-      if (std::ranges::equal(sequence(m_slots[slot]), key)) return {m_slots[slot], false};
-    }
-    m_slots[slot] = static_cast<int>(m_ends.size());
+    const std::uint64_t h = hash(key);
+    const VertexIndex::Entry* known =
+        m_index.find(h, [&](int n) { return std::ranges::equal(sequence(n), key); });
+    if (known != nullptr) return {known->vertex, false};
+    const int number = static_cast<int>(m_ends.size());
+    m_index.add(h, number);
     m_entries.insert(m_entries.end(), key.begin(), key.end());
     m_ends.push_back(m_entries.size());
-    return {m_slots[slot], true};
+    return {number, true};
   }
 
  private:
-  [[nodiscard]] static constexpr std::size_t hash(std::span<const Extent> key) {
+  [[nodiscard]] static constexpr std::uint64_t hash(std::span<const Extent> key) {
     std::uint64_t h = 0xcbf29ce484222325U;
     for (Extent e : key) {
       h = (h ^ static_cast<std::uint64_t>(e)) * 0x9e3779b97f4a7c15U;
       h ^= h >> 29U;
     }
-    return static_cast<std::size_t>(h);
+    return h;
   }
 
   [[nodiscard]] constexpr std::span<const Extent> sequence(int n) const {
-    const auto at = to_index(n);
-    const std::size_t begin = at == 0 ? 0 : m_ends[at - 1];
-    return std::span<const Extent>(m_entries).subspan(begin, m_ends[at] - begin);
+    const std::size_t begin = n == 0 ? 0 : m_ends[to_index(n - 1)];
+    return std::span<const Extent>(m_entries).subspan(begin, m_ends[to_index(n)] - begin);
   }
 
-  constexpr void grow() {
-    m_slots.assign(std::max<std::size_t>(16, 2 * m_slots.size()), -1);
-    for (std::size_t n = 0; n < m_ends.size(); ++n) {
-      std::size_t slot = hash(sequence(static_cast<int>(n))) & (m_slots.size() - 1);
-      while (m_slots[slot] >= 0) slot = (slot + 1) & (m_slots.size() - 1);
-      m_slots[slot] = static_cast<int>(n);
-    }
-  }
-
-  std::vector<int> m_slots;  // open addressing; -1 where free
+  VertexIndex m_index;  ///< the numbers by hash
   std::vector<Extent> m_entries;
   std::vector<std::size_t> m_ends;
 };
 
-/// A side from which a neighbour sees a statement: its output, or all operands that one producer
-/// fills. The neighbour knows the statement's vector only as projected there.
+/// What one neighbour sees of a statement: its partition vectors projected on the output, or on all
+/// operands that one producer fills.
 struct Face {
   int list = 0;           ///< the number of the list of the projected vectors
   std::size_t size = 0;   ///< how many there are
   std::vector<int> seen;  ///< per state, which of them
 };
 
-/// The states of a statement: its partition vectors, those that look the same from every face as
-/// one, which stands for the cheapest of them.
+/// The states of a statement: classes of partition vectors that no neighbour can tell apart, each
+/// represented by its cheapest vector.
 struct StatementShape {
   std::vector<Extent> cost;             ///< per state: join + aggregation
   std::vector<PartitionVector> vector;  ///< per state: the vector it stands for
   std::vector<Face> faces;  ///< the output (one blank vector if nobody reads it), readings
   [[nodiscard]] constexpr std::size_t size() const { return cost.size(); }
 
-  /// The first face that shows exactly what the given one shows, such as the output of an
-  /// element-wise statement for its operand.
+  /// The first face with the same projection as the given one; of the operand of an element-wise
+  /// statement, for example, the output.
   [[nodiscard]] constexpr int first_like(int face) const {
     int first = 0;
     const std::vector<int>& seen = faces[to_index(face)].seen;
@@ -98,8 +88,8 @@ struct StatementShape {
   }
 };
 
-/// The shapes of a graph's statements for p workers. Equal statements share one, so that all layers
-/// of a network are a handful of shapes.
+/// The shapes of a graph's statements for p workers. Equal statements share one, so that a network
+/// of many layers has a handful of shapes.
 class Shapes {
  public:
   constexpr Shapes(const EinGraph& graph, int p) : m_of(graph.vertices.size(), -1) {
@@ -157,8 +147,8 @@ class Shapes {
     sides.push_back(project(own.vectors, shown));
     for (const Reading& reading : slots) sides.push_back(project(own.vectors, reading.positions));
 
-    // Vectors that look alike side by side, the cheapest first, of equals the one whose output is
-    // listed first.
+    // Brings vectors of one class together, the cheapest first; of equally cheap ones that whose
+    // output is listed first.
     std::vector<int> order(own.vectors.size());
     std::iota(order.begin(), order.end(), 0);
     const auto compare = [&sides](std::size_t a, std::size_t b) {

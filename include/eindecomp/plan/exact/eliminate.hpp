@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The elimination of one statement: the least sum of the tables that depend on it, over its
-/// states, as a table of what its neighbours show it.
+/// The elimination of one statement: the minimum over its states of the sum of all tables that
+/// depend on it, as a table over its neighbours' faces.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace eindecomp::detail {
 
-/// Steps through all points of some axes, the last axis fastest.
+/// Iterates over all points of some axes, the last axis fastest.
 class PointWalk {
  public:
   constexpr PointWalk(std::span<const std::size_t> shape, std::vector<std::size_t> axes)
@@ -33,7 +33,7 @@ class PointWalk {
     for (std::size_t a : m_axes) n *= m_shape[a];
     return n;
   }
-  /// Where a point lies among the points of this walk's axes.
+  /// The position of a point in this order.
   [[nodiscard]] constexpr std::size_t place(std::span<const std::size_t> point) const {
     std::size_t at = 0;
     for (std::size_t a : m_axes) at = at * m_shape[a] + point[a];
@@ -54,9 +54,9 @@ class PointWalk {
 
 /// R[axes] = min over a statement's states of its own cost + Σ terms.
 ///
-/// Terms of equal axes that no other has are not added up state by state: the others are summed and
-/// minimised first, as far as those terms can tell states apart, and the minimum over both sums is
-/// a product of matrices over (min, +).
+/// If some terms share axes that no other term has, this is a product of matrices over (min, +):
+/// one factor is the sum of those terms, the other is the sum of all others, minimised over the
+/// states that the first factor cannot tell apart.
 class StatementElimination {
  public:
   /// \param own  whether the statement's own cost is counted.
@@ -73,7 +73,7 @@ class StatementElimination {
     }
   }
 
-  /// About how many additions run() does, if a product's search goes through a sixteenth.
+  /// An estimate of run()'s additions; it assumes that the search of a product visits a sixteenth.
   [[nodiscard]] constexpr double work() const { return m_work; }
 
   [[nodiscard]] constexpr CostTable run() const {
@@ -209,8 +209,9 @@ class StatementElimination {
       rows.advance(point);
     }
 
-    // Back at the first point. A place is linear in the point, so those of rows and columns add up.
-    // Several columns are held at a time: a row then comes into the cache once for all of them.
+    // `point` is the first point again. Positions are linear in the point, so those of rows and
+    // columns add up. Several columns are held at a time, so that a row is read once for all of
+    // them.
     std::vector<std::size_t> column_point(m_shape.size(), 0);
     std::vector<MinTree> costs(std::min(tuning::held_columns, columns.count()),
                                MinTree(last.costs().size()));

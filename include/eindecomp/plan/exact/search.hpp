@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The order in which `exact` eliminates statements, and the way back to their vectors.
+/// The strategy `exact`: eliminates statements in a greedy order, then goes back to find the
+/// vectors that attain the minimum.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@
 
 namespace eindecomp::detail {
 
-/// One argument of a cost table within a graph: what a statement shows on one face.
+/// An argument of a cost table within a graph: a face of a statement.
 struct Axis {
   VertexId vertex = -1;
   int face = 0;
@@ -66,11 +67,11 @@ class ExactSearch {
 
   /// No labeling costs less.
   [[nodiscard]] constexpr Extent lower_bound() const { return m_bound; }
-  /// Whether no elimination had to be split: the labeling costs what the bound says.
+  /// Whether no elimination had to be split: the labeling then attains the bound.
   [[nodiscard]] constexpr bool complete() const { return m_complete; }
 
-  /// Moves statement after statement to the state that is best given its neighbours', until none
-  /// gains, or `sweeps` times.
+  /// Gives one statement after another the state that is best for its neighbours' states, until
+  /// that changes nothing, at most `sweeps` times over.
   constexpr void improve(int sweeps) {
     for (bool moved = true; moved && sweeps > 0; --sweeps) {
       moved = false;
@@ -98,7 +99,8 @@ class ExactSearch {
     }
   }
 
-  /// The repartition costs between neighbours, counted: what the paper's dynamic program looks at.
+  /// The number of repartition costs between neighbours, all of which the paper's dynamic program
+  /// evaluates.
   [[nodiscard]] constexpr double edge_entries() const { return m_edge_entries; }
 
  private:
@@ -161,7 +163,7 @@ class ExactSearch {
     return m_tables[to_index(number)];
   }
 
-  /// What is left of some factors' axes when v is gone, in order, each once.
+  /// The axes of some factors that are not v's, sorted, each once.
   [[nodiscard]] constexpr std::vector<Axis> other_axes(VertexId v,
                                                        std::span<const int> factors) const {
     std::vector<Axis> axes;
@@ -210,26 +212,16 @@ class ExactSearch {
     }
   }
 
-  /// Replaces factors on v by what is left when v is minimised out of their sum.
+  /// Replaces factors on v by the minimum of their sum over v's states.
   /// \returns false, and does nothing, if that is beyond the budget.
   constexpr bool replace(VertexId v, std::span<const int> factors, bool own) {
     const std::vector<Axis> axes = other_axes(v, factors);
     std::vector<Extent> key{m_shapes.number_of(v), own};
-    std::vector<std::vector<int>> places;
-    for (int f : factors) {
-      key.push_back(factor(f).table);
-      places.emplace_back();
-      for (const Axis& axis : factor(f).scope) {
-        int place = -1 - axis.face;
-        if (axis.vertex != v) {
-          place = static_cast<int>(std::ranges::lower_bound(axes, axis) - axes.begin());
-        }
-        places.back().push_back(place);
-        key.push_back(place);
-      }
-    }
+    std::vector<Term> terms = terms_of(v, factors, key, [&](const Axis& axis) {
+      return static_cast<int>(std::ranges::lower_bound(axes, axis) - axes.begin());
+    });
     const Numbering::Number number = m_eliminations(key);
-    if (number.fresh) m_results.push_back(run(v, factors, own, axes, std::move(places)));
+    if (number.fresh) m_results.push_back(run(v, own, axes, std::move(terms)));
     const int result = m_results[to_index(number.value)];
     if (result < 0) return false;
     if (axes.empty()) {
@@ -240,32 +232,45 @@ class ExactSearch {
     return true;
   }
 
+  /// Factors as the elimination of v sees them. \param key  gets all that they depend on.
+  /// \param place  of an axis that is not v's, among those of the result.
+  template <class Place>
+  [[nodiscard]] constexpr std::vector<Term> terms_of(VertexId v, std::span<const int> factors,
+                                                     std::vector<Extent>& key,
+                                                     const Place& place) const {
+    std::vector<Term> terms;
+    for (int f : factors) {
+      key.push_back(factor(f).table);
+      terms.push_back({&table(factor(f).table), {}});
+      for (const Axis& axis : factor(f).scope) {
+        terms.back().axes.push_back(axis.vertex == v ? -1 - axis.face : place(axis));
+        key.push_back(terms.back().axes.back());
+      }
+    }
+    return terms;
+  }
+
   /// \returns the number of the resulting table, or -1 if it is beyond the budget.
-  constexpr int run(VertexId v, std::span<const int> factors, bool own,
-                    const std::vector<Axis>& axes, std::vector<std::vector<int>> places) {
+  constexpr int run(VertexId v, bool own, const std::vector<Axis>& axes, std::vector<Term> terms) {
     std::vector<std::size_t> shape;
     double size = 1;
     for (const Axis& axis : axes) {
       shape.push_back(size_of(axis));
       size *= static_cast<double>(shape.back());
     }
-    std::vector<Term> terms;
-    for (std::size_t n = 0; n < factors.size(); ++n) {
-      terms.push_back({&table(factor(factors[n]).table), std::move(places[n])});
-    }
+    const bool can_be_split = terms.size() > 1;
     const StatementElimination elimination(m_shapes.of(v), own, std::move(terms), std::move(shape));
-    // A single factor cannot be split.
     const bool affordable =
         size <= m_options.max_states && m_work + elimination.work() <= m_options.max_work;
-    if (!affordable && factors.size() > 1) return -1;
+    if (!affordable && can_be_split) return -1;
     m_work += elimination.work();
     CostTable made = elimination.run();
     m_tables.push_back(std::move(made));
     return static_cast<int>(m_tables.size()) - 1;
   }
 
-  /// Minimises v out of groups of its factors apart, each within the budget. The sum of minima is
-  /// at most the minimum of the sum.
+  /// Minimises several groups of v's factors separately, each within the budget. The sum of their
+  /// minima is a lower bound of the minimum of the sum.
   constexpr void split(VertexId v, const std::vector<int>& factors) {
     m_complete = false;
     bool own = true;
@@ -283,24 +288,12 @@ class ExactSearch {
   constexpr int best_state(VertexId v, std::span<const int> factors) {
     std::vector<Extent> key{m_shapes.number_of(v)};
     std::vector<std::size_t> point;
-    std::vector<Term> terms;
-    for (int f : factors) {
-      key.push_back(factor(f).table);
-      terms.push_back({&table(factor(f).table), {}});
-      for (const Axis& axis : factor(f).scope) {
-        int place = -1 - axis.face;
-        if (axis.vertex != v) {
-          const auto state = to_index(m_state[to_index(axis.vertex)]);
-          const Face& face = m_shapes.of(axis.vertex).faces[to_index(axis.face)];
-          place = static_cast<int>(point.size());
-          point.push_back(to_index(face.seen[state]));
-          key.push_back(face.seen[state]);
-        } else {
-          key.push_back(place);
-        }
-        terms.back().axes.push_back(place);
-      }
-    }
+    const std::vector<Term> terms = terms_of(v, factors, key, [&](const Axis& axis) {
+      const Face& face = m_shapes.of(axis.vertex).faces[to_index(axis.face)];
+      point.push_back(to_index(face.seen[to_index(m_state[to_index(axis.vertex)])]));
+      return static_cast<int>(point.size()) - 1;
+    });
+    key.insert(key.end(), point.begin(), point.end());
     const Numbering::Number number = m_choices(key);
     if (number.fresh) {
       const StatementShape& shape = m_shapes.of(v);

@@ -19,8 +19,8 @@
 
 namespace eindecomp::detail {
 
-/// A function of several faces' vectors: the costs between a producer and a consumer, computed as
-/// they are needed, or what an elimination left, row by row.
+/// A cost that depends on several faces' vectors: that between a producer and a consumer, computed
+/// on demand, or the result of an elimination, stored row by row.
 struct CostTable {
   std::vector<std::size_t> shape;
   std::vector<Extent> values;       ///< empty for an edge
@@ -34,8 +34,8 @@ struct Term {
   std::vector<int> axes;
 };
 
-/// The part of a term that is left when the result's axes are fixed: a cost per vector of the one
-/// face by which the term depends on the statement, or per state if by several.
+/// A term at one point of the result: a cost per vector of the one face through which the term
+/// depends on the statement, or per state if it does so through several.
 class Slice {
  public:
   constexpr Slice(const StatementShape& shape, const Term& term) : m_shape(&shape), m_term(&term) {
@@ -55,11 +55,12 @@ class Slice {
     m_costs.resize(m_face >= 0 ? shape.faces[to_index(m_face)].size : shape.size());
   }
 
-  /// The face by which the term depends on the statement; -1: by several.
+  /// The face through which the term depends on the statement; -1: several.
   [[nodiscard]] constexpr int face() const { return m_face; }
   [[nodiscard]] constexpr std::span<const Extent> costs() const { return m_costs; }
 
-  /// The costs at a point of the result. Does nothing if no axis of the term has moved.
+  /// Goes to another point of the result. Costs are computed anew only if the term depends on an
+  /// axis that changed.
   constexpr void move(std::span<const std::size_t> point) {
     const std::size_t place = offset(point);
     if (m_at == place + 1) return;
@@ -109,7 +110,7 @@ class Slice {
   int m_face = -1;
 };
 
-/// Adds several slices at a point to costs per state.
+/// Adds several slices at a point to sums per state.
 constexpr void add_slices(const StatementShape& shape, std::vector<Slice>& slices,
                           std::span<const std::size_t> point, std::span<Extent> sums) {
   for (Slice& slice : slices) {
@@ -126,8 +127,7 @@ constexpr void add_slices(const StatementShape& shape, std::vector<Slice>& slice
   }
 }
 
-/// The sum of several slices: per vector of their face if they have only one among them, else per
-/// state.
+/// The sum of several slices: per vector of a face if all depend on that face only, else per state.
 class SliceSum {
  public:
   constexpr SliceSum(const StatementShape& shape, std::vector<Slice> slices)
@@ -168,7 +168,7 @@ class SliceSum {
   int m_face;
 };
 
-/// Numbers in a row, and the least of every 16, of every 256, and so on.
+/// A list of numbers with the minima of every 16 of them, of every 256, and so on.
 class MinTree {
  public:
   static constexpr std::size_t fan = tuning::min_tree_fan;
@@ -209,11 +209,12 @@ class MinTree {
   std::vector<Extent> m_values;
 };
 
-/// Finds min_u row[u] + column[u], descending only where the sum of the minima is below the least
-/// sum found: neighbours in a list of vectors cost about the same, so few are looked at.
+/// Finds min_u row[u] + column[u] by branch and bound: descends only where the sum of the two
+/// minima is below the best sum so far. Neighbours in a list of vectors cost about the same, so few
+/// entries are visited.
 class MinSum {
  public:
-  /// \param at  a good guess at u; becomes the u of the least sum.
+  /// \param at  in: a guess at u; out: the u that attains the minimum.
   constexpr MinSum(const MinTree& row, const MinTree& column, std::size_t& at)
       : m_row(&row), m_column(&column), m_at(at) {
     m_min = sum(row.level(0)[at], column.level(0)[at]);

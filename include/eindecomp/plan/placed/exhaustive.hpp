@@ -43,10 +43,13 @@ class PlacedExhaustive {
   /// The layouts of a tensor under certain calls that are Pareto optimal: none costs every receiver
   /// as little as another.
   struct Layouts {
-    std::vector<AxisCuts> cuts;
-    std::vector<std::vector<Extent>> words;  ///< per layout, per receiver
-    std::vector<Extent> total;               ///< per layout
-    std::vector<Extent> min_words;           ///< per receiver
+    struct Layout {
+      AxisCuts cuts;
+      std::vector<Extent> words;  ///< per receiver
+      Extent total = 0;
+    };
+    std::vector<Layout> all;
+    std::vector<Extent> min_words;  ///< per receiver
     Extent min_total = 0;
   };
   /// Words that are certain.
@@ -224,26 +227,21 @@ class PlacedExhaustive {
       const auto beats = [](const std::vector<Extent>& a, const std::vector<Extent>& b) {
         return std::equal(a.begin(), a.end(), b.begin(), std::less_equal{});
       };
-      if (std::any_of(found.words.begin(), found.words.end(),
-                      [&](const auto& other) { return beats(other, words); })) {
+      if (std::any_of(found.all.begin(), found.all.end(),
+                      [&](const auto& other) { return beats(other.words, words); })) {
         continue;
       }
-      for (std::size_t i = found.words.size(); i-- > 0;) {
-        if (!beats(words, found.words[i])) continue;
-        found.words.erase(found.words.begin() + static_cast<std::ptrdiff_t>(i));
-        found.cuts.erase(found.cuts.begin() + static_cast<std::ptrdiff_t>(i));
-      }
-      found.words.push_back(words);
-      found.cuts.push_back(cuts);
+      std::erase_if(found.all, [&](const auto& other) { return beats(words, other.words); });
+      found.all.push_back({cuts, words, sum_of(words).total});
     }
-    found.min_words = found.words.front();
-    for (const std::vector<Extent>& each : found.words) {
-      for (std::size_t w = 0; w < each.size(); ++w) {
-        found.min_words[w] = std::min(found.min_words[w], each[w]);
+    found.min_words = found.all.front().words;
+    found.min_total = found.all.front().total;
+    for (const auto& layout : found.all) {
+      for (std::size_t w = 0; w < layout.words.size(); ++w) {
+        found.min_words[w] = std::min(found.min_words[w], layout.words[w]);
       }
-      found.total.push_back(sum_of(each).total);
+      found.min_total = std::min(found.min_total, layout.total);
     }
-    found.min_total = *std::min_element(found.total.begin(), found.total.end());
     return found;
   }
 
@@ -252,7 +250,7 @@ class PlacedExhaustive {
   void finish(const Partial& bound) {
     m_open.clear();
     for (std::size_t t = 0; t < m_now.size(); ++t) {
-      if (m_now[t] != nullptr && m_now[t]->cuts.size() > 1) m_open.push_back(t);
+      if (m_now[t] != nullptr && m_now[t]->all.size() > 1) m_open.push_back(t);
     }
     m_picked.assign(m_now.size(), 0);
     pick(0, bound);
@@ -268,12 +266,12 @@ class PlacedExhaustive {
     }
     const std::size_t t = m_open[n];
     const Layouts& layouts = *m_now[t];
-    for (std::size_t i = 0; i < layouts.cuts.size(); ++i) {
+    for (std::size_t i = 0; i < layouts.all.size(); ++i) {
       Partial closer = bound;
       for (std::size_t w = 0; w < closer.words.size(); ++w) {
-        closer.words[w] += layouts.words[i][w] - layouts.min_words[w];
+        closer.words[w] += layouts.all[i].words[w] - layouts.min_words[w];
       }
-      closer.total += layouts.total[i] - layouts.min_total;
+      closer.total += layouts.all[i].total - layouts.min_total;
       m_picked[t] = i;
       pick(n + 1, closer);
     }
@@ -285,7 +283,8 @@ class PlacedExhaustive {
     m_best.calls = m_calls;
     m_best.stored.resize(m_now.size());
     for (std::size_t t = 0; t < m_now.size(); ++t) {
-      m_best.stored[t] = m_now[t] != nullptr ? m_now[t]->cuts[m_picked[t]] : m_stored[t].front();
+      m_best.stored[t] =
+          m_now[t] != nullptr ? m_now[t]->all[m_picked[t]].cuts : m_stored[t].front();
     }
     m_model.recount(m_best);
     m_best_score = {*std::max_element(words.words.begin(), words.words.end()), words.total};

@@ -96,18 +96,6 @@ template <class Schedule>
   return best;
 }
 
-/// The steps of a plan: as choose_steps() takes them, unless a limit of memory asks for others.
-/// \throws Error if steps given by hand are not possible.
-[[nodiscard]] inline std::vector<StepGroup> choose_fitting_steps(
-    const EinGraph& graph, const Placement& placement, const DecomposeOptions& options,
-    const std::source_location& where) {
-  if (memory_limit(options) == 0) return choose_steps(graph, placement, options, where);
-  const auto schedule = [&](const std::vector<StepGroup>& steps) {
-    return compile_ranks(graph, placement, ranks_of(options), steps, where);
-  };
-  return step_within(graph, placement, options, where, schedule).steps;
-}
-
 /// Chooses the best of the placements that it is asked to consider and of those that it finds
 /// itself.
 class PlacementChooser {

@@ -81,7 +81,7 @@ class StepChooser {
     return best;
   }
 
-  /// Takes out the axes along which the group cannot be cut: all, if the reason is not an axis.
+  /// Removes the axes along which the group cannot be cut; all axes if it cannot be cut at all.
   void drop_faulty(StepGroup& group) const {
     std::erase_if(group.axes, [&](const StepAxis& axis) {
       return !step_fault(m_graph, m_placement, {group.first, group.last, {axis}}).empty();
@@ -219,8 +219,8 @@ class StepChooser {
 
 }  // namespace detail
 
-/// The groups of a placed program's statements that run in steps: those given by hand, or, if none
-/// are, those for which that saves traffic between caches and main memory.
+/// The groups of a placed program's statements that run in steps: those given by hand; if there are
+/// none, those for which steps save traffic of main memory.
 ///
 /// \throws Error if a group given by hand names what is not there, or cannot run in steps
 ///   (step_fault).

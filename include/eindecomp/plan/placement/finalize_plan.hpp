@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <source_location>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
@@ -12,6 +13,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/placement/choose_placement.hpp"
+#include "eindecomp/plan/placement/choose_steps.hpp"
 #include "eindecomp/plan/placement/given_layouts.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/compile.hpp"
@@ -24,13 +26,9 @@ namespace eindecomp::detail {
 
 /// \throws Error, saying by how many bytes and for which statement, if a rank holds more than the
 ///   options allow.
-inline void check_memory(const EinGraph& graph, const Placement& placement,
-                         const std::vector<StepGroup>& steps, const DecomposeOptions& options,
-                         const std::source_location& where) {
+inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
+                         const DecomposeOptions& options, const std::source_location& where) {
   const std::int64_t limit = memory_limit(options);
-  if (limit == 0) return;
-  const MemoryPeak peak =
-      memory_peak(compile_ranks(graph, placement, ranks_of(options), steps, where));
   if (peak.bytes <= limit) return;
   const bool searched = options.strategy == "placed";
   Text during;
@@ -53,8 +51,16 @@ inline void check_memory(const EinGraph& graph, const Placement& placement,
     plan.placement = place(graph, plan.partitions, make_mesh(plan.workers),
                            place_options(graph, options, where), where);
   }
-  plan.steps = choose_fitting_steps(graph, plan.placement, options, where);
-  check_memory(graph, plan.placement, plan.steps, options, where);
+  if (memory_limit(options) == 0) {
+    plan.steps = choose_steps(graph, plan.placement, options, where);
+    return plan;
+  }
+  const auto schedule = [&](const std::vector<StepGroup>& steps) {
+    return compile_ranks(graph, plan.placement, plan.ranks, steps, where);
+  };
+  SteppedSchedules made = step_within(graph, plan.placement, options, where, schedule);
+  check_memory(graph, made.peak, options, where);
+  plan.steps = std::move(made.steps);
   return plan;
 }
 
