@@ -8,7 +8,6 @@
 #include <source_location>
 #include <stdexcept>
 #include <string_view>
-#include <type_traits>
 
 #include "eindecomp/core/text.hpp"
 
@@ -88,19 +87,12 @@ namespace detail {
   throw Error(kind, sentence, where);
 }
 
-/// The same, with a sentence that is put together from texts and whole numbers.
+/// The same, with a sentence that is put together from texts, characters and whole numbers.
 template <class... Pieces>
 [[noreturn, gnu::cold]] constexpr void fail(ErrorKind kind, const std::source_location& where,
                                             const Pieces&... pieces) {
   Text sentence;
-  const auto append = [&](const auto& piece) {
-    if constexpr (std::integral<std::remove_cvref_t<decltype(piece)>>) {
-      sentence += to_text(static_cast<long long>(piece));
-    } else {
-      sentence += std::string_view(piece);
-    }
-  };
-  (append(pieces), ...);
+  (sentence << ... << pieces);
   fail(kind, sentence.view(), where);
 }
 

@@ -120,8 +120,7 @@ struct RoleParts {
 constexpr void require_role(const EinGraph& graph, std::string_view strategy, std::string_view role,
                             const std::source_location& where) {
   if (has_role(graph, role)) return;
-  Text names;
-  for (const LabelInfo& label : graph.labels) names += (names.empty() ? "" : ", ") + label.name;
+  const Text names = joined(graph.labels, ", ", [](const LabelInfo& label) { return label.name; });
   fail(ErrorKind::plan, where, "the strategy ", strategy,
        " has nothing to cut (no label of the program has the role '", role, "'; its labels are ",
        names, "); give one of them that role, or choose another strategy");

@@ -18,26 +18,6 @@
 namespace eindecomp {
 namespace detail {
 
-/// The names of a statement's labels: `i, j, k`.
-[[nodiscard]] constexpr Text label_names(const EinGraph& graph, const Vertex& v) {
-  Text names;
-  for (LabelId label : v.labels) {
-    names += (names.empty() ? "" : ", ") + graph.labels[to_index(label)].name;
-  }
-  return names;
-}
-
-/// The position of a label in a statement, or -1.
-[[nodiscard]] constexpr int label_position(const EinGraph& graph, const Vertex& v,
-                                           std::string_view label) {
-  for (std::size_t l = 0; l < v.labels.size(); ++l) {
-    if (graph.labels[to_index(v.labels[l])].name == label) {
-      return static_cast<int>(l);
-    }
-  }
-  return -1;
-}
-
 /// One statement's vector from the user's parts. \throws Error as by_hand.
 [[nodiscard]] constexpr PartitionVector vector_by_hand(const EinGraph& graph, VertexId statement,
                                                        const StatementParts& given, int p,

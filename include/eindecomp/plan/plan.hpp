@@ -72,8 +72,8 @@ struct Plan {
       const std::source_location& where = std::source_location::current()) const {
     const VertexId v = graph.find(name);
     if (v < 0) {
-      Text names;
-      for (const Vertex& known : graph.vertices) names += (names.empty() ? "" : ", ") + known.name;
+      const Text names =
+          detail::joined(graph.vertices, ", ", [](const Vertex& known) { return known.name; });
       detail::fail(ErrorKind::plan, where, "the plan has no tensor '", name, "' (its tensors are ",
                    names, "); name one of them");
     }
@@ -107,11 +107,8 @@ struct Plan {
       const Tensor& tensor, std::string_view label,
       const std::source_location& where = std::source_location::current()) const {
     const Vertex& v = graph[vertex(tensor, where)];
-    for (std::size_t l = 0; l < v.labels.size(); ++l) {
-      if (graph.labels[to_index(v.labels[l])].name == label) {
-        return partition(tensor, where)[l];
-      }
-    }
+    const int position = detail::label_position(graph, v, label);
+    if (position >= 0) return partition(tensor, where)[to_index(position)];
     detail::fail(ErrorKind::plan, where, "tensor '", v.name, "' has no label '", label,
                  "' (only a statement's own labels are cut); name one of its labels");
   }

@@ -118,11 +118,11 @@ inline constexpr std::array strategies{
 /// The strategy of that name. \throws Error, naming those there are, if there is none.
 [[nodiscard]] constexpr const Strategy& find_strategy(
     std::string_view name, const std::source_location& where = std::source_location::current()) {
-  Text names;
   for (const Strategy& strategy : strategies) {
     if (strategy.name == name) return strategy;
-    names += (names.empty() ? "" : ", ") + Text(strategy.name);
   }
+  const Text names =
+      detail::joined(strategies, ", ", [](const Strategy& strategy) { return strategy.name; });
   detail::fail(ErrorKind::plan, where, "there is no strategy '", name,
                "' (strategies go by name); choose ", names);
 }
