@@ -89,11 +89,11 @@ namespace detail {
 
 /// The same, with a sentence that is put together from texts, characters and whole numbers.
 template <class... Pieces>
-[[noreturn, gnu::cold]] constexpr void fail(ErrorKind kind, const std::source_location& where,
-                                            const Pieces&... pieces) {
+[[noreturn, gnu::cold]] void fail(ErrorKind kind, const std::source_location& where,
+                                  const Pieces&... pieces) {
   Text sentence;
   (sentence << ... << pieces);
-  fail(kind, sentence.view(), where);
+  throw Error(kind, sentence, where);
 }
 
 }  // namespace detail

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// AxisLists without allocations, for searches that hold and compare thousands of them.
+/// Axes that cut labels and dimensions, without allocations: for searches that hold and compare
+/// thousands of cuts.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
 
 namespace eindecomp::detail {
 
 /// The most axes of a mesh that is searched: every p up to 2^16 has no more prime factors.
 inline constexpr std::size_t max_mesh_axes = 16;
 
-/// Which axes of a mesh cut which labels of a statement or dimensions of a tensor: a pair (axis,
-/// entry) for every axis in use. The pairs of one entry are in order, outermost first.
+/// AxisLists as searches hold them: which axes of a mesh cut which labels of a statement or
+/// dimensions of a tensor, as a pair (axis, entry) for every axis in use. The pairs of one entry
+/// are in order, outermost first.
 struct AxisCuts {
   std::uint8_t size = 0;
   std::array<std::uint8_t, max_mesh_axes> axis{};
@@ -85,5 +90,51 @@ struct AxisCuts {
   for (std::size_t i = 0; i < cuts.size; ++i) lists[cuts.entry[i]].push_back(cuts.axis[i]);
   return lists;
 }
+
+/// A mesh, and the coordinates of all its workers.
+class WorkerCoordinates {
+ public:
+  /// The mesh has at most max_mesh_axes axes.
+  explicit WorkerCoordinates(const Mesh& mesh)
+      : m_mesh(mesh),
+        m_workers(to_index(mesh.workers())),
+        m_coordinates(mesh.axes.size() * m_workers) {
+    const std::vector<int> strides = axis_strides(mesh);
+    for (std::size_t a = 0; a < axes(); ++a) {
+      for (std::size_t w = 0; w < m_workers; ++w) {
+        m_coordinates[a * m_workers + w] = static_cast<int>(w) / strides[a] % mesh.axes[a];
+      }
+    }
+  }
+
+  [[nodiscard]] const Mesh& mesh() const { return m_mesh; }
+  [[nodiscard]] std::size_t axes() const { return m_mesh.axes.size(); }
+  [[nodiscard]] std::size_t workers() const { return m_workers; }
+  [[nodiscard]] Extent size(std::size_t axis) const { return m_mesh.axes[axis]; }
+  /// The coordinates along one axis, by worker.
+  [[nodiscard]] std::span<const int> along(std::size_t axis) const {
+    return {m_coordinates.data() + axis * m_workers, m_workers};
+  }
+
+ private:
+  Mesh m_mesh;
+  std::size_t m_workers;
+  std::vector<int> m_coordinates;  ///< per axis, per worker
+};
+
+/// AxisCuts as one tensor sees them: the box that each worker stores, needs or computes. Per
+/// dimension the axes that cut it, outermost first; an axis may cut two dimensions (a diagonal). On
+/// the idle axes only coordinate 0 has a box.
+struct CutRegion {
+  std::array<std::uint8_t, max_rank> length{};
+  std::array<std::array<std::uint8_t, max_mesh_axes>, max_rank> axis{};
+  std::uint32_t idle = 0;
+
+  constexpr bool operator==(const CutRegion&) const = default;
+
+  constexpr void cut(std::size_t dimension, std::uint8_t by) {
+    axis[dimension][length[dimension]++] = by;
+  }
+};
 
 }  // namespace eindecomp::detail

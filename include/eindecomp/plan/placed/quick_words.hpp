@@ -49,52 +49,6 @@ struct WordSum {
   return sum;
 }
 
-/// A mesh, and the coordinates of all its workers.
-class WorkerCoordinates {
- public:
-  /// The mesh has at most max_mesh_axes axes.
-  explicit WorkerCoordinates(const Mesh& mesh)
-      : m_mesh(mesh),
-        m_workers(to_index(mesh.workers())),
-        m_coordinates(mesh.axes.size() * m_workers) {
-    const std::vector<int> strides = axis_strides(mesh);
-    for (std::size_t a = 0; a < axes(); ++a) {
-      for (std::size_t w = 0; w < m_workers; ++w) {
-        m_coordinates[a * m_workers + w] = static_cast<int>(w) / strides[a] % mesh.axes[a];
-      }
-    }
-  }
-
-  [[nodiscard]] const Mesh& mesh() const { return m_mesh; }
-  [[nodiscard]] std::size_t axes() const { return m_mesh.axes.size(); }
-  [[nodiscard]] std::size_t workers() const { return m_workers; }
-  [[nodiscard]] Extent size(std::size_t axis) const { return m_mesh.axes[axis]; }
-  /// The coordinates along one axis, by worker.
-  [[nodiscard]] std::span<const int> along(std::size_t axis) const {
-    return {m_coordinates.data() + axis * m_workers, m_workers};
-  }
-
- private:
-  Mesh m_mesh;
-  std::size_t m_workers;
-  std::vector<int> m_coordinates;  ///< per axis, per worker
-};
-
-/// AxisCuts as one tensor sees them: the box that each worker stores, needs or computes. Per
-/// dimension the axes that cut it, outermost first; an axis may cut two dimensions (a diagonal). On
-/// the idle axes only coordinate 0 has a box.
-struct CutRegion {
-  std::array<std::uint8_t, max_rank> length{};
-  std::array<std::array<std::uint8_t, max_mesh_axes>, max_rank> axis{};
-  std::uint32_t idle = 0;
-
-  constexpr bool operator==(const CutRegion&) const = default;
-
-  constexpr void cut(std::size_t dimension, std::uint8_t by) {
-    axis[dimension][length[dimension]++] = by;
-  }
-};
-
 /// The regions of one tensor that decide which words of it move.
 struct TensorRegions {
   std::span<const Extent> bound;        ///< the tensor's extents
@@ -375,19 +329,16 @@ class BoxedWords {
 
   /// Merges boxes that differ in dimension k only and touch there.
   static void merge_along(std::size_t k, std::vector<Bounds>& boxes) {
-    const auto across = [k](Bounds box) {
-      box.lo[k] = 0;
+    const auto place = [k](Bounds box) {  // across k, then along it
+      const Extent along = std::exchange(box.lo[k], 0);
       box.hi[k] = 0;
-      return box;
+      return std::pair(box, along);
     };
-    std::sort(boxes.begin(), boxes.end(), [&](const Bounds& a, const Bounds& b) {
-      const Bounds x = across(a);
-      const Bounds y = across(b);
-      return x == y ? a.lo[k] < b.lo[k] : x < y;
-    });
+    std::ranges::sort(boxes, {}, place);
     std::size_t last = 0;
     for (std::size_t i = 1; i < boxes.size(); ++i) {
-      if (boxes[i].lo[k] == boxes[last].hi[k] && across(boxes[i]) == across(boxes[last])) {
+      if (boxes[i].lo[k] == boxes[last].hi[k] &&
+          place(boxes[i]).first == place(boxes[last]).first) {
         boxes[last].hi[k] = boxes[i].hi[k];
       } else {
         boxes[++last] = boxes[i];
