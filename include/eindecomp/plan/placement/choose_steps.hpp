@@ -52,8 +52,6 @@ class StepChooser {
   }
 
  private:
-  [[nodiscard]] static std::size_t at(VertexId v) { return to_index(v); }
-
   /// The group from that statement on that saves most.
   [[nodiscard]] std::optional<StepGroup> best_from(VertexId first) const {
     StepGroup group{first, first, {}};
@@ -107,13 +105,13 @@ class StepChooser {
                                         const std::vector<VertexId>& statements) const {
     const bool for_memory = m_aim == StepAim::memory;
     const auto inside = [&](VertexId v) {
-      return is_passed_on(m_graph, group, v, m_last_reader[at(v)]);
+      return is_passed_on(m_graph, group, v, m_last_reader[to_index(v)]);
     };
     std::int64_t passed = 0;
     std::int64_t saved = 0;
     for (VertexId v : statements) {
       if (!inside(v)) continue;
-      const std::int64_t bytes = block_bytes(v, m_placement.calls[at(v)], m_graph[v].output);
+      const std::int64_t bytes = block_bytes(v, m_placement.calls[to_index(v)], m_graph[v].output);
       passed += bytes;
       saved += bytes;  // written; what is read is added below
     }
@@ -132,7 +130,7 @@ class StepChooser {
     for (std::size_t s = 0; s < statements.size(); ++s) {
       const VertexId v = statements[s];
       for (const Operand& o : m_graph[v].operands) {
-        const std::int64_t bytes = block_bytes(o.vertex, m_placement.calls[at(v)], o.labels);
+        const std::int64_t bytes = block_bytes(o.vertex, m_placement.calls[to_index(v)], o.labels);
         if (inside(o.vertex)) {
           saved += bytes;
           continue;
@@ -152,7 +150,7 @@ class StepChooser {
   /// The extent of the smallest part of an axis that a call of the group's first statement has.
   [[nodiscard]] Extent min_extent(VertexId first, const StepAxis& axis) const {
     const auto l = to_index(axis.positions.front());
-    return m_graph[first].extents[l] / parts_of(m_placement.mesh, m_placement.calls[at(first)])[l];
+    return m_graph[first].extents[l] / parts_of(m_placement.mesh, m_placement.calls[to_index(first)])[l];
   }
 
   const EinGraph& m_graph;
