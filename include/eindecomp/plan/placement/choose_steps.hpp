@@ -150,7 +150,8 @@ class StepChooser {
   /// The extent of the smallest part of an axis that a call of the group's first statement has.
   [[nodiscard]] Extent min_extent(VertexId first, const StepAxis& axis) const {
     const auto l = to_index(axis.positions.front());
-    return m_graph[first].extents[l] / parts_of(m_placement.mesh, m_placement.calls[to_index(first)])[l];
+    return m_graph[first].extents[l] /
+           parts_of(m_placement.mesh, m_placement.calls[to_index(first)])[l];
   }
 
   const EinGraph& m_graph;
