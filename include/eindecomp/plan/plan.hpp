@@ -130,8 +130,7 @@ struct Plan {
       const std::source_location& where = std::source_location::current()) const {
     const VertexId v = vertex(tensor, where);
     check_rank(rank, where);
-    const BlockMap blocks(placement.mesh, graph[v].bound,
-                          placement.stored[to_index(v)]);
+    const BlockMap blocks(placement.mesh, graph[v].bound, placement.stored[to_index(v)]);
     const WorkerRange hosted = workers_of(rank, workers_in_use(), ranks);
     std::vector<Box> boxes;
     for (int worker = hosted.first; worker < hosted.last; ++worker) {

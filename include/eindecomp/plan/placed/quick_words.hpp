@@ -266,13 +266,12 @@ class BoxedWords {
   std::int64_t count(const TensorRegions& t, std::vector<Extent>& words) {
     m_rank = t.bound.size();
     m_compared = 0;
-    const bool shared = m_ranks < static_cast<int>(m_workers.workers());
     const RegionBoxes stored(m_workers, t.bound, t.store);
     std::vector<RegionBoxes> needs;
     for (const CutRegion& need : t.needs) needs.emplace_back(m_workers, t.bound, need);
     std::vector<RegionBoxes> produced;
     if (t.produced != nullptr) produced.emplace_back(m_workers, t.bound, *t.produced);
-    if (shared && t.produced != nullptr) list_callers(produced.front());
+    if (shared() && t.produced != nullptr) list_callers(produced.front());
     for (int r = 0; r < m_ranks; ++r) {
       list_boxes(stored, r, m_held);
       m_known = m_held;
@@ -281,10 +280,11 @@ class BoxedWords {
       for (const RegionBoxes& need : needs) {
         list_boxes(need, r, m_boxes);
         for (const Bounds& box : m_boxes) received += new_elements(box);
+        if (&need == &needs.back()) break;
         m_known.insert(m_known.end(), m_boxes.begin(), m_boxes.end());
       }
       if (t.produced == nullptr) continue;
-      if (shared) {
+      if (shared()) {
         received += partial_results(r);
       } else {  // every call of a group is on a rank of its own
         list_boxes(produced.front(), r, m_boxes);
@@ -312,12 +312,26 @@ class BoxedWords {
     return n;
   }
 
+  [[nodiscard]] Bounds intersection(const Bounds& a, const Bounds& b) const {
+    Bounds both;
+    for (std::size_t k = 0; k < m_rank; ++k) {
+      both.lo[k] = std::max(a.lo[k], b.lo[k]);
+      both.hi[k] = std::min(a.hi[k], b.hi[k]);
+    }
+    return both;
+  }
+  [[nodiscard]] bool shared() const { return m_ranks < static_cast<int>(m_workers.workers()); }
+
   /// The disjoint boxes that the workers of a rank have of a region. Boxes that touch are merged
   /// where they make a box together.
   void list_boxes(const RegionBoxes& region, int rank, std::vector<Bounds>& boxes) const {
     boxes.clear();
-    const WorkerRange hosted = workers_of(rank, static_cast<int>(m_workers.workers()), m_ranks);
     Bounds box;
+    if (!shared()) {
+      if (region.get(static_cast<std::size_t>(rank), box)) boxes.push_back(box);
+      return;
+    }
+    const WorkerRange hosted = workers_of(rank, static_cast<int>(m_workers.workers()), m_ranks);
     for (int w = hosted.first; w < hosted.last; ++w) {
       if (region.get(to_index(w), box)) boxes.push_back(box);
     }
@@ -350,6 +364,15 @@ class BoxedWords {
   /// The elements of a box that are in no box of m_known.
   [[nodiscard]] Extent new_elements(const Bounds& box) {
     if (m_known.empty()) return volume(box);
+    if (m_known.size() == 1) {  // by far the most frequent
+      ++m_compared;
+      return volume(box) - overlap(box, m_known.front());
+    }
+    if (m_known.size() == 2 && !shared()) {  // where boxes compared are not counted
+      const Bounds common = intersection(box, m_known[0]);
+      return volume(box) - overlap(box, m_known[0]) - overlap(box, m_known[1]) +
+             overlap(common, m_known[1]);
+    }
     m_pieces.assign(1, box);
     for (std::size_t i = 0; i + 1 < m_known.size() && !m_pieces.empty(); ++i) {
       m_compared += static_cast<std::int64_t>(m_pieces.size());
