@@ -74,10 +74,11 @@ TEST_CASE("a plan for several ranks is refused, with what to do") {
 namespace {
 
 int tile_launches = 0;  ///< of kernels that run tile by tile
-int turn_launches = 0;  ///< of those whose last call runs beside one of the next tile
+int interleaved_launches =
+    0;  ///< of those whose last call is interleaved with one of the next tile
 void kernel_begins(const char* label, const std::uint32_t, std::uint64_t*) {
   if (std::string(label).starts_with("EinDecomp::tiles")) ++tile_launches;
-  if (std::string(label) == "EinDecomp::tiles by turns") ++turn_launches;
+  if (std::string(label) == "EinDecomp::interleaved tiles") ++interleaved_launches;
 }
 
 /// Runs a program of one worker as it is and in steps, and compares an element-wise maximum of the
@@ -89,7 +90,7 @@ int same_in_steps(const Program& program, const std::vector<ein::StatementSteps>
   const Plan stepped = ein::decompose(program, {.workers = 1, .steps = steps});
   const auto expected = on_host(ein::execute(whole, Space(), bindings...).gather(result));
   tile_launches = 0;
-  turn_launches = 0;
+  interleaved_launches = 0;
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(kernel_begins);
   ein::Executor executor(stepped, Space());
   (void)executor.run(bindings...);
@@ -168,28 +169,29 @@ struct Slow {
 
 }  // namespace
 
-TEST_CASE("results larger than the caches are written past them, beside what takes long") {
-  const auto launches_by_turns = [](const auto& functor) {
+TEST_CASE(
+    "results larger than the caches are written past them, interleaved with what computes long") {
+  const auto launches_interleaved = [](const auto& functor) {
     Program program;
     const auto X = program.input<double>("X", {900, 801});
     const auto Y = let<"Y">(i, j) = map(functor, X(i, j));
     const auto Z = let<"Z">(i, j) = Y(i, j) / (2.0 + Y(i, j));
     CHECK(same_in_steps(program, {{"Y", "Z", {{"i", 5}}}}, Z, 0,
                         ein::bind_generator(X, Formula<>{3})) > 0);
-    return turn_launches;
+    return interleaved_launches;
   };
-  CHECK(launches_by_turns(Slow{}) > 0);
-  CHECK(launches_by_turns(ein::Negate{}) == 0);
+  CHECK(launches_interleaved(Slow{}) > 0);
+  CHECK(launches_interleaved(ein::Negate{}) == 0);
 }
 
-TEST_CASE("tiles by turns that end on no line of memory, the last of one element") {
+TEST_CASE("interleaved tiles that end on no cache line, the last of one element") {
   Program program;
   const auto X = program.input<double>("X", {2, 1044481});  // 255 tiles of 4096 and one
   const auto Y = let<"Y">(i, j) = map(Slow{}, X(i, j));
   const auto Z = let<"Z">(i, j) = Y(i, j) / (2.0 + Y(i, j));
   CHECK(same_in_steps(program, {{"Y", "Z", {{"i", 2}}}}, Z, 0,
                       ein::bind_generator(X, Formula<>{3})) > 0);
-  CHECK(turn_launches > 0);
+  CHECK(interleaved_launches > 0);
 }
 
 namespace {
@@ -212,34 +214,35 @@ std::vector<T> softmax_of_anything(Extent rows, Extent columns,
 }
 
 template <class T>
-bool same_bits_by_turns(Extent rows, Extent columns) {
-  turn_launches = 0;
+bool same_bits_interleaved(Extent rows, Extent columns) {
+  interleaved_launches = 0;
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(kernel_begins);
-  const auto turns = softmax_of_anything<T>(rows, columns, {{"softmax.max", "S", {{"i", 2}}}});
+  const auto interleaved =
+      softmax_of_anything<T>(rows, columns, {{"softmax.max", "S", {{"i", 2}}}});
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
   // The maximum of one element is a copy.
-  CHECK((turn_launches > 0) == (ein::takes_vectors<ein::Exp> && columns > 1));
+  CHECK((interleaved_launches > 0) == (ein::takes_vectors<ein::Exp> && columns > 1));
   const auto whole = softmax_of_anything<T>(rows, columns, {});
-  return turns.size() == whole.size() &&
-         std::memcmp(turns.data(), whole.data(), turns.size() * sizeof(T)) == 0;
+  return interleaved.size() == whole.size() &&
+         std::memcmp(interleaved.data(), whole.data(), whole.size() * sizeof(T)) == 0;
 }
 
 }  // namespace
 
-TEST_CASE("softmax by turns is that of its statements one after another, bit for bit") {
+TEST_CASE("an interleaved softmax is that of its statements one after another, bit for bit") {
   for (const Extent columns : {1, 3, 15, 16, 17, 64, 100, 1000, 4000}) {
     CAPTURE(columns);
-    CHECK(same_bits_by_turns<double>(600007 / columns, columns));
-    CHECK(same_bits_by_turns<float>(1200007 / columns, columns));
+    CHECK(same_bits_interleaved<double>(600007 / columns, columns));
+    CHECK(same_bits_interleaved<float>(1200007 / columns, columns));
   }
 }
 
 namespace {
 
 /// Largest difference between a softmax along rows in steps, so many blocks of rows, and plain
-/// loops. \param by_turns whether kernels go by turns where exponentials take vectors.
+/// loops. \param interleaves whether kernels are interleaved where exponentials take vectors.
 template <class T>
-double softmax_error(Extent rows, Extent columns, Extent blocks, bool by_turns) {
+double softmax_error(Extent rows, Extent columns, Extent blocks, bool interleaves) {
   Program program;
   const auto X = program.input<T>("X", {rows, columns});
   const auto S = let<"S">(i, j) = softmax(j)(X(i, j));
@@ -248,11 +251,11 @@ double softmax_error(Extent rows, Extent columns, Extent blocks, bool by_turns) 
   };
   const Plan plan =
       ein::decompose(program, {.workers = 1, .steps = {{"softmax.max", "S", {{"i", blocks}}}}});
-  turn_launches = 0;
+  interleaved_launches = 0;
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(kernel_begins);
   const auto run = ein::execute(plan, Space(), ein::bind_generator(X, x));
   Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
-  CHECK((turn_launches > 0) == (by_turns && ein::takes_vectors<ein::Exp>));
+  CHECK((interleaved_launches > 0) == (interleaves && ein::takes_vectors<ein::Exp>));
   const auto got = on_host(run.gather(S));
   double error = 0;
   for (Extent r = 0; r < rows; ++r) {
@@ -268,7 +271,7 @@ double softmax_error(Extent rows, Extent columns, Extent blocks, bool by_turns) 
 
 }  // namespace
 
-TEST_CASE("softmax's quotients are written beside the next row's exponentials") {
+TEST_CASE("softmax's quotients are interleaved with the next row's exponentials") {
   // Rows that end on no line of memory, one thread's rows odd and even; two rows in a block; rows
   // longer than a tile; rows of which a tile takes several; rows of few elements.
   CHECK(softmax_error<double>(157, 4003, 3, true) <= 1e-13);

@@ -13,21 +13,21 @@ namespace eindecomp::kernel {
 struct MemoryHints {
   /// The output belongs to a tensor larger than the caches, which nobody reads soon.
   bool streamed = false;
-  /// Will be read soon: asked for while the output is computed, of every 2^ahead_shift bytes of
-  /// output one. Null if nothing is.
-  const char* ahead = nullptr;
-  int ahead_shift = 0;  ///< see `ahead`
+  /// Memory to prefetch while the output is computed, one byte for every 2^prefetch_shift bytes of
+  /// output. Null if there is none.
+  const char* prefetch = nullptr;
+  int prefetch_shift = 0;  ///< see `prefetch`
 };
 
-/// A map of outputs that are one run, made ready to compute them range by range, so that its caller
-/// may do something else in between.
-struct MapCall {
+/// An element-wise EinSum on contiguous outputs that computes them range by range, so that its
+/// caller may do something else in between.
+struct ResumableMap {
   /// Computes outputs begin <= i < end, which follow those computed before.
-  void (*compute)(MapCall&, Extent begin, Extent end) = nullptr;
+  void (*compute)(ResumableMap&, Extent begin, Extent end) = nullptr;
   MemoryHints hints;                 ///< the caller's
   Extent outputs = 0;                ///< how many there are
-  Extent turn = 0;                   ///< outputs at a time that pay for a call
-  Extent first_turn = 0;             ///< those of the first, with which lines of memory end
+  Extent chunk = 0;                  ///< outputs that pay for a call of `compute`
+  Extent first_chunk = 0;            ///< those of the first call, after which cache lines begin
   alignas(void*) std::byte run[96];  ///< what `compute` keeps for itself
 };
 
@@ -37,17 +37,18 @@ class TileKernel {
  public:
   virtual ~TileKernel() = default;
   /// Computes final elements by the calling thread alone and at once. Any number of threads may
-  /// call it at a time, and each calls end_prepared() before others read what it wrote.
+  /// call it at a time, and each calls end_tiles() before others read what it wrote.
   virtual void run(const void* const* operands, void* output, const MemoryHints& hints) const = 0;
-  /// Whether run asks for what is to be read soon.
-  [[nodiscard]] virtual bool asks_ahead() const = 0;
-  /// Whether what it computes takes longer than writing it to memory.
-  [[nodiscard]] virtual bool takes_long() const = 0;
-  /// The outputs of a shape that by_turns computes; 0 of one that it does not.
-  [[nodiscard]] virtual Extent outputs_by_turns() const = 0;
-  /// What run does with one of these shapes, to be done by turns.
-  [[nodiscard]] virtual MapCall by_turns(const void* const* operands, void* output,
-                                         const MemoryHints& hints) const = 0;
+  /// Whether run() heeds MemoryHints::prefetch.
+  [[nodiscard]] virtual bool prefetches() const = 0;
+  /// Whether it computes longer than it writes to memory.
+  [[nodiscard]] virtual bool is_compute_bound() const = 0;
+  /// How many outputs resumable() computes; 0 if it cannot.
+  [[nodiscard]] virtual Extent resumable_outputs() const = 0;
+  /// What run() does, for the caller to do piece by piece. Only where there are
+  /// resumable_outputs().
+  [[nodiscard]] virtual ResumableMap resumable(const void* const* operands, void* output,
+                                               const MemoryHints& hints) const = 0;
 };
 
 }  // namespace eindecomp::kernel

@@ -107,11 +107,11 @@ inline constexpr std::int64_t run_prefetch = 512;      ///< of the next run, ask
 inline constexpr Extent buffered_rows_ahead = 32;      ///< rows asked for ahead, of narrow planes
 inline constexpr Extent box_piece = 4096;              ///< elements combined at once by an item
 
-// Reductions and maps, in generic/. Measured on 4096 x 6144 and 6291 x 4000, turns on softmax.
+// Reductions and maps, in generic/. Measured on 4096 x 6144 and 6291 x 4000, chunks on softmax.
 inline constexpr Extent max_panel_rows = 64;  ///< rows of outputs reduced together
 inline constexpr Extent panel_steps = 64;     ///< positions at a time of rows that lie apart
 inline constexpr Extent map_piece = 128;      ///< elements of a map that is not vectorised
-inline constexpr Extent turn_vectors = 16;    ///< vectors of a turn of interleaved maps
+inline constexpr Extent chunk_vectors = 16;   ///< vectors of a chunk of interleaved maps
 
 // Products over any algebra, in semiring/. Measured on the `semirings` benchmark, n = 1024.
 /// Joins, positions of K, rows and columns below which the generic kernel is at least as fast.

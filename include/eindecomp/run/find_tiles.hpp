@@ -111,10 +111,10 @@ class TileFinder {
                                                  std::size_t end) {
     if (shares_memory(begin, end)) return std::nullopt;
     std::optional<FusedTiles> run = run_of_tiles(group, begin, end, tuning::tile_bytes);
-    if (!run || run->beside < 0) return run;
+    if (!run || run->interleaved_with < 0) return run;
     std::optional<FusedTiles> longer =
         run_of_tiles(group, begin, end, tuning::interleaved_tile_bytes);
-    return longer && longer->beside >= 0 ? longer : run;
+    return longer && longer->interleaved_with >= 0 ? longer : run;
   }
 
   /// \param bytes  of a tile's tensors together, if its rows are short enough or can be cut.
@@ -133,22 +133,23 @@ class TileFinder {
       if (!tiles) return std::nullopt;
       run.calls.push_back(*tiles);
     }
-    run_last_beside(run);
-    ask_ahead(*cut, run);
+    interleave_last(run);
+    prefetch_next(*cut, run);
     return run;
   }
 
-  /// Lets the last call, if it writes past the caches, run beside the last of those before it that
-  /// compute long, where both divide alike and two tiles fit the second cache.
-  static void run_last_beside(FusedTiles& run) {
+  /// Interleaves the last call, if it writes by non-temporal stores, with the last of those before
+  /// it that are compute-bound, where both divide alike and two tiles fit the second cache.
+  static void interleave_last(FusedTiles& run) {
     const TileCall& last = run.calls.back();
-    const Extent outputs = last.join->outputs_by_turns();
+    const Extent outputs = last.join->resumable_outputs();
     if (!last.streamed || outputs == 0 || 2 * run.own_bytes > tuning::max_interleaved_bytes) return;
     for (std::size_t c = 0; c + 1 < run.calls.size(); ++c) {
       const kernel::TileKernel& join = *run.calls[c].join;
-      if (join.takes_long() && join.outputs_by_turns() == outputs) run.beside = static_cast<int>(c);
+      if (join.is_compute_bound() && join.resumable_outputs() == outputs)
+        run.interleaved_with = static_cast<int>(c);
     }
-    if (run.beside >= 0) run.own_bytes *= 2;
+    if (run.interleaved_with >= 0) run.own_bytes *= 2;
   }
 
   /// Whether a tensor exists within the run only, so that every thread has one tile of it.
@@ -298,9 +299,9 @@ class TileFinder {
     });
   }
 
-  /// Lets the run's maps ask for the next tile of its largest input, so that main memory is busy
-  /// while they compute: as many of the last as are a power of two, each for an equal part.
-  void ask_ahead(const TileCut& cut, FusedTiles& run) const {
+  /// Lets the maps of a group prefetch the next tile of its largest input, so that main memory is
+  /// busy while they compute: as many of the last maps as are a power of two, each an equal part.
+  void prefetch_next(const TileCut& cut, FusedTiles& run) const {
     std::int64_t bytes = 0;
     for (std::size_t s = run.begin; s < run.end; ++s) {
       const Vertex& v = m_graph[statement(s)];
@@ -315,22 +316,22 @@ class TileFinder {
       }
     }
     // Not the call that reads what was asked for, nor one that waits for its own stores already.
-    const std::size_t first = run.begin + (run.beside == 0 ? 0 : 1);
-    const std::size_t last = run.end - (run.beside >= 0 ? 1 : 0);
+    const std::size_t first = run.begin + (run.interleaved_with == 0 ? 0 : 1);
+    const std::size_t last = run.end - (run.interleaved_with >= 0 ? 1 : 0);
     std::vector<TileCall*> maps;
     for (std::size_t s = first; s < last; ++s) {
       TileCall& tiles = run.calls[s - run.begin];
       const BlockMemory& output = m_buffers[at(call(s).output)];
-      if (tiles.join->asks_ahead() &&
+      if (tiles.join->prefetches() &&
           bytes == cut.tile(call(s).domain, s - run.begin, {}).size() * output.bytes) {
         maps.push_back(&tiles);
       }
     }
     if (bytes == 0 || maps.empty()) return;
     const std::size_t parts = std::bit_floor(maps.size());
-    run.ahead_shift = std::bit_width(parts) - 1;
+    run.prefetch_shift = std::bit_width(parts) - 1;
     for (std::size_t part = 0; part < parts; ++part) {
-      maps[maps.size() - parts + part]->ahead =
+      maps[maps.size() - parts + part]->prefetch =
           bytes / static_cast<std::int64_t>(parts) * static_cast<std::int64_t>(part);
     }
   }

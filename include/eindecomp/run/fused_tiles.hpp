@@ -42,8 +42,8 @@ struct TileCall {
   TileTensor operand[kernel::max_operands];
   TileTensor output;
   bool streamed = false;
-  /// Where in the tile after this one it begins to ask for what that reads; -1 if it does not.
-  std::int64_t ahead = -1;
+  /// Where in what the next tile reads it begins to prefetch; -1 if it does not.
+  std::int64_t prefetch = -1;
 };
 
 /// Calls of a program, one after another, that run tile by tile. A tile is some positions along
@@ -55,12 +55,12 @@ struct FusedTiles {
   Extent pieces = 1;           ///< and along the second
   std::int64_t own_bytes = 0;  ///< that each thread holds
   std::vector<TileCall> calls;
-  TileTensor read;      ///< what tiles read from main memory most of
-  int ahead_shift = 0;  ///< each call that asks for it asks for one byte of 2^ahead_shift
-  /// The call of a tile by whose side the last call of the tile before runs, which is written
-  /// past the caches: by turns, so that stores are on their way while something is computed. Each
-  /// thread then holds two tiles, half of own_bytes each. -1: calls run one after another.
-  int beside = -1;
+  TileTensor read;         ///< what tiles read from main memory most of
+  int prefetch_shift = 0;  ///< of the calls that prefetch it, as MemoryHints has it
+  /// The call with which the last call of the tile before is interleaved, so that its non-temporal
+  /// stores are on their way while something is computed. Each thread then holds two tiles, half of
+  /// own_bytes each. -1: calls run one after another.
+  int interleaved_with = -1;
 
   [[nodiscard]] Extent tiles() const { return rows * pieces; }
 
@@ -71,11 +71,12 @@ struct FusedTiles {
            char* memory, Extent threads) const {
     if constexpr (compat::is_synchronous<Space>) {
       const Extent parts = std::min(threads, tiles());
-      const char* const label = beside < 0 ? "EinDecomp::tiles" : "EinDecomp::tiles by turns";
+      const char* const label =
+          interleaved_with < 0 ? "EinDecomp::tiles" : "EinDecomp::interleaved tiles";
       kernel::detail::launch(space, label, parts, [&, this](const Extent part) {
         run_tiles({buffers, memory + part * own_bytes}, part_begin(tiles(), parts, part),
                   part_begin(tiles(), parts, part + 1));
-        kernel::end_prepared();
+        kernel::end_tiles();
       });
     }
   }
@@ -95,43 +96,43 @@ struct FusedTiles {
     kernel::MemoryHints hints;
 
     void run() const { join->run(operands, output, hints); }
-    [[nodiscard]] kernel::MapCall by_turns() const {
-      return join->by_turns(operands, output, hints);
+    [[nodiscard]] kernel::ResumableMap interleaved() const {
+      return join->resumable(operands, output, hints);
     }
   };
 
   void run_tiles(const Memory& memory, Extent first, Extent last) const {
-    const std::size_t together = calls.size() - (beside < 0 ? 0 : 1);
+    const std::size_t together = calls.size() - (interleaved_with < 0 ? 0 : 1);
     for (Extent n = first; n < last; ++n) {
       for (std::size_t c = 0; c < together; ++c) {
-        if (static_cast<int>(c) == beside && n > first) {
-          run_by_turns(bound(memory, c, n), bound(memory, together, n - 1));
+        if (static_cast<int>(c) == interleaved_with && n > first) {
+          run_interleaved(bound(memory, c, n), bound(memory, together, n - 1));
         } else {
           bound(memory, c, n).run();
         }
       }
     }
-    if (beside >= 0) bound(memory, together, last - 1).run();
+    if (interleaved_with >= 0) bound(memory, together, last - 1).run();
   }
 
-  static void run_by_turns(const BoundCall& one, const BoundCall& other) {
-    if (one.join->outputs_by_turns() == 0 || other.join->outputs_by_turns() == 0) {
+  static void run_interleaved(const BoundCall& one, const BoundCall& other) {
+    if (one.join->resumable_outputs() == 0 || other.join->resumable_outputs() == 0) {
       one.run();  // as of a last tile of one element
       other.run();
       return;
     }
     // Both divide alike. Little more than the calls, which are short.
-    kernel::MapCall first = one.by_turns();
-    kernel::MapCall second = other.by_turns();
+    kernel::ResumableMap first = one.interleaved();
+    kernel::ResumableMap second = other.interleaved();
     Extent begin[2]{};
-    Extent end[] = {first.first_turn, second.first_turn};
+    Extent end[] = {first.first_chunk, second.first_chunk};
     while (end[0] < first.outputs && end[1] < second.outputs) {
       first.compute(first, begin[0], end[0]);
       second.compute(second, begin[1], end[1]);
       begin[0] = end[0];
       begin[1] = end[1];
-      end[0] += first.turn;
-      end[1] += second.turn;
+      end[0] += first.chunk;
+      end[1] += second.chunk;
     }
     first.compute(first, begin[0], first.outputs);
     second.compute(second, begin[1], second.outputs);
@@ -141,7 +142,7 @@ struct FusedTiles {
     const TileCall& call = calls[c];
     const Extent row = n / pieces;
     const Extent piece = n % pieces;
-    char* const own = memory.own + (beside >= 0 && n % 2 != 0 ? own_bytes / 2 : 0);
+    char* const own = memory.own + (interleaved_with >= 0 && n % 2 != 0 ? own_bytes / 2 : 0);
     const bool last = pieces > 1 ? piece == pieces - 1 : row == rows - 1;
     BoundCall of_tile{last ? call.last_join : call.join, {}, nullptr, {}};
     for (int o = 0; o < call.operands; ++o) {
@@ -149,10 +150,10 @@ struct FusedTiles {
     }
     of_tile.output = call.output.at(memory.buffers, own, row, piece);
     of_tile.hints.streamed = call.streamed;
-    if (call.ahead >= 0 && n + 1 < tiles()) {
-      of_tile.hints.ahead =
-          read.at(memory.buffers, own, (n + 1) / pieces, (n + 1) % pieces) + call.ahead;
-      of_tile.hints.ahead_shift = ahead_shift;
+    if (call.prefetch >= 0 && n + 1 < tiles()) {
+      of_tile.hints.prefetch =
+          read.at(memory.buffers, own, (n + 1) / pieces, (n + 1) % pieces) + call.prefetch;
+      of_tile.hints.prefetch_shift = prefetch_shift;
     }
     return of_tile;
   }

@@ -160,8 +160,8 @@ struct JoinItems {
   /// What is known of memory from an output on.
   [[nodiscard]] MemoryHints hints_from(Extent offset) const {
     MemoryHints hints = memory.hints;
-    if (hints.ahead != nullptr) {
-      hints.ahead += offset * static_cast<Extent>(sizeof(Value)) >> hints.ahead_shift;
+    if (hints.prefetch != nullptr) {
+      hints.prefetch += offset * static_cast<Extent>(sizeof(Value)) >> hints.prefetch_shift;
     }
     return hints;
   }
@@ -183,7 +183,7 @@ struct JoinItems {
         first[t] = static_cast<const Value*>(memory.operand[t]) + offset[t];
       }
       const auto compute = [&]<bool MayAsk>(const auto& map) {
-        MapCall call =
+        ResumableMap call =
             map_call<operands, MayAsk>(contiguous, map, first, output, rows, range.first, hints);
         call.compute(call, range.first, range.last);
       };

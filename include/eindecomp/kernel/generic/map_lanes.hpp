@@ -104,15 +104,15 @@ class MapRun {
   /// Computes begin <= i < end, which follows what was computed before. To be contained in what
   /// calls it: that is called often, for little more than these outputs.
   /// \tparam Streamed  by non-temporal stores, but for the ends.
-  /// \param ahead  called with every i that a vector begins with, before it is stored.
-  template <bool Streamed, class Ahead>
-  EINDECOMP_ALWAYS_INLINE void run(Extent begin, Extent end, const Ahead& ahead) {
+  /// \param before  called with every i that a vector begins with, before it is stored.
+  template <bool Streamed, class Before>
+  EINDECOMP_ALWAYS_INLINE void run(Extent begin, Extent end, const Before& before) {
     if constexpr (Streamed) {
       const Extent line = begin + std::min(end - begin, to_line(m_output + begin));
       if (line > begin) part(begin, line);
       begin = line;
     }
-    begin = vectors<Streamed>(begin, end, ahead);
+    begin = vectors<Streamed>(begin, end, before);
     if (begin < end) part(begin, end);
   }
 
@@ -158,13 +158,13 @@ class MapRun {
   }
 
   /// Computes whole vectors of outputs. \returns where what is left begins.
-  template <bool Streamed, class Ahead>
-  [[nodiscard]] Extent vectors(Extent i, Extent end, const Ahead& ahead) {
+  template <bool Streamed, class Before>
+  [[nodiscard]] Extent vectors(Extent i, Extent end, const Before& before) {
     MapRun local = *this;  // in registers, whatever is stored
     const Join join = *m_join;
     Repeated repeated = local.repeat_operands();
     const auto put_at = [&](const V& result) {
-      ahead(i);
+      before(i);
       put<Streamed>(local.m_output + i, result);
     };
     if constexpr (has_repeated) {
@@ -243,11 +243,11 @@ template <class Join, class Monoid, class T>
 inline constexpr bool maps_commute<OneTerm<Join, Monoid, T>> = is_commutative<Join>;
 
 template <class Run, class T, bool Streamed, bool Asks>
-EINDECOMP_FLATTEN void compute_map(MapCall& call, Extent begin, Extent end) {
+EINDECOMP_FLATTEN void compute_map(ResumableMap& call, Extent begin, Extent end) {
   Run& run = *std::launder(reinterpret_cast<Run*>(call.run));
   if constexpr (Asks) {
     run.template run<Streamed>(
-        begin, end, [from = call.hints.ahead, shift = call.hints.ahead_shift](Extent i) {
+        begin, end, [from = call.hints.prefetch, shift = call.hints.prefetch_shift](Extent i) {
           prefetch_to_read_later(from + (i * static_cast<Extent>(sizeof(T)) >> shift));
         });
   } else {
@@ -256,23 +256,23 @@ EINDECOMP_FLATTEN void compute_map(MapCall& call, Extent begin, Extent end) {
 }
 
 template <unsigned Contiguous, bool MayAsk, class Join, class T, std::size_t... I>
-[[nodiscard]] MapCall map_call_by(std::index_sequence<I...>, const Join& join,
-                                  const T* const* first, T* output, const RunRows& rows,
-                                  Extent begin, const MemoryHints& hints) {
+[[nodiscard]] ResumableMap map_call_by(std::index_sequence<I...>, const Join& join,
+                                       const T* const* first, T* output, const RunRows& rows,
+                                       Extent begin, const MemoryHints& hints) {
   using Run = MapRun<Contiguous, Join, T, I...>;
-  static_assert(sizeof(Run) <= sizeof(MapCall::run) && std::is_trivially_copyable_v<Run>);
-  MapCall call;
+  static_assert(sizeof(Run) <= sizeof(ResumableMap::run) && std::is_trivially_copyable_v<Run>);
+  ResumableMap call;
   call.hints = hints;
   ::new (static_cast<void*>(call.run)) Run(join, first, output, rows, begin);
   call.compute = compute_map<Run, T, false, false>;
   if constexpr (MayAsk) {
-    if (hints.ahead != nullptr) call.compute = compute_map<Run, T, false, true>;
+    if (hints.prefetch != nullptr) call.compute = compute_map<Run, T, false, true>;
   }
 #if defined(EINDECOMP_STREAMING_BYTES)
   if (hints.streamed) {
     call.compute = compute_map<Run, T, true, false>;
     if constexpr (MayAsk) {
-      if (hints.ahead != nullptr) call.compute = compute_map<Run, T, true, true>;
+      if (hints.prefetch != nullptr) call.compute = compute_map<Run, T, true, true>;
     }
   }
 #endif
@@ -284,11 +284,11 @@ template <unsigned Contiguous, bool MayAsk, class Join, class T, std::size_t... 
 /// \param contiguous  not 0; bit t: operand t is contiguous, or else the same all along a row.
 /// \param join  outlives the result.
 /// \param first, output  of output 0.
-/// \tparam MayAsk  hints.ahead may be other than null.
+/// \tparam MayAsk  hints.prefetch may be other than null.
 template <int Operands, bool MayAsk, class Join, class T>
-[[nodiscard]] MapCall map_call(unsigned contiguous, const Join& join, const T* const* first,
-                               T* output, const RunRows& rows, Extent begin,
-                               const MemoryHints& hints) {
+[[nodiscard]] ResumableMap map_call(unsigned contiguous, const Join& join, const T* const* first,
+                                    T* output, const RunRows& rows, Extent begin,
+                                    const MemoryHints& hints) {
   constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
   if constexpr (Operands == 2) {
     if (contiguous == 3) {

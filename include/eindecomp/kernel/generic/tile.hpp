@@ -51,30 +51,31 @@ class LoopsOfTile final : public TileKernel {
     // waits for all stores before it, results on their way to memory among them.
     const bool streamed =
         hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
-    JoinMemory<Monoid, Value, Sig::operands> memory{{m_monoid, output, Write::finished},
-                                                    {},
-                                                    nullptr,
-                                                    {streamed, hints.ahead, hints.ahead_shift}};
+    JoinMemory<Monoid, Value, Sig::operands> memory{
+        {m_monoid, output, Write::finished},
+        {},
+        nullptr,
+        {streamed, hints.prefetch, hints.prefetch_shift}};
     for (int t = 0; t < Sig::operands; ++t) memory.operand[t] = operands[t];
     const JoinItems<tuning.tile, Join, Monoid, Ts...> items{m_schedule, m_join, memory};
     for (Extent item = 0; item < m_schedule.items(); ++item) items.compute(item);
   }
 
-  [[nodiscard]] bool asks_ahead() const override { return is_lane_map; }
-  [[nodiscard]] bool takes_long() const override { return is_compute_bound<Join>; }
-  [[nodiscard]] Extent outputs_by_turns() const override {
+  [[nodiscard]] bool prefetches() const override { return is_lane_map; }
+  [[nodiscard]] bool is_compute_bound() const override { return eindecomp::is_compute_bound<Join>; }
+  [[nodiscard]] Extent resumable_outputs() const override {
     return m_contiguous != 0 && m_runs == 1 ? m_run : 0;
   }
 
-  [[nodiscard]] MapCall by_turns(const void* const* operands, void* output,
-                                 const MemoryHints& hints) const override {
+  [[nodiscard]] ResumableMap resumable(const void* const* operands, void* output,
+                                       const MemoryHints& hints) const override {
     if constexpr (is_lane_map) {
       const auto* const to = static_cast<const Value*>(output);
-      MapCall call = call_on(operands, output, hints);
+      ResumableMap call = call_on(operands, output, hints);
       call.outputs = m_run;
-      call.turn = turn;
-      call.first_turn = turn - static_cast<Extent>(reinterpret_cast<std::uintptr_t>(to) %
-                                                   line_bytes / sizeof(Value));
+      call.chunk = chunk;
+      call.first_chunk = chunk - static_cast<Extent>(reinterpret_cast<std::uintptr_t>(to) %
+                                                     line_bytes / sizeof(Value));
       return call;
     }
     return {};
@@ -82,10 +83,10 @@ class LoopsOfTile final : public TileKernel {
 
  private:
   using Value = typename Sig::Value;
-  /// Outputs of a turn: enough to pay for a call, and few enough for the processor to
-  /// begin the next while it waits for their stores.
-  static constexpr Extent turn =
-      tuning::turn_vectors * vector_bytes / static_cast<Extent>(sizeof(Value));
+  /// Outputs of a chunk: enough to pay for a call, and few enough for the processor to begin the
+  /// next while it waits for their stores.
+  static constexpr Extent chunk =
+      tuning::chunk_vectors * vector_bytes / static_cast<Extent>(sizeof(Value));
   static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
   static constexpr bool is_lane_reduction = reduces_lanes<Join, Monoid, Ts...>();
   static constexpr JoinTuning tuning = join_tuning<Space>();
@@ -110,14 +111,14 @@ class LoopsOfTile final : public TileKernel {
     const void* first[Sig::operands];
     for (int t = 0; t < Sig::operands; ++t) first[t] = operands[t];
     for (Extent run = 0; run < m_runs; ++run) {
-      MapCall call = call_on(first, output, hints);
+      ResumableMap call = call_on(first, output, hints);
       call.compute(call, 0, m_run);
       for (int t = 0; t < Sig::operands; ++t) {
         first[t] = static_cast<const Value*>(first[t]) + outer.stride[t][1];
       }
       output = static_cast<Value*>(output) + outer.stride[Sig::operands][1];
-      if (hints.ahead != nullptr) {
-        hints.ahead += m_run * static_cast<Extent>(sizeof(Value)) >> hints.ahead_shift;
+      if (hints.prefetch != nullptr) {
+        hints.prefetch += m_run * static_cast<Extent>(sizeof(Value)) >> hints.prefetch_shift;
       }
     }
   }
@@ -138,14 +139,15 @@ class LoopsOfTile final : public TileKernel {
   }
 
   /// The outputs of one run.
-  [[nodiscard]] MapCall call_on(const void* const* operands, void* output,
-                                const MemoryHints& hints) const {
+  [[nodiscard]] ResumableMap call_on(const void* const* operands, void* output,
+                                     const MemoryHints& hints) const {
     const Value* first[Sig::operands];
     for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const Value*>(operands[t]);
     const bool streamed =
         hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
     return map_call<Sig::operands, true>(m_contiguous, m_join, first, static_cast<Value*>(output),
-                                         m_rows, 0, {streamed, hints.ahead, hints.ahead_shift});
+                                         m_rows, 0,
+                                         {streamed, hints.prefetch, hints.prefetch_shift});
   }
 
   JoinSchedule<Sig::operands> m_schedule;
@@ -165,7 +167,7 @@ namespace eindecomp::kernel {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// Makes what TileKernel::run wrote visible to other threads before what follows.
-inline void end_prepared() {
+inline void end_tiles() {
 #if defined(EINDECOMP_STREAMING_BYTES)
   detail::end_streaming();
 #endif
