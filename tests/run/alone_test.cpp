@@ -78,7 +78,7 @@ int interleaved_launches =
     0;  ///< of those whose last call is interleaved with one of the next tile
 void kernel_begins(const char* label, const std::uint32_t, std::uint64_t*) {
   if (std::string(label).starts_with("EinDecomp::tiles")) ++tile_launches;
-  if (std::string(label) == "EinDecomp::interleaved tiles") ++interleaved_launches;
+  if (std::string(label) == "EinDecomp::tiles interleaved") ++interleaved_launches;
 }
 
 /// Runs a program of one worker as it is and in steps, and compares an element-wise maximum of the

@@ -72,7 +72,7 @@ struct FusedTiles {
     if constexpr (compat::is_synchronous<Space>) {
       const Extent parts = std::min(threads, tiles());
       const char* const label =
-          interleaved_with < 0 ? "EinDecomp::tiles" : "EinDecomp::interleaved tiles";
+          interleaved_with < 0 ? "EinDecomp::tiles" : "EinDecomp::tiles interleaved";
       kernel::detail::launch(space, label, parts, [&, this](const Extent part) {
         run_tiles({buffers, memory + part * own_bytes}, part_begin(tiles(), parts, part),
                   part_begin(tiles(), parts, part + 1));
