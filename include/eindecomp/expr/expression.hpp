@@ -326,8 +326,7 @@ EINDECOMP_UNARY(relu, Relu)
 // clang-format on
 
 // Operands of one type, for which std::min and Kokkos::min (found by the space that is part of the
-// type) would be the closer match: these are as close, and more constrained, also than what
-// refusals.hpp has in std.
+// type) would be the closer match: these are as close, and constrained.
 /// The smaller of two expressions of one type, element by element.
 template <Expression E>
   requires detail::Operands<E, E>
