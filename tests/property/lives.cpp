@@ -45,7 +45,8 @@ Run run_unharmed(Executor& executor, const std::vector<Binding>& bindings) {
   for (const Binding& binding : bindings) {
     for (const auto& view : binding.facts().views) {
       if (view.data == nullptr) continue;
-      const auto range = view.range(binding.facts().element.bytes);
+      const ein::detail::AddressRange range{static_cast<const char*>(view.data),
+                                            reinterpret_cast<const char*>(view.end())};
       before.emplace_back(range, std::string(range.begin, range.end));
     }
   }

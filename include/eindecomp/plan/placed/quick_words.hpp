@@ -272,10 +272,15 @@ class BoxedWords {
     std::vector<RegionBoxes> produced;
     if (t.produced != nullptr) produced.emplace_back(m_workers, t.bound, *t.produced);
     if (shared() && t.produced != nullptr) list_callers(produced.front());
+    const bool few = !shared() && needs.size() <= 2;
     for (int r = 0; r < m_ranks; ++r) {
+      Extent& received = words[to_index(r)];
+      if (few) {
+        received = few_boxes(t, stored, needs, produced, to_index(r));
+        continue;
+      }
       list_boxes(stored, r, m_held);
       m_known = m_held;
-      Extent& received = words[to_index(r)];
       received = 0;
       for (const RegionBoxes& need : needs) {
         list_boxes(need, r, m_boxes);
@@ -322,6 +327,32 @@ class BoxedWords {
   }
   [[nodiscard]] bool shared() const { return m_ranks < static_cast<int>(m_workers.workers()); }
 
+  /// The words of a worker that is a rank by itself and has at most two needs, by far the most
+  /// frequent case: by inclusion and exclusion, without lists.
+  [[nodiscard]] Extent few_boxes(const TensorRegions& t, const RegionBoxes& stored,
+                                 const std::vector<RegionBoxes>& needs,
+                                 const std::vector<RegionBoxes>& produced, std::size_t worker) {
+    const bool holds = stored.get(worker, m_few[0]);
+    const Bounds& held = m_few[0];
+    Extent words = 0;
+    std::size_t known = 0;
+    for (const RegionBoxes& need : needs) {
+      Bounds& box = m_few[1 + known];
+      if (!need.get(worker, box)) continue;
+      words += volume(box) - (holds ? overlap(box, held) : 0);
+      ++known;
+    }
+    if (known == 2) {
+      words -= overlap(m_few[1], m_few[2]);
+      if (holds) words += overlap(intersection(m_few[1], m_few[2]), held);
+    }
+    if (t.produced != nullptr && holds) {
+      words += t.contributions * volume(held);
+      if (produced.front().get(worker, m_few[1])) words -= overlap(m_few[1], held);
+    }
+    return words;
+  }
+
   /// The disjoint boxes that the workers of a rank have of a region. Boxes that touch are merged
   /// where they make a box together.
   void list_boxes(const RegionBoxes& region, int rank, std::vector<Bounds>& boxes) const {
@@ -364,14 +395,9 @@ class BoxedWords {
   /// The elements of a box that are in no box of m_known.
   [[nodiscard]] Extent new_elements(const Bounds& box) {
     if (m_known.empty()) return volume(box);
-    if (m_known.size() == 1) {  // by far the most frequent
+    if (m_known.size() == 1) {
       ++m_compared;
       return volume(box) - overlap(box, m_known.front());
-    }
-    if (m_known.size() == 2 && !shared()) {  // where boxes compared are not counted
-      const Bounds common = intersection(box, m_known[0]);
-      return volume(box) - overlap(box, m_known[0]) - overlap(box, m_known[1]) +
-             overlap(common, m_known[1]);
     }
     m_pieces.assign(1, box);
     for (std::size_t i = 0; i + 1 < m_known.size() && !m_pieces.empty(); ++i) {
@@ -444,6 +470,7 @@ class BoxedWords {
   std::int64_t m_compared = 0;
 
   // Kept between uses to spare allocations.
+  std::array<Bounds, 3> m_few;
   std::vector<Bounds> m_held, m_boxes, m_known, m_pieces, m_rest;
   std::vector<std::pair<Bounds, int>> m_callers;  ///< blocks of a result, and ranks
 };
