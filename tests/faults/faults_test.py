@@ -62,8 +62,8 @@ WAYS = [
     ("segv.before", "", 2, [KILLED]),
     ("term.after", "", 2, [KILLED]),
     # Functors of the user's.
-    ("generator", "", 3, ["caught: EinDecomp: rank {last} of {n}: no file"]),
-    ("generator", "uncaught", 2, ["nobody caught .EinDecomp: rank {last} of {n}: no file"]),
+    ("generator", "", 3, ["caught: EinDecomp: rank {last} of {n}: the generator of input A failed .no file"]),
+    ("generator", "uncaught", 2, ["nobody caught .EinDecomp: rank {last} of {n}: the generator of input A failed .no file"]),
     ("functor", "", 1, ["rank 0 of 1 failed in run \\[.*\\], in statement D .the functor broke"]),
     ("functor", "", 3, ["rank {last} of {n} failed in run .*, in statement D .the functor broke"]),
     ("functor-large", "", 2, ["rank {last} of {n} failed in run .*, in statement D .the functor br"]),
