@@ -127,9 +127,12 @@ def start(command, folder):
     marker = "EINDECOMP_FAULTS_TEST=" + uuid.uuid4().hex
     name, value = marker.split("=")
     begin = time.monotonic()
-    with tempfile.TemporaryFile("w+", errors="replace") as output:
-        launcher = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=folder,
-                                    env={**os.environ, name: value})
+    # Launchers of Open MPI that begin and end at a time trip over each other's common folder.
+    with tempfile.TemporaryFile("w+", errors="replace") as output, \
+            tempfile.TemporaryDirectory(prefix="ed", ignore_cleanup_errors=True) as session:
+        launcher = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, cwd=folder,
+            env={**os.environ, name: value, "OMPI_MCA_orte_tmpdir_base": session})
         alone = None  # since when the launcher is all that is left
         while time.monotonic() - begin < SECONDS:
             time.sleep(0.05)
