@@ -18,7 +18,8 @@
 
 namespace eindecomp::detail {
 
-/// Runs a prepared program once. Allocates nothing, chooses nothing.
+/// Runs a prepared program once. Allocates nothing, and chooses nothing but how copies are stored,
+/// which depends on where they go.
 template <class Space, comm::Communicator Group>
 class Interpreter {
  public:
