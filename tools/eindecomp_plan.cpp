@@ -9,11 +9,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <limits>
@@ -29,11 +29,13 @@
 #include "eindecomp/tools/dot.hpp"
 #include "eindecomp/tools/explanation.hpp"
 #include "eindecomp/tools/machine_json.hpp"
+#include "eindecomp/tools/plan_file_json.hpp"
 #include "eindecomp/tools/plan_json.hpp"
 #include "eindecomp/tools/program_json.hpp"
 #include "eindecomp/tools/ranking.hpp"
 #include "eindecomp/tools/report.hpp"
 #include "eindecomp/tools/svg.hpp"
+#include "eindecomp/tools/write_file.hpp"
 
 namespace ein = eindecomp;
 
@@ -41,7 +43,7 @@ namespace {
 
 struct Arguments {
   std::string program;
-  int workers = 1;
+  int workers = 0;
   std::string strategy;
   std::string cost = "words";
   std::string machine;
@@ -52,14 +54,16 @@ struct Arguments {
   bool rewrite = false;
   std::string dot;
   std::string svg;
+  std::string save;
+  std::string load;
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("program", arguments.program, "the program, a JSON file; - reads standard input")
       ->required();
-  app.add_option("--workers", arguments.workers, "how many workers to plan for, 1 to 65536")
+  app.add_option("--workers", arguments.workers,
+                 "how many workers to plan for, 1 to 65536; needed unless a plan is loaded")
       ->type_name("N")
-      ->required()
       ->check(CLI::Range(1, ein::max_workers));
   std::string names = "all";
   for (const ein::Strategy& strategy : ein::strategies) {
@@ -92,20 +96,20 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   app.add_option("--svg", arguments.svg, "write that picture drawn (needs Graphviz)")
       ->type_name("FILE");
+  app.add_option("--save", arguments.save, "write the best plan to a file, for load_plan or --load")
+      ->type_name("FILE");
+  app.add_option("--load", arguments.load, "take the plan from a file instead of making one")
+      ->type_name("FILE");
 }
 
 std::string read_text(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
-    ein::detail::fail_at(path, "the file cannot be read; name one that exists");
-  }
-  return {std::istreambuf_iterator<char>(file), {}};
+  return ein::detail::read_file(path);
 }
 
 ein::DecomposeOptions options_for(const Arguments& arguments, const ein::JsonProgram& program) {
   ein::DecomposeOptions options;
-  options.workers = arguments.workers;
+  options.workers = std::max(arguments.workers, 1);
   options.layouts = program.layouts;
   options.max_idle = arguments.max_idle;
   options.memory = arguments.memory;
@@ -122,15 +126,38 @@ ein::DecomposeOptions options_for(const Arguments& arguments, const ein::JsonPro
   return options;
 }
 
+/// \throws Error if options say something of the plan that is loaded which it is not.
+ein::TimedPlan load(const Arguments& arguments, const ein::EinGraph& graph) {
+  const auto begin = std::chrono::steady_clock::now();
+  ein::Plan plan = ein::load_plan(graph, arguments.load);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (arguments.workers != 0 && arguments.workers != plan.workers) {
+    ein::detail::fail_at(arguments.load, "the plan is for " + std::to_string(plan.workers) +
+                                             " workers; leave out --workers, or plan anew");
+  }
+  if (!arguments.strategy.empty() && arguments.strategy != plan.strategy.view()) {
+    ein::detail::fail_at(arguments.load, "the plan is by the strategy " + plan.strategy.str() +
+                                             "; leave out --strategy, or plan anew");
+  }
+  return {std::move(plan), took.count()};
+}
+
 std::vector<ein::RankedPlan> plan(const Arguments& arguments) {
   const std::string name = arguments.program == "-" ? "standard input" : arguments.program;
   const ein::JsonProgram program =
       ein::read_program(read_text(arguments.program), name, arguments.rewrite);
-  ein::check_countable(program.graph, arguments.workers, name);
+  if (arguments.load.empty()) {
+    if (arguments.workers == 0) {
+      throw ein::Error(ein::ErrorKind::plan, "--workers is required (or --load)", {});
+    }
+    ein::check_countable(program.graph, arguments.workers, name);
+  }
   const ein::DecomposeOptions options = options_for(arguments, program);
   std::vector<ein::TimedPlan> plans;
   const std::source_location nowhere{};
-  if (options.strategy == "all") {
+  if (!arguments.load.empty()) {
+    plans.push_back(load(arguments, program.graph));
+  } else if (options.strategy == "all") {
     plans = ein::decompose_all_timed(program.graph, options, nowhere);
   } else {
     plans.push_back(ein::decompose_timed(program.graph, options, nowhere));
@@ -158,8 +185,9 @@ std::string output(const Arguments& arguments, const std::vector<ein::RankedPlan
   return text;
 }
 
-void write_pictures(const Arguments& arguments, const ein::Plan& plan) {
+void write_files(const Arguments& arguments, const ein::Plan& plan) {
   const std::source_location nowhere{};
+  if (!arguments.save.empty()) ein::save_plan(plan, arguments.save, nowhere);
   if (!arguments.dot.empty()) ein::write_dot(plan, arguments.dot, nowhere);
   if (!arguments.svg.empty()) ein::write_svg(plan, arguments.svg, nowhere);
 }
@@ -195,7 +223,7 @@ int main(int argc, char** argv) {
     return complain(error.what(), wrong);
   }
   try {
-    write_pictures(arguments, plans.front().timed.plan);
+    write_files(arguments, plans.front().timed.plan);
   } catch (const ein::Error& error) {
     return complain(std::string(error.sentence()), unwritten);
   }

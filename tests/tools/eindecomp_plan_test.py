@@ -178,7 +178,8 @@ class Texts(unittest.TestCase):
         done = run("--help")
         self.assertEqual(done.returncode, 0)
         for option in ("--workers", "--strategy", "--cost", "--machine", "--memory", "--json",
-                       "--dot", "--svg", "--max-idle", "--rewrite", "--explain"):
+                       "--dot", "--svg", "--max-idle", "--rewrite", "--explain", "--save",
+                       "--load"):
             self.assertIn(option, done.stdout)
 
 
@@ -208,6 +209,54 @@ class Pictures(unittest.TestCase):
         wrong.write_text("{}")
         run(wrong, "--workers", 4, "--dot", self.folder / "plan.dot")
         self.assertEqual(list(self.folder.iterdir()), [wrong])
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "chain.plan"
+        done = run(program("chain"), "--workers", 16, "--strategy", "exact", "--save", self.file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.report = done.stdout
+
+    def test_a_plan_is_saved_and_loaded(self):
+        for options in ((), ("--workers", 16), ("--strategy", "exact")):
+            done = run(program("chain"), "--load", self.file, *options)
+            self.assertEqual((done.returncode, done.stdout), (0, self.report), done.stderr)
+        again = self.file.with_name("again.plan")
+        run(program("chain"), "--load", self.file, "--save", again)
+        self.assertEqual(again.read_text(), self.file.read_text())
+        timed = run(program("chain"), "--load", self.file, "--machine", program("cluster"))
+        self.assertIn("\nA run takes 0.0", timed.stdout)
+
+    def test_a_wrong_file_is_one_line(self):
+        text = self.file.read_text()
+        for edited, message in (
+            (text[:-100], "chain.plan: this is not JSON"),
+            (text.replace('"version": 1', '"version": 9'), "chain.plan: the file has version 9"),
+            (text.replace('"ranks": 16', '"ranks": 8'), "chain.plan: the file was changed"),
+        ):
+            self.file.write_text(edited)
+            done = run(program("chain"), "--load", self.file)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(message, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+        self.file.write_text(text)
+        for arguments, message in (
+            ((program("matmul"),), "chain.plan: the plan is of another program (its tensor number 0"),
+            ((program("chain"), "--workers", 8), "chain.plan: the plan is for 16 workers"),
+            ((program("chain"), "--strategy", "placed"), "the plan is by the strategy exact"),
+        ):
+            done = run(*arguments, "--load", self.file)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(message, done.stderr)
+
+    def test_a_full_disk_is_one_line(self):
+        done = run(program("chain"), "--workers", 16, "--save", "/dev/full")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("cannot write the plan to /dev/full (No space left on device)", done.stderr)
+        self.assertTrue(pathlib.Path("/dev/full").is_char_device())
 
 
 class Refusals(unittest.TestCase):

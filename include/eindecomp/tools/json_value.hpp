@@ -73,13 +73,21 @@ class JsonValue {
     return *m_value;
   }
 
-  /// \throws Error unless it is a whole number of 64 bits and at least 1.
-  [[nodiscard]] Extent positive() const {
+  /// Whether it is null.
+  [[nodiscard]] bool is_null() const { return m_value->is_null(); }
+
+  /// \throws Error unless it is a whole number of 64 bits.
+  [[nodiscard]] Extent whole_number() const {
     if (!m_value->is_number_integer()) refuse("a whole number of 64 bits");
     if (m_value->is_number_unsigned() && !std::in_range<Extent>(m_value->get<std::uint64_t>())) {
       refuse("a whole number of 64 bits");
     }
-    const Extent number = *m_value;
+    return *m_value;
+  }
+
+  /// \throws Error unless it is a whole number of 64 bits and at least 1.
+  [[nodiscard]] Extent positive() const {
+    const Extent number = whole_number();
     if (number < 1) fail(text() + " is not positive; give a whole number from 1 on");
     return number;
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Files that are written whole or not at all.
+/// Files that are read whole, and written whole or not at all.
 #pragma once
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <source_location>
 #include <string>
@@ -14,6 +16,21 @@
 #include "eindecomp/core/error.hpp"
 
 namespace eindecomp::detail {
+
+/// All bytes of a file.
+/// \throws Error, which begins with the path, if it cannot be read.
+[[nodiscard]] inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::error_code ignored;
+  if (file && !std::filesystem::is_directory(path, ignored)) {
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file.bad()) return text;
+  }
+  throw Error(
+      ErrorKind::io,
+      Text(path.string()) + ": the file cannot be read; name one that exists and is readable",
+      std::source_location{});
+}
 
 /// A name beside a path that nobody else uses: processes may write the same file at once, and the
 /// last to rename its own wins.
@@ -27,7 +44,7 @@ namespace eindecomp::detail {
                                        std::string_view why, const std::source_location& where) {
   fail(ErrorKind::io,
        "cannot write " + Text(what) + " to " + Text(path.string()) + " (" + Text(why) +
-           "); give a path in a folder that exists and is writable",
+           "); give a path in a folder that exists, is writable and has room",
        where);
 }
 
@@ -43,26 +60,34 @@ inline void put_in_place(const std::filesystem::path& complete, const std::files
   fail_to_write(what, path, failed.message(), where);
 }
 
-/// Writes a new file. On an error nothing is left of it.
+/// Writes a new file, or to a device. On an error nothing is left of a file.
 /// \param shown  the path that the message names
-/// \throws Error if the file cannot be written.
+/// \throws Error if it cannot be written.
 inline void write_file(const std::filesystem::path& path, std::string_view content,
                        const std::filesystem::path& shown, std::string_view what,
                        const std::source_location& where) {
+  errno = 0;
   std::ofstream file(path, std::ios::binary);
   file << content;
   file.close();
   if (file) return;
+  const std::string why =
+      errno != 0 ? std::generic_category().message(errno) : "it does not take it";
   std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  fail_to_write(what, shown, "the file beside it could not be written", where);
+  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
+  fail_to_write(what, shown, why, where);
 }
 
-/// Writes a file, which is replaced as a whole or, on an error, left as it was.
+/// Writes a file, which is replaced as a whole or, on an error, left as it was. What is no file,
+/// such as /dev/stdout, is written to.
 /// \param what  what it holds, for the message
 /// \throws Error if the file cannot be written.
 inline void replace_file(const std::filesystem::path& path, std::string_view content,
                          std::string_view what, const std::source_location& where) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && std::filesystem::is_other(path, ignored)) {
+    return write_file(path, content, path, what, where);
+  }
   const std::filesystem::path partial = name_beside(path);
   write_file(partial, content, path, what, where);
   put_in_place(partial, path, what, where);
