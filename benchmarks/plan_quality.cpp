@@ -35,7 +35,7 @@ namespace {
 struct Row {
   std::string strategy;
   int in_use = 0;
-  ein::detail::WordSum words;
+  ein::plan::WordSum words;
 };
 
 /// The strategy's plan, unless it does not apply to the program. Placed as
@@ -53,7 +53,7 @@ std::optional<Row> plan_by(const ein::Strategy& strategy, const ein::EinGraph& g
     }
     const int in_use = placement.mesh.workers();
     return Row{std::string(strategy.name), in_use,
-               ein::detail::sum_of(ein::detail::quick_words(graph, placement, in_use))};
+               ein::plan::sum_of(ein::plan::quick_words(graph, placement, in_use))};
   } catch (const ein::Error&) {
     return std::nullopt;
   }
@@ -80,13 +80,13 @@ bool compare(const std::string& name, const ein::EinGraph& graph, int p) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.words < b.words; });
   const ein::Extent best = rows.front().words.busiest;
-  ein::detail::TextTable table(
+  ein::tools::TextTable table(
       "lrrrrr", {"strategy", "in use", "busiest worker", "all workers", "of bound", "of the best"});
   ein::Extent by_default = 0;
   for (const Row& row : rows) {
     if (row.strategy == ein::DecomposeOptions{}.strategy) by_default = row.words.busiest;
-    table.add({row.strategy, fmt::format("{}", row.in_use), ein::detail::grouped(row.words.busiest),
-               ein::detail::grouped(row.words.total),
+    table.add({row.strategy, fmt::format("{}", row.in_use), ein::tools::grouped(row.words.busiest),
+               ein::tools::grouped(row.words.total),
                ratio(row.words.busiest, bound(graph, row.in_use)),
                ratio(row.words.busiest, static_cast<double>(best))});
   }
@@ -106,7 +106,7 @@ void compare_products_with_bound() {
     products[i].write(programs[i]);
     row.insert(row.end(), {products[i].name, "in use"});
   }
-  ein::detail::TextTable table(std::string(row.size(), 'r'), row);
+  ein::tools::TextTable table(std::string(row.size(), 'r'), row);
   for (int p = 2; p <= most; ++p) {
     row = {fmt::format("{}", p)};
     for (const ein::PlanProgram& program : programs) {

@@ -104,7 +104,7 @@ void declare(CLI::App& app, Arguments& arguments) {
 
 std::string read_text(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  return ein::detail::read_file(path);
+  return ein::tools::read_file(path);
 }
 
 ein::DecomposeOptions options_for(const Arguments& arguments, const ein::JsonProgram& program) {
@@ -120,7 +120,7 @@ ein::DecomposeOptions options_for(const Arguments& arguments, const ein::JsonPro
   if (arguments.cost == "paper") {
     options.objective = ein::Objective::paper;
     // Proves what it finds, but knows nothing of memory.
-    if (ein::detail::memory_limit(options) == 0) options.strategy = "exact";
+    if (ein::plan::memory_limit(options) == 0) options.strategy = "exact";
   }
   if (!arguments.strategy.empty()) options.strategy = arguments.strategy;
   return options;
@@ -132,11 +132,11 @@ ein::TimedPlan load(const Arguments& arguments, const ein::EinGraph& graph) {
   ein::Plan plan = ein::load_plan(graph, arguments.load);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (arguments.workers != 0 && arguments.workers != plan.workers) {
-    ein::detail::fail_at(arguments.load, "the plan is for " + std::to_string(plan.workers) +
+    ein::tools::fail_at(arguments.load, "the plan is for " + std::to_string(plan.workers) +
                                              " workers; leave out --workers, or plan anew");
   }
   if (!arguments.strategy.empty() && arguments.strategy != plan.strategy.view()) {
-    ein::detail::fail_at(arguments.load, "the plan is by the strategy " + plan.strategy.str() +
+    ein::tools::fail_at(arguments.load, "the plan is by the strategy " + plan.strategy.str() +
                                              "; leave out --strategy, or plan anew");
   }
   return {std::move(plan), took.count()};
@@ -177,8 +177,8 @@ std::string output(const Arguments& arguments, const std::vector<ein::RankedPlan
   const ein::RankedPlan& best = plans.front();
   std::string text = all ? ein::ranking(plans) : ein::report(best.timed.plan);
   if (best.run && !all) {
-    text += "\nA run takes " + ein::detail::decimal(best.run->in_turn.seconds, 6) +
-            " s, or at least " + ein::detail::decimal(best.run->overlapped.seconds, 6) +
+    text += "\nA run takes " + ein::tools::decimal(best.run->in_turn.seconds, 6) +
+            " s, or at least " + ein::tools::decimal(best.run->overlapped.seconds, 6) +
             " s with transfers while kernels run\n";
   }
   if (arguments.explain) text += '\n' + ein::explanation(best.timed.plan);

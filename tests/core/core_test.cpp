@@ -23,12 +23,12 @@ static_assert(Text("abc").size() == 3);
 static_assert(Text("ab") + "c" == "abc");
 static_assert(Text("abc") != Text("abd"));
 static_assert(Text("ab") < Text("abc") && Text("b") > Text("abc"));
-static_assert(ein::detail::to_text(0) == "0");
-static_assert(ein::detail::to_text(-7) == "-7");
-static_assert(ein::detail::to_text(120) == "120");
-static_assert(ein::detail::to_text(std::numeric_limits<std::int64_t>::max()) ==
+static_assert(ein::core::to_text(0) == "0");
+static_assert(ein::core::to_text(-7) == "-7");
+static_assert(ein::core::to_text(120) == "120");
+static_assert(ein::core::to_text(std::numeric_limits<std::int64_t>::max()) ==
               "9223372036854775807");
-static_assert(ein::detail::to_text(std::numeric_limits<std::int64_t>::min()) ==
+static_assert(ein::core::to_text(std::numeric_limits<std::int64_t>::min()) ==
               "-9223372036854775808");
 // Short and long ones survive being moved and returned, which std::string does not in g++ 12.
 static_assert([] {
@@ -101,7 +101,7 @@ TEST_CASE("an error without a place names none") {
 }
 
 TEST_CASE("fail throws an Error") {
-  CHECK_THROWS_WITH_AS(ein::detail::fail(ein::ErrorKind::io, "no", std::source_location()),
+  CHECK_THROWS_WITH_AS(ein::core::fail(ein::ErrorKind::io, "no", std::source_location()),
                        "EinDecomp: no", ein::Error);
 }
 
@@ -109,9 +109,9 @@ TEST_CASE("fail throws an Error") {
 
 constexpr Text no_fault() { return {}; }
 constexpr Text some_fault() { return "a label is lost"; }
-static_assert(ein::detail::accept<no_fault>());
-static_assert(ein::detail::sentence_of<some_fault>().view() == "EinDecomp: a label is lost");
-static_assert(ein::detail::type_name<int>() == "int");
+static_assert(ein::core::accept<no_fault>());
+static_assert(ein::core::sentence_of<some_fault>().view() == "EinDecomp: a label is lost");
+static_assert(ein::core::type_name<int>() == "int");
 
 static_assert(EINDECOMP_VERSION == EINDECOMP_VERSION_MAJOR * 10000 + EINDECOMP_VERSION_MINOR * 100 +
                                        EINDECOMP_VERSION_PATCH);

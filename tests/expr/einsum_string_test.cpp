@@ -9,7 +9,7 @@
 
 namespace ein = eindecomp;
 using ein::Text;
-using ein::detail::LabelNames;
+using ein::expr::LabelNames;
 
 namespace {
 
@@ -71,11 +71,11 @@ static_assert([] {
          !shape.aggregated[3] && shape.name[3] == 'k';
 }());
 
-static_assert(ein::detail::einsum_string_fault("a,b,c,d,e,f,g,h,i") ==
+static_assert(ein::expr::einsum_string_fault("a,b,c,d,e,f,g,h,i") ==
               "\"a,b,c,d,e,f,g,h,i\" has more than 8 operands; write it in several statements");
-static_assert(ein::detail::einsum_string_fault("abcdefghi->a") ==
+static_assert(ein::expr::einsum_string_fault("abcdefghi->a") ==
               "an operand in \"abcdefghi->a\" has more than 8 labels (the largest rank)");
-static_assert(ein::detail::einsum_string_fault("abcde,fghij->abcdefghi") ==
+static_assert(ein::expr::einsum_string_fault("abcde,fghij->abcdefghi") ==
               "the output in \"abcde,fghij->abcdefghi\" has more than 8 labels (the largest rank)");
 
 TEST_CASE("the parser says the same at run time") {
@@ -124,11 +124,11 @@ constexpr Text output_fault(std::string_view operand, std::string_view output,
                             std::string_view sized = "") {
   ein::Flags is_sized;
   for (char label : output) is_sized.push_back(sized.find(label) != std::string_view::npos);
-  return ein::detail::output_fault(one_operand(operand), names(output), is_sized);
+  return ein::expr::output_fault(one_operand(operand), names(output), is_sized);
 }
 constexpr Text aggregation_fault(std::string_view operand, std::string_view output,
                                  std::string_view aggregated) {
-  return ein::detail::aggregation_fault(one_operand(operand), names(output), names(aggregated));
+  return ein::expr::aggregation_fault(one_operand(operand), names(output), names(aggregated));
 }
 
 static_assert(output_fault("ij", "ji").empty());
@@ -149,5 +149,5 @@ static_assert(aggregation_fault("i", "i", "q") ==
               "label 'q' is aggregated but in no operand; take it out of the aggregation");
 static_assert(aggregation_fault("i", "", "ii") == "label 'i' is aggregated twice; name it once");
 TEST_CASE("an access as text") {
-  CHECK(ein::detail::access_text("X", {"i", "head"}) == "X(i,head)");
+  CHECK(ein::expr::access_text("X", {"i", "head"}) == "X(i,head)");
 }

@@ -13,7 +13,7 @@
 #include <limits>
 #include <random>
 
-using eindecomp::detail::exponential;
+using eindecomp::expr::exponential;
 
 namespace {
 

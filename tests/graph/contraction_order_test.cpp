@@ -16,9 +16,9 @@
 namespace {
 
 using eindecomp::Extent;
-using eindecomp::detail::contraction_order;
-using eindecomp::detail::ContractionOrder;
-using eindecomp::detail::LabelSet;
+using eindecomp::graph::contraction_order;
+using eindecomp::graph::ContractionOrder;
+using eindecomp::graph::LabelSet;
 
 double points(LabelSet labels, const std::vector<Extent>& extents) {
   double product = 1;

@@ -83,7 +83,7 @@ void all_pairs(const Visit& visit) {
 }
 
 template <class E>
-using Elements = ein::detail::Elements<E>;
+using Elements = ein::expr::Elements<E>;
 
 /// The sentence of an Error, without the place.
 const auto message = [](const auto& work) {
@@ -123,7 +123,7 @@ TEST_CASE("the statement's tensor is of that type and its operator keeps the sca
   const auto Z = g.input<C4>("Z", {3, 4});
   const auto D = g.input<double>("D", {3, 4});
   const auto type = [](const auto& symbol) {
-    return ein::detail::element_text(
+    return ein::expr::element_text(
                ein::element_type<typename std::decay_t<decltype(symbol)>::value_type>())
         .str();
   };

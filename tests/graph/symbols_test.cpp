@@ -205,7 +205,7 @@ constexpr bool symbols_work() {
     elements += g.graph().size();
   }
   return elements == 64 + 5 && kept->name() == "last" && kept->vertex() == 4 &&
-         kept->state()->fate == ein::detail::ProgramFate::assigned_over;
+         kept->state()->fate == ein::graph::ProgramFate::assigned_over;
 }
 static_assert(symbols_work());
 static_assert(std::is_nothrow_move_constructible_v<ein::PlanProgram>);

@@ -173,7 +173,7 @@ TEST_CASE("an algebra with state, the labels chosen at run time") {
   const View<double**> c("c", 30, 25);
   fill(a, left);
   fill(b, right);
-  const EinsumShape spec = detail::make_einsum_shape("xy,yz->xz");
+  const EinsumShape spec = expr::make_einsum_shape("xy,yz->xz");
   einsum_views(Space(), spec, Algebra<ScaledMul<double>, Sum>{{0.5}, {}},
                std::source_location::current(), a, b, c);
   for (std::size_t i = 0; i < 30; ++i) {
@@ -529,14 +529,14 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
   CHECK(contains(message_of([&] { einsum<"i,j,ij->i">(Space(), four, four, a, four); }),
                  "label 'j' is 4 in operand 2 (j) and 5 in operand 3 (i,j)"));
 
-  const EinsumShape three = detail::make_einsum_shape("i,i,i->i");
+  const EinsumShape three = expr::make_einsum_shape("i,i,i->i");
   const View<double*> v("v", 3);
   CHECK(contains(message_of([&] {
                    einsum_views(Space(), three, PlusTimes{}, std::source_location::current(), v, v,
                                 v);
                  }),
                  "the string has 3 operands but 2 views were given"));
-  const EinsumShape matrix = detail::make_einsum_shape("ij->i");
+  const EinsumShape matrix = expr::make_einsum_shape("ij->i");
   CHECK(contains(message_of([&] {
                    einsum_views(Space(), matrix, PlusTimes{}, std::source_location::current(), v,
                                 v);
@@ -546,7 +546,7 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
   CHECK(contains(message_of([&] { einsum<"ij->i">(Space(), a, same); }),
                  "the elements of the output along label 'i' share one place"));
 
-  const EinsumShape many = detail::make_einsum_shape("abcdefgh,ijklmnop,qrstuvwx,y->y");
+  const EinsumShape many = expr::make_einsum_shape("abcdefgh,ijklmnop,qrstuvwx,y->y");
   const std::array<kernel::StridedTensor, 5> views{};
   CHECK(contains(message_of([&] {
                    (void)kernel::detail::local_einsum(many, views, std::source_location::current());
@@ -561,7 +561,7 @@ TEST_CASE("alpha and beta, the labels chosen at run time, the output last") {
   Kokkos::deep_copy(a, 1.0);
   Kokkos::deep_copy(b, 2.0);
   Kokkos::deep_copy(c, 5.0);
-  einsum_scaled(Space(), detail::make_einsum_shape("ij,jk->ik"), {.alpha = 3.0, .beta = 2.0},
+  einsum_scaled(Space(), expr::make_einsum_shape("ij,jk->ik"), {.alpha = 3.0, .beta = 2.0},
                 std::source_location::current(), a, b, c);
   CHECK(c(2, 4) == 2 * 5.0 + 3 * 4 * 2.0);
   CHECK(a(2, 3) == 1.0);

@@ -24,8 +24,8 @@ EXEMPT = re.compile(
     # The exponential of a number, or of a vector as wide as its type says.
     r"|eindecomp::Exp::operator\(\)<"
     # A copy of a box, or one made ready; a fence of stores.
-    r"|eindecomp::detail::copy_part<|eindecomp::detail::ProgramPreparer<"
-    r"|eindecomp::detail::FusedTiles::run<")
+    r"|eindecomp::run::copy_part<|eindecomp::run::ProgramPreparer<"
+    r"|eindecomp::run::FusedTiles::run<")
 
 
 def crossings(objdump, path):

@@ -112,7 +112,7 @@ TEST_CASE("training writes a gradient and an update for every weight") {
 TEST_CASE("a pool's gradient goes where the maximum was") {
   // One window over the whole image: the same as a maximum.
   PlanProgram program;
-  ConvolutionalNet net{1, 1, {detail::convolve(1, 3, 1), detail::pool(1)}};
+  ConvolutionalNet net{1, 1, {models::convolve(1, 3, 1), models::pool(1)}};
   const auto step = convolutional_training<double>(program, net);
   Numbers numbers(program.graph(), 3);
   numbers["W1"].values = {2};
@@ -127,7 +127,7 @@ TEST_CASE("a pool's gradient goes where the maximum was") {
 
 TEST_CASE("layers in an order that no image survives are errors") {
   PlanProgram program;
-  using namespace detail;
+  using namespace models;
   CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {}}), doctest::Contains("with no image"),
                        Error);
   CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {dense(4)}}),

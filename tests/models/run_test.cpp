@@ -187,7 +187,7 @@ TEST_CASE("a transformer of two layers") {
 TEST_CASE("a convolutional network is planned and not executed") {
   Program program;
   const auto made =
-      ein::convolutional(program, {1, 2, {ein::detail::convolve(3, 6, 3), ein::detail::pool(3)}});
+      ein::convolutional(program, {1, 2, {ein::models::convolve(3, 6, 3), ein::models::pool(3)}});
   CHECK(made.weights.size() == 1);
   const Program copy = program;
   for (const Program& planned : {program, copy}) {

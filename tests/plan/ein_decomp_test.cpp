@@ -41,8 +41,8 @@ constexpr bool table_is_golden() {
   const VertexId z = graph.find("Z");
   write(graph, "read", "ik->ik", {z});  // the table tells outputs apart only if somebody sees them
   const std::vector<VertexId> reader(graph.vertices.size(), -1);
-  detail::DynamicProgram program(graph, 16);
-  const detail::Table& table = program[program.table_of(z, reader, {})];
+  plan::DynamicProgram program(graph, 16);
+  const plan::Table& table = program[program.table_of(z, reader, {})];
   const VectorList& outputs = program.shapes().list(program.shapes().of(z).faces[0].list);
   if (table.best.size() != std::size(golden_table)) return false;
   constexpr Extent least = 448;  // which the table leaves out

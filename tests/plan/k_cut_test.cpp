@@ -146,18 +146,18 @@ std::vector<Extent> deltas(const KCutResult& result) {
 }  // namespace
 
 TEST_CASE("conversions cost what the table says") {
-  CHECK(detail::conversion(100, 0, 0, 2) == 0);
-  CHECK(detail::conversion(100, replicated, replicated, 2) == 0);
-  CHECK(detail::conversion(100, replicated, 1, 2) == 0);
-  CHECK(detail::conversion(100, 1, replicated, 2) == 100);
-  CHECK(detail::conversion(100, 0, 1, 2) == 50);
-  CHECK(detail::reduction(100, 0, 2) == 100);
-  CHECK(detail::reduction(100, replicated, 2) == 200);
+  CHECK(plan::conversion(100, 0, 0, 2) == 0);
+  CHECK(plan::conversion(100, replicated, replicated, 2) == 0);
+  CHECK(plan::conversion(100, replicated, 1, 2) == 0);
+  CHECK(plan::conversion(100, 1, replicated, 2) == 100);
+  CHECK(plan::conversion(100, 0, 1, 2) == 50);
+  CHECK(plan::reduction(100, 0, 2) == 100);
+  CHECK(plan::reduction(100, replicated, 2) == 200);
   // Four of five groups' parts of 20, to five groups; or four fifths of a part.
-  CHECK(detail::conversion(100, 1, replicated, 5) == 400);
-  CHECK(detail::conversion(100, 0, 1, 5) == 80);
-  CHECK(detail::reduction(100, 0, 5) == 400);
-  CHECK(detail::reduction(100, replicated, 5) == 800);
+  CHECK(plan::conversion(100, 1, replicated, 5) == 400);
+  CHECK(plan::conversion(100, 0, 1, 5) == 80);
+  CHECK(plan::reduction(100, 0, 5) == 400);
+  CHECK(plan::reduction(100, replicated, 5) == 800);
 }
 
 TEST_CASE("one statement needs no words as long as its inputs lie as it likes") {
@@ -261,7 +261,7 @@ TEST_CASE("two cuts are the least over all sequences of two optimal cuts") {
     ++checked;
     Extent best = std::numeric_limits<Extent>::max();
     Extent worst = 0;
-    const detail::CutRules rules(graph, tiles, 2);
+    const plan::CutRules rules(graph, tiles, 2);
     for (const std::vector<int>& tilings : all) {
       if (cost_of(graph, tiles, tilings) != first) continue;
       const Tiles halves = cut_tiles(tiles, rules.cut(tilings));

@@ -26,7 +26,7 @@ namespace {
 
 /// The bound by the solver, also where there is a closed form.
 double solved(const EinGraph& graph, VertexId v, int workers) {
-  return detail::general_lower_bound(detail::work_shape(graph, v), workers);
+  return plan::general_lower_bound(plan::work_shape(graph, v), workers);
 }
 
 VertexId last(const EinGraph& graph) { return graph.size() - 1; }

@@ -214,7 +214,7 @@ TEST_CASE("placed finds the best grid for one matrix product, on a few workers l
       CHECK(plan.workers == p);
       CHECK(plan.workers_in_use() >= fewest);
       const auto moved =
-          detail::sum_of(detail::quick_words(plan.graph, plan.placement, plan.workers_in_use()));
+          plan::sum_of(plan::quick_words(plan.graph, plan.placement, plan.workers_in_use()));
       const double busiest = static_cast<double>(moved.busiest);
       CHECK(busiest <= 1.02 * ruled);
       worst = std::max(worst, busiest / any);

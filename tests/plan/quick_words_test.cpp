@@ -9,7 +9,7 @@
 
 using namespace relation_test;
 using eindecomp::make_task_graph;
-using eindecomp::detail::quick_words;
+using eindecomp::plan::quick_words;
 
 namespace {
 

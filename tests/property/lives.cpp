@@ -41,11 +41,11 @@ struct Tally {
 
 /// Runs, and checks that nothing is written that a binding reads.
 Run run_unharmed(Executor& executor, const std::vector<Binding>& bindings) {
-  std::vector<std::pair<ein::detail::AddressRange, std::string>> before;
+  std::vector<std::pair<ein::run::AddressRange, std::string>> before;
   for (const Binding& binding : bindings) {
     for (const auto& view : binding.facts().views) {
       if (view.data == nullptr) continue;
-      const ein::detail::AddressRange range{static_cast<const char*>(view.data),
+      const ein::run::AddressRange range{static_cast<const char*>(view.data),
                                             reinterpret_cast<const char*>(view.end())};
       before.emplace_back(range, std::string(range.begin, range.end));
     }

@@ -102,7 +102,7 @@ void add(std::vector<Signature>& to, Join join = {}, Monoid monoid = {}) {
   to.push_back({std::string(Join::name),
                 std::string(Monoid::name),
                 {ein::element_type<Ts>().kind...},
-                ein::MonoidTraits<Monoid, ein::detail::JoinResult<Join, Ts...>>::uses_index,
+                ein::MonoidTraits<Monoid, ein::graph::JoinResult<Join, Ts...>>::uses_index,
                 [join, monoid](Builder& builder, std::string_view name,
                                const std::vector<Builder::Read>& operands,
                                const std::vector<Builder::Write>& output) {

@@ -124,7 +124,7 @@ TEST_CASE("scalars take the type of the tensors they meet, of Kokkos' complex nu
   using Double = Kokkos::complex<double>;
   const Double turn(0, 1);
   const auto is = [](const auto& expression, auto expected) {
-    return std::is_same_v<ein::detail::Elements<std::decay_t<decltype(expression)>>,
+    return std::is_same_v<ein::expr::Elements<std::decay_t<decltype(expression)>>,
                           decltype(expected)>;
   };
   CHECK(is(2 * Z(i), Single()));

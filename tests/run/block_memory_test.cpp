@@ -11,7 +11,7 @@
 namespace ein = eindecomp;
 using ein::Box;
 using ein::Extent;
-using ein::detail::BlockMemory;
+using ein::run::BlockMemory;
 
 TEST_CASE("a dense block counts its last dimension fastest, from its own corner") {
   std::vector<double> data(24);
@@ -53,7 +53,7 @@ TEST_CASE("slabs cut a box into runs of its row-major order") {
     CAPTURE(limit);
     const BlockMemory block = BlockMemory::dense(nullptr, box, 1);
     Extent next = 0;
-    ein::detail::for_each_slab(box, limit, [&](const Box& part, Extent first) {
+    ein::run::for_each_slab(box, limit, [&](const Box& part, Extent first) {
       CHECK(first == next);
       CHECK(part.size() <= limit);
       CHECK(!part.empty());
@@ -96,7 +96,7 @@ TEST_CASE("copies between blocks walk both by their strides, merged where they c
         step *= from_box.extent(static_cast<int>(k));
       }
     }
-    const ein::kernel::StridedBox shape = ein::detail::strided_box(part, to, source);
+    const ein::kernel::StridedBox shape = ein::run::strided_box(part, to, source);
     int* target = reinterpret_cast<int*>(to.at(part.lo));
     const int* origin = reinterpret_cast<const int*>(source.at(part.lo));
     Extent count = 1;
@@ -115,7 +115,7 @@ TEST_CASE("copies between blocks walk both by their strides, merged where they c
     }
     // Every element of the part, and no other, arrived.
     Extent arrived = 0;
-    ein::detail::for_each_slab(into_box, 1, [&](const Box& one, Extent) {
+    ein::run::for_each_slab(into_box, 1, [&](const Box& one, Extent) {
       const int got = *reinterpret_cast<const int*>(to.at(one.lo));
       if (part.contains(one)) {
         CHECK(got == *reinterpret_cast<const int*>(source.at(one.lo)));
@@ -148,8 +148,8 @@ TEST_CASE("a kernel call reads and writes through the blocks' strides") {
   block_b.stride[1] = 12;
   const BlockMemory block_c = BlockMemory::dense(data.data() + 500, {{3, 5}, {7, 9}}, 8);
   const BlockMemory* const operands[] = {&block_a, &block_b};
-  const ein::detail::CallMemory call =
-      ein::detail::call_memory(graph[c], {{3, 6, 5}, {5, 12, 9}}, operands, block_c);
+  const ein::run::CallMemory call =
+      ein::run::call_memory(graph[c], {{3, 6, 5}, {5, 12, 9}}, operands, block_c);
   CHECK(call.shape.labels == 3);
   CHECK(call.shape.operands == 2);
   CHECK(call.shape.extent[1] == 6);
@@ -181,8 +181,8 @@ TEST_CASE("a diagonal adds the strides of its dimensions") {
   const BlockMemory block_a = BlockMemory::dense(nullptr, {{0, 0}, {6, 6}}, 8);
   const BlockMemory block_d = BlockMemory::dense(nullptr, {{3}, {6}}, 8);
   const BlockMemory* const operands[] = {&block_a};
-  const ein::detail::CallMemory call =
-      ein::detail::call_memory(graph[d], {{3}, {6}}, operands, block_d);
+  const ein::run::CallMemory call =
+      ein::run::call_memory(graph[d], {{3}, {6}}, operands, block_d);
   CHECK(call.shape.operand_stride[0][0] == 7);
   CHECK(static_cast<const char*>(call.operands[0]) - block_a.data == 8 * (3 * 6 + 3));
 }

@@ -11,7 +11,7 @@
 
 namespace eindecomp {
 template <>
-inline constexpr bool detail::host_reaches<Kokkos::DefaultExecutionSpace> = false;
+inline constexpr bool run::host_reaches<Kokkos::DefaultExecutionSpace> = false;
 template <>
 inline constexpr bool compat::is_synchronous<Kokkos::DefaultExecutionSpace> = false;
 }  // namespace eindecomp

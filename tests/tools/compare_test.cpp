@@ -99,8 +99,8 @@ TEST_CASE("a plan that leaves workers idle is marked") {
   // Extents that take no more parts leave nobody idle.
   const EinGraph tiny = matmul(1, 2, 1);
   CHECK(summarize(decompose(tiny, {.workers = 4, .strategy = "square"})).idle == 0);
-  CHECK(detail::idle_text(0.001) == "< 1 %");
-  CHECK(detail::idle_text(0.006) == "1 %");
+  CHECK(tools::idle_text(0.001) == "< 1 %");
+  CHECK(tools::idle_text(0.006) == "1 %");
 }
 
 TEST_CASE("nothing and strangers are handled") {

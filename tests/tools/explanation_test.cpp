@@ -37,9 +37,9 @@ TEST_CASE("a statement that can be cut in one way only has no runner-up") {
 }
 
 TEST_CASE("lists and differences") {
-  CHECK(detail::difference_text(5, 5) == "as much");
-  CHECK(detail::difference_text(5, 1005) == "1,000 more");
-  CHECK(detail::difference_text(5, unaffordable) == "too much to count");
+  CHECK(tools::difference_text(5, 5) == "as much");
+  CHECK(tools::difference_text(5, 1005) == "1,000 more");
+  CHECK(tools::difference_text(5, unaffordable) == "too much to count");
   EinGraph graph = matmul(8, 8, 8);
   const Plan plan = decompose(
       graph,

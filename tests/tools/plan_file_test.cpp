@@ -72,7 +72,7 @@ std::string complaint(const EinGraph& graph, const std::string& text) {
 std::string edited(const std::string& text, const std::function<void(Json&)>& edit, bool rehash) {
   Json json = Json::parse(text);
   edit(json);
-  if (rehash) json["hash"] = detail::hash_of_plan_file(json);
+  if (rehash) json["hash"] = tools::hash_of_plan_file(json);
   return json.dump();
 }
 

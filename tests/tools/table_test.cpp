@@ -6,7 +6,7 @@
 
 #include <limits>
 
-using namespace eindecomp::detail;
+using namespace eindecomp::tools;
 
 TEST_CASE("thousands are set apart") {
   CHECK(grouped(0) == "0");

@@ -99,12 +99,12 @@ inline std::string_view bare(std::string_view sentence) {
 template <Communicator Group>
 void agree(Group& group, const Call& call, const std::optional<Failure>& failure,
            const std::vector<Fingerprint>& fingerprints = {}) {
-  using eindecomp::detail::joined;
+  using core::joined;
   // The maximum of a value and of its complement are complementary only if all ranks agree. Ranks
   // in different calls may have different fingerprints, but reduce as many words.
-  eindecomp::detail::Hasher calls;
+  core::Hasher calls;
   calls.add(call.what());
-  eindecomp::detail::Hasher all;
+  core::Hasher all;
   for (const Fingerprint& f : fingerprints) all.add(f.value);
   group.begin(call);
   std::vector<std::uint64_t> summary{failure.has_value() ? 1U : 0U, calls.value(), ~calls.value(),

@@ -14,7 +14,7 @@
 #include "eindecomp/core/fixed_string.hpp"
 #include "eindecomp/core/text.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::core {
 
 /// Always refused; the sentence stands in the compiler's output as the template argument.
 template <fixed_string Sentence>
@@ -60,4 +60,4 @@ template <class T>
 #endif
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::core

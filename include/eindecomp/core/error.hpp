@@ -77,7 +77,7 @@ class Error : public std::runtime_error {
   std::source_location m_where;
 };
 
-namespace detail {
+namespace core {
 
 /// Throws; kept out of line of constexpr code so that a failing check in a constant expression
 /// shows the sentence's call in the compiler's output.
@@ -96,5 +96,5 @@ template <class... Pieces>
   throw Error(kind, sentence, where);
 }
 
-}  // namespace detail
+}  // namespace core
 }  // namespace eindecomp

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace eindecomp::detail {
+namespace eindecomp::core {
 
 /// FNV-1a over numbers and texts, the same on every machine and in every process.
 class Hasher {
@@ -39,4 +39,4 @@ class Hasher {
   std::uint64_t m_hash = 0xcbf29ce484222325ULL;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::core

@@ -5,7 +5,7 @@
 
 #include "eindecomp/core/config.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::core {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
 #if defined(EINDECOMP_STREAMING_BYTES)
@@ -118,4 +118,4 @@ template <class Index>
 #endif
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::core

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <type_traits>
 
-namespace eindecomp::detail {
+namespace eindecomp::core {
 
 /// How many owners an object has. A copy of the object starts without owners.
 class ReferenceCount {
@@ -66,4 +66,4 @@ class Shared {
   T* m_object;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::core

@@ -12,7 +12,7 @@
 #include <vector>
 
 namespace eindecomp {
-namespace detail {
+namespace core {
 
 /// The decimal digits of a whole number, its sign before them.
 class Digits {
@@ -40,7 +40,7 @@ class Digits {
 template <class T>
 concept WholeNumber = std::integral<T> && !std::same_as<T, char> && !std::same_as<T, bool>;
 
-}  // namespace detail
+}  // namespace core
 
 /// Text that is built piece by piece, by the compiler or at run time. Unlike std::string it may be
 /// moved and returned in g++ 12's constant expressions, where a short std::string loses itself
@@ -83,7 +83,7 @@ class Text {
   }
   constexpr Text& operator<<(const char* more) { return *this << std::string_view(more); }
   constexpr Text& operator<<(char c) { return *this << std::string_view(&c, 1); }
-  constexpr Text& operator<<(detail::WholeNumber auto number) {
+  constexpr Text& operator<<(core::WholeNumber auto number) {
     return append(static_cast<long long>(number));
   }
   /// @}
@@ -92,7 +92,7 @@ class Text {
     left += right.view();
     return left;
   }
-  friend constexpr Text operator+(Text left, detail::WholeNumber auto number) {
+  friend constexpr Text operator+(Text left, core::WholeNumber auto number) {
     left.append(static_cast<long long>(number));
     return left;
   }
@@ -111,13 +111,13 @@ class Text {
 
  private:
   [[gnu::cold, gnu::noinline]] constexpr Text& append(long long number) {
-    return *this += detail::Digits(number).view();
+    return *this += core::Digits(number).view();
   }
 
   std::vector<char> m_characters;
 };
 
-namespace detail {
+namespace core {
 
 /// A whole number as text.
 [[nodiscard]] constexpr Text to_text(long long value) { return Digits(value).view(); }
@@ -136,5 +136,5 @@ template <class Range, class TextOf>
   return text;
 }
 
-}  // namespace detail
+}  // namespace core
 }  // namespace eindecomp

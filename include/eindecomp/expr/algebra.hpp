@@ -29,19 +29,19 @@ using Chebyshev = Algebra<AbsDiff, Max>;       ///< max |a - b|
 /// ⊗ may take its operands in any order and grouping. Specialise for a functor of your own.
 template <class Join>
 inline constexpr bool is_associative_commutative =
-    detail::is_one_of<Join, Mul, Add, Min, Max, And, Or>;
+    expr::is_one_of<Join, Mul, Add, Min, Max, And, Or>;
 
 /// a ⊗ b = b ⊗ a. Specialise for a functor of your own.
 template <class Join>
 inline constexpr bool is_commutative =
-    is_associative_commutative<Join> || detail::is_one_of<Join, AbsDiff, SqDiff>;
+    is_associative_commutative<Join> || expr::is_one_of<Join, AbsDiff, SqDiff>;
 template <class Factor>
 inline constexpr bool is_commutative<ScaledMul<Factor>> = true;
 
 /// a ⊗ (b ⊕ c) = (a ⊗ b) ⊕ (a ⊗ c). Specialise for functors of your own.
 template <class Join, class Monoid>
 inline constexpr bool distributes_over =
-    detail::is_one_of<Algebra<Join, Monoid>, PlusTimes, MinPlus, MaxPlus, MinMax, MaxMin, OrAnd,
+    expr::is_one_of<Algebra<Join, Monoid>, PlusTimes, MinPlus, MaxPlus, MinMax, MaxMin, OrAnd,
                       Algebra<Or, And>>;
 
 }  // namespace eindecomp

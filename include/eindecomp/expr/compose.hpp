@@ -44,7 +44,7 @@ struct Value {
   }
 };
 
-namespace detail {
+namespace expr {
 
 // Children by inheritance: neither std::tuple nor hana::tuple can be read on a device without
 // relaxing what device code may call.
@@ -75,12 +75,12 @@ struct ComposedBase<Op, std::index_sequence<I...>, Children...> : ChildSlot<I, C
   }
 };
 
-}  // namespace detail
+}  // namespace expr
 
 /// op(children(operands…)…).
 template <class Op, class... Children>
-struct Composed : detail::ComposedBase<Op, std::index_sequence_for<Children...>, Children...> {
-  using detail::ComposedBase<Op, std::index_sequence_for<Children...>, Children...>::ComposedBase;
+struct Composed : expr::ComposedBase<Op, std::index_sequence_for<Children...>, Children...> {
+  using expr::ComposedBase<Op, std::index_sequence_for<Children...>, Children...>::ComposedBase;
 };
 
 template <int I>
@@ -95,7 +95,7 @@ inline constexpr bool is_compute_bound<Composed<Op, Children...>> = is_compute_b
                                                                     (is_compute_bound<Children> ||
                                                                      ...);
 
-namespace detail {
+namespace expr {
 
 /// A functor as text: its name, or its type's.
 template <class F>
@@ -103,7 +103,7 @@ template <class F>
   if constexpr (requires { F::name; }) {
     return Text(std::string_view(F::name));
   } else {
-    return Text(type_name<F>());
+    return Text(core::type_name<F>());
   }
 }
 template <class T, class F>
@@ -176,5 +176,5 @@ template <class Op, class... Children>
 template <class T>
 inline constexpr char type_tag = 0;
 
-}  // namespace detail
+}  // namespace expr
 }  // namespace eindecomp

@@ -15,12 +15,12 @@ namespace eindecomp {
 
 /// A parsed string. Label names point into the string that was parsed.
 struct ParsedEinsum {
-  std::vector<detail::LabelNames> operands;  ///< per operand, the label on each dimension
-  detail::LabelNames output;                 ///< the label on each dimension of the output
+  std::vector<expr::LabelNames> operands;  ///< per operand, the label on each dimension
+  expr::LabelNames output;                 ///< the label on each dimension of the output
   Text fault;  ///< the sentence of an error; empty if the string is fine
 };
 
-namespace detail {
+namespace expr {
 
 [[nodiscard]] constexpr bool is_label_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -44,19 +44,19 @@ namespace detail {
   return once;
 }
 
-}  // namespace detail
+}  // namespace expr
 
 /// Parses "ij,jk->ik" or, with NumPy's implicit output, "ij,jk". Labels are single letters, spaces
 /// are skipped, there is no ellipsis.
 [[nodiscard]] constexpr ParsedEinsum parse_einsum(std::string_view text) {
   ParsedEinsum parsed;
   const Text in_text = Text(" in \"") + text + "\"";
-  detail::LabelNames current;
+  expr::LabelNames current;
   bool arrow = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == ' ') continue;
-    if (detail::is_label_letter(c)) {
+    if (expr::is_label_letter(c)) {
       current.push_back(text.substr(i, 1));
     } else if (c == ',' && !arrow) {
       parsed.operands.push_back(current);
@@ -80,10 +80,10 @@ namespace detail {
     parsed.output = current;
   } else {
     parsed.operands.push_back(current);
-    parsed.output = detail::implicit_output(parsed.operands);
+    parsed.output = expr::implicit_output(parsed.operands);
   }
   parsed.fault =
-      detail::output_fault(parsed.operands, parsed.output, Flags(parsed.output.size(), false));
+      expr::output_fault(parsed.operands, parsed.output, Flags(parsed.output.size(), false));
   return parsed;
 }
 
@@ -102,7 +102,7 @@ struct EinsumShape {
   bool aggregated[max_labels]{};          ///< whether the output lacks the label
 };
 
-namespace detail {
+namespace expr {
 
 /// The sentence that refuses a number of tensors for a string.
 [[nodiscard]] constexpr Text operand_count_fault(std::string_view text, std::size_t operands,
@@ -161,13 +161,13 @@ template <fixed_string Einsum>
   return shape;
 }
 
-}  // namespace detail
+}  // namespace expr
 
 /// The shape of a string known to the compiler; a string that breaks a rule does not compile.
 template <fixed_string Einsum>
 [[nodiscard]] consteval EinsumShape einsum_shape() {
-  if constexpr (detail::accept<detail::fault_of_string<Einsum>>()) {
-    return detail::make_einsum_shape(Einsum.view());
+  if constexpr (core::accept<expr::fault_of_string<Einsum>>()) {
+    return expr::make_einsum_shape(Einsum.view());
   } else {
     return {};
   }

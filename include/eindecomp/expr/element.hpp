@@ -32,7 +32,7 @@ struct ElementType {
   constexpr bool operator==(const ElementType&) const = default;
 };
 
-namespace detail {
+namespace expr {
 template <class T>
 [[nodiscard]] consteval ElementKind kind_of_standard_type() {
   if (std::is_same_v<T, float>) return ElementKind::float32;
@@ -41,12 +41,12 @@ template <class T>
   if (std::is_same_v<T, std::complex<double>>) return ElementKind::complex128;
   return ElementKind::other;
 }
-}  // namespace detail
+}  // namespace expr
 
 /// Specialise `kind` for a complex type of your own; the kernel room does for Kokkos::complex.
 template <class T>
 struct ElementTraits {
-  static constexpr ElementKind kind = detail::kind_of_standard_type<T>();  ///< of T
+  static constexpr ElementKind kind = expr::kind_of_standard_type<T>();  ///< of T
 };
 
 /// A type that may be a tensor's element or a monoid's accumulator: it is moved as bytes.
@@ -82,13 +82,13 @@ template <Element T>
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, std::int32_t, T>;
 
-namespace detail {
+namespace expr {
 [[nodiscard]] constexpr Text element_text(ElementType element) {
   constexpr std::string_view names[] = {"float",           "double", "complex<float>",
                                         "complex<double>", "int32",  "int64"};
-  if (element.kind == ElementKind::other) return to_text(element.bytes) + " bytes";
+  if (element.kind == ElementKind::other) return core::to_text(element.bytes) + " bytes";
   return names[static_cast<std::size_t>(element.kind)];
 }
-}  // namespace detail
+}  // namespace expr
 
 }  // namespace eindecomp

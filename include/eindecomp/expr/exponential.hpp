@@ -15,7 +15,7 @@
 #include "eindecomp/core/instructions.hpp"
 #include "eindecomp/expr/vector.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::expr {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// The constants of exponential() for one type: x = k·ln 2 + r, |r| <= ln 2 / 2, and
@@ -104,7 +104,7 @@ inline constexpr bool fills_register = Vector<V> && sizeof(V) == 64;
 template <class T, class V>
 [[nodiscard]] EINDECOMP_ALWAYS_INLINE V bounded(V x) {
   const V most = V{} + ExponentialConstants<T>::most;
-  return greater(-most, lesser(most, x));
+  return core::greater(-most, core::lesser(most, x));
 }
 
 /// e^x of eight doubles: x = k·ln 2 + r for k in eighths. 2 to the power of their fractions is a
@@ -126,14 +126,14 @@ template <class V>
   const V shifted = y * Constants::log2_e + shift;
   const V k = shifted - shift;
   const V r = (y - k * Constants::ln2_high) - k * Constants::ln2_low;
-  const V power = look_up(table, std::bit_cast<Bits>(shifted));
+  const V power = core::look_up(table, std::bit_cast<Bits>(shifted));
   const V square = r * r;
   // (e^r - 1 - r)/r² at Chebyshev's nodes, as the terms above.
   const V even =
       (square * 0x1.6c1b70f444aa0p-10 + 0x1.5555554e945d8p-5) * square + 0x1.000000000002ep-1;
   const V odd =
       (square * 0x1.a01e2bdf18c20p-13 + 0x1.1111110e10a40p-7) * square + 0x1.555555555556ap-3;
-  return scaled_by_power(power * ((odd * r + even) * square + r) + power, k);
+  return core::scaled_by_power(power * ((odd * r + even) * square + r) + power, k);
 }
 #endif
 
@@ -157,7 +157,7 @@ template <class V, class T = typename ElementOfVector<V>::type>
   } else if constexpr (fills_register<V>) {
     const V y = bounded<T>(x);
     const V k = (y * Constants::log2_e + shift) - shift;
-    return scaled_by_power(near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low), k);
+    return core::scaled_by_power(near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low), k);
   }
 #endif
   // Integers are compared, for comparisons of real numbers may trap and so are not vectorised.
@@ -175,4 +175,4 @@ template <class V, class T = typename ElementOfVector<V>::type>
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::expr

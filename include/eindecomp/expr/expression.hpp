@@ -59,13 +59,13 @@ struct Constant : ExpressionBase {
   /// A scalar whose type stays.
   constexpr explicit Constant(T v) : value(v) {}
   /// A scalar that was converted to T.
-  constexpr explicit Constant(const detail::WeakScalar<T>& scalar)
+  constexpr explicit Constant(const expr::WeakScalar<T>& scalar)
       : value(scalar.value), held(scalar.held) {}
   /// None: a scalar belongs to no program.
   [[nodiscard]] constexpr std::nullptr_t program() const { return nullptr; }
 };
 
-namespace detail {
+namespace expr {
 template <class First, class... Rest>
 [[nodiscard]] constexpr auto first_program(const First& first, const Rest&... rest) {
   if constexpr (sizeof...(Rest) == 0 ||
@@ -75,7 +75,7 @@ template <class First, class... Rest>
     return first_program(rest...);
   }
 }
-}  // namespace detail
+}  // namespace expr
 
 /// A functor applied element by element.
 template <class OpType, class... Operands>
@@ -89,7 +89,7 @@ struct Apply : ExpressionBase {
   /// That of the first operand which has one.
   [[nodiscard]] constexpr auto program() const {
     return boost::hana::unpack(operands,
-                               [](const auto&... es) { return detail::first_program(es...); });
+                               [](const auto&... es) { return expr::first_program(es...); });
   }
 };
 
@@ -106,7 +106,7 @@ struct Aggregation : ExpressionBase {
   [[nodiscard]] constexpr auto program() const { return body.program(); }
 };
 
-namespace detail {
+namespace expr {
 
 /// The elements of an expression: `type`, void if its operators cannot take what they are given,
 /// which is for the statement to say.
@@ -226,35 +226,35 @@ struct Aggregate {
   }
 };
 
-}  // namespace detail
+}  // namespace expr
 
 /// ⊗ or a map of one's own: `join(MyJoin{}, X(i, j), W(j, k))`, any number of operands.
 template <class F, class... Es>
-  requires detail::Operands<Es...>
-[[nodiscard]] constexpr auto join(F f, const Es&... es) { return detail::apply(f, es...); }
+  requires expr::Operands<Es...>
+[[nodiscard]] constexpr auto join(F f, const Es&... es) { return expr::apply(f, es...); }
 /// A functor of one operand: `map(MyMap{}, X(i, j))`.
 template <class F, Expression E>
 [[nodiscard]] constexpr auto map(F f, const E& e) {
-  return detail::apply(f, e);
+  return expr::apply(f, e);
 }
 
 /// The expression's elements as elements T: `sum(j)(cast<double>(X(i, j)) * W(j, k))` multiplies
 /// and sums floats in double.
 template <class T, Expression E>
 [[nodiscard]] constexpr auto cast(const E& e) {
-  return detail::apply(Cast<T>{}, e);
+  return expr::apply(Cast<T>{}, e);
 }
 
 /// ⊕ of one's own: `aggregate<MyMonoid>(j)(…)`.
 template <class Monoid, AnyLabel... Labels>
 [[nodiscard]] constexpr auto aggregate(Labels...) {
-  return detail::Aggregate<Monoid, Labels...>{Monoid{}};
+  return expr::Aggregate<Monoid, Labels...>{Monoid{}};
 }
 /// ⊕ with state: `aggregate(my_monoid, j)(…)`.
 template <class Monoid, AnyLabel... Labels>
   requires(!AnyLabel<Monoid>)
 [[nodiscard]] constexpr auto aggregate(Monoid monoid, Labels...) {
-  return detail::Aggregate<Monoid, Labels...>{monoid};
+  return expr::Aggregate<Monoid, Labels...>{monoid};
 }
 
 // clang-format off
@@ -265,7 +265,7 @@ template <class Monoid, AnyLabel... Labels>
   template <AnyLabel... Labels>                                         \
     requires(sizeof...(Labels) > 0)                                     \
   [[nodiscard]] constexpr auto function(Labels...) {                    \
-    return detail::Aggregate<Monoid, Labels...>{};                      \
+    return expr::Aggregate<Monoid, Labels...>{};                      \
   }
 EINDECOMP_AGGREGATION(sum, Sum)
 EINDECOMP_AGGREGATION(prod, Prod)
@@ -283,9 +283,9 @@ EINDECOMP_AGGREGATION(compensated_sum, CompensatedSum)
 /// @{
 #define EINDECOMP_BINARY(function, Op)                                  \
   template <class A, class B>                                           \
-    requires detail::Operands<A, B>                                     \
+    requires expr::Operands<A, B>                                     \
   [[nodiscard]] constexpr auto function(const A& a, const B& b) {       \
-    return detail::apply(Op{}, a, b);                                   \
+    return expr::apply(Op{}, a, b);                                   \
   }
 EINDECOMP_BINARY(operator+, Add)
 EINDECOMP_BINARY(operator-, Sub)
@@ -311,7 +311,7 @@ EINDECOMP_BINARY(sq_diff, SqDiff)
 #define EINDECOMP_UNARY(function, Op)                                   \
   template <Expression E>                                               \
   [[nodiscard]] constexpr auto function(const E& e) {                   \
-    return detail::apply(Op{}, e);                                      \
+    return expr::apply(Op{}, e);                                      \
   }
 EINDECOMP_UNARY(operator-, Negate)
 EINDECOMP_UNARY(operator!, Not)
@@ -329,29 +329,29 @@ EINDECOMP_UNARY(relu, Relu)
 // type) would be the closer match: these are as close, and constrained.
 /// The smaller of two expressions of one type, element by element.
 template <Expression E>
-  requires detail::Operands<E, E>
-[[nodiscard]] constexpr auto min(const E& a, const E& b) { return detail::apply(Min{}, a, b); }
+  requires expr::Operands<E, E>
+[[nodiscard]] constexpr auto min(const E& a, const E& b) { return expr::apply(Min{}, a, b); }
 /// The larger of two expressions of one type, element by element.
 template <Expression E>
-  requires detail::Operands<E, E>
-[[nodiscard]] constexpr auto max(const E& a, const E& b) { return detail::apply(Max{}, a, b); }
+  requires expr::Operands<E, E>
+[[nodiscard]] constexpr auto max(const E& a, const E& b) { return expr::apply(Max{}, a, b); }
 
 /// The index, along one label, of the smallest element; of equal ones the smallest index.
 template <AnyLabel Along>
 [[nodiscard]] constexpr auto argmin(Along) {
-  return detail::Aggregate<ArgMin, Along>{};
+  return expr::Aggregate<ArgMin, Along>{};
 }
 /// The index, along one label, of the largest element; of equal ones the smallest index.
 template <AnyLabel Along>
 [[nodiscard]] constexpr auto argmax(Along) {
-  return detail::Aggregate<ArgMax, Along>{};
+  return expr::Aggregate<ArgMax, Along>{};
 }
 
 /// condition ? a : b, element by element.
 template <class C, class A, class B>
-  requires detail::Operands<C, A, B>
+  requires expr::Operands<C, A, B>
 [[nodiscard]] constexpr auto select(const C& condition, const A& a, const B& b) {
-  return detail::apply(Select{}, condition, a, b);
+  return expr::apply(Select{}, condition, a, b);
 }
 
 }  // namespace eindecomp

@@ -12,7 +12,7 @@
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/expression.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::expr {
 
 /// Facts about a tree without aggregations: how many tensors and scalars it reads, and whether it
 /// is a chain of one operator.
@@ -143,4 +143,4 @@ template <class F, class... Es>
   }
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::expr

@@ -12,27 +12,27 @@
 
 namespace eindecomp {
 
-namespace detail {
+namespace expr {
 // By their bases: nvcc does not deduce a fixed_string from Label<Name>.
 struct LabelBase {};
 struct SizedLabelBase {};
 template <class T>
 inline constexpr bool is_sized_label = std::is_base_of_v<SizedLabelBase, T>;
-}  // namespace detail
+}  // namespace expr
 
 /// A label. Two labels of equal name are the same label.
 template <fixed_string Name>
-struct Label : detail::LabelBase {
+struct Label : expr::LabelBase {
   static constexpr std::string_view name = Name.view();
 };
 
 /// A label, Label<"name">.
 template <class T>
-concept AnyLabel = std::is_base_of_v<detail::LabelBase, std::remove_cvref_t<T>>;
+concept AnyLabel = std::is_base_of_v<expr::LabelBase, std::remove_cvref_t<T>>;
 
 /// A label that no operand has, with the extent it is broadcast to.
 template <AnyLabel L>
-struct SizedLabel : detail::SizedLabelBase {
+struct SizedLabel : expr::SizedLabelBase {
   using Plain = L;  ///< without its extent
   static constexpr std::string_view name = L::name;
   Extent extent;  ///< how many values the label has
@@ -52,18 +52,18 @@ template <AnyLabel L>
 
 /// What may stand on the left of a statement.
 template <class T>
-concept OutputLabel = AnyLabel<T> || detail::is_sized_label<std::remove_cvref_t<T>>;
+concept OutputLabel = AnyLabel<T> || expr::is_sized_label<std::remove_cvref_t<T>>;
 
 /// A list of label types.
 template <class... Labels>
 struct LabelList {
   static constexpr int size = sizeof...(Labels);  ///< how many labels there are
-  [[nodiscard]] static constexpr detail::LabelNames names() { return {Labels::name...}; }
+  [[nodiscard]] static constexpr expr::LabelNames names() { return {Labels::name...}; }
   /// Which of them come with an extent.
-  [[nodiscard]] static constexpr Flags sized() { return {detail::is_sized_label<Labels>...}; }
+  [[nodiscard]] static constexpr Flags sized() { return {expr::is_sized_label<Labels>...}; }
 };
 
-namespace detail {
+namespace expr {
 
 template <class List, class Label>
 struct AppendLabel;
@@ -92,15 +92,15 @@ struct UniteLabels<Removed, Result, LabelList<First, Others...>, Rest...> {
       typename UniteLabels<Removed, typename next::type, LabelList<Others...>, Rest...>::type;
 };
 
-}  // namespace detail
+}  // namespace expr
 
 /// The labels of several lists by first appearance, each once.
 template <class... Lists>
-using UnitedLabels = typename detail::UniteLabels<LabelList<>, LabelList<>, Lists...>::type;
+using UnitedLabels = typename expr::UniteLabels<LabelList<>, LabelList<>, Lists...>::type;
 
 /// The labels of List that are not in Removed.
 template <class List, class Removed>
-using RemainingLabels = typename detail::UniteLabels<Removed, LabelList<>, List>::type;
+using RemainingLabels = typename expr::UniteLabels<Removed, LabelList<>, List>::type;
 
 /// Single-letter labels, ready made: `using namespace eindecomp::labels;`. The upper-case letters
 /// are in `labels::upper`.

@@ -11,7 +11,7 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::expr {
 
 using LabelNames = std::vector<std::string_view>;
 
@@ -47,7 +47,7 @@ using LabelNames = std::vector<std::string_view>;
 
 /// `X(i,j)`
 [[nodiscard]] constexpr Text access_text(std::string_view tensor, const LabelNames& labels) {
-  return Text(tensor) + "(" + joined(labels, ",", std::identity{}) + ")";
+  return Text(tensor) + "(" + core::joined(labels, ",", std::identity{}) + ")";
 }
 
 /// The first rule the output breaks, as the sentence of an error; empty if it breaks none.
@@ -101,4 +101,4 @@ using LabelNames = std::vector<std::string_view>;
   return {};
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::expr

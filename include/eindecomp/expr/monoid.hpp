@@ -30,7 +30,7 @@
 
 namespace eindecomp {
 
-namespace detail {
+namespace expr {
 // Constants, since device code may use their values but not call numeric_limits.
 template <class T>
 inline constexpr T greatest = std::numeric_limits<T>::has_infinity
@@ -41,7 +41,7 @@ template <class T>
 inline constexpr T least = std::numeric_limits<T>::has_infinity
                                ? -std::numeric_limits<T>::infinity()
                                : std::numeric_limits<T>::lowest();
-}  // namespace detail
+}  // namespace expr
 
 /// Σ, whose identity is 0.
 struct Sum {
@@ -80,24 +80,24 @@ struct Min {
   static constexpr bool commutative_monoid = true;
   template <class T>
   requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr T identity() {
-    return detail::greatest<T>;
+    return expr::greatest<T>;
   }
   template <class A, class B>
   requires std::totally_ordered_with<A, B> EINDECOMP_FUNCTION constexpr auto operator()(
       const A& a, const B& b) const -> std::common_type_t<A, B> {
     return b < a ? b : (b == b ? a : b);
   }
-  template <detail::Vector V>
+  template <expr::Vector V>
   constexpr V operator()(const V& a, const V& b) const {
     const V lesser = b < a ? b : a;
     return b == b ? lesser : b;
   }
-  template <detail::Vector V>
-  constexpr V operator()(const V& a, const typename detail::ElementOfVector<V>::type& b) const {
+  template <expr::Vector V>
+  constexpr V operator()(const V& a, const typename expr::ElementOfVector<V>::type& b) const {
     return (*this)(a, b - V{});
   }
-  template <detail::Vector V>
-  constexpr V operator()(const typename detail::ElementOfVector<V>::type& a, const V& b) const {
+  template <expr::Vector V>
+  constexpr V operator()(const typename expr::ElementOfVector<V>::type& a, const V& b) const {
     return (*this)(a - V{}, b);
   }
   /// Takes one instruction, because the aggregate is never NaN; one that was would stay NaN.
@@ -114,24 +114,24 @@ struct Max {
   static constexpr bool commutative_monoid = true;
   template <class T>
   requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr T identity() {
-    return detail::least<T>;
+    return expr::least<T>;
   }
   template <class A, class B>
   requires std::totally_ordered_with<A, B> EINDECOMP_FUNCTION constexpr auto operator()(
       const A& a, const B& b) const -> std::common_type_t<A, B> {
     return a < b ? b : (b == b ? a : b);
   }
-  template <detail::Vector V>
+  template <expr::Vector V>
   constexpr V operator()(const V& a, const V& b) const {
     const V greater = a < b ? b : a;
     return b == b ? greater : b;
   }
-  template <detail::Vector V>
-  constexpr V operator()(const V& a, const typename detail::ElementOfVector<V>::type& b) const {
+  template <expr::Vector V>
+  constexpr V operator()(const V& a, const typename expr::ElementOfVector<V>::type& b) const {
     return (*this)(a, b - V{});
   }
-  template <detail::Vector V>
-  constexpr V operator()(const typename detail::ElementOfVector<V>::type& a, const V& b) const {
+  template <expr::Vector V>
+  constexpr V operator()(const typename expr::ElementOfVector<V>::type& a, const V& b) const {
     return (*this)(a - V{}, b);
   }
   /// As Min::aggregate.
@@ -141,7 +141,7 @@ struct Max {
   }
 };
 
-namespace detail {
+namespace expr {
 /// What And and Or share: accumulators are 0 or 1, whatever the elements.
 struct TruthMonoid {
   static constexpr bool commutative_monoid = true;
@@ -153,10 +153,10 @@ struct TruthMonoid {
   }
   EINDECOMP_FUNCTION constexpr std::int32_t finish(std::int32_t state) const { return state; }
 };
-}  // namespace detail
+}  // namespace expr
 
 /// Whether all are not zero, as a join and as a monoid; the result is 0 or 1.
-struct And : detail::TruthMonoid {
+struct And : expr::TruthMonoid {
   static constexpr std::string_view name = "and";
   template <class T>
   EINDECOMP_FUNCTION static constexpr std::int32_t identity() {
@@ -169,7 +169,7 @@ struct And : detail::TruthMonoid {
 };
 
 /// Whether any is not zero, as a join and as a monoid; the result is 0 or 1.
-struct Or : detail::TruthMonoid {
+struct Or : expr::TruthMonoid {
   static constexpr std::string_view name = "or";
   template <class T>
   EINDECOMP_FUNCTION static constexpr std::int32_t identity() {
@@ -188,7 +188,7 @@ struct Indexed {
   std::int64_t index;  ///< its place along the label, in the whole tensor
 };
 
-namespace detail {
+namespace expr {
 /// Argmin and argmax: the best value, of equal ones the smallest index. What is not a number counts
 /// as the worst of all values.
 template <bool Smallest>
@@ -218,12 +218,12 @@ struct ArgExtremum {
     return state.index;
   }
 };
-}  // namespace detail
+}  // namespace expr
 
 /// The index, in the whole tensor, of the smallest element; of equal ones the smallest index.
-using ArgMin = detail::ArgExtremum<true>;
+using ArgMin = expr::ArgExtremum<true>;
 /// The index, in the whole tensor, of the largest element; of equal ones the smallest index.
-using ArgMax = detail::ArgExtremum<false>;
+using ArgMax = expr::ArgExtremum<false>;
 
 /// Σ factor·exp(max) in two numbers that do not overflow.
 template <class T>
@@ -241,15 +241,15 @@ struct LogSumExp {
   template <class T>
   requires std::floating_point<T> EINDECOMP_FUNCTION static constexpr ScaledExponential<T>
   identity() {
-    return {detail::least<T>, T(0)};
+    return {expr::least<T>, T(0)};
   }
   template <class T>
   EINDECOMP_FUNCTION constexpr ScaledExponential<T> operator()(
       const ScaledExponential<T>& a, const ScaledExponential<T>& b) const {
     // Equal maxima apart: inf - inf is not a number.
     if (a.max == b.max) return {a.max, a.factor + b.factor};
-    if (b.max < a.max) return {a.max, a.factor + b.factor * detail::call_exp(b.max - a.max)};
-    return {b.max, b.factor + a.factor * detail::call_exp(a.max - b.max)};
+    if (b.max < a.max) return {a.max, a.factor + b.factor * expr::call_exp(b.max - a.max)};
+    return {b.max, b.factor + a.factor * expr::call_exp(a.max - b.max)};
   }
   template <class T>
   EINDECOMP_FUNCTION constexpr ScaledExponential<T> lift(const T& value, std::int64_t) const {
@@ -257,7 +257,7 @@ struct LogSumExp {
   }
   template <class T>
   EINDECOMP_FUNCTION constexpr T finish(const ScaledExponential<T>& state) const {
-    return state.max + detail::call_log(state.factor);
+    return state.max + expr::call_log(state.factor);
   }
 };
 

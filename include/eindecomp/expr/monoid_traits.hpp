@@ -25,7 +25,7 @@ inline constexpr bool uses_index_of_element = requires {
   requires static_cast<bool>(M::uses_index);
 };
 
-namespace detail {
+namespace expr {
 /// state ⊕ next, where `state` started as the identity; both are accumulators or vectors of them.
 template <class M, class S>
 EINDECOMP_FUNCTION constexpr S aggregated(const M& monoid, const S& state, const S& next) {
@@ -35,7 +35,7 @@ EINDECOMP_FUNCTION constexpr S aggregated(const M& monoid, const S& state, const
     return monoid(state, next);
   }
 }
-}  // namespace detail
+}  // namespace expr
 
 /// Everything the library asks of a monoid M over elements T, whichever way M is written.
 template <class M, class T>
@@ -79,7 +79,7 @@ struct MonoidTraits {
   /// state ⊕ next, where `state` began as the identity.
   EINDECOMP_FUNCTION static constexpr State combine(const M& monoid, const State& state,
                                                     const State& next) {
-    return detail::aggregated(monoid, state, next);
+    return expr::aggregated(monoid, state, next);
   }
   EINDECOMP_FUNCTION static constexpr auto finish(const M& monoid, const State& state) {
     if constexpr (finishes) {
@@ -92,7 +92,7 @@ struct MonoidTraits {
   using Result = decltype(finish(std::declval<const M&>(), std::declval<const State&>()));
 };
 
-namespace detail {
+namespace expr {
 template <class M, class T>
 concept HasIdentity = requires(const M& m) {
   m.template identity<T>();
@@ -102,11 +102,11 @@ template <class M, class T>
 concept Combines = requires(const M& m, const typename MonoidTraits<M, T>::State& s) {
   { m(s, s) } -> std::convertible_to<typename MonoidTraits<M, T>::State>;
 };
-}  // namespace detail
+}  // namespace expr
 
 /// A monoid that can aggregate elements T.
 template <class M, class T>
 concept CommutativeMonoid =
-    promises_commutative_monoid<M> && detail::HasIdentity<M, T> && detail::Combines<M, T>;
+    promises_commutative_monoid<M> && expr::HasIdentity<M, T> && expr::Combines<M, T>;
 
 }  // namespace eindecomp

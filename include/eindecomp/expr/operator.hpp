@@ -25,7 +25,7 @@ inline constexpr bool is_compute_bound = requires {
   requires static_cast<bool>(F::is_compute_bound);
 };
 
-namespace detail {
+namespace expr {
 // Inside this namespace the names below are functions of <cmath> for arithmetic types and, by
 // argument-dependent lookup, those of the complex types.
 using std::abs;
@@ -68,7 +68,7 @@ template <class A>
 EINDECOMP_FUNCTION constexpr auto call_tanh(const A& a) {
   return tanh(a);
 }
-}  // namespace detail
+}  // namespace expr
 
 // The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
 // clang-format off
@@ -115,15 +115,15 @@ EINDECOMP_UNARY(Relu, "relu", a < A{} ? A{} : a)
 /// !a.
 EINDECOMP_UNARY(Not, "not", !a)
 /// |a|, of complex numbers the modulus.
-EINDECOMP_UNARY(Abs, "abs", detail::call_abs(a))
+EINDECOMP_UNARY(Abs, "abs", expr::call_abs(a))
 /// e to the power a.
-EINDECOMP_UNARY(Exp, "exp", detail::call_exp(a))
+EINDECOMP_UNARY(Exp, "exp", expr::call_exp(a))
 /// The natural logarithm of a.
-EINDECOMP_UNARY(Log, "log", detail::call_log(a))
+EINDECOMP_UNARY(Log, "log", expr::call_log(a))
 /// √a.
-EINDECOMP_UNARY(Sqrt, "sqrt", detail::call_sqrt(a))
+EINDECOMP_UNARY(Sqrt, "sqrt", expr::call_sqrt(a))
 /// The hyperbolic tangent of a.
-EINDECOMP_UNARY(Tanh, "tanh", detail::call_tanh(a))
+EINDECOMP_UNARY(Tanh, "tanh", expr::call_tanh(a))
 // clang-format on
 #undef EINDECOMP_BINARY
 #undef EINDECOMP_UNARY
@@ -208,10 +208,10 @@ struct ScaledMul {
   }
 };
 
-namespace detail {
+namespace expr {
 template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
-}  // namespace detail
+}  // namespace expr
 
 /// Promises that a functor may be called with the compiler's vectors of an element type and then
 /// computes each element as it computes a number: `static constexpr bool takes_vectors = true`, or
@@ -219,13 +219,13 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 /// overloaded for vectors (see Min). Without the promise it is called element by element.
 template <class F>
 inline constexpr bool takes_vectors =
-    detail::is_one_of<F, Add, Sub, Mul, SqDiff, Div, Identity, Negate, Relu> || requires {
+    expr::is_one_of<F, Add, Sub, Mul, SqDiff, Div, Identity, Negate, Relu> || requires {
   requires static_cast<bool>(F::takes_vectors);
 };
 template <class Factor>
 inline constexpr bool takes_vectors<ScaledMul<Factor>> = true;
 template <>
-inline constexpr bool takes_vectors<Exp> = detail::vector_exponential;
+inline constexpr bool takes_vectors<Exp> = expr::vector_exponential;
 
 template <>
 inline constexpr bool is_compute_bound<Exp> = true;

@@ -13,7 +13,7 @@
 
 namespace eindecomp {
 
-namespace detail {
+namespace expr {
 
 /// What is returned in place of a statement's left side.
 struct RefusedTarget {
@@ -74,14 +74,14 @@ constexpr auto refuse_without_labels() {
   return Refused{};
 }
 
-}  // namespace detail
+}  // namespace expr
 
 // clang-format off
 #define EINDECOMP_REFUSED_OPERATOR(op)                                                      \
   template <class A, class B>                                                               \
     requires(AnyLabel<A> || AnyLabel<B>)                                                    \
   constexpr auto operator op(const A& a, const B& b) {                                      \
-    static_assert(detail::never<A, B>,                                                      \
+    static_assert(expr::never<A, B>,                                                      \
         "EinDecomp: a label is computed with (it names a dimension and has no value: "      \
         "X(i + 1), X(2 * i) and i == j are not supported); bind the shifted or strided "    \
         "part, or a mask, as an input of its own");                                         \
@@ -105,7 +105,7 @@ EINDECOMP_REFUSED_OPERATOR(!=)
     requires((TensorWithoutLabels<A> || TensorWithoutLabels<B>) &&                          \
              !(AnyLabel<A> || AnyLabel<B>))                                                 \
   constexpr auto operator op(const A&, const B&) {                                          \
-    return detail::refuse_without_labels<A, B>();                                           \
+    return expr::refuse_without_labels<A, B>();                                           \
   }
 EINDECOMP_REFUSED_OPERATOR(+)
 EINDECOMP_REFUSED_OPERATOR(-)
@@ -117,7 +117,7 @@ EINDECOMP_REFUSED_OPERATOR(/)
 #define EINDECOMP_REFUSED_WITHOUT_LABELS(function)                                          \
   template <TensorWithoutLabels Tensor, class... Rest>                                      \
   constexpr auto function(const Tensor&, const Rest&...) {                                  \
-    return detail::refuse_without_labels<Tensor>();                                         \
+    return expr::refuse_without_labels<Tensor>();                                         \
   }
 EINDECOMP_REFUSED_WITHOUT_LABELS(abs)
 EINDECOMP_REFUSED_WITHOUT_LABELS(exp)
@@ -131,11 +131,11 @@ EINDECOMP_REFUSED_WITHOUT_LABELS(relu)
   template <class E, class... Rest>                                                         \
     requires(Expression<E> || TensorWithoutLabels<E>)                                       \
   constexpr auto function(const E&, const Rest&...) {                                       \
-    static_assert(detail::never<E, Rest...>,                                                \
+    static_assert(expr::never<E, Rest...>,                                                \
         "EinDecomp: expressions have no function " #function                                \
         "; write map(f, X(i, j)) or join(f, X(i, j), W(j, k)) with a functor f of yours "   \
         "that computes it for elements");                                                   \
-    return detail::Refused{};                                                               \
+    return expr::Refused{};                                                               \
   }
 EINDECOMP_REFUSED_FUNCTION(sin)
 EINDECOMP_REFUSED_FUNCTION(cos)
@@ -172,17 +172,17 @@ EINDECOMP_REFUSED_FUNCTION(mean)
 #define EINDECOMP_REFUSED_AGGREGATION(function)                                             \
   template <class First, class... Rest>                                                     \
     requires(!(AnyLabel<First> && (AnyLabel<Rest> && ...)) &&                               \
-             (detail::OfTheLanguage<First> || (detail::OfTheLanguage<Rest> || ...) ||       \
+             (expr::OfTheLanguage<First> || (expr::OfTheLanguage<Rest> || ...) ||       \
               (std::is_integral_v<First> && sizeof...(Rest) == 0)))                         \
   constexpr auto function(const First&, const Rest&...) {                                   \
     if constexpr (Expression<First> || TensorWithoutLabels<First>) {                        \
-      static_assert(detail::never<First>,                                                   \
+      static_assert(expr::never<First>,                                                   \
           "EinDecomp: an aggregation is given an expression before its labels; write "      \
           #function "(j)(X(i, j)), with the labels that it aggregates in front");           \
     } else {                                                                                \
-      detail::refuse_first_that_is_no_label<const First&, const Rest&...>();                \
+      expr::refuse_first_that_is_no_label<const First&, const Rest&...>();                \
     }                                                                                       \
-    return detail::Refused{};                                                               \
+    return expr::Refused{};                                                               \
   }
 EINDECOMP_REFUSED_AGGREGATION(sum)
 EINDECOMP_REFUSED_AGGREGATION(prod)

@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-namespace eindecomp::detail {
+namespace eindecomp::expr {
 
 /// A vector of the compiler: subscripted, and neither class, pointer nor array.
 template <class V>
@@ -25,4 +25,4 @@ struct ElementOfVector<V> {
   using type = std::remove_cvref_t<decltype(V{}[0])>;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::expr

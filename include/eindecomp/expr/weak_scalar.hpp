@@ -11,7 +11,7 @@
 
 #include "eindecomp/expr/element.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::expr {
 
 /// What a scalar is or an element is, of the types that scalars adapt to; all others are `other`.
 enum class NumberKind : std::uint8_t { integer, floating, complex, other };
@@ -125,4 +125,4 @@ struct WeakScalar {
   }
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::expr

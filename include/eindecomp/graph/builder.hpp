@@ -86,7 +86,7 @@ class Builder {
     static_assert(sizeof...(Ts) <= max_operands,
                   "EinDecomp: a statement has more than 8 operands; write a part of it as a "
                   "statement of its own");
-    static_assert(detail::accept<detail::operator_fault<Join, Monoid, Ts...>>());
+    static_assert(core::accept<graph::operator_fault<Join, Monoid, Ts...>>());
     auto& state = *m_program->state();
     StatementSpec spec;
     spec.name = name;
@@ -99,9 +99,9 @@ class Builder {
     for (const Write& write : output) spec.output.push_back({write.label, write.extent});
     if constexpr (std::is_same_v<Monoid, NoAggregation>) check_elementwise(spec);
 
-    detail::Transaction transaction(state);
+    graph::Transaction transaction(state);
     const VertexId v =
-        detail::StatementWriter<Backend, Join, Monoid, Ts...>(state, join, monoid).write(spec);
+        graph::StatementWriter<Backend, Join, Monoid, Ts...>(state, join, monoid).write(spec);
     state.graph.name_last_writing(name);
     transaction.commit();
     return {state.graph, v, state.graph.last_writing()};
@@ -125,10 +125,10 @@ class Builder {
                    const Monoid& monoid = {},
                    std::source_location where = std::source_location::current()) {
     const ParsedEinsum parsed = parse_einsum(text);
-    if (!parsed.fault.empty()) detail::fail(ErrorKind::statement, parsed.fault, where);
+    if (!parsed.fault.empty()) core::fail(ErrorKind::statement, parsed.fault, where);
     if (parsed.operands.size() != operands.size()) {
-      detail::fail(ErrorKind::statement,
-                   detail::operand_count_fault(text, parsed.operands.size(), operands.size()),
+      core::fail(ErrorKind::statement,
+                   expr::operand_count_fault(text, parsed.operands.size(), operands.size()),
                    where);
     }
     std::vector<Read> reads;
@@ -148,7 +148,7 @@ class Builder {
  private:
   void require_mine(AnySymbol tensor, const std::source_location& where) const {
     if (!m_program->graph(where).has(tensor.vertex(), tensor.program_id())) {
-      detail::fail(ErrorKind::statement,
+      core::fail(ErrorKind::statement,
                    Text("tensor number ") + tensor.vertex() +
                        " belongs to another graph; write all of a statement's tensors into one",
                    where);
@@ -158,7 +158,7 @@ class Builder {
   void check_operands(const std::vector<ElementType>& types, const std::vector<Read>& operands,
                       std::string_view name, const std::source_location& where) const {
     if (types.size() != operands.size()) {
-      detail::fail(ErrorKind::statement,
+      core::fail(ErrorKind::statement,
                    Text("statement ") + name + " names " + types.size() + " element types for " +
                        operands.size() + " operands",
                    where);
@@ -167,7 +167,7 @@ class Builder {
       require_mine(operands[o].tensor, where);
       const Vertex& tensor = m_program->graph()[operands[o].tensor.vertex()];
       if (tensor.element != types[o]) {
-        detail::fail(ErrorKind::statement,
+        core::fail(ErrorKind::statement,
                      Text("tensor ") + tensor.name + " is read as elements of another type in " +
                          "statement " + name,
                      where);
@@ -177,8 +177,8 @@ class Builder {
 
   static void check_elementwise(const StatementSpec& spec) {
     const Text fault =
-        detail::aggregation_fault(detail::operand_labels(spec), detail::output_labels(spec), {});
-    if (!fault.empty()) detail::fail(ErrorKind::statement, fault, spec.where);
+        expr::aggregation_fault(graph::operand_labels(spec), graph::output_labels(spec), {});
+    if (!fault.empty()) core::fail(ErrorKind::statement, fault, spec.where);
   }
 
   BasicProgram<Backend>* m_program;

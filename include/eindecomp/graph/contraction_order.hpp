@@ -11,7 +11,7 @@
 
 #include "eindecomp/core/types.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::graph {
 
 /// Sets of labels of one statement, a bit each.
 using LabelSet = std::uint64_t;
@@ -89,4 +89,4 @@ struct ContractionOrder {
   return order;
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::graph

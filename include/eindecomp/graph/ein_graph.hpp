@@ -126,7 +126,7 @@ struct StatementSpec {
   std::source_location where = std::source_location::current();  ///< where the user wrote it
 };
 
-namespace detail {
+namespace graph {
 /// Tells the graphs of a process apart: no two have equal ones, copies and what was moved from
 /// neither. 0 in a constant expression, which has nothing to count with.
 class ProgramId {
@@ -154,7 +154,7 @@ class ProgramId {
 
   std::uint64_t m_value;
 };
-}  // namespace detail
+}  // namespace graph
 
 /// A dataflow graph of EinSum statements in the order they were written, which is topological.
 ///
@@ -264,7 +264,7 @@ class EinGraph {
 
  private:
   [[nodiscard]] static constexpr std::uint64_t hash_of(std::string_view name) {
-    detail::Hasher hasher;
+    core::Hasher hasher;
     hasher.add(name);
     return hasher.value();
   }
@@ -295,10 +295,10 @@ class EinGraph {
     Text second_name;  ///< its own, if the vertex has another
   };
 
-  detail::ProgramId m_id;
+  graph::ProgramId m_id;
   std::vector<Writing> m_writings;
-  detail::VertexIndex m_by_name;  ///< Entry::next: the number last added to the name
-  detail::VertexIndex m_by_operands;
+  graph::VertexIndex m_by_name;  ///< Entry::next: the number last added to the name
+  graph::VertexIndex m_by_operands;
 };
 
 }  // namespace eindecomp

@@ -13,11 +13,11 @@
 
 namespace eindecomp {
 
-namespace detail {
+namespace graph {
 
 template <class L>
 [[nodiscard]] constexpr Extent extent_of(const L& l) {
-  if constexpr (is_sized_label<L>) {
+  if constexpr (expr::is_sized_label<L>) {
     return l.extent;
   } else {
     return 0;
@@ -44,18 +44,18 @@ class LetTarget {
     requires(!Expression<T>)
   constexpr auto operator=(const T&) const {
     if constexpr (TensorWithoutLabels<T>) {
-      refuse_without_labels<T>();
+      expr::refuse_without_labels<T>();
     } else {
       static_assert(
-          never<T>,
+          expr::never<T>,
           "EinDecomp: the statement reads no tensor; write an expression of tensors under "
           "their labels, 2.0 * X(i, j)");
     }
   }
-  constexpr void operator=(Refused) const {}
+  constexpr void operator=(expr::Refused) const {}
   template <class T>
   constexpr auto operator+=(const T&) const {
-    static_assert(never<T>,
+    static_assert(expr::never<T>,
                   "EinDecomp: a statement adds to its result (every tensor is written once); write "
                   "let<\"C2\">(i, k) = C(i, k) + sum(j)(X(i, j) * W(j, k))");
   }
@@ -77,30 +77,30 @@ struct NamedLet {
   template <class... Indices>
     requires(!(OutputLabel<Indices> && ...))
   constexpr auto operator()(Indices&&...) const {
-    refuse_first_that_is_no_label<Indices...>();
-    return RefusedTarget{};
+    expr::refuse_first_that_is_no_label<Indices...>();
+    return expr::RefusedTarget{};
   }
 };
 
-}  // namespace detail
+}  // namespace graph
 
 /// Begins a statement whose name is known at run time: `let("Q" + suffix)(i, k) = …`.
-[[nodiscard]] constexpr detail::NamedLet let(
+[[nodiscard]] constexpr graph::NamedLet let(
     std::string_view name, std::source_location where = std::source_location::current()) {
   return {name, where};
 }
 
 /// Refuses what is no label, and more labels than a tensor has dimensions.
 template <fixed_string Name, class... Indices>
-  requires((!(OutputLabel<Indices> && ...) && !(detail::SourceLocation<Indices> || ...)) ||
+  requires((!(OutputLabel<Indices> && ...) && !(expr::SourceLocation<Indices> || ...)) ||
            ((OutputLabel<Indices> && ...) && sizeof...(Indices) > max_rank))
 constexpr auto let(Indices&&...) {
   if constexpr ((OutputLabel<Indices> && ...)) {
-    static_assert(detail::never<Indices...>, "EinDecomp: a tensor has at most 8 dimensions");
+    static_assert(expr::never<Indices...>, "EinDecomp: a tensor has at most 8 dimensions");
   } else {
-    detail::refuse_first_that_is_no_label<Indices...>();
+    expr::refuse_first_that_is_no_label<Indices...>();
   }
-  return detail::RefusedTarget{};
+  return expr::RefusedTarget{};
 }
 
 // One overload per rank: a pack cannot be followed by the caller's place.
@@ -116,55 +116,55 @@ constexpr auto let(Indices&&...) {
 template <fixed_string Name>
 [[nodiscard]] constexpr auto let(
     std::source_location where = std::source_location::current()) {
-  return detail::LetTarget<>(Name.view(), where);
+  return graph::LetTarget<>(Name.view(), where);
 }
 template <fixed_string Name, OutputLabel L1>
 [[nodiscard]] constexpr auto let(
     L1 l1,
     std::source_location where = std::source_location::current()) {
-  return detail::LetTarget<L1>(Name.view(), where, l1);
+  return graph::LetTarget<L1>(Name.view(), where, l1);
 }
 template <fixed_string Name, OutputLabel L1, OutputLabel L2>
 [[nodiscard]] constexpr auto let(
     L1 l1, L2 l2,
     std::source_location where = std::source_location::current()) {
-  return detail::LetTarget<L1, L2>(Name.view(), where, l1, l2);
+  return graph::LetTarget<L1, L2>(Name.view(), where, l1, l2);
 }
 template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3>
 [[nodiscard]] constexpr auto let(
     L1 l1, L2 l2, L3 l3,
     std::source_location where = std::source_location::current()) {
-  return detail::LetTarget<L1, L2, L3>(Name.view(), where, l1, l2, l3);
+  return graph::LetTarget<L1, L2, L3>(Name.view(), where, l1, l2, l3);
 }
 template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4>
 [[nodiscard]] constexpr auto let(
     L1 l1, L2 l2, L3 l3, L4 l4,
     std::source_location where = std::source_location::current()) {
-  return detail::LetTarget<L1, L2, L3, L4>(Name.view(), where, l1, l2, l3, l4);
+  return graph::LetTarget<L1, L2, L3, L4>(Name.view(), where, l1, l2, l3, l4);
 }
 template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4, OutputLabel L5>
 [[nodiscard]] constexpr auto let(
     L1 l1, L2 l2, L3 l3, L4 l4, L5 l5,
     std::source_location where = std::source_location::current()) {
-  return detail::LetTarget<L1, L2, L3, L4, L5>(Name.view(), where, l1, l2, l3, l4, l5);
+  return graph::LetTarget<L1, L2, L3, L4, L5>(Name.view(), where, l1, l2, l3, l4, l5);
 }
 template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4, OutputLabel L5, OutputLabel L6>
 [[nodiscard]] constexpr auto let(
     L1 l1, L2 l2, L3 l3, L4 l4, L5 l5, L6 l6,
     std::source_location where = std::source_location::current()) {
-  return detail::LetTarget<L1, L2, L3, L4, L5, L6>(Name.view(), where, l1, l2, l3, l4, l5, l6);
+  return graph::LetTarget<L1, L2, L3, L4, L5, L6>(Name.view(), where, l1, l2, l3, l4, l5, l6);
 }
 template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4, OutputLabel L5, OutputLabel L6, OutputLabel L7>
 [[nodiscard]] constexpr auto let(
     L1 l1, L2 l2, L3 l3, L4 l4, L5 l5, L6 l6, L7 l7,
     std::source_location where = std::source_location::current()) {
-  return detail::LetTarget<L1, L2, L3, L4, L5, L6, L7>(Name.view(), where, l1, l2, l3, l4, l5, l6, l7);
+  return graph::LetTarget<L1, L2, L3, L4, L5, L6, L7>(Name.view(), where, l1, l2, l3, l4, l5, l6, l7);
 }
 template <fixed_string Name, OutputLabel L1, OutputLabel L2, OutputLabel L3, OutputLabel L4, OutputLabel L5, OutputLabel L6, OutputLabel L7, OutputLabel L8>
 [[nodiscard]] constexpr auto let(
     L1 l1, L2 l2, L3 l3, L4 l4, L5 l5, L6 l6, L7 l7, L8 l8,
     std::source_location where = std::source_location::current()) {
-  return detail::LetTarget<L1, L2, L3, L4, L5, L6, L7, L8>(Name.view(), where, l1, l2, l3, l4, l5, l6, l7, l8);
+  return graph::LetTarget<L1, L2, L3, L4, L5, L6, L7, L8>(Name.view(), where, l1, l2, l3, l4, l5, l6, l7, l8);
 }
 /// @}
 // clang-format on

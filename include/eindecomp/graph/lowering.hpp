@@ -17,12 +17,12 @@
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/statement_writer.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::graph {
 
 template <class... Ts>
 [[nodiscard]] constexpr Text type_list_text() {
   Text text;
-  ((text += (text.empty() ? "" : ", "), text += type_name<Ts>()), ...);
+  ((text += (text.empty() ? "" : ", "), text += core::type_name<Ts>()), ...);
   return text;
 }
 
@@ -30,26 +30,26 @@ template <class... Ts>
 template <class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr Text operator_fault() {
   if constexpr (!std::is_invocable_v<const Join&, const Ts&...>) {
-    return Text("the join ") + type_name<Join>() + " cannot take elements of type (" +
+    return Text("the join ") + core::type_name<Join>() + " cannot take elements of type (" +
            type_list_text<Ts...>() + "); give it a const call operator for them";
   } else {
     using T = JoinResult<Join, Ts...>;
     if constexpr (!Element<T>) {
-      return Text("the join ") + type_name<Join>() + " returns " + type_name<T>() +
+      return Text("the join ") + core::type_name<Join>() + " returns " + core::type_name<T>() +
              ", which cannot be an element; return a number";
     } else if constexpr (is_half<T>) {
-      return Text("the join ") + type_name<Join>() + " returns " + type_name<T>() +
+      return Text("the join ") + core::type_name<Join>() + " returns " + core::type_name<T>() +
              ", and tensors of 16-bit floating-point numbers are not supported; return float";
     } else if constexpr (!promises_commutative_monoid<Monoid>) {
-      return Text("the aggregation ") + type_name<Monoid>() +
+      return Text("the aggregation ") + core::type_name<Monoid>() +
              " is not a commutative monoid (it does not promise so); if it is one, add: static "
              "constexpr bool commutative_monoid = true";
-    } else if constexpr (!HasIdentity<Monoid, T>) {
-      return Text("the aggregation ") + type_name<Monoid>() + " is not a commutative monoid on " +
-             type_name<T>() + " (it has no identity for it)";
-    } else if constexpr (!Combines<Monoid, T>) {
-      return Text("the aggregation ") + type_name<Monoid>() + " is not a commutative monoid on " +
-             type_name<T>() + " (it cannot combine two of them)";
+    } else if constexpr (!expr::HasIdentity<Monoid, T>) {
+      return Text("the aggregation ") + core::type_name<Monoid>() + " is not a commutative monoid on " +
+             core::type_name<T>() + " (it has no identity for it)";
+    } else if constexpr (!expr::Combines<Monoid, T>) {
+      return Text("the aggregation ") + core::type_name<Monoid>() + " is not a commutative monoid on " +
+             core::type_name<T>() + " (it cannot combine two of them)";
     } else {
       return {};
     }
@@ -59,10 +59,10 @@ template <class Join, class Monoid, class... Ts>
 /// What refuses the labels of a statement known to the compiler.
 template <class Output, class Aggregated, class... Operands>
 [[nodiscard]] constexpr Text label_fault() {
-  const std::vector<LabelNames> operands{Operands::names()...};
-  Text fault = output_fault(operands, Output::names(), Output::sized());
+  const std::vector<expr::LabelNames> operands{Operands::names()...};
+  Text fault = expr::output_fault(operands, Output::names(), Output::sized());
   if (!fault.empty()) return fault;
-  return aggregation_fault(operands, Output::names(), Aggregated::names());
+  return expr::aggregation_fault(operands, Output::names(), Aggregated::names());
 }
 
 /// Whether no rewrite applies to a statement: it aggregates, and both of its two operands have
@@ -73,11 +73,11 @@ template <class Output, class A, class B>
 inline constexpr bool is_contraction_of_two<Output, A, B> = [] {
   bool aggregates = false;
   bool shared = true;
-  const auto look_at = [&](const LabelNames& labels, const LabelNames& others) {
+  const auto look_at = [&](const expr::LabelNames& labels, const expr::LabelNames& others) {
     for (std::string_view name : labels) {
-      if (find_name(Output::names(), name) >= 0) continue;
+      if (expr::find_name(Output::names(), name) >= 0) continue;
       aggregates = true;
-      shared = shared && find_name(others, name) >= 0;
+      shared = shared && expr::find_name(others, name) >= 0;
     }
   };
   look_at(A::names(), B::names());
@@ -101,7 +101,7 @@ template <class Backend, class S>
 constexpr void require_same_program(const LoweringScope<Backend>& scope, std::string_view name,
                                     const S& symbol) {
   if (const ProgramFate fate = symbol.state()->fate; fate != ProgramFate::in_use) {
-    fail(ErrorKind::statement,
+    core::fail(ErrorKind::statement,
          Text("statement ") + name + " reads tensor " + symbol.name() + ", whose program was " +
              (fate == ProgramFate::destroyed ? "destroyed" : "assigned over") +
              " (its symbols serve plans and runs of it, and no new statements); use the symbols "
@@ -109,7 +109,7 @@ constexpr void require_same_program(const LoweringScope<Backend>& scope, std::st
          scope.where);
   }
   if (symbol.state() == scope.state) return;
-  fail(ErrorKind::statement,
+  core::fail(ErrorKind::statement,
        Text("statement ") + name + " reads tensor " + symbol.name() +
            ", which belongs to another graph; write both into one program",
        scope.where);
@@ -124,14 +124,14 @@ template <class Output, class Aggregated, class Backend, class Join, class Monoi
                                              const std::vector<Extent>& extents,
                                              const Accesses&... accesses) {
   if constexpr (sizeof...(Accesses) > max_operands) {
-    static_assert(never<Accesses...>,
+    static_assert(expr::never<Accesses...>,
                   "EinDecomp: a statement has more than 8 operands (a tensor counts once for every "
                   "order of labels that it is read under, an aggregation inside it once); write a "
                   "part of it as a statement of its own");
-    return Refused{};
-  } else if constexpr (accept<
+    return expr::Refused{};
+  } else if constexpr (core::accept<
                            label_fault<Output, Aggregated, typename Accesses::LabelTypes...>>() &&
-                       accept<operator_fault<Join, Monoid,
+                       core::accept<operator_fault<Join, Monoid,
                                              typename Accesses::Symbol::value_type...>>()) {
     (require_same_program(scope, name, accesses.symbol), ...);
     StatementSpec spec;
@@ -139,7 +139,7 @@ template <class Output, class Aggregated, class Backend, class Join, class Monoi
     (spec.operands.push_back(
          {accesses.symbol.vertex(), Accesses::LabelTypes::names(), accesses.symbol.writing()}),
      ...);
-    const LabelNames output = Output::names();
+    const expr::LabelNames output = Output::names();
     for (std::size_t k = 0; k < output.size(); ++k) spec.output.push_back({output[k], extents[k]});
     spec.where = scope.where;
 
@@ -165,8 +165,8 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents, const Body& body) {
   const auto flat = materialise(scope, body);
-  return boost::hana::unpack(accesses_of(flat), [&](const auto&... accesses) {
-    return write_statement<Output, Aggregated>(scope, name, functor_of(flat), monoid, extents,
+  return boost::hana::unpack(expr::accesses_of(flat), [&](const auto&... accesses) {
+    return write_statement<Output, Aggregated>(scope, name, expr::functor_of(flat), monoid, extents,
                                                accesses...);
   });
 }
@@ -181,8 +181,8 @@ template <class Backend, class T>
 [[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,
                                               const Constant<T>& constant) {
   if (!constant.held) {
-    fail(ErrorKind::statement,
-         Text("statement ") + scope.name + " has a scalar that " + element_text(element_type<T>()) +
+    core::fail(ErrorKind::statement,
+         Text("statement ") + scope.name + " has a scalar that " + expr::element_text(element_type<T>()) +
              " cannot hold (scalars take the type of the tensors they meet); convert the tensor "
              "before, as in " +
              (std::is_integral_v<T> ? "cast<std::int64_t>(X(i))" : "cast<double>(X(i))"),
@@ -244,4 +244,4 @@ template <class Output, class E>
   return symbol;
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::graph

@@ -11,7 +11,7 @@
 
 namespace eindecomp {
 
-namespace detail {
+namespace graph {
 
 /// A left side whose labels come as a list: what a macro over any rank writes.
 template <class... Labels>
@@ -61,19 +61,19 @@ struct LogSoftmax {
   }
 };
 
-}  // namespace detail
+}  // namespace graph
 
 /// exp(x - max x) / Σ exp(x - max x) along one label of a tensor of any rank (paper, section 3):
 /// `let<"S">(i, k) = softmax(k)(X(i, k))` is four statements.
 template <AnyLabel Along>
 [[nodiscard]] constexpr auto softmax(Along) {
-  return detail::Softmax<Along>{};
+  return graph::Softmax<Along>{};
 }
 
 /// x - log Σ exp x along one label: `let<"S">(i, k) = log_softmax(k)(X(i, k))`.
 template <AnyLabel Along>
 [[nodiscard]] constexpr auto log_softmax(Along) {
-  return detail::LogSoftmax<Along>{};
+  return graph::LogSoftmax<Along>{};
 }
 
 /// softmax(scale·Q·Kᵀ)·V for matrices Q(s,d), K(t,d), V(t,e); scale is 1/√d as a rule.

@@ -7,7 +7,7 @@
 
 namespace eindecomp {
 
-namespace detail {
+namespace graph {
 
 [[nodiscard]] constexpr std::string_view label_text(const EinGraph& graph, const Vertex& v,
                                                     int position) {
@@ -17,7 +17,7 @@ namespace detail {
 
 [[nodiscard]] constexpr Text labels_text(const EinGraph& graph, const Vertex& v,
                                          const std::vector<int>& positions) {
-  return joined(positions, ",", [&](int position) { return label_text(graph, v, position); });
+  return core::joined(positions, ",", [&](int position) { return label_text(graph, v, position); });
 }
 
 /// An operand under its labels: `X(i,j)`.
@@ -33,7 +33,7 @@ namespace detail {
   const auto text_of = [&](const Operand& operand) { return operand_text(graph, v, operand); };
   if (join == "identity" && v.operands.size() == 1) return text_of(v.operands[0]);
   if (join.find('#') == std::string_view::npos) {
-    return v.op.join + "(" + joined(v.operands, ", ", text_of) + ")";
+    return v.op.join + "(" + core::joined(v.operands, ", ", text_of) + ")";
   }
   Text text;
   for (std::size_t i = 0; i < join.size(); ++i) {
@@ -55,18 +55,18 @@ namespace detail {
   return text;
 }
 
-}  // namespace detail
+}  // namespace graph
 
 /// A statement as one line: `H(i,k) = sum[j] mul(X(i,j), W(j,k))`; an input with its extents:
 /// `X(512,1024)`.
 [[nodiscard]] constexpr Text formula(const EinGraph& graph, VertexId vertex) {
   const Vertex& v = graph[vertex];
-  if (v.is_input()) return v.name + "(" + detail::joined(v.bound, ",", detail::to_text) + ")";
-  Text text = v.name + "(" + detail::labels_text(graph, v, v.output) + ") = ";
+  if (v.is_input()) return v.name + "(" + core::joined(v.bound, ",", core::to_text) + ")";
+  Text text = v.name + "(" + graph::labels_text(graph, v, v.output) + ") = ";
   if (!v.op.aggregate.empty()) {
-    text += v.op.aggregate + "[" + detail::labels_text(graph, v, v.aggregated) + "] ";
+    text += v.op.aggregate + "[" + graph::labels_text(graph, v, v.aggregated) + "] ";
   }
-  return text + detail::join_text(graph, v);
+  return text + graph::join_text(graph, v);
 }
 
 /// The whole graph, a line per tensor: its formula, its elements, the extents of its labels.
@@ -75,10 +75,10 @@ namespace detail {
   const std::vector<int> readers = graph.reader_counts();
   for (VertexId i = 0; i < graph.size(); ++i) {
     const Vertex& v = graph[i];
-    text += formula(graph, i) + " : " + detail::element_text(v.element);
+    text += formula(graph, i) + " : " + expr::element_text(v.element);
     if (v.is_input()) text += ", input";
     for (std::size_t l = 0; l < v.labels.size(); ++l) {
-      text << (l == 0 ? ", " : " ") << detail::label_text(graph, v, static_cast<int>(l)) << '='
+      text << (l == 0 ? ", " : " ") << graph::label_text(graph, v, static_cast<int>(l)) << '='
            << v.extents[l];
     }
     const bool read = readers[static_cast<std::size_t>(i)] > 0;

@@ -39,7 +39,7 @@ struct LoweringOptions {
   bool share_subexpressions = true;
 };
 
-namespace detail {
+namespace graph {
 /// What became of the program that owned a state.
 enum class ProgramFate : std::uint8_t { in_use, assigned_over, destroyed };
 
@@ -50,19 +50,19 @@ struct ProgramState {
   std::vector<typename Backend::Launcher> launchers;
   LoweringOptions options;
   ProgramFate fate = ProgramFate::in_use;
-  ReferenceCount owners;
+  core::ReferenceCount owners;
 };
-}  // namespace detail
+}  // namespace graph
 
-namespace detail {
+namespace graph {
 /// The sentence that refuses to read a tensor of rank Rank under Labels; empty if they fit.
 template <int Rank, class... Labels>
 [[nodiscard]] constexpr Text rank_fault() {
   if (sizeof...(Labels) == Rank) return {};
   return Text("a tensor of rank ") + Rank + " is given " + sizeof...(Labels) + " labels, " +
-         access_text("", LabelList<Labels...>::names()) + "; give each dimension one label";
+         expr::access_text("", LabelList<Labels...>::names()) + "; give each dimension one label";
 }
-}  // namespace detail
+}  // namespace graph
 
 /// A tensor of a program, value type and rank in its type; a cheap handle. It may be used with
 /// plans and runs of the program, and of copies made after the tensor was written, for ever; in
@@ -76,7 +76,7 @@ class Symbol : public TensorBase {
   static constexpr int rank = Rank;  ///< the number of dimensions
 
   /// \param writing  which of the statements that share the vertex, EinGraph::last_writing().
-  constexpr Symbol(detail::ProgramState<Backend>* state, VertexId vertex, int writing = -1)
+  constexpr Symbol(graph::ProgramState<Backend>* state, VertexId vertex, int writing = -1)
       : m_state(state),
         m_program_id(state->graph[vertex].program_id),
         m_vertex(vertex),
@@ -85,7 +85,7 @@ class Symbol : public TensorBase {
   /// The tensor read under labels: `X(i, j)`; one label per dimension.
   template <AnyLabel... Labels>
   [[nodiscard]] constexpr auto operator()(Labels...) const {
-    if constexpr (detail::accept<detail::rank_fault<Rank, Labels...>>()) {
+    if constexpr (core::accept<graph::rank_fault<Rank, Labels...>>()) {
       return Access<Symbol, Labels...>(*this);
     }
   }
@@ -93,14 +93,14 @@ class Symbol : public TensorBase {
   template <class... Indices>
     requires(!(AnyLabel<Indices> && ...))
   constexpr auto operator()(Indices&&...) const {
-    return detail::refuse_first_that_is_no_label<Indices...>();
+    return expr::refuse_first_that_is_no_label<Indices...>();
   }
   /// Refuses brackets, which take one label only.
   template <class Index>
   constexpr auto operator[](const Index&) const {
-    static_assert(detail::never<Index>,
+    static_assert(expr::never<Index>,
                   "EinDecomp: labels stand in brackets; write them in parentheses, X(i, j)");
-    return detail::Refused{};
+    return expr::Refused{};
   }
 
   /// The tensor in its graph.
@@ -112,10 +112,10 @@ class Symbol : public TensorBase {
   /// Which of the statements that share the vertex it was made for, EinGraph::last_writing().
   [[nodiscard]] constexpr int writing() const { return m_writing; }
   /// What the tensor was written into, for those who write statements.
-  [[nodiscard]] constexpr detail::ProgramState<Backend>* state() const { return m_state.get(); }
+  [[nodiscard]] constexpr graph::ProgramState<Backend>* state() const { return m_state.get(); }
 
  private:
-  detail::Shared<detail::ProgramState<Backend>> m_state;
+  core::Shared<graph::ProgramState<Backend>> m_state;
   std::uint64_t m_program_id;
   VertexId m_vertex;
   int m_writing;
@@ -131,7 +131,7 @@ class BasicProgram {
   /// What its statements run on: KokkosBackend, or NoBackend of a program that is only planned.
   using Backend = BackendType;
   /// What its symbols share with it.
-  using State = detail::ProgramState<Backend>;
+  using State = graph::ProgramState<Backend>;
 
   /// A program without statements; `options` say which rewrites are made as they are written.
   constexpr explicit BasicProgram(LoweringOptions options = {}) : m_state(new State{}) {
@@ -145,10 +145,10 @@ class BasicProgram {
       : m_state(std::exchange(other.m_state, nullptr)) {}
   constexpr BasicProgram& operator=(BasicProgram other) noexcept {
     std::swap(m_state, other.m_state);
-    other.let_go(detail::ProgramFate::assigned_over);
+    other.let_go(graph::ProgramFate::assigned_over);
     return *this;
   }
-  constexpr ~BasicProgram() { let_go(detail::ProgramFate::destroyed); }
+  constexpr ~BasicProgram() { let_go(graph::ProgramFate::destroyed); }
 
   /// Adds an input tensor of elements T.
   /// \throws Error if an extent is not positive, the element count overflows or the name is taken.
@@ -240,7 +240,7 @@ class BasicProgram {
   template <class S>
   constexpr void require_mine(const S& tensor, const std::source_location& where) const {
     if (!graph(where).has(tensor.vertex(), tensor.program_id())) {
-      detail::fail(ErrorKind::statement,
+      core::fail(ErrorKind::statement,
                    Text("tensor ") + tensor.name() +
                        " belongs to another graph (it was written into another program, or into "
                        "one of two copies after they were made); use the symbols of this one",
@@ -250,14 +250,14 @@ class BasicProgram {
 
   constexpr void require_state(const std::source_location& where) const {
     if (m_state != nullptr) return;
-    detail::fail(ErrorKind::statement,
+    core::fail(ErrorKind::statement,
                  "the program was moved from (its statements are in the program it was moved to, "
                  "and so are its symbols'); use that one, or assign a program to this first",
                  where);
   }
 
   /// Leaves the state to the symbols that still share it.
-  constexpr void let_go(detail::ProgramFate fate) noexcept {
+  constexpr void let_go(graph::ProgramFate fate) noexcept {
     if (m_state == nullptr) return;
     m_state->fate = fate;
     if (m_state->owners.remove()) delete m_state;

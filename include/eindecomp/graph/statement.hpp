@@ -12,13 +12,13 @@
 #include "eindecomp/graph/ein_graph.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace graph {
 
 /// Checks a tensor's extents one by one and their product.
 constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& bound,
                            const std::source_location& where) {
   if (bound.size() > static_cast<std::size_t>(max_rank)) {
-    fail(ErrorKind::shape,
+    core::fail(ErrorKind::shape,
          Text("tensor ") + tensor + " has rank " + bound.size() + " (the limit is " + max_rank +
              ", a Kokkos::View's)",
          where);
@@ -26,14 +26,14 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
   Extent n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] <= 0) {
-      fail(ErrorKind::shape,
+      core::fail(ErrorKind::shape,
            Text("dimension ") + k + " of tensor " + tensor + " has extent " + bound[k] +
                " (extents are positive)",
            where);
     }
     if (n > std::numeric_limits<Extent>::max() / bound[k]) {
-      fail(ErrorKind::shape,
-           Text("tensor ") + tensor + " of " + joined(bound, " x ", to_text) +
+      core::fail(ErrorKind::shape,
+           Text("tensor ") + tensor + " of " + core::joined(bound, " x ", core::to_text) +
                " has more elements than a 64-bit integer counts",
            where);
     }
@@ -44,33 +44,33 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
 /// Labels of one operand of a spec, as text: `X(i,j)`.
 [[nodiscard]] constexpr Text operand_text(const EinGraph& graph,
                                           const StatementSpec::OperandSpec& operand) {
-  return access_text(graph[operand.vertex].name, operand.labels);
+  return expr::access_text(graph[operand.vertex].name, operand.labels);
 }
 
 /// The labels of a spec's operands and of its output.
-[[nodiscard]] constexpr std::vector<LabelNames> operand_labels(const StatementSpec& spec) {
-  std::vector<LabelNames> operands;
+[[nodiscard]] constexpr std::vector<expr::LabelNames> operand_labels(const StatementSpec& spec) {
+  std::vector<expr::LabelNames> operands;
   for (const StatementSpec::OperandSpec& operand : spec.operands) {
     operands.push_back(operand.labels);
   }
   return operands;
 }
-[[nodiscard]] constexpr LabelNames output_labels(const StatementSpec& spec) {
-  LabelNames output;
+[[nodiscard]] constexpr expr::LabelNames output_labels(const StatementSpec& spec) {
+  expr::LabelNames output;
   for (const StatementSpec::OutputLabel& out : spec.output) output.push_back(out.label);
   return output;
 }
 
 /// Enters label positions and extents of all operands into the vertex.
 constexpr void resolve_operands(EinGraph& graph, const StatementSpec& spec, Vertex& v,
-                                LabelNames& names) {
+                                expr::LabelNames& names) {
   std::vector<int> first_seen;  // the operand that gave each label its extent
   for (std::size_t o = 0; o < spec.operands.size(); ++o) {
     const StatementSpec::OperandSpec& operand = spec.operands[o];
     const Vertex& tensor = graph[operand.vertex];
     Operand resolved{operand.vertex, {}};
     for (std::size_t k = 0; k < operand.labels.size(); ++k) {
-      int position = find_name(names, operand.labels[k]);
+      int position = expr::find_name(names, operand.labels[k]);
       if (position < 0) {
         position = static_cast<int>(names.size());
         names.push_back(operand.labels[k]);
@@ -81,8 +81,8 @@ constexpr void resolve_operands(EinGraph& graph, const StatementSpec& spec, Vert
       const auto at = static_cast<std::size_t>(position);
       if (v.extents[at] != tensor.bound[k]) {
         const auto& first = spec.operands[static_cast<std::size_t>(first_seen[at])];
-        fail(ErrorKind::shape,
-             Text("label ") + quoted(operand.labels[k]) + " is " + v.extents[at] + " in " +
+        core::fail(ErrorKind::shape,
+             Text("label ") + expr::quoted(operand.labels[k]) + " is " + v.extents[at] + " in " +
                  operand_text(graph, first) + " and " + tensor.bound[k] + " in " +
                  operand_text(graph, operand) +
                  " (a label has one extent in a statement; size 1 is not stretched)",
@@ -96,13 +96,13 @@ constexpr void resolve_operands(EinGraph& graph, const StatementSpec& spec, Vert
 
 /// Enters the output's positions and bound, labels of its own last, and what is aggregated.
 constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex& v,
-                              LabelNames& names) {
+                              expr::LabelNames& names) {
   for (const StatementSpec::OutputLabel& out : spec.output) {
-    int position = find_name(names, out.label);
+    int position = expr::find_name(names, out.label);
     if (position < 0) {
       if (out.extent <= 0) {
-        fail(ErrorKind::shape,
-             Text("label ") + quoted(out.label) + " of the output of " + v.name + " has extent " +
+        core::fail(ErrorKind::shape,
+             Text("label ") + expr::quoted(out.label) + " of the output of " + v.name + " has extent " +
                  out.extent + " (extents are positive)",
              spec.where);
       }
@@ -113,8 +113,8 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
     }
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
     if (out.extent != 0 && out.extent != extent) {
-      fail(ErrorKind::shape,
-           Text("label ") + quoted(out.label) + " is " + extent + " in the operands and " +
+      core::fail(ErrorKind::shape,
+           Text("label ") + expr::quoted(out.label) + " is " + extent + " in the operands and " +
                out.extent + " in the output of " + v.name,
            spec.where);
     }
@@ -130,7 +130,7 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
 
 /// A hash of the operands, which tell most statements apart.
 [[nodiscard]] constexpr std::uint64_t hash_of_operands(const Vertex& v) {
-  Hasher hasher;
+  core::Hasher hasher;
   for (const Operand& operand : v.operands) {
     hasher.add(static_cast<std::uint64_t>(operand.vertex));
     hasher.add(operand.labels);
@@ -142,18 +142,18 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
 constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
                             std::string_view name) {
   if (spec.operands.empty()) {
-    fail(ErrorKind::statement, Text("statement ") + name + " has no operand", spec.where);
+    core::fail(ErrorKind::statement, Text("statement ") + name + " has no operand", spec.where);
   }
   for (const StatementSpec::OperandSpec& operand : spec.operands) {
     if (operand.vertex < 0 || operand.vertex >= graph.size()) {
-      fail(ErrorKind::statement,
+      core::fail(ErrorKind::statement,
            Text("statement ") + name + " reads tensor number " + operand.vertex +
                ", which is not in the graph",
            spec.where);
     }
     const Vertex& tensor = graph[operand.vertex];
     if (operand.labels.size() != tensor.bound.size()) {
-      fail(ErrorKind::shape,
+      core::fail(ErrorKind::shape,
            Text("tensor ") + tensor.name + " has rank " + tensor.rank() + " and " +
                operand.labels.size() + " labels in " + operand_text(graph, operand) +
                "; give each dimension one label",
@@ -164,22 +164,22 @@ constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
   for (const StatementSpec::OutputLabel& out : spec.output) {
     sized.push_back(out.extent != 0 ? 1 : 0);
   }
-  const Text fault = output_fault(operand_labels(spec), output_labels(spec), sized);
-  if (!fault.empty()) fail(ErrorKind::statement, fault, spec.where);
+  const Text fault = expr::output_fault(operand_labels(spec), graph::output_labels(spec), sized);
+  if (!fault.empty()) core::fail(ErrorKind::statement, fault, spec.where);
 }
 
-}  // namespace detail
+}  // namespace graph
 
 constexpr VertexId EinGraph::add_input(std::string_view name, std::vector<Extent> bound,
                                        ElementType element, std::source_location where) {
   if (find(name) >= 0) {
-    detail::fail(ErrorKind::statement,
+    core::fail(ErrorKind::statement,
                  Text("there is a tensor ") + name +
                      " already (inputs are bound by name in files and "
                      "reports); choose another name",
                  where);
   }
-  detail::check_bound(name, bound, where);
+  graph::check_bound(name, bound, where);
   Vertex v;
   v.name = name;
   v.bound = std::move(bound);
@@ -196,14 +196,14 @@ constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
   v.partial = spec.partial;
   v.op = spec.op;
   v.where = spec.where;
-  detail::check_labels(*this, spec, v.name);
+  graph::check_labels(*this, spec, v.name);
   // A throw below must leave the graph as it was, its labels too.
   const std::size_t labels_before = labels.size();
   try {
-    detail::LabelNames names;
-    detail::resolve_operands(*this, spec, v, names);
-    detail::resolve_output(*this, spec, v, names);
-    detail::check_bound(v.name, v.bound, spec.where);
+    expr::LabelNames names;
+    graph::resolve_operands(*this, spec, v, names);
+    graph::resolve_output(*this, spec, v, names);
+    graph::check_bound(v.name, v.bound, spec.where);
   } catch (...) {
     labels.resize(labels_before);
     throw;
@@ -268,7 +268,7 @@ constexpr void EinGraph::take_back(std::size_t tensors_left, std::size_t labels_
 constexpr VertexId EinGraph::add_vertex(Vertex v) {
   m_by_name.add(hash_of(v.name), size());
   v.program_id = m_id.value();
-  if (!v.is_input()) m_by_operands.add(detail::hash_of_operands(v), size());
+  if (!v.is_input()) m_by_operands.add(graph::hash_of_operands(v), size());
   vertices.push_back(std::move(v));
   return size() - 1;
 }
@@ -300,7 +300,7 @@ constexpr VertexId EinGraph::find_same_statement(const Vertex& wanted) const {
            other.labels == wanted.labels && other.output == wanted.output &&
            other.bound == wanted.bound;
   };
-  const auto* const entry = m_by_operands.find(detail::hash_of_operands(wanted), same);
+  const auto* const entry = m_by_operands.find(graph::hash_of_operands(wanted), same);
   return entry == nullptr ? -1 : entry->vertex;
 }
 

@@ -13,7 +13,7 @@
 #include "eindecomp/graph/contraction_order.hpp"
 #include "eindecomp/graph/program.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::graph {
 
 /// The element type a join of elements Ts has, as stored.
 template <class Join, class... Ts>
@@ -109,19 +109,19 @@ class StatementWriter {
   constexpr VertexId emit(StatementSpec spec, const J& join, const M& monoid) const {
     using Joined = JoinResult<J, Us...>;
     using Traits = MonoidTraits<M, Joined>;
-    spec.op.join = describe(join);
-    spec.op.aggregate = describe(monoid);
+    spec.op.join = expr::describe(join);
+    spec.op.aggregate = expr::describe(monoid);
     spec.op.distributive = is_associative_commutative<typename UnscaledJoin<J>::type> &&
                            distributes_over<typename UnscaledJoin<J>::type, M>;
-    const bool comparable = append_state(join, spec.op.state) && std::is_empty_v<M>;
-    spec.op.type = comparable ? &type_tag<Signature<J, M, Us...>> : nullptr;
+    const bool comparable = expr::append_state(join, spec.op.state) && std::is_empty_v<M>;
+    spec.op.type = comparable ? &expr::type_tag<Signature<J, M, Us...>> : nullptr;
     spec.element = element_type<typename Traits::Result>();
     spec.partial = element_type<typename Traits::State>();
 
     EinGraph& graph = m_state.graph;
     if constexpr (Traits::uses_index) {
       if (const int labels = aggregated_labels(spec); labels != 1) {
-        fail(ErrorKind::statement,
+        core::fail(ErrorKind::statement,
              Text("statement ") + spec.name + " aggregates " + labels + " labels by " +
                  spec.op.aggregate + " (it gives an index along one label); aggregate one label",
              spec.where);
@@ -142,12 +142,12 @@ class StatementWriter {
 
   /// How many labels of the operands the output lacks.
   [[nodiscard]] static constexpr int aggregated_labels(const StatementSpec& spec) {
-    return static_cast<int>(aggregated_names(operand_labels(spec), output_labels(spec)).size());
+    return static_cast<int>(expr::aggregated_names(operand_labels(spec), graph::output_labels(spec)).size());
   }
 
   /// The statement as the user wrote it, all rules checked, so that no message speaks of tensors
   /// that rewriting made up. `names` becomes those of Vertex::labels.
-  constexpr Vertex checked(const StatementSpec& spec, LabelNames& names) const {
+  constexpr Vertex checked(const StatementSpec& spec, expr::LabelNames& names) const {
     EinGraph& graph = m_state.graph;
     check_labels(graph, spec, spec.name);
     const std::size_t labels_before = graph.labels.size();
@@ -162,16 +162,16 @@ class StatementWriter {
   /// Replaces every operand that alone has an aggregated label by its own aggregation.
   constexpr void aggregate_private_labels(StatementSpec& spec) const {
     if (spec.operands.size() < 2) return;
-    LabelNames names;
+    expr::LabelNames names;
     (void)checked(spec, names);
-    const LabelNames output = output_labels(spec);
+    const expr::LabelNames output = output_labels(spec);
     for (std::size_t o = 0; o < spec.operands.size(); ++o) {
       StatementSpec inner;
       bool has_private = false;
       for (std::string_view name : spec.operands[o].labels) {
-        bool is_private = find_name(output, name) < 0;
+        bool is_private = expr::find_name(output, name) < 0;
         for (std::size_t p = 0; p < spec.operands.size() && is_private; ++p) {
-          is_private = p == o || find_name(spec.operands[p].labels, name) < 0;
+          is_private = p == o || expr::find_name(spec.operands[p].labels, name) < 0;
         }
         has_private = has_private || is_private;
         bool named = is_private;
@@ -198,7 +198,7 @@ class StatementWriter {
   /// Joins the operands two at a time.
   constexpr VertexId write_in_order(const StatementSpec& spec) const {
     using T = std::tuple_element_t<0, std::tuple<Ts...>>;
-    LabelNames names;
+    expr::LabelNames names;
     const Vertex v = checked(spec, names);
     if (v.labels.size() > static_cast<std::size_t>(max_ordered_labels)) {
       return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
@@ -266,4 +266,4 @@ class StatementWriter {
   const Monoid& m_monoid;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::graph

@@ -21,7 +21,7 @@ concept TensorSymbol = requires(const std::remove_cvref_t<S>& symbol) {
   { symbol.program_id() } -> std::convertible_to<std::uint64_t>;
 };
 
-namespace detail {
+namespace graph {
 
 /// The name of a symbol's tensor; empty if the symbol does not know it.
 template <TensorSymbol Symbol>
@@ -42,5 +42,5 @@ template <TensorSymbol Symbol>
          "copies after they were made); use symbols of the program that was planned";
 }
 
-}  // namespace detail
+}  // namespace graph
 }  // namespace eindecomp

@@ -8,7 +8,7 @@
 
 #include "eindecomp/core/types.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::graph {
 
 /// A hash table of vertices with open addressing, which works in constant expressions. Entries are
 /// never removed: a vertex that the graph took back stays, and the caller's predicate rejects it.
@@ -61,4 +61,4 @@ class VertexIndex {
   std::size_t m_used = 0;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::graph

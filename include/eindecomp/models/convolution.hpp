@@ -45,7 +45,7 @@ struct ConvolutionalNet {
   std::vector<ConvolutionalLayer> layers;  ///< the first layer first
 };
 
-namespace detail {
+namespace models {
 [[nodiscard]] constexpr ConvolutionalLayer convolve(Extent features, Extent image, Extent window) {
   return {ConvolutionalLayer::Kind::convolution, features, image, window};
 }
@@ -55,11 +55,11 @@ namespace detail {
 [[nodiscard]] constexpr ConvolutionalLayer dense(Extent features) {
   return {ConvolutionalLayer::Kind::dense, features, 0, 0};
 }
-}  // namespace detail
+}  // namespace models
 
 /// AlexNet in one tower, for 1000 classes.
 [[nodiscard]] inline ConvolutionalNet alexnet(Extent batch) {
-  using namespace detail;
+  using namespace models;
   return {
       batch,
       3,
@@ -69,7 +69,7 @@ namespace detail {
 
 /// VGG with 16 layers of weights, for 1000 classes.
 [[nodiscard]] inline ConvolutionalNet vgg16(Extent batch) {
-  using namespace detail;
+  using namespace models;
   ConvolutionalNet net{batch, 3, {}};
   Extent image = 224;
   for (const auto& [features, count] :
@@ -85,7 +85,7 @@ namespace detail {
 /// SoyBean's five convolutions of one size (its section 6.2), 3 by 3 filters between as many
 /// channels as there are filters.
 [[nodiscard]] inline ConvolutionalNet soybean_cnn(Extent image, Extent filters, Extent batch) {
-  return {batch, filters, std::vector<ConvolutionalLayer>(5, detail::convolve(filters, image, 3))};
+  return {batch, filters, std::vector<ConvolutionalLayer>(5, models::convolve(filters, image, 3))};
 }
 
 /// The tensors of a convolutional network. The output's rank depends on the last layer.
@@ -100,7 +100,7 @@ struct ConvolutionalTensors {
 template <class T, class Backend>
 using ConvolutionalTraining = TrainingStep<Symbol<T, 4, Backend>, AnySymbol, AnySymbol>;
 
-namespace detail {
+namespace models {
 
 /// The product of a convolution. Its windows shift, so a filter's sum cannot be taken first: a name
 /// of its own keeps the rewrites for products away.
@@ -160,7 +160,7 @@ class ConvolutionalWriter {
         image(m_layers.front().input), any(target), any(output), {}};
     for (std::size_t l = m_layers.size(); l-- > 0;) {
       const Layer& layer = m_layers[l];
-      m_suffix = to_text(static_cast<long long>(l + 1));
+      m_suffix = core::to_text(static_cast<long long>(l + 1));
       if (layer.weight >= 0) {
         const VertexId gradient = weight_gradient(layer, error);
         step.updates.insert(step.updates.begin(),
@@ -185,7 +185,7 @@ class ConvolutionalWriter {
   static void check_order(const ConvolutionalNet& net) {
     bool rows = net.layers.empty() || net.layers.front().kind == Kind::dense;
     if (rows) {
-      fail(ErrorKind::shape,
+      core::fail(ErrorKind::shape,
            "a convolutional network begins with no image (its first layer is dense, or it has "
            "none); "
            "give a convolution or a pool first");
@@ -193,12 +193,12 @@ class ConvolutionalWriter {
     Extent image = net.layers.front().image;
     for (const ConvolutionalLayer& layer : net.layers) {
       if (rows && layer.kind != Kind::dense) {
-        fail(ErrorKind::shape,
+        core::fail(ErrorKind::shape,
              "a convolutional network has a convolution or a pool behind a dense layer (which "
              "leaves no image); give dense layers last");
       }
       if (layer.kind == Kind::convolution && layer.image != image) {
-        fail(ErrorKind::shape, Text("a convolution makes images of ") + layer.image +
+        core::fail(ErrorKind::shape, Text("a convolution makes images of ") + layer.image +
                                    " rows from such of " + image +
                                    " (only pools change them); give it " + image);
       }
@@ -217,7 +217,7 @@ class ConvolutionalWriter {
   [[nodiscard]] Text name(const char* what) const { return Text(what) + m_suffix; }
 
   void add(const ConvolutionalLayer& layer, Layer& made, std::size_t number) {
-    m_suffix = to_text(static_cast<long long>(number));
+    m_suffix = core::to_text(static_cast<long long>(number));
     if (layer.kind == Kind::pool) return add_pool(layer, made);
     layer.kind == Kind::convolution ? add_convolution(layer, made) : add_dense(layer, made);
     if (number < m_net.layers.size()) made.output = relu_of(made.output);
@@ -357,7 +357,7 @@ class ConvolutionalWriter {
   Text m_suffix;
 };
 
-}  // namespace detail
+}  // namespace models
 
 /// Writes a network into a program: inputs X (batch by channels by the first layer's rows and
 /// columns), W1, W2, …; label b has the role batch, channels and neurons the role hidden, rows and
@@ -369,7 +369,7 @@ class ConvolutionalWriter {
 template <class T = float, class Backend>
 ConvolutionalTensors<T, Backend> convolutional(BasicProgram<Backend>& program,
                                                const ConvolutionalNet& net) {
-  return detail::ConvolutionalWriter<T, Backend>(program, net).forward();
+  return models::ConvolutionalWriter<T, Backend>(program, net).forward();
 }
 
 /// Writes one step of training by gradient descent: the network, the difference to the target T,
@@ -381,7 +381,7 @@ template <class T = float, class Backend>
 ConvolutionalTraining<T, Backend> convolutional_training(BasicProgram<Backend>& program,
                                                          const ConvolutionalNet& net,
                                                          T rate = T(0.01)) {
-  detail::ConvolutionalWriter<T, Backend> writer(program, net);
+  models::ConvolutionalWriter<T, Backend> writer(program, net);
   return writer.backward(writer.forward().output.vertex(), rate);
 }
 

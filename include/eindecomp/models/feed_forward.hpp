@@ -51,7 +51,7 @@ template <class T, class Backend>
 using FeedForwardTraining =
     TrainingStep<Symbol<T, 2, Backend>, Symbol<T, 2, Backend>, Symbol<T, 2, Backend>>;
 
-namespace detail {
+namespace models {
 
 /// Writes one network into a program. In every statement b is the batch; a weight is W(i,j).
 template <class T, class Backend>
@@ -62,7 +62,7 @@ class FeedForwardWriter {
   FeedForwardWriter(BasicProgram<Backend>& program, const FeedForward& net)
       : m_program(program), m_net(net) {
     if (net.widths.size() < 2) {
-      fail(ErrorKind::shape,
+      core::fail(ErrorKind::shape,
            Text("a network of ") + net.widths.size() +
                " widths (it has an input and at least one layer); give two or more");
     }
@@ -126,7 +126,7 @@ class FeedForwardWriter {
   std::vector<Matrix> m_weights;
 };
 
-}  // namespace detail
+}  // namespace models
 
 /// Writes a network into a program: inputs X (batch by the first width), W1, W2, …; label b has the
 /// role batch, i and j hidden.
@@ -136,7 +136,7 @@ class FeedForwardWriter {
 template <class T = float, class Backend>
 FeedForwardTensors<T, Backend> feed_forward(BasicProgram<Backend>& program,
                                             const FeedForward& net) {
-  return detail::FeedForwardWriter<T, Backend>(program, net).forward();
+  return models::FeedForwardWriter<T, Backend>(program, net).forward();
 }
 
 /// Writes one step of training by gradient descent: the network, the difference to the target T,
@@ -147,7 +147,7 @@ FeedForwardTensors<T, Backend> feed_forward(BasicProgram<Backend>& program,
 template <class T = float, class Backend>
 FeedForwardTraining<T, Backend> feed_forward_training(BasicProgram<Backend>& program,
                                                       const FeedForward& net, T rate = T(0.01)) {
-  detail::FeedForwardWriter<T, Backend> writer(program, net);
+  models::FeedForwardWriter<T, Backend> writer(program, net);
   return writer.backward(writer.forward().output, rate);
 }
 

@@ -83,7 +83,7 @@ struct TransformerTensors {
   Symbol<T, 3, Backend> output;                      ///< of X's shape
 };
 
-namespace detail {
+namespace models {
 
 /// Square of an element, for one operand.
 struct Square {
@@ -214,7 +214,7 @@ class TransformerWriter {
   Text m_suffix;
 };
 
-}  // namespace detail
+}  // namespace models
 
 /// Writes the prefill of a LLaMA-style transformer into a program: from the embedded prompt X
 /// (batch by sequence by model) through every layer (RMS norms, rotary embedding, causal attention,
@@ -229,12 +229,12 @@ TransformerTensors<T, Backend> transformer_prefill(BasicProgram<Backend>& progra
                                                    const TransformerSizes& sizes) {
   using namespace labels;
   if (sizes.head_size % 2 != 0) {
-    detail::fail(
+    core::fail(
         ErrorKind::shape,
         Text("a transformer with heads of ") + sizes.head_size +
             " attributes (the rotary embedding turns pairs of them); give an even head size");
   }
-  const auto written = detail::TransformerWriter<T, Backend>(program, sizes).write();
+  const auto written = models::TransformerWriter<T, Backend>(program, sizes).write();
   program.role(b, "batch");
   program.role(s, "sequence");
   program.role(t, "sequence");

@@ -20,7 +20,7 @@
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace plan {
 
 /// Multiplies the parts by the largest divisor of `wish` that the limit allows.
 /// \returns the rest of `wish`.
@@ -76,7 +76,7 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
   return best;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// The paper's SQRT. Factors p into two divisors as close to √p as possible (2^⌈k/2⌉ and 2^⌊k/2⌋
 /// for p = 2^k). The larger cuts the largest label of the output, the smaller the second largest;
@@ -84,7 +84,7 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
 /// because it is kept whole, go to the output's next labels by extent, then to the first two again,
 /// and last to the aggregated labels, so that as many kernel calls are made as possible.
 [[nodiscard]] constexpr Partitions square(const EinGraph& graph, int p) {
-  const Extent smaller = detail::smaller_half(p);
+  const Extent smaller = plan::smaller_half(p);
   Partitions partitions(graph.vertices.size());
   for (VertexId v : statements_of(graph)) {
     const Vertex& vertex = graph[v];
@@ -92,9 +92,9 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
     PartitionVector d(vertex.labels.size(), 1);
     const auto cut = [&](int position, Extent wish) {
       const auto l = to_index(position);
-      return detail::cut_further(d[l], limits[l], wish);
+      return plan::cut_further(d[l], limits[l], wish);
     };
-    const std::vector<int> output = detail::by_extent(vertex, vertex.output);
+    const std::vector<int> output = plan::by_extent(vertex, vertex.output);
     Extent left = p;
     if (output.size() >= 2) {
       left = cut(output[0], p / smaller);
@@ -102,13 +102,13 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
       for (std::size_t n = 2; n < output.size(); ++n) left = cut(output[n], left);
     }
     for (int position : output) left = cut(position, left);
-    for (int position : detail::by_extent(vertex, vertex.aggregated)) left = cut(position, left);
+    for (int position : plan::by_extent(vertex, vertex.aggregated)) left = cut(position, left);
     partitions[to_index(v)] = with_max_calls(std::move(d), limits, p);
   }
   return partitions;
 }
 
-namespace detail {
+namespace plan {
 
 /// Cut the labels of a role into so many parts.
 struct RoleParts {
@@ -120,8 +120,8 @@ struct RoleParts {
 constexpr void require_role(const EinGraph& graph, std::string_view strategy, std::string_view role,
                             const std::source_location& where) {
   if (has_role(graph, role)) return;
-  const Text names = joined(graph.labels, ", ", [](const LabelInfo& label) { return label.name; });
-  fail(ErrorKind::plan, where, "the strategy ", strategy,
+  const Text names = core::joined(graph.labels, ", ", [](const LabelInfo& label) { return label.name; });
+  core::fail(ErrorKind::plan, where, "the strategy ", strategy,
        " has nothing to cut (no label of the program has the role '", role, "'; its labels are ",
        names, "); give one of them that role, or choose another strategy");
 }
@@ -190,7 +190,7 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
   return cut_by_role(graph, p, std::vector<RoleParts>{{role, p}}, false);
 }
 
-}  // namespace detail
+}  // namespace plan
 
 // All strategies by role cut a statement's labels of the role as finely as their extents allow,
 // those of the output first, even if that leaves workers idle. A statement without such a label
@@ -201,7 +201,7 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
 [[nodiscard]] constexpr Partitions data_parallel(
     const EinGraph& graph, int p,
     const std::source_location& where = std::source_location::current()) {
-  return detail::cut_one_role(graph, p, "data_parallel", "batch", where);
+  return plan::cut_one_role(graph, p, "data_parallel", "batch", where);
 }
 
 /// Model parallelism: labels of the role "hidden" are cut, the dimensions of the weights.
@@ -209,7 +209,7 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
 [[nodiscard]] constexpr Partitions model_parallel(
     const EinGraph& graph, int p,
     const std::source_location& where = std::source_location::current()) {
-  return detail::cut_one_role(graph, p, "model_parallel", "hidden", where);
+  return plan::cut_one_role(graph, p, "model_parallel", "hidden", where);
 }
 
 /// Hybrid parallelism (SoyBean, section 2.2): data parallelism among groups of workers, model
@@ -218,15 +218,15 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
 [[nodiscard]] constexpr Partitions hybrid(
     const EinGraph& graph, int p, int groups = 0,
     const std::source_location& where = std::source_location::current()) {
-  if (!detail::groups_fit(p, groups)) {
-    detail::fail(ErrorKind::plan, where, "the strategy hybrid with ", groups, " groups of ", p,
+  if (!plan::groups_fit(p, groups)) {
+    core::fail(ErrorKind::plan, where, "the strategy hybrid with ", groups, " groups of ", p,
                  " workers (groups are of one size); give a number that divides the workers, or 0");
   }
-  if (groups == 0) groups = static_cast<int>(detail::smaller_half(p));
-  detail::require_role(graph, "hybrid", "batch", where);
-  detail::require_role(graph, "hybrid", "hidden", where);
-  const std::vector<detail::RoleParts> roles{{"batch", groups}, {"hidden", p / groups}};
-  return detail::cut_by_role(graph, p, roles, false);
+  if (groups == 0) groups = static_cast<int>(plan::smaller_half(p));
+  plan::require_role(graph, "hybrid", "batch", where);
+  plan::require_role(graph, "hybrid", "hidden", where);
+  const std::vector<plan::RoleParts> roles{{"batch", groups}, {"hidden", p / groups}};
+  return plan::cut_by_role(graph, p, roles, false);
 }
 
 /// Megatron's tensor parallelism for transformers: attention is cut by its labels of the role
@@ -235,10 +235,10 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
 [[nodiscard]] constexpr Partitions megatron(
     const EinGraph& graph, int p,
     const std::source_location& where = std::source_location::current()) {
-  detail::require_role(graph, "megatron", "head", where);
-  detail::require_role(graph, "megatron", "hidden", where);
-  const std::vector<detail::RoleParts> roles{{"head", p}, {"hidden", 1}};
-  return detail::cut_by_role(graph, p, roles, true);
+  plan::require_role(graph, "megatron", "head", where);
+  plan::require_role(graph, "megatron", "hidden", where);
+  const std::vector<plan::RoleParts> roles{{"head", p}, {"hidden", 1}};
+  return plan::cut_by_role(graph, p, roles, true);
 }
 
 /// Sequence parallelism: labels of the role "sequence" are cut; of a statement that has queries and
@@ -247,7 +247,7 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
 [[nodiscard]] constexpr Partitions sequence_parallel(
     const EinGraph& graph, int p,
     const std::source_location& where = std::source_location::current()) {
-  return detail::cut_one_role(graph, p, "sequence", "sequence", where);
+  return plan::cut_one_role(graph, p, "sequence", "sequence", where);
 }
 
 /// Attention heads side by side: labels of the role "head" are cut, other statements as is
@@ -255,7 +255,7 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
 [[nodiscard]] constexpr Partitions attention_parallel(
     const EinGraph& graph, int p,
     const std::source_location& where = std::source_location::current()) {
-  return detail::cut_one_role(graph, p, "attention", "head", where);
+  return plan::cut_one_role(graph, p, "attention", "head", where);
 }
 
 }  // namespace eindecomp

@@ -16,7 +16,7 @@
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace plan {
 
 /// One statement's vector from the user's parts. \throws Error as by_hand.
 [[nodiscard]] constexpr PartitionVector vector_by_hand(const EinGraph& graph, VertexId statement,
@@ -26,22 +26,22 @@ namespace detail {
   PartitionVector d(v.labels.size(), 0);
   for (const LabelParts& part : given.parts) {
     const Text cut = "label '" + part.label + "' of statement '" + v.name + "' is cut into " +
-                     to_text(part.parts) + " parts by hand ";
+                     core::to_text(part.parts) + " parts by hand ";
     const int position = label_position(graph, v, part.label);
     if (position < 0) {
-      fail(ErrorKind::plan, where, cut, "(the statement has no such label); its labels are ",
+      core::fail(ErrorKind::plan, where, cut, "(the statement has no such label); its labels are ",
            label_names(graph, v));
     }
     const auto l = to_index(position);
     if (d[l] != 0) {
-      fail(ErrorKind::plan, where, cut, "(it was given before); give each label once");
+      core::fail(ErrorKind::plan, where, cut, "(it was given before); give each label once");
     }
     if (part.parts < 1 || part.parts > v.extents[l]) {
-      fail(ErrorKind::plan, where, cut, "(its extent is ", v.extents[l], "); give 1 to ",
+      core::fail(ErrorKind::plan, where, cut, "(its extent is ", v.extents[l], "); give 1 to ",
            v.extents[l], " parts");
     }
     if (part.parts > 1 && graph.labels[to_index(v.labels[l])].uncut) {
-      fail(ErrorKind::plan, where, cut, "(it is marked uncut); leave it whole");
+      core::fail(ErrorKind::plan, where, cut, "(it is marked uncut); leave it whole");
     }
     d[l] = part.parts;
   }
@@ -49,7 +49,7 @@ namespace detail {
   for (std::size_t l = 0; l < d.size(); ++l) {
     d[l] = std::max<Extent>(d[l], 1);
     if (left % d[l] != 0) {
-      fail(ErrorKind::plan, where, "the partition vector of statement '", v.name,
+      core::fail(ErrorKind::plan, where, "the partition vector of statement '", v.name,
            "' given by hand does not fit ", p,
            " workers (the product of its parts must divide their number); change the parts of "
            "label '",
@@ -60,7 +60,7 @@ namespace detail {
   return d;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// The partition vectors the user gives, one for every statement of the graph. Their products may
 /// be less than p, which leaves workers idle, but must divide it.
@@ -76,27 +76,27 @@ namespace detail {
   for (const StatementParts& statement : given) {
     const VertexId v = graph.find(statement.statement);
     if (v < 0 || graph[v].is_input()) {
-      detail::fail(ErrorKind::plan, where, "a partition vector is given by hand for '",
+      core::fail(ErrorKind::plan, where, "a partition vector is given by hand for '",
                    statement.statement, "' (",
                    (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
                    "); give one for each statement, by its name");
     }
     const auto at = to_index(v);
     if (done[at]) {
-      detail::fail(ErrorKind::plan, where, "the partition vector of statement '",
+      core::fail(ErrorKind::plan, where, "the partition vector of statement '",
                    statement.statement,
                    "' is given by hand twice (a statement has one); remove one of them");
     }
     done[at] = true;
-    partitions[at] = detail::vector_by_hand(graph, v, statement, p, where);
+    partitions[at] = plan::vector_by_hand(graph, v, statement, p, where);
   }
   for (VertexId v = 0; v < graph.size(); ++v) {
     if (graph[v].is_input() || done[to_index(v)]) continue;
-    detail::fail(
+    core::fail(
         ErrorKind::plan, where, "no partition vector is given by hand for statement '",
         graph[v].name,
         "' (the strategy by_hand takes one for every statement); give the parts of its labels ",
-        detail::label_names(graph, graph[v]));
+        plan::label_names(graph, graph[v]));
   }
   return partitions;
 }

@@ -18,7 +18,7 @@ namespace eindecomp {
 /// The value of a cost too large for 64 bits: such a partition vector is never worth taking.
 inline constexpr Extent unaffordable = std::numeric_limits<Extent>::max();
 
-namespace detail {
+namespace plan {
 
 /// a + b of non-negative numbers, at most `unaffordable`.
 [[nodiscard]] constexpr Extent add_words(Extent a, Extent b) {
@@ -30,7 +30,7 @@ namespace detail {
   return b != 0 && a > unaffordable / b ? unaffordable : a * b;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// What a statement, or a whole graph, costs in words (elements moved).
 struct Cost {
@@ -40,12 +40,12 @@ struct Cost {
 
   /// All three together.
   [[nodiscard]] constexpr Extent total() const {
-    return detail::add_words(join, detail::add_words(aggregate, repartition));
+    return plan::add_words(join, plan::add_words(aggregate, repartition));
   }
   constexpr Cost& operator+=(const Cost& other) {
-    join = detail::add_words(join, other.join);
-    aggregate = detail::add_words(aggregate, other.aggregate);
-    repartition = detail::add_words(repartition, other.repartition);
+    join = plan::add_words(join, other.join);
+    aggregate = plan::add_words(aggregate, other.aggregate);
+    repartition = plan::add_words(repartition, other.repartition);
     return *this;
   }
   constexpr bool operator==(const Cost&) const = default;
@@ -56,12 +56,12 @@ struct Cost {
                                            std::span<const Extent> parts) {
   Extent n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
-    n = detail::multiply_words(n, ceil_div(bound[k], parts[k]));
+    n = plan::multiply_words(n, ceil_div(bound[k], parts[k]));
   }
   return n;
 }
 
-namespace detail {
+namespace plan {
 
 /// Elements of the largest block of a statement's operand or result, which has these labels.
 [[nodiscard]] constexpr Extent operand_words(const Vertex& v, std::span<const int> labels,
@@ -74,16 +74,16 @@ namespace detail {
   return n;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// Words sent into the join under partition vector d: N · Σ n_operand(d) (paper, section 7). A
 /// label repeated within an operand counts at every position.
 [[nodiscard]] constexpr Extent join_cost(const Vertex& v, std::span<const Extent> d) {
   Extent words = 0;
   for (const Operand& operand : v.operands) {
-    words = detail::add_words(words, detail::operand_words(v, operand.labels, d));
+    words = plan::add_words(words, plan::operand_words(v, operand.labels, d));
   }
-  return detail::multiply_words(kernel_calls(d), words);
+  return plan::multiply_words(kernel_calls(d), words);
 }
 
 /// Words sent into the aggregation under partition vector d: (N/n_agg) · (n_agg − 1) · n_Z(d),
@@ -92,11 +92,11 @@ namespace detail {
   Extent group = 1;
   for (int position : v.aggregated) group *= d[to_index(position)];
   if (group == 1) return 0;
-  return detail::multiply_words(kernel_calls(d) / group * (group - 1),
-                                detail::operand_words(v, v.output, d));
+  return plan::multiply_words(kernel_calls(d) / group * (group - 1),
+                                plan::operand_words(v, v.output, d));
 }
 
-namespace detail {
+namespace plan {
 
 /// How the parts of one dimension under two numbers of parts meet.
 struct Meeting {
@@ -125,7 +125,7 @@ struct Meeting {
   return met;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// Words to bring a tensor from a producer's partition to a consumer's (paper, section 7).
 ///
@@ -141,16 +141,16 @@ struct Meeting {
   Extent pairs = 1;
   Extent inside = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
-    const detail::Meeting met = detail::meet(bound[k], produced[k], consumed[k]);
-    pairs = detail::multiply_words(pairs, met.pairs);
-    inside = detail::multiply_words(inside, met.inside);
+    const plan::Meeting met = plan::meet(bound[k], produced[k], consumed[k]);
+    pairs = plan::multiply_words(pairs, met.pairs);
+    inside = plan::multiply_words(inside, met.inside);
   }
-  return detail::add_words(
-      detail::multiply_words(pairs - kernel_calls(consumed), block_words(bound, consumed)),
-      detail::multiply_words(pairs - inside, block_words(bound, produced)));
+  return plan::add_words(
+      plan::multiply_words(pairs - kernel_calls(consumed), block_words(bound, consumed)),
+      plan::multiply_words(pairs - inside, block_words(bound, produced)));
 }
 
-namespace detail {
+namespace plan {
 
 /// The entries of d at the given positions: a tensor's partition as a statement sees it.
 constexpr void select(std::span<const Extent> d, std::span<const int> positions,
@@ -159,7 +159,7 @@ constexpr void select(std::span<const Extent> d, std::span<const int> positions,
   for (int position : positions) selected.push_back(d[to_index(position)]);
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// What statement v costs within a partitioned graph: its join, its aggregation, and bringing its
 /// operands from their producers' partition. Inputs cost nothing to bring: they are placed offline.
@@ -174,10 +174,10 @@ constexpr void select(std::span<const Extent> d, std::span<const int> positions,
   for (const Operand& operand : vertex.operands) {
     const Vertex& producer = graph[operand.vertex];
     if (producer.is_input()) continue;
-    detail::select(partitions[to_index(operand.vertex)], producer.output, produced);
-    detail::select(d, operand.labels, consumed);
+    plan::select(partitions[to_index(operand.vertex)], producer.output, produced);
+    plan::select(d, operand.labels, consumed);
     cost.repartition =
-        detail::add_words(cost.repartition, repartition_cost(producer.bound, produced, consumed));
+        plan::add_words(cost.repartition, repartition_cost(producer.bound, produced, consumed));
   }
   return cost;
 }

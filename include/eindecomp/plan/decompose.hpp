@@ -52,8 +52,8 @@ class BasicProgram;
 [[nodiscard]] constexpr Plan decompose(
     const EinGraph& graph, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
-  if (std::is_constant_evaluated()) return detail::make_plan(graph, options, where);
-  return detail::finalize_plan(detail::make_plan(graph, options, where), options, where);
+  if (std::is_constant_evaluated()) return plan::make_plan(graph, options, where);
+  return plan::finalize_plan(plan::make_plan(graph, options, where), options, where);
 }
 
 inline std::span<const Strategy> list_strategies() { return strategies; }

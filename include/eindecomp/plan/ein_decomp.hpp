@@ -14,7 +14,7 @@
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace plan {
 
 /// Per statement the only one that reads it: -1 if none does, -2 if several do. Of inputs -1.
 [[nodiscard]] constexpr std::vector<VertexId> only_readers(const EinGraph& graph) {
@@ -29,12 +29,12 @@ namespace detail {
   return reader;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// Whether tree_dp may be used: no statement's result is read by two statements. (One that reads
 /// the same result in two slots, X·X, is as good as a tree: the slots are decided together.)
 [[nodiscard]] constexpr bool is_forest(const EinGraph& graph) {
-  return std::ranges::count(detail::only_readers(graph), -2) == 0;
+  return std::ranges::count(plan::only_readers(graph), -2) == 0;
 }
 
 /// The partition vectors of least graph cost for p workers; exact.
@@ -44,7 +44,7 @@ namespace detail {
 /// those that the consumer may ask for.
 [[nodiscard]] constexpr Partitions tree_dp(const EinGraph& graph, int p) {
   Partitions partitions(graph.vertices.size());
-  detail::DynamicProgram(graph, p).minimise(statements_of(graph), detail::only_readers(graph),
+  plan::DynamicProgram(graph, p).minimise(statements_of(graph), plan::only_readers(graph),
                                             partitions);
   return partitions;
 }
@@ -81,7 +81,7 @@ namespace detail {
 /// unlabelled statements by the dynamic program, without the repartition of operands off the path,
 /// until all statements are labelled.
 [[nodiscard]] constexpr Partitions linearize(const EinGraph& graph, int p) {
-  detail::DynamicProgram program(graph, p);
+  plan::DynamicProgram program(graph, p);
   Partitions partitions(graph.vertices.size());
   Flags labelled(graph.vertices.size(), false);
   while (true) {

@@ -43,7 +43,7 @@ struct ExactResult {
 /// \throws Error if a statement has more than max_partition_vectors vectors.
 [[nodiscard]] constexpr ExactResult exact(const EinGraph& graph, int p,
                                           const ExactOptions& options = {}) {
-  detail::ExactSearch search(graph, p, options);
+  plan::ExactSearch search(graph, p, options);
   ExactResult result;
   result.lower_bound = search.lower_bound();
   if (search.complete()) {
@@ -51,12 +51,12 @@ struct ExactResult {
     result.cost = result.lower_bound;
     return result;
   }
-  search.improve(detail::tuning::max_sweeps);
+  search.improve(plan::tuning::max_sweeps);
   result.partitions = search.labeling();
   result.cost = graph_cost(graph, result.partitions).total();
-  if (search.edge_entries() <= detail::tuning::max_linearized_entries) {
+  if (search.edge_entries() <= plan::tuning::max_linearized_entries) {
     search.start_from(graph, linearize(graph, p));
-    search.improve(detail::tuning::max_sweeps);
+    search.improve(plan::tuning::max_sweeps);
     Partitions other = search.labeling();
     const Extent cost = graph_cost(graph, other).total();
     if (cost < result.cost) {

@@ -27,7 +27,7 @@ struct Alternative {
   Extent readers = 0;  ///< to bring its result to the statements that read it
 
   /// What it costs the program: `cost` and `readers`.
-  [[nodiscard]] constexpr Extent total() const { return detail::add_words(cost.total(), readers); }
+  [[nodiscard]] constexpr Extent total() const { return plan::add_words(cost.total(), readers); }
 };
 
 /// Why a statement is cut as it is.
@@ -41,7 +41,7 @@ struct StatementExplanation {
   std::optional<Alternative> runner_up;
 };
 
-namespace detail {
+namespace plan {
 
 /// An operand slot that a statement's result fills.
 struct ReaderSlot {
@@ -68,14 +68,14 @@ struct ReaderSlot {
   return evaluated;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// For every statement of a plan, in the order of the graph: the labels it cuts, what its vector
 /// costs, and the next best vector with the rest of the plan as it is.
 /// \throws Error if a statement has more than max_partition_vectors.
 [[nodiscard]] inline std::vector<StatementExplanation> explain(const Plan& plan) {
   const EinGraph& graph = plan.graph;
-  std::vector<std::vector<detail::ReaderSlot>> readers(graph.vertices.size());
+  std::vector<std::vector<plan::ReaderSlot>> readers(graph.vertices.size());
   for (VertexId v = 0; v < graph.size(); ++v) {
     for (const Operand& operand : graph[v].operands) {
       readers[to_index(operand.vertex)].push_back({v, &operand});
@@ -94,12 +94,12 @@ struct ReaderSlot {
     const VectorList vectors = partition_vectors(graph, v, plan.workers_in_use());
     for (std::size_t i = 0; i < vectors.size(); ++i) {
       if (std::ranges::equal(vectors[i], own)) continue;
-      Alternative other = detail::evaluate_vector(graph, v, vectors[i], readers[at], partitions);
+      Alternative other = plan::evaluate_vector(graph, v, vectors[i], readers[at], partitions);
       if (!explanation.runner_up || other.total() < explanation.runner_up->total()) {
         explanation.runner_up = std::move(other);
       }
     }
-    explanation.chosen = detail::evaluate_vector(graph, v, own, readers[at], partitions);
+    explanation.chosen = plan::evaluate_vector(graph, v, own, readers[at], partitions);
     explanations.push_back(std::move(explanation));
   }
   return explanations;

@@ -12,16 +12,16 @@
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
-constexpr void add_to_hash(Hasher& hasher, const ElementType& element) {
+constexpr void add_to_hash(core::Hasher& hasher, const ElementType& element) {
   hasher.add(static_cast<std::uint64_t>(element.kind));
   hasher.add(static_cast<std::uint64_t>(element.bytes));
 }
 
 /// Everything of a graph that decides what a run computes and moves. Not its identity, its source
 /// lines and its operators' addresses, which differ between processes of one program.
-constexpr void add_to_hash(Hasher& hasher, const EinGraph& graph) {
+constexpr void add_to_hash(core::Hasher& hasher, const EinGraph& graph) {
   hasher.add(static_cast<std::uint64_t>(graph.labels.size()));
   for (const LabelInfo& label : graph.labels) {
     hasher.add(label.name);
@@ -49,13 +49,13 @@ constexpr void add_to_hash(Hasher& hasher, const EinGraph& graph) {
   }
 }
 
-constexpr void add_to_hash(Hasher& hasher, const Placement& placement) {
+constexpr void add_to_hash(core::Hasher& hasher, const Placement& placement) {
   hasher.add(placement.mesh.axes);
   for (const AxisLists& lists : placement.calls) hasher.add(lists);
   for (const AxisLists& lists : placement.stored) hasher.add(lists);
 }
 
-constexpr void add_to_hash(Hasher& hasher, const std::vector<StepGroup>& groups) {
+constexpr void add_to_hash(core::Hasher& hasher, const std::vector<StepGroup>& groups) {
   for (const StepGroup& group : groups) {
     hasher.add(static_cast<std::uint64_t>(group.first));
     hasher.add(static_cast<std::uint64_t>(group.last));
@@ -66,4 +66,4 @@ constexpr void add_to_hash(Hasher& hasher, const std::vector<StepGroup>& groups)
   }
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

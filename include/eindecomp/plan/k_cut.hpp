@@ -46,7 +46,7 @@ struct KCutResult {
   [[nodiscard]] constexpr Extent words() const {
     Extent sum = 0;
     for (std::size_t n = cuts.size(); n-- > 0;) {
-      sum = detail::add_words(cuts[n].words, detail::multiply_words(cuts[n].parts, sum));
+      sum = plan::add_words(cuts[n].words, plan::multiply_words(cuts[n].parts, sum));
     }
     return sum;
   }
@@ -56,12 +56,12 @@ struct KCutResult {
 /// (SoyBean, section 4.2), by variable elimination.
 [[nodiscard]] constexpr Cut one_cut(const EinGraph& graph, const Tiles& tiles,
                                     const KCutOptions& options = {}, int parts = 2) {
-  return detail::OneCutSearch(graph, tiles, parts, options.in_place, options.max_states)
+  return plan::OneCutSearch(graph, tiles, parts, options.in_place, options.max_states)
       .cuts(1)
       .front();
 }
 
-namespace detail {
+namespace plan {
 
 /// Chooses one cut after another; among equally good cuts the one after which later cuts convert
 /// least.
@@ -89,7 +89,7 @@ namespace detail {
   return best;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// Cuts a program among groups of workers, these among smaller groups, and so on, each cut at the
 /// least cost (SoyBean, section 4.3). A cut only divides extents that it divides evenly, and no
@@ -100,11 +100,11 @@ namespace detail {
     const std::source_location& where = std::source_location::current()) {
   for (int groups : parts) {
     if (groups >= 2) continue;
-    detail::fail(ErrorKind::plan, where, "a program is to be cut among ", groups,
+    core::fail(ErrorKind::plan, where, "a program is to be cut among ", groups,
                  " groups (a cut makes several); give two or more");
   }
   const std::size_t solves = options.budget / (statements_of(graph).size() + 1);
-  return detail::search_cuts(graph, options, whole_tiles(graph), parts,
+  return plan::search_cuts(graph, options, whole_tiles(graph), parts,
                              std::max<std::size_t>(1, solves));
 }
 
@@ -113,13 +113,13 @@ namespace detail {
     const EinGraph& graph, int k, const KCutOptions& options = {},
     const std::source_location& where = std::source_location::current()) {
   if (k < 0) {
-    detail::fail(ErrorKind::plan, where, "a program is to be cut ", k,
+    core::fail(ErrorKind::plan, where, "a program is to be cut ", k,
                  " times (2^k workers are at least one); give k >= 0");
   }
   return k_cuts(graph, std::vector<int>(to_index(k), 2), options, where);
 }
 
-namespace detail {
+namespace plan {
 
 /// The mesh of some cuts: cut n is axis n.
 [[nodiscard]] constexpr Mesh mesh_of(std::span<const Cut> cuts) {
@@ -155,7 +155,7 @@ namespace detail {
   return lists;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// For each label of each statement the cuts that divide it, outermost first, as axes of the mesh
 /// of the cuts' workers. If a cut leaves a statement undivided although parts of different sizes
@@ -163,7 +163,7 @@ namespace detail {
 /// leaves workers idle that could work.
 [[nodiscard]] constexpr std::vector<AxisLists> axes_of_cuts(const EinGraph& graph,
                                                             std::span<const Cut> cuts) {
-  const Mesh mesh = detail::mesh_of(cuts);
+  const Mesh mesh = plan::mesh_of(cuts);
   std::vector<AxisLists> calls(graph.vertices.size());
   Partitions partitions(graph.vertices.size());
   for (VertexId v : statements_of(graph)) {
@@ -202,7 +202,7 @@ namespace detail {
     }
     PartitionVector full = with_max_calls(d, limits, mesh.workers());
     if (full == d) continue;
-    calls[at] = detail::share_out(mesh, calls[at], full);
+    calls[at] = plan::share_out(mesh, calls[at], full);
     d = std::move(full);
   }
   return calls;
@@ -210,7 +210,7 @@ namespace detail {
 
 /// The partition vectors that result from some cuts in any order (SoyBean's flattening).
 [[nodiscard]] constexpr Partitions flatten(const EinGraph& graph, std::span<const Cut> cuts) {
-  const Mesh mesh = detail::mesh_of(cuts);
+  const Mesh mesh = plan::mesh_of(cuts);
   Partitions partitions;
   for (const AxisLists& lists : axes_of_cuts(graph, cuts)) {
     partitions.push_back(parts_of(mesh, lists));
@@ -225,7 +225,7 @@ namespace detail {
 [[nodiscard]] constexpr Placement place_cuts(
     const EinGraph& graph, std::span<const Cut> cuts, const PlaceOptions& options = {},
     const std::source_location& where = std::source_location::current()) {
-  const Mesh mesh = detail::mesh_of(cuts);
+  const Mesh mesh = plan::mesh_of(cuts);
   Placement placement = place(graph, flatten(graph, cuts), mesh, options, where);
   placement.calls = axes_of_cuts(graph, cuts);
   Flags decided(graph.vertices.size(), false);
@@ -239,11 +239,11 @@ namespace detail {
       const auto u = to_index(operand.vertex);
       if (decided[u] || !graph[operand.vertex].is_input()) continue;
       placement.stored[u] =
-          detail::layout_after(mesh, graph[operand.vertex].bound, operand.labels, calls, true);
+          relation::layout_after(mesh, graph[operand.vertex].bound, operand.labels, calls, true);
       decided[u] = true;
     }
     if (vertex.is_input()) continue;
-    placement.stored[v] = detail::layout_after(mesh, vertex.bound, vertex.output, calls, false);
+    placement.stored[v] = relation::layout_after(mesh, vertex.bound, vertex.output, calls, false);
   }
   return placement;
 }
@@ -273,13 +273,13 @@ struct ClosedForm {
     std::int64_t parameters, std::int64_t activations, int workers, int groups,
     const std::source_location& where = std::source_location::current()) {
   if (parameters < 1 || activations < 1 || workers < 1 || groups < 1 || workers % groups != 0) {
-    detail::fail(ErrorKind::plan, where, "the closed form for ", workers, " workers in ", groups,
+    core::fail(ErrorKind::plan, where, "the closed form for ", workers, " workers in ", groups,
                  " groups, with parameters of ", parameters, " and activations of ", activations,
                  " (all are positive, and groups of one size share the workers); give groups that "
                  "divide the workers");
   }
-  using detail::add_words;
-  using detail::multiply_words;
+  using plan::add_words;
+  using plan::multiply_words;
   // Gradients are collected and new parameters sent back, or activations and their gradients.
   return {multiply_words(parameters, 2 * static_cast<std::int64_t>(workers)),
           multiply_words(activations, 2 * static_cast<std::int64_t>(workers)),

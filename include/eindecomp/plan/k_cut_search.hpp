@@ -16,7 +16,7 @@
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/k_cut_tiles.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// Minimises one cut's words over all tensors' tilings. An input that no result replaces is
 /// replicated: that costs nothing, and no tiling is better for a reader.
@@ -272,4 +272,4 @@ class OneCutSearch {
   Extent m_bound = 0;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -65,7 +65,7 @@ struct InPlace {
   VertexId result = -1;  ///< what replaces it in the next run
 };
 
-namespace detail {
+namespace plan {
 
 /// Words, over all groups, to bring a tensor of n words from one tiling to another. A group has one
 /// part of the tensor. It needs all other parts, or its part along another dimension, of which it
@@ -212,5 +212,5 @@ class CutRules {
   std::vector<Extent> m_words;  // of a tile
 };
 
-}  // namespace detail
+}  // namespace plan
 }  // namespace eindecomp

@@ -34,12 +34,12 @@ struct Labeling {
       : partitions(std::move(chosen)), gap(above) {}
 };
 
-namespace detail {
+namespace plan {
 /// Whether a label of a program has a role.
 [[nodiscard]] constexpr bool has_role(const EinGraph& graph, std::string_view role) {
   return std::ranges::any_of(graph.labels, [=](const LabelInfo& l) { return l.role == role; });
 }
-}  // namespace detail
+}  // namespace plan
 
 /// A way to choose the partition vectors of a program.
 struct Strategy {
@@ -57,7 +57,7 @@ struct Strategy {
   /// Whether labels of a program have all of its roles.
   [[nodiscard]] constexpr bool finds_roles(const EinGraph& graph) const {
     return std::ranges::all_of(roles, [&](std::string_view role) {
-      return role.empty() || detail::has_role(graph, role);
+      return role.empty() || plan::has_role(graph, role);
     });
   }
 };

@@ -39,7 +39,7 @@ namespace eindecomp {
   return std::max(0.0, accessed - owned);
 }
 
-namespace detail {
+namespace plan {
 
 /// Statements with more tensors, operands and result together, are not bounded. A tensor's private
 /// labels count as one more; they are left out if that exceeds the limit.
@@ -339,7 +339,7 @@ class MinSumOfExponentials {
          (std::uint64_t{1} << 0b011U | std::uint64_t{1} << 0b101U | std::uint64_t{1} << 0b110U);
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// The words that a worker must receive or send for statement v, however the statement is cut, if
 /// so many workers share its work evenly, every tensor is stored once, spread evenly, and every
@@ -351,11 +351,11 @@ class MinSumOfExponentials {
 [[nodiscard]] inline double lower_bound(const EinGraph& graph, VertexId v, int workers) {
   const Vertex& vertex = graph[v];
   if (vertex.is_input() || vertex.labels.empty() || workers <= 1) return 0;
-  const detail::WorkShape shape = detail::work_shape(graph, v);
-  if (detail::is_matrix_product(vertex, shape)) {
+  const plan::WorkShape shape = plan::work_shape(graph, v);
+  if (plan::is_matrix_product(vertex, shape)) {
     return matmul_lower_bound(vertex.extents[0], vertex.extents[1], vertex.extents[2], workers);
   }
-  return detail::general_lower_bound(shape, workers);
+  return plan::general_lower_bound(shape, workers);
 }
 
 }  // namespace eindecomp

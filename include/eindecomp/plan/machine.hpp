@@ -66,7 +66,7 @@ struct Machine {
   }
 };
 
-namespace detail {
+namespace plan {
 
 /// Whether a number is finite and not negative; NaN is not.
 [[nodiscard]] constexpr bool is_amount(double value) {
@@ -77,11 +77,11 @@ namespace detail {
 constexpr void check_memory_limit(std::int64_t bytes, const char* holder,
                                   const std::source_location& where) {
   if (bytes >= 0) return;
-  fail(ErrorKind::plan, where, "a ", holder, " that may hold ", bytes,
+  core::fail(ErrorKind::plan, where, "a ", holder, " that may hold ", bytes,
        " bytes (memory is not negative); give bytes, or 0 for no limit");
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// Checks the description of a cluster.
 /// \throws Error if a rate, a size or a bandwidth is not positive, a latency or the memory is
@@ -89,15 +89,15 @@ constexpr void check_memory_limit(std::int64_t bytes, const char* holder,
 ///   axis.
 constexpr void check_machine(const Machine& machine,
                              const std::source_location& where = std::source_location::current()) {
-  using detail::fail;
-  using detail::is_amount;
-  using detail::to_text;
+  using core::fail;
+  using plan::is_amount;
+  using core::to_text;
   if (!is_amount(machine.operations_per_second) || machine.operations_per_second == 0) {
     fail(ErrorKind::plan, where,
          "a machine whose workers do no operations (operations_per_second is a positive, finite "
          "number); give how many joins with their aggregation a worker does in a second");
   }
-  detail::check_memory_limit(machine.memory, "worker of a machine", where);
+  plan::check_memory_limit(machine.memory, "worker of a machine", where);
   if (!is_amount(machine.memory_bandwidth)) {
     fail(ErrorKind::plan, where,
          "a machine whose memory has no bandwidth (memory_bandwidth is a finite number, not "

@@ -16,7 +16,7 @@
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// decompose(), the plan placed as far as its strategy does that.
 [[nodiscard]] constexpr Plan make_plan(const EinGraph& graph, const DecomposeOptions& options,
@@ -44,7 +44,7 @@ namespace eindecomp::detail {
             {},
             std::move(chosen.cuts)};
   if (plan.cost.total() == unaffordable) {
-    fail(ErrorKind::plan, where,
+    core::fail(ErrorKind::plan, where,
          "the plan would move more words than a 64-bit integer counts (the extents are too large "
          "for ",
          options.workers, " workers); use smaller extents or fewer workers");
@@ -52,4 +52,4 @@ namespace eindecomp::detail {
   return plan;
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -26,7 +26,7 @@ enum class Overlap : std::uint8_t {
   all,   ///< messages leave as soon as what they carry is there and the links are free
 };
 
-namespace detail {
+namespace plan {
 
 /// Times the programs of all ranks, turn by turn.
 class Simulator {
@@ -108,7 +108,7 @@ class Simulator {
     return m_workers[rank].ready[static_cast<std::size_t>(b)];
   }
   [[nodiscard]] std::int64_t element_bytes(const Buffer& b) const {
-    return detail::element_bytes(m_graph, b);
+    return relation::element_bytes(m_graph, b);
   }
   [[nodiscard]] double from_memory(double bytes) const {
     return m_machine.memory_bandwidth > 0 ? bytes / m_machine.memory_bandwidth : 0.0;
@@ -168,8 +168,8 @@ class Simulator {
     }
     for (std::size_t r = 0; r < m_workers.size(); ++r) {
       if (sent[r] == sends[r].size() && received[r] == receives[r].size()) continue;
-      fail(ErrorKind::plan,
-           "the messages of rank " + to_text(static_cast<int>(r)) + " for statement '" +
+      core::fail(ErrorKind::plan,
+           "the messages of rank " + core::to_text(static_cast<int>(r)) + " for statement '" +
                m_graph[time().statement].name +
                "' are not those of the other ranks (their programs belong to different plans); "
                "simulate the programs that compile_ranks gives for one plan",
@@ -310,7 +310,7 @@ class Simulator {
   std::vector<std::vector<Load>> m_loads;  ///< per statement, per rank
 };
 
-}  // namespace detail
+}  // namespace plan
 
 /// A run of these programs, one per rank, on a machine whose worker r is rank r.
 ///
@@ -331,14 +331,14 @@ class Simulator {
     Overlap overlap, const std::source_location& where = std::source_location::current()) {
   check_machine(machine, where);
   if (static_cast<std::size_t>(machine.workers()) < programs.size()) {
-    detail::fail(ErrorKind::plan,
-                 "a plan for " + detail::to_text(static_cast<long long>(programs.size())) +
-                     " ranks on a machine of " + detail::to_text(machine.workers()) +
+    core::fail(ErrorKind::plan,
+                 "a plan for " + core::to_text(static_cast<long long>(programs.size())) +
+                     " ranks on a machine of " + core::to_text(machine.workers()) +
                      " workers (each rank runs on a worker of its own); plan for fewer ranks, or "
                      "describe a larger machine",
                  where);
   }
-  return detail::Simulator(graph, programs, machine, overlap, where).run();
+  return plan::Simulator(graph, programs, machine, overlap, where).run();
 }
 
 }  // namespace eindecomp

@@ -114,7 +114,7 @@ struct DecomposeOptions {
 /// The largest number of workers that need not be a power of two.
 inline constexpr int max_workers = 1 << 16;
 
-namespace detail {
+namespace plan {
 
 /// The number of processes that share the workers.
 [[nodiscard]] constexpr int ranks_of(const DecomposeOptions& options) {
@@ -129,21 +129,21 @@ namespace detail {
 /// \throws Error unless the numbers, by_hand and the machine make sense.
 constexpr void check_options(const DecomposeOptions& options, const std::source_location& where) {
   if (options.workers < 1) {
-    fail(ErrorKind::plan, where, "a plan for ", options.workers,
+    core::fail(ErrorKind::plan, where, "a plan for ", options.workers,
          " workers (a plan has at least one); give workers >= 1");
   }
   if (options.workers > max_workers &&
       !std::has_single_bit(static_cast<unsigned>(options.workers))) {
-    fail(ErrorKind::plan, where, "a plan for ", options.workers,
+    core::fail(ErrorKind::plan, where, "a plan for ", options.workers,
          " workers (numbers that are no power of two go up to ", max_workers,
          "); give fewer, or a power of two");
   }
   if (options.ranks < 0) {
-    fail(ErrorKind::plan, where, "a plan for ", options.ranks,
+    core::fail(ErrorKind::plan, where, "a plan for ", options.ranks,
          " ranks (a plan runs on at least one); give ranks >= 1, or 0 for one per worker");
   }
   if (!(options.max_idle <= 100)) {
-    fail(ErrorKind::plan, where,
+    core::fail(ErrorKind::plan, where,
          "a plan that may leave more than all workers idle (max_idle is a share in percent); give "
          "max_idle <= 100, or leave it out");
   }
@@ -151,15 +151,15 @@ constexpr void check_options(const DecomposeOptions& options, const std::source_
   if (options.machine.described()) {
     check_machine(options.machine, where);
   } else if (options.objective == Objective::time) {
-    fail(ErrorKind::plan, where,
+    core::fail(ErrorKind::plan, where,
          "a plan is to be chosen by time but no machine is described (the time depends on it); set "
          "machine, or another objective");
   }
   if (!options.by_hand.empty() && options.strategy != "by_hand") {
-    fail(ErrorKind::plan, where, "partition vectors are given by hand but the strategy is '",
+    core::fail(ErrorKind::plan, where, "partition vectors are given by hand but the strategy is '",
          options.strategy, "' (it would not look at them); set strategy = \"by_hand\"");
   }
 }
 
-}  // namespace detail
+}  // namespace plan
 }  // namespace eindecomp

@@ -74,7 +74,7 @@ inline constexpr std::size_t max_partition_vectors = std::size_t{1} << 20;
   return n;
 }
 
-namespace detail {
+namespace plan {
 
 /// Lists the vectors whose product is a given number, entry by entry.
 class VectorSearch {
@@ -104,7 +104,7 @@ class VectorSearch {
     if (l == m_vector.size()) {
       if (left != 1) return;
       if (m_found.size() == max_partition_vectors) {
-        fail(ErrorKind::plan, m_statement == nullptr ? std::source_location{} : m_statement->where,
+        core::fail(ErrorKind::plan, m_statement == nullptr ? std::source_location{} : m_statement->where,
              (m_statement == nullptr ? Text("a statement") : "statement " + m_statement->name),
              " has more than ", max_partition_vectors,
              " partition vectors (too many labels for so many workers); mark labels uncut or use "
@@ -128,13 +128,13 @@ class VectorSearch {
   VectorList m_found;
 };
 
-}  // namespace detail
+}  // namespace plan
 
-namespace detail {
+namespace plan {
 
 /// The names of a statement's labels: `i, j, k`.
 [[nodiscard]] constexpr Text label_names(const EinGraph& graph, const Vertex& v) {
-  return joined(v.labels, ", ", [&](LabelId label) { return graph.labels[to_index(label)].name; });
+  return core::joined(v.labels, ", ", [&](LabelId label) { return graph.labels[to_index(label)].name; });
 }
 
 /// The position of a label in a statement, or -1.
@@ -145,7 +145,7 @@ namespace detail {
   return found == v.labels.end() ? -1 : static_cast<int>(found - v.labels.begin());
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// The statements of a graph, in order.
 [[nodiscard]] constexpr std::vector<VertexId> statements_of(const EinGraph& graph) {
@@ -166,7 +166,7 @@ namespace detail {
 [[nodiscard]] constexpr VectorList partition_vectors(std::span<const Extent> limits, int p,
                                                      const Vertex* statement = nullptr) {
   for (Extent product : divisors(p)) {
-    VectorList found = detail::VectorSearch(limits, product, statement).take();
+    VectorList found = plan::VectorSearch(limits, product, statement).take();
     if (!found.empty()) return found;
   }
   return VectorList(limits.size());  // not reached: the product 1 always is

@@ -49,7 +49,7 @@ struct PlacedOptions {
   return std::max(fewest, p - idle);
 }
 
-namespace detail {
+namespace plan {
 
 /// A placement and what it moves.
 struct PlacedPlan {
@@ -142,12 +142,12 @@ class PlacedOnMesh {
   const Mesh mesh = make_mesh(workers);
   for (const InputLayout& given : layouts.inputs) {
     if (graph[given.input].bound.size() != given.parts.size()) continue;  // place() says so
-    if (!AxisAssignment(mesh, given.parts).feasible()) return false;
+    if (!relation::AxisAssignment(mesh, given.parts).feasible()) return false;
   }
   return true;
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// The placement for p workers, or a few less, whose busiest rank receives the fewest words; of
 /// several such, one that moves fewest in all. Every statement is cut into as many calls as its
@@ -163,25 +163,25 @@ class PlacedOnMesh {
     const EinGraph& graph, int p, const PlacedOptions& options = {},
     const PlaceOptions& layouts = {}, std::span<const Partitions> labelings = {},
     const std::source_location& where = std::source_location::current()) {
-  if (p < 1 || p > 1 << detail::max_mesh_axes) {
-    detail::fail(ErrorKind::plan, where, "the strategy placed for ", p,
+  if (p < 1 || p > 1 << plan::max_mesh_axes) {
+    core::fail(ErrorKind::plan, where, "the strategy placed for ", p,
                  " workers (it searches for 1 to 65536); give another number of workers, or choose "
                  "another strategy");
   }
-  detail::PlacedOnMesh all(graph, p, options.ranks, layouts, options.effort, where);
+  plan::PlacedOnMesh all(graph, p, options.ranks, layouts, options.effort, where);
   for (const Partitions& partitions : labelings) all.add(partitions);
-  detail::PlacedPlan best = std::move(*all.find());
+  plan::PlacedPlan best = std::move(*all.find());
 
   // Fewer workers, where their words might be fewer by more than the share of the others.
   const Extent of_all = best.words.busiest;
   const std::vector<int> counts =
-      detail::worker_counts(all.model(), min_workers(p, options.max_idle));
+      plan::worker_counts(all.model(), min_workers(p, options.max_idle));
   const std::int64_t effort =
       options.effort / 2 / std::max<std::int64_t>(static_cast<std::int64_t>(counts.size()), 1);
   for (int workers : counts) {
-    if (!detail::layouts_fit(graph, workers, layouts)) continue;
-    detail::PlacedOnMesh fewer(graph, workers, options.ranks, layouts, effort, where);
-    std::optional<detail::PlacedPlan> found = fewer.find();
+    if (!plan::layouts_fit(graph, workers, layouts)) continue;
+    plan::PlacedOnMesh fewer(graph, workers, options.ranks, layouts, effort, where);
+    std::optional<plan::PlacedPlan> found = fewer.find();
     if (!found || found->words >= best.words) continue;
     if (static_cast<double>(found->words.busiest) * p < static_cast<double>(of_all) * workers) {
       best = std::move(*found);

@@ -16,7 +16,7 @@
 #include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/placement.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// Whether a strategy gives `placed` another labeling to start from.
 [[nodiscard]] inline bool is_start(const Strategy& other, const EinGraph& graph,
@@ -66,4 +66,4 @@ inline Labeling placed_labeling(const EinGraph& graph, const DecomposeOptions& o
 }
 #endif
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -61,7 +61,7 @@ struct Plan {
   [[nodiscard]] constexpr VertexId vertex(
       VertexId v, const std::source_location& where = std::source_location::current()) const {
     if (v < 0 || v >= graph.size()) {
-      detail::fail(ErrorKind::plan, where, "the plan has no tensor number ", v, " (its graph has ",
+      core::fail(ErrorKind::plan, where, "the plan has no tensor number ", v, " (its graph has ",
                    graph.size(), "); use a symbol of the planned program");
     }
     return v;
@@ -73,8 +73,8 @@ struct Plan {
     const VertexId v = graph.find(name);
     if (v < 0) {
       const Text names =
-          detail::joined(graph.vertices, ", ", [](const Vertex& known) { return known.name; });
-      detail::fail(ErrorKind::plan, where, "the plan has no tensor '", name, "' (its tensors are ",
+          core::joined(graph.vertices, ", ", [](const Vertex& known) { return known.name; });
+      core::fail(ErrorKind::plan, where, "the plan has no tensor '", name, "' (its tensors are ",
                    names, "); name one of them");
     }
     return v;
@@ -86,7 +86,7 @@ struct Plan {
       const std::source_location& where = std::source_location::current()) const {
     const VertexId v = symbol.vertex();
     if (!graph.has(v, symbol.program_id())) {
-      detail::fail(ErrorKind::plan, where, detail::foreign_symbol_text(detail::name_of(symbol), v));
+      core::fail(ErrorKind::plan, where, graph::foreign_symbol_text(graph::name_of(symbol), v));
     }
     return v;
   }
@@ -107,9 +107,9 @@ struct Plan {
       const Tensor& tensor, std::string_view label,
       const std::source_location& where = std::source_location::current()) const {
     const Vertex& v = graph[vertex(tensor, where)];
-    const int position = detail::label_position(graph, v, label);
+    const int position = plan::label_position(graph, v, label);
     if (position >= 0) return partition(tensor, where)[to_index(position)];
-    detail::fail(ErrorKind::plan, where, "tensor '", v.name, "' has no label '", label,
+    core::fail(ErrorKind::plan, where, "tensor '", v.name, "' has no label '", label,
                  "' (only a statement's own labels are cut); name one of its labels");
   }
 
@@ -167,22 +167,22 @@ struct Plan {
   /// vectors, placement, steps and ranks. The same in every process, so that ranks can compare
   /// plans.
   [[nodiscard]] constexpr std::uint64_t hash() const {
-    detail::Hasher hasher;
-    detail::add_to_hash(hasher, graph);
+    core::Hasher hasher;
+    plan::add_to_hash(hasher, graph);
     hasher.add(static_cast<std::uint64_t>(workers));
     hasher.add(static_cast<std::uint64_t>(ranks));
     for (const PartitionVector& d : partitions) hasher.add(d);
-    detail::add_to_hash(hasher, placement);
-    detail::add_to_hash(hasher, steps);
+    plan::add_to_hash(hasher, placement);
+    plan::add_to_hash(hasher, steps);
     return hasher.value();
   }
 
  private:
   constexpr void check_rank(int rank, const std::source_location& where) const {
     if (rank >= 0 && rank < ranks) return;
-    detail::fail(ErrorKind::plan,
-                 "the plan has no rank " + detail::to_text(rank) + " (it is for " +
-                     detail::to_text(ranks) + " ranks); give 0 <= rank < " + detail::to_text(ranks),
+    core::fail(ErrorKind::plan,
+                 "the plan has no rank " + core::to_text(rank) + " (it is for " +
+                     core::to_text(ranks) + " ranks); give 0 <= rank < " + core::to_text(ranks),
                  where);
   }
 };

@@ -22,7 +22,7 @@
 #include "eindecomp/plan/plan.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace plan {
 
 /// The sizes of a StaticPlan's arrays.
 struct StaticSizes {
@@ -59,10 +59,10 @@ struct NameAt {
       : name(text), where(line) {}
 };
 
-}  // namespace detail
+}  // namespace plan
 
 /// What a constant expression can keep of a plan: the statements' partition vectors and costs.
-template <detail::StaticSizes Sizes>
+template <plan::StaticSizes Sizes>
 struct StaticPlan {
   /// One more than needed, so that no array is empty.
   using Name = static_vector<char, Sizes.name + 1>;
@@ -83,11 +83,11 @@ struct StaticPlan {
   [[nodiscard]] constexpr const Statement& operator[](std::size_t i) const { return storage[i]; }
 
   /// The statement of that name. \throws Error if there is none.
-  [[nodiscard]] constexpr const Statement& operator[](detail::NameAt wanted) const {
+  [[nodiscard]] constexpr const Statement& operator[](plan::NameAt wanted) const {
     for (std::size_t i = 0; i < size(); ++i) {
       if (text(storage[i].name) == wanted.name) return storage[i];
     }
-    detail::fail(ErrorKind::plan, wanted.where, "the plan has no statement '", wanted.name,
+    core::fail(ErrorKind::plan, wanted.where, "the plan has no statement '", wanted.name,
                  "'; name one that it has");
   }
 
@@ -95,11 +95,11 @@ struct StaticPlan {
   [[nodiscard]] constexpr Extent parts(
       std::string_view statement, std::string_view label,
       std::source_location where = std::source_location::current()) const {
-    const Statement& found = (*this)[detail::NameAt(statement, where)];
+    const Statement& found = (*this)[plan::NameAt(statement, where)];
     for (std::size_t l = 0; l < found.labels.size(); ++l) {
       if (text(found.labels[l]) == label) return found.partition[l];
     }
-    detail::fail(ErrorKind::plan, where, "statement '", statement, "' has no label '", label,
+    core::fail(ErrorKind::plan, where, "statement '", statement, "' has no label '", label,
                  "'; name one that it has");
   }
 
@@ -113,11 +113,11 @@ struct StaticPlan {
 /// \tparam Strategy  one of `strategies`.
 /// \tparam Program   a stateless callable, such as a lambda without captures, that returns an
 ///   EinGraph, or a program, made of constants; passed as the argument.
-template <int Workers, fixed_string Strategy = "ein_decomp", detail::StaticProgram Program>
+template <int Workers, fixed_string Strategy = "ein_decomp", plan::StaticProgram Program>
 [[nodiscard]] consteval auto static_plan(Program) {
-  constexpr detail::StaticSizes sizes = detail::static_sizes(Program{}());
+  constexpr plan::StaticSizes sizes = plan::static_sizes(Program{}());
   const EinGraph graph = Program{}();
-  const Plan plan = detail::make_plan(graph, {.workers = Workers, .strategy = Strategy.view()},
+  const Plan plan = plan::make_plan(graph, {.workers = Workers, .strategy = Strategy.view()},
                                       std::source_location::current());
   StaticPlan<sizes> kept;
   kept.workers = plan.workers;

@@ -27,7 +27,7 @@
 
 namespace eindecomp {
 
-namespace detail {
+namespace plan {
 /// The strategy `placed`; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not
 /// compile it.
 [[nodiscard]] Labeling placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
@@ -57,12 +57,12 @@ template <auto Choose>
     return Choose(graph, options.workers, where);
   }
 }
-}  // namespace detail
+}  // namespace plan
 
 /// All strategies, the default first.
 inline constexpr std::array strategies{
     Strategy{"placed", "fewest words received by the busiest worker, calls and tensors placed",
-             detail::placed_labeling},
+             plan::placed_labeling},
     Strategy{"ein_decomp", "least cost by dynamic programming; exact on trees, else linearised",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location&) -> Labeling {
@@ -78,18 +78,18 @@ inline constexpr std::array strategies{
                return {std::move(found.partitions), gap};
              }},
     Strategy{"linearized", "dynamic programming along one longest path after another",
-             detail::choose<linearize>},
+             plan::choose<linearize>},
     Strategy{"square", "the two largest labels of every output, cut evenly",
-             detail::choose<square>},
+             plan::choose<square>},
     Strategy{"k_cut", "one cut after another, each of fewest words for tensors' tilings",
-             detail::k_cut_labeling},
+             plan::k_cut_labeling},
     Strategy{"data_parallel",
              "the labels whose role is batch",
-             detail::choose<data_parallel>,
+             plan::choose<data_parallel>,
              {"batch"}},
     Strategy{"model_parallel",
              "the labels whose role is hidden",
-             detail::choose<model_parallel>,
+             plan::choose<model_parallel>,
              {"hidden"}},
     Strategy{"hybrid",
              "batch among groups of workers, hidden within a group",
@@ -100,14 +100,14 @@ inline constexpr std::array strategies{
              {"batch", "hidden"}},
     Strategy{"megatron",
              "heads, and the hidden labels of statements that have no heads",
-             detail::choose<megatron>,
+             plan::choose<megatron>,
              {"head", "hidden"}},
     Strategy{"sequence",
              "the labels whose role is sequence",
-             detail::choose<sequence_parallel>,
+             plan::choose<sequence_parallel>,
              {"sequence"}},
     Strategy{
-        "attention", "the labels whose role is head", detail::choose<attention_parallel>, {"head"}},
+        "attention", "the labels whose role is head", plan::choose<attention_parallel>, {"head"}},
     Strategy{"by_hand", "the partition vectors in DecomposeOptions::by_hand",
              [](const EinGraph& graph, const DecomposeOptions& options,
                 const std::source_location& where) -> Labeling {
@@ -122,8 +122,8 @@ inline constexpr std::array strategies{
     if (strategy.name == name) return strategy;
   }
   const Text names =
-      detail::joined(strategies, ", ", [](const Strategy& strategy) { return strategy.name; });
-  detail::fail(ErrorKind::plan, where, "there is no strategy '", name,
+      core::joined(strategies, ", ", [](const Strategy& strategy) { return strategy.name; });
+  core::fail(ErrorKind::plan, where, "there is no strategy '", name,
                "' (strategies go by name); choose ", names);
 }
 

@@ -14,7 +14,7 @@
 
 #include "eindecomp/core/types.hpp"
 
-namespace eindecomp::detail::tuning {
+namespace eindecomp::plan::tuning {
 
 // --- The strategy `placed`: words ---------------------------------------------------------------
 
@@ -97,4 +97,4 @@ inline constexpr std::size_t held_columns = 16;
 /// Values that share a minimum in a tree of minima.
 inline constexpr std::size_t min_tree_fan = 16;
 
-}  // namespace eindecomp::detail::tuning
+}  // namespace eindecomp::plan::tuning

@@ -28,7 +28,7 @@
 #include "eindecomp/relation/walk.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace relation {
 
 /// Gives every scratch buffer and every message its place in the arena.
 inline void place_buffers(RankProgram& program) {
@@ -450,7 +450,7 @@ inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placeme
 }
 #endif
 
-}  // namespace detail
+}  // namespace relation
 
 /// What one rank does to run a placed program on so many ranks, the groups among its statements in
 /// steps. Every rank makes its own, without communication; sends and receives of all ranks match in
@@ -461,17 +461,17 @@ inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placeme
     const EinGraph& graph, const Placement& placement, int ranks, int rank,
     const std::vector<StepGroup>& groups = {},
     const std::source_location& where = std::source_location::current()) {
-  detail::check_ranks(ranks, where);
+  relation::check_ranks(ranks, where);
   if (rank < 0 || rank >= ranks) {
-    detail::fail(ErrorKind::plan,
-                 "the instructions of rank " + detail::to_text(rank) + " of " +
-                     detail::to_text(ranks) +
+    core::fail(ErrorKind::plan,
+                 "the instructions of rank " + core::to_text(rank) + " of " +
+                     core::to_text(ranks) +
                      " (ranks count from 0); give a rank of the communicator",
                  where);
   }
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
-  return std::move(detail::programs_of(graph, placement, ranks, rank, rank + 1, groups).front());
+  return std::move(relation::programs_of(graph, placement, ranks, rank, rank + 1, groups).front());
 }
 
 /// The programs of all ranks, as compile_rank gives them one by one, at the cost of one walk.
@@ -481,10 +481,10 @@ inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placeme
     const EinGraph& graph, const Placement& placement, int ranks,
     const std::vector<StepGroup>& groups = {},
     const std::source_location& where = std::source_location::current()) {
-  detail::check_ranks(ranks, where);
+  relation::check_ranks(ranks, where);
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
-  return detail::programs_of(graph, placement, ranks, 0, ranks, groups);
+  return relation::programs_of(graph, placement, ranks, 0, ranks, groups);
 }
 
 /// Calls `use` with the program of every rank, in the order of ranks, as compile_ranks gives
@@ -495,14 +495,14 @@ template <class Use>
 void for_each_rank_program(const EinGraph& graph, const Placement& placement, int ranks,
                            const std::vector<StepGroup>& groups, Use&& use,
                            const std::source_location& where = std::source_location::current()) {
-  detail::check_ranks(ranks, where);
+  relation::check_ranks(ranks, where);
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
   constexpr int at_once = 64;
   for (int first = 0; first < ranks; first += at_once) {
     const int last = std::min(first + at_once, ranks);
     for (const RankProgram& program :
-         detail::programs_of(graph, placement, ranks, first, last, groups)) {
+         relation::programs_of(graph, placement, ranks, first, last, groups)) {
       use(program);
     }
   }

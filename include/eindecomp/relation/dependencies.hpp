@@ -13,7 +13,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace relation {
 
 /// Collects dependencies in the order of a program.
 class DependencyFinder {
@@ -112,14 +112,14 @@ class DependencyFinder {
   std::vector<std::vector<int>> m_found;
 };
 
-}  // namespace detail
+}  // namespace relation
 
 /// For every instruction of a rank's program the earlier ones that must be over before it may
 /// begin: those that wrote what it reads, and those that used the memory which it is the first to
 /// use again. Instructions that do not wait for each other may run at the same time, messages of an
 /// exchange among them. Takes time in proportion to the square of the buffers.
 [[nodiscard]] inline std::vector<std::vector<int>> dependencies(const RankProgram& program) {
-  return detail::DependencyFinder(program).find();
+  return relation::DependencyFinder(program).find();
 }
 
 }  // namespace eindecomp

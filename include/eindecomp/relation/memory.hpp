@@ -28,7 +28,7 @@ namespace eindecomp {
     for (std::size_t i = first; i <= last; ++i) {
       const Message* const message = program.instructions[i].message();
       if (message == nullptr || message->staging < 0) continue;
-      staged += detail::message_bytes(program, *message);
+      staged += relation::message_bytes(program, *message);
     }
     bytes[first] += staged;
     bytes[last + 1] -= staged;

@@ -21,7 +21,7 @@ namespace eindecomp {
 [[nodiscard]] constexpr Mesh make_mesh(
     int p, const std::source_location& where = std::source_location::current()) {
   if (p < 1) {
-    detail::fail(ErrorKind::plan, where, "a plan for ", p,
+    core::fail(ErrorKind::plan, where, "a plan for ", p,
                  " workers (there must be at least one); give a positive number of workers");
   }
   Mesh mesh;
@@ -80,15 +80,15 @@ struct WorkerRange {
   return {first(rank), first(rank + 1)};
 }
 
-namespace detail {
+namespace relation {
 
 /// \throws Error unless there is a rank to run on.
 constexpr void check_ranks(int ranks, const std::source_location& where) {
   if (ranks < 1) {
-    fail(ErrorKind::plan, where, "instructions for ", ranks,
+    core::fail(ErrorKind::plan, where, "instructions for ", ranks,
          " ranks (there must be at least one); give the size of the communicator");
   }
 }
 
-}  // namespace detail
+}  // namespace relation
 }  // namespace eindecomp

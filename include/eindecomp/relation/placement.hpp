@@ -32,7 +32,7 @@ struct PlaceOptions {
   std::vector<InputLayout> inputs;  ///< the inputs whose layout the user gives
 };
 
-namespace detail {
+namespace relation {
 
 /// Hands the axes of a mesh to the labels of one statement, or to the dimensions of one tensor.
 class AxisAssignment {
@@ -117,7 +117,7 @@ class AxisAssignment {
 
 [[nodiscard]] constexpr std::string axes_text(const Mesh& mesh) {
   std::string text;
-  for (int a : mesh.axes) text += (text.empty() ? "" : " x ") + to_text(a);
+  for (int a : mesh.axes) text += (text.empty() ? "" : " x ") + core::to_text(a);
   return text.empty() ? "one worker" : "the mesh " + text;
 }
 
@@ -181,7 +181,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   if (!assignment.feasible()) {
     const std::size_t l = assignment.stuck_at();
     const std::string& label = graph.labels[to_index(v.labels[l])].name;
-    fail(ErrorKind::plan, where, "label '", label, "' of statement ", v.name, " is cut into ", d[l],
+    core::fail(ErrorKind::plan, where, "label '", label, "' of statement ", v.name, " is cut into ", d[l],
          " parts (no axes of ", axes_text(mesh), " that the labels before it leave have ",
          "that product); give entries that are products of different axes");
   }
@@ -213,7 +213,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   return std::move(assignment.lists());
 }
 
-}  // namespace detail
+}  // namespace relation
 
 /// Places a program whose statements are cut by these partition vectors, one per vertex (empty for
 /// inputs; entries in the order of Vertex::labels), on a mesh. Statements are placed in order.
@@ -230,7 +230,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     const std::source_location& where = std::source_location::current()) {
   const std::size_t n = graph.vertices.size();
   if (partitions.size() != n) {
-    detail::fail(
+    core::fail(
         ErrorKind::plan, where, "a graph of ", n, " tensors with ", partitions.size(),
         " partition vectors (each tensor has one, empty for inputs); give one for every tensor");
   }
@@ -239,7 +239,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
 
   for (const InputLayout& given : options.inputs) {
     if (given.input < 0 || given.input >= graph.size() || !graph[given.input].is_input()) {
-      detail::fail(ErrorKind::plan, where, "a layout for tensor ", given.input,
+      core::fail(ErrorKind::plan, where, "a layout for tensor ", given.input,
                    " (it is no input of this graph; the plan chooses the layout of results); give "
                    "layouts of inputs only");
     }
@@ -247,26 +247,26 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     const Vertex& input = graph.vertices[i];
     const std::string what = "the layout given for input " + input.name;
     if (decided[i]) {
-      detail::fail(ErrorKind::plan, where, what,
+      core::fail(ErrorKind::plan, where, what,
                    " is its second (a tensor is stored once); give one layout per input");
     }
     if (given.parts.size() != input.bound.size()) {
-      detail::fail(ErrorKind::plan, where, what, " has ", given.parts.size(),
+      core::fail(ErrorKind::plan, where, what, " has ", given.parts.size(),
                    " entries (the tensor has rank ", input.rank(),
                    "); give the parts of every dimension");
     }
     for (std::size_t k = 0; k < input.bound.size(); ++k) {
       if (given.parts[k] >= 1 && given.parts[k] <= input.bound[k]) continue;
-      detail::fail(ErrorKind::plan, where, what, " cuts dimension ", k, " of extent ",
+      core::fail(ErrorKind::plan, where, what, " cuts dimension ", k, " of extent ",
                    input.bound[k], " into ", given.parts[k],
                    " parts (every part needs an index); cut it into 1 to ", input.bound[k],
                    " parts");
     }
-    detail::AxisAssignment assignment(mesh, given.parts);
+    relation::AxisAssignment assignment(mesh, given.parts);
     if (!assignment.feasible()) {
-      detail::fail(ErrorKind::plan, where, what, " cuts dimension ", assignment.stuck_at(),
+      core::fail(ErrorKind::plan, where, what, " cuts dimension ", assignment.stuck_at(),
                    " into ", given.parts[assignment.stuck_at()], " parts (no axes of ",
-                   detail::axes_text(mesh),
+                   relation::axes_text(mesh),
                    " that the dimensions before it leave have that product); give entries that are "
                    "products of different axes");
     }
@@ -279,21 +279,21 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     const Vertex& v = graph.vertices[i];
     if (v.is_input()) {
       if (!partitions[i].empty()) {
-        detail::fail(ErrorKind::plan, where, "a partition vector for input ", v.name,
+        core::fail(ErrorKind::plan, where, "a partition vector for input ", v.name,
                      " (an input has no kernel calls); give its layout in the options");
       }
       continue;
     }
-    placement.calls[i] = detail::choose_axes(graph, static_cast<VertexId>(i), partitions[i], mesh,
+    placement.calls[i] = relation::choose_axes(graph, static_cast<VertexId>(i), partitions[i], mesh,
                                              placement.stored, decided, where);
     for (const Operand& o : v.operands) {
       const auto u = to_index(o.vertex);
       if (decided[u]) continue;
       placement.stored[u] =
-          detail::layout_after(mesh, graph.vertices[u].bound, o.labels, placement.calls[i], true);
+          relation::layout_after(mesh, graph.vertices[u].bound, o.labels, placement.calls[i], true);
       decided[u] = true;
     }
-    placement.stored[i] = detail::layout_after(mesh, v.bound, v.output, placement.calls[i], false);
+    placement.stored[i] = relation::layout_after(mesh, v.bound, v.output, placement.calls[i], false);
     decided[i] = true;
   }
 
@@ -302,7 +302,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     AxisLists lists(graph.vertices[i].bound.size());
     std::vector<Extent> parts(lists.size(), 1);
     for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
-      detail::spread(mesh, static_cast<int>(a), graph.vertices[i].bound, parts, lists);
+      relation::spread(mesh, static_cast<int>(a), graph.vertices[i].bound, parts, lists);
     }
     placement.stored[i] = std::move(lists);
   }
@@ -317,7 +317,7 @@ constexpr void check_placement(
     const std::source_location& where = std::source_location::current()) {
   const std::size_t n = graph.vertices.size();
   if (placement.calls.size() != n || placement.stored.size() != n) {
-    detail::fail(ErrorKind::plan, where, "a placement of ", placement.stored.size(),
+    core::fail(ErrorKind::plan, where, "a placement of ", placement.stored.size(),
                  " tensors for a graph of ", n, " (it belongs to another graph); place this graph");
   }
   const auto check = [&](const std::string& name, const char* what, const AxisLists& lists,
@@ -336,13 +336,13 @@ constexpr void check_placement(
       good = good && parts <= extents[l];
     }
     if (good) return;
-    detail::fail(
+    core::fail(
         ErrorKind::plan, where, "the placement of ", name, " has wrong axes for its ", what,
         " (one list each, an axis at most once, no more parts than indices); let place() make it");
   };
   for (int a : placement.mesh.axes) {
     if (a < 1) {
-      detail::fail(ErrorKind::plan, where, "a mesh with an axis of size ", a,
+      core::fail(ErrorKind::plan, where, "a mesh with an axis of size ", a,
                    " (there must be a worker); use make_mesh()");
     }
   }

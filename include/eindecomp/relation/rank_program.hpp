@@ -147,7 +147,7 @@ struct RankProgram {
   bool operator==(const RankProgram&) const = default;
 };
 
-namespace detail {
+namespace relation {
 
 /// The size of the elements a buffer holds.
 [[nodiscard]] constexpr int element_bytes(const EinGraph& graph, const Buffer& buffer) {
@@ -163,7 +163,7 @@ namespace detail {
   return message.words == 0 ? 0 : message.words * (buffer.bytes / buffer.box.size());
 }
 
-}  // namespace detail
+}  // namespace relation
 
 /// Calls `read(buffer)` for every buffer that an instruction reads, and `write(buffer)` for every
 /// one that it writes; both for accumulators that it adds to.

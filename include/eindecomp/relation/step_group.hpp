@@ -83,7 +83,7 @@ struct StepGroup {
   return inside;
 }
 
-namespace detail {
+namespace relation {
 
 /// Whether a statement's calls are cut along the labels on a tensor's dimensions as the tensor is
 /// stored, and along no others: every call then has its block of the tensor where it runs.
@@ -120,14 +120,14 @@ namespace detail {
                                         const std::vector<VertexId>& statements,
                                         const StepAxis& axis) {
   if (axis.positions.size() != statements.size()) {
-    return "an axis names a label of " + to_text(static_cast<Extent>(axis.positions.size())) +
-           " statements and the group has " + to_text(static_cast<Extent>(statements.size()));
+    return "an axis names a label of " + core::to_text(static_cast<Extent>(axis.positions.size())) +
+           " statements and the group has " + core::to_text(static_cast<Extent>(statements.size()));
   }
   for (std::size_t s = 0; s < statements.size(); ++s) {
     const Vertex& v = graph[statements[s]];
     const int position = axis.positions[s];
     if (position < 0 || static_cast<std::size_t>(position) >= v.labels.size()) {
-      return "statement '" + v.name + "' has no label number " + to_text(position);
+      return "statement '" + v.name + "' has no label number " + core::to_text(position);
     }
     const Text& label =
         graph.labels[static_cast<std::size_t>(v.labels[static_cast<std::size_t>(position)])].name;
@@ -136,8 +136,8 @@ namespace detail {
     }
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
     if (axis.parts < 1 || axis.parts > extent) {
-      return "label '" + label + "' of statement '" + v.name + "' has extent " + to_text(extent) +
-             " and would be cut into " + to_text(axis.parts) + " parts";
+      return "label '" + label + "' of statement '" + v.name + "' has extent " + core::to_text(extent) +
+             " and would be cut into " + core::to_text(axis.parts) + " parts";
     }
     for (const Operand& o : v.operands) {
       if (!group.contains(o.vertex) || graph[o.vertex].is_input()) continue;
@@ -154,7 +154,7 @@ namespace detail {
   return {};
 }
 
-}  // namespace detail
+}  // namespace relation
 
 /// Why a group cannot run in steps under a placement, in words; empty if it can. It can if every
 /// axis is a label of all its statements that none aggregates, if a tensor that one statement of
@@ -168,7 +168,7 @@ namespace detail {
   }
   const std::vector<VertexId> statements = statements_of(graph, group);
   for (std::size_t a = 0; a < group.axes.size(); ++a) {
-    Text fault = detail::axis_fault(graph, group, statements, group.axes[a]);
+    Text fault = relation::axis_fault(graph, group, statements, group.axes[a]);
     if (!fault.empty()) return fault;
     for (std::size_t b = 0; b < a; ++b) {
       for (std::size_t s = 0; s < statements.size(); ++s) {
@@ -180,12 +180,12 @@ namespace detail {
   }
   for (VertexId v : statements) {
     const AxisLists& calls = placement.calls[static_cast<std::size_t>(v)];
-    if (!detail::in_place(calls, graph[v].output, placement.stored[static_cast<std::size_t>(v)])) {
+    if (!relation::in_place(calls, graph[v].output, placement.stored[static_cast<std::size_t>(v)])) {
       return "the result of statement '" + graph[v].name + "' is not stored where it is computed";
     }
     for (const Operand& o : graph[v].operands) {
       if (!group.contains(o.vertex) || graph[o.vertex].is_input()) continue;
-      if (!detail::in_place(calls, o.labels,
+      if (!relation::in_place(calls, o.labels,
                             placement.stored[static_cast<std::size_t>(o.vertex)])) {
         return "statement '" + graph[v].name + "' reads '" + graph[o.vertex].name +
                "' from other workers";
@@ -203,13 +203,13 @@ constexpr void check_step_groups(
   for (const StepGroup& group : groups) {
     const Text fault = step_fault(graph, placement, group);
     if (!fault.empty()) {
-      detail::fail(ErrorKind::plan,
+      core::fail(ErrorKind::plan,
                    "a group of statements cannot run in steps (" + fault +
                        "); end the group before that statement, or choose another label",
                    where);
     }
     if (group.first <= end) {
-      detail::fail(ErrorKind::plan,
+      core::fail(ErrorKind::plan,
                    "two groups that run in steps share statement '" + graph[group.first].name +
                        "' or are out of order (a statement runs once); give each statement to one "
                        "group, in the order of the program",

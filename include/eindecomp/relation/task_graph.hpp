@@ -96,7 +96,7 @@ struct TaskGraph {
   }
 };
 
-namespace detail {
+namespace relation {
 
 /// Who is told of a program's tasks.
 class TaskReceiver {
@@ -227,7 +227,7 @@ inline void tell_tasks(const EinGraph& graph, const Placement& placement, int ra
 }
 #endif
 
-}  // namespace detail
+}  // namespace relation
 
 /// The tasks of a placed program on so many ranks, which host its workers as rank_of says. The work
 /// is that of the blocks that meet: no block is compared with one it does not touch.
@@ -235,10 +235,10 @@ inline void tell_tasks(const EinGraph& graph, const Placement& placement, int ra
 [[nodiscard]] inline TaskGraph make_task_graph(
     const EinGraph& graph, const Placement& placement, int ranks,
     const std::source_location& where = std::source_location::current()) {
-  detail::check_ranks(ranks, where);
+  relation::check_ranks(ranks, where);
   check_placement(graph, placement, where);
-  detail::TaskGraphBuilder builder(graph, placement.mesh.workers(), ranks);
-  detail::tell_tasks(graph, placement, ranks, builder);
+  relation::TaskGraphBuilder builder(graph, placement.mesh.workers(), ranks);
+  relation::tell_tasks(graph, placement, ranks, builder);
   return builder.finish();
 }
 
@@ -249,10 +249,10 @@ template <class Use>
 void for_each_statement_tasks(const EinGraph& graph, const Placement& placement, int ranks,
                               Use&& use,
                               const std::source_location& where = std::source_location::current()) {
-  detail::check_ranks(ranks, where);
+  relation::check_ranks(ranks, where);
   check_placement(graph, placement, where);
-  detail::TaskStream<std::remove_reference_t<Use>> stream(use);
-  detail::tell_tasks(graph, placement, ranks, stream);
+  relation::TaskStream<std::remove_reference_t<Use>> stream(use);
+  relation::tell_tasks(graph, placement, ranks, stream);
 }
 
 }  // namespace eindecomp

@@ -115,13 +115,13 @@ struct TensorRelation {
     std::vector<Extent> bound, PartitionVector parts,
     const std::source_location& where = std::source_location::current()) {
   if (bound.size() != parts.size()) {
-    detail::fail(ErrorKind::plan, where, "a tensor of rank ", bound.size(), " with ", parts.size(),
+    core::fail(ErrorKind::plan, where, "a tensor of rank ", bound.size(), " with ", parts.size(),
                  " entries in its partition vector (it takes one per dimension); give one for "
                  "every dimension");
   }
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (parts[k] >= 1 && parts[k] <= bound[k]) continue;
-    detail::fail(ErrorKind::plan, where, "dimension ", k, " of extent ", bound[k], " in ", parts[k],
+    core::fail(ErrorKind::plan, where, "dimension ", k, " of extent ", bound[k], " in ", parts[k],
                  " parts (every part needs an index); cut it into 1 to ", bound[k], " parts");
   }
   return {std::move(bound), std::move(parts)};
@@ -181,7 +181,7 @@ struct Intersection {
     const TensorRelation& from, const TensorRelation& to,
     const std::source_location& where = std::source_location::current()) {
   if (from.bound != to.bound) {
-    detail::fail(ErrorKind::plan,
+    core::fail(ErrorKind::plan,
                  "a repartition between relations of different bounds (it cuts one tensor anew, it "
                  "does not change it); give two relations of the same tensor",
                  where);
@@ -204,17 +204,17 @@ struct Intersection {
     const std::source_location& where = std::source_location::current()) {
   const Vertex& v = graph[statement];
   if (d.size() != v.labels.size()) {
-    detail::fail(
+    core::fail(
         ErrorKind::plan,
-        "statement " + v.name + " has " + detail::to_text(static_cast<Extent>(v.labels.size())) +
-            " labels but its partition vector " + detail::to_text(static_cast<Extent>(d.size())) +
+        "statement " + v.name + " has " + core::to_text(static_cast<Extent>(v.labels.size())) +
+            " labels but its partition vector " + core::to_text(static_cast<Extent>(d.size())) +
             " entries (it takes one per label, in the order of Vertex::labels); give one for every "
             "label",
         where);
   }
   for (std::size_t l = 0; l < d.size(); ++l) {
     if (d[l] >= 1 && d[l] <= v.extents[l]) continue;
-    detail::fail(ErrorKind::plan, where, "label '",
+    core::fail(ErrorKind::plan, where, "label '",
                  graph.labels[static_cast<std::size_t>(v.labels[l])].name, "' of statement ",
                  v.name, " has extent ", v.extents[l], " and is cut into ", d[l],
                  " parts (every part needs an index); cut it into 1 to ", v.extents[l], " parts");

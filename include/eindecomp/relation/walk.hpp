@@ -19,7 +19,7 @@
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::relation {
 
 /// A kernel call as the walk tells it. Buffers are the sink's own numbers.
 struct WalkedCall {
@@ -282,4 +282,4 @@ class Walk {
   std::vector<int> m_parts;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::relation

@@ -17,7 +17,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace relation {
 
 /// Writes a rank's program, a line for each buffer and each instruction.
 class ProgramWriter {
@@ -166,21 +166,21 @@ class ProgramHasher {
     add_regions(c.parts);
   }
 
-  Hasher m_hasher;
+  core::Hasher m_hasher;
 };
 
-}  // namespace detail
+}  // namespace relation
 
 /// Writes the buffers of a rank's program, with their places and lifetimes, and its instructions,
 /// each with what it waits for (dependencies()).
 inline std::ostream& operator<<(std::ostream& out, const RankProgram& program) {
-  detail::ProgramWriter(out, program).write();
+  relation::ProgramWriter(out, program).write();
   return out;
 }
 
 /// A number that differs between programs that do not do the same; the same on every machine.
 [[nodiscard]] inline std::uint64_t hash_of(const RankProgram& program) {
-  return detail::ProgramHasher().hash(program);
+  return relation::ProgramHasher().hash(program);
 }
 
 }  // namespace eindecomp

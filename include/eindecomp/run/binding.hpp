@@ -36,7 +36,7 @@ template <class S>
 concept TensorName = TensorSymbol<S> || std::convertible_to < const std::remove_cvref_t<S>
 &, std::string_view > ;
 
-namespace detail {
+namespace run {
 
 /// A tensor as the caller named it, types forgotten: by symbol, or by name where `vertex` is -1.
 struct TensorReference {
@@ -48,7 +48,7 @@ struct TensorReference {
 template <TensorName S>
 [[nodiscard]] TensorReference reference_to(const S& symbol) {
   if constexpr (TensorSymbol<S>) {
-    return {symbol.vertex(), symbol.program_id(), name_of(symbol).str()};
+    return {symbol.vertex(), symbol.program_id(), graph::name_of(symbol).str()};
   } else {
     return {-1, 0, std::string(std::string_view(symbol))};
   }
@@ -79,20 +79,20 @@ struct BindingFacts {
   std::shared_ptr<const void> owner;
 };
 
-}  // namespace detail
+}  // namespace run
 
 /// An input's data in views; made by bind and bind_global.
 template <class MemorySpace>
 struct ViewBinding {
   /// Which input, and where its data lie.
-  detail::BindingFacts facts;
+  run::BindingFacts facts;
 };
 
 /// An input's data by a function; made by bind_generator.
 template <class T, int Rank, class Function>
 struct GeneratorBinding {
   /// Which input.
-  detail::BindingFacts facts;
+  run::BindingFacts facts;
   Function function;  ///< gives the element of an index
 };
 
@@ -114,20 +114,20 @@ class Binding {
   Binding(const GeneratorBinding<T, Rank, Function>& binding)
       : m_facts(binding.facts),
         m_fill([function = binding.function](const Space& space, const Box& box, void* into) {
-          detail::generate<T, Rank>(space, function, box, static_cast<T*>(into));
+          run::generate<T, Rank>(space, function, box, static_cast<T*>(into));
         }) {}
 
   /// Which input, and how it is bound.
-  [[nodiscard]] const detail::BindingFacts& facts() const { return m_facts; }
+  [[nodiscard]] const run::BindingFacts& facts() const { return m_facts; }
   /// Fills a dense row-major block; fences `space`.
   void fill(const Space& space, const Box& box, void* into) const { m_fill(space, box, into); }
 
  private:
-  detail::BindingFacts m_facts;
+  run::BindingFacts m_facts;
   std::function<void(const Space&, const Box&, void*)> m_fill;
 };
 
-namespace detail {
+namespace run {
 
 template <class T>
 inline constexpr bool is_binding = false;
@@ -173,7 +173,7 @@ ViewBinding<typename View::memory_space> bind_views(const Symbol& symbol, std::v
   return binding;
 }
 
-}  // namespace detail
+}  // namespace run
 
 // std::bind is found wherever an argument has a type of std in it; forwarding parameters make ours
 // the better match.
@@ -187,7 +187,7 @@ template <TensorName Symbol, class View>
 [[nodiscard]] auto bind(Symbol&& symbol, View&& block,
                         std::source_location where = std::source_location::current()) {
   using V = std::remove_cvref_t<View>;
-  return detail::bind_views(symbol, std::vector<V>{block}, detail::BindingKind::blocks, -1, where);
+  return run::bind_views(symbol, std::vector<V>{block}, run::BindingKind::blocks, -1, where);
 }
 
 /// This rank's blocks of an input, for more workers than ranks or for a rank that stores none: as
@@ -195,13 +195,13 @@ template <TensorName Symbol, class View>
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind(Symbol&& symbol, const std::vector<View>& blocks,
                         std::source_location where = std::source_location::current()) {
-  return detail::bind_views(symbol, blocks, detail::BindingKind::blocks, -1, where);
+  return run::bind_views(symbol, blocks, run::BindingKind::blocks, -1, where);
 }
 /// The same with the blocks written out: `bind(X, {first, second})`.
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind(Symbol&& symbol, std::initializer_list<View> blocks,
                         std::source_location where = std::source_location::current()) {
-  return detail::bind_views(symbol, std::vector<View>(blocks), detail::BindingKind::blocks, -1,
+  return run::bind_views(symbol, std::vector<View>(blocks), run::BindingKind::blocks, -1,
                             where);
 }
 
@@ -212,8 +212,8 @@ template <TensorName Symbol, class T, int Rank, class MemorySpace>
 [[nodiscard]] auto bind(Symbol&& symbol, const LocalTensor<T, Rank, MemorySpace>& blocks,
                         std::source_location where = std::source_location::current()) {
   using View = typename LocalTensor<T, Rank, MemorySpace>::Block::View;
-  ViewBinding<MemorySpace> binding{detail::facts_of_view<std::remove_cvref_t<Symbol>, View>(
-      symbol, detail::BindingKind::blocks, where)};
+  ViewBinding<MemorySpace> binding{run::facts_of_view<std::remove_cvref_t<Symbol>, View>(
+      symbol, run::BindingKind::blocks, where)};
   binding.facts.result = blocks.name();
   binding.facts.result_bound = blocks.bound();
   binding.facts.boxes.emplace();
@@ -229,7 +229,7 @@ template <TensorName Symbol, class T, int Rank, class MemorySpace>
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole,
                                std::source_location where = std::source_location::current()) {
-  return detail::bind_views(symbol, std::vector<View>{whole}, detail::BindingKind::whole, -1,
+  return run::bind_views(symbol, std::vector<View>{whole}, run::BindingKind::whole, -1,
                             where);
 }
 
@@ -239,27 +239,27 @@ template <TensorName Symbol, class View>
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole, int root,
                                std::source_location where = std::source_location::current()) {
-  return detail::bind_views(symbol, std::vector<View>{whole}, detail::BindingKind::whole_on_root,
+  return run::bind_views(symbol, std::vector<View>{whole}, run::BindingKind::whole_on_root,
                             root, where);
 }
 
 /// An input computed where it is stored: function(i, j, …) gives the element of that index in the
 /// whole tensor, on every rank the same. Called on the host, on a host execution space from its
 /// threads at once; it must not change what it captures. What it throws ends the run on all ranks.
-template <detail::TypedSymbol Symbol, class Function>
+template <run::TypedSymbol Symbol, class Function>
 [[nodiscard]] auto bind_generator(Symbol&& symbol, Function&& function,
                                   std::source_location where = std::source_location::current()) {
   using S = std::remove_cvref_t<Symbol>;
   using T = Stored<typename S::value_type>;
   using F = std::decay_t<Function>;  // a function is kept by its address
   constexpr int rank = static_cast<int>(S::rank);
-  static_assert(detail::generates<F, T>(std::make_index_sequence<static_cast<std::size_t>(rank)>{}),
+  static_assert(run::generates<F, T>(std::make_index_sequence<static_cast<std::size_t>(rank)>{}),
                 "EinDecomp: the generator cannot be called with one index per dimension of the "
                 "tensor, or does not give its value type (it must be callable as const)");
-  detail::BindingFacts facts;
-  facts.tensor = detail::reference_to(symbol);
+  run::BindingFacts facts;
+  facts.tensor = run::reference_to(symbol);
   facts.where = where;
-  facts.kind = detail::BindingKind::generator;
+  facts.kind = run::BindingKind::generator;
   facts.element = element_type<T>();
   return GeneratorBinding<T, rank, F>{std::move(facts), std::forward<Function>(function)};
 }
@@ -270,13 +270,13 @@ template <class T, int Rank, TensorName Name, class Function>
 [[nodiscard]] auto bind_generator_as(Name&& tensor, Function&& function,
                                      std::source_location where = std::source_location::current()) {
   using F = std::decay_t<Function>;
-  static_assert(detail::generates<F, T>(std::make_index_sequence<static_cast<std::size_t>(Rank)>{}),
+  static_assert(run::generates<F, T>(std::make_index_sequence<static_cast<std::size_t>(Rank)>{}),
                 "EinDecomp: the generator cannot be called with one index per dimension of the "
                 "tensor, or does not give its value type (it must be callable as const)");
-  detail::BindingFacts facts;
-  facts.tensor = detail::reference_to(tensor);
+  run::BindingFacts facts;
+  facts.tensor = run::reference_to(tensor);
   facts.where = where;
-  facts.kind = detail::BindingKind::generator;
+  facts.kind = run::BindingKind::generator;
   facts.element = element_type<T>();
   facts.rank = Rank;
   return GeneratorBinding<T, Rank, F>{std::move(facts), std::forward<Function>(function)};

@@ -17,7 +17,7 @@
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 [[nodiscard]] constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -204,4 +204,4 @@ void for_each_slab(const Box& box, Extent limit, const Visit& visit) {
   }
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

@@ -20,7 +20,7 @@
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// A label along which calls are cut.
 struct TileAxis {
@@ -112,10 +112,10 @@ class TileCutter {
       StepAxis axis{{position}, 1};
       std::vector<VertexId> before{run.first};
       for (std::size_t s = 1; s < statements.size(); ++s) {
-        axis.positions.push_back(axis_position(m_graph, before, axis, statements[s]));
+        axis.positions.push_back(relation::axis_position(m_graph, before, axis, statements[s]));
         before.push_back(statements[s]);
       }
-      if (!axis_fault(m_graph, run, statements, axis).empty()) continue;
+      if (!relation::axis_fault(m_graph, run, statements, axis).empty()) continue;
       TileAxis found{axis.positions, 0, 0, 1};
       bool same = true;
       for (std::size_t s = begin; s < end; ++s) {
@@ -176,4 +176,4 @@ class TileCutter {
   const std::vector<BlockMemory>& m_buffers;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

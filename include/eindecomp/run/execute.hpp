@@ -18,7 +18,7 @@
 #endif
 
 namespace eindecomp {
-namespace detail {
+namespace run {
 
 template <class PlanType, class Space>
 inline constexpr bool plan_runs_on = false;
@@ -41,7 +41,7 @@ constexpr void check_plan_type() {
                 "given; use BasicProgram<KokkosBackend<YourSpace>>");
 }
 
-}  // namespace detail
+}  // namespace run
 
 #ifdef EINDECOMP_ENABLE_MPI
 /// Executes a plan once on the ranks of `user`, which is duplicated: an Executor and one run.
@@ -54,18 +54,18 @@ constexpr void check_plan_type() {
 /// \returns the Run, which holds the results and says what was moved.
 /// \throws Error, on all ranks alike, what the constructor of Executor and Executor::run throw.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
-  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
+  requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
 [[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
                            const ExecuteOptions& options, const Bindings&... bindings) {
-  detail::check_plan_type<PlanType, Space>();
-  if constexpr (detail::plan_runs_on<PlanType, Space>) {
+  run::check_plan_type<PlanType, Space>();
+  if constexpr (run::plan_runs_on<PlanType, Space>) {
     const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
     return execute(plan, user, space, all, options, all.front().facts().where);
   }
 }
 /// The same with the default options.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
-  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
+  requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
 [[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
                            const Bindings&... bindings) {
   return execute(plan, user, space, ExecuteOptions{}, bindings...);
@@ -76,8 +76,8 @@ template <class PlanType, compat::ExecutionSpace Space>
                            const std::vector<Binding<Space>>& bindings,
                            const ExecuteOptions& options = {},
                            std::source_location where = std::source_location::current()) {
-  detail::check_plan_type<PlanType, Space>();
-  if constexpr (detail::plan_runs_on<PlanType, Space>) {
+  run::check_plan_type<PlanType, Space>();
+  if constexpr (run::plan_runs_on<PlanType, Space>) {
     Executor<Space, comm::MpiCommunicator> executor(plan, user, space, options, where);
     return executor.run(bindings, where);
   }
@@ -86,18 +86,18 @@ template <class PlanType, compat::ExecutionSpace Space>
 
 /// Executes a plan for one rank in this process, without MPI.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
-  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
+  requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
 [[nodiscard]] auto execute(const PlanType& plan, const Space& space, const ExecuteOptions& options,
                            const Bindings&... bindings) {
-  detail::check_plan_type<PlanType, Space>();
-  if constexpr (detail::plan_runs_on<PlanType, Space>) {
+  run::check_plan_type<PlanType, Space>();
+  if constexpr (run::plan_runs_on<PlanType, Space>) {
     const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
     return execute(plan, space, all, options, all.front().facts().where);
   }
 }
 /// The same with the default options.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
-  requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
+  requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
 [[nodiscard]] auto execute(const PlanType& plan, const Space& space, const Bindings&... bindings) {
   return execute(plan, space, ExecuteOptions{}, bindings...);
 }
@@ -107,8 +107,8 @@ template <class PlanType, compat::ExecutionSpace Space>
                            const std::vector<Binding<Space>>& bindings,
                            const ExecuteOptions& options = {},
                            std::source_location where = std::source_location::current()) {
-  detail::check_plan_type<PlanType, Space>();
-  if constexpr (detail::plan_runs_on<PlanType, Space>) {
+  run::check_plan_type<PlanType, Space>();
+  if constexpr (run::plan_runs_on<PlanType, Space>) {
     Executor<Space, comm::SelfCommunicator> executor(plan, space, options, where);
     return executor.run(bindings, where);
   }

@@ -90,7 +90,7 @@ class Executor {
   ///   generator that throws, memory that is short.
   /// What goes wrong later (an MPI error) ends the program on all ranks.
   template <class... Bindings>
-    requires(sizeof...(Bindings) > 0 && (detail::is_binding<Bindings> && ...))
+    requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
   [[nodiscard]] RunType run(const Bindings&... bindings) {
     const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
     return run_bound(all, all.front().facts().where);
@@ -109,7 +109,7 @@ class Executor {
   /// collective; computes nothing.
   [[nodiscard]] std::string explain() const {
     if (!m_prepared) return {};
-    return detail::explain_calls(m_session->graph, *m_prepared, {m_buffers, m_arena.data()});
+    return run::explain_calls(m_session->graph, *m_prepared, {m_buffers, m_arena.data()});
   }
 
  private:
@@ -150,36 +150,36 @@ class Executor {
     const RankProgram& program = m_session->program;
     for (const auto& launcher : m_launchers) m_launcher_pointers.push_back(launcher.get());
     check_memory(0, 0, where);
-    m_arena = detail::allocate<MemorySpace>("EinDecomp::arena", program.arena_bytes, where);
-    if (!detail::host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
-      m_host = detail::allocate<Kokkos::HostSpace>("EinDecomp::messages on host",
-                                                   detail::most_message_bytes(program), where);
+    m_arena = run::allocate<MemorySpace>("EinDecomp::arena", program.arena_bytes, where);
+    if (!run::host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
+      m_host = run::allocate<Kokkos::HostSpace>("EinDecomp::messages on host",
+                                                   run::most_message_bytes(program), where);
     }
     m_inputs.emplace(*m_session);
     for (const Buffer& buffer : program.buffers) {
       const bool scratch = buffer.role == Buffer::Role::scratch;
       m_buffers.push_back(
-          detail::BlockMemory::dense(scratch ? m_arena.data() + buffer.offset : nullptr, buffer.box,
-                                     detail::element_bytes(m_session->graph, buffer)));
+          run::BlockMemory::dense(scratch ? m_arena.data() + buffer.offset : nullptr, buffer.box,
+                                     relation::element_bytes(m_session->graph, buffer)));
     }
   }
 
   /// Takes the buffers' places in this run, and prepares the program where their boxes or strides
   /// are not those of the run before. \returns how many kernels were prepared.
-  Extent place_buffers(const std::vector<detail::SharedBlock<MemorySpace>>& results,
+  Extent place_buffers(const std::vector<run::SharedBlock<MemorySpace>>& results,
                        const std::source_location& where) {
     const std::vector<Buffer>& buffers = m_session->program.buffers;
     bool prepared = m_prepared.has_value() && m_prepared_with_blas == kernel::use_blas;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
       if (buffers[b].role == Buffer::Role::result) m_buffers[b].data = results[b]->data();
       if (buffers[b].role != Buffer::Role::input) continue;
-      const detail::BlockMemory& input = m_inputs->memory(static_cast<int>(b));
+      const run::BlockMemory& input = m_inputs->memory(static_cast<int>(b));
       prepared = prepared && m_buffers[b].has_geometry_of(input);
       m_buffers[b] = input;
     }
     if (prepared) return 0;
     m_prepared.reset();
-    auto fresh = detail::ProgramPreparer<Space>(m_space, m_session->graph, m_session->program,
+    auto fresh = run::ProgramPreparer<Space>(m_space, m_session->graph, m_session->program,
                                                 m_steps, m_launcher_pointers, m_buffers)
                      .prepare();
     const std::int64_t bytes = fresh.workspace_bytes;
@@ -196,7 +196,7 @@ class Executor {
   }
 
   /// Makes room for a run: frees what is kept for later ones if the limit needs it.
-  void make_room(const std::vector<detail::AddressRange>& read, const std::source_location& where) {
+  void make_room(const std::vector<run::AddressRange>& read, const std::source_location& where) {
     const auto workspace_bytes = static_cast<std::int64_t>(m_workspace.size());
     check_memory(m_inputs->own_bytes(), workspace_bytes, where);
     const std::int64_t spare = m_results.spare_bytes();
@@ -233,7 +233,7 @@ class Executor {
   /// ", in statement C", for the message of a run that failed in that stage.
   [[nodiscard]] std::string place_of(int number) const {
     if (number < 0) return {};
-    const detail::Stage<Space>& stage = m_prepared->stages[detail::at(number)];
+    const run::Stage<Space>& stage = m_prepared->stages[run::at(number)];
     const auto name = [&](VertexId v) { return m_session->graph[v].name.str(); };
     if (stage.first == stage.last) return ", in statement " + name(stage.first);
     return ", in statements " + name(stage.first) + " to " + name(stage.last);
@@ -243,14 +243,14 @@ class Executor {
   [[nodiscard]] std::uint64_t roots_hash(const std::vector<Binding<Space>>& bindings) const {
     std::vector<std::pair<VertexId, int>> roots;
     for (const Binding<Space>& binding : bindings) {
-      const detail::BindingFacts& facts = binding.facts();
-      if (facts.kind != detail::BindingKind::whole_on_root) continue;
+      const run::BindingFacts& facts = binding.facts();
+      if (facts.kind != run::BindingKind::whole_on_root) continue;
       roots.emplace_back(
           facts.tensor.vertex >= 0 ? facts.tensor.vertex : m_session->graph.find(facts.tensor.name),
           facts.root);
     }
     std::sort(roots.begin(), roots.end());
-    detail::Hasher hasher;
+    core::Hasher hasher;
     for (const auto& [vertex, root] : roots) {
       hasher.add(static_cast<std::uint64_t>(vertex));
       hasher.add(static_cast<std::uint64_t>(root));
@@ -261,18 +261,18 @@ class Executor {
   Space m_space;
   ExecuteOptions m_options;
   Group m_transfers;
-  std::shared_ptr<detail::Session<Group>> m_session;
+  std::shared_ptr<run::Session<Group>> m_session;
   std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
-  detail::Launchers<Space> m_launcher_pointers;
+  run::Launchers<Space> m_launcher_pointers;
   std::vector<StepGroup> m_steps;
-  std::vector<detail::BlockMemory> m_buffers;                ///< as in the last run
-  std::optional<detail::PreparedProgram<Space>> m_prepared;  ///< for their boxes and strides
+  std::vector<run::BlockMemory> m_buffers;                ///< as in the last run
+  std::optional<run::PreparedProgram<Space>> m_prepared;  ///< for their boxes and strides
   bool m_prepared_with_blas = true;
   kernel::Scratch<Space> m_workspace;
-  detail::Memory<MemorySpace> m_arena;
-  detail::ResultPool<MemorySpace> m_results;
-  detail::Memory<Kokkos::HostSpace> m_host;
-  std::optional<detail::RunInputs<Space, Group>> m_inputs;
+  run::Memory<MemorySpace> m_arena;
+  run::ResultPool<MemorySpace> m_results;
+  run::Memory<Kokkos::HostSpace> m_host;
+  std::optional<run::RunInputs<Space, Group>> m_inputs;
 };
 
 template <class Space, comm::Communicator Group>
@@ -283,12 +283,12 @@ Executor<Space, Group>::Executor(const BasicPlan<KokkosBackend<Space>>& plan, Gr
       m_options(options),
       m_transfers(std::move(transfers)),
       m_session(
-          std::make_shared<detail::Session<Group>>(plan.graph, plan.placement, std::move(control))),
+          std::make_shared<run::Session<Group>>(plan.graph, plan.placement, std::move(control))),
       m_launchers(plan.launchers),
       m_steps(plan.steps) {
   Group& group = m_session->control;
-  detail::Hasher program;
-  detail::add_to_hash(program, plan.graph);
+  core::Hasher program;
+  plan::add_to_hash(program, plan.graph);
   comm::agree_on(
       group, comm::Call("the construction of an Executor", where), [&] { prepare(plan, where); },
       {{"programs", "build the same program, with the same extents and constants, on every rank",
@@ -303,11 +303,11 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
     const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
   Group& group = m_session->control;
   const RankProgram& program = m_session->program;
-  std::vector<detail::SharedBlock<MemorySpace>> results;
+  std::vector<run::SharedBlock<MemorySpace>> results;
   RunStatistics statistics;
   const auto make_ready = [&] {
     m_inputs->take(bindings, where);
-    const std::vector<detail::AddressRange> read = m_inputs->read_ranges();
+    const std::vector<run::AddressRange> read = m_inputs->read_ranges();
     make_room(read, where);
     results = m_results.take(m_session->graph, program.buffers, read, where);
     m_inputs->prepare(m_space, where);
@@ -326,7 +326,7 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
         m_inputs->scatter();
         const auto begin = std::chrono::steady_clock::now();
         const comm::Traffic before = m_transfers.traffic();
-        detail::Interpreter<Space, Group>(m_space, m_transfers, m_session->graph, *m_prepared,
+        run::Interpreter<Space, Group>(m_space, m_transfers, m_session->graph, *m_prepared,
                                           {m_buffers, m_arena.data()}, m_workspace.data(),
                                           m_host.data(), stage)
             .run();

@@ -25,7 +25,7 @@
 #include "eindecomp/run/fused_tiles.hpp"
 #include "eindecomp/run/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// What of a program runs tile by tile, and the kernels for it.
 struct TiledCalls {
@@ -377,4 +377,4 @@ class TileFinder {
   TiledCalls m_tiles;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

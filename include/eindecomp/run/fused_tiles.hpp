@@ -18,7 +18,7 @@
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/block_memory.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// Where a tensor of a call lies: tile (row, piece) is so many bytes after the first.
 struct TileTensor {
@@ -159,4 +159,4 @@ struct FusedTiles {
   }
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

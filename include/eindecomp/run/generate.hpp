@@ -16,7 +16,7 @@
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// An index's type, for every dimension the same. A class: nvcc loses packs that are used and
 /// forgotten.
@@ -111,4 +111,4 @@ void generate(const Space& space, const F& function, const Box& box, T* into) {
   }
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

@@ -24,7 +24,7 @@
 #include "eindecomp/run/transport.hpp"
 #include "eindecomp/run/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// Of one executor; its own memory is kept from run to run.
 template <class Space, comm::Communicator Group>
@@ -100,7 +100,7 @@ class RunInputs {
       scatters = scatters || facts.kind == BindingKind::whole_on_root;
       for (std::size_t n = 0; n < buffers.size(); ++n) {
         const int b = buffers[n];
-        const int bytes = element_bytes(m_session.graph, buffer(b));
+        const int bytes = relation::element_bytes(m_session.graph, buffer(b));
         if (!needs_memory(facts)) {
           m_own[at(b)] = {};
           const bool blocks = facts.kind == BindingKind::blocks;
@@ -340,4 +340,4 @@ class RunInputs {
   std::optional<SlabTransport<Space, Group>> m_transport;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

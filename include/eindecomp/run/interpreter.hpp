@@ -16,7 +16,7 @@
 #include "eindecomp/run/prepared_program.hpp"
 #include "eindecomp/run/transport.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// Runs a prepared program once. Allocates nothing, and chooses nothing but how copies are stored,
 /// which depends on where they go.
@@ -120,4 +120,4 @@ class Interpreter {
   std::atomic<int>& m_current;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

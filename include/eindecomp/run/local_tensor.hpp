@@ -16,7 +16,7 @@
 #include "eindecomp/run/result_memory.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace run {
 
 template <class T, int Rank>
 struct DataType {
@@ -41,17 +41,17 @@ using TensorView =
   return layout;
 }
 
-}  // namespace detail
+}  // namespace run
 
 /// One block of a result on this rank. The view owns nothing: it is valid as long as this object, a
 /// copy of it or the Run lives.
 template <class T, int Rank, class MemorySpace>
 struct LocalBlock {
   /// A view of the block, of the tensor's rank.
-  using View = detail::TensorView<T, Rank, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using View = run::TensorView<T, Rank, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   Box box;                                 ///< its place in the whole tensor
   View view;                               ///< row-major, without gaps
-  detail::SharedBlock<MemorySpace> owner;  ///< keeps the memory alive
+  run::SharedBlock<MemorySpace> owner;  ///< keeps the memory alive
 };
 
 /// The blocks of a result on this rank: one, unless a rank hosts several workers or the tensor

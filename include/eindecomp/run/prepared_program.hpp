@@ -26,7 +26,7 @@
 #include "eindecomp/run/fused_tiles.hpp"
 #include "eindecomp/run/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// The most bytes of messages, in and out together, of any exchange of a program.
 [[nodiscard]] inline std::int64_t most_message_bytes(const RankProgram& program) {
@@ -35,7 +35,7 @@ namespace eindecomp::detail {
     std::int64_t bytes = 0;
     for (std::size_t i = first; i <= last; ++i) {
       const Message* const message = program.instructions[i].message();
-      if (message != nullptr) bytes += message_bytes(program, *message);
+      if (message != nullptr) bytes += relation::message_bytes(program, *message);
     }
     most = std::max(most, bytes);
   });
@@ -331,4 +331,4 @@ class ProgramPreparer {
   PreparedProgram<Space> m_made;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

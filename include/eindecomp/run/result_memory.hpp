@@ -22,7 +22,7 @@
 #include "eindecomp/run/transport.hpp"
 #include "eindecomp/run/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// Addresses from `begin` up to `end`.
 struct AddressRange {
@@ -176,4 +176,4 @@ class ResultPool {
   std::vector<std::vector<SharedBlock<MemorySpace>>> m_blocks;  ///< by buffer
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

@@ -31,7 +31,7 @@
 #include "eindecomp/run/transport.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace run {
 
 /// A result as its reader names it, the types forgotten.
 struct NamedResult {
@@ -46,7 +46,7 @@ template <class T, int Rank, TensorName Symbol>
   return {reference_to(symbol), element_type<T>(), Rank, where};
 }
 
-}  // namespace detail
+}  // namespace run
 
 /// What a run of a plan left on this rank. Independent of later runs of the same Executor. Must be
 /// destroyed on all ranks, and before Kokkos is finalised.
@@ -57,8 +57,8 @@ class Run {
   using MemorySpace = typename Space::memory_space;
 
   /// Made by an Executor: the memory of the program's result buffers, others empty.
-  Run(std::shared_ptr<detail::Session<Group>> session, const Space& space,
-      std::vector<detail::SharedBlock<MemorySpace>> results, RunStatistics statistics)
+  Run(std::shared_ptr<run::Session<Group>> session, const Space& space,
+      std::vector<run::SharedBlock<MemorySpace>> results, RunStatistics statistics)
       : m_session(std::move(session)),
         m_space(space),
         m_results(std::move(results)),
@@ -66,7 +66,7 @@ class Run {
 
   /// This rank's blocks of a result. Not collective, does not fence.
   /// \throws Error if the symbol is not a result of this program.
-  template <detail::TypedSymbol Symbol>
+  template <run::TypedSymbol Symbol>
   [[nodiscard]] auto local(const Symbol& symbol,
                            std::source_location where = std::source_location::current()) const {
     return local_as<Stored<typename Symbol::value_type>, static_cast<int>(Symbol::rank)>(symbol,
@@ -79,14 +79,14 @@ class Run {
   [[nodiscard]] LocalTensor<T, Rank, MemorySpace> local_as(
       const Symbol& symbol, std::source_location where = std::source_location::current()) const {
     using Block = LocalBlock<T, Rank, MemorySpace>;
-    const VertexId v = result(detail::named_result<T, Rank>(symbol, where));
+    const VertexId v = result(run::named_result<T, Rank>(symbol, where));
     std::vector<Block> blocks;
     for (int b : m_session->stored_buffers(v)) {
-      const Box& box = m_session->program.buffers[detail::at(b)].box;
-      const detail::SharedBlock<MemorySpace>& memory = m_results[detail::at(b)];
+      const Box& box = m_session->program.buffers[run::at(b)].box;
+      const run::SharedBlock<MemorySpace>& memory = m_results[run::at(b)];
       blocks.push_back({box,
                         typename Block::View(reinterpret_cast<T*>(memory->data()),
-                                             detail::layout_of(detail::extents_of(box))),
+                                             run::layout_of(run::extents_of(box))),
                         memory});
     }
     return {m_session->graph[v].name, m_session->graph[v].bound, std::move(blocks)};
@@ -94,14 +94,14 @@ class Run {
 
   /// The whole of a result, row-major, on every rank. Collective; fences the run's space instance.
   /// \throws Error, on all ranks alike, if on any the symbol is not a result or memory is short.
-  template <detail::TypedSymbol Symbol>
+  template <run::TypedSymbol Symbol>
   [[nodiscard]] auto gather(const Symbol& symbol,
                             std::source_location where = std::source_location::current()) const {
     return gather_as<Stored<typename Symbol::value_type>, static_cast<int>(Symbol::rank)>(
         symbol, std::nullopt, where);
   }
   /// The whole of a result on rank `root`; an empty view on the others. Collective.
-  template <detail::TypedSymbol Symbol>
+  template <run::TypedSymbol Symbol>
   [[nodiscard]] auto gather(const Symbol& symbol, int root,
                             std::source_location where = std::source_location::current()) const {
     return gather_as<Stored<typename Symbol::value_type>, static_cast<int>(Symbol::rank)>(
@@ -111,15 +111,15 @@ class Run {
   /// The same for a tensor by name, or by a symbol of a graph built at run time, whose elements
   /// are T.
   template <class T, int Rank, TensorName Symbol>
-  [[nodiscard]] detail::TensorView<T, Rank, MemorySpace> gather_as(
+  [[nodiscard]] run::TensorView<T, Rank, MemorySpace> gather_as(
       const Symbol& symbol, std::optional<int> root = std::nullopt,
       std::source_location where = std::source_location::current()) const {
-    using View = detail::TensorView<T, Rank, MemorySpace>;
+    using View = run::TensorView<T, Rank, MemorySpace>;
     View whole;
-    collect(detail::named_result<T, Rank>(symbol, where), root, [&whole](const Vertex& tensor) {
+    collect(run::named_result<T, Rank>(symbol, where), root, [&whole](const Vertex& tensor) {
       whole = View(Kokkos::view_alloc(Kokkos::WithoutInitializing,
                                       "EinDecomp::gathered " + tensor.name.str()),
-                   detail::layout_of(tensor.bound));
+                   run::layout_of(tensor.bound));
       return static_cast<void*>(whole.data());
     });
     return whole;
@@ -130,21 +130,21 @@ class Run {
 
  private:
   /// The vertex of a result. \throws Error as local_as.
-  [[nodiscard]] VertexId result(const detail::NamedResult& named) const;
+  [[nodiscard]] VertexId result(const run::NamedResult& named) const;
 
   /// Gathers a result in the memory that `allocate` gives for the whole of it, on rank `root` or on
   /// every one. Collective, as gather_as.
-  void collect(const detail::NamedResult& named, std::optional<int> root,
+  void collect(const run::NamedResult& named, std::optional<int> root,
                const std::function<void*(const Vertex&)>& allocate) const;
 
-  std::shared_ptr<detail::Session<Group>> m_session;
+  std::shared_ptr<run::Session<Group>> m_session;
   Space m_space;
-  std::vector<detail::SharedBlock<MemorySpace>> m_results;  ///< by buffer; null for others
+  std::vector<run::SharedBlock<MemorySpace>> m_results;  ///< by buffer; null for others
   RunStatistics m_statistics;
 };
 
 template <class Space, comm::Communicator Group>
-VertexId Run<Space, Group>::result(const detail::NamedResult& named) const {
+VertexId Run<Space, Group>::result(const run::NamedResult& named) const {
   const VertexId v = m_session->vertex_of(named.tensor, named.where);
   const EinGraph& graph = m_session->graph;
   const Vertex& vertex = graph[v];
@@ -178,13 +178,13 @@ VertexId Run<Space, Group>::result(const detail::NamedResult& named) const {
 }
 
 template <class Space, comm::Communicator Group>
-void Run<Space, Group>::collect(const detail::NamedResult& named, std::optional<int> root,
+void Run<Space, Group>::collect(const run::NamedResult& named, std::optional<int> root,
                                 const std::function<void*(const Vertex&)>& allocate) const {
   Group& group = m_session->control;
   const int collector = root.value_or(0);
   VertexId v = -1;
   void* whole = nullptr;
-  std::optional<detail::SlabTransport<Space, Group>> transport;
+  std::optional<run::SlabTransport<Space, Group>> transport;
   const comm::Call call("gather of " + named.tensor.name +
                             (root.has_value() ? " on rank " + std::to_string(collector) : ""),
                         named.where);
@@ -203,16 +203,16 @@ void Run<Space, Group>::collect(const detail::NamedResult& named, std::optional<
   const auto nowhere = [] { return ""; };
   comm::or_abort(group, call, nowhere, [&] {
     const int bytes = named.element.bytes;
-    const detail::BlockMemory into =
-        detail::BlockMemory::dense(whole, Box::whole(m_session->graph[v].bound), bytes);
+    const run::BlockMemory into =
+        run::BlockMemory::dense(whole, Box::whole(m_session->graph[v].bound), bytes);
     const std::vector<int> mine = m_session->stored_buffers(v);
     std::size_t next = 0;
-    for (const detail::RankBlock& block : m_session->stored_everywhere(v)) {
+    for (const run::RankBlock& block : m_session->stored_everywhere(v)) {
       if (block.rank == group.rank()) {
-        const detail::BlockMemory from = detail::BlockMemory::dense(
-            m_results[detail::at(mine[next++])]->data(), block.box, bytes);
+        const run::BlockMemory from = run::BlockMemory::dense(
+            m_results[run::at(mine[next++])]->data(), block.box, bytes);
         if (block.rank == collector) {
-          detail::copy_part(m_space, block.box, into, from);
+          run::copy_part(m_space, block.box, into, from);
         } else {
           transport->send(collector, block.box, from);
         }

@@ -22,7 +22,7 @@
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// A block that some rank stores.
 struct RankBlock {
@@ -87,7 +87,7 @@ struct Session {
                   where);
     }
     if (!graph.has(tensor.vertex, tensor.program_id)) {
-      fail(ErrorKind::binding, foreign_symbol_text(tensor.name, tensor.vertex), where);
+      core::fail(ErrorKind::binding, graph::foreign_symbol_text(tensor.name, tensor.vertex), where);
     }
     return tensor.vertex;
   }
@@ -110,4 +110,4 @@ struct Session {
   std::vector<std::vector<int>> m_stored;  ///< by vertex
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

@@ -21,7 +21,7 @@
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::run {
 
 /// Bytes in the memory of a space, not initialised; null if there are none.
 template <class MemorySpace>
@@ -154,4 +154,4 @@ class SlabTransport {
   Memory<Kokkos::HostSpace> m_host;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::run

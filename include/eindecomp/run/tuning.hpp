@@ -8,7 +8,7 @@
 
 #include "eindecomp/core/types.hpp"
 
-namespace eindecomp::detail::tuning {
+namespace eindecomp::run::tuning {
 
 // --- Tiles: softmax of 6291 x 4000 and chains of four maps, one and two threads, 2 MiB of second
 // --- cache per core.
@@ -35,4 +35,4 @@ inline constexpr std::size_t kept_results = 2;
 /// Prepared kernels among which one of the same shape is looked for.
 inline constexpr std::size_t remembered_kernels = 64;
 
-}  // namespace eindecomp::detail::tuning
+}  // namespace eindecomp::run::tuning

@@ -24,7 +24,7 @@
 #include "eindecomp/tools/table.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace tools {
 
 /// A share as `25 %`; `-` if it is none, `< 1 %` if next to none.
 [[nodiscard]] inline std::string idle_text(double share) {
@@ -32,7 +32,7 @@ namespace detail {
   return share < 0.005 ? "< 1 %" : decimal(100 * share, 0) + " %";
 }
 
-}  // namespace detail
+}  // namespace tools
 
 /// A plan, and how long it took to find.
 struct TimedPlan {
@@ -99,11 +99,11 @@ struct TimedPlan {
 [[nodiscard]] inline std::string compare(
     std::span<const Plan> plans,
     const std::source_location& where = std::source_location::current()) {
-  using detail::grouped;
+  using tools::grouped;
   std::vector<PlanSummary> summaries;
   for (const Plan& plan : plans) {
     if (!plan.graph.same_tensors(plans.front().graph)) {
-      detail::fail(ErrorKind::plan,
+      core::fail(ErrorKind::plan,
                    "plans of different programs are compared (their statements do not pair); "
                    "compare plans of one program",
                    where);
@@ -119,24 +119,24 @@ struct TimedPlan {
                                               : x.words < y.words;
   });
 
-  detail::TextTable table("lrrrrrrrrr", {"strategy", "busiest", "ratio", "words", "memory", "idle",
+  tools::TextTable table("lrrrrrrrrr", {"strategy", "busiest", "ratio", "words", "memory", "idle",
                                          "paper's cost", "join", "aggregate", "repartition"});
   for (std::size_t n : order) {
     const PlanSummary& s = summaries[n];
     table.add({plans[n].strategy.str(), grouped(s.busiest_words),
-               detail::ratio_text(s.lower_bound_ratio()), grouped(s.words),
-               detail::bytes_text(s.bytes), detail::idle_text(s.idle), grouped(s.cost.total()),
+               tools::ratio_text(s.lower_bound_ratio()), grouped(s.words),
+               tools::bytes_text(s.bytes), tools::idle_text(s.idle), grouped(s.cost.total()),
                grouped(s.cost.join), grouped(s.cost.aggregate), grouped(s.cost.repartition)});
   }
   if (plans.empty()) return table.text();
 
   std::vector<std::string> row{"partition of"};
   for (std::size_t n : order) row.push_back(plans[n].strategy.str());
-  detail::TextTable vectors(std::string(row.size(), 'l'), row);
+  tools::TextTable vectors(std::string(row.size(), 'l'), row);
   for (const StatementSummary& s : summaries.front().statements) {
     row = {plans.front().graph[s.statement].name.str()};
     for (std::size_t n : order) {
-      row.push_back(detail::partition_text(plans[n], s.statement).str());
+      row.push_back(tools::partition_text(plans[n], s.statement).str());
     }
     vectors.add(row);
   }

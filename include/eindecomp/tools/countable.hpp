@@ -31,7 +31,7 @@ inline void check_countable(const EinGraph& graph, int workers, std::string_view
       words += static_cast<double>(graph[operand.vertex].size());
     }
     if (words * workers <= largest && words * bytes_per_word <= largest) continue;
-    detail::fail(ErrorKind::plan,
+    core::fail(ErrorKind::plan,
                  Text(program) + ": with tensor " + v.name + " the plan may move more than a " +
                      "64-bit integer counts on " + workers +
                      " workers; use smaller extents or fewer workers",

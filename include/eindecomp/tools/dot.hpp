@@ -20,7 +20,7 @@
 #include "eindecomp/tools/write_file.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace tools {
 
 /// Text between quotes of DOT; \n is a line end there.
 [[nodiscard]] inline std::string dot_escaped(std::string_view text) {
@@ -36,17 +36,17 @@ namespace detail {
   return escaped;
 }
 
-[[nodiscard]] inline std::string dot_node(VertexId v) { return "v" + to_text(v).str(); }
+[[nodiscard]] inline std::string dot_node(VertexId v) { return "v" + core::to_text(v).str(); }
 
 /// A width of 1 for an edge that moves nothing, of 8 for the one that moves most.
 [[nodiscard]] inline std::string dot_width(Extent words, Extent most) {
   const double tenths =
       most == 0 ? 10.0 : 10.0 + 70.0 * static_cast<double>(words) / static_cast<double>(most);
   const auto n = static_cast<long long>(tenths);
-  return (to_text(n / 10) + "." + n % 10).str();
+  return (core::to_text(n / 10) + "." + n % 10).str();
 }
 
-}  // namespace detail
+}  // namespace tools
 
 /// A plan in DOT: inputs with their stored blocks, statements with formula, partition vector and
 /// the runner-up, by how much it costs more in the paper's words (explain()); results framed twice;
@@ -54,9 +54,9 @@ namespace detail {
 /// none. `dot -Tsvg` makes a picture of it.
 /// \throws Error if a statement has more than max_partition_vectors.
 [[nodiscard]] inline std::string to_dot(const Plan& plan) {
-  using detail::dot_escaped;
-  using detail::dot_node;
-  using detail::grouped;
+  using tools::dot_escaped;
+  using tools::dot_node;
+  using tools::grouped;
   const PlanSummary summary = summarize(plan);
   Extent most = 0;
   for (const StatementSummary& s : summary.statements) {
@@ -64,8 +64,8 @@ namespace detail {
   }
 
   std::string dot = "digraph plan {\n  label=\"" + dot_escaped(plan.strategy.view()) + ", " +
-                    detail::counted(plan.workers, "worker") + " on " +
-                    detail::counted(plan.ranks, "rank") + ": " + grouped(summary.words) +
+                    tools::counted(plan.workers, "worker") + " on " +
+                    tools::counted(plan.ranks, "rank") + ": " + grouped(summary.words) +
                     " words, " + grouped(summary.busiest_words) +
                     " on the busiest rank\";\n"
                     "  labelloc=t;\n  fontname=\"sans-serif\";\n"
@@ -75,8 +75,8 @@ namespace detail {
     const Vertex& tensor = plan.graph[v];
     if (!tensor.is_input()) continue;
     dot += "  " + dot_node(v) + " [shape=ellipse, label=\"" + dot_escaped(tensor.name.view()) +
-           "\\n" + detail::shape_text(tensor.bound).str() + "\\n" +
-           detail::stored_text(plan, v).str() + "\"];\n";
+           "\\n" + tools::shape_text(tensor.bound).str() + "\\n" +
+           tools::stored_text(plan, v).str() + "\"];\n";
   }
   const std::vector<VertexId> results = plan.graph.results();
   const std::vector<StatementExplanation> reasons = explain(plan);
@@ -85,13 +85,13 @@ namespace detail {
     const bool result = std::ranges::find(results, s.statement) != results.end();
     dot += "  " + dot_node(s.statement) + " [shape=box, peripheries=" + (result ? "2" : "1") +
            ", label=\"" + dot_escaped(formula(plan.graph, s.statement).view()) + "\\n" +
-           dot_escaped(detail::partition_text(plan, s.statement).view()) + "\\n" +
-           detail::counted(s.calls, "call");
+           dot_escaped(tools::partition_text(plan, s.statement).view()) + "\\n" +
+           tools::counted(s.calls, "call");
     if (s.partial_words > 0) dot += ", " + grouped(s.partial_words) + " words aggregated";
-    dot += "\\n" + dot_escaped(detail::runner_up_text(plan.graph, *why++)) + "\"];\n";
+    dot += "\\n" + dot_escaped(tools::runner_up_text(plan.graph, *why++)) + "\"];\n";
     for (const OperandWords& operand : s.operands) {
       dot += "  " + dot_node(operand.operand) + " -> " + dot_node(s.statement) + " [label=\"" +
-             grouped(operand.words) + "\", penwidth=" + detail::dot_width(operand.words, most) +
+             grouped(operand.words) + "\", penwidth=" + tools::dot_width(operand.words, most) +
              (operand.words == 0 ? ", style=dashed, color=gray50" : "") + "];\n";
     }
   }
@@ -102,7 +102,7 @@ namespace detail {
 /// \throws Error if the file cannot be written.
 inline void write_dot(const Plan& plan, const std::filesystem::path& path,
                       const std::source_location& where = std::source_location::current()) {
-  detail::replace_file(path, to_dot(plan), "the plan", where);
+  tools::replace_file(path, to_dot(plan), "the plan", where);
 }
 
 }  // namespace eindecomp

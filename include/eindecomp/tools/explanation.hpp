@@ -16,14 +16,14 @@
 #include "eindecomp/tools/table.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace tools {
 
 /// The labels that a statement cuts: `i and k`; `nothing`.
 [[nodiscard]] inline Text cut_text(const EinGraph& graph, const StatementExplanation& why) {
   Text text;
   for (std::size_t n = 0; n < why.cut.size(); ++n) {
     if (n > 0) text += n + 1 == why.cut.size() ? " and " : ", ";
-    text += label_text(graph, graph[why.statement], why.cut[n]);
+    text += graph::label_text(graph, graph[why.statement], why.cut[n]);
   }
   return text.empty() ? Text("nothing") : text;
 }
@@ -58,7 +58,7 @@ namespace detail {
          ", " + difference_text(why.chosen.total(), why.runner_up->total());
 }
 
-}  // namespace detail
+}  // namespace tools
 
 /// For every statement what its partition vector costs in the paper's words, term by term, and what
 /// the next best one would if the others kept theirs.
@@ -67,16 +67,16 @@ namespace detail {
   for (const StatementExplanation& why : explain(plan)) {
     const auto line = [&](const char* what, const Alternative& vector) {
       text += std::string("  ") + what +
-              detail::partition_text(plan.graph, why.statement, vector.partition).str() + "  " +
-              detail::terms_text(vector);
+              tools::partition_text(plan.graph, why.statement, vector.partition).str() + "  " +
+              tools::terms_text(vector);
     };
     text += plan.graph[why.statement].name.str() + " cuts " +
-            detail::cut_text(plan.graph, why).str() + '\n';
+            tools::cut_text(plan.graph, why).str() + '\n';
     line("chosen     ", why.chosen);
     text += '\n';
     if (why.runner_up) {
       line("runner-up  ", *why.runner_up);
-      text += " (" + detail::difference_text(why.chosen.total(), why.runner_up->total()) + ")\n";
+      text += " (" + tools::difference_text(why.chosen.total(), why.runner_up->total()) + ")\n";
     } else {
       text += "  there is no other way to make as many kernel calls\n";
     }

@@ -19,7 +19,7 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::tools {
 
 /// Throws an error that speaks of a place in a file and of no line of code.
 [[noreturn]] inline void fail_at(const std::string& place, std::string_view sentence) {
@@ -239,4 +239,4 @@ class StrictParsing {
   }
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::tools

@@ -14,7 +14,7 @@
 #include "eindecomp/tools/json_value.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace tools {
 
 [[nodiscard]] inline MachineAxis read_axis(const JsonValue& value) {
   value.allow_only({"size", "latency", "bandwidth"});
@@ -29,15 +29,15 @@ namespace detail {
   return axis;
 }
 
-}  // namespace detail
+}  // namespace tools
 
 /// Reads the description of a cluster from JSON.
 /// \param file  its name, for messages
 /// \throws Error, a line that begins with the file, if it breaks a rule of the format or describes
 ///   no machine (check_machine).
 [[nodiscard]] inline Machine read_machine(std::string_view text, std::string_view file) {
-  const nlohmann::ordered_json json = detail::parse_json(text, file);
-  const detail::JsonValue value(json, file);
+  const nlohmann::ordered_json json = tools::parse_json(text, file);
+  const tools::JsonValue value(json, file);
   value.allow_only({"operations_per_second", "memory", "memory_bandwidth", "axes"});
   Machine machine;
   machine.operations_per_second = value.at("operations_per_second").number();
@@ -45,8 +45,8 @@ namespace detail {
   if (const auto bandwidth = value.find("memory_bandwidth")) {
     machine.memory_bandwidth = bandwidth->number();
   }
-  for (const detail::JsonValue& axis : value.at("axes").elements()) {
-    machine.axes.push_back(detail::read_axis(axis));
+  for (const tools::JsonValue& axis : value.at("axes").elements()) {
+    machine.axes.push_back(tools::read_axis(axis));
   }
   try {
     check_machine(machine, std::source_location{});

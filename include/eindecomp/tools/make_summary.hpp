@@ -23,7 +23,7 @@
 #include "eindecomp/tools/summary.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace tools {
 
 /// What ranks have received of tensors that several statements read.
 class Arrivals {
@@ -140,10 +140,10 @@ class Arrivals {
   return summary;
 }
 
-}  // namespace detail
+}  // namespace tools
 
 #ifndef EINDECOMP_SEPARATE_PLANNER
-inline PlanSummary summarize(const Plan& plan) { return detail::make_summary(plan); }
+inline PlanSummary summarize(const Plan& plan) { return tools::make_summary(plan); }
 #endif
 
 }  // namespace eindecomp

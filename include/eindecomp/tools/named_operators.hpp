@@ -15,7 +15,7 @@
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::tools {
 
 /// A join that files may name.
 struct NamedJoin {
@@ -74,13 +74,13 @@ constexpr auto with_element(ElementKind kind, const F& f) {
 
 /// Whether a monoid takes elements T as they are; log-sum-exp takes integers as doubles.
 template <class Monoid, class T>
-using Aggregated = std::conditional_t<HasIdentity<Monoid, T>, T, double>;
+using Aggregated = std::conditional_t<expr::HasIdentity<Monoid, T>, T, double>;
 
 template <class Monoid>
 [[nodiscard]] constexpr NamedAggregate named_aggregate() {
   return {Monoid::name, MonoidTraits<Monoid, double>::uses_index, [](ElementKind kind) {
             return with_element(kind, [](auto t) {
-              using T = Aggregated<Monoid, typename decltype(t)::type>;
+              using T = tools::Aggregated<Monoid, typename decltype(t)::type>;
               using Traits = MonoidTraits<Monoid, T>;
               return AggregateTypes{element_type<typename Traits::Result>(),
                                     element_type<typename Traits::State>()};
@@ -119,4 +119,4 @@ template <class Named, std::size_t N>
                       [](auto t) { return element_type<typename decltype(t)::type>(); });
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::tools

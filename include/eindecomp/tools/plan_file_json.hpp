@@ -47,7 +47,7 @@ namespace eindecomp {
 /// The version of the format that save_plan() writes, and the only one that load_plan() reads.
 inline constexpr int plan_file_version = 1;
 
-namespace detail {
+namespace tools {
 
 /// A hash in JSON, whose numbers are no place for 64 bits.
 [[nodiscard]] inline std::string hash_text(std::uint64_t hash) {
@@ -60,21 +60,21 @@ namespace detail {
 /// The hash of everything in a plan file but that hash.
 [[nodiscard]] inline std::string hash_of_plan_file(nlohmann::ordered_json json) {
   json.erase("hash");
-  Hasher hasher;
+  core::Hasher hasher;
   hasher.add(json.dump(-1, ' ', true));
   return hash_text(hasher.value());
 }
 
 [[nodiscard]] inline std::string hash_of_program(const EinGraph& graph) {
-  Hasher hasher;
-  add_to_hash(hasher, graph);
+  core::Hasher hasher;
+  plan::add_to_hash(hasher, graph);
   return hash_text(hasher.value());
 }
 
 /// What a user knows of a tensor: `H(i,k) = sum[j] mul(X(i,j), W(j,k)) : double, 512 x 256`.
 [[nodiscard]] inline std::string tensor_description(const EinGraph& graph, VertexId v) {
-  Text text = formula(graph, v) + " : " + element_text(graph[v].element);
-  if (!graph[v].is_input()) text += ", " + joined(graph[v].bound, " x ", to_text);
+  Text text = formula(graph, v) + " : " + expr::element_text(graph[v].element);
+  if (!graph[v].is_input()) text += ", " + core::joined(graph[v].bound, " x ", to_text);
   return text;
 }
 
@@ -213,28 +213,28 @@ class PlanFileReader {
   const JsonValue& m_file;
 };
 
-}  // namespace detail
+}  // namespace tools
 
 /// A plan as the text of a plan file. \throws Error if the plan is not placed (it was made in a
 /// constant expression).
 [[nodiscard]] inline std::string plan_file(
     const Plan& plan, const std::source_location& where = std::source_location::current()) {
   if (plan.placement.stored.size() != plan.graph.vertices.size()) {
-    detail::fail(ErrorKind::plan,
+    core::fail(ErrorKind::plan,
                  "a plan that is not placed cannot be saved (it was made in a constant "
                  "expression); save one that decompose() made at run time",
                  where);
   }
   auto tensors = nlohmann::ordered_json::array();
   for (VertexId v = 0; v < plan.graph.size(); ++v) {
-    tensors.push_back({{"tensor", detail::tensor_description(plan.graph, v)},
+    tensors.push_back({{"tensor", tools::tensor_description(plan.graph, v)},
                        {"calls", plan.placement.calls[to_index(v)]},
                        {"stored", plan.placement.stored[to_index(v)]}});
   }
   nlohmann::ordered_json json{{"format", "EinDecomp plan"},
                               {"version", plan_file_version},
                               {"hash", ""},
-                              {"program", detail::hash_of_program(plan.graph)},
+                              {"program", tools::hash_of_program(plan.graph)},
                               {"strategy", plan.strategy.str()},
                               {"workers", plan.workers},
                               {"ranks", plan.ranks},
@@ -242,9 +242,9 @@ class PlanFileReader {
                               {"cuts", plan.cuts},
                               {"mesh", plan.placement.mesh.axes},
                               {"tensors", std::move(tensors)},
-                              {"steps", detail::steps_json(plan.steps)}};
+                              {"steps", tools::steps_json(plan.steps)}};
   if (plan.gap) json["gap"] = *plan.gap;
-  json["hash"] = detail::hash_of_plan_file(json);
+  json["hash"] = tools::hash_of_plan_file(json);
   return json.dump(1) + '\n';
 }
 
@@ -253,7 +253,7 @@ class PlanFileReader {
 /// \throws Error of the kind io if the file cannot be written; of the kind plan as plan_file().
 inline void save_plan(const Plan& plan, const std::filesystem::path& path,
                       const std::source_location& where = std::source_location::current()) {
-  detail::replace_file(path, plan_file(plan, where), "the plan", where);
+  tools::replace_file(path, plan_file(plan, where), "the plan", where);
 }
 
 /// The plan in the text of a plan file, for the program that it was made for: equal to the one that
@@ -264,8 +264,8 @@ inline void save_plan(const Plan& plan, const std::filesystem::path& path,
 ///   first tensor that differs.
 [[nodiscard]] inline Plan read_plan(const EinGraph& graph, std::string_view text,
                                     std::string_view file) {
-  const nlohmann::ordered_json json = detail::parse_json(text, file);
-  const detail::JsonValue value(json, file);
+  const nlohmann::ordered_json json = tools::parse_json(text, file);
+  const tools::JsonValue value(json, file);
   if (!json.is_object() || value.peek("format") != "EinDecomp plan") {
     value.fail("this is no plan file; give one that save_plan or eindecomp-plan --save wrote");
   }
@@ -274,19 +274,19 @@ inline void save_plan(const Plan& plan, const std::filesystem::path& path,
                " of the format (this library reads version " + std::to_string(plan_file_version) +
                "); plan again");
   }
-  if (value.at("hash").string() != detail::hash_of_plan_file(json)) {
+  if (value.at("hash").string() != tools::hash_of_plan_file(json)) {
     value.fail(
         "the file was changed since it was written (its hash is not that of its content); "
         "save the plan again");
   }
-  return detail::PlanFileReader(graph, value).read();
+  return tools::PlanFileReader(graph, value).read();
 }
 
 /// The plan that save_plan() wrote to a file. Not collective; ranks that load equal files get equal
 /// plans. Takes milliseconds, however long the plan was searched for.
 /// \throws Error of the kind io if the file cannot be read, and as read_plan().
 [[nodiscard]] inline Plan load_plan(const EinGraph& graph, const std::filesystem::path& path) {
-  return read_plan(graph, detail::read_file(path), path.string());
+  return read_plan(graph, tools::read_file(path), path.string());
 }
 /// As above, for a program that names its backend: the plan can be executed.
 template <class Backend>

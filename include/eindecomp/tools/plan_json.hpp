@@ -21,7 +21,7 @@
 #include "eindecomp/tools/summary.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace tools {
 
 [[nodiscard]] inline nlohmann::ordered_json cost_json(const Cost& cost) {
   return {{"total", cost.total()},
@@ -40,7 +40,7 @@ template <class T>
                                                            const PartitionVector& d) {
   nlohmann::ordered_json partition = nlohmann::ordered_json::object();
   for (std::size_t l = 0; l < d.size(); ++l) {
-    partition[std::string(label_text(graph, graph[v], static_cast<int>(l)))] = d[l];
+    partition[std::string(graph::label_text(graph, graph[v], static_cast<int>(l)))] = d[l];
   }
   return partition;
 }
@@ -77,14 +77,14 @@ inline void add_run(nlohmann::ordered_json& plan, const Simulation& run) {
                               {"chosen", alternative_json(plan.graph, why.statement, why.chosen)},
                               {"runner_up", nullptr}};
   const Vertex& statement = plan.graph[why.statement];
-  for (int l : why.cut) json["cut"].push_back(label_text(plan.graph, statement, l));
+  for (int l : why.cut) json["cut"].push_back(graph::label_text(plan.graph, statement, l));
   if (why.runner_up) {
     json["runner_up"] = alternative_json(plan.graph, why.statement, *why.runner_up);
   }
   return json;
 }
 
-}  // namespace detail
+}  // namespace tools
 
 /// A plan's figures as JSON; with what it takes on a machine, if that is described, and, with
 /// `explained`, why every statement is cut as it is.
@@ -95,22 +95,22 @@ inline void add_run(nlohmann::ordered_json& plan, const Simulation& run) {
   nlohmann::ordered_json json{
       {"strategy", plan.strategy.str()},
       {"workers", plan.workers},
-      {"cost", detail::cost_json(plan.cost)},
+      {"cost", tools::cost_json(plan.cost)},
       {"words", {{"busiest_worker", summary.busiest_words}, {"total", summary.words}}},
-      {"lower_bound_ratio", detail::json_or_null(summary.lower_bound_ratio())},
+      {"lower_bound_ratio", tools::json_or_null(summary.lower_bound_ratio())},
       {"optimal", plan.optimal()},
-      {"gap", detail::json_or_null(plan.gap)},
+      {"gap", tools::json_or_null(plan.gap)},
       {"plan_seconds", ranked.timed.seconds},
       {"statements", nlohmann::ordered_json::array()}};
   for (const StatementSummary& s : summary.statements) {
-    json["statements"].push_back(detail::statement_json(plan, s));
+    json["statements"].push_back(tools::statement_json(plan, s));
   }
   if (plan.strategy == "k_cut") json["cuts"] = plan.cuts;
-  if (ranked.run) detail::add_run(json, *ranked.run);
+  if (ranked.run) tools::add_run(json, *ranked.run);
   if (explained) {
     const std::vector<StatementExplanation> reasons = explain(plan);
     for (std::size_t s = 0; s < reasons.size(); ++s) {
-      json["statements"][s]["why"] = detail::reason_json(plan, reasons[s]);
+      json["statements"][s]["why"] = tools::reason_json(plan, reasons[s]);
     }
   }
   return json;

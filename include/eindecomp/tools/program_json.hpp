@@ -35,7 +35,7 @@ struct JsonProgram {
   std::vector<InputParts> layouts;  ///< for DecomposeOptions::layouts
 };
 
-namespace detail {
+namespace tools {
 
 /// Writes the program of one file.
 class ProgramReader {
@@ -119,7 +119,7 @@ class ProgramReader {
       spec.operands.push_back({find_tensor(names[o], statement), parsed.operands[o]});
     }
     for (std::string_view label : parsed.output) spec.output.push_back({label, 0});
-    const std::size_t aggregated = aggregated_names(parsed.operands, parsed.output).size();
+    const std::size_t aggregated = expr::aggregated_names(parsed.operands, parsed.output).size();
     if (const auto elementwise = statement.find("elementwise")) {
       if (elementwise->boolean() && aggregated != 0) {
         elementwise->fail(Text() << '"' << text << "\" aggregates " << aggregated
@@ -139,11 +139,11 @@ class ProgramReader {
   [[nodiscard]] static ParsedEinsum parse_labels(const JsonValue& place, const std::string& text) {
     ParsedEinsum parsed = parse_einsum(text);
     for (std::string_view label : parsed.output) {
-      if (in_an_operand(parsed.operands, label)) continue;
-      place.fail("label " + quoted(label).str() + " in the output of \"" + text +
+      if (expr::in_an_operand(parsed.operands, label)) continue;
+      place.fail("label " + expr::quoted(label).str() + " in the output of \"" + text +
                  "\" is in no operand (nothing gives its extent); take it out");
     }
-    const Text fault = einsum_string_fault(text);
+    const Text fault = expr::einsum_string_fault(text);
     if (!fault.empty()) place.fail(fault);
     return parsed;
   }
@@ -339,7 +339,7 @@ class ProgramReader {
   std::map<std::string, VertexId> m_unread;  // statements that none has read so far
 };
 
-}  // namespace detail
+}  // namespace tools
 
 /// Reads a program from JSON. Statements are written as they stand, or, with `rewrite`, by the
 /// lowering's passes: products of many tensors two at a time in the cheapest order, labels private
@@ -350,8 +350,8 @@ class ProgramReader {
 ///   rule of the format or of the language.
 [[nodiscard]] inline JsonProgram read_program(std::string_view text, std::string_view file,
                                               bool rewrite = false) {
-  const nlohmann::ordered_json json = detail::parse_json(text, file);
-  return detail::ProgramReader(detail::JsonValue(json, file), rewrite).read();
+  const nlohmann::ordered_json json = tools::parse_json(text, file);
+  return tools::ProgramReader(tools::JsonValue(json, file), rewrite).read();
 }
 
 }  // namespace eindecomp

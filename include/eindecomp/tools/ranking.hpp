@@ -58,7 +58,7 @@ struct RankedPlan {
   return ranked;
 }
 
-namespace detail {
+namespace tools {
 
 /// How far a plan's cost is from the least there is, as far as that is proven.
 [[nodiscard]] inline std::string gap_text(const std::optional<Extent>& gap) {
@@ -66,18 +66,18 @@ namespace detail {
   return *gap == 0 ? "optimal" : "<= " + grouped(*gap);
 }
 
-}  // namespace detail
+}  // namespace tools
 
 /// Plans in the order given as one table: what the busiest rank receives and all do, over the lower
 /// bounds; memory; the paper's cost and its gap to the optimum; the seconds of planning and, on a
 /// described machine, of a run.
 [[nodiscard]] inline std::string ranking(std::span<const RankedPlan> plans) {
-  using detail::grouped;
+  using tools::grouped;
   const bool timed = !plans.empty() && plans.front().run.has_value();
   std::vector<std::string> header{"strategy", "in use",       "busiest", "words",     "of bound",
                                   "memory",   "paper's cost", "gap",     "planned in"};
   if (timed) header.emplace_back("runs in");
-  detail::TextTable table(timed ? "lrrrrrrrrr" : "lrrrrrrrr", header);
+  tools::TextTable table(timed ? "lrrrrrrrrr" : "lrrrrrrrr", header);
   for (const RankedPlan& ranked : plans) {
     const Plan& plan = ranked.timed.plan;
     const PlanSummary& s = ranked.summary;
@@ -85,12 +85,12 @@ namespace detail {
                                  grouped(plan.workers_in_use()),
                                  grouped(s.busiest_words),
                                  grouped(s.words),
-                                 detail::ratio_text(s.lower_bound_ratio()),
-                                 detail::bytes_text(s.bytes),
+                                 tools::ratio_text(s.lower_bound_ratio()),
+                                 tools::bytes_text(s.bytes),
                                  grouped(plan.cost.total()),
-                                 detail::gap_text(plan.gap),
-                                 detail::decimal(ranked.timed.seconds, 3) + " s"};
-    if (timed) row.push_back(detail::decimal(ranked.run->in_turn.seconds, 6) + " s");
+                                 tools::gap_text(plan.gap),
+                                 tools::decimal(ranked.timed.seconds, 3) + " s"};
+    if (timed) row.push_back(tools::decimal(ranked.run->in_turn.seconds, 6) + " s");
     table.add(row);
   }
   return table.text();

@@ -18,7 +18,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/program.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::tools {
 
 /// Writes a statement of as many operands as there are numbers O, all of elements float.
 template <class Join, class Monoid, std::size_t... O>
@@ -66,4 +66,4 @@ template <class Join, class Monoid, std::size_t Most>
   return write_if<Max, Min, 2>(program, spec);
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::tools

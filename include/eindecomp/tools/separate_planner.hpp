@@ -37,29 +37,29 @@ namespace eindecomp {
 
 Plan decompose(const EinGraph& graph, const DecomposeOptions& options,
                const std::source_location& where) {
-  return detail::finalize_plan(detail::make_plan(graph, options, where), options, where);
+  return plan::finalize_plan(plan::make_plan(graph, options, where), options, where);
 }
 
-Labeling detail::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
+Labeling plan::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
                                  const std::source_location& where) {
   return search_placed(graph, options, where);
 }
 
 std::span<const Strategy> list_strategies() { return strategies; }
 
-std::vector<RankProgram> detail::programs_of(const EinGraph& graph, const Placement& placement,
+std::vector<RankProgram> relation::programs_of(const EinGraph& graph, const Placement& placement,
                                              int ranks, int first, int last,
                                              const std::vector<StepGroup>& groups) {
   return walk_programs(graph, placement, ranks, first, last, groups);
 }
 
-void detail::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
+void relation::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
                         TaskReceiver& receiver) {
   walk_tasks(graph, placement, ranks, receiver);
 }
 
-PlanSummary summarize(const Plan& plan) { return detail::make_summary(plan); }
+PlanSummary summarize(const Plan& plan) { return tools::make_summary(plan); }
 
-std::string report(const Plan& plan) { return detail::write_report(plan); }
+std::string report(const Plan& plan) { return tools::write_report(plan); }
 
 }  // namespace eindecomp

@@ -84,7 +84,7 @@ struct PlanSummary {
 /// EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not compile it.
 [[nodiscard]] PlanSummary summarize(const Plan& plan);
 
-namespace detail {
+namespace tools {
 
 /// A partition vector of a statement with its labels: `i:4 j:1 k:4`.
 [[nodiscard]] inline Text partition_text(const EinGraph& graph, VertexId statement,
@@ -92,7 +92,7 @@ namespace detail {
   const Vertex& v = graph[statement];
   Text text;
   for (std::size_t l = 0; l < d.size(); ++l) {
-    text << (l == 0 ? "" : " ") << label_text(graph, v, static_cast<int>(l)) << ':' << d[l];
+    text << (l == 0 ? "" : " ") << graph::label_text(graph, v, static_cast<int>(l)) << ':' << d[l];
   }
   return text.empty() ? Text("one call") : text;
 }
@@ -111,7 +111,7 @@ namespace detail {
 
 /// Numbers with a cross between: `512 x 1024`; of a scalar, `scalar`.
 [[nodiscard]] inline Text shape_text(const std::vector<Extent>& extents) {
-  return extents.empty() ? Text("scalar") : joined(extents, " x ", to_text);
+  return extents.empty() ? Text("scalar") : core::joined(extents, " x ", core::to_text);
 }
 
 /// How many blocks a tensor is stored in, per dimension: `4 x 1 blocks`.
@@ -123,7 +123,7 @@ namespace detail {
   return shape_text(parts) + " blocks";
 }
 
-}  // namespace detail
+}  // namespace tools
 }  // namespace eindecomp
 
 #ifndef EINDECOMP_SEPARATE_PLANNER

@@ -22,7 +22,7 @@
 extern char** environ;  ///< of the process, from POSIX; handed on to the programs it starts
 
 namespace eindecomp {
-namespace detail {
+namespace tools {
 
 /// Runs a program that the search path has, without a shell. \returns whether it ended well.
 [[nodiscard]] inline bool run_program(std::vector<std::string> words) {
@@ -40,30 +40,30 @@ namespace detail {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-}  // namespace detail
+}  // namespace tools
 
 /// Writes the picture of to_dot(plan) to a file, which is replaced as a whole or, on an error, left
 /// as it was. Runs Graphviz' program `dot`.
 /// \throws Error if there is no such program or the file cannot be written.
 inline void write_svg(const Plan& plan, const std::filesystem::path& path,
                       const std::source_location& where = std::source_location::current()) {
-  const std::filesystem::path svg = detail::name_beside(path);
-  detail::write_file(svg, "", path, "the picture", where);
+  const std::filesystem::path svg = tools::name_beside(path);
+  tools::write_file(svg, "", path, "the picture", where);
   const std::filesystem::path dot =
-      detail::name_beside(std::filesystem::temp_directory_path() / "eindecomp.dot");
-  detail::write_file(dot, to_dot(plan), dot, "the plan", where);
-  const bool drawn = detail::run_program({"dot", "-Tsvg", "-o" + svg.string(), dot.string()});
+      tools::name_beside(std::filesystem::temp_directory_path() / "eindecomp.dot");
+  tools::write_file(dot, to_dot(plan), dot, "the plan", where);
+  const bool drawn = tools::run_program({"dot", "-Tsvg", "-o" + svg.string(), dot.string()});
   std::error_code ignored;
   std::filesystem::remove(dot, ignored);
   if (!drawn) {
     std::filesystem::remove(svg, ignored);
-    detail::fail(
+    core::fail(
         ErrorKind::io,
         "cannot draw the plan (Graphviz' program dot did not do it); install graphviz, or write "
         "DOT and draw it elsewhere",
         where);
   }
-  detail::put_in_place(svg, path, "the picture", where);
+  tools::put_in_place(svg, path, "the picture", where);
 }
 
 }  // namespace eindecomp

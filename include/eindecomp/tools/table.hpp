@@ -16,11 +16,11 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::tools {
 
 /// A number with its thousands apart: `14,680,064`.
 [[nodiscard]] inline std::string grouped(Extent number) {
-  std::string digits(to_text(number).view());
+  std::string digits(core::to_text(number).view());
   const std::size_t sign = number < 0 ? 1 : 0;
   for (std::size_t at = digits.size(); at > sign + 3;) {
     at -= 3;
@@ -47,7 +47,7 @@ namespace eindecomp::detail {
     ++whole;
     tenths = 0;
   }
-  return grouped(whole) + '.' + std::string(to_text(tenths).view()) + ' ' + std::string(units[n]);
+  return grouped(whole) + '.' + std::string(core::to_text(tenths).view()) + ' ' + std::string(units[n]);
 }
 
 /// A number with so many decimals.
@@ -100,4 +100,4 @@ class TextTable {
   std::vector<std::vector<std::string>> m_rows;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::tools

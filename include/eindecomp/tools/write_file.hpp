@@ -15,7 +15,7 @@
 
 #include "eindecomp/core/error.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::tools {
 
 /// All bytes of a file.
 /// \throws Error, which begins with the path, if it cannot be read.
@@ -42,7 +42,7 @@ namespace eindecomp::detail {
 /// Refuses to have written `what` to a path.
 [[noreturn]] inline void fail_to_write(std::string_view what, const std::filesystem::path& path,
                                        std::string_view why, const std::source_location& where) {
-  fail(ErrorKind::io,
+  core::fail(ErrorKind::io,
        "cannot write " + Text(what) + " to " + Text(path.string()) + " (" + Text(why) +
            "); give a path in a folder that exists, is writable and has room",
        where);
@@ -93,4 +93,4 @@ inline void replace_file(const std::filesystem::path& path, std::string_view con
   put_in_place(partial, path, what, where);
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::tools

@@ -15,7 +15,7 @@
 #include "eindecomp/tools/table.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace tools {
 
 /// How many kernel calls a statement makes; and of how many, if more could be made.
 [[nodiscard]] inline std::string calls_text(const StatementSummary& s) {
@@ -30,7 +30,7 @@ namespace detail {
     const Vertex& tensor = plan.graph[v];
     if (!tensor.is_input()) continue;
     table.add({tensor.name.str(), shape_text(tensor.bound).str(),
-               element_text(tensor.element).str(), stored_text(plan, v).str()});
+               expr::element_text(tensor.element).str(), stored_text(plan, v).str()});
   }
   return table.text();
 }
@@ -43,7 +43,7 @@ namespace detail {
     text << "steps      " << first.name << " to " << plan.graph[group.last].name
          << " run block by block:";
     for (const StepAxis& axis : group.axes) {
-      text << ' ' << label_text(plan.graph, first, axis.positions.front()) << ':' << axis.parts;
+      text << ' ' << graph::label_text(plan.graph, first, axis.positions.front()) << ':' << axis.parts;
     }
     text += '\n';
   }
@@ -88,10 +88,10 @@ namespace detail {
          steps_text(plan);
 }
 
-}  // namespace detail
+}  // namespace tools
 
 #ifndef EINDECOMP_SEPARATE_PLANNER
-inline std::string report(const Plan& plan) { return detail::write_report(plan); }
+inline std::string report(const Plan& plan) { return tools::write_report(plan); }
 #endif
 
 }  // namespace eindecomp

@@ -230,7 +230,7 @@ struct StreamedTranspose {
     Line line;
     if constexpr (registers == 1) {
       const Register lane = lane_numbers<Integer, lanes>() + static_cast<Integer>(lanes);
-      eindecomp::detail::look_up<Register>(got[-1].part[0], got->part[0], lane - targets.begun[q],
+      core::look_up<Register>(got[-1].part[0], got->part[0], lane - targets.begun[q],
                                            line.part[0]);
     } else {
       constexpr unsigned step = 8 / sizeof(Integer);

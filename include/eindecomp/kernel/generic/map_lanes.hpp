@@ -59,7 +59,7 @@ struct OneTerm {
   template <class V, class... Vs>
   [[nodiscard]] V operator()(const V& first, const Vs&... others) const {
     const V none = repeat<T, static_cast<int>(sizeof(V) / sizeof(T))>(identity);
-    return eindecomp::detail::aggregated(monoid, none, join(first, others...));
+    return expr::aggregated(monoid, none, join(first, others...));
   }
 };
 
@@ -70,7 +70,7 @@ struct AddedTerm {
 
   template <class V, class... Vs>
   [[nodiscard]] V operator()(const V& output, const Vs&... operands) const {
-    return eindecomp::detail::aggregated(term.monoid, output, term(operands...));
+    return expr::aggregated(term.monoid, output, term(operands...));
   }
 };
 

@@ -73,7 +73,7 @@ struct ReduceRun {
 
  private:
   [[nodiscard]] V add(const V& sum, const V& terms) const {
-    return eindecomp::detail::aggregated(monoid, sum, terms);
+    return expr::aggregated(monoid, sum, terms);
   }
   [[nodiscard]] T aggregate(const T* const* first, Extent length, T identity) const {
     const T* row[operands];

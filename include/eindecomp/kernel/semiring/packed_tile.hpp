@@ -84,7 +84,7 @@ struct TileAlgebra {
   /// earlier ⊕ state, lane by lane.
   [[nodiscard]] States merge(const States& earlier, const States& state) const {
     if constexpr (WorksOnLanes<MonoidType, State>) {
-      return eindecomp::detail::aggregated(monoid, earlier, state);
+      return expr::aggregated(monoid, earlier, state);
     } else {
       const LaneArray<State, width> left(earlier);
       const LaneArray<State, width> right(state);
@@ -112,7 +112,7 @@ struct TileAlgebra {
   [[nodiscard]] States combine(const States& state, const Values& values) const {
     if constexpr (std::is_same_v<State, Value> && WorksOnLanes<MonoidType, State> &&
                   !Traits::lifts) {
-      return eindecomp::detail::aggregated(monoid, state, values);
+      return expr::aggregated(monoid, state, values);
     } else {
       const LaneArray<State, width> before(state);
       const LaneArray<Value, width> value(values);

@@ -71,9 +71,9 @@ EINDECOMP_FUNCTION inline void copy_words(Word* to, const Word* from, Extent n) 
 
 #if defined(EINDECOMP_STREAMING_BYTES)
 
-using eindecomp::detail::end_streaming;
-using eindecomp::detail::stream;
-using eindecomp::detail::StreamLine;
+using core::end_streaming;
+using core::stream;
+using core::StreamLine;
 
 /// What a non-temporal store writes, wherever it lies and whatever its type.
 typedef long long StreamSource

@@ -18,7 +18,7 @@
 #include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
 #include "eindecomp/plan/partition.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// M[v, ·] relative to its minimum, with the choices that attain it.
 struct Table {
@@ -174,4 +174,4 @@ class DynamicProgram {
   Numbering m_contents;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

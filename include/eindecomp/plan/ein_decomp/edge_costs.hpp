@@ -17,7 +17,7 @@
 #include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
 #include "eindecomp/plan/partition.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// How the parts of a dimension under any two divisors of p intersect, per extent.
 class Meetings {
@@ -242,4 +242,4 @@ class SharedEdges {
   std::vector<EdgeCosts> m_edges;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

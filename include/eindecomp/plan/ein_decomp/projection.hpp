@@ -30,7 +30,7 @@ struct Projection {
   VectorList all(positions.size());
   std::vector<Extent> selected;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
-    detail::select(vectors[i], positions, selected);
+    plan::select(vectors[i], positions, selected);
     all.push_back(selected);
   }
   std::vector<int> order(all.size());
@@ -61,13 +61,13 @@ struct Candidates {
   Candidates found{partition_vectors(graph, v, p), {}};
   found.cost.reserve(found.vectors.size());
   for (std::size_t i = 0; i < found.vectors.size(); ++i) {
-    found.cost.push_back(detail::add_words(join_cost(graph[v], found.vectors[i]),
+    found.cost.push_back(plan::add_words(join_cost(graph[v], found.vectors[i]),
                                            aggregate_cost(graph[v], found.vectors[i])));
   }
   return found;
 }
 
-namespace detail {
+namespace plan {
 
 /// All operand slots of a statement that read one producer, as one wide operand.
 struct Reading {
@@ -88,5 +88,5 @@ struct Reading {
   return found;
 }
 
-}  // namespace detail
+}  // namespace plan
 }  // namespace eindecomp

@@ -19,7 +19,7 @@
 #include "eindecomp/plan/ein_decomp/projection.hpp"
 #include "eindecomp/plan/partition.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// Gives sequences of integers the numbers 0, 1, 2, …, equal sequences equal ones (interning). What
 /// is built from equal parts is then recognised by comparing numbers, however large it is.
@@ -32,7 +32,7 @@ class Numbering {
 
   constexpr Number operator()(std::span<const Extent> key) {
     const std::uint64_t h = hash(key);
-    const VertexIndex::Entry* known =
+    const graph::VertexIndex::Entry* known =
         m_index.find(h, [&](int n) { return std::ranges::equal(sequence(n), key); });
     if (known != nullptr) return {known->vertex, false};
     const int number = static_cast<int>(m_ends.size());
@@ -57,7 +57,7 @@ class Numbering {
     return std::span<const Extent>(m_entries).subspan(begin, m_ends[to_index(n)] - begin);
   }
 
-  VertexIndex m_index;  ///< the numbers by hash
+  graph::VertexIndex m_index;  ///< the numbers by hash
   std::vector<Extent> m_entries;
   std::vector<std::size_t> m_ends;
 };
@@ -199,4 +199,4 @@ class Shapes {
   std::vector<VectorList> m_lists;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -17,7 +17,7 @@
 #include "eindecomp/plan/exact/tables.hpp"
 #include "eindecomp/plan/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// Iterates over all points of some axes, the last axis fastest.
 class PointWalk {
@@ -247,4 +247,4 @@ class StatementElimination {
   int m_last = -1;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -22,7 +22,7 @@
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// An argument of a cost table within a graph: a face of a statement.
 struct Axis {
@@ -347,4 +347,4 @@ class ExactSearch {
   bool m_complete = true;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -17,7 +17,7 @@
 #include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
 #include "eindecomp/plan/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// A cost that depends on several faces' vectors: that between a producer and a consumer, computed
 /// on demand, or the result of an elimination, stored row by row.
@@ -253,4 +253,4 @@ class MinSum {
   std::uint64_t m_min = 0;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

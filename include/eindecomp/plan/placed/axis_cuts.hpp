@@ -15,7 +15,7 @@
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// The most axes of a mesh that is searched: every p up to 2^16 has no more prime factors.
 inline constexpr std::size_t max_mesh_axes = 16;
@@ -137,4 +137,4 @@ struct CutRegion {
   }
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

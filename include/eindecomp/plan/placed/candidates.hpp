@@ -20,7 +20,7 @@
 #include "eindecomp/plan/placed/model.hpp"
 #include "eindecomp/plan/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// Cuts without repeats, in the order in which they were added.
 class CutList {
@@ -324,4 +324,4 @@ class PlacedCandidates {
   CutList m_layouts, m_views, m_calls;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -18,7 +18,7 @@
 #include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// Branch and bound over the calls of every statement, then over the layouts of every tensor. A
 /// branch ends where the tensors decided so far, each stored as suits it best, move no less than
@@ -309,4 +309,4 @@ class PlacedExhaustive {
   std::vector<AxisCuts> m_calls;  ///< per class
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -14,7 +14,7 @@
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/tuning.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// The statements of a program, those together that are cut alike: in a program of repeated blocks
 /// those at one place of the blocks; else each by itself. In the order of the first of them. Blocks
@@ -28,7 +28,7 @@ namespace eindecomp::detail {
   std::vector<std::uint64_t> signature;
   for (std::size_t i = 0; i < n; ++i) {
     const Vertex& v = graph[statements[i]];
-    Hasher hasher;
+    core::Hasher hasher;
     hasher.add(v.extents);
     for (Extent limit : part_limits(graph, statements[i])) {
       hasher.add(static_cast<std::uint64_t>(limit));
@@ -77,4 +77,4 @@ namespace eindecomp::detail {
   return classes;
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

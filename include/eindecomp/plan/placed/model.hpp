@@ -24,7 +24,7 @@
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// Statements that are cut alike.
 struct StatementClass {
@@ -255,4 +255,4 @@ class PlacedModel {
   std::vector<CutRegion> m_needs;  ///< kept to spare allocations
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -28,7 +28,7 @@
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// A sum over the receivers' words.
 struct WordSum {
@@ -607,4 +607,4 @@ class WordCounter {
   return received;
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

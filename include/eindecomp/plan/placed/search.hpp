@@ -21,7 +21,7 @@
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 class PlacedSearch {
  public:
@@ -291,4 +291,4 @@ class PlacedSearch {
   std::vector<AxisCuts> m_trial_stored;
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

@@ -18,7 +18,7 @@
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// The partition vector of a class for so many workers that costs least by itself.
 struct BestAlone {
@@ -89,4 +89,4 @@ struct BestAlone {
   return found;
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

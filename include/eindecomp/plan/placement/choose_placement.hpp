@@ -32,7 +32,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// What placements are compared by, in this order; less is better. Figures that are not asked for
 /// are 0.
@@ -292,4 +292,4 @@ class PlacementChooser {
   double m_spent = 0;  ///< see SearchEffort::schedules
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

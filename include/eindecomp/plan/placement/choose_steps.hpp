@@ -21,7 +21,7 @@
 #include "eindecomp/relation/step_group.hpp"
 
 namespace eindecomp {
-namespace detail {
+namespace plan {
 
 /// What steps are for: to save traffic of main memory, or to hold less memory at any cost.
 enum class StepAim : std::uint8_t { speed, memory };
@@ -64,7 +64,7 @@ class StepChooser {
       if (m_graph[v].is_input()) continue;
       if (statements.size() == tuning::max_group_statements) break;
       for (StepAxis& axis : group.axes) {
-        axis.positions.push_back(axis_position(m_graph, statements, axis, v));
+        axis.positions.push_back(relation::axis_position(m_graph, statements, axis, v));
       }
       group.last = v;
       statements.push_back(v);
@@ -166,7 +166,7 @@ class StepChooser {
                                                  const std::source_location& where) {
   const VertexId v = graph.find(name);
   if (v < 0 || graph[v].is_input()) {
-    fail(ErrorKind::plan, where, "steps are given for '", name, "' (",
+    core::fail(ErrorKind::plan, where, "steps are given for '", name, "' (",
          (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
          "); name the first and the last statement of the group");
   }
@@ -183,7 +183,7 @@ class StepChooser {
   for (const LabelParts& part : given.parts) {
     const int position = label_position(graph, first, part.label);
     if (position < 0) {
-      fail(ErrorKind::plan, where, "steps are given along label '", part.label, "' of statement '",
+      core::fail(ErrorKind::plan, where, "steps are given along label '", part.label, "' of statement '",
            first.name, "' (the statement has no such label); its labels are ",
            label_names(graph, first));
     }
@@ -193,9 +193,9 @@ class StepChooser {
   for (VertexId v = group.first + 1; v <= group.last; ++v) {
     if (graph[v].is_input()) continue;
     for (std::size_t a = 0; a < group.axes.size(); ++a) {
-      const int position = axis_position(graph, statements, group.axes[a], v);
+      const int position = relation::axis_position(graph, statements, group.axes[a], v);
       if (position < 0) {
-        fail(ErrorKind::plan, where, "statement '", graph[v].name,
+        core::fail(ErrorKind::plan, where, "statement '", graph[v].name,
              "' cannot run in steps along label '", given.parts[a].label, "' of '", first.name,
              "' (it reads nothing of the group along it); end the group before it");
       }
@@ -216,7 +216,7 @@ class StepChooser {
   });
 }
 
-}  // namespace detail
+}  // namespace plan
 
 /// The groups of a placed program's statements that run in steps: those given by hand; if there are
 /// none, those for which steps save traffic of main memory.
@@ -228,12 +228,12 @@ class StepChooser {
     const std::source_location& where = std::source_location::current()) {
   if (options.steps.empty()) {
     if (options.cache_bytes <= 0) return {};
-    return detail::StepChooser(graph, placement, options.cache_bytes, detail::StepAim::speed)
+    return plan::StepChooser(graph, placement, options.cache_bytes, plan::StepAim::speed)
         .choose();
   }
   std::vector<StepGroup> groups;
   for (const StatementSteps& given : options.steps) {
-    groups.push_back(detail::steps_by_hand(graph, given, where));
+    groups.push_back(plan::steps_by_hand(graph, given, where));
   }
   std::sort(groups.begin(), groups.end(),
             [](const StepGroup& a, const StepGroup& b) { return a.first < b.first; });

@@ -22,7 +22,7 @@
 #include "eindecomp/relation/placement.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// \throws Error, saying by how many bytes and for which statement, if a rank holds more than the
 ///   options allow.
@@ -33,7 +33,7 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
   const bool searched = options.strategy == "placed";
   Text during;
   if (peak.statement >= 0) during = " for statement '" + graph[peak.statement].name + "'";
-  fail(ErrorKind::memory, where,
+  core::fail(ErrorKind::memory, where,
        (searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy),
        " holds ", peak.bytes, " bytes of tensors on rank ", peak.rank, during, " (",
        peak.bytes - limit, " more than the ", limit, " that a rank may hold); allow more memory, ",
@@ -64,4 +64,4 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
   return plan;
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan

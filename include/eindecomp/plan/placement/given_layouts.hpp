@@ -10,7 +10,7 @@
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/relation/placement.hpp"
 
-namespace eindecomp::detail {
+namespace eindecomp::plan {
 
 /// The layouts given by hand, by vertex. \throws Error if one is not for an input.
 [[nodiscard]] constexpr PlaceOptions place_options(const EinGraph& graph,
@@ -20,7 +20,7 @@ namespace eindecomp::detail {
   for (const InputParts& given : options.layouts) {
     const VertexId v = graph.find(given.input);
     if (v < 0 || !graph[v].is_input()) {
-      fail(ErrorKind::plan, where, "a layout is given for '", given.input, "' (",
+      core::fail(ErrorKind::plan, where, "a layout is given for '", given.input, "' (",
            (v < 0 ? "there is no such tensor" : "it is a statement, whose layout is planned"),
            "); give layouts of inputs, by name");
     }
@@ -29,4 +29,4 @@ namespace eindecomp::detail {
   return found;
 }
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::plan
