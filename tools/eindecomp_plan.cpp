@@ -133,11 +133,11 @@ ein::TimedPlan load(const Arguments& arguments, const ein::EinGraph& graph) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (arguments.workers != 0 && arguments.workers != plan.workers) {
     ein::tools::fail_at(arguments.load, "the plan is for " + std::to_string(plan.workers) +
-                                             " workers; leave out --workers, or plan anew");
+                                            " workers; leave out --workers, or plan anew");
   }
   if (!arguments.strategy.empty() && arguments.strategy != plan.strategy.view()) {
     ein::tools::fail_at(arguments.load, "the plan is by the strategy " + plan.strategy.str() +
-                                             "; leave out --strategy, or plan anew");
+                                            "; leave out --strategy, or plan anew");
   }
   return {std::move(plan), took.count()};
 }

@@ -148,6 +148,4 @@ static_assert(aggregation_fault("i", "i", "i") ==
 static_assert(aggregation_fault("i", "i", "q") ==
               "label 'q' is aggregated but in no operand; take it out of the aggregation");
 static_assert(aggregation_fault("i", "", "ii") == "label 'i' is aggregated twice; name it once");
-TEST_CASE("an access as text") {
-  CHECK(ein::expr::access_text("X", {"i", "head"}) == "X(i,head)");
-}
+TEST_CASE("an access as text") { CHECK(ein::expr::access_text("X", {"i", "head"}) == "X(i,head)"); }

@@ -46,7 +46,7 @@ Run run_unharmed(Executor& executor, const std::vector<Binding>& bindings) {
     for (const auto& view : binding.facts().views) {
       if (view.data == nullptr) continue;
       const ein::run::AddressRange range{static_cast<const char*>(view.data),
-                                            reinterpret_cast<const char*>(view.end())};
+                                         reinterpret_cast<const char*>(view.end())};
       before.emplace_back(range, std::string(range.begin, range.end));
     }
   }

@@ -181,8 +181,7 @@ TEST_CASE("a diagonal adds the strides of its dimensions") {
   const BlockMemory block_a = BlockMemory::dense(nullptr, {{0, 0}, {6, 6}}, 8);
   const BlockMemory block_d = BlockMemory::dense(nullptr, {{3}, {6}}, 8);
   const BlockMemory* const operands[] = {&block_a};
-  const ein::run::CallMemory call =
-      ein::run::call_memory(graph[d], {{3}, {6}}, operands, block_d);
+  const ein::run::CallMemory call = ein::run::call_memory(graph[d], {{3}, {6}}, operands, block_d);
   CHECK(call.shape.operand_stride[0][0] == 7);
   CHECK(static_cast<const char*>(call.operands[0]) - block_a.data == 8 * (3 * 6 + 3));
 }

@@ -42,6 +42,6 @@ inline constexpr bool is_commutative<ScaledMul<Factor>> = true;
 template <class Join, class Monoid>
 inline constexpr bool distributes_over =
     expr::is_one_of<Algebra<Join, Monoid>, PlusTimes, MinPlus, MaxPlus, MinMax, MaxMin, OrAnd,
-                      Algebra<Or, And>>;
+                    Algebra<Or, And>>;
 
 }  // namespace eindecomp

@@ -157,7 +157,8 @@ template <class V, class T = typename ElementOfVector<V>::type>
   } else if constexpr (fills_register<V>) {
     const V y = bounded<T>(x);
     const V k = (y * Constants::log2_e + shift) - shift;
-    return core::scaled_by_power(near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low), k);
+    return core::scaled_by_power(
+        near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low), k);
   }
 #endif
   // Integers are compared, for comparisons of real numbers may trap and so are not vectorised.

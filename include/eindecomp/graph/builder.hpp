@@ -128,8 +128,7 @@ class Builder {
     if (!parsed.fault.empty()) core::fail(ErrorKind::statement, parsed.fault, where);
     if (parsed.operands.size() != operands.size()) {
       core::fail(ErrorKind::statement,
-                   expr::operand_count_fault(text, parsed.operands.size(), operands.size()),
-                   where);
+                 expr::operand_count_fault(text, parsed.operands.size(), operands.size()), where);
     }
     std::vector<Read> reads;
     for (std::size_t o = 0; o < operands.size(); ++o) {
@@ -149,9 +148,9 @@ class Builder {
   void require_mine(AnySymbol tensor, const std::source_location& where) const {
     if (!m_program->graph(where).has(tensor.vertex(), tensor.program_id())) {
       core::fail(ErrorKind::statement,
-                   Text("tensor number ") + tensor.vertex() +
-                       " belongs to another graph; write all of a statement's tensors into one",
-                   where);
+                 Text("tensor number ") + tensor.vertex() +
+                     " belongs to another graph; write all of a statement's tensors into one",
+                 where);
     }
   }
 
@@ -159,18 +158,18 @@ class Builder {
                       std::string_view name, const std::source_location& where) const {
     if (types.size() != operands.size()) {
       core::fail(ErrorKind::statement,
-                   Text("statement ") + name + " names " + types.size() + " element types for " +
-                       operands.size() + " operands",
-                   where);
+                 Text("statement ") + name + " names " + types.size() + " element types for " +
+                     operands.size() + " operands",
+                 where);
     }
     for (std::size_t o = 0; o < types.size(); ++o) {
       require_mine(operands[o].tensor, where);
       const Vertex& tensor = m_program->graph()[operands[o].tensor.vertex()];
       if (tensor.element != types[o]) {
         core::fail(ErrorKind::statement,
-                     Text("tensor ") + tensor.name + " is read as elements of another type in " +
-                         "statement " + name,
-                     where);
+                   Text("tensor ") + tensor.name + " is read as elements of another type in " +
+                       "statement " + name,
+                   where);
       }
     }
   }

@@ -63,8 +63,9 @@ template <fixed_string Einsum, class Algebra, class First, class... Rest>
   if constexpr (core::accept<operands_fault<Einsum, First::rank, Rest::rank...>>()) {
     using Output = decltype(string_labels<Einsum, -1>());
     return [&]<std::size_t... I>(std::index_sequence<0, I...>) {
-      const auto body = expr::apply(algebra.join, access_under(first, string_labels<Einsum, 0>()),
-                              access_under(rest, string_labels<Einsum, static_cast<int>(I)>())...);
+      const auto body =
+          expr::apply(algebra.join, access_under(first, string_labels<Einsum, 0>()),
+                      access_under(rest, string_labels<Einsum, static_cast<int>(I)>())...);
       using Aggregated = RemainingLabels<typename decltype(body)::LabelTypes, Output>;
       const std::vector<Extent> extents(Output::size, 0);
       if constexpr (Aggregated::size == 0) {

@@ -45,11 +45,13 @@ template <class Join, class Monoid, class... Ts>
              " is not a commutative monoid (it does not promise so); if it is one, add: static "
              "constexpr bool commutative_monoid = true";
     } else if constexpr (!expr::HasIdentity<Monoid, T>) {
-      return Text("the aggregation ") + core::type_name<Monoid>() + " is not a commutative monoid on " +
-             core::type_name<T>() + " (it has no identity for it)";
+      return Text("the aggregation ") + core::type_name<Monoid>() +
+             " is not a commutative monoid on " + core::type_name<T>() +
+             " (it has no identity for it)";
     } else if constexpr (!expr::Combines<Monoid, T>) {
-      return Text("the aggregation ") + core::type_name<Monoid>() + " is not a commutative monoid on " +
-             core::type_name<T>() + " (it cannot combine two of them)";
+      return Text("the aggregation ") + core::type_name<Monoid>() +
+             " is not a commutative monoid on " + core::type_name<T>() +
+             " (it cannot combine two of them)";
     } else {
       return {};
     }
@@ -101,18 +103,19 @@ template <class Backend, class S>
 constexpr void require_same_program(const LoweringScope<Backend>& scope, std::string_view name,
                                     const S& symbol) {
   if (const ProgramFate fate = symbol.state()->fate; fate != ProgramFate::in_use) {
-    core::fail(ErrorKind::statement,
-         Text("statement ") + name + " reads tensor " + symbol.name() + ", whose program was " +
-             (fate == ProgramFate::destroyed ? "destroyed" : "assigned over") +
-             " (its symbols serve plans and runs of it, and no new statements); use the symbols "
-             "of a program that is there",
-         scope.where);
+    core::fail(
+        ErrorKind::statement,
+        Text("statement ") + name + " reads tensor " + symbol.name() + ", whose program was " +
+            (fate == ProgramFate::destroyed ? "destroyed" : "assigned over") +
+            " (its symbols serve plans and runs of it, and no new statements); use the symbols "
+            "of a program that is there",
+        scope.where);
   }
   if (symbol.state() == scope.state) return;
   core::fail(ErrorKind::statement,
-       Text("statement ") + name + " reads tensor " + symbol.name() +
-           ", which belongs to another graph; write both into one program",
-       scope.where);
+             Text("statement ") + name + " reads tensor " + symbol.name() +
+                 ", which belongs to another graph; write both into one program",
+             scope.where);
 }
 
 /// Writes ⊕ ⊗ of some accesses under explicit output labels, once the compiler has checked them.
@@ -132,7 +135,7 @@ template <class Output, class Aggregated, class Backend, class Join, class Monoi
   } else if constexpr (core::accept<
                            label_fault<Output, Aggregated, typename Accesses::LabelTypes...>>() &&
                        core::accept<operator_fault<Join, Monoid,
-                                             typename Accesses::Symbol::value_type...>>()) {
+                                                   typename Accesses::Symbol::value_type...>>()) {
     (require_same_program(scope, name, accesses.symbol), ...);
     StatementSpec spec;
     spec.name = name;
@@ -181,12 +184,14 @@ template <class Backend, class T>
 [[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,
                                               const Constant<T>& constant) {
   if (!constant.held) {
-    core::fail(ErrorKind::statement,
-         Text("statement ") + scope.name + " has a scalar that " + expr::element_text(element_type<T>()) +
-             " cannot hold (scalars take the type of the tensors they meet); convert the tensor "
-             "before, as in " +
-             (std::is_integral_v<T> ? "cast<std::int64_t>(X(i))" : "cast<double>(X(i))"),
-         scope.where);
+    core::fail(
+        ErrorKind::statement,
+        Text("statement ") + scope.name + " has a scalar that " +
+            expr::element_text(element_type<T>()) +
+            " cannot hold (scalars take the type of the tensors they meet); convert the tensor "
+            "before, as in " +
+            (std::is_integral_v<T> ? "cast<std::int64_t>(X(i))" : "cast<double>(X(i))"),
+        scope.where);
   }
   return constant;
 }

@@ -241,19 +241,19 @@ class BasicProgram {
   constexpr void require_mine(const S& tensor, const std::source_location& where) const {
     if (!graph(where).has(tensor.vertex(), tensor.program_id())) {
       core::fail(ErrorKind::statement,
-                   Text("tensor ") + tensor.name() +
-                       " belongs to another graph (it was written into another program, or into "
-                       "one of two copies after they were made); use the symbols of this one",
-                   where);
+                 Text("tensor ") + tensor.name() +
+                     " belongs to another graph (it was written into another program, or into "
+                     "one of two copies after they were made); use the symbols of this one",
+                 where);
     }
   }
 
   constexpr void require_state(const std::source_location& where) const {
     if (m_state != nullptr) return;
     core::fail(ErrorKind::statement,
-                 "the program was moved from (its statements are in the program it was moved to, "
-                 "and so are its symbols'); use that one, or assign a program to this first",
-                 where);
+               "the program was moved from (its statements are in the program it was moved to, "
+               "and so are its symbols'); use that one, or assign a program to this first",
+               where);
   }
 
   /// Leaves the state to the symbols that still share it.

@@ -19,23 +19,23 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
                            const std::source_location& where) {
   if (bound.size() > static_cast<std::size_t>(max_rank)) {
     core::fail(ErrorKind::shape,
-         Text("tensor ") + tensor + " has rank " + bound.size() + " (the limit is " + max_rank +
-             ", a Kokkos::View's)",
-         where);
+               Text("tensor ") + tensor + " has rank " + bound.size() + " (the limit is " +
+                   max_rank + ", a Kokkos::View's)",
+               where);
   }
   Extent n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] <= 0) {
       core::fail(ErrorKind::shape,
-           Text("dimension ") + k + " of tensor " + tensor + " has extent " + bound[k] +
-               " (extents are positive)",
-           where);
+                 Text("dimension ") + k + " of tensor " + tensor + " has extent " + bound[k] +
+                     " (extents are positive)",
+                 where);
     }
     if (n > std::numeric_limits<Extent>::max() / bound[k]) {
       core::fail(ErrorKind::shape,
-           Text("tensor ") + tensor + " of " + core::joined(bound, " x ", core::to_text) +
-               " has more elements than a 64-bit integer counts",
-           where);
+                 Text("tensor ") + tensor + " of " + core::joined(bound, " x ", core::to_text) +
+                     " has more elements than a 64-bit integer counts",
+                 where);
     }
     n *= bound[k];
   }
@@ -82,11 +82,11 @@ constexpr void resolve_operands(EinGraph& graph, const StatementSpec& spec, Vert
       if (v.extents[at] != tensor.bound[k]) {
         const auto& first = spec.operands[static_cast<std::size_t>(first_seen[at])];
         core::fail(ErrorKind::shape,
-             Text("label ") + expr::quoted(operand.labels[k]) + " is " + v.extents[at] + " in " +
-                 operand_text(graph, first) + " and " + tensor.bound[k] + " in " +
-                 operand_text(graph, operand) +
-                 " (a label has one extent in a statement; size 1 is not stretched)",
-             spec.where);
+                   Text("label ") + expr::quoted(operand.labels[k]) + " is " + v.extents[at] +
+                       " in " + operand_text(graph, first) + " and " + tensor.bound[k] + " in " +
+                       operand_text(graph, operand) +
+                       " (a label has one extent in a statement; size 1 is not stretched)",
+                   spec.where);
       }
       resolved.labels.push_back(position);
     }
@@ -102,9 +102,9 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
     if (position < 0) {
       if (out.extent <= 0) {
         core::fail(ErrorKind::shape,
-             Text("label ") + expr::quoted(out.label) + " of the output of " + v.name + " has extent " +
-                 out.extent + " (extents are positive)",
-             spec.where);
+                   Text("label ") + expr::quoted(out.label) + " of the output of " + v.name +
+                       " has extent " + out.extent + " (extents are positive)",
+                   spec.where);
       }
       position = static_cast<int>(names.size());
       names.push_back(out.label);
@@ -114,9 +114,9 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
     if (out.extent != 0 && out.extent != extent) {
       core::fail(ErrorKind::shape,
-           Text("label ") + expr::quoted(out.label) + " is " + extent + " in the operands and " +
-               out.extent + " in the output of " + v.name,
-           spec.where);
+                 Text("label ") + expr::quoted(out.label) + " is " + extent +
+                     " in the operands and " + out.extent + " in the output of " + v.name,
+                 spec.where);
     }
     v.output.push_back(position);
     v.bound.push_back(extent);
@@ -147,17 +147,17 @@ constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
   for (const StatementSpec::OperandSpec& operand : spec.operands) {
     if (operand.vertex < 0 || operand.vertex >= graph.size()) {
       core::fail(ErrorKind::statement,
-           Text("statement ") + name + " reads tensor number " + operand.vertex +
-               ", which is not in the graph",
-           spec.where);
+                 Text("statement ") + name + " reads tensor number " + operand.vertex +
+                     ", which is not in the graph",
+                 spec.where);
     }
     const Vertex& tensor = graph[operand.vertex];
     if (operand.labels.size() != tensor.bound.size()) {
       core::fail(ErrorKind::shape,
-           Text("tensor ") + tensor.name + " has rank " + tensor.rank() + " and " +
-               operand.labels.size() + " labels in " + operand_text(graph, operand) +
-               "; give each dimension one label",
-           spec.where);
+                 Text("tensor ") + tensor.name + " has rank " + tensor.rank() + " and " +
+                     operand.labels.size() + " labels in " + operand_text(graph, operand) +
+                     "; give each dimension one label",
+                 spec.where);
     }
   }
   Flags sized;
@@ -174,10 +174,10 @@ constexpr VertexId EinGraph::add_input(std::string_view name, std::vector<Extent
                                        ElementType element, std::source_location where) {
   if (find(name) >= 0) {
     core::fail(ErrorKind::statement,
-                 Text("there is a tensor ") + name +
-                     " already (inputs are bound by name in files and "
-                     "reports); choose another name",
-                 where);
+               Text("there is a tensor ") + name +
+                   " already (inputs are bound by name in files and "
+                   "reports); choose another name",
+               where);
   }
   graph::check_bound(name, bound, where);
   Vertex v;

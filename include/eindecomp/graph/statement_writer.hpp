@@ -122,9 +122,10 @@ class StatementWriter {
     if constexpr (Traits::uses_index) {
       if (const int labels = aggregated_labels(spec); labels != 1) {
         core::fail(ErrorKind::statement,
-             Text("statement ") + spec.name + " aggregates " + labels + " labels by " +
-                 spec.op.aggregate + " (it gives an index along one label); aggregate one label",
-             spec.where);
+                   Text("statement ") + spec.name + " aggregates " + labels + " labels by " +
+                       spec.op.aggregate +
+                       " (it gives an index along one label); aggregate one label",
+                   spec.where);
       }
     }
     const int before = graph.size();
@@ -142,7 +143,8 @@ class StatementWriter {
 
   /// How many labels of the operands the output lacks.
   [[nodiscard]] static constexpr int aggregated_labels(const StatementSpec& spec) {
-    return static_cast<int>(expr::aggregated_names(operand_labels(spec), graph::output_labels(spec)).size());
+    return static_cast<int>(
+        expr::aggregated_names(operand_labels(spec), graph::output_labels(spec)).size());
   }
 
   /// The statement as the user wrote it, all rules checked, so that no message speaks of tensors

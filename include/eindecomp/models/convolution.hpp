@@ -185,22 +185,24 @@ class ConvolutionalWriter {
   static void check_order(const ConvolutionalNet& net) {
     bool rows = net.layers.empty() || net.layers.front().kind == Kind::dense;
     if (rows) {
-      core::fail(ErrorKind::shape,
-           "a convolutional network begins with no image (its first layer is dense, or it has "
-           "none); "
-           "give a convolution or a pool first");
+      core::fail(
+          ErrorKind::shape,
+          "a convolutional network begins with no image (its first layer is dense, or it has "
+          "none); "
+          "give a convolution or a pool first");
     }
     Extent image = net.layers.front().image;
     for (const ConvolutionalLayer& layer : net.layers) {
       if (rows && layer.kind != Kind::dense) {
-        core::fail(ErrorKind::shape,
-             "a convolutional network has a convolution or a pool behind a dense layer (which "
-             "leaves no image); give dense layers last");
+        core::fail(
+            ErrorKind::shape,
+            "a convolutional network has a convolution or a pool behind a dense layer (which "
+            "leaves no image); give dense layers last");
       }
       if (layer.kind == Kind::convolution && layer.image != image) {
         core::fail(ErrorKind::shape, Text("a convolution makes images of ") + layer.image +
-                                   " rows from such of " + image +
-                                   " (only pools change them); give it " + image);
+                                         " rows from such of " + image +
+                                         " (only pools change them); give it " + image);
       }
       rows = layer.kind == Kind::dense;
       if (!rows) image = layer.image;

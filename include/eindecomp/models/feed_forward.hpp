@@ -63,8 +63,8 @@ class FeedForwardWriter {
       : m_program(program), m_net(net) {
     if (net.widths.size() < 2) {
       core::fail(ErrorKind::shape,
-           Text("a network of ") + net.widths.size() +
-               " widths (it has an input and at least one layer); give two or more");
+                 Text("a network of ") + net.widths.size() +
+                     " widths (it has an input and at least one layer); give two or more");
     }
   }
 

@@ -120,10 +120,12 @@ struct RoleParts {
 constexpr void require_role(const EinGraph& graph, std::string_view strategy, std::string_view role,
                             const std::source_location& where) {
   if (has_role(graph, role)) return;
-  const Text names = core::joined(graph.labels, ", ", [](const LabelInfo& label) { return label.name; });
+  const Text names =
+      core::joined(graph.labels, ", ", [](const LabelInfo& label) { return label.name; });
   core::fail(ErrorKind::plan, where, "the strategy ", strategy,
-       " has nothing to cut (no label of the program has the role '", role, "'; its labels are ",
-       names, "); give one of them that role, or choose another strategy");
+             " has nothing to cut (no label of the program has the role '", role,
+             "'; its labels are ", names,
+             "); give one of them that role, or choose another strategy");
 }
 
 /// The positions of a statement's labels of a role, those of the output before those that are
@@ -220,7 +222,7 @@ constexpr Partitions cut_one_role(const EinGraph& graph, int p, std::string_view
     const std::source_location& where = std::source_location::current()) {
   if (!plan::groups_fit(p, groups)) {
     core::fail(ErrorKind::plan, where, "the strategy hybrid with ", groups, " groups of ", p,
-                 " workers (groups are of one size); give a number that divides the workers, or 0");
+               " workers (groups are of one size); give a number that divides the workers, or 0");
   }
   if (groups == 0) groups = static_cast<int>(plan::smaller_half(p));
   plan::require_role(graph, "hybrid", "batch", where);

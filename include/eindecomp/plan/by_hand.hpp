@@ -30,7 +30,7 @@ namespace plan {
     const int position = label_position(graph, v, part.label);
     if (position < 0) {
       core::fail(ErrorKind::plan, where, cut, "(the statement has no such label); its labels are ",
-           label_names(graph, v));
+                 label_names(graph, v));
     }
     const auto l = to_index(position);
     if (d[l] != 0) {
@@ -38,7 +38,7 @@ namespace plan {
     }
     if (part.parts < 1 || part.parts > v.extents[l]) {
       core::fail(ErrorKind::plan, where, cut, "(its extent is ", v.extents[l], "); give 1 to ",
-           v.extents[l], " parts");
+                 v.extents[l], " parts");
     }
     if (part.parts > 1 && graph.labels[to_index(v.labels[l])].uncut) {
       core::fail(ErrorKind::plan, where, cut, "(it is marked uncut); leave it whole");
@@ -49,11 +49,12 @@ namespace plan {
   for (std::size_t l = 0; l < d.size(); ++l) {
     d[l] = std::max<Extent>(d[l], 1);
     if (left % d[l] != 0) {
-      core::fail(ErrorKind::plan, where, "the partition vector of statement '", v.name,
-           "' given by hand does not fit ", p,
-           " workers (the product of its parts must divide their number); change the parts of "
-           "label '",
-           graph.labels[to_index(v.labels[l])].name, "'");
+      core::fail(
+          ErrorKind::plan, where, "the partition vector of statement '", v.name,
+          "' given by hand does not fit ", p,
+          " workers (the product of its parts must divide their number); change the parts of "
+          "label '",
+          graph.labels[to_index(v.labels[l])].name, "'");
     }
     left /= d[l];
   }
@@ -77,15 +78,14 @@ namespace plan {
     const VertexId v = graph.find(statement.statement);
     if (v < 0 || graph[v].is_input()) {
       core::fail(ErrorKind::plan, where, "a partition vector is given by hand for '",
-                   statement.statement, "' (",
-                   (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
-                   "); give one for each statement, by its name");
+                 statement.statement, "' (",
+                 (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
+                 "); give one for each statement, by its name");
     }
     const auto at = to_index(v);
     if (done[at]) {
-      core::fail(ErrorKind::plan, where, "the partition vector of statement '",
-                   statement.statement,
-                   "' is given by hand twice (a statement has one); remove one of them");
+      core::fail(ErrorKind::plan, where, "the partition vector of statement '", statement.statement,
+                 "' is given by hand twice (a statement has one); remove one of them");
     }
     done[at] = true;
     partitions[at] = plan::vector_by_hand(graph, v, statement, p, where);

@@ -93,7 +93,7 @@ namespace plan {
   for (int position : v.aggregated) group *= d[to_index(position)];
   if (group == 1) return 0;
   return plan::multiply_words(kernel_calls(d) / group * (group - 1),
-                                plan::operand_words(v, v.output, d));
+                              plan::operand_words(v, v.output, d));
 }
 
 namespace plan {

@@ -45,7 +45,7 @@ namespace plan {
 [[nodiscard]] constexpr Partitions tree_dp(const EinGraph& graph, int p) {
   Partitions partitions(graph.vertices.size());
   plan::DynamicProgram(graph, p).minimise(statements_of(graph), plan::only_readers(graph),
-                                            partitions);
+                                          partitions);
   return partitions;
 }
 

@@ -101,11 +101,11 @@ namespace plan {
   for (int groups : parts) {
     if (groups >= 2) continue;
     core::fail(ErrorKind::plan, where, "a program is to be cut among ", groups,
-                 " groups (a cut makes several); give two or more");
+               " groups (a cut makes several); give two or more");
   }
   const std::size_t solves = options.budget / (statements_of(graph).size() + 1);
   return plan::search_cuts(graph, options, whole_tiles(graph), parts,
-                             std::max<std::size_t>(1, solves));
+                           std::max<std::size_t>(1, solves));
 }
 
 /// SoyBean's k cuts in half, for 2^k workers. \throws Error if k is negative.
@@ -114,7 +114,7 @@ namespace plan {
     const std::source_location& where = std::source_location::current()) {
   if (k < 0) {
     core::fail(ErrorKind::plan, where, "a program is to be cut ", k,
-                 " times (2^k workers are at least one); give k >= 0");
+               " times (2^k workers are at least one); give k >= 0");
   }
   return k_cuts(graph, std::vector<int>(to_index(k), 2), options, where);
 }
@@ -274,9 +274,9 @@ struct ClosedForm {
     const std::source_location& where = std::source_location::current()) {
   if (parameters < 1 || activations < 1 || workers < 1 || groups < 1 || workers % groups != 0) {
     core::fail(ErrorKind::plan, where, "the closed form for ", workers, " workers in ", groups,
-                 " groups, with parameters of ", parameters, " and activations of ", activations,
-                 " (all are positive, and groups of one size share the workers); give groups that "
-                 "divide the workers");
+               " groups, with parameters of ", parameters, " and activations of ", activations,
+               " (all are positive, and groups of one size share the workers); give groups that "
+               "divide the workers");
   }
   using plan::add_words;
   using plan::multiply_words;

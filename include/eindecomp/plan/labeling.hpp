@@ -56,9 +56,8 @@ struct Strategy {
 
   /// Whether labels of a program have all of its roles.
   [[nodiscard]] constexpr bool finds_roles(const EinGraph& graph) const {
-    return std::ranges::all_of(roles, [&](std::string_view role) {
-      return role.empty() || plan::has_role(graph, role);
-    });
+    return std::ranges::all_of(
+        roles, [&](std::string_view role) { return role.empty() || plan::has_role(graph, role); });
   }
 };
 

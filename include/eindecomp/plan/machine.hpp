@@ -78,7 +78,7 @@ constexpr void check_memory_limit(std::int64_t bytes, const char* holder,
                                   const std::source_location& where) {
   if (bytes >= 0) return;
   core::fail(ErrorKind::plan, where, "a ", holder, " that may hold ", bytes,
-       " bytes (memory is not negative); give bytes, or 0 for no limit");
+             " bytes (memory is not negative); give bytes, or 0 for no limit");
 }
 
 }  // namespace plan
@@ -90,8 +90,8 @@ constexpr void check_memory_limit(std::int64_t bytes, const char* holder,
 constexpr void check_machine(const Machine& machine,
                              const std::source_location& where = std::source_location::current()) {
   using core::fail;
-  using plan::is_amount;
   using core::to_text;
+  using plan::is_amount;
   if (!is_amount(machine.operations_per_second) || machine.operations_per_second == 0) {
     fail(ErrorKind::plan, where,
          "a machine whose workers do no operations (operations_per_second is a positive, finite "

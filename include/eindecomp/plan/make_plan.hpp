@@ -44,10 +44,11 @@ namespace eindecomp::plan {
             {},
             std::move(chosen.cuts)};
   if (plan.cost.total() == unaffordable) {
-    core::fail(ErrorKind::plan, where,
-         "the plan would move more words than a 64-bit integer counts (the extents are too large "
-         "for ",
-         options.workers, " workers); use smaller extents or fewer workers");
+    core::fail(
+        ErrorKind::plan, where,
+        "the plan would move more words than a 64-bit integer counts (the extents are too large "
+        "for ",
+        options.workers, " workers); use smaller extents or fewer workers");
   }
   return plan;
 }

@@ -168,12 +168,13 @@ class Simulator {
     }
     for (std::size_t r = 0; r < m_workers.size(); ++r) {
       if (sent[r] == sends[r].size() && received[r] == receives[r].size()) continue;
-      core::fail(ErrorKind::plan,
-           "the messages of rank " + core::to_text(static_cast<int>(r)) + " for statement '" +
-               m_graph[time().statement].name +
-               "' are not those of the other ranks (their programs belong to different plans); "
-               "simulate the programs that compile_ranks gives for one plan",
-           m_where);
+      core::fail(
+          ErrorKind::plan,
+          "the messages of rank " + core::to_text(static_cast<int>(r)) + " for statement '" +
+              m_graph[time().statement].name +
+              "' are not those of the other ranks (their programs belong to different plans); "
+              "simulate the programs that compile_ranks gives for one plan",
+          m_where);
     }
     return found;
   }
@@ -332,11 +333,11 @@ class Simulator {
   check_machine(machine, where);
   if (static_cast<std::size_t>(machine.workers()) < programs.size()) {
     core::fail(ErrorKind::plan,
-                 "a plan for " + core::to_text(static_cast<long long>(programs.size())) +
-                     " ranks on a machine of " + core::to_text(machine.workers()) +
-                     " workers (each rank runs on a worker of its own); plan for fewer ranks, or "
-                     "describe a larger machine",
-                 where);
+               "a plan for " + core::to_text(static_cast<long long>(programs.size())) +
+                   " ranks on a machine of " + core::to_text(machine.workers()) +
+                   " workers (each rank runs on a worker of its own); plan for fewer ranks, or "
+                   "describe a larger machine",
+               where);
   }
   return plan::Simulator(graph, programs, machine, overlap, where).run();
 }

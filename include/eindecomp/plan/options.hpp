@@ -130,34 +130,36 @@ namespace plan {
 constexpr void check_options(const DecomposeOptions& options, const std::source_location& where) {
   if (options.workers < 1) {
     core::fail(ErrorKind::plan, where, "a plan for ", options.workers,
-         " workers (a plan has at least one); give workers >= 1");
+               " workers (a plan has at least one); give workers >= 1");
   }
   if (options.workers > max_workers &&
       !std::has_single_bit(static_cast<unsigned>(options.workers))) {
     core::fail(ErrorKind::plan, where, "a plan for ", options.workers,
-         " workers (numbers that are no power of two go up to ", max_workers,
-         "); give fewer, or a power of two");
+               " workers (numbers that are no power of two go up to ", max_workers,
+               "); give fewer, or a power of two");
   }
   if (options.ranks < 0) {
     core::fail(ErrorKind::plan, where, "a plan for ", options.ranks,
-         " ranks (a plan runs on at least one); give ranks >= 1, or 0 for one per worker");
+               " ranks (a plan runs on at least one); give ranks >= 1, or 0 for one per worker");
   }
   if (!(options.max_idle <= 100)) {
-    core::fail(ErrorKind::plan, where,
-         "a plan that may leave more than all workers idle (max_idle is a share in percent); give "
-         "max_idle <= 100, or leave it out");
+    core::fail(
+        ErrorKind::plan, where,
+        "a plan that may leave more than all workers idle (max_idle is a share in percent); give "
+        "max_idle <= 100, or leave it out");
   }
   check_memory_limit(options.memory, "rank", where);
   if (options.machine.described()) {
     check_machine(options.machine, where);
   } else if (options.objective == Objective::time) {
-    core::fail(ErrorKind::plan, where,
-         "a plan is to be chosen by time but no machine is described (the time depends on it); set "
-         "machine, or another objective");
+    core::fail(
+        ErrorKind::plan, where,
+        "a plan is to be chosen by time but no machine is described (the time depends on it); set "
+        "machine, or another objective");
   }
   if (!options.by_hand.empty() && options.strategy != "by_hand") {
     core::fail(ErrorKind::plan, where, "partition vectors are given by hand but the strategy is '",
-         options.strategy, "' (it would not look at them); set strategy = \"by_hand\"");
+               options.strategy, "' (it would not look at them); set strategy = \"by_hand\"");
   }
 }
 

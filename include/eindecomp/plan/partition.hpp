@@ -104,11 +104,12 @@ class VectorSearch {
     if (l == m_vector.size()) {
       if (left != 1) return;
       if (m_found.size() == max_partition_vectors) {
-        core::fail(ErrorKind::plan, m_statement == nullptr ? std::source_location{} : m_statement->where,
-             (m_statement == nullptr ? Text("a statement") : "statement " + m_statement->name),
-             " has more than ", max_partition_vectors,
-             " partition vectors (too many labels for so many workers); mark labels uncut or use "
-             "fewer workers");
+        core::fail(
+            ErrorKind::plan, m_statement == nullptr ? std::source_location{} : m_statement->where,
+            (m_statement == nullptr ? Text("a statement") : "statement " + m_statement->name),
+            " has more than ", max_partition_vectors,
+            " partition vectors (too many labels for so many workers); mark labels uncut or use "
+            "fewer workers");
       }
       m_found.push_back(m_vector);
       return;
@@ -134,7 +135,8 @@ namespace plan {
 
 /// The names of a statement's labels: `i, j, k`.
 [[nodiscard]] constexpr Text label_names(const EinGraph& graph, const Vertex& v) {
-  return core::joined(v.labels, ", ", [&](LabelId label) { return graph.labels[to_index(label)].name; });
+  return core::joined(v.labels, ", ",
+                      [&](LabelId label) { return graph.labels[to_index(label)].name; });
 }
 
 /// The position of a label in a statement, or -1.

@@ -165,8 +165,8 @@ class PlacedOnMesh {
     const std::source_location& where = std::source_location::current()) {
   if (p < 1 || p > 1 << plan::max_mesh_axes) {
     core::fail(ErrorKind::plan, where, "the strategy placed for ", p,
-                 " workers (it searches for 1 to 65536); give another number of workers, or choose "
-                 "another strategy");
+               " workers (it searches for 1 to 65536); give another number of workers, or choose "
+               "another strategy");
   }
   plan::PlacedOnMesh all(graph, p, options.ranks, layouts, options.effort, where);
   for (const Partitions& partitions : labelings) all.add(partitions);

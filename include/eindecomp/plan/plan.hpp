@@ -62,7 +62,7 @@ struct Plan {
       VertexId v, const std::source_location& where = std::source_location::current()) const {
     if (v < 0 || v >= graph.size()) {
       core::fail(ErrorKind::plan, where, "the plan has no tensor number ", v, " (its graph has ",
-                   graph.size(), "); use a symbol of the planned program");
+                 graph.size(), "); use a symbol of the planned program");
     }
     return v;
   }
@@ -75,7 +75,7 @@ struct Plan {
       const Text names =
           core::joined(graph.vertices, ", ", [](const Vertex& known) { return known.name; });
       core::fail(ErrorKind::plan, where, "the plan has no tensor '", name, "' (its tensors are ",
-                   names, "); name one of them");
+                 names, "); name one of them");
     }
     return v;
   }
@@ -110,7 +110,7 @@ struct Plan {
     const int position = plan::label_position(graph, v, label);
     if (position >= 0) return partition(tensor, where)[to_index(position)];
     core::fail(ErrorKind::plan, where, "tensor '", v.name, "' has no label '", label,
-                 "' (only a statement's own labels are cut); name one of its labels");
+               "' (only a statement's own labels are cut); name one of its labels");
   }
 
   /// What a statement costs, its operands' repartition included. \throws Error as vertex().
@@ -181,9 +181,9 @@ struct Plan {
   constexpr void check_rank(int rank, const std::source_location& where) const {
     if (rank >= 0 && rank < ranks) return;
     core::fail(ErrorKind::plan,
-                 "the plan has no rank " + core::to_text(rank) + " (it is for " +
-                     core::to_text(ranks) + " ranks); give 0 <= rank < " + core::to_text(ranks),
-                 where);
+               "the plan has no rank " + core::to_text(rank) + " (it is for " +
+                   core::to_text(ranks) + " ranks); give 0 <= rank < " + core::to_text(ranks),
+               where);
   }
 };
 

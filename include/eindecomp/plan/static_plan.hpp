@@ -88,7 +88,7 @@ struct StaticPlan {
       if (text(storage[i].name) == wanted.name) return storage[i];
     }
     core::fail(ErrorKind::plan, wanted.where, "the plan has no statement '", wanted.name,
-                 "'; name one that it has");
+               "'; name one that it has");
   }
 
   /// The parts that a statement cuts a label into. \throws Error if there is no such label.
@@ -100,7 +100,7 @@ struct StaticPlan {
       if (text(found.labels[l]) == label) return found.partition[l];
     }
     core::fail(ErrorKind::plan, where, "statement '", statement, "' has no label '", label,
-                 "'; name one that it has");
+               "'; name one that it has");
   }
 
  private:
@@ -118,7 +118,7 @@ template <int Workers, fixed_string Strategy = "ein_decomp", plan::StaticProgram
   constexpr plan::StaticSizes sizes = plan::static_sizes(Program{}());
   const EinGraph graph = Program{}();
   const Plan plan = plan::make_plan(graph, {.workers = Workers, .strategy = Strategy.view()},
-                                      std::source_location::current());
+                                    std::source_location::current());
   StaticPlan<sizes> kept;
   kept.workers = plan.workers;
   kept.cost = plan.cost;

@@ -79,14 +79,11 @@ inline constexpr std::array strategies{
              }},
     Strategy{"linearized", "dynamic programming along one longest path after another",
              plan::choose<linearize>},
-    Strategy{"square", "the two largest labels of every output, cut evenly",
-             plan::choose<square>},
+    Strategy{"square", "the two largest labels of every output, cut evenly", plan::choose<square>},
     Strategy{"k_cut", "one cut after another, each of fewest words for tensors' tilings",
              plan::k_cut_labeling},
-    Strategy{"data_parallel",
-             "the labels whose role is batch",
-             plan::choose<data_parallel>,
-             {"batch"}},
+    Strategy{
+        "data_parallel", "the labels whose role is batch", plan::choose<data_parallel>, {"batch"}},
     Strategy{"model_parallel",
              "the labels whose role is hidden",
              plan::choose<model_parallel>,
@@ -124,7 +121,7 @@ inline constexpr std::array strategies{
   const Text names =
       core::joined(strategies, ", ", [](const Strategy& strategy) { return strategy.name; });
   core::fail(ErrorKind::plan, where, "there is no strategy '", name,
-               "' (strategies go by name); choose ", names);
+             "' (strategies go by name); choose ", names);
 }
 
 }  // namespace eindecomp

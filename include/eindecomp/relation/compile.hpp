@@ -464,10 +464,9 @@ inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placeme
   relation::check_ranks(ranks, where);
   if (rank < 0 || rank >= ranks) {
     core::fail(ErrorKind::plan,
-                 "the instructions of rank " + core::to_text(rank) + " of " +
-                     core::to_text(ranks) +
-                     " (ranks count from 0); give a rank of the communicator",
-                 where);
+               "the instructions of rank " + core::to_text(rank) + " of " + core::to_text(ranks) +
+                   " (ranks count from 0); give a rank of the communicator",
+               where);
   }
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);

@@ -22,7 +22,7 @@ namespace eindecomp {
     int p, const std::source_location& where = std::source_location::current()) {
   if (p < 1) {
     core::fail(ErrorKind::plan, where, "a plan for ", p,
-                 " workers (there must be at least one); give a positive number of workers");
+               " workers (there must be at least one); give a positive number of workers");
   }
   Mesh mesh;
   for (int factor = 2; factor <= p / factor; ++factor) {
@@ -86,7 +86,7 @@ namespace relation {
 constexpr void check_ranks(int ranks, const std::source_location& where) {
   if (ranks < 1) {
     core::fail(ErrorKind::plan, where, "instructions for ", ranks,
-         " ranks (there must be at least one); give the size of the communicator");
+               " ranks (there must be at least one); give the size of the communicator");
   }
 }
 

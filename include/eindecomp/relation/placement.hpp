@@ -181,9 +181,10 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   if (!assignment.feasible()) {
     const std::size_t l = assignment.stuck_at();
     const std::string& label = graph.labels[to_index(v.labels[l])].name;
-    core::fail(ErrorKind::plan, where, "label '", label, "' of statement ", v.name, " is cut into ", d[l],
-         " parts (no axes of ", axes_text(mesh), " that the labels before it leave have ",
-         "that product); give entries that are products of different axes");
+    core::fail(ErrorKind::plan, where, "label '", label, "' of statement ", v.name, " is cut into ",
+               d[l], " parts (no axes of ", axes_text(mesh),
+               " that the labels before it leave have ",
+               "that product); give entries that are products of different axes");
   }
 
   std::vector<const Operand*> order;
@@ -240,35 +241,34 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   for (const InputLayout& given : options.inputs) {
     if (given.input < 0 || given.input >= graph.size() || !graph[given.input].is_input()) {
       core::fail(ErrorKind::plan, where, "a layout for tensor ", given.input,
-                   " (it is no input of this graph; the plan chooses the layout of results); give "
-                   "layouts of inputs only");
+                 " (it is no input of this graph; the plan chooses the layout of results); give "
+                 "layouts of inputs only");
     }
     const auto i = to_index(given.input);
     const Vertex& input = graph.vertices[i];
     const std::string what = "the layout given for input " + input.name;
     if (decided[i]) {
       core::fail(ErrorKind::plan, where, what,
-                   " is its second (a tensor is stored once); give one layout per input");
+                 " is its second (a tensor is stored once); give one layout per input");
     }
     if (given.parts.size() != input.bound.size()) {
       core::fail(ErrorKind::plan, where, what, " has ", given.parts.size(),
-                   " entries (the tensor has rank ", input.rank(),
-                   "); give the parts of every dimension");
+                 " entries (the tensor has rank ", input.rank(),
+                 "); give the parts of every dimension");
     }
     for (std::size_t k = 0; k < input.bound.size(); ++k) {
       if (given.parts[k] >= 1 && given.parts[k] <= input.bound[k]) continue;
-      core::fail(ErrorKind::plan, where, what, " cuts dimension ", k, " of extent ",
-                   input.bound[k], " into ", given.parts[k],
-                   " parts (every part needs an index); cut it into 1 to ", input.bound[k],
-                   " parts");
+      core::fail(ErrorKind::plan, where, what, " cuts dimension ", k, " of extent ", input.bound[k],
+                 " into ", given.parts[k], " parts (every part needs an index); cut it into 1 to ",
+                 input.bound[k], " parts");
     }
     relation::AxisAssignment assignment(mesh, given.parts);
     if (!assignment.feasible()) {
-      core::fail(ErrorKind::plan, where, what, " cuts dimension ", assignment.stuck_at(),
-                   " into ", given.parts[assignment.stuck_at()], " parts (no axes of ",
-                   relation::axes_text(mesh),
-                   " that the dimensions before it leave have that product); give entries that are "
-                   "products of different axes");
+      core::fail(ErrorKind::plan, where, what, " cuts dimension ", assignment.stuck_at(), " into ",
+                 given.parts[assignment.stuck_at()], " parts (no axes of ",
+                 relation::axes_text(mesh),
+                 " that the dimensions before it leave have that product); give entries that are "
+                 "products of different axes");
     }
     for (std::size_t k = 0; k < given.parts.size(); ++k) assignment.take_rest(k);
     placement.stored[i] = std::move(assignment.lists());
@@ -280,12 +280,12 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     if (v.is_input()) {
       if (!partitions[i].empty()) {
         core::fail(ErrorKind::plan, where, "a partition vector for input ", v.name,
-                     " (an input has no kernel calls); give its layout in the options");
+                   " (an input has no kernel calls); give its layout in the options");
       }
       continue;
     }
     placement.calls[i] = relation::choose_axes(graph, static_cast<VertexId>(i), partitions[i], mesh,
-                                             placement.stored, decided, where);
+                                               placement.stored, decided, where);
     for (const Operand& o : v.operands) {
       const auto u = to_index(o.vertex);
       if (decided[u]) continue;
@@ -293,7 +293,8 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
           relation::layout_after(mesh, graph.vertices[u].bound, o.labels, placement.calls[i], true);
       decided[u] = true;
     }
-    placement.stored[i] = relation::layout_after(mesh, v.bound, v.output, placement.calls[i], false);
+    placement.stored[i] =
+        relation::layout_after(mesh, v.bound, v.output, placement.calls[i], false);
     decided[i] = true;
   }
 
@@ -318,7 +319,7 @@ constexpr void check_placement(
   const std::size_t n = graph.vertices.size();
   if (placement.calls.size() != n || placement.stored.size() != n) {
     core::fail(ErrorKind::plan, where, "a placement of ", placement.stored.size(),
-                 " tensors for a graph of ", n, " (it belongs to another graph); place this graph");
+               " tensors for a graph of ", n, " (it belongs to another graph); place this graph");
   }
   const auto check = [&](const std::string& name, const char* what, const AxisLists& lists,
                          const std::vector<Extent>& extents) {
@@ -343,7 +344,7 @@ constexpr void check_placement(
   for (int a : placement.mesh.axes) {
     if (a < 1) {
       core::fail(ErrorKind::plan, where, "a mesh with an axis of size ", a,
-                   " (there must be a worker); use make_mesh()");
+                 " (there must be a worker); use make_mesh()");
     }
   }
   for (std::size_t i = 0; i < n; ++i) {

@@ -136,8 +136,9 @@ namespace relation {
     }
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
     if (axis.parts < 1 || axis.parts > extent) {
-      return "label '" + label + "' of statement '" + v.name + "' has extent " + core::to_text(extent) +
-             " and would be cut into " + core::to_text(axis.parts) + " parts";
+      return "label '" + label + "' of statement '" + v.name + "' has extent " +
+             core::to_text(extent) + " and would be cut into " + core::to_text(axis.parts) +
+             " parts";
     }
     for (const Operand& o : v.operands) {
       if (!group.contains(o.vertex) || graph[o.vertex].is_input()) continue;
@@ -180,13 +181,14 @@ namespace relation {
   }
   for (VertexId v : statements) {
     const AxisLists& calls = placement.calls[static_cast<std::size_t>(v)];
-    if (!relation::in_place(calls, graph[v].output, placement.stored[static_cast<std::size_t>(v)])) {
+    if (!relation::in_place(calls, graph[v].output,
+                            placement.stored[static_cast<std::size_t>(v)])) {
       return "the result of statement '" + graph[v].name + "' is not stored where it is computed";
     }
     for (const Operand& o : graph[v].operands) {
       if (!group.contains(o.vertex) || graph[o.vertex].is_input()) continue;
       if (!relation::in_place(calls, o.labels,
-                            placement.stored[static_cast<std::size_t>(o.vertex)])) {
+                              placement.stored[static_cast<std::size_t>(o.vertex)])) {
         return "statement '" + graph[v].name + "' reads '" + graph[o.vertex].name +
                "' from other workers";
       }
@@ -204,16 +206,16 @@ constexpr void check_step_groups(
     const Text fault = step_fault(graph, placement, group);
     if (!fault.empty()) {
       core::fail(ErrorKind::plan,
-                   "a group of statements cannot run in steps (" + fault +
-                       "); end the group before that statement, or choose another label",
-                   where);
+                 "a group of statements cannot run in steps (" + fault +
+                     "); end the group before that statement, or choose another label",
+                 where);
     }
     if (group.first <= end) {
       core::fail(ErrorKind::plan,
-                   "two groups that run in steps share statement '" + graph[group.first].name +
-                       "' or are out of order (a statement runs once); give each statement to one "
-                       "group, in the order of the program",
-                   where);
+                 "two groups that run in steps share statement '" + graph[group.first].name +
+                     "' or are out of order (a statement runs once); give each statement to one "
+                     "group, in the order of the program",
+                 where);
     }
     end = group.last;
   }

@@ -116,13 +116,13 @@ struct TensorRelation {
     const std::source_location& where = std::source_location::current()) {
   if (bound.size() != parts.size()) {
     core::fail(ErrorKind::plan, where, "a tensor of rank ", bound.size(), " with ", parts.size(),
-                 " entries in its partition vector (it takes one per dimension); give one for "
-                 "every dimension");
+               " entries in its partition vector (it takes one per dimension); give one for "
+               "every dimension");
   }
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (parts[k] >= 1 && parts[k] <= bound[k]) continue;
     core::fail(ErrorKind::plan, where, "dimension ", k, " of extent ", bound[k], " in ", parts[k],
-                 " parts (every part needs an index); cut it into 1 to ", bound[k], " parts");
+               " parts (every part needs an index); cut it into 1 to ", bound[k], " parts");
   }
   return {std::move(bound), std::move(parts)};
 }
@@ -182,9 +182,9 @@ struct Intersection {
     const std::source_location& where = std::source_location::current()) {
   if (from.bound != to.bound) {
     core::fail(ErrorKind::plan,
-                 "a repartition between relations of different bounds (it cuts one tensor anew, it "
-                 "does not change it); give two relations of the same tensor",
-                 where);
+               "a repartition between relations of different bounds (it cuts one tensor anew, it "
+               "does not change it); give two relations of the same tensor",
+               where);
   }
   std::vector<Intersection> found;
   for (Extent n = 0; n < to.blocks(); ++n) {
@@ -215,9 +215,9 @@ struct Intersection {
   for (std::size_t l = 0; l < d.size(); ++l) {
     if (d[l] >= 1 && d[l] <= v.extents[l]) continue;
     core::fail(ErrorKind::plan, where, "label '",
-                 graph.labels[static_cast<std::size_t>(v.labels[l])].name, "' of statement ",
-                 v.name, " has extent ", v.extents[l], " and is cut into ", d[l],
-                 " parts (every part needs an index); cut it into 1 to ", v.extents[l], " parts");
+               graph.labels[static_cast<std::size_t>(v.labels[l])].name, "' of statement ", v.name,
+               " has extent ", v.extents[l], " and is cut into ", d[l],
+               " parts (every part needs an index); cut it into 1 to ", v.extents[l], " parts");
   }
   return {v.extents, d};
 }

@@ -201,8 +201,7 @@ template <TensorName Symbol, class View>
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind(Symbol&& symbol, std::initializer_list<View> blocks,
                         std::source_location where = std::source_location::current()) {
-  return run::bind_views(symbol, std::vector<View>(blocks), run::BindingKind::blocks, -1,
-                            where);
+  return run::bind_views(symbol, std::vector<View>(blocks), run::BindingKind::blocks, -1, where);
 }
 
 /// This rank's blocks of a result of this or another plan, in place and without a copy. They stay
@@ -229,8 +228,7 @@ template <TensorName Symbol, class T, int Rank, class MemorySpace>
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole,
                                std::source_location where = std::source_location::current()) {
-  return run::bind_views(symbol, std::vector<View>{whole}, run::BindingKind::whole, -1,
-                            where);
+  return run::bind_views(symbol, std::vector<View>{whole}, run::BindingKind::whole, -1, where);
 }
 
 /// A whole input, present on rank `root` only; the other ranks' views are not looked at and may be
@@ -239,8 +237,8 @@ template <TensorName Symbol, class View>
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole, int root,
                                std::source_location where = std::source_location::current()) {
-  return run::bind_views(symbol, std::vector<View>{whole}, run::BindingKind::whole_on_root,
-                            root, where);
+  return run::bind_views(symbol, std::vector<View>{whole}, run::BindingKind::whole_on_root, root,
+                         where);
 }
 
 /// An input computed where it is stored: function(i, j, …) gives the element of that index in the

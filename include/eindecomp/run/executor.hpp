@@ -153,14 +153,14 @@ class Executor {
     m_arena = run::allocate<MemorySpace>("EinDecomp::arena", program.arena_bytes, where);
     if (!run::host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
       m_host = run::allocate<Kokkos::HostSpace>("EinDecomp::messages on host",
-                                                   run::most_message_bytes(program), where);
+                                                run::most_message_bytes(program), where);
     }
     m_inputs.emplace(*m_session);
     for (const Buffer& buffer : program.buffers) {
       const bool scratch = buffer.role == Buffer::Role::scratch;
       m_buffers.push_back(
           run::BlockMemory::dense(scratch ? m_arena.data() + buffer.offset : nullptr, buffer.box,
-                                     relation::element_bytes(m_session->graph, buffer)));
+                                  relation::element_bytes(m_session->graph, buffer)));
     }
   }
 
@@ -179,8 +179,8 @@ class Executor {
     }
     if (prepared) return 0;
     m_prepared.reset();
-    auto fresh = run::ProgramPreparer<Space>(m_space, m_session->graph, m_session->program,
-                                                m_steps, m_launcher_pointers, m_buffers)
+    auto fresh = run::ProgramPreparer<Space>(m_space, m_session->graph, m_session->program, m_steps,
+                                             m_launcher_pointers, m_buffers)
                      .prepare();
     const std::int64_t bytes = fresh.workspace_bytes;
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
@@ -327,8 +327,8 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
         const auto begin = std::chrono::steady_clock::now();
         const comm::Traffic before = m_transfers.traffic();
         run::Interpreter<Space, Group>(m_space, m_transfers, m_session->graph, *m_prepared,
-                                          {m_buffers, m_arena.data()}, m_workspace.data(),
-                                          m_host.data(), stage)
+                                       {m_buffers, m_arena.data()}, m_workspace.data(),
+                                       m_host.data(), stage)
             .run();
         const comm::Traffic after = m_transfers.traffic();
         statistics.words_sent = after.words_sent - before.words_sent;

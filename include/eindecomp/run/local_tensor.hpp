@@ -49,8 +49,8 @@ template <class T, int Rank, class MemorySpace>
 struct LocalBlock {
   /// A view of the block, of the tensor's rank.
   using View = run::TensorView<T, Rank, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  Box box;                                 ///< its place in the whole tensor
-  View view;                               ///< row-major, without gaps
+  Box box;                              ///< its place in the whole tensor
+  View view;                            ///< row-major, without gaps
   run::SharedBlock<MemorySpace> owner;  ///< keeps the memory alive
 };
 

@@ -209,8 +209,8 @@ void Run<Space, Group>::collect(const run::NamedResult& named, std::optional<int
     std::size_t next = 0;
     for (const run::RankBlock& block : m_session->stored_everywhere(v)) {
       if (block.rank == group.rank()) {
-        const run::BlockMemory from = run::BlockMemory::dense(
-            m_results[run::at(mine[next++])]->data(), block.box, bytes);
+        const run::BlockMemory from =
+            run::BlockMemory::dense(m_results[run::at(mine[next++])]->data(), block.box, bytes);
         if (block.rank == collector) {
           run::copy_part(m_space, block.box, into, from);
         } else {

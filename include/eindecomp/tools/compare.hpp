@@ -104,9 +104,9 @@ struct TimedPlan {
   for (const Plan& plan : plans) {
     if (!plan.graph.same_tensors(plans.front().graph)) {
       core::fail(ErrorKind::plan,
-                   "plans of different programs are compared (their statements do not pair); "
-                   "compare plans of one program",
-                   where);
+                 "plans of different programs are compared (their statements do not pair); "
+                 "compare plans of one program",
+                 where);
     }
     summaries.push_back(summarize(plan));
   }
@@ -120,7 +120,7 @@ struct TimedPlan {
   });
 
   tools::TextTable table("lrrrrrrrrr", {"strategy", "busiest", "ratio", "words", "memory", "idle",
-                                         "paper's cost", "join", "aggregate", "repartition"});
+                                        "paper's cost", "join", "aggregate", "repartition"});
   for (std::size_t n : order) {
     const PlanSummary& s = summaries[n];
     table.add({plans[n].strategy.str(), grouped(s.busiest_words),

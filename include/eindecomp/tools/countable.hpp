@@ -32,10 +32,10 @@ inline void check_countable(const EinGraph& graph, int workers, std::string_view
     }
     if (words * workers <= largest && words * bytes_per_word <= largest) continue;
     core::fail(ErrorKind::plan,
-                 Text(program) + ": with tensor " + v.name + " the plan may move more than a " +
-                     "64-bit integer counts on " + workers +
-                     " workers; use smaller extents or fewer workers",
-                 std::source_location{});
+               Text(program) + ": with tensor " + v.name + " the plan may move more than a " +
+                   "64-bit integer counts on " + workers +
+                   " workers; use smaller extents or fewer workers",
+               std::source_location{});
   }
 }
 

@@ -221,9 +221,9 @@ class PlanFileReader {
     const Plan& plan, const std::source_location& where = std::source_location::current()) {
   if (plan.placement.stored.size() != plan.graph.vertices.size()) {
     core::fail(ErrorKind::plan,
-                 "a plan that is not placed cannot be saved (it was made in a constant "
-                 "expression); save one that decompose() made at run time",
-                 where);
+               "a plan that is not placed cannot be saved (it was made in a constant "
+               "expression); save one that decompose() made at run time",
+               where);
   }
   auto tensors = nlohmann::ordered_json::array();
   for (VertexId v = 0; v < plan.graph.size(); ++v) {

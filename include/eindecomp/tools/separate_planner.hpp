@@ -41,20 +41,20 @@ Plan decompose(const EinGraph& graph, const DecomposeOptions& options,
 }
 
 Labeling plan::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
-                                 const std::source_location& where) {
+                               const std::source_location& where) {
   return search_placed(graph, options, where);
 }
 
 std::span<const Strategy> list_strategies() { return strategies; }
 
 std::vector<RankProgram> relation::programs_of(const EinGraph& graph, const Placement& placement,
-                                             int ranks, int first, int last,
-                                             const std::vector<StepGroup>& groups) {
+                                               int ranks, int first, int last,
+                                               const std::vector<StepGroup>& groups) {
   return walk_programs(graph, placement, ranks, first, last, groups);
 }
 
 void relation::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
-                        TaskReceiver& receiver) {
+                          TaskReceiver& receiver) {
   walk_tasks(graph, placement, ranks, receiver);
 }
 

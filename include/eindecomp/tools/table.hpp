@@ -47,7 +47,8 @@ namespace eindecomp::tools {
     ++whole;
     tenths = 0;
   }
-  return grouped(whole) + '.' + std::string(core::to_text(tenths).view()) + ' ' + std::string(units[n]);
+  return grouped(whole) + '.' + std::string(core::to_text(tenths).view()) + ' ' +
+         std::string(units[n]);
 }
 
 /// A number with so many decimals.

@@ -43,9 +43,9 @@ namespace eindecomp::tools {
 [[noreturn]] inline void fail_to_write(std::string_view what, const std::filesystem::path& path,
                                        std::string_view why, const std::source_location& where) {
   core::fail(ErrorKind::io,
-       "cannot write " + Text(what) + " to " + Text(path.string()) + " (" + Text(why) +
-           "); give a path in a folder that exists, is writable and has room",
-       where);
+             "cannot write " + Text(what) + " to " + Text(path.string()) + " (" + Text(why) +
+                 "); give a path in a folder that exists, is writable and has room",
+             where);
 }
 
 /// Puts a file that is complete in another's place; on an error removes it.

@@ -43,7 +43,8 @@ namespace tools {
     text << "steps      " << first.name << " to " << plan.graph[group.last].name
          << " run block by block:";
     for (const StepAxis& axis : group.axes) {
-      text << ' ' << graph::label_text(plan.graph, first, axis.positions.front()) << ':' << axis.parts;
+      text << ' ' << graph::label_text(plan.graph, first, axis.positions.front()) << ':'
+           << axis.parts;
     }
     text += '\n';
   }

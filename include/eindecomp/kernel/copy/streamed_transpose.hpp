@@ -230,8 +230,7 @@ struct StreamedTranspose {
     Line line;
     if constexpr (registers == 1) {
       const Register lane = lane_numbers<Integer, lanes>() + static_cast<Integer>(lanes);
-      core::look_up<Register>(got[-1].part[0], got->part[0], lane - targets.begun[q],
-                                           line.part[0]);
+      core::look_up<Register>(got[-1].part[0], got->part[0], lane - targets.begun[q], line.part[0]);
     } else {
       constexpr unsigned step = 8 / sizeof(Integer);
       const Long* const from = reinterpret_cast<const Long*>(got) - targets.begun[q] / step;

@@ -62,7 +62,7 @@ struct Candidates {
   found.cost.reserve(found.vectors.size());
   for (std::size_t i = 0; i < found.vectors.size(); ++i) {
     found.cost.push_back(plan::add_words(join_cost(graph[v], found.vectors[i]),
-                                           aggregate_cost(graph[v], found.vectors[i])));
+                                         aggregate_cost(graph[v], found.vectors[i])));
   }
   return found;
 }

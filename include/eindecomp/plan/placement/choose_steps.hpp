@@ -167,8 +167,8 @@ class StepChooser {
   const VertexId v = graph.find(name);
   if (v < 0 || graph[v].is_input()) {
     core::fail(ErrorKind::plan, where, "steps are given for '", name, "' (",
-         (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
-         "); name the first and the last statement of the group");
+               (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
+               "); name the first and the last statement of the group");
   }
   return v;
 }
@@ -183,9 +183,9 @@ class StepChooser {
   for (const LabelParts& part : given.parts) {
     const int position = label_position(graph, first, part.label);
     if (position < 0) {
-      core::fail(ErrorKind::plan, where, "steps are given along label '", part.label, "' of statement '",
-           first.name, "' (the statement has no such label); its labels are ",
-           label_names(graph, first));
+      core::fail(ErrorKind::plan, where, "steps are given along label '", part.label,
+                 "' of statement '", first.name,
+                 "' (the statement has no such label); its labels are ", label_names(graph, first));
     }
     group.axes.push_back({{position}, part.parts});
   }
@@ -196,8 +196,9 @@ class StepChooser {
       const int position = relation::axis_position(graph, statements, group.axes[a], v);
       if (position < 0) {
         core::fail(ErrorKind::plan, where, "statement '", graph[v].name,
-             "' cannot run in steps along label '", given.parts[a].label, "' of '", first.name,
-             "' (it reads nothing of the group along it); end the group before it");
+                   "' cannot run in steps along label '", given.parts[a].label, "' of '",
+                   first.name,
+                   "' (it reads nothing of the group along it); end the group before it");
       }
       group.axes[a].positions.push_back(position);
     }
@@ -228,8 +229,7 @@ class StepChooser {
     const std::source_location& where = std::source_location::current()) {
   if (options.steps.empty()) {
     if (options.cache_bytes <= 0) return {};
-    return plan::StepChooser(graph, placement, options.cache_bytes, plan::StepAim::speed)
-        .choose();
+    return plan::StepChooser(graph, placement, options.cache_bytes, plan::StepAim::speed).choose();
   }
   std::vector<StepGroup> groups;
   for (const StatementSteps& given : options.steps) {

@@ -33,12 +33,13 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
   const bool searched = options.strategy == "placed";
   Text during;
   if (peak.statement >= 0) during = " for statement '" + graph[peak.statement].name + "'";
-  core::fail(ErrorKind::memory, where,
-       (searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy),
-       " holds ", peak.bytes, " bytes of tensors on rank ", peak.rank, during, " (",
-       peak.bytes - limit, " more than the ", limit, " that a rank may hold); allow more memory, ",
-       (searched ? "or give more workers"
-                 : "give more workers, or let strategy placed look for a plan that fits"));
+  core::fail(
+      ErrorKind::memory, where,
+      (searched ? Text("the smallest plan that is found") : "the plan by " + options.strategy),
+      " holds ", peak.bytes, " bytes of tensors on rank ", peak.rank, during, " (",
+      peak.bytes - limit, " more than the ", limit, " that a rank may hold); allow more memory, ",
+      (searched ? "or give more workers"
+                : "give more workers, or let strategy placed look for a plan that fits"));
 }
 
 /// Places a plan, if its strategy has not, and chooses its steps.

@@ -21,8 +21,8 @@ namespace eindecomp::plan {
     const VertexId v = graph.find(given.input);
     if (v < 0 || !graph[v].is_input()) {
       core::fail(ErrorKind::plan, where, "a layout is given for '", given.input, "' (",
-           (v < 0 ? "there is no such tensor" : "it is a statement, whose layout is planned"),
-           "); give layouts of inputs, by name");
+                 (v < 0 ? "there is no such tensor" : "it is a statement, whose layout is planned"),
+                 "); give layouts of inputs, by name");
     }
     found.inputs.push_back({v, given.parts});
   }
