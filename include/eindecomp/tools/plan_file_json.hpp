@@ -74,7 +74,7 @@ namespace tools {
 /// What a user knows of a tensor: `H(i,k) = sum[j] mul(X(i,j), W(j,k)) : double, 512 x 256`.
 [[nodiscard]] inline std::string tensor_description(const EinGraph& graph, VertexId v) {
   Text text = formula(graph, v) + " : " + expr::element_text(graph[v].element);
-  if (!graph[v].is_input()) text += ", " + core::joined(graph[v].bound, " x ", to_text);
+  if (!graph[v].is_input()) text += ", " + core::joined(graph[v].bound, " x ", core::to_text);
   return text;
 }
 
