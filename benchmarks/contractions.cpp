@@ -105,7 +105,7 @@ int run(const Options& options, const Matrices& matrices) {
   int count = 0;
   std::string json;
   fmt::print("{:<18} {:>7} {:>7} {:>6} {:<7} {:>9} {:>8} {:>8} {:>6}\n", "contraction", "m", "n",
-             "k", "path", "ms", "GFLOP/s", "gemm", "ratio");
+             "k", "algorithm", "ms", "GFLOP/s", "gemm", "ratio");
   for (const auto& c : benchmark_cases::tccg()) {
     if (!options.only.empty() && c.text.find(options.only) == std::string::npos) continue;
     const ein::kernel::LocalEinsum shape = shape_of(c, options.layout == "left");
@@ -130,15 +130,16 @@ int run(const Options& options, const Matrices& matrices) {
                operands, result.data());
     });
     const double flops = 2 * product.joins() * 1e-9;
-    const auto path = kernels.prepare(space, shape, {}, {}, ein::kernel::Write::finished)->path();
+    const auto algorithm =
+        kernels.prepare(space, shape, {}, {}, ein::kernel::Write::finished)->algorithm();
     const double ratio = gemm / ours;
     fmt::print("{:<18} {:>7} {:>7} {:>6} {:<7} {:>9.3f} {:>8.1f} {:>8.1f} {:>6.3f}\n", c.text, m, n,
-               k, ein::kernel::to_string(path), ours * 1e3, flops / ours, flops / gemm, ratio);
+               k, ein::kernel::to_string(algorithm), ours * 1e3, flops / ours, flops / gemm, ratio);
     std::fflush(stdout);
     json += fmt::format(
-        "{}\n  {{\"contraction\": \"{}\", \"m\": {}, \"n\": {}, \"k\": {}, \"path\": \"{}\", "
+        "{}\n  {{\"contraction\": \"{}\", \"m\": {}, \"n\": {}, \"k\": {}, \"algorithm\": \"{}\", "
         "\"seconds\": {:.6g}, \"gemm_seconds\": {:.6g}}}",
-        count > 0 ? "," : "", c.text, m, n, k, ein::kernel::to_string(path), ours, gemm);
+        count > 0 ? "," : "", c.text, m, n, k, ein::kernel::to_string(algorithm), ours, gemm);
     logarithms += std::log(ratio);
     worst = std::min(worst, ratio);
     ++count;

@@ -16,8 +16,8 @@ void run_prepared(const Space& space, const Kernel& kernel, const void* const* o
   eindecomp::kernel::detail::run_in_workspace(space, kernel, operands, output, [] {});
 }
 
-/// \tparam Way has `static constexpr Path path` and `prepare<Join, Monoid, A, B>(shape, join,
-/// monoid,
+/// \tparam Way has `static constexpr Algorithm algorithm` and `prepare<Join, Monoid, A, B>(shape,
+/// join, monoid,
 ///   write)`, which gives a prepared kernel
 template <class Space, class Way, class Join, class MonoidType, class A, class B>
 class ForcedLauncher {
@@ -30,8 +30,9 @@ class ForcedLauncher {
   explicit ForcedLauncher(Join join = {}, MonoidType monoid = {})
       : m_join(join), m_monoid(monoid), m_boxes(join, monoid) {}
 
-  [[nodiscard]] static eindecomp::kernel::Path path(const eindecomp::kernel::LocalEinsum&) {
-    return Way::path;
+  [[nodiscard]] static eindecomp::kernel::Algorithm algorithm(
+      const eindecomp::kernel::LocalEinsum&) {
+    return Way::algorithm;
   }
   void join(const Space& space, const eindecomp::kernel::LocalEinsum& shape,
             const void* const* operands, void* output, eindecomp::kernel::Write write) const {

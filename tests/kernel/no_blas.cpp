@@ -26,8 +26,8 @@ TEST_CASE("products without a BLAS") {
       b(j, i) = static_cast<double>((5 * i + 2 * j) % 13);
     }
   }
-  const std::string path = eindecomp::explain<"ij,jk->ik">(Space(), a, b, c);
-  CHECK(path.find("gemm") == std::string::npos);
+  const std::string algorithm = eindecomp::explain<"ij,jk->ik">(Space(), a, b, c);
+  CHECK(algorithm.find("gemm") == std::string::npos);
   eindecomp::einsum<"ij,jk->ik">(Space(), {.alpha = 2.0}, a, b, c);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NaN under min and max, wherever it stands and whichever path computes: as joins they give NaN, as
-// aggregations they pass over it.
+// NaN under min and max, wherever it stands and whichever algorithm computes: as joins they give
+// NaN, as aggregations they pass over it.
 
 #include <cmath>
 #include <limits>
 
-#include "eindecomp/kernel/semiring/packed_path.hpp"
-#include "eindecomp/kernel/semiring/tiled_path.hpp"
+#include "eindecomp/kernel/semiring/prepared_packed.hpp"
+#include "eindecomp/kernel/semiring/prepared_tiled.hpp"
 #include "forced_launcher.hpp"
 #include "random_einsum.hpp"
 
@@ -19,9 +19,9 @@ namespace {
 
 using Space = Kokkos::DefaultHostExecutionSpace;
 
-/// The tiled path, which is for devices, by teams of one thread.
+/// The tiled algorithm, which is for devices, by teams of one thread.
 struct TiledWay {
-  static constexpr Path path = Path::tiled;
+  static constexpr Algorithm algorithm = Algorithm::tiled;
   template <class Join, class Monoid, class A, class B>
   static auto prepare(const LocalEinsum& shape, const Join& join, const Monoid& monoid,
                       Write write) {
@@ -62,7 +62,7 @@ const Family products = special(any_product(any, 40000));
 template <bool Larger, class T>
 void check_aggregation() {
   const Expectation expected{none<Larger, T>, [](T a) { return a; }, keep<Larger>, same, 0.0};
-  PathCounts counts;
+  AlgorithmCounts counts;
   Family long_reductions = small;
   long_reductions.min_labels = 1;
   long_reductions.max_labels = 2;
@@ -72,7 +72,7 @@ void check_aggregation() {
     counts.merge(check_random<Space, ein::Identity, Extremum<Larger>, T>(cases, 7, family, {}, {},
                                                                          expected));
   }
-  CHECK(counts[Path::split] > 5);
+  CHECK(counts[Algorithm::split] > 5);
 }
 
 template <bool Larger, class T>
@@ -93,7 +93,7 @@ void check_product() {
   check_random<Space, Join, Monoid, T, T>(200, 13, small, {}, {}, expected);
   const auto counts = check_random<Space, Join, Monoid, T, T>(200, 17, products, {}, {}, expected);
   if constexpr (detail::has_packed<Space, Join, Monoid, T, T>()) {
-    CHECK(counts.at(Path::packed) > 20);
+    CHECK(counts.at(Algorithm::packed) > 20);
   }
   check_launcher<T, T>(200, 19, products, ForcedLauncher<Space, TiledWay, Join, Monoid, T, T>(),
                        expected);
@@ -111,7 +111,7 @@ TEST_CASE("NaN is what joins with it give, in either order") {
   check_join<false, double>();
 }
 
-TEST_CASE("NaN under both at once, in products of every path") {
+TEST_CASE("NaN under both at once, in products of every algorithm") {
   check_product<false, float>();
   check_product<true, double>();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The packed path on every shape, also those that dispatch leaves to others, against plain loops;
-// and against the generic path across the boundaries of tiles and blocks.
+// The packed algorithm on every shape, also those that dispatch leaves to others, against plain
+// loops; and against the generic algorithm across the boundaries of tiles and blocks.
 
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@
 #include "forced_launcher.hpp"
 #include "random_einsum.hpp"
 
-// A compiler without vectors (nvcc) has no packed path.
+// A compiler without vectors (nvcc) has no packed algorithm.
 #if defined(EINDECOMP_REGISTER_BYTES)
 
 using namespace kernel_test;
@@ -28,9 +28,9 @@ using Space = Kokkos::DefaultHostExecutionSpace;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The packed path.
+/// The packed algorithm.
 struct PackedWay {
-  static constexpr Path path = Path::packed;
+  static constexpr Algorithm algorithm = Algorithm::packed;
   template <class Join, class Monoid, class A, class B>
   static auto prepare(const LocalEinsum& shape, const Join& join, const Monoid& monoid,
                       Write write) {
@@ -39,7 +39,7 @@ struct PackedWay {
   }
 };
 
-/// Outputs by the packed path and by loops.
+/// Outputs by the packed algorithm and by loops.
 template <class Join, class Monoid, class T>
 void run_both(const LocalEinsum& shape, const void* const* operands, T* packed, T* loops) {
   run_prepared(Space(),
@@ -169,7 +169,7 @@ TEST_CASE("a user's operators") {
 }
 
 TEST_CASE("tiles and blocks have seams nowhere") {
-  // Long enough for several blocks in every dimension; the generic path knows no blocks.
+  // Long enough for several blocks in every dimension; the generic algorithm knows no blocks.
   const auto run = []<class Join, class Monoid, class T>(const std::vector<Extent>& extents,
                                                          bool column_major) {
     LocalEinsum shape;

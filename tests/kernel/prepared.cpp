@@ -94,8 +94,8 @@ struct Operands {
 /// Prepares random EinSums of a signature for a write and checks each against what it is not: a
 /// call that is chosen, sized and run at once.
 template <class Join, class Monoid, class... Ts>
-PathCounts check(int cases, std::uint64_t seed, const Family& family, Write write,
-                 const Join& join = {}) {
+AlgorithmCounts check(int cases, std::uint64_t seed, const Family& family, Write write,
+                      const Join& join = {}) {
   using Launcher = ein::kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...>;
   using State = typename Launcher::State;
   using Result = typename Launcher::Result;
@@ -104,7 +104,7 @@ PathCounts check(int cases, std::uint64_t seed, const Family& family, Write writ
   const std::size_t bytes = std::max(sizeof(State), sizeof(Result)) / sizeof(Output);
   const Space space;
   const Launcher launcher(join);
-  PathCounts counts;
+  AlgorithmCounts counts;
   for (int i = 0; i < cases; ++i) {
     const std::uint64_t case_seed = seed * 100003 + static_cast<std::uint64_t>(i);
     Random random(case_seed);
@@ -113,8 +113,8 @@ PathCounts check(int cases, std::uint64_t seed, const Family& family, Write writ
     CAPTURE(einsum.text());
     const LocalEinsum shape = einsum.shape();
     const auto kernel = launcher.prepare(space, shape, write);
-    ++counts[kernel->path()];
-    CAPTURE(ein::kernel::to_string(kernel->path()));
+    ++counts[kernel->algorithm()];
+    CAPTURE(ein::kernel::to_string(kernel->algorithm()));
     const std::size_t span = static_cast<std::size_t>(einsum.output[0].span) * bytes;
     // Twice, of other operands the second time.
     const GuardedWorkspace workspace(kernel->workspace_bytes());
@@ -130,12 +130,14 @@ PathCounts check(int cases, std::uint64_t seed, const Family& family, Write writ
       CHECK(output == expected);
       CHECK(workspace.unharmed());
       const std::string text = kernel->explain(operands.pointers.data(), output.data());
-      CHECK(text.starts_with("path " + std::string(ein::kernel::to_string(kernel->path()))));
+      CHECK(text.starts_with("algorithm " +
+                             std::string(ein::kernel::to_string(kernel->algorithm()))));
     }
     if (workspace.data() != nullptr) CHECK(workspace.used() > 0.25);
-    const bool by_blas = kernel->path() == Path::gemm || kernel->path() == Path::blocks;
+    const bool by_blas =
+        kernel->algorithm() == Algorithm::gemm || kernel->algorithm() == Algorithm::blocks;
     if (!by_blas) CHECK(kernel->predicted_seconds() == 0);
-    if (kernel->path() == Path::blocks) CHECK(kernel->predicted_seconds() > 0);
+    if (kernel->algorithm() == Algorithm::blocks) CHECK(kernel->predicted_seconds() > 0);
   }
   return counts;
 }
@@ -162,28 +164,29 @@ Family large_products() {
 }  // namespace
 
 TEST_CASE("prepared products of the BLAS, packed ones and loop nests") {
-  PathCounts counts;
+  AlgorithmCounts counts;
   for (const Write write : {Write::finished, Write::partial, Write::accumulate}) {
-    for (const auto& [path, count] :
+    for (const auto& [algorithm, count] :
          check<ein::Mul, ein::Sum, double, double>(60, 301, large_products(), write)) {
-      counts[path] += count;
+      counts[algorithm] += count;
     }
     check<ein::Mul, ein::Sum, float, float>(100, 303, {}, write);
     check<ein::ScaledMul<double>, ein::Sum, double, double>(20, 305, large_products(), write,
                                                             {2.5});
   }
   if (ein::kernel::blas::available<Space>) {
-    CHECK(counts[Path::gemm] > 5);
-    CHECK(counts[Path::blocks] > 5);
+    CHECK(counts[Algorithm::gemm] > 5);
+    CHECK(counts[Algorithm::blocks] > 5);
   }
 }
 
 TEST_CASE("prepared products over other algebras") {
   for (const Write write : {Write::finished, Write::accumulate}) {
-    PathCounts counts = check<ein::Add, ein::Min, double, double>(60, 307, large_products(), write);
-    if (ein::kernel::detail::has_vectors) CHECK(counts[Path::packed] > 5);
+    AlgorithmCounts counts =
+        check<ein::Add, ein::Min, double, double>(60, 307, large_products(), write);
+    if (ein::kernel::detail::has_vectors) CHECK(counts[Algorithm::packed] > 5);
     counts = check<ein::SqDiff, ein::Sum, double, float>(100, 309, {}, write);
-    CHECK(counts[Path::direct] > 5);
+    CHECK(counts[Algorithm::direct] > 5);
   }
 }
 
@@ -193,20 +196,21 @@ TEST_CASE("prepared reductions, in one piece and in parts") {
   family.extents = {1, 2, 3};
   family.long_reduction = true;
   for (const Write write : {Write::finished, Write::accumulate}) {
-    PathCounts counts = check<ein::Identity, ein::Max, float>(20, 311, family, write);
-    CHECK(counts[Path::split] > 5);
+    AlgorithmCounts counts = check<ein::Identity, ein::Max, float>(20, 311, family, write);
+    CHECK(counts[Algorithm::split] > 5);
   }
   family.one_aggregated = true;
-  PathCounts counts = check<ein::Identity, ein::ArgMax, double>(20, 313, family, Write::finished);
-  CHECK(counts[Path::split] > 5);
+  AlgorithmCounts counts =
+      check<ein::Identity, ein::ArgMax, double>(20, 313, family, Write::finished);
+  CHECK(counts[Algorithm::split] > 5);
 }
 
 TEST_CASE("prepared copies and element-wise joins") {
   Family family;
   family.elementwise = true;
-  PathCounts counts =
+  AlgorithmCounts counts =
       check<ein::Identity, ein::NoAggregation, double>(100, 315, family, Write::finished);
-  CHECK(counts[Path::copy] > 50);
+  CHECK(counts[Algorithm::copy] > 50);
   check<ein::Mul, ein::NoAggregation, double, double, double>(100, 317, family, Write::finished);
 }
 
@@ -262,8 +266,8 @@ TEST_CASE("whether the BLAS may be used is asked when a call is prepared") {
   const auto with = launcher.prepare(Space(), shape, Write::finished);
   ein::kernel::use_blas = false;
   const auto without = launcher.prepare(Space(), shape, Write::finished);
-  CHECK(with->path() == Path::gemm);
-  CHECK(without->path() != Path::gemm);
+  CHECK(with->algorithm() == Algorithm::gemm);
+  CHECK(without->algorithm() != Algorithm::gemm);
   const std::vector<double> a(2500, 1.5);
   const std::vector<double> b(2500, 2.0);
   std::vector<double> c(2500);

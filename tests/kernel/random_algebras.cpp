@@ -64,10 +64,11 @@ TEST_CASE("min-plus, identity over nothing") {
       infinity, [](double a, double b) { return a + b; },
       [](double& least, double value, Extent) { least = value < least ? value : least; }, same,
       0.0};
-  const PathCounts counts = check_random<Space, eindecomp::Add, eindecomp::Min, double, double>(
-      200, 101, {}, {}, {}, expected);
-  CHECK(counts.at(Path::direct) > 50);
-  CHECK(counts.at(Path::none) > 5);
+  const AlgorithmCounts counts =
+      check_random<Space, eindecomp::Add, eindecomp::Min, double, double>(200, 101, {}, {}, {},
+                                                                          expected);
+  CHECK(counts.at(Algorithm::direct) > 50);
+  CHECK(counts.at(Algorithm::none) > 5);
 }
 
 TEST_CASE("max of integers") {
@@ -122,9 +123,10 @@ TEST_CASE("argmin and argmax give global indices, of equal values the smallest")
   family.max_labels = 2;
   family.extents = {1, 2, 3};
   family.long_reduction = true;
-  const PathCounts counts = check_random<Space, eindecomp::Identity, eindecomp::ArgMax, double>(
-      20, 113, family, {}, {}, largest);
-  CHECK(counts.at(Path::split) > 5);
+  const AlgorithmCounts counts =
+      check_random<Space, eindecomp::Identity, eindecomp::ArgMax, double>(20, 113, family, {}, {},
+                                                                          largest);
+  CHECK(counts.at(Algorithm::split) > 5);
 }
 
 TEST_CASE("log-sum-exp with pairs as accumulators") {
@@ -173,10 +175,10 @@ TEST_CASE("products of floats accumulated in double, and compensated sums") {
   const Expectation wide{
       0.0, [](float a, float b) { return static_cast<double>(a) * static_cast<double>(b); },
       [](double& total, double value, Extent) { total += value; }, same, 1e-12};
-  const PathCounts counts =
+  const AlgorithmCounts counts =
       check_random<Space, eindecomp::Cast<double, eindecomp::Mul>, eindecomp::Sum, float, float>(
           100, 123, family, {}, {}, wide);
-  CHECK(counts.at(Path::packed) > 20);
+  CHECK(counts.at(Algorithm::packed) > 20);
   const Expectation compensated{0.0L, [](float a, float b) { return a * b; },
                                 [](long double& total, float value, Extent) { total += value; },
                                 [](long double total) { return static_cast<float>(total); }, 0.0};

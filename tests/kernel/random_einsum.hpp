@@ -27,8 +27,8 @@
 namespace kernel_test {
 
 using eindecomp::Extent;
+using eindecomp::kernel::Algorithm;
 using eindecomp::kernel::LocalEinsum;
-using eindecomp::kernel::Path;
 using eindecomp::kernel::StridedBox;
 using eindecomp::kernel::Write;
 
@@ -354,13 +354,13 @@ inline auto argmin_of_sums() {
       [](const Best& best) { return best.index; }, 0.0};
 }
 
-/// How often each path was taken.
-using PathCounts = std::map<Path, int>;
+/// How often each algorithm was taken.
+using AlgorithmCounts = std::map<Algorithm, int>;
 
 /// Runs one random EinSum through a launcher and compares it with plain loops.
 template <class... Ts, class Launcher, class Expected>
 void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
-               const Expected& expected, PathCounts& counts) {
+               const Expected& expected, AlgorithmCounts& counts) {
   using State = typename Launcher::State;
   using Result = typename Launcher::Result;
   using Monoid = typename Launcher::Sig::Monoid;
@@ -437,8 +437,8 @@ void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
   }
   Kokkos::fence();
   into.fetch();
-  const Path path = launcher.path(shape);
-  ++counts[path];
+  const Algorithm algorithm = launcher.algorithm(shape);
+  ++counts[algorithm];
 
   const std::size_t labels = einsum.extent.size();
   std::vector<bool> in_output(labels);
@@ -482,7 +482,7 @@ void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
                     reinterpret_cast<const unsigned char*>(&reference[i]))) {
       CAPTURE(einsum.text());
       CAPTURE(mode);
-      CAPTURE(eindecomp::kernel::to_string(path));
+      CAPTURE(eindecomp::kernel::to_string(algorithm));
       CAPTURE(i);
       REQUIRE_MESSAGE(false, "kernel and plain loops differ");
     }
@@ -491,9 +491,9 @@ void check_one(const Einsum& einsum, Random& random, const Launcher& launcher,
 
 /// `cases` random EinSums of a launcher's; the seed is in the message of a failure.
 template <class... Ts, class Launcher, class Expected>
-PathCounts check_launcher(int cases, std::uint64_t seed, const Family& family,
-                          const Launcher& launcher, const Expected& expected) {
-  PathCounts counts;
+AlgorithmCounts check_launcher(int cases, std::uint64_t seed, const Family& family,
+                               const Launcher& launcher, const Expected& expected) {
+  AlgorithmCounts counts;
   for (int i = 0; i < cases; ++i) {
     const std::uint64_t case_seed = seed * 100003 + static_cast<std::uint64_t>(i);
     CAPTURE(case_seed);
@@ -507,8 +507,8 @@ PathCounts check_launcher(int cases, std::uint64_t seed, const Family& family,
 
 /// The same of one signature on one space.
 template <class Space, class Join, class Monoid, class... Ts, class Expected>
-PathCounts check_random(int cases, std::uint64_t seed, const Family& family, const Join& join,
-                        const Monoid& monoid, const Expected& expected) {
+AlgorithmCounts check_random(int cases, std::uint64_t seed, const Family& family, const Join& join,
+                             const Monoid& monoid, const Expected& expected) {
   const TestLauncher<Space, Join, Monoid, Ts...> launcher(join, monoid);
   return check_launcher<Ts...>(cases, seed, family, launcher, expected);
 }

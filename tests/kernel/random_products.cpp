@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products and sums of every type against plain loops: the BLAS paths and the generic one.
+// Products and sums of every type against plain loops: those of the BLAS and the generic one.
 
 #include "random_einsum.hpp"
 
@@ -41,21 +41,21 @@ Family matrices() {
   return family;
 }
 
-int count(const PathCounts& counts, Path path) {
-  const auto found = counts.find(path);
+int count(const AlgorithmCounts& counts, Algorithm algorithm) {
+  const auto found = counts.find(algorithm);
   return found == counts.end() ? 0 : found->second;
 }
 
 template <class Space, class T>
 void check_products(std::uint64_t seed) {
   check_random<Space, Mul, Sum, T, T>(100, seed, {}, Mul{}, Sum{}, product_sum<T>());
-  const PathCounts counts = check_random<Space, Mul, Sum, T, T>(150, seed + 1, matrices(), Mul{},
-                                                                Sum{}, product_sum<T>());
+  const AlgorithmCounts counts = check_random<Space, Mul, Sum, T, T>(
+      150, seed + 1, matrices(), Mul{}, Sum{}, product_sum<T>());
   // Where there is a BLAS, the random shapes must have reached it, and left something to the rest.
   if (eindecomp::kernel::blas::available<Space>) {
-    CHECK(counts.at(Path::gemm) > 10);
+    CHECK(counts.at(Algorithm::gemm) > 10);
   }
-  CHECK(count(counts, Path::direct) + count(counts, Path::packed) > 10);
+  CHECK(count(counts, Algorithm::direct) + count(counts, Algorithm::packed) > 10);
 }
 
 }  // namespace
@@ -72,30 +72,30 @@ TEST_CASE("products that are not matrices where they lie are computed in blocks"
   family.products = true;
   family.extents = {1, 8, 16, 24, 41};
   family.max_joins = 1500000;
-  PathCounts counts = check_random<Parallel, Mul, Sum, double, double>(
+  AlgorithmCounts counts = check_random<Parallel, Mul, Sum, double, double>(
       120, 27, family, Mul{}, Sum{}, product_sum<double>());
-  if (has_blocks<Parallel>) CHECK(counts[Path::blocks] > 10);
+  if (has_blocks<Parallel>) CHECK(counts[Algorithm::blocks] > 10);
   using Complex = Kokkos::complex<float>;
   counts = check_random<Sequential, ScaledMul<Complex>, Sum, Complex, Complex>(
       80, 29, family, {Complex(2, -1)}, Sum{}, product_sum<Complex>(Complex(2, -1)));
-  if (has_blocks<Sequential>) CHECK(counts[Path::blocks] > 5);
+  if (has_blocks<Sequential>) CHECK(counts[Algorithm::blocks] > 5);
 }
 
 TEST_CASE("scaled products find their alpha") {
   const ScaledMul<double> join{2.5};
-  const PathCounts counts = check_random<Parallel, ScaledMul<double>, Sum, double, double>(
+  const AlgorithmCounts counts = check_random<Parallel, ScaledMul<double>, Sum, double, double>(
       150, 11, matrices(), join, Sum{}, product_sum<double>(2.5));
-  CHECK(counts.at(Path::gemm) > 10);
-  CHECK(count(counts, Path::direct) + count(counts, Path::packed) > 10);
+  CHECK(counts.at(Algorithm::gemm) > 10);
+  CHECK(count(counts, Algorithm::direct) + count(counts, Algorithm::packed) > 10);
 }
 
 TEST_CASE("a factor of a wider type widens the result and leaves the BLAS") {
   const Expectation expected{0.0, [](float a, float b) { return 0.1 * static_cast<double>(a * b); },
                              [](double& sum, double value, Extent) { sum += value; },
                              [](double sum) { return sum; }, 1e-12};
-  const PathCounts counts = check_random<Parallel, ScaledMul<double>, Sum, float, float>(
+  const AlgorithmCounts counts = check_random<Parallel, ScaledMul<double>, Sum, float, float>(
       60, 13, matrices(), {0.1}, {}, expected);
-  CHECK(counts.count(Path::gemm) == 0);
+  CHECK(counts.count(Algorithm::gemm) == 0);
 }
 
 TEST_CASE("products of integers") {
@@ -141,7 +141,7 @@ TEST_CASE("long reductions to few outputs are cut into parts") {
   family.max_labels = 3;
   family.extents = {1, 2, 3, 5};
   family.long_reduction = true;
-  const PathCounts counts = check_random<Parallel, Mul, Sum, double, double>(
+  const AlgorithmCounts counts = check_random<Parallel, Mul, Sum, double, double>(
       40, 25, family, Mul{}, Sum{}, product_sum<double>());
-  CHECK(counts.at(Path::split) > 10);
+  CHECK(counts.at(Algorithm::split) > 10);
 }

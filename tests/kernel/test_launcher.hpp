@@ -25,8 +25,8 @@ class TestLauncher {
   explicit TestLauncher(Join join = {}, Monoid monoid = {})
       : m_join(join), m_monoid(monoid), m_launcher(join, monoid) {}
 
-  [[nodiscard]] eindecomp::kernel::Path path(const LocalEinsum& shape) const {
-    return m_launcher.prepare(SpaceType(), shape, Write::finished)->path();
+  [[nodiscard]] eindecomp::kernel::Algorithm algorithm(const LocalEinsum& shape) const {
+    return m_launcher.prepare(SpaceType(), shape, Write::finished)->algorithm();
   }
   /// The bytes that join takes for a shape, whatever it writes.
   [[nodiscard]] std::int64_t workspace_bytes(const SpaceType& space,

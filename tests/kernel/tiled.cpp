@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tiled path, which dispatch takes on devices only, on every space and every shape against
+// The tiled algorithm, which dispatch takes on devices only, on every space and every shape against
 // plain loops: on a device by teams as dispatch makes them, on a host by such as it has threads
 // for.
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "eindecomp/kernel/semiring/tiled_path.hpp"
+#include "eindecomp/kernel/semiring/prepared_tiled.hpp"
 #include "forced_launcher.hpp"
 #include "random_einsum.hpp"
 
@@ -22,10 +22,10 @@ using Space = Kokkos::DefaultExecutionSpace;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The tiled path by teams of Rows x Columns threads.
+/// The tiled algorithm by teams of Rows x Columns threads.
 template <int Rows, int Columns>
 struct TiledWay {
-  static constexpr Path path = Path::tiled;
+  static constexpr Algorithm algorithm = Algorithm::tiled;
   template <class Join, class Monoid, class A, class B>
   static auto prepare(const LocalEinsum& shape, const Join& join, const Monoid& monoid,
                       Write write) {

@@ -182,7 +182,7 @@ TEST_CASE("an algebra with state, the labels chosen at run time") {
   check_product(c, 20);
 }
 
-TEST_CASE("alpha and beta, on every path") {
+TEST_CASE("alpha and beta, on every algorithm") {
   // Sizes for the generic kernel, for one call of the BLAS, for blocks.
   for (const std::size_t size : {3UL, 20UL, 70UL}) {
     for (const double beta : {0.0, 1.0, -2.5}) {
@@ -224,7 +224,7 @@ TEST_CASE("alpha and beta, on every path") {
       "overlaps operand 1"));
 }
 
-TEST_CASE("explain says path, sizes and reason") {
+TEST_CASE("explain says algorithm, sizes and reason") {
   const View<double***> a("a", 64, 40, 50);
   const View<double***> b("b", 40, 60, 50);
   const View<double**> c("c", 64, 60);
@@ -233,9 +233,9 @@ TEST_CASE("explain says path, sizes and reason") {
   CHECK(contains(text, "batch 1, M 64, N 60, K 2000"));
   CHECK(contains(explain<"ab,bc->ac", MinPlus>(Space(), c, View<double**>("e", 60, 64),
                                                View<double**>("f", 64, 64)),
-                 "path "));
+                 "algorithm "));
   if (kernel::blas::available<Space>) CHECK(contains(text, "predicted"));
-  CHECK(contains(explain<"ab->a">(Space(), c, View<double*>("g", 64)), "path direct"));
+  CHECK(contains(explain<"ab->a">(Space(), c, View<double*>("g", 64)), "algorithm direct"));
   // A few outputs of one term stay in the caches, and so do many that replace what was read.
   const View<double**> e("e", 1000, 600);
   const View<double*> f("f", 1000);
@@ -256,7 +256,7 @@ TEST_CASE("copies move runs, gathered runs or planes, by non-temporal stores whe
 #if !defined(EINDECOMP_STREAMING_BYTES)
     expected = expected.starts_with("planes") ? "planes transposed in tiles" : "runs";
 #endif
-    CHECK(explain<Text>(Space(), a, c) == "path copy: " + expected);
+    CHECK(explain<Text>(Space(), a, c) == "algorithm copy: " + expected);
     einsum<Text>(Space(), a, c);
     std::size_t wrong = 0;
     std::size_t at[3];
@@ -303,7 +303,7 @@ TEST_CASE("outputs of one term that are too many for the caches") {
       x(i) = static_cast<T>(i % 7) + value;
       for (std::size_t j = 0; j < columns; ++j) a(i, j) = static_cast<T>((i * 31 + j * 17) % 101);
     }
-    CHECK(contains(explain<"ij,i->ij">(Space(), a, x, b), "path direct, non-temporal stores"));
+    CHECK(contains(explain<"ij,i->ij">(Space(), a, x, b), "algorithm direct, non-temporal stores"));
     einsum<"ij,i->ij">(Space(), a, x, b);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < rows; ++i) {
@@ -372,7 +372,7 @@ TEST_CASE("reductions by vectors, of outputs and of terms") {
 #endif
     CAPTURE(rows);
     CAPTURE(columns);
-    CHECK(explain<Text>(Space(), a, b) == "path " + expected);
+    CHECK(explain<Text>(Space(), a, b) == "algorithm " + expected);
     einsum<Text>(Space(), a, b);
     CHECK(std::equal(sum.begin(), sum.end(), b.data()));
     einsum<Text, Algebra<Identity, Max>>(Space(), a, b);

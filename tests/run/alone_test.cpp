@@ -359,10 +359,10 @@ TEST_CASE("a kernel's choice is made again where the BLAS was switched on or off
   CHECK(executor.explain().empty());
   CHECK(executor.run(a).statistics().kernels_prepared == 1);
   CHECK(executor.run(a).statistics().kernels_prepared == 0);
-  CHECK(executor.explain().starts_with("C: path gemm"));
+  CHECK(executor.explain().starts_with("C: algorithm gemm"));
   ein::kernel::use_blas = false;
   CHECK(executor.run(a).statistics().kernels_prepared == 1);
-  CHECK(executor.explain().starts_with("C: path packed"));
+  CHECK(executor.explain().starts_with("C: algorithm packed"));
   ein::kernel::use_blas = true;
   CHECK(executor.run(a).statistics().kernels_prepared == 1);
   (void)C;

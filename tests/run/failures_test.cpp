@@ -261,7 +261,7 @@ class BrokenKernel final : public ein::kernel::PreparedKernel<Space> {
  public:
   explicit BrokenKernel(std::unique_ptr<const ein::kernel::PreparedKernel<Space>> sound)
       : m_sound(std::move(sound)) {}
-  [[nodiscard]] ein::kernel::Path path() const override { return m_sound->path(); }
+  [[nodiscard]] ein::kernel::Algorithm algorithm() const override { return m_sound->algorithm(); }
   [[nodiscard]] std::int64_t workspace_bytes() const override { return m_sound->workspace_bytes(); }
   [[nodiscard]] std::string explain(const void* const* operands,
                                     const void* output) const override {

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/algorithm.hpp"
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
 #include "eindecomp/kernel/generic/tile.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
-#include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/separate/usual_kernels.hpp"
 #include "eindecomp/kernel/signature.hpp"
 
@@ -54,7 +54,7 @@ class JoinAggregateLauncher final : public Launcher<Space> {
       const LocalEinsum& shape) const override {
     if constexpr (compat::is_synchronous<Space>) {
       const auto kernel = prepare(Space(), shape, Write::finished);
-      if (kernel->path() == Path::direct) {
+      if (kernel->algorithm() == Algorithm::direct) {
         const auto& loops =
             static_cast<const detail::PreparedLoops<Space, Join, Monoid, Ts...>&>(*kernel);
         return std::make_unique<detail::LoopsOfTile<Space, Join, Monoid, Ts...>>(loops.schedule(),

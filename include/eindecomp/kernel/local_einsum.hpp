@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/algorithm.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/tile_kernel.hpp"
 
@@ -59,7 +59,7 @@ class Launcher {
   [[nodiscard]] virtual std::unique_ptr<const PreparedKernel<Space>> prepare(
       const Space& space, const LocalEinsum& shape, Write write) const = 0;
   /// The same for tiles of one thread each. Null on devices, and where the algorithm of the shape
-  /// is not Path::direct.
+  /// is not Algorithm::direct.
   [[nodiscard]] virtual std::unique_ptr<const TileKernel> prepare_tile(
       const LocalEinsum& shape) const = 0;
   /// into = into ⊕ from, both accumulators. Null where nothing is aggregated.

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "eindecomp/kernel/path.hpp"
+#include "eindecomp/kernel/algorithm.hpp"
 
 namespace eindecomp::kernel {
 
@@ -20,7 +20,7 @@ class PreparedKernel {
  public:
   virtual ~PreparedKernel() = default;
   /// The algorithm.
-  [[nodiscard]] virtual Path path() const = 0;
+  [[nodiscard]] virtual Algorithm algorithm() const = 0;
   /// The bytes of workspace that run() needs.
   [[nodiscard]] virtual std::int64_t workspace_bytes() const { return 0; }
   /// Seconds that a run is predicted to take; 0 where the algorithm has no cost model.

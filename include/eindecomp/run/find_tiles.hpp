@@ -41,7 +41,7 @@ struct TiledCalls {
 };
 
 /// Of the statements of a step group, those that follow one another on one block run tile by tile
-/// if each is one call of a kernel on the generic path, which loses nothing by being cut.
+/// if each is one call of a kernel on the generic algorithm, which loses nothing by being cut.
 template <class Space>
 class TileFinder {
  public:

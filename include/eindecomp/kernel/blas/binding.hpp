@@ -92,7 +92,7 @@ template <class Space>
 }  // namespace detail
 
 /// Whether the BLAS can be called on `Space`: on the caller's instance, or on a host space that has
-/// finished whatever came before. Without it every product takes another path.
+/// finished whatever came before. Without it every product takes another algorithm.
 template <class Space>
 inline constexpr bool available = detail::is_reached<Space>();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The kernels of the generic path: any join, any monoid, any shape.
+/// The kernels of the generic algorithm: any join, any monoid, any shape.
 #pragma once
 
 #include <algorithm>

@@ -9,9 +9,9 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/algorithm.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
-#include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
@@ -87,9 +87,9 @@ struct JoinSchedule : SplitNest<Operands> {
     return {first, first + quotient + (part < rest ? 1 : 0)};
   }
 
-  [[nodiscard]] Path path() const {
-    if (rows == 0) return Path::none;
-    return parts > 1 ? Path::split : Path::direct;
+  [[nodiscard]] Algorithm algorithm() const {
+    if (rows == 0) return Algorithm::none;
+    return parts > 1 ? Algorithm::split : Algorithm::direct;
   }
 
   /// Elements of `count` rows that follow one another along the vectorised loop, to its end or not.

@@ -12,7 +12,7 @@
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/generic/join_kernel.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
-#include "eindecomp/kernel/generic/path.hpp"
+#include "eindecomp/kernel/generic/prepared_loops.hpp"
 #include "eindecomp/kernel/generic/reduce_lanes.hpp"
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/simd/lanes.hpp"

@@ -9,10 +9,10 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/algorithm.hpp"
 #include "eindecomp/kernel/contraction.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/loop_nest.hpp"
-#include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/product_sizes.hpp"
 #include "eindecomp/kernel/tuning.hpp"
 
@@ -108,11 +108,12 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
 /// What explain() says of an algorithm for such a product. \param refusal  why the BLAS does not
 /// compute it,
 ///   or null.
-[[nodiscard]] EINDECOMP_COMPACT inline std::string describe(const PackedShape& product, Path path,
+[[nodiscard]] EINDECOMP_COMPACT inline std::string describe(const PackedShape& product,
+                                                            Algorithm algorithm,
                                                             const char* refusal) {
   const bool exchanged = product.exchanged;
   std::string text =
-      "path " + std::string(to_string(path)) +
+      "algorithm " + std::string(to_string(algorithm)) +
       describe(ProductSizes{product.entries, exchanged ? product.columns : product.rows,
                             exchanged ? product.rows : product.columns, product.steps});
   if (refusal != nullptr) text += std::string("; ") + refusal;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The tiled path's kernel: a tile of C by a team of threads, which keep it in their registers and
-/// share what they read of A and B in the team's scratch memory.
+/// The tiled algorithm's kernel: a tile of C by a team of threads, which keep it in their registers
+/// and share what they read of A and B in the team's scratch memory.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which path a shape takes, and that it is that path which runs: the kernels' labels, the fences
-// and the allocations as Kokkos' tools see them.
+// Which algorithm a shape takes, and that it is that algorithm which runs: the kernels' labels, the
+// fences and the allocations as Kokkos' tools see them.
 
 #include <doctest/doctest.h>
 
@@ -23,8 +23,8 @@
 #include "test_launcher.hpp"
 
 using namespace eindecomp;
+using kernel::Algorithm;
 using kernel::LocalEinsum;
-using kernel::Path;
 using kernel::Write;
 
 namespace {
@@ -134,7 +134,7 @@ LocalEinsum row_major(const std::string& text, const std::vector<Extent>& extent
 struct PathCase {
   const char* text;
   std::vector<Extent> extents;
-  Path expected;
+  Algorithm expected;
 };
 
 using Doubles = kernel_test::TestLauncher<Space, Mul, Sum, double, double>;
@@ -185,53 +185,53 @@ void check_some_outputs(const Doubles& launcher, const LocalEinsum& shape) {
 }
 
 /// Where there is no BLAS, or the compiler has no vectors, their cases are the generic kernel's.
-Path available(Path path) {
-  const bool missing = (path == Path::gemm && !kernel::blas::available<Space>) ||
-                       (path == Path::packed && !kernel::detail::has_vectors);
-  return missing ? Path::direct : path;
+Algorithm available(Algorithm algorithm) {
+  const bool missing = (algorithm == Algorithm::gemm && !kernel::blas::available<Space>) ||
+                       (algorithm == Algorithm::packed && !kernel::detail::has_vectors);
+  return missing ? Algorithm::direct : algorithm;
 }
 
 }  // namespace
 
-TEST_CASE("products take the path their shape allows") {
+TEST_CASE("products take the algorithm their shape allows") {
   const std::vector<PathCase> cases{
-      {"ij,jk->ik", {20, 21, 22}, Path::gemm},
-      {"ij,kj->ik", {20, 21, 22}, Path::gemm},
-      {"ji,jk->ik", {20, 21, 22}, Path::gemm},
-      {"ji,kj->ki", {20, 21, 22}, Path::gemm},
-      {"ij,jk->ki", {20, 21, 22}, Path::gemm},
-      {"bij,bjk->bik", {3, 20, 21, 22}, Path::gemm},    // batch
-      {"bij,jk->bik", {3, 20, 21, 22}, Path::gemm},     // b and i merge
-      {"ibj,jkb->kib", {20, 3, 21, 22}, Path::packed},  // the batch holds every unit stride
-      {"sa,ahd->shd", {20, 21, 4, 16}, Path::gemm},     // h and d merge
-      {"shd,thd->hst", {20, 4, 16, 22}, Path::gemm},    // batch in the middle
-      {"hst,thd->shd", {4, 20, 22, 16}, Path::gemm},
-      {"shd,hda->sa", {20, 4, 16, 21}, Path::gemm},  // K merges
-      {"ijk,kjl->il", {20, 4, 16, 21}, Path::gemm},  // K does not merge: accumulated
-      {"ij,j->i", {40, 41}, Path::gemm},             // a matrix times a vector
-      {"ji,j->i", {40, 41}, Path::gemm},
-      {"j,ij->i", {41, 40}, Path::gemm},
-      {"j,jk->k", {40, 41}, Path::gemm},
-      {"bij,bj->bi", {3, 40, 41}, Path::gemm},
-      {"ij,j->i", {10, 12}, Path::direct},        // too small for a call
-      {"ijb,jb->ib", {40, 41, 3}, Path::direct},  // the batch holds every unit stride
-      {"i,j->ij", {40, 41}, Path::direct},        // outer product
-      {"i,i->", {1000}, Path::direct},            // short inner product
-      {"i,i->", {100000}, Path::split},
-      {"ij,jk->", {400, 10, 400}, Path::split},  // private labels
-      {"ij,ij->ij", {40, 41}, Path::direct},
-      {"ij,jk->ik", {2, 3, 4}, Path::direct},    // too small for a call
-      {"ii,ij->ij", {40, 41}, Path::direct},     // a diagonal that is element-wise
-      {"iij,jk->ik", {20, 21, 22}, Path::gemm},  // a diagonal that is a matrix dimension
-      {"ij,jk->ik", {20, 0, 22}, Path::direct},  // sums over nothing: zeros
-      {"ij,jk->ik", {0, 21, 22}, Path::none},
+      {"ij,jk->ik", {20, 21, 22}, Algorithm::gemm},
+      {"ij,kj->ik", {20, 21, 22}, Algorithm::gemm},
+      {"ji,jk->ik", {20, 21, 22}, Algorithm::gemm},
+      {"ji,kj->ki", {20, 21, 22}, Algorithm::gemm},
+      {"ij,jk->ki", {20, 21, 22}, Algorithm::gemm},
+      {"bij,bjk->bik", {3, 20, 21, 22}, Algorithm::gemm},    // batch
+      {"bij,jk->bik", {3, 20, 21, 22}, Algorithm::gemm},     // b and i merge
+      {"ibj,jkb->kib", {20, 3, 21, 22}, Algorithm::packed},  // the batch holds every unit stride
+      {"sa,ahd->shd", {20, 21, 4, 16}, Algorithm::gemm},     // h and d merge
+      {"shd,thd->hst", {20, 4, 16, 22}, Algorithm::gemm},    // batch in the middle
+      {"hst,thd->shd", {4, 20, 22, 16}, Algorithm::gemm},
+      {"shd,hda->sa", {20, 4, 16, 21}, Algorithm::gemm},  // K merges
+      {"ijk,kjl->il", {20, 4, 16, 21}, Algorithm::gemm},  // K does not merge: accumulated
+      {"ij,j->i", {40, 41}, Algorithm::gemm},             // a matrix times a vector
+      {"ji,j->i", {40, 41}, Algorithm::gemm},
+      {"j,ij->i", {41, 40}, Algorithm::gemm},
+      {"j,jk->k", {40, 41}, Algorithm::gemm},
+      {"bij,bj->bi", {3, 40, 41}, Algorithm::gemm},
+      {"ij,j->i", {10, 12}, Algorithm::direct},        // too small for a call
+      {"ijb,jb->ib", {40, 41, 3}, Algorithm::direct},  // the batch holds every unit stride
+      {"i,j->ij", {40, 41}, Algorithm::direct},        // outer product
+      {"i,i->", {1000}, Algorithm::direct},            // short inner product
+      {"i,i->", {100000}, Algorithm::split},
+      {"ij,jk->", {400, 10, 400}, Algorithm::split},  // private labels
+      {"ij,ij->ij", {40, 41}, Algorithm::direct},
+      {"ij,jk->ik", {2, 3, 4}, Algorithm::direct},    // too small for a call
+      {"ii,ij->ij", {40, 41}, Algorithm::direct},     // a diagonal that is element-wise
+      {"iij,jk->ik", {20, 21, 22}, Algorithm::gemm},  // a diagonal that is a matrix dimension
+      {"ij,jk->ik", {20, 0, 22}, Algorithm::direct},  // sums over nothing: zeros
+      {"ij,jk->ik", {0, 21, 22}, Algorithm::none},
   };
   const Doubles launcher;
   for (const PathCase& c : cases) {
     const std::string text = c.text;
     CAPTURE(text);
     const LocalEinsum shape = row_major(c.text, c.extents);
-    CHECK(kernel::to_string(launcher.path(shape)) == kernel::to_string(available(c.expected)));
+    CHECK(kernel::to_string(launcher.algorithm(shape)) == kernel::to_string(available(c.expected)));
 
     const std::vector<double> ones(200000, 1.0);
     std::vector<double> out(200000);
@@ -239,33 +239,33 @@ TEST_CASE("products take the path their shape allows") {
     const Watch watch;
     launcher.join(Space(), shape, operands, out.data(), Write::finished);
     switch (available(c.expected)) {
-      case Path::gemm:
+      case Algorithm::gemm:
         CHECK(report.kernels.empty());
         CHECK(report.entered("EinDecomp::gemm"));
         break;
-      case Path::blocks:
+      case Algorithm::blocks:
         CHECK(report.entered("EinDecomp::blocks"));
         break;
-      case Path::copy:
+      case Algorithm::copy:
         CHECK(report.ran("EinDecomp::copy"));
         break;
-      case Path::split:
+      case Algorithm::split:
         CHECK(report.ran("EinDecomp::join parts"));
         CHECK(report.ran("EinDecomp::join fold"));
         CHECK(report.allocations.size() == 1);
         break;
-      case Path::direct:
+      case Algorithm::direct:
         CHECK(report.ran("EinDecomp::join"));
         CHECK(report.allocations.empty());
         break;
-      case Path::packed:
+      case Algorithm::packed:
         CHECK(report.kernels == std::vector<std::string>{"EinDecomp::pack", "EinDecomp::packed"});
         CHECK(report.allocations.size() == 1);
         break;
-      case Path::tiled:
-        FAIL("the path of devices on a host");
+      case Algorithm::tiled:
+        FAIL("the algorithm of devices on a host");
         break;
-      case Path::none:
+      case Algorithm::none:
         CHECK(report.kernels.empty());
     }
     CHECK(report.allocated_bytes <=
@@ -291,7 +291,7 @@ TEST_CASE("blocks of half of K, outputs put apart, non-temporal stores") {
     const LocalEinsum shape = row_major(labels, extents);
     const auto choice =
         kernel::detail::choose_product(shape, sizeof(double), compat::host_threads(Space()), false);
-    REQUIRE(choice.path == Path::blocks);
+    REQUIRE(choice.algorithm == Algorithm::blocks);
     const auto& plan = std::get<kernel::detail::BlockPlan>(choice.plan);
     half += plan.one_thread && plan.k.tiles == 2 && plan.k.size <= 384 ? 1 : 0;
     const bool writable = !kernel::detail::block_detail::matrix_of(2, plan.m, plan.n).packed;
@@ -311,43 +311,43 @@ TEST_CASE("blocks of half of K, outputs put apart, non-temporal stores") {
 
 TEST_CASE("products that the BLAS would not share out well go block by block to several threads") {
   if (!kernel::blas::available<Space>) return;
-  const auto path = [](const LocalEinsum& shape, int threads) {
+  const auto algorithm = [](const LocalEinsum& shape, int threads) {
     return std::string(kernel::to_string(
-        kernel::detail::choose_product(shape, sizeof(double), threads, false).path));
+        kernel::detail::choose_product(shape, sizeof(double), threads, false).algorithm));
   };
   const LocalEinsum many = row_major("adec,ebd->abc", {48, 68, 48, 68, 68});
-  CHECK(path(many, 1) == "gemm");
-  CHECK(path(many, 2) == "blocks");
+  CHECK(algorithm(many, 1) == "gemm");
+  CHECK(algorithm(many, 2) == "blocks");
   const LocalEinsum flat = row_major("ij,jk->ik", {48, 48, 110592});
-  CHECK(path(flat, 1) == "gemm");
-  CHECK(path(flat, 2) == "blocks");
+  CHECK(algorithm(flat, 1) == "gemm");
+  CHECK(algorithm(flat, 2) == "blocks");
   const LocalEinsum one = row_major("ij,jk->ik", {512, 512, 512});
-  CHECK(path(one, 1) == "gemm");
-  CHECK(path(one, 2) == "gemm");
+  CHECK(algorithm(one, 1) == "gemm");
+  CHECK(algorithm(one, 2) == "gemm");
 }
 
 TEST_CASE("what the machine is said to be decides between algorithms") {
   if (!kernel::blas::available<Space>) return;
   const LocalEinsum shape = row_major("kai,kbi->ab", {64, 64, 8, 200});
   const LocalEinsum small = row_major("ij,jk->ik", {16, 16, 16});
-  const auto path = [](const LocalEinsum& its) {
-    return kernel::detail::choose_product(its, sizeof(double), 1, false).path;
+  const auto algorithm = [](const LocalEinsum& its) {
+    return kernel::detail::choose_product(its, sizeof(double), 1, false).algorithm;
   };
-  REQUIRE(path(shape) == Path::blocks);
-  REQUIRE(Doubles().path(small) == Path::gemm);
+  REQUIRE(algorithm(shape) == Algorithm::blocks);
+  REQUIRE(Doubles().algorithm(small) == Algorithm::gemm);
   const kernel::MachineRates before = kernel::machine_rates;
   // Calls are free, and to bring tiles from memory before they are multiplied is not.
   kernel::machine_rates.call_seconds = 0;
   kernel::machine_rates.cached_bytes = 1e12;
   kernel::machine_rates.run_seconds = 1e-6;
-  CHECK(path(shape) == Path::gemm);
+  CHECK(algorithm(shape) == Algorithm::gemm);
   check_some_outputs(Doubles(), shape);
   kernel::machine_rates = before;
   kernel::machine_rates.min_gemm = 1e4;
-  CHECK(Doubles().path(small) != Path::gemm);
+  CHECK(Doubles().algorithm(small) != Algorithm::gemm);
   check_some_outputs(Doubles(), small);
   kernel::machine_rates = before;
-  CHECK(path(shape) == Path::blocks);
+  CHECK(algorithm(shape) == Algorithm::blocks);
 }
 
 TEST_CASE("matrices times vectors, strided or many, are calls of the BLAS") {
@@ -363,7 +363,7 @@ TEST_CASE("matrices times vectors, strided or many, are calls of the BLAS") {
   for (const auto& [text, extents] : cases) {
     CAPTURE(std::string(text));
     const LocalEinsum shape = row_major(text, extents);
-    REQUIRE(Doubles().path(shape) == Path::gemm);
+    REQUIRE(Doubles().algorithm(shape) == Algorithm::gemm);
     check_some_outputs(Doubles(), shape);
   }
   // Many of them are shared out among the threads.
@@ -377,41 +377,43 @@ TEST_CASE("matrices times vectors, strided or many, are calls of the BLAS") {
 }
 
 TEST_CASE("products over other algebras and types are packed") {
-  const auto path = []<class Join, class Monoid, class... Ts>(const LocalEinsum& of) {
-    return kernel_test::TestLauncher<Space, Join, Monoid, Ts...>().path(of);
+  const auto algorithm = []<class Join, class Monoid, class... Ts>(const LocalEinsum& of) {
+    return kernel_test::TestLauncher<Space, Join, Monoid, Ts...>().algorithm(of);
   };
   const LocalEinsum shape = row_major("ij,jk->ik", {20, 21, 22});
-  CHECK(path.operator()<Add, Min, double, double>(shape) == available(Path::packed));
-  CHECK(path.operator()<Mul, Max, float, float>(shape) == available(Path::packed));
-  CHECK(path.operator()<Less, Sum, double, double>(shape) == available(Path::packed));
-  CHECK(path.operator()<And, Or, double, double>(shape) == available(Path::packed));
-  CHECK(path.operator()<Mul, Sum, double, float>(shape) == available(Path::packed));
-  CHECK(path.operator()<Mul, Sum, std::int32_t, std::int32_t>(shape) == available(Path::packed));
-  CHECK(path.operator()<Mul, Sum, Kokkos::complex<float>, Kokkos::complex<float>>(shape) ==
-        available(Path::gemm));
+  CHECK(algorithm.operator()<Add, Min, double, double>(shape) == available(Algorithm::packed));
+  CHECK(algorithm.operator()<Mul, Max, float, float>(shape) == available(Algorithm::packed));
+  CHECK(algorithm.operator()<Less, Sum, double, double>(shape) == available(Algorithm::packed));
+  CHECK(algorithm.operator()<And, Or, double, double>(shape) == available(Algorithm::packed));
+  CHECK(algorithm.operator()<Mul, Sum, double, float>(shape) == available(Algorithm::packed));
+  CHECK(algorithm.operator()<Mul, Sum, std::int32_t, std::int32_t>(shape) ==
+        available(Algorithm::packed));
+  CHECK(algorithm.operator()<Mul, Sum, Kokkos::complex<float>, Kokkos::complex<float>>(shape) ==
+        available(Algorithm::gemm));
 
   // Accumulators that are pairs, elements that no vector holds, no aggregation, three operands.
-  CHECK(path.operator()<Add, ArgMin, double, double>(shape) == Path::direct);
-  CHECK(path.operator()<Add, LogSumExp, double, double>(shape) == Path::direct);
-  CHECK(path.operator()<Sub, Sum, Kokkos::complex<float>, Kokkos::complex<float>>(shape) ==
-        Path::direct);
-  CHECK(path.operator()<Mul, NoAggregation, double, double>(
-            row_major("ij,jk->ijk", {20, 21, 22})) == Path::direct);
-  CHECK(path.operator()<Mul, Sum, double, double, double>(row_major("ij,jk,k->ik", {20, 21, 22})) ==
-        Path::direct);
+  CHECK(algorithm.operator()<Add, ArgMin, double, double>(shape) == Algorithm::direct);
+  CHECK(algorithm.operator()<Add, LogSumExp, double, double>(shape) == Algorithm::direct);
+  CHECK(algorithm.operator()<Sub, Sum, Kokkos::complex<float>, Kokkos::complex<float>>(shape) ==
+        Algorithm::direct);
+  CHECK(algorithm.operator()<Mul, NoAggregation, double, double>(
+            row_major("ij,jk->ijk", {20, 21, 22})) == Algorithm::direct);
+  CHECK(algorithm.operator()<Mul, Sum, double, double, double>(
+            row_major("ij,jk,k->ik", {20, 21, 22})) == Algorithm::direct);
 
   // Nothing to gain: a matrix and a vector, short reductions, few joins.
   for (const auto& [text, extents] : std::vector<std::pair<const char*, std::vector<Extent>>>{
            {"ij,j->i", {200, 210}}, {"ij,jk->ik", {40, 2, 400}}, {"ij,jk->ik", {8, 8, 8}}}) {
     CAPTURE(text);
-    CHECK(path.operator()<Add, Min, double, double>(row_major(text, extents)) == Path::direct);
+    CHECK(algorithm.operator()<Add, Min, double, double>(row_major(text, extents)) ==
+          Algorithm::direct);
   }
   // Every label has a place: private ones, diagonals, those that only the output has.
   for (const auto& [text, extents] : std::vector<std::pair<const char*, std::vector<Extent>>>{
            {"ijp,jkq->ik", {20, 21, 3, 22, 2}}, {"iij,jkk->ik", {20, 21, 22}}}) {
     CAPTURE(text);
-    CHECK(path.operator()<SqDiff, Sum, double, double>(row_major(text, extents)) ==
-          available(Path::packed));
+    CHECK(algorithm.operator()<SqDiff, Sum, double, double>(row_major(text, extents)) ==
+          available(Algorithm::packed));
   }
 }
 
@@ -432,8 +434,10 @@ TEST_CASE("on devices products over other algebras are tiled where there is work
   static_assert(kernel::detail::has_tiled<Kokkos::Cuda, Add, Min, double, double>());
   const LocalEinsum shape = row_major("ij,jk->ik", {100, 20, 100});
   using Cuda = Kokkos::Cuda;
-  CHECK(kernel_test::TestLauncher<Cuda, Add, Min, double, double>().path(shape) == Path::tiled);
-  CHECK(kernel_test::TestLauncher<Cuda, Mul, Sum, double, double>().path(shape) == Path::gemm);
+  CHECK(kernel_test::TestLauncher<Cuda, Add, Min, double, double>().algorithm(shape) ==
+        Algorithm::tiled);
+  CHECK(kernel_test::TestLauncher<Cuda, Mul, Sum, double, double>().algorithm(shape) ==
+        Algorithm::gemm);
 #endif
 
   // Forced on this space: one kernel, and no memory but the scratch that Kokkos keeps for teams.
@@ -538,11 +542,11 @@ TEST_CASE("without memory for its workspace a call says so and leaves its output
     throw std::bad_alloc();
   };
   const auto check = [&refuse](const auto& launcher, const char* text,
-                               const std::vector<Extent>& extents, Path path) {
+                               const std::vector<Extent>& extents, Algorithm algorithm) {
     CAPTURE(text);
     const LocalEinsum shape = row_major(text, extents);
-    REQUIRE(launcher.path(shape) == available(path));
-    if (available(path) != path) return;
+    REQUIRE(launcher.algorithm(shape) == available(algorithm));
+    if (available(algorithm) != algorithm) return;
     const std::vector<double> ones(200000, 1.0);
     std::vector<double> out(200000, -1.0);
     const void* operands[] = {ones.data(), ones.data()};
@@ -560,10 +564,10 @@ TEST_CASE("without memory for its workspace a call says so and leaves its output
     CHECK(message.find("bytes could not be allocated") != std::string::npos);
     CHECK(out == std::vector<double>(out.size(), -1.0));
   };
-  check(Doubles(), "ij,ij->", {400, 400}, Path::split);
-  check(Doubles(), "ikj,jlk->li", {40, 40, 40, 40}, Path::blocks);
+  check(Doubles(), "ij,ij->", {400, 400}, Algorithm::split);
+  check(Doubles(), "ikj,jlk->li", {40, 40, 40, 40}, Algorithm::blocks);
   check(kernel_test::TestLauncher<Space, Add, Min, double, double>(), "ij,jk->ik", {100, 100, 100},
-        Path::packed);
+        Algorithm::packed);
 }
 
 #if defined(KOKKOS_ENABLE_SERIAL)
@@ -582,8 +586,8 @@ TEST_CASE("without the BLAS results do not depend on the number of threads") {
     const auto product = [&]<class On>(On space) {
       std::vector<double> out(211 * 211);
       const kernel_test::TestLauncher<On, Mul, Sum, double, double> launcher;
-      CHECK(launcher.path(shape) != Path::gemm);
-      CHECK(launcher.path(shape) != Path::blocks);
+      CHECK(launcher.algorithm(shape) != Algorithm::gemm);
+      CHECK(launcher.algorithm(shape) != Algorithm::blocks);
       launcher.join(space, shape, operands, out.data(), Write::finished);
       Kokkos::fence();
       return out;

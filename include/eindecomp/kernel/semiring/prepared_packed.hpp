@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The packed path: products of two operands over any ⊗ and ⊕, blocked for registers and caches,
-/// from and to tensors of any strides.
+/// The packed algorithm: products of two operands over any ⊗ and ⊕, blocked for registers and
+/// caches, from and to tensors of any strides.
 ///
 /// Block by block the operands are copied into panels, and tiles of C are accumulated in registers
 /// from a panel of each. A tile is one item's, and its blocks of K follow one another, so that
@@ -29,7 +29,7 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// Whether the packed path serves a signature on a space.
+/// Whether the packed algorithm serves a signature on a space.
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool has_packed() {
   return compat::is_synchronous<Space> && packs<Join, Monoid, Ts...>();
@@ -39,7 +39,7 @@ template <class Space, class Join, class Monoid, class... Ts>
 template <class Join, class A, class B>
 inline constexpr bool exchangeable = is_commutative<Join>&& std::is_same_v<A, B>;
 
-/// The product that a shape is to the packed path of a signature.
+/// The product that a shape is to the packed algorithm of a signature.
 template <class Join, class A, class B>
 [[nodiscard]] constexpr PackedShape packed_shape_of(const LocalEinsum& shape) {
   PackedShape product = packed_shape(shape, exchangeable<Join, A, B>);
@@ -48,7 +48,7 @@ template <class Join, class A, class B>
   return product;
 }
 
-/// Whether the packed path is faster than a loop nest: there is work enough, and every element
+/// Whether the packed algorithm is faster than a loop nest: there is work enough, and every element
 /// packed meets many.
 [[nodiscard]] constexpr bool worth_packing(const LocalEinsum& shape) {
   Extent joins = 1;
@@ -80,7 +80,7 @@ void run_packed_blocks(const Space& space, PackedRun& run, unsigned char* worksp
   });
 }
 
-/// The packed path's code for a signature.
+/// The packed algorithm's code for a signature.
 template <class Algebra>
 inline constexpr TileCode tile_functions = tile_code<Algebra>();
 template <class Algebra>
@@ -88,7 +88,7 @@ inline constexpr PanelCode panel_functions =
     panel_code<typename Algebra::A, typename Algebra::B, typename Algebra::State,
                Algebra::shape.rows, Algebra::shape.columns()>();
 
-/// A product of two operands on the packed path, on a host space.
+/// A product of two operands on the packed algorithm, on a host space.
 template <class Space, class Join, class Monoid, class A, class B>
 class PreparedPacked final : public PreparedKernel<Space> {
  public:
@@ -101,12 +101,12 @@ class PreparedPacked final : public PreparedKernel<Space> {
         m_write(write),
         m_refusal(refusal) {}
 
-  [[nodiscard]] Path path() const override { return Path::packed; }
+  [[nodiscard]] Algorithm algorithm() const override { return Algorithm::packed; }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     return run_on(nullptr, nullptr, nullptr).workspace_bytes();
   }
   [[nodiscard]] std::string explain(const void* const*, const void*) const override {
-    return describe(m_shape, Path::packed, m_refusal);
+    return describe(m_shape, Algorithm::packed, m_refusal);
   }
   void run(const Space& space, const void* const* operands, void* output,
            unsigned char* workspace) const override {

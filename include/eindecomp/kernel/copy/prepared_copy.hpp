@@ -62,10 +62,10 @@ class PreparedCopy final : public PreparedKernel<Space> {
       : m_loops(
             copy_loops(shape.labels, shape.extent, shape.output_stride, shape.operand_stride[0])) {}
 
-  [[nodiscard]] Path path() const override { return Path::copy; }
+  [[nodiscard]] Algorithm algorithm() const override { return Algorithm::copy; }
   [[nodiscard]] std::string explain(const void* const* operands,
                                     const void* output) const override {
-    return "path copy: " + describe(kernel(operands[0], const_cast<void*>(output)).schedule);
+    return "algorithm copy: " + describe(kernel(operands[0], const_cast<void*>(output)).schedule);
   }
   void run(const Space& space, const void* const* operands, void* output,
            unsigned char*) const override {

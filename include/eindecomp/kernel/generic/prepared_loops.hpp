@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The generic path: any shape as a loop nest.
+/// The generic algorithm: any shape as a loop nest.
 #pragma once
 
 #include <cstdint>
@@ -50,11 +50,11 @@ template <class Sig>
 
 /// What explain() says of a loop nest. \param lanes  what its vectors hold, or null. \param product
 ///   that it amounts to, or null. \param refusal  why the BLAS does not compute it, or null.
-[[nodiscard]] EINDECOMP_COMPACT inline std::string describe_loops(Path path, bool streamed,
-                                                                  const char* lanes,
+[[nodiscard]] EINDECOMP_COMPACT inline std::string describe_loops(Algorithm algorithm,
+                                                                  bool streamed, const char* lanes,
                                                                   const ProductSizes* product,
                                                                   const char* refusal) {
-  std::string text = "path " + std::string(to_string(path));
+  std::string text = "algorithm " + std::string(to_string(algorithm));
   if (streamed) text += ", non-temporal stores";
   if (lanes != nullptr) text += std::string(", vectors of ") + lanes;
   if (product != nullptr) text += describe(*product);
@@ -102,24 +102,25 @@ class PreparedLoops final : public PreparedKernel<Space> {
 
   [[nodiscard]] const Schedule& schedule() const { return m_schedule; }
 
-  [[nodiscard]] Path path() const override { return m_schedule.path(); }
+  [[nodiscard]] Algorithm algorithm() const override { return m_schedule.algorithm(); }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     if (m_schedule.parts <= 1) return 0;
     return m_schedule.partials() * static_cast<std::int64_t>(sizeof(State));
   }
   [[nodiscard]] std::string explain(const void* const* operands,
                                     const void* output) const override {
-    const bool streamed =
-        path() == Path::direct && streams_outputs<Sig>(m_schedule, operands, output, m_write);
+    const bool streamed = algorithm() == Algorithm::direct &&
+                          streams_outputs<Sig>(m_schedule, operands, output, m_write);
     const char* lanes = nullptr;
-    if (reduces_lanes<Join, Monoid, Ts...>() && !compat::is_device<Space> && path() != Path::none &&
-        !m_schedule.one_term() && m_schedule.contiguous_operands() != 0) {
+    if (reduces_lanes<Join, Monoid, Ts...>() && !compat::is_device<Space> &&
+        algorithm() != Algorithm::none && !m_schedule.one_term() &&
+        m_schedule.contiguous_operands() != 0) {
       lanes = m_schedule.across_outputs ? "outputs" : "terms";
     }
     ProductSizes product;
     bool is_product = false;
     if constexpr (Sig::operands == 2) is_product = set_sizes(m_schedule, product);
-    return describe_loops(path(), streamed, lanes, is_product ? &product : nullptr, m_refusal);
+    return describe_loops(algorithm(), streamed, lanes, is_product ? &product : nullptr, m_refusal);
   }
 
   void run(const Space& space, const void* const* operands, void* output,

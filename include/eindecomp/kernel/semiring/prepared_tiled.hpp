@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The tiled path: on devices, products of two operands over any ⊗ and ⊕ that no BLAS serves, from
-/// and to tensors of any strides, by teams of threads.
+/// The tiled algorithm: on devices, products of two operands over any ⊗ and ⊕ that no BLAS serves,
+/// from and to tensors of any strides, by teams of threads.
 #pragma once
 
 #include <limits>
@@ -19,8 +19,8 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// Whether the tiled path computes a signature: two operands, and an aggregation whose accumulators
-/// fit in registers.
+/// Whether the tiled algorithm computes a signature: two operands, and an aggregation whose
+/// accumulators fit in registers.
 template <class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool tiles() {
   if constexpr (sizeof...(Ts) == 2) {
@@ -31,14 +31,14 @@ template <class Join, class Monoid, class... Ts>
   }
 }
 
-/// Whether dispatch may take the tiled path for a signature on a space.
+/// Whether dispatch may take the tiled algorithm for a signature on a space.
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool has_tiled() {
   return compat::is_device<Space> && tiles<Join, Monoid, Ts...>();
 }
 
-/// Whether the tiled path is the better one for a product: each element is read by many joins, and
-/// there is work for many teams.
+/// Whether the tiled algorithm is the better one for a product: each element is read by many joins,
+/// and there is work for many teams.
 [[nodiscard]] constexpr bool worth_tiling(const PackedShape& product) {
   if (product.rows < tuning::min_tiled_rows || product.columns < tuning::min_tiled_columns ||
       product.steps < tuning::min_tiled_steps) {
@@ -51,8 +51,8 @@ template <class Space, class Join, class Monoid, class... Ts>
              std::numeric_limits<int>::max();
 }
 
-/// A product of two operands on the tiled path, with teams of ThreadRows x ThreadColumns threads,
-/// on any space that has teams so large. Kokkos keeps the scratch of its teams.
+/// A product of two operands on the tiled algorithm, with teams of ThreadRows x ThreadColumns
+/// threads, on any space that has teams so large. Kokkos keeps the scratch of its teams.
 template <int ThreadRows, int ThreadColumns, class Space, class Join, class Monoid, class A,
           class B>
 class PreparedTiled final : public PreparedKernel<Space> {
@@ -62,9 +62,9 @@ class PreparedTiled final : public PreparedKernel<Space> {
                 const Monoid& monoid, Write write, const char* refusal)
       : m_kernel(shape, product, join, {monoid, nullptr, write}), m_refusal(refusal) {}
 
-  [[nodiscard]] Path path() const override { return Path::tiled; }
+  [[nodiscard]] Algorithm algorithm() const override { return Algorithm::tiled; }
   [[nodiscard]] std::string explain(const void* const*, const void*) const override {
-    return describe(m_kernel.shape, Path::tiled, m_refusal);
+    return describe(m_kernel.shape, Algorithm::tiled, m_refusal);
   }
   void run(const Space& space, const void* const* operands, void* output,
            unsigned char*) const override {

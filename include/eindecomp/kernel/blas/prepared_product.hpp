@@ -10,13 +10,13 @@
 #include <variant>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/kernel/algorithm.hpp"
 #include "eindecomp/kernel/blas/block_kernel.hpp"
 #include "eindecomp/kernel/blas/block_search.hpp"
-#include "eindecomp/kernel/blas/gemm_path.hpp"
+#include "eindecomp/kernel/blas/gemm_calls.hpp"
 #include "eindecomp/kernel/blas/gemm_shape.hpp"
 #include "eindecomp/kernel/blas/product_cost.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
-#include "eindecomp/kernel/path.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/product_sizes.hpp"
 #include "eindecomp/kernel/tuning.hpp"
@@ -33,9 +33,10 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 
 /// How the BLAS computes a product, and what that was chosen by.
 struct ProductChoice {
-  Path path = Path::direct;  ///< gemm or blocks; direct: the BLAS does not compute it
+  Algorithm algorithm =
+      Algorithm::direct;  ///< gemm or blocks; direct: the BLAS does not compute it
   ProductSizes sizes;
-  std::variant<GemmShape, BlockPlan> plan;  ///< of that path
+  std::variant<GemmShape, BlockPlan> plan;  ///< of that algorithm
   double gemm_seconds = std::numeric_limits<double>::infinity();
   double blocks_seconds = std::numeric_limits<double>::infinity();
   const char* reason = "";
@@ -111,7 +112,7 @@ EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& p
   if (vector) {
     if (in_place && gemm.k > 1 &&
         static_cast<double>(gemm.call_joins()) >= machine_rates.min_gemv) {
-      choice.path = Path::gemm;
+      choice.algorithm = Algorithm::gemm;
       choice.reason = "a matrix times a vector by the BLAS where they lie";
     } else {
       choice.reason = "a matrix times a vector without unit strides";
@@ -133,7 +134,7 @@ EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& p
     const BlockPlan blocks = block_plan(product, machine_rates, element_bytes, threads, accumulate);
     choice.blocks_seconds = blocks.seconds;
     if (choice.blocks_seconds < choice.gemm_seconds) {
-      choice.path = Path::blocks;
+      choice.algorithm = Algorithm::blocks;
       choice.reason = blocks.elements() > 0 ? "the BLAS is fastest on tiles put in order first"
                                             : "many products, shared out among the threads";
       choice.plan = blocks;
@@ -141,7 +142,7 @@ EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& p
     }
   }
   if (choice.gemm_seconds < std::numeric_limits<double>::infinity()) {
-    choice.path = Path::gemm;
+    choice.algorithm = Algorithm::gemm;
     choice.reason = one_call ? "one call of the BLAS where the tensors lie"
                              : "calls of the BLAS where the tensors lie cost least";
   } else {
@@ -170,8 +171,8 @@ EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& p
 /// The same of a choice of gemm or blocks.
 [[nodiscard]] EINDECOMP_COMPACT inline std::string describe(const ProductChoice& choice,
                                                             Extent element_bytes) {
-  std::string text =
-      "path " + std::string(to_string(choice.path)) + describe(choice.sizes) + "; " + choice.reason;
+  std::string text = "algorithm " + std::string(to_string(choice.algorithm)) +
+                     describe(choice.sizes) + "; " + choice.reason;
   const auto predicted = [&text](const char* way, double seconds) {
     if (std::isinf(seconds)) return;
     text += std::string("; ") + way + ' ' + std::to_string(seconds * 1e6) + " us predicted";
@@ -200,17 +201,17 @@ class PreparedProduct final : public PreparedKernel<Space> {
   }
 
   /// Whether the BLAS is to compute the shape; where not, nothing but reason() may be called.
-  [[nodiscard]] bool worthwhile() const { return m_choice.path != Path::direct; }
+  [[nodiscard]] bool worthwhile() const { return m_choice.algorithm != Algorithm::direct; }
   [[nodiscard]] const char* reason() const { return m_choice.reason; }
   void set_beta(T beta) { m_beta = beta; }
 
-  [[nodiscard]] Path path() const override { return m_choice.path; }
+  [[nodiscard]] Algorithm algorithm() const override { return m_choice.algorithm; }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     return m_pieces.items * m_pieces.elements * std::int64_t{sizeof(T)};
   }
   [[nodiscard]] double predicted_seconds() const override {
     const double seconds =
-        m_choice.path == Path::blocks ? m_choice.blocks_seconds : m_choice.gemm_seconds;
+        m_choice.algorithm == Algorithm::blocks ? m_choice.blocks_seconds : m_choice.gemm_seconds;
     return std::isinf(seconds) ? 0 : seconds;
   }
   [[nodiscard]] std::string explain(const void* const*, const void*) const override {

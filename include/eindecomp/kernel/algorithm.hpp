@@ -9,7 +9,7 @@ namespace eindecomp::kernel {
 
 /// Which code computes a kernel call. dispatch.hpp is the only place that
 /// chooses one.
-enum class Path {
+enum class Algorithm {
   none,    ///< the output has no elements
   direct,  ///< the generic kernel, each output's reduction in one piece
   split,   ///< the generic kernel, few long reductions cut into parts that are combined after
@@ -21,23 +21,23 @@ enum class Path {
 };
 
 /// Its name, as explain() has it.
-[[nodiscard]] constexpr std::string_view to_string(Path path) {
-  switch (path) {
-    case Path::none:
+[[nodiscard]] constexpr std::string_view to_string(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::none:
       return "none";
-    case Path::direct:
+    case Algorithm::direct:
       return "direct";
-    case Path::split:
+    case Algorithm::split:
       return "split";
-    case Path::copy:
+    case Algorithm::copy:
       return "copy";
-    case Path::gemm:
+    case Algorithm::gemm:
       return "gemm";
-    case Path::blocks:
+    case Algorithm::blocks:
       return "blocks";
-    case Path::packed:
+    case Algorithm::packed:
       return "packed";
-    case Path::tiled:
+    case Algorithm::tiled:
       return "tiled";
   }
   return "unknown";
