@@ -65,8 +65,8 @@ struct SearchEffort {
   /// placements take what it takes to evaluate all.
   std::int64_t placed = 45;
   /// For placed, where it must fit into memory or goes by time or the paper's cost: the buffers,
-  /// steps and calls of all schedules that it makes, a microsecond or a few each.
-  double schedules = 4'000'000;
+  /// steps and calls of all programs that it makes, a microsecond or a few each.
+  double programs = 4'000'000;
   ExactOptions exact = {};  ///< for exact
 };
 

@@ -68,7 +68,7 @@ inline constexpr double estimate_slack = 1.02;
 
 /// Placements from which labelings are searched, the best of those known.
 inline constexpr std::size_t max_labeling_starts = 4;
-/// Buffers, steps and calls that a schedule has per statement and rank, about.
+/// Buffers, steps and calls that a program has per statement and rank, about.
 inline constexpr double items_per_statement = 6;
 /// If ranks hold too much, what a group of steps may pass on is lowered to these parts of the
 /// limit.
@@ -78,7 +78,7 @@ inline constexpr std::int64_t memory_divisors[] = {2, 16, 128};
 
 /// Statements of one group.
 inline constexpr std::size_t max_group_statements = 32;
-/// Steps of one group: schedules list every step of every rank.
+/// Steps of one group: programs list every step of every rank.
 inline constexpr std::int64_t max_steps = 1 << 14;
 /// The same where steps are for memory's sake.
 inline constexpr std::int64_t max_steps_for_memory = 1 << 10;

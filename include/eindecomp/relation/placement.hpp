@@ -310,7 +310,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   return placement;
 }
 
-/// Checks a placement made elsewhere, so that no schedule is built from a wrong one.
+/// Checks a placement made elsewhere, so that no program is compiled from a wrong one.
 /// \throws Error if lists are missing, an axis is unknown or stands twice, or a label or dimension
 ///   is cut into more parts than it has indices.
 constexpr void check_placement(

@@ -5,7 +5,7 @@
 /// them. All of it on keys and boxes, without data.
 ///
 /// The three operations are join_blocks, aggregate_blocks and repartition_blocks; the task graph
-/// and the schedules are made from them.
+/// and the programs are made from them.
 #pragma once
 
 #include <algorithm>

@@ -58,30 +58,30 @@ struct Score {
 }
 
 /// A placed program run in steps.
-struct SteppedSchedules {
+struct SteppedPrograms {
   std::vector<StepGroup> steps;
-  std::vector<RankProgram> schedules;
+  std::vector<RankProgram> programs;
   MemoryPeak peak;
 };
 
 /// Runs a placed program in steps that keep it within a limit of memory: in those that
 /// choose_steps() takes, if they do; else in the coarsest steps for memory's sake that do; else in
 /// those with the lowest peak.
-/// \param schedule  makes the schedules of some steps.
+/// \param compile  makes the programs of some steps.
 /// \throws Error if steps given by hand are not possible.
-template <class Schedule>
-[[nodiscard]] SteppedSchedules step_within(const EinGraph& graph, const Placement& placement,
+template <class Compile>
+[[nodiscard]] SteppedPrograms step_within(const EinGraph& graph, const Placement& placement,
                                            const DecomposeOptions& options,
                                            const std::source_location& where,
-                                           const Schedule& schedule) {
+                                           const Compile& compile) {
   const std::int64_t limit = memory_limit(options);
   const auto stepped = [&](std::vector<StepGroup> steps) {
-    SteppedSchedules made{std::move(steps), {}, {}};
-    made.schedules = schedule(made.steps);
-    made.peak = memory_peak(made.schedules);
+    SteppedPrograms made{std::move(steps), {}, {}};
+    made.programs = compile(made.steps);
+    made.peak = memory_peak(made.programs);
     return made;
   };
-  SteppedSchedules best = stepped(choose_steps(graph, placement, options, where));
+  SteppedPrograms best = stepped(choose_steps(graph, placement, options, where));
   if (!options.steps.empty() || options.cache_bytes <= 0) return best;  // the user has decided
   std::vector<StepGroup> before = best.steps;
   for (std::int64_t divisor : tuning::memory_divisors) {
@@ -90,7 +90,7 @@ template <class Schedule>
     std::vector<StepGroup> steps = StepChooser(graph, placement, passed, StepAim::memory).choose();
     if (steps == before) continue;
     before = steps;
-    SteppedSchedules other = stepped(std::move(steps));
+    SteppedPrograms other = stepped(std::move(steps));
     if (other.peak.bytes < best.peak.bytes) best = std::move(other);
   }
   return best;
@@ -143,7 +143,7 @@ class PlacementChooser {
                     [](const Start& a, const Start& b) { return a.partitions == b.partitions; });
     m_starts.erase(known, m_starts.end());
     const std::size_t starts = std::min(m_starts.size(), tuning::max_labeling_starts);
-    const double effort = m_options.effort.schedules;
+    const double effort = m_options.effort.programs;
     for (std::size_t i = 0; i < starts; ++i) {
       descend(m_starts[i], m_spent + (effort - m_spent) / static_cast<double>(starts - i));
     }
@@ -186,29 +186,29 @@ class PlacementChooser {
     if (m_limit == 0 && !timed) return score;
     // Steps change neither what moves nor what is computed, they only save memory. They are tried
     // where memory is short, because they make long programs.
-    const std::vector<RankProgram> schedules = schedule(placement, {});
+    const std::vector<RankProgram> programs = compile(placement, {});
     if (timed) {
       score.seconds =
-          make_timeline(m_graph, schedules, m_options.machine, Overlap::none, m_where).seconds;
+          make_timeline(m_graph, programs, m_options.machine, Overlap::none, m_where).seconds;
     }
-    if (m_limit == 0 || memory_peak(schedules).bytes <= m_limit) return score;
+    if (m_limit == 0 || memory_peak(programs).bytes <= m_limit) return score;
     if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
       score.excess = std::numeric_limits<std::int64_t>::max();
       return score;
     }
     const auto in_steps = [&](const std::vector<StepGroup>& steps) {
-      return schedule(placement, steps);
+      return compile(placement, steps);
     };
-    const SteppedSchedules best = step_within(m_graph, placement, m_options, m_where, in_steps);
+    const SteppedPrograms best = step_within(m_graph, placement, m_options, m_where, in_steps);
     score.excess = std::max<std::int64_t>(best.peak.bytes - m_limit, 0);
-    if (score.excess > 0) score.overflow = overflow(best.schedules);
+    if (score.excess > 0) score.overflow = overflow(best.programs);
     return score;
   }
 
-  [[nodiscard]] std::vector<RankProgram> schedule(const Placement& placement,
+  [[nodiscard]] std::vector<RankProgram> compile(const Placement& placement,
                                                   const std::vector<StepGroup>& steps) {
-    std::vector<RankProgram> schedules = compile_ranks(m_graph, placement, m_ranks, steps, m_where);
-    for (const RankProgram& s : schedules) {
+    std::vector<RankProgram> programs = compile_ranks(m_graph, placement, m_ranks, steps, m_where);
+    for (const RankProgram& s : programs) {
       m_spent += static_cast<double>(s.buffers.size());
       m_spent +=
           static_cast<double>(s.turns + std::count_if(s.instructions.begin(), s.instructions.end(),
@@ -216,13 +216,13 @@ class PlacementChooser {
                                                         return i.as<KernelCall>() != nullptr;
                                                       }));
     }
-    return schedules;
+    return programs;
   }
 
-  [[nodiscard]] std::int64_t overflow(const std::vector<RankProgram>& schedules) const {
+  [[nodiscard]] std::int64_t overflow(const std::vector<RankProgram>& programs) const {
     std::int64_t sum = 0;
-    for (const RankProgram& schedule : schedules) {
-      for (std::int64_t bytes : bytes_by_instruction(schedule)) {
+    for (const RankProgram& program : programs) {
+      for (std::int64_t bytes : bytes_by_instruction(program)) {
         sum += std::max<std::int64_t>(bytes - m_limit, 0);
       }
     }
@@ -244,7 +244,7 @@ class PlacementChooser {
       labelings *= static_cast<double>(c.vectors.size());
     }
     const double items = tuning::items_per_statement * m_graph.size() * m_ranks;
-    if (labelings * items > m_options.effort.schedules) return false;
+    if (labelings * items > m_options.effort.programs) return false;
     Partitions partitions(m_graph.vertices.size());
     for (const Class& c : m_classes) cut(partitions, c, 0);
     std::vector<std::size_t> chosen(m_classes.size(), 0);
@@ -289,7 +289,7 @@ class PlacementChooser {
   Score m_score;
   std::vector<Start> m_starts;  ///< the best first
   std::vector<Class> m_classes;
-  double m_spent = 0;  ///< see SearchEffort::schedules
+  double m_spent = 0;  ///< see SearchEffort::programs
 };
 
 }  // namespace eindecomp::plan

@@ -56,10 +56,10 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
     plan.steps = choose_steps(graph, plan.placement, options, where);
     return plan;
   }
-  const auto schedule = [&](const std::vector<StepGroup>& steps) {
+  const auto compile = [&](const std::vector<StepGroup>& steps) {
     return compile_ranks(graph, plan.placement, plan.ranks, steps, where);
   };
-  SteppedSchedules made = step_within(graph, plan.placement, options, where, schedule);
+  SteppedPrograms made = step_within(graph, plan.placement, options, where, compile);
   check_memory(graph, made.peak, options, where);
   plan.steps = std::move(made.steps);
   return plan;
