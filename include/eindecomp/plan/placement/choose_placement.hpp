@@ -71,9 +71,9 @@ struct SteppedPrograms {
 /// \throws Error if steps given by hand are not possible.
 template <class Compile>
 [[nodiscard]] SteppedPrograms step_within(const EinGraph& graph, const Placement& placement,
-                                           const DecomposeOptions& options,
-                                           const std::source_location& where,
-                                           const Compile& compile) {
+                                          const DecomposeOptions& options,
+                                          const std::source_location& where,
+                                          const Compile& compile) {
   const std::int64_t limit = memory_limit(options);
   const auto stepped = [&](std::vector<StepGroup> steps) {
     SteppedPrograms made{std::move(steps), {}, {}};
@@ -206,7 +206,7 @@ class PlacementChooser {
   }
 
   [[nodiscard]] std::vector<RankProgram> compile(const Placement& placement,
-                                                  const std::vector<StepGroup>& steps) {
+                                                 const std::vector<StepGroup>& steps) {
     std::vector<RankProgram> programs = compile_ranks(m_graph, placement, m_ranks, steps, m_where);
     for (const RankProgram& s : programs) {
       m_spent += static_cast<double>(s.buffers.size());
