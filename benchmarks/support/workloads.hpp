@@ -18,6 +18,7 @@
 #include "eindecomp/models/feed_forward.hpp"
 #include "eindecomp/models/matrix_chain.hpp"
 #include "eindecomp/models/transformer.hpp"
+#include "coupled_cluster.hpp"
 
 namespace eindecomp_benchmarks {
 
@@ -115,7 +116,10 @@ inline std::vector<Workload> deep_workloads() {
   return {llama("LLaMA-7B 1 layer", small, 1, {1024}),
           llama("LLaMA-7B 32 layers", small, 32, {8, 720, 1024, 5040, 65536}),
           llama("LLaMA-7B 256 layers", small, 256, {1024}),
-          llama("LLaMA-65B 80 layers", eindecomp::llama_65b(4, 4096), 80, {1024})};
+          llama("LLaMA-65B 80 layers", eindecomp::llama_65b(4, 4096), 80, {1024}),
+          {"coupled cluster 10x30", {4, 64}, [](eindecomp::PlanProgram& program) {
+             coupled_cluster(program, 10, 30);
+           }}};
 }
 
 }  // namespace eindecomp_benchmarks

@@ -266,13 +266,16 @@ class BoxedWords {
   std::int64_t count(const TensorRegions& t, std::vector<Extent>& words) {
     m_rank = t.bound.size();
     m_compared = 0;
+    const bool few = !shared() && t.needs.size() <= 2;
+    const bool known = !few && has_unions_of(t);
     const RegionBoxes stored(m_workers, t.bound, t.store);
     std::vector<RegionBoxes> needs;
-    for (const CutRegion& need : t.needs) needs.emplace_back(m_workers, t.bound, need);
+    if (!known) {
+      for (const CutRegion& need : t.needs) needs.emplace_back(m_workers, t.bound, need);
+    }
     std::vector<RegionBoxes> produced;
     if (t.produced != nullptr) produced.emplace_back(m_workers, t.bound, *t.produced);
     if (shared() && t.produced != nullptr) list_callers(produced.front());
-    const bool few = !shared() && needs.size() <= 2;
     for (int r = 0; r < m_ranks; ++r) {
       Extent& received = words[to_index(r)];
       if (few) {
@@ -280,13 +283,11 @@ class BoxedWords {
         continue;
       }
       list_boxes(stored, r, m_held);
-      m_known = m_held;
       received = 0;
-      for (const RegionBoxes& need : needs) {
-        list_boxes(need, r, m_boxes);
-        for (const Bounds& box : m_boxes) received += new_elements(box);
-        if (&need == &needs.back()) break;
-        m_known.insert(m_known.end(), m_boxes.begin(), m_boxes.end());
+      for (const Bounds& needed : known ? known_union(r) : make_union(needs, r)) {
+        received += volume(needed);
+        for (const Bounds& held : m_held) received -= overlap(needed, held);
+        m_compared += static_cast<std::int64_t>(m_held.size());
       }
       if (t.produced == nullptr) continue;
       if (shared()) {
@@ -392,25 +393,65 @@ class BoxedWords {
     boxes.resize(last + 1);
   }
 
-  /// The elements of a box that are in no box of m_known.
-  [[nodiscard]] Extent new_elements(const Bounds& box) {
-    if (m_known.empty()) return volume(box);
-    if (m_known.size() == 1) {
-      ++m_compared;
-      return volume(box) - overlap(box, m_known.front());
+  // --- What the calls of a rank need of a tensor, as disjoint boxes: whatever way it is stored. A
+  // --- search tries many ways for one set of calls, so that of the last count is kept.
+
+  /// Whether the unions are known, of the same needs of a like tensor; else forgets them.
+  [[nodiscard]] bool has_unions_of(const TensorRegions& t) {
+    const bool keep = m_ranks <= tuning::max_receivers_kept;
+    if (keep && m_union_ends.size() == to_index(m_ranks) &&
+        std::ranges::equal(m_union_bound, t.bound) && std::ranges::equal(m_union_needs, t.needs)) {
+      return true;
+    }
+    m_unions.clear();
+    m_union_ends.clear();
+    m_union_bound.assign(t.bound.begin(), t.bound.end());
+    m_union_needs.assign(t.needs.begin(), t.needs.end());
+    return false;
+  }
+  [[nodiscard]] std::span<const Bounds> known_union(int rank) const {
+    const std::size_t begin = rank > 0 ? m_union_ends[to_index(rank) - 1] : 0;
+    return std::span(m_unions).subspan(begin, m_union_ends[to_index(rank)] - begin);
+  }
+  /// Of the next rank.
+  [[nodiscard]] std::span<const Bounds> make_union(const std::vector<RegionBoxes>& needs,
+                                                   int rank) {
+    if (m_ranks > tuning::max_receivers_kept) m_unions.clear();
+    const std::size_t begin = m_unions.size();
+    m_known.clear();
+    for (const RegionBoxes& need : needs) {
+      list_boxes(need, rank, m_boxes);
+      const std::size_t before = m_known.size();  // boxes of one need are disjoint
+      for (const Bounds& box : m_boxes) {
+        add_new_pieces(box, std::span(m_known).first(before));
+        m_known.push_back(box);
+      }
+    }
+    m_union_ends.push_back(m_unions.size());
+    return std::span(m_unions).subspan(begin);
+  }
+
+  /// Appends to m_unions what a box has that is in none of the others.
+  void add_new_pieces(const Bounds& box, std::span<const Bounds> others) {
+    m_compared += static_cast<std::int64_t>(others.size());
+    if (std::ranges::any_of(others, [&](const Bounds& other) { return contains(other, box); })) {
+      return;
     }
     m_pieces.assign(1, box);
-    for (std::size_t i = 0; i + 1 < m_known.size() && !m_pieces.empty(); ++i) {
+    for (const Bounds& other : others) {
+      if (overlap(box, other) == 0) continue;
       m_compared += static_cast<std::int64_t>(m_pieces.size());
       m_rest.clear();
-      for (const Bounds& piece : m_pieces) subtract(piece, m_known[i]);
+      for (const Bounds& piece : m_pieces) subtract(piece, other);
       m_pieces.swap(m_rest);
     }
-    // What the last box leaves is only counted.
-    m_compared += static_cast<std::int64_t>(m_pieces.size());
-    Extent elements = 0;
-    for (const Bounds& piece : m_pieces) elements += volume(piece) - overlap(piece, m_known.back());
-    return elements;
+    m_unions.insert(m_unions.end(), m_pieces.begin(), m_pieces.end());
+  }
+  [[nodiscard]] bool contains(const Bounds& outer, const Bounds& inner) const {
+    for (std::size_t k = 0; k < m_rank; ++k) {
+      if (inner.lo[k] < outer.lo[k] || outer.hi[k] < inner.hi[k]) return false;
+    }
+    return true;
   }
 
   /// Appends to m_rest what `hole` leaves of a box.
@@ -473,6 +514,11 @@ class BoxedWords {
   std::array<Bounds, 3> m_few;
   std::vector<Bounds> m_held, m_boxes, m_known, m_pieces, m_rest;
   std::vector<std::pair<Bounds, int>> m_callers;  ///< blocks of a result, and ranks
+
+  std::vector<Bounds> m_unions;           ///< of the ranks, one after another
+  std::vector<std::size_t> m_union_ends;  ///< where each ends
+  std::vector<Extent> m_union_bound;      ///< of what tensor
+  std::vector<CutRegion> m_union_needs;   ///< and which needs
 };
 
 /// Counts the words of one tensor after another on one mesh.
