@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "coupled_cluster.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/program.hpp"
@@ -18,7 +19,6 @@
 #include "eindecomp/models/feed_forward.hpp"
 #include "eindecomp/models/matrix_chain.hpp"
 #include "eindecomp/models/transformer.hpp"
-#include "coupled_cluster.hpp"
 
 namespace eindecomp_benchmarks {
 
