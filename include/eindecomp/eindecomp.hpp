@@ -51,4 +51,5 @@
 #include "eindecomp/run/executor.hpp"
 #include "eindecomp/run/guard.hpp"
 #include "eindecomp/run/program.hpp"
+#include "eindecomp/run/redistribute.hpp"
 #endif

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "property/data.hpp"
 
+#include <random>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include "eindecomp/graph/builder.hpp"
+#include "eindecomp/relation/distribution.hpp"
+#include "support/random_distribution.hpp"
 
 namespace property {
 
@@ -132,9 +135,12 @@ Binding bind_as(const ein::Plan& plan, ein::AnySymbol symbol, const reference::T
   std::vector<int> labels(static_cast<std::size_t>(Rank));
   for (int k = 0; k < Rank; ++k) labels[static_cast<std::size_t>(k)] = k;
   std::vector<Extent> first(tensor.bound.size(), 0);
-  // Of the block that begins at `first`.
+  std::vector<std::vector<Extent>> sets;
+  // Of the block that begins at `first`, or of the array that has the indices of `sets`.
   const auto place = [&](std::vector<Extent> index) {
-    for (std::size_t k = 0; k < index.size(); ++k) index[k] += first[k];
+    for (std::size_t k = 0; k < index.size(); ++k) {
+      index[k] = sets.empty() ? first[k] + index[k] : sets[k][static_cast<std::size_t>(index[k])];
+    }
     return reference::detail::place(labels, tensor.bound, index);
   };
   using View = decltype(make(tensor.bound, place));
@@ -145,6 +151,19 @@ Binding bind_as(const ein::Plan& plan, ein::AnySymbol symbol, const reference::T
     return ein::bind_global(symbol, make(tensor.bound, place));
   }
   std::vector<View> blocks;
+  if (way == Way::distributed) {
+    std::mt19937_64 random(plan.hash() + static_cast<std::uint64_t>(root));
+    const ein::Distribution distribution =
+        eindecomp_tests::random_distribution(random, tensor.bound, plan.ranks);
+    for (const ein::LocalArray& array : distribution.arrays(rank)) {
+      sets.clear();
+      for (const ein::IndexBlocks& set : array.indices) {
+        sets.push_back(eindecomp_tests::indices_of(set));
+      }
+      blocks.push_back(make(array.extents(), place));
+    }
+    return ein::bind(symbol, distribution, blocks);
+  }
   for (const ein::Box& box : plan.local(symbol, rank)) {
     std::vector<Extent> extents;
     for (int k = 0; k < Rank; ++k) extents.push_back(box.extent(k));
@@ -261,6 +280,41 @@ std::size_t count_wrong(const Run& run, const ein::EinGraph& graph, VertexId v,
         const Wide want = expected.values[reference::detail::place(labels, expected.bound, whole)];
         if (!(std::abs(got - want) <= tolerance)) ++wrong;
       } while (reference::detail::next(index, extents));
+    }
+    return wrong;
+  });
+}
+
+std::size_t count_wrong_distributed(const Run& run, const ein::Plan& plan, VertexId v,
+                                    const reference::Tensor& expected, long double tolerance,
+                                    int rank, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const ein::Distribution distribution =
+      eindecomp_tests::random_distribution(random, expected.bound, plan.ranks);
+  const ein::AnySymbol symbol(plan.graph, v);
+  return with_tensor(plan.graph[v], [&](auto type, auto rank_constant) {
+    constexpr int dimensions = rank_constant();
+    using T = typename decltype(type)::type;
+    using Array = Dense<T, dimensions, Kokkos::LayoutRight>;
+    std::vector<typename Array::View> views;
+    for (const ein::LocalArray& array : distribution.arrays(rank)) {
+      views.push_back(Array::make(array.extents()));
+    }
+    const ein::RedistributionStatistics moved = run.redistribute(symbol, distribution, views);
+    const Extent predicted = plan.result_words(symbol, distribution)[static_cast<std::size_t>(rank)];
+    std::size_t wrong = moved.words_received == predicted ? 0 : 1;
+    std::vector<int> labels(static_cast<std::size_t>(dimensions));
+    for (int k = 0; k < dimensions; ++k) labels[static_cast<std::size_t>(k)] = k;
+    for (std::size_t n = 0; n < views.size(); ++n) {
+      std::size_t element = 0;
+      eindecomp_tests::for_each_element(
+          distribution.arrays(rank)[n],
+          [&](const std::vector<Extent>& global, const std::vector<Extent>&) {
+            const Wide got = wide_from(views[n].data()[element++]);
+            const Wide want =
+                expected.values[reference::detail::place(labels, expected.bound, global)];
+            if (!(std::abs(got - want) <= tolerance)) ++wrong;
+          });
     }
     return wrong;
   });

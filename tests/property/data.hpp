@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -19,7 +20,8 @@ using Run = Executor::RunType;
 using Binding = eindecomp::Binding<Space>;
 
 /// How an input is handed over: whole, from one rank or as this rank's blocks; in views of either
-/// layout, or const and unmanaged ones of parts of wider tensors; or as a function of the index.
+/// layout, or const and unmanaged ones of parts of wider tensors; as a function of the index; or in a
+/// distribution drawn at random.
 enum class Way {
   whole_left,
   whole_right,
@@ -28,9 +30,10 @@ enum class Way {
   blocks_left,
   blocks_right,
   blocks_within,
-  generated
+  generated,
+  distributed
 };
-inline constexpr int ways = 8;
+inline constexpr int ways = 9;
 
 /// Keeps what unmanaged views look at.
 using Memory = std::vector<std::shared_ptr<const void>>;
@@ -54,5 +57,11 @@ std::vector<reference::Wide> gather_tensor(const Run& run, const eindecomp::EinG
 /// tensor's. Not collective.
 std::size_t count_wrong(const Run& run, const eindecomp::EinGraph& graph, eindecomp::VertexId v,
                         const reference::Tensor& expected, long double tolerance);
+
+/// The same of a result brought to a distribution that is drawn from `seed`, the same on all ranks;
+/// words that are not those predicted count as wrong elements. Collective.
+std::size_t count_wrong_distributed(const Run& run, const eindecomp::Plan& plan,
+                                    eindecomp::VertexId v, const reference::Tensor& expected,
+                                    long double tolerance, int rank, std::uint64_t seed);
 
 }  // namespace property

@@ -129,6 +129,24 @@ class Life {
 
     Run run = run_unharmed(subject.executor, bindings);
     ++m_tally.runs;
+    Extent predicted = 0;
+    for (const Binding& binding : bindings) {
+      const auto& facts = binding.facts();
+      if (facts.distribution == nullptr) continue;
+      predicted +=
+          subject.plan.input_words(facts.tensor.vertex, *facts.distribution)[at(m_rank)];
+    }
+    CHECK(run.statistics().inputs.words_received == predicted);
+    if (chance(m_random, 30)) {
+      const std::vector<VertexId> results = graph().results();
+      const VertexId v = results[at(draw(m_random, 0, static_cast<Extent>(results.size()) - 1))];
+      const auto seed = static_cast<std::uint64_t>(draw(m_random, 0, 1 << 20));
+      long double scale = 0;
+      for (const reference::Tensor& t : tensors) scale = std::max(scale, t.scale);
+      CHECK(count_wrong_distributed(run, subject.plan, v, tensors[at(v)],
+                                    reference::tolerance(tensors[at(v)], scale), m_rank,
+                                    seed) == 0);
+    }
     Held held{std::move(run), graph(), {}, 0};
     for (const reference::Tensor& t : tensors) held.scale = std::max(held.scale, t.scale);
     for (VertexId v : graph().results()) held.expected.emplace_back(v, tensors[at(v)]);

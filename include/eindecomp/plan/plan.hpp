@@ -21,10 +21,13 @@
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/redistribution.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/stored_distribution.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "eindecomp/relation/write_program.hpp"
 
@@ -138,6 +141,36 @@ struct Plan {
       if (block >= 0) boxes.push_back(blocks.relation().block(block));
     }
     return boxes;
+  }
+
+  /// Where a tensor is stored, on all ranks: local() as a distribution, for redistribute() and for
+  /// the layouts of other plans. \throws Error as vertex().
+  template <class Tensor>
+  [[nodiscard]] Distribution distribution(
+      const Tensor& tensor,
+      const std::source_location& where = std::source_location::current()) const {
+    const VertexId v = vertex(tensor, where);
+    return relation::stored_distribution(placement.mesh, graph[v].bound, placement.stored[to_index(v)], ranks);
+  }
+
+  /// The words that each rank receives, before the plan's first instruction, to bring an input from
+  /// the distribution that it is bound in to that of the plan: exactly those that the run counts.
+  /// They are not among the plan's words. O(n log n) for n arrays of the distribution.
+  /// \throws Error as vertex(), or if the distribution is of another tensor or number of ranks.
+  template <class Tensor>
+  [[nodiscard]] std::vector<Extent> input_words(
+      const Tensor& tensor, const Distribution& bound_in,
+      const std::source_location& where = std::source_location::current()) const {
+    return redistributed_words(bound_in, distribution(tensor, where), where);
+  }
+
+  /// The words that each rank receives when run.redistribute() brings a result from the plan's
+  /// distribution to another one. \throws Error as input_words().
+  template <class Tensor>
+  [[nodiscard]] std::vector<Extent> result_words(
+      const Tensor& tensor, const Distribution& wanted,
+      const std::source_location& where = std::source_location::current()) const {
+    return redistributed_words(distribution(tensor, where), wanted, where);
   }
 
   /// What a rank does to run the plan, instruction by instruction: `std::cout << plan.program(0)`.

@@ -25,6 +25,8 @@
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/strided_tensor.hpp"
 #include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/distribution.hpp"
+#include "eindecomp/run/distributed_views.hpp"
 #include "eindecomp/run/generate.hpp"
 #include "eindecomp/run/local_tensor.hpp"
 #include "eindecomp/run/result_memory.hpp"
@@ -61,7 +63,7 @@ concept TypedSymbol = TensorSymbol<S> && requires {
   std::remove_cvref_t<S>::rank;
 };
 
-enum class BindingKind : std::uint8_t { blocks, whole, whole_on_root, generator };
+enum class BindingKind : std::uint8_t { blocks, whole, whole_on_root, distributed, generator };
 
 /// What one binding says, in terms that every binding shares.
 struct BindingFacts {
@@ -72,6 +74,7 @@ struct BindingFacts {
   int rank = -1;                             ///< of a generator, where its symbol does not say it
   int root = -1;                             ///< of whole_on_root
   std::vector<kernel::StridedTensor> views;  ///< of the kinds with views
+  std::shared_ptr<const Distribution> distribution;  ///< of distributed: what the views are
   /// What is known of blocks that are a result's: whose they are, and of each view its place.
   std::string result;
   std::vector<Extent> result_bound;
@@ -221,6 +224,27 @@ template <TensorName Symbol, class T, int Rank, class MemorySpace>
     binding.facts.boxes->push_back(block.box);
   }
   binding.facts.owner = std::make_shared<const LocalTensor<T, Rank, MemorySpace>>(blocks);
+  return binding;
+}
+
+/// This rank's arrays of an input that lies on the ranks as the user has it: one view per array of
+/// the distribution on this rank, of any layout, or the view alone where there is one. Where an array
+/// has all of a block that the plan stores here, the block is read in place; what other blocks lack
+/// is brought in one exchange before the plan's first instruction, apart from its words
+/// (RunStatistics::inputs, Plan::input_words). The same distribution on every rank. Not collective;
+/// the run checks the extents.
+template <TensorName Symbol, class Where, class Views>
+  requires(std::is_same_v<std::remove_cvref_t<Where>, Distribution>)
+[[nodiscard]] auto bind(Symbol&& symbol, Where&& distribution, Views&& views,
+                        std::source_location where = std::source_location::current()) {
+  using View = run::ViewOf<std::remove_cvref_t<Views>>;
+  ViewBinding<typename View::memory_space> binding{
+      run::facts_of_view<std::remove_cvref_t<Symbol>, View>(
+          symbol, run::BindingKind::distributed, where)};
+  binding.facts.views = run::strided_views(views);
+  binding.facts.distribution = std::make_shared<const Distribution>(std::forward<Where>(distribution));
+  binding.facts.owner =
+      std::make_shared<const std::remove_cvref_t<Views>>(std::forward<Views>(views));
   return binding;
 }
 

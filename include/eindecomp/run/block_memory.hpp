@@ -94,6 +94,17 @@ struct BlockMemory {
   }
 };
 
+/// A block as a strided tensor of its extents.
+[[nodiscard]] inline kernel::StridedTensor strided_tensor(const BlockMemory& block) {
+  kernel::StridedTensor tensor;
+  tensor.data = block.data;
+  tensor.element_bytes = block.bytes;
+  tensor.rank = block.box.rank();
+  for (int k = 0; k < tensor.rank; ++k) tensor.extent[k] = block.box.extent(k);
+  std::copy(block.stride, block.stride + tensor.rank, tensor.stride);
+  return tensor;
+}
+
 /// The strides of a copy of `part` between two blocks that contain it. Neighbouring dimensions that
 /// both blocks walk as one are merged, dimensions of extent 1 dropped.
 inline kernel::StridedBox strided_box(const Box& part, const BlockMemory& into,

@@ -239,23 +239,35 @@ class Executor {
     return ", in statements " + name(stage.first) + " to " + name(stage.last);
   }
 
-  /// Of the inputs that lie on one rank and where, in whatever order they are bound.
-  [[nodiscard]] std::uint64_t roots_hash(const std::vector<Binding<Space>>& bindings) const {
-    std::vector<std::pair<VertexId, int>> roots;
+  /// Of the inputs bound in one way, what value_of() says of each, in whatever order they are bound.
+  template <class ValueOf>
+  [[nodiscard]] std::uint64_t hash_of(const std::vector<Binding<Space>>& bindings,
+                                      run::BindingKind kind, const ValueOf& value_of) const {
+    std::vector<std::pair<VertexId, std::uint64_t>> values;
     for (const Binding<Space>& binding : bindings) {
       const run::BindingFacts& facts = binding.facts();
-      if (facts.kind != run::BindingKind::whole_on_root) continue;
-      roots.emplace_back(
+      if (facts.kind != kind) continue;
+      values.emplace_back(
           facts.tensor.vertex >= 0 ? facts.tensor.vertex : m_session->graph.find(facts.tensor.name),
-          facts.root);
+          value_of(facts));
     }
-    std::sort(roots.begin(), roots.end());
+    std::sort(values.begin(), values.end());
     core::Hasher hasher;
-    for (const auto& [vertex, root] : roots) {
+    for (const auto& [vertex, value] : values) {
       hasher.add(static_cast<std::uint64_t>(vertex));
-      hasher.add(static_cast<std::uint64_t>(root));
+      hasher.add(value);
     }
     return hasher.value();
+  }
+  [[nodiscard]] std::uint64_t roots_hash(const std::vector<Binding<Space>>& bindings) const {
+    return hash_of(bindings, run::BindingKind::whole_on_root, [](const auto& facts) {
+      return static_cast<std::uint64_t>(facts.root);
+    });
+  }
+  [[nodiscard]] std::uint64_t distributions_hash(
+      const std::vector<Binding<Space>>& bindings) const {
+    return hash_of(bindings, run::BindingKind::distributed,
+                   [](const auto& facts) { return facts.distribution->hash(); });
   }
 
   Space m_space;
@@ -316,7 +328,9 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
   const comm::Call call("run", where);
   comm::agree_on(group, call, make_ready,
                  {{"roots of inputs", "bind_global an input from the same root on every rank",
-                   roots_hash(bindings)}});
+                   roots_hash(bindings)},
+                  {"distributions of inputs", "bind an input in the same distribution on every rank",
+                   distributions_hash(bindings)}});
 
   std::atomic<int> stage = -1;
   m_transfers.begin(call);
@@ -324,6 +338,7 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
       group, call, [&] { return place_of(stage); },
       [&] {
         m_inputs->scatter();
+        statistics.inputs = m_inputs->exchange(m_space);
         const auto begin = std::chrono::steady_clock::now();
         const comm::Traffic before = m_transfers.traffic();
         run::Interpreter<Space, Group>(m_space, m_transfers, m_session->graph, *m_prepared,

@@ -20,7 +20,10 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/distributed_views.hpp"
+#include "eindecomp/run/options.hpp"
 #include "eindecomp/run/session.hpp"
+#include "eindecomp/run/staged_exchange.hpp"
 #include "eindecomp/run/transport.hpp"
 #include "eindecomp/run/tuning.hpp"
 
@@ -35,7 +38,8 @@ class RunInputs {
   explicit RunInputs(Session<Group>& session)
       : m_session(session),
         m_own(session.program.buffers.size()),
-        m_memory(session.program.buffers.size()) {}
+        m_memory(session.program.buffers.size()),
+        m_exchanges(session.graph.vertices.size()) {}
 
   /// Takes the bindings of one run, which must outlive it. Does not communicate, allocates nothing.
   /// \param where the run's place, for errors that no binding is to blame for.
@@ -63,6 +67,7 @@ class RunInputs {
       }
       m_bound[at(v)] = &binding;
       check(tensor, v, facts);
+      if (facts.kind == BindingKind::distributed) plan_exchange(v, facts);
     }
     const std::vector<int> readers = m_session.graph.reader_counts();
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
@@ -82,10 +87,11 @@ class RunInputs {
   [[nodiscard]] std::int64_t own_bytes() const {
     std::int64_t bytes = 0;
     bool scatters = false;
-    for_each_input([&](VertexId, const Binding<Space>& binding, const std::vector<int>& buffers) {
-      scatters = scatters || binding.facts().kind == BindingKind::whole_on_root;
-      if (!needs_memory(binding.facts())) return;
-      for (int b : buffers) bytes += buffer(b).bytes;
+    for_each_input([&](VertexId v, const Binding<Space>& binding, const std::vector<int>& buffers) {
+      const BindingFacts& facts = binding.facts();
+      scatters = scatters || facts.kind == BindingKind::whole_on_root;
+      if (facts.kind == BindingKind::distributed) bytes += exchange_of(v).bytes();
+      for (int b : buffers) bytes += needs_memory(facts, buffer(b).box) ? buffer(b).bytes : 0;
     });
     return bytes + (scatters ? tuning::slab_bytes : 0);
   }
@@ -98,11 +104,16 @@ class RunInputs {
       const BindingFacts& facts = binding.facts();
       const Vertex& tensor = m_session.graph[v];
       scatters = scatters || facts.kind == BindingKind::whole_on_root;
+      if (facts.kind == BindingKind::distributed) m_exchanges[at(v)]->allocate(facts.where);
       for (std::size_t n = 0; n < buffers.size(); ++n) {
         const int b = buffers[n];
         const int bytes = relation::element_bytes(m_session.graph, buffer(b));
-        if (!needs_memory(facts)) {
+        if (!needs_memory(facts, buffer(b).box)) {
           m_own[at(b)] = {};
+          if (facts.kind == BindingKind::distributed) {
+            m_memory[at(b)] = in_place(facts, buffer(b).box);
+            continue;
+          }
           const bool blocks = facts.kind == BindingKind::blocks;
           const kernel::StridedTensor& view =
               facts.views[blocks ? view_of(facts, buffer(b).box, n) : 0];
@@ -149,14 +160,31 @@ class RunInputs {
     }
   }
 
+  /// Brings the inputs that are bound in distributions of their own to the blocks of the plan.
+  /// Collective. \returns what this rank sent and received.
+  RedistributionStatistics exchange(const Space& space) {
+    RedistributionStatistics sum;
+    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
+      const Binding<Space>* const binding = m_bound[at(v)];
+      if (binding == nullptr || binding->facts().kind != BindingKind::distributed) continue;
+      const RedistributionStatistics moved = m_exchanges[at(v)]->run(
+          space, m_session.control, arrays_of(binding->facts()), stored_arrays(v));
+      sum.words_sent += moved.words_sent;
+      sum.words_received += moved.words_received;
+      sum.messages_sent += moved.messages_sent;
+      sum.messages_received += moved.messages_received;
+      sum.seconds += moved.seconds;
+    }
+    return sum;
+  }
+
   /// The memory that the bindings' views read on this rank.
   [[nodiscard]] std::vector<AddressRange> read_ranges() const {
     std::vector<AddressRange> ranges;
     for_each_input([&](VertexId, const Binding<Space>& binding, const std::vector<int>&) {
-      if (needs_memory(binding.facts())) return;
+      if (fills_memory(binding.facts())) return;
       for (const kernel::StridedTensor& view : binding.facts().views) {
-        ranges.push_back(
-            {static_cast<const char*>(view.data), reinterpret_cast<const char*>(view.end())});
+        ranges.push_back(range_of(view));
       }
     });
     return ranges;
@@ -188,10 +216,68 @@ class RunInputs {
     }
   }
 
-  /// Whether an input bound so lies in memory of our own on this rank.
-  [[nodiscard]] bool needs_memory(const BindingFacts& facts) const {
+  /// Whether an input bound so lies in memory of our own on this rank, all of it.
+  [[nodiscard]] bool fills_memory(const BindingFacts& facts) const {
     return facts.kind == BindingKind::generator ||
            (facts.kind == BindingKind::whole_on_root && facts.root != m_session.control.rank());
+  }
+  /// Whether a block of an input bound so does.
+  [[nodiscard]] bool needs_memory(const BindingFacts& facts, const Box& box) const {
+    if (facts.kind != BindingKind::distributed) return fills_memory(facts);
+    return array_with(facts, box) < 0;
+  }
+
+  /// The number of the array on this rank that has all of a box as one block; -1 if none has.
+  [[nodiscard]] int array_with(const BindingFacts& facts, const Box& box) const {
+    const std::vector<LocalArray>& arrays = facts.distribution->arrays(m_session.control.rank());
+    const auto found = std::find_if(arrays.begin(), arrays.end(),
+                                    [&box](const LocalArray& array) { return array.contains(box); });
+    return found == arrays.end() ? -1 : static_cast<int>(found - arrays.begin());
+  }
+
+  /// The part of a view of the user's that is a block of the plan's.
+  [[nodiscard]] BlockMemory in_place(const BindingFacts& facts, const Box& box) const {
+    const int n = array_with(facts, box);
+    const LocalArray& array = facts.distribution->arrays(m_session.control.rank())[at(n)];
+    BlockMemory block = BlockMemory::of(facts.views[at(n)], box);
+    for (std::size_t k = 0; k < box.lo.size(); ++k) {
+      block.data += array.indices[k].position(box.lo[k]) * block.stride[k] * block.bytes;
+    }
+    return block;
+  }
+
+  /// The user's arrays on this rank, none where an empty view says so.
+  [[nodiscard]] std::vector<kernel::StridedTensor> arrays_of(const BindingFacts& facts) const {
+    if (facts.distribution->arrays(m_session.control.rank()).empty()) return {};
+    return facts.views;
+  }
+
+  /// The plan's blocks of an input on this rank, with their strides and, when prepared, their data.
+  [[nodiscard]] std::vector<kernel::StridedTensor> stored_arrays(VertexId v) const {
+    std::vector<kernel::StridedTensor> arrays;
+    for (int b : m_session.stored_buffers(v)) {
+      const BlockMemory block = BlockMemory::dense(m_own[at(b)].data(), buffer(b).box,
+                                                   relation::element_bytes(m_session.graph, buffer(b)));
+      arrays.push_back(strided_tensor(block));
+    }
+    return arrays;
+  }
+
+  [[nodiscard]] const StagedExchange<Space>& exchange_of(VertexId v) const {
+    return *m_exchanges[at(v)];
+  }
+
+  /// Makes the exchange ready that brings an input to the plan's blocks.
+  void plan_exchange(VertexId v, const BindingFacts& facts) {
+    Flags skip;
+    for (int b : m_session.stored_buffers(v)) {
+      skip.push_back(array_with(facts, buffer(b).box) >= 0 ? 1 : 0);
+    }
+    std::optional<StagedExchange<Space>>& exchange = m_exchanges[at(v)];
+    if (!exchange) exchange.emplace();
+    exchange->prepare(*facts.distribution, m_session.distribution(v), m_session.control.rank(),
+                      static_cast<int>(m_session.graph[v].element.bytes), arrays_of(facts),
+                      stored_arrays(v), skip, facts.where);
   }
 
   /// Calls visit(tensor, binding, input buffers of the tensor on this rank).
@@ -239,7 +325,11 @@ class RunInputs {
                       " indices (one per dimension)",
                   facts.where);
     }
-    if (needs_memory(facts)) return;
+    if (facts.kind == BindingKind::distributed) {
+      check_distribution(tensor, facts);
+      return;
+    }
+    if (fills_memory(facts)) return;
     if (facts.kind != BindingKind::blocks) {
       check_view(tensor, facts.views[0], tensor.bound, "the whole tensor", facts.where);
       return;
@@ -276,11 +366,26 @@ class RunInputs {
     }
   }
 
+  /// \throws Error if an input's distribution is of another tensor, or the views are not its arrays.
+  void check_distribution(const Vertex& tensor, const BindingFacts& facts) const {
+    if (facts.distribution->bound() != tensor.bound) {
+      throw Error(ErrorKind::binding,
+                  "input " + tensor.name + " is " + extents_text(tensor.bound) +
+                      " and is bound in a distribution of " +
+                      extents_text(facts.distribution->bound()) +
+                      " (it says which elements lie where); describe the input's own",
+                  facts.where);
+    }
+    check_ranks_of(*facts.distribution, m_session.control.size(), facts.where);
+    static_cast<void>(check_views(*facts.distribution, m_session.control.rank(), facts.views,
+                                  "input " + tensor.name, facts.where));
+  }
+
   /// \throws Error if a view shows a block of a result that has another place than `box`. Only
   /// whole blocks of tensors of equal extents are known to be the same part of both.
   void check_place(const Vertex& tensor, const Box& box, const kernel::StridedTensor& view,
                    const std::source_location& where) const {
-    const std::optional<StoredBlock> known = StoredBlocks::of_process().find(view.data);
+    const std::optional<KnownBlock> known = StoredBlocks::of_process().find(view.data);
     if (!known || known->bound != tensor.bound || known->box == box ||
         known->bytes != static_cast<int>(tensor.element.bytes) ||
         extents_of(known->box) != view.extents()) {
@@ -337,6 +442,7 @@ class RunInputs {
   std::vector<const Binding<Space>*> m_bound;  ///< by vertex; null for what is not bound
   std::vector<Memory<MemorySpace>> m_own;      ///< by buffer; empty where read in place
   std::vector<BlockMemory> m_memory;           ///< by buffer, of inputs
+  std::vector<std::optional<StagedExchange<Space>>> m_exchanges;  ///< by vertex
   std::optional<SlabTransport<Space, Group>> m_transport;
 };
 

@@ -29,6 +29,15 @@ struct ExecuteOptions {
   std::optional<bool> gpu_aware_mpi = std::nullopt;
 };
 
+/// What a redistribution moved on this rank.
+struct RedistributionStatistics {
+  Extent words_sent = 0;         ///< elements to other ranks, as MPI was told
+  Extent words_received = 0;     ///< elements from other ranks: those of redistributed_words()
+  Extent messages_sent = 0;      ///< as MPI was told: long transfers are several
+  Extent messages_received = 0;  ///< the same, at this end
+  double seconds = 0;            ///< from the agreement that all arrays are there to the last fence
+};
+
 /// What a run did on this rank.
 struct RunStatistics {
   Extent words_sent = 0;         ///< elements to other ranks for the plan, as MPI was told
@@ -36,12 +45,15 @@ struct RunStatistics {
   Extent messages_sent = 0;      ///< as MPI was told: a long transfer is several
   Extent messages_received = 0;  ///< the same, at this end
   double seconds = 0;            ///< from the agreement that all inputs are there to the last fence
+  /// What was sent and received, and how long it took, to bring inputs from the distributions they
+  /// are bound in to those of the plan, before the plan's first instruction and apart from its words.
+  RedistributionStatistics inputs;
   /// Kernels that were chosen and made ready for this run: 0 where inputs lie as in the run before.
   Extent kernels_prepared = 0;
   std::int64_t arena_bytes = 0;   ///< held between runs by the executor
   std::int64_t result_bytes = 0;  ///< of the run, then kept by the executor for a later one
-  /// Of inputs the executor filled, and 1 MiB for messages if any was scattered; those bound in
-  /// place count 0.
+  /// Of inputs the executor filled, and what their messages took (1 MiB if any was scattered); those
+  /// bound in place count 0.
   std::int64_t input_bytes = 0;
   std::int64_t workspace_bytes = 0;  ///< of kernels, held between runs by the executor
   /// The most bytes that the executor held during the run: the sum of the four above.

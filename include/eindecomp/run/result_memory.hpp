@@ -34,7 +34,7 @@ struct AddressRange {
 };
 
 /// What lies in a block of a result.
-struct StoredBlock {
+struct KnownBlock {
   std::string tensor;
   std::vector<Extent> bound;  ///< the whole tensor's extents
   Box box;                    ///< the block's place in it; row-major and without gaps in memory
@@ -50,7 +50,7 @@ class StoredBlocks {
     return blocks;
   }
 
-  void add(const char* data, StoredBlock block) {
+  void add(const char* data, KnownBlock block) {
     const std::lock_guard lock(m_mutex);
     m_blocks.insert_or_assign(data, std::move(block));
   }
@@ -60,7 +60,7 @@ class StoredBlocks {
   }
 
   /// The block that begins at `data`.
-  [[nodiscard]] std::optional<StoredBlock> find(const void* data) const {
+  [[nodiscard]] std::optional<KnownBlock> find(const void* data) const {
     const std::lock_guard lock(m_mutex);
     const auto found = m_blocks.find(static_cast<const char*>(data));
     if (found == m_blocks.end()) return std::nullopt;
@@ -69,14 +69,14 @@ class StoredBlocks {
 
  private:
   mutable std::mutex m_mutex;
-  std::map<const char*, StoredBlock> m_blocks;
+  std::map<const char*, KnownBlock> m_blocks;
 };
 
 /// Memory of one block of a result; known to StoredBlocks while it lives.
 template <class MemorySpace>
 class ResultBlock {
  public:
-  ResultBlock(StoredBlock block, std::int64_t bytes, const std::source_location& where)
+  ResultBlock(KnownBlock block, std::int64_t bytes, const std::source_location& where)
       : m_memory(allocate<MemorySpace>("EinDecomp::result " + block.tensor, bytes, where)) {
     if (bytes > 0) StoredBlocks::of_process().add(data(), std::move(block));
   }
@@ -120,7 +120,7 @@ class ResultPool {
       if (taken[b] != nullptr) continue;
       const Vertex& tensor = graph[buffers[b].tensor];
       taken[b] = std::make_shared<const ResultBlock<MemorySpace>>(
-          StoredBlock{tensor.name.str(), tensor.bound, buffers[b].box,
+          KnownBlock{tensor.name.str(), tensor.bound, buffers[b].box,
                       static_cast<int>(tensor.element.bytes)},
           buffers[b].bytes, where);
       if (m_blocks[b].size() == tuning::kept_results) forget_one(m_blocks[b]);

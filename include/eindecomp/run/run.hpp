@@ -21,13 +21,17 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/redistribution.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/distributed_views.hpp"
 #include "eindecomp/run/local_tensor.hpp"
 #include "eindecomp/run/options.hpp"
 #include "eindecomp/run/result_memory.hpp"
 #include "eindecomp/run/session.hpp"
+#include "eindecomp/run/staged_exchange.hpp"
 #include "eindecomp/run/transport.hpp"
 
 namespace eindecomp {
@@ -125,6 +129,29 @@ class Run {
     return whole;
   }
 
+  /// Brings a result to a distribution of the user's: this rank's arrays of it are written, those of
+  /// the other ranks by them. Views as bind(X, distribution, views) takes them, not const, of the
+  /// tensor's value type. Collective; fences the run's space instance.
+  /// \returns what moved, the least there is: the words of Plan::result_words.
+  /// \throws Error, on all ranks alike and before anything moves, if on any the symbol is not a
+  ///   result, the distribution is of another tensor or not the same, views do not fit it, share
+  ///   memory or are null, or memory is short.
+  template <TensorName Symbol, class Views>
+  RedistributionStatistics redistribute(
+      const Symbol& symbol, const Distribution& distribution, const Views& views,
+      std::source_location where = std::source_location::current()) const {
+    using View = run::ViewOf<Views>;
+    static_assert(!std::is_const_v<typename View::value_type>,
+                  "EinDecomp: a result is brought to views of const elements, which cannot be "
+                  "written; give views of others");
+    static_assert(compat::accessible<Space, typename View::memory_space>,
+                  "EinDecomp: a view lies in memory that the run's execution space cannot reach; "
+                  "copy it there first (Kokkos::create_mirror_view_and_copy)");
+    return redistribute_to(
+        run::named_result<typename View::value_type, compat::rank_of<View>>(symbol, where),
+        distribution, run::strided_views(views));
+  }
+
   /// Words, time and memory of this rank.
   [[nodiscard]] const RunStatistics& statistics() const { return m_statistics; }
 
@@ -136,6 +163,10 @@ class Run {
   /// every one. Collective, as gather_as.
   void collect(const run::NamedResult& named, std::optional<int> root,
                const std::function<void*(const Vertex&)>& allocate) const;
+
+  RedistributionStatistics redistribute_to(const run::NamedResult& named,
+                                           const Distribution& distribution,
+                                           const std::vector<kernel::StridedTensor>& views) const;
 
   std::shared_ptr<run::Session<Group>> m_session;
   Space m_space;
@@ -223,6 +254,44 @@ void Run<Space, Group>::collect(const run::NamedResult& named, std::optional<int
     compat::fence(m_space, "EinDecomp::gathered");
     if (!root.has_value()) transport->broadcast(collector, into);
   });
+}
+
+template <class Space, comm::Communicator Group>
+RedistributionStatistics Run<Space, Group>::redistribute_to(
+    const run::NamedResult& named, const Distribution& distribution,
+    const std::vector<kernel::StridedTensor>& views) const {
+  Group& group = m_session->control;
+  run::StagedExchange<Space> exchange;
+  std::vector<kernel::StridedTensor> stored;
+  std::vector<kernel::StridedTensor> wanted;
+  const comm::Call call("redistribution of " + named.tensor.name, named.where);
+  comm::agree_on(
+      group, call,
+      [&] {
+        const VertexId v = result(named);
+        const Vertex& tensor = m_session->graph[v];
+        run::check_ranks_of(distribution, group.size(), named.where);
+        const Distribution from = m_session->distribution(v);
+        relation::check_same_tensor(from, distribution, named.where);
+        for (int b : m_session->stored_buffers(v)) {
+          stored.push_back(run::strided_tensor(
+              run::BlockMemory::dense(m_results[run::at(b)]->data(),
+                                         m_session->program.buffers[run::at(b)].box,
+                                         named.element.bytes)));
+        }
+        wanted = run::check_views(distribution, group.rank(), views, "result " + tensor.name,
+                                     named.where);
+        run::check_apart(wanted, stored, named.where);
+        exchange.prepare(from, distribution, group.rank(), named.element.bytes, stored, wanted, {},
+                         named.where);
+        exchange.allocate(named.where);
+      },
+      {{"distributions", "describe the same distribution on every rank", distribution.hash()}});
+  RedistributionStatistics moved;
+  comm::or_abort(
+      group, call, [] { return ""; },
+      [&] { moved = exchange.run(m_space, group, stored, wanted); });
+  return moved;
 }
 
 }  // namespace eindecomp

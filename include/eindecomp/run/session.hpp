@@ -16,9 +16,11 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/block_map.hpp"
+#include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/stored_distribution.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
 
@@ -52,6 +54,12 @@ struct Session {
       stored.push_back({rank_of(worker, workers, control.size()), blocks.relation().block(block)});
     }
     return stored;
+  }
+
+  /// Where a tensor's stored blocks lie, by rank.
+  [[nodiscard]] Distribution distribution(VertexId v) const {
+    return relation::stored_distribution(placement.mesh, graph[v].bound, placement.stored[at(v)],
+                               control.size());
   }
 
   /// Takes this rank's program.
