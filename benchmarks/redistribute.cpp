@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A square matrix from a block-cyclic distribution to rows, beside ScaLAPACK's pdgemr2d where that is
-// found: by turns, the fastest of each. Run under mpirun; the grid is as square as the ranks allow.
+// A square matrix from a block-cyclic distribution to rows, beside ScaLAPACK's pdgemr2d where that
+// is found: by turns, the fastest of each. Run under mpirun; the grid is as square as the ranks
+// allow.
 
 #include <fmt/core.h>
 #include <mpi.h>
@@ -10,8 +11,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <exception>
 #include <eindecomp/eindecomp.hpp>
+#include <exception>
 #include <vector>
 
 namespace ein = eindecomp;

@@ -301,7 +301,8 @@ std::size_t count_wrong_distributed(const Run& run, const ein::Plan& plan, Verte
       views.push_back(Array::make(array.extents()));
     }
     const ein::RedistributionStatistics moved = run.redistribute(symbol, distribution, views);
-    const Extent predicted = plan.result_words(symbol, distribution)[static_cast<std::size_t>(rank)];
+    const Extent predicted =
+        plan.result_words(symbol, distribution)[static_cast<std::size_t>(rank)];
     std::size_t wrong = moved.words_received == predicted ? 0 : 1;
     std::vector<int> labels(static_cast<std::size_t>(dimensions));
     for (int k = 0; k < dimensions; ++k) labels[static_cast<std::size_t>(k)] = k;

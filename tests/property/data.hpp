@@ -20,8 +20,8 @@ using Run = Executor::RunType;
 using Binding = eindecomp::Binding<Space>;
 
 /// How an input is handed over: whole, from one rank or as this rank's blocks; in views of either
-/// layout, or const and unmanaged ones of parts of wider tensors; as a function of the index; or in a
-/// distribution drawn at random.
+/// layout, or const and unmanaged ones of parts of wider tensors; as a function of the index; or in
+/// a distribution drawn at random.
 enum class Way {
   whole_left,
   whole_right,

@@ -133,8 +133,7 @@ class Life {
     for (const Binding& binding : bindings) {
       const auto& facts = binding.facts();
       if (facts.distribution == nullptr) continue;
-      predicted +=
-          subject.plan.input_words(facts.tensor.vertex, *facts.distribution)[at(m_rank)];
+      predicted += subject.plan.input_words(facts.tensor.vertex, *facts.distribution)[at(m_rank)];
     }
     CHECK(run.statistics().inputs.words_received == predicted);
     if (chance(m_random, 30)) {

@@ -136,27 +136,34 @@ TEST_CASE("rows are shared out in three ways") {
   const Distribution columns = Distribution::columns({3, 10}, 2);
   CHECK(columns.arrays(1)[0].bounds() == Box{{0, 5}, {3, 10}});
   CHECK(columns.bound() == Index{3, 10});
-  CHECK(message_here([] { return Distribution::split({4, 4}, 2, 2); }) ==
+  CHECK(message_here([] {
+          return Distribution::split({4, 4}, 2, 2);
+        }) ==
         "EinDecomp: dimension 2 of a tensor of 4 x 4 is to be shared out (its dimensions are 0 to "
         "1); name one of them");
   CHECK(message_here([] { return Distribution::rows({4}, 0); }) ==
         "EinDecomp: a distribution over 0 ranks (an element lies on one at least); give the size "
         "of the communicator");
-  CHECK(message_here([] { return Distribution::rows({4, 0}, 2); }) ==
+  CHECK(message_here([] {
+          return Distribution::rows({4, 0}, 2);
+        }) ==
         "EinDecomp: a distribution of a tensor whose dimension 1 has extent 0 (a tensor has "
         "elements); give positive extents");
 }
 
 TEST_CASE("ScaLAPACK's descriptors are read as ScaLAPACK reads them") {
   std::mt19937 random(5);
-  const auto pick = [&random](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+  const auto pick = [&random](int n) {
+    return std::uniform_int_distribution<int>(0, n - 1)(random);
+  };
   for (int n = 0; n < 300; ++n) {
     CAPTURE(n);
     const ProcessGrid grid{1 + pick(3), 1 + pick(3),
                            pick(2) == 0 ? GridOrder::row_major : GridOrder::column_major};
     const int ranks = grid.rows * grid.columns + pick(3);
-    const ScalapackDescriptor d{1, 0, 1 + pick(20), 1 + pick(20), 1 + pick(6), 1 + pick(6),
-                                pick(grid.rows), pick(grid.columns), 20};
+    const ScalapackDescriptor d{1,           0,           1 + pick(20),    1 + pick(20),
+                                1 + pick(6), 1 + pick(6), pick(grid.rows), pick(grid.columns),
+                                20};
     const Distribution distribution = Distribution::scalapack(d, grid, ranks);
     CHECK(distribution.is_column_major());
     for (int rank = 0; rank < ranks; ++rank) {
@@ -189,13 +196,13 @@ TEST_CASE("a wrong descriptor is refused, field and rank by name") {
     d[field] = value;
     return d;
   };
-  const std::pair<std::size_t, const char*> fields[] = {{0, "DTYPE_"}, {2, "M_"},    {3, "N_"},
-                                                        {4, "MB_"},    {5, "NB_"},   {6, "RSRC_"},
-                                                        {7, "CSRC_"}};
+  const std::pair<std::size_t, const char*> fields[] = {
+      {0, "DTYPE_"}, {2, "M_"}, {3, "N_"}, {4, "MB_"}, {5, "NB_"}, {6, "RSRC_"}, {7, "CSRC_"}};
   for (const auto& [field, name] : fields) {
     const std::string said =
         message_here([&] { return Distribution::scalapack(with(field, -3), grid, 4); });
-    CHECK(said.find("EinDecomp: the ScaLAPACK descriptor has " + std::string(name) + " = -3 (it is "
+    CHECK(said.find("EinDecomp: the ScaLAPACK descriptor has " + std::string(name) +
+                    " = -3 (it is "
                     "from ") == 0);
   }
   CHECK(message_here([&] { return Distribution::scalapack(with(6, 2), grid, 4); }) ==
@@ -208,13 +215,19 @@ TEST_CASE("a wrong descriptor is refused, field and rank by name") {
   CHECK(message_here([&] { return Distribution::scalapack(good, grid, 3); }) ==
         "EinDecomp: a grid of at least 4 processes on 3 ranks (each is a rank of its own); give a "
         "smaller grid, or more ranks");
-  CHECK(message_here([&] { return Distribution::scalapack(good, {0, 2}, 4); }) ==
+  CHECK(message_here([&] {
+          return Distribution::scalapack(good, {0, 2}, 4);
+        }) ==
         "EinDecomp: the ScaLAPACK descriptor has a grid whose number of rows = 0 (it is from 1 to "
         "2147483648); mend that field");
-  CHECK(message_here([] { return Distribution::block_cyclic({8, 8}, {{2, 2, 0}}, 4); }) ==
+  CHECK(message_here([] {
+          return Distribution::block_cyclic({8, 8}, {{2, 2, 0}}, 4);
+        }) ==
         "EinDecomp: a block-cyclic distribution of 1 dimensions for a tensor of 8 x 8 (each "
         "dimension is dealt out by itself); give one entry per dimension");
-  CHECK(message_here([] { return Distribution::block_cyclic({8}, {{2, 2, 2}}, 4); }) ==
+  CHECK(message_here([] {
+          return Distribution::block_cyclic({8}, {{2, 2, 2}}, 4);
+        }) ==
         "EinDecomp: dimension 0 of a block-cyclic distribution has source = 2 (it is from 0 to 1); "
         "mend that field");
 }
@@ -227,16 +240,19 @@ TEST_CASE("boxes that are no distribution are refused") {
   };
   CHECK(refused({{left}, {right}}) == "no error");
   CHECK(refused({{left, right}, {right}, {}}) == "no error");
-  CHECK(refused({{left}, {{{0, 3}, {4, 7}}}}) ==
-        "EinDecomp: the distribution's box from (0, 3) to (4, 7) on rank 1 leaves the tensor of 4 x "
-        "6 (indices begin at 0 and end before the extent); cut it off there");
-  CHECK(refused({{left}, {{{0, 2}, {4, 6}}}}) ==
-        "EinDecomp: the distribution's boxes from (0, 0) to (4, 3) on rank 0 and from (0, 2) to (4, "
-        "6) on rank 1 overlap (an element that lies on several ranks lies in equal boxes there); "
-        "make them equal, or disjoint");
-  CHECK(refused({{left}, {{{0, 4}, {4, 6}}}}) ==
-        "EinDecomp: the distribution of 4 x 6 leaves 4 of 24 elements on no rank, those from (0, 3) "
-        "to (4, 4) among them (every element lies somewhere); give a rank a box for them");
+  CHECK(
+      refused({{left}, {{{0, 3}, {4, 7}}}}) ==
+      "EinDecomp: the distribution's box from (0, 3) to (4, 7) on rank 1 leaves the tensor of 4 x "
+      "6 (indices begin at 0 and end before the extent); cut it off there");
+  CHECK(
+      refused({{left}, {{{0, 2}, {4, 6}}}}) ==
+      "EinDecomp: the distribution's boxes from (0, 0) to (4, 3) on rank 0 and from (0, 2) to (4, "
+      "6) on rank 1 overlap (an element that lies on several ranks lies in equal boxes there); "
+      "make them equal, or disjoint");
+  CHECK(
+      refused({{left}, {{{0, 4}, {4, 6}}}}) ==
+      "EinDecomp: the distribution of 4 x 6 leaves 4 of 24 elements on no rank, those from (0, 3) "
+      "to (4, 4) among them (every element lies somewhere); give a rank a box for them");
   CHECK(refused({{left, left}, {right}}) ==
         "EinDecomp: the distribution's box from (0, 0) to (4, 3) stands twice on rank 0 (replicas "
         "lie on different ranks); leave one out");
@@ -249,16 +265,20 @@ TEST_CASE("boxes that are no distribution are refused") {
   CHECK(message_here([] { return Distribution::replicated({4}, 2, {2}); }) ==
         "EinDecomp: a tensor is to lie on rank 2 of 2 (ranks count from 0); name ranks of the "
         "communicator");
-  CHECK(message_here([] { return Distribution::replicated({4}, 2, {1, 1}); }) ==
-        "EinDecomp: a tensor is to lie twice on rank 1 (replicas lie on different ranks); name each "
-        "once");
+  CHECK(
+      message_here([] {
+        return Distribution::replicated({4}, 2, {1, 1});
+      }) ==
+      "EinDecomp: a tensor is to lie twice on rank 1 (replicas lie on different ranks); name each "
+      "once");
 }
 
 TEST_CASE("equal distributions have equal hashes, others not") {
   const Distribution rows = Distribution::rows({8, 8}, 2);
   CHECK(rows == Distribution::boxes({8, 8}, {{{{0, 0}, {4, 8}}}, {{{4, 0}, {8, 8}}}}));
   CHECK(rows.hash() == Distribution::rows({8, 8}, 2, Split::floor).hash());
-  std::set<std::uint64_t> hashes{rows.hash(), rows.column_major().hash(),
+  std::set<std::uint64_t> hashes{rows.hash(),
+                                 rows.column_major().hash(),
                                  Distribution::columns({8, 8}, 2).hash(),
                                  Distribution::rows({8, 8}, 3).hash(),
                                  Distribution::replicated({8, 8}, 2).hash(),
@@ -268,7 +288,9 @@ TEST_CASE("equal distributions have equal hashes, others not") {
 
 TEST_CASE("every element moves once, from a rank that has it to one that lacks it") {
   std::mt19937 random(3);
-  const auto pick = [&random](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+  const auto pick = [&random](int n) {
+    return std::uniform_int_distribution<int>(0, n - 1)(random);
+  };
   for (int n = 0; n < eindecomp_tests::random_cases(400); ++n) {
     CAPTURE(n);
     const int ranks = 1 + pick(6);
@@ -313,8 +335,10 @@ TEST_CASE("every element moves once, from a rank that has it to one that lacks i
       };
       std::multiset<Index> arrived;
       for (const SharedElements& stays : moved.copies) {
-        const auto old = elements(stays, from.arrays(rank)[static_cast<std::size_t>(stays.from)], true);
-        const auto fresh = elements(stays, to.arrays(rank)[static_cast<std::size_t>(stays.to)], false);
+        const auto old =
+            elements(stays, from.arrays(rank)[static_cast<std::size_t>(stays.from)], true);
+        const auto fresh =
+            elements(stays, to.arrays(rank)[static_cast<std::size_t>(stays.to)], false);
         REQUIRE(old == fresh);
         arrived.insert(fresh.begin(), fresh.end());
       }
@@ -323,7 +347,8 @@ TEST_CASE("every element moves once, from a rank that has it to one that lacks i
         std::vector<Index>& list = received[{rank, message.peer}];
         REQUIRE(list.empty());
         for (const SharedElements& shared : message.elements) {
-          const auto own = elements(shared, to.arrays(rank)[static_cast<std::size_t>(shared.to)], false);
+          const auto own =
+              elements(shared, to.arrays(rank)[static_cast<std::size_t>(shared.to)], false);
           list.insert(list.end(), own.begin(), own.end());
         }
         CHECK(message.words == static_cast<Extent>(list.size()));
@@ -332,7 +357,8 @@ TEST_CASE("every element moves once, from a rank that has it to one that lacks i
       for (const RedistributionMessage& message : moved.sends) {
         std::vector<Index>& list = sent[{message.peer, rank}];
         for (const SharedElements& shared : message.elements) {
-          const auto own = elements(shared, from.arrays(rank)[static_cast<std::size_t>(shared.from)], true);
+          const auto own =
+              elements(shared, from.arrays(rank)[static_cast<std::size_t>(shared.from)], true);
           list.insert(list.end(), own.begin(), own.end());
         }
       }
@@ -350,10 +376,14 @@ TEST_CASE("every element moves once, from a rank that has it to one that lacks i
 
 TEST_CASE("distributions of different tensors and ranks do not go together") {
   const Distribution rows = Distribution::rows({8, 8}, 2);
-  CHECK(message_here([&] { return redistributed_words(rows, Distribution::rows({8, 9}, 2)); }) ==
+  CHECK(message_here([&] {
+          return redistributed_words(rows, Distribution::rows({8, 9}, 2));
+        }) ==
         "EinDecomp: a tensor of 8 x 8 is to be distributed as one of 8 x 9 (a redistribution moves "
         "elements and changes no extents); give both the same extents");
-  CHECK(message_here([&] { return make_redistribution(rows, Distribution::rows({8, 8}, 3), 0); }) ==
+  CHECK(message_here([&] {
+          return make_redistribution(rows, Distribution::rows({8, 8}, 3), 0);
+        }) ==
         "EinDecomp: a tensor on 2 ranks is to be distributed over 3 (both are ranks of one "
         "communicator); leave ranks without boxes where there is nothing on them");
   CHECK(message_here([&] { return make_redistribution(rows, rows, 2); }) ==
@@ -377,7 +407,8 @@ TEST_CASE("large block-cyclic distributions are cheap") {
     }
   }
   CHECK(entries == 6);
-  const Distribution many = Distribution::block_cyclic({1 << 20, 1 << 20}, {{1, 32}, {1, 32}}, 1024);
+  const Distribution many =
+      Distribution::block_cyclic({1 << 20, 1 << 20}, {{1, 32}, {1, 32}}, 1024);
   const auto words = redistributed_words(many, many);
   CHECK(std::all_of(words.begin(), words.end(), [](Extent w) { return w == 0; }));
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));

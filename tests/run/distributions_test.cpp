@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors that lie as the user has them: brought from one distribution to another, bound to programs,
-// and results brought back. Words are those that MPI is told, and those that are predicted.
+// Tensors that lie as the user has them: brought from one distribution to another, bound to
+// programs, and results brought back. Words are those that MPI is told, and those that are
+// predicted.
 
 #include <doctest/doctest.h>
 
@@ -88,7 +89,7 @@ Extent sum(const std::vector<Extent>& words) {
 template <class T>
 void redistribute_at_random(int cases, unsigned seed) {
   const World world;
-  std::mt19937 shared(seed);                                            // the same on every rank
+  std::mt19937 shared(seed);                                         // the same on every rank
   std::mt19937 own(seed + 100 + static_cast<unsigned>(world.rank));  // not so
   // What the ranks tell each other besides elements, as where none must move.
   const Distribution everywhere = Distribution::replicated({2, 2}, world.size);
@@ -198,7 +199,9 @@ TEST_CASE("vectors, scalars and tensors of three dimensions move as well") {
   };
   const auto from = cubes(cyclic);
   const auto to = cubes(split);
-  const auto value = [](const Index& i) { return static_cast<double>(100 * i[0] + 10 * i[1] + i[2]); };
+  const auto value = [](const Index& i) {
+    return static_cast<double>(100 * i[0] + 10 * i[1] + i[2]);
+  };
   for (std::size_t n = 0; n < from.size(); ++n) {
     for_each_element(cyclic.arrays(world.rank)[n], [&](const Index& global, const Index& local) {
       from[n](local[0], local[1], local[2]) = value(global);
@@ -220,14 +223,13 @@ TEST_CASE("a program takes its inputs as they lie and gives results as they are 
     CAPTURE(n);
     const Product product(1 + pick(shared, 12), 1 + pick(shared, 12), 1 + pick(shared, 12));
     const int workers = static_cast<int>(1 + pick(shared, 8));
-    const Plan plan =
-        ein::decompose(product.program, {.workers = workers, .ranks = world.size});
+    const Plan plan = ein::decompose(product.program, {.workers = workers, .ranks = world.size});
     const Distribution of_a =
         random_distribution(shared, {product.rows, product.inner}, world.size);
-    const Distribution of_b = pick(shared, 4) == 0
-                                  ? plan.distribution(product.B)
-                                  : random_distribution(shared, {product.inner, product.columns},
-                                                        world.size);
+    const Distribution of_b =
+        pick(shared, 4) == 0
+            ? plan.distribution(product.B)
+            : random_distribution(shared, {product.inner, product.columns}, world.size);
     const Distribution of_c =
         random_distribution(shared, {product.rows, product.columns}, world.size);
     const auto a = arrays<double>(own, of_a, world.rank, &product.fa);
@@ -235,17 +237,15 @@ TEST_CASE("a program takes its inputs as they lie and gives results as they are 
     const auto c = arrays<double>(own, of_c, world.rank);
     ein::Executor executor(plan, MPI_COMM_WORLD, Space());
     for (int again = 0; again < 2; ++again) {
-      const auto run =
-          executor.run(ein::bind(product.A, of_a, a), ein::bind(product.B, of_b, b));
-      const Extent words = of_rank(plan.input_words(product.A, of_a)) +
-                           of_rank(plan.input_words("B", of_b));
+      const auto run = executor.run(ein::bind(product.A, of_a, a), ein::bind(product.B, of_b, b));
+      const Extent words =
+          of_rank(plan.input_words(product.A, of_a)) + of_rank(plan.input_words("B", of_b));
       CHECK(run.statistics().inputs.words_received == words);
       CHECK(run.statistics().words_received == of_rank(plan.tasks().received));
       CHECK((again == 0 || run.statistics().kernels_prepared == 0));
       const auto moved = run.redistribute(product.C, of_c, c);
       CHECK(moved.words_received == of_rank(plan.result_words(product.C, of_c)));
-      CHECK(right(of_c, world.rank, c,
-                  [&](Extent i, Extent k) { return product.expected(i, k); }));
+      CHECK(right(of_c, world.rank, c, [&](Extent i, Extent k) { return product.expected(i, k); }));
       CHECK(product.right(run));
     }
   }
@@ -262,8 +262,8 @@ TEST_CASE("what lies where the plan wants it is read in place") {
   const Distribution stored = plan.distribution(product.B);
   using Right = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
   const auto b = blocks<Right>(plan, product.B, world.rank, product.fb);
-  const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(),
-                                ein::bind(product.A, everywhere, a), ein::bind(product.B, stored, b));
+  const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(product.A, everywhere, a),
+                                ein::bind(product.B, stored, b));
   CHECK(product.right(run));
   CHECK(run.statistics().inputs.words_received == 0);
   CHECK(run.statistics().inputs.messages_sent == 0);
@@ -296,22 +296,26 @@ TEST_CASE("arrays that do not fit are refused on all ranks") {
   CHECK(contains(refused(Distribution::rows(bound, world.size + 1), from,
                          Distribution::columns(bound, world.size + 1), to),
                  "ranks and the communicator has " + std::to_string(world.size)));
-  CHECK(contains(refused(rows, {}, columns, to), "the old distribution is given 0 views on rank 0, "
-                                                 "which has 1 arrays of it"));
+  CHECK(contains(refused(rows, {}, columns, to),
+                 "the old distribution is given 0 views on rank 0, "
+                 "which has 1 arrays of it"));
   // One rank alone is wrong.
   std::vector<Right> wrong = to;
   if (world.rank == 0) wrong[0] = Right("test::array", 3, 2);
-  CHECK(contains(refused(rows, from, columns, wrong),
-                 "rank 0 of " + std::to_string(world.size) +
-                     ": the new distribution is given a view of 3 x 2 on rank 0, whose array number "
-                     "0 is 8 x "));
+  CHECK(
+      contains(refused(rows, from, columns, wrong),
+               "rank 0 of " + std::to_string(world.size) +
+                   ": the new distribution is given a view of 3 x 2 on rank 0, whose array number "
+                   "0 is 8 x "));
   if (world.rank == 0) wrong[0] = Right(nullptr, to[0].extent(0), to[0].extent(1));
   CHECK(contains(refused(rows, from, columns, wrong), "the new distribution is given a null view"));
-  CHECK(contains(refused(rows, from, rows, from), "a view that is written shares memory with one "
-                                                  "that is read"));
+  CHECK(contains(refused(rows, from, rows, from),
+                 "a view that is written shares memory with one "
+                 "that is read"));
   if (world.size > 1) {
-    CHECK(contains(refused(world.rank == 0 ? rows : columns, world.rank == 0 ? from : to, rows, of(rows)),
-                   "ranks hold different distributions"));
+    CHECK(contains(
+        refused(world.rank == 0 ? rows : columns, world.rank == 0 ? from : to, rows, of(rows)),
+        "ranks hold different distributions"));
   }
 }
 
@@ -327,20 +331,18 @@ TEST_CASE("bindings in distributions that do not fit are refused on all ranks") 
   }
   const auto b = ein::bind_generator(product.B, product.fb);
   ein::Executor executor(plan, MPI_COMM_WORLD, Space());
-  CHECK(contains(message_of([&] {
-                   (void)executor.run(
-                       ein::bind(product.A, Distribution::rows({10, 12}, world.size), a), b);
-                 }),
-                 "input A is 12 x 10 and is bound in a distribution of 10 x 12"));
+  CHECK(contains(
+      message_of([&] {
+        (void)executor.run(ein::bind(product.A, Distribution::rows({10, 12}, world.size), a), b);
+      }),
+      "input A is 12 x 10 and is bound in a distribution of 10 x 12"));
   CHECK(contains(message_of([&] {
                    (void)executor.run(
                        ein::bind(product.A, Distribution::rows({12, 10}, world.size + 1), a), b);
                  }),
                  "the distribution is for " + std::to_string(world.size + 1) + " ranks"));
   CHECK(contains(
-      message_of([&] {
-        (void)executor.run(ein::bind(product.A, rows, std::vector<Right>{}), b);
-      }),
+      message_of([&] { (void)executor.run(ein::bind(product.A, rows, std::vector<Right>{}), b); }),
       "input A is given 0 views on rank 0, which has 1 arrays of it"));
   if (world.size > 1) {
     // The same arrays, said to be something else on one rank.

@@ -46,7 +46,8 @@ void for_each_element(const eindecomp::LocalArray& array, const Visit& visit) {
   }
 }
 
-/// Boxes by cutting the tensor at random again and again, dealt out at random, some to several ranks.
+/// Boxes by cutting the tensor at random again and again, dealt out at random, some to several
+/// ranks.
 template <class Random>
 eindecomp::Distribution random_boxes(Random& random, const std::vector<eindecomp::Extent>& bound,
                                      int ranks) {
@@ -80,7 +81,8 @@ eindecomp::Distribution random_boxes(Random& random, const std::vector<eindecomp
 /// A distribution of any kind.
 template <class Random>
 eindecomp::Distribution random_distribution(Random& random,
-                                            const std::vector<eindecomp::Extent>& bound, int ranks) {
+                                            const std::vector<eindecomp::Extent>& bound,
+                                            int ranks) {
   using eindecomp::Distribution;
   using eindecomp::Extent;
   const auto pick = [&random](Extent n) {
@@ -97,8 +99,8 @@ eindecomp::Distribution random_distribution(Random& random,
       return Distribution::replicated(bound, ranks, holders);
     }
     case 2: {
-      constexpr eindecomp::Split kinds[] = {eindecomp::Split::longer_first,
-                                            eindecomp::Split::floor, eindecomp::Split::ceiling};
+      constexpr eindecomp::Split kinds[] = {eindecomp::Split::longer_first, eindecomp::Split::floor,
+                                            eindecomp::Split::ceiling};
       return Distribution::split(bound, static_cast<int>(pick(static_cast<Extent>(bound.size()))),
                                  ranks, kinds[pick(3)]);
     }

@@ -150,7 +150,8 @@ struct Plan {
       const Tensor& tensor,
       const std::source_location& where = std::source_location::current()) const {
     const VertexId v = vertex(tensor, where);
-    return relation::stored_distribution(placement.mesh, graph[v].bound, placement.stored[to_index(v)], ranks);
+    return relation::stored_distribution(placement.mesh, graph[v].bound,
+                                         placement.stored[to_index(v)], ranks);
   }
 
   /// The words that each rank receives, before the plan's first instruction, to bring an input from

@@ -23,8 +23,8 @@
 
 namespace eindecomp {
 
-/// What one array in a rank's memory holds of a tensor: the elements whose every index is in the set
-/// of its dimension. The array has as many elements along a dimension as the set has indices.
+/// What one array in a rank's memory holds of a tensor: the elements whose every index is in the
+/// set of its dimension. The array has as many elements along a dimension as the set has indices.
 struct LocalArray {
   std::vector<IndexBlocks> indices;  ///< per dimension; none is empty
 
@@ -75,8 +75,8 @@ struct LocalArray {
 /// The lengths of the parts when n indices are shared out among p ranks.
 enum class Split : std::uint8_t {
   longer_first,  ///< n/p + 1 for the first n mod p ranks, n/p for the others (PETSc)
-  floor,         ///< rank r has those from r·n/p to (r+1)·n/p, rounded down (this library's plans)
-  ceiling,       ///< n/p rounded up as long as there are any (FFTW, ScaLAPACK)
+  floor,    ///< rank r has those from r·n/p to (r+1)·n/p, rounded down (this library's plans)
+  ceiling,  ///< n/p rounded up as long as there are any (FFTW, ScaLAPACK)
 };
 
 /// How the processes of a grid are numbered.
@@ -104,8 +104,8 @@ struct CyclicDimension {
 using ScalapackDescriptor = std::array<int, 9>;
 
 /// Which elements of a tensor lie on which rank, and how they are put together to arrays. Every
-/// element lies on at least one rank; where it lies on several, their arrays are equal (replicas). A
-/// plain value, the same on every rank; takes memory for the arrays, not for their blocks.
+/// element lies on at least one rank; where it lies on several, their arrays are equal (replicas).
+/// A plain value, the same on every rank; takes memory for the arrays, not for their blocks.
 class Distribution {
  public:
   /// Of nothing on no rank.
@@ -168,8 +168,8 @@ class Distribution {
     return made;
   }
 
-  /// The same, of arrays whose first dimension is the fastest in memory: messages are then packed in
-  /// that order. Any strides are right without it, and slower.
+  /// The same, of arrays whose first dimension is the fastest in memory: messages are then packed
+  /// in that order. Any strides are right without it, and slower.
   [[nodiscard]] constexpr Distribution column_major() const {
     Distribution made = *this;
     made.m_column_major = true;
@@ -241,12 +241,12 @@ constexpr void check_distributed(const std::vector<Extent>& bound, Extent ranks,
                                  const std::source_location& where) {
   if (ranks < 1) {
     core::fail(ErrorKind::plan, where, "a distribution over ", ranks,
-         " ranks (an element lies on one at least); give the size of the communicator");
+               " ranks (an element lies on one at least); give the size of the communicator");
   }
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] >= 1) continue;
-    core::fail(ErrorKind::shape, where, "a distribution of a tensor whose dimension ", k, " has extent ",
-         bound[k], " (a tensor has elements); give positive extents");
+    core::fail(ErrorKind::shape, where, "a distribution of a tensor whose dimension ", k,
+               " has extent ", bound[k], " (a tensor has elements); give positive extents");
   }
 }
 
@@ -285,9 +285,10 @@ struct PlacedArray {
     }
     distinct.back().owners.push_back(named.rank);
   }
-  std::stable_sort(distinct.begin(), distinct.end(), [](const PlacedArray& a, const PlacedArray& b) {
-    return a.owners.front() < b.owners.front();
-  });
+  std::stable_sort(distinct.begin(), distinct.end(),
+                   [](const PlacedArray& a, const PlacedArray& b) {
+                     return a.owners.front() < b.owners.front();
+                   });
   return distinct;
 }
 

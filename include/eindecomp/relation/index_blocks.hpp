@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Equal blocks of a dimension, a period apart: what a block-cyclic distribution leaves of it to one
-/// process. Two such sets meet in closed form or in a walk over what they share.
+/// Equal blocks of a dimension, a period apart: what a block-cyclic distribution leaves of it to
+/// one process. Two such sets meet in closed form or in a walk over what they share.
 #pragma once
 
 #include <algorithm>
@@ -38,17 +38,15 @@ struct IndexBlocks {
   }
 
   /// The number of indices.
-  [[nodiscard]] constexpr Extent size() const {
-    return end <= first ? 0 : position(end - 1) + 1;
-  }
+  [[nodiscard]] constexpr Extent size() const { return end <= first ? 0 : position(end - 1) + 1; }
   /// Whether the indices follow one another.
   [[nodiscard]] constexpr bool is_interval() const { return end - first <= block; }
   /// How many indices of the set come before one that is in it.
   [[nodiscard]] constexpr Extent position(Extent index) const {
     return (index - first) / period * block + (index - first) % period;
   }
-  /// The first index of the set that is not less than `index`, which is not less than `first`; where
-  /// there is none, one not less than `end`.
+  /// The first index of the set that is not less than `index`, which is not less than `first`;
+  /// where there is none, one not less than `end`.
   [[nodiscard]] constexpr Extent next(Extent index) const {
     const Extent offset = (index - first) % period;
     return offset < block ? index : index - offset + period;
@@ -94,8 +92,8 @@ struct SharedRange {
   return range;
 }
 
-/// Calls visit(first, last) for the runs that both sets have in the range, in order, each as long as
-/// the blocks allow. Passes over what either lacks in one step.
+/// Calls visit(first, last) for the runs that both sets have in the range, in order, each as long
+/// as the blocks allow. Passes over what either lacks in one step.
 template <class Visit>
 constexpr void for_each_shared_run(const IndexBlocks& a, const IndexBlocks& b,
                                    const SharedRange& range, const Visit& visit) {
@@ -117,7 +115,7 @@ constexpr void for_each_shared_run(const IndexBlocks& a, const IndexBlocks& b,
   const auto count = [&](Extent begin, Extent end) {
     Extent size = 0;
     for_each_shared_run(a, b, {begin, end},
-                                [&size](Extent first, Extent last) { size += last - first; });
+                        [&size](Extent first, Extent last) { size += last - first; });
     return size;
   };
   // What an interval has is cut off by the range; what remains of it recurs with any period.

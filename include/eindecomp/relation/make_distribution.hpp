@@ -29,18 +29,18 @@ inline void check_each_box(const std::vector<Extent>& bound,
   for (std::size_t r = 0; r < by_rank.size(); ++r) {
     for (const Box& box : by_rank[r]) {
       if (box.lo.size() != bound.size() || box.hi.size() != bound.size()) {
-        core::fail(ErrorKind::shape, where, "the distribution's box ", box_text(box), " on rank ", r,
-             " has another rank than the tensor of ", bound_text(bound),
-             " (one index per dimension); give boxes of the tensor's rank");
+        core::fail(ErrorKind::shape, where, "the distribution's box ", box_text(box), " on rank ",
+                   r, " has another rank than the tensor of ", bound_text(bound),
+                   " (one index per dimension); give boxes of the tensor's rank");
       }
       if (!Box::whole(bound).contains(box)) {
-        core::fail(ErrorKind::shape, where, "the distribution's box ", box_text(box), " on rank ", r,
-             " leaves the tensor of ", bound_text(bound),
-             " (indices begin at 0 and end before the extent); cut it off there");
+        core::fail(ErrorKind::shape, where, "the distribution's box ", box_text(box), " on rank ",
+                   r, " leaves the tensor of ", bound_text(bound),
+                   " (indices begin at 0 and end before the extent); cut it off there");
       }
       if (box.empty()) {
-        core::fail(ErrorKind::shape, where, "the distribution's box ", box_text(box), " on rank ", r,
-             " is empty (a box has elements); leave it out");
+        core::fail(ErrorKind::shape, where, "the distribution's box ", box_text(box), " on rank ",
+                   r, " is empty (a box has elements); leave it out");
       }
     }
   }
@@ -70,26 +70,27 @@ inline void check_partition(const Distribution& distribution, const std::source_
     const auto twice = std::adjacent_find(placed.owners.begin(), placed.owners.end());
     if (twice == placed.owners.end()) continue;
     core::fail(ErrorKind::shape, where, "the distribution's box ", box_text(boxes.back()),
-         " stands twice on rank ", *twice,
-         " (replicas lie on different ranks); leave one out");
+               " stands twice on rank ", *twice,
+               " (replicas lie on different ranks); leave one out");
   }
   const BoxTree tree(boxes);
   for (std::size_t n = 0; n < boxes.size(); ++n) {
     tree.for_each_meeting(boxes[n], [&](std::size_t other) {
       if (other == n) return;
-      core::fail(ErrorKind::shape, where, "the distribution's boxes ", box_text(boxes[n]), " on rank ",
-           arrays[n].owners.front(), " and ", box_text(boxes[other]), " on rank ",
-           arrays[other].owners.front(),
-           " overlap (an element that lies on several ranks lies in equal boxes there); make them "
-           "equal, or disjoint");
+      core::fail(
+          ErrorKind::shape, where, "the distribution's boxes ", box_text(boxes[n]), " on rank ",
+          arrays[n].owners.front(), " and ", box_text(boxes[other]), " on rank ",
+          arrays[other].owners.front(),
+          " overlap (an element that lies on several ranks lies in equal boxes there); make them "
+          "equal, or disjoint");
     });
   }
   const Extent all = Box::whole(distribution.bound()).size();
   if (held == all) return;
   core::fail(ErrorKind::shape, where, "the distribution of ", bound_text(distribution.bound()),
-       " leaves ", all - held, " of ", all, " elements on no rank, those ",
-       box_text(first_hole(distribution.bound(), arrays)),
-       " among them (every element lies somewhere); give a rank a box for them");
+             " leaves ", all - held, " of ", all, " elements on no rank, those ",
+             box_text(first_hole(distribution.bound(), arrays)),
+             " among them (every element lies somewhere); give a rank a box for them");
 }
 
 /// The part of n indices that rank r of p gets.
@@ -99,24 +100,25 @@ inline void check_partition(const Distribution& distribution, const std::source_
   }
   const Extent longer = n % p;
   const Extent length = lengths == Split::ceiling ? ceil_div(n, p) : n / p;
-  const Extent before =
-      r * length + (lengths == Split::ceiling ? 0 : std::min<Extent>(r, longer));
+  const Extent before = r * length + (lengths == Split::ceiling ? 0 : std::min<Extent>(r, longer));
   const Extent own = length + (lengths == Split::longer_first && r < longer ? 1 : 0);
   return IndexBlocks::interval(std::min(before, n), std::min(before + own, n));
 }
 
 /// The blocks of a dimension that the process at coordinate c gets.
-[[nodiscard]] constexpr IndexBlocks cyclic_part(Extent extent, const CyclicDimension& dealt, int c) {
+[[nodiscard]] constexpr IndexBlocks cyclic_part(Extent extent, const CyclicDimension& dealt,
+                                                int c) {
   const Extent turn = (c - dealt.source + dealt.processes) % dealt.processes;
-  return IndexBlocks::cyclic(turn * dealt.block, dealt.block, dealt.block * dealt.processes, extent);
+  return IndexBlocks::cyclic(turn * dealt.block, dealt.block, dealt.block * dealt.processes,
+                             extent);
 }
 
 /// \throws Error unless a field of a descriptor is at least `least`.
 constexpr void check_field(std::string_view who, std::string_view field, Extent value, Extent least,
                            Extent most, const std::source_location& where) {
   if (value >= least && value <= most) return;
-  core::fail(ErrorKind::shape, where, who, " has ", field, " = ", value, " (it is from ", least, " to ",
-       most, "); mend that field");
+  core::fail(ErrorKind::shape, where, who, " has ", field, " = ", value, " (it is from ", least,
+             " to ", most, "); mend that field");
 }
 
 inline constexpr Extent any_extent = Extent{1} << 31;
@@ -158,8 +160,8 @@ inline Distribution Distribution::split(std::vector<Extent> bound, int dimension
   relation::check_distributed(bound, ranks, where);
   if (dimension < 0 || to_index(dimension) >= bound.size()) {
     core::fail(ErrorKind::shape, where, "dimension ", dimension, " of a tensor of ",
-                 relation::bound_text(bound), " is to be shared out (its dimensions are 0 to ",
-                 static_cast<Extent>(bound.size()) - 1, "); name one of them");
+               relation::bound_text(bound), " is to be shared out (its dimensions are 0 to ",
+               static_cast<Extent>(bound.size()) - 1, "); name one of them");
   }
   std::vector<std::vector<LocalArray>> arrays(to_index(ranks));
   for (int r = 0; r < ranks; ++r) {
@@ -181,11 +183,11 @@ inline Distribution Distribution::replicated(std::vector<Extent> bound, int rank
   for (int holder : holders) {
     if (holder < 0 || holder >= ranks) {
       core::fail(ErrorKind::shape, where, "a tensor is to lie on rank ", holder, " of ", ranks,
-                   " (ranks count from 0); name ranks of the communicator");
+                 " (ranks count from 0); name ranks of the communicator");
     }
     if (!arrays[to_index(holder)].empty()) {
       core::fail(ErrorKind::shape, where, "a tensor is to lie twice on rank ", holder,
-                   " (replicas lie on different ranks); name each once");
+                 " (replicas lie on different ranks); name each once");
     }
     arrays[to_index(holder)].push_back(whole);
   }
@@ -202,8 +204,8 @@ inline Distribution Distribution::block_cyclic(std::vector<Extent> bound,
   relation::check_distributed(bound, ranks, where);
   if (dimensions.size() != bound.size()) {
     core::fail(ErrorKind::shape, where, "a block-cyclic distribution of ", dimensions.size(),
-                 " dimensions for a tensor of ", relation::bound_text(bound),
-                 " (each dimension is dealt out by itself); give one entry per dimension");
+               " dimensions for a tensor of ", relation::bound_text(bound),
+               " (each dimension is dealt out by itself); give one entry per dimension");
   }
   Extent processes = 1;
   for (std::size_t k = 0; k < dimensions.size(); ++k) {
@@ -216,7 +218,7 @@ inline Distribution Distribution::block_cyclic(std::vector<Extent> bound,
     processes *= dealt.processes;
     if (processes <= ranks) continue;
     core::fail(ErrorKind::shape, where, "a grid of at least ", processes, " processes on ", ranks,
-                 " ranks (each is a rank of its own); give a smaller grid, or more ranks");
+               " ranks (each is a rank of its own); give a smaller grid, or more ranks");
   }
   std::vector<std::vector<LocalArray>> arrays(to_index(ranks));
   for (int r = 0; r < static_cast<int>(processes); ++r) {
@@ -261,7 +263,7 @@ inline std::array<Extent, 2> check_descriptor(const ScalapackDescriptor& descrip
                relation::cyclic_part(descriptor[3], dealt[1], column).size()};
   }
   relation::check_field(who, "LLD_", descriptor[8], std::max<Extent>(extents[0], 1),
-                      relation::any_extent, where);
+                        relation::any_extent, where);
   return extents;
 }
 

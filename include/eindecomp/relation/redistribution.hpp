@@ -68,14 +68,16 @@ struct RankRedistribution {
 inline void check_same_tensor(const Distribution& from, const Distribution& to,
                               const std::source_location& where) {
   if (from.bound() != to.bound()) {
-    core::fail(ErrorKind::shape, where, "a tensor of ", bound_text(from.bound()),
-         " is to be distributed as one of ", bound_text(to.bound()),
-         " (a redistribution moves elements and changes no extents); give both the same extents");
+    core::fail(
+        ErrorKind::shape, where, "a tensor of ", bound_text(from.bound()),
+        " is to be distributed as one of ", bound_text(to.bound()),
+        " (a redistribution moves elements and changes no extents); give both the same extents");
   }
   if (from.ranks() != to.ranks()) {
-    core::fail(ErrorKind::shape, where, "a tensor on ", from.ranks(), " ranks is to be distributed over ",
-         to.ranks(), " (both are ranks of one communicator); leave ranks without boxes where there "
-         "is nothing on them");
+    core::fail(ErrorKind::shape, where, "a tensor on ", from.ranks(),
+               " ranks is to be distributed over ", to.ranks(),
+               " (both are ranks of one communicator); leave ranks without boxes where there "
+               "is nothing on them");
   }
 }
 
@@ -153,18 +155,19 @@ class SharedArrays {
   return messages;
 }
 
-/// One rank's messages and copies when a tensor changes from one distribution to another. Every rank
-/// makes its own, without communication: an element moves once to each rank whose new arrays have it
-/// and whose old ones do not, from the rank itself if it has it, else from one of those that do.
-/// O(arrays that meet), however many blocks the arrays have, and O(n log² n) for n arrays in all.
-/// \throws Error if the two are not of one tensor and one number of ranks, or there is no such rank.
+/// One rank's messages and copies when a tensor changes from one distribution to another. Every
+/// rank makes its own, without communication: an element moves once to each rank whose new arrays
+/// have it and whose old ones do not, from the rank itself if it has it, else from one of those
+/// that do. O(arrays that meet), however many blocks the arrays have, and O(n log² n) for n arrays
+/// in all. \throws Error if the two are not of one tensor and one number of ranks, or there is no
+/// such rank.
 [[nodiscard]] inline RankRedistribution make_redistribution(
     const Distribution& from, const Distribution& to, int rank,
     const std::source_location& where = std::source_location::current()) {
   relation::check_same_tensor(from, to, where);
   if (rank < 0 || rank >= from.ranks()) {
     core::fail(ErrorKind::plan, where, "the messages of rank ", rank, " of ", from.ranks(),
-                 " (ranks count from 0); give a rank of the distributions");
+               " (ranks count from 0); give a rank of the distributions");
   }
   RankRedistribution made;
   std::vector<std::pair<int, SharedElements>> received;
@@ -176,7 +179,7 @@ class SharedArrays {
       const int source = relation::SharedArrays::source(placed, rank);
       SharedElements shared =
           relation::shared_elements(*placed.array, relation::number_of(from, source, *placed.array),
-                                  array, static_cast<int>(n));
+                                    array, static_cast<int>(n));
       if (source == rank) {
         made.copies.push_back(std::move(shared));
       } else {
@@ -192,9 +195,9 @@ class SharedArrays {
     targets.for_each_sharing(*own.array, [&](const relation::PlacedArray& placed, Extent) {
       for (int target : placed.owners) {
         if (target == rank || relation::SharedArrays::source(own, target) != rank) continue;
-        sent.emplace_back(target, relation::shared_elements(
-                                      *own.array, number, *placed.array,
-                                      relation::number_of(to, target, *placed.array)));
+        sent.emplace_back(
+            target, relation::shared_elements(*own.array, number, *placed.array,
+                                              relation::number_of(to, target, *placed.array)));
       }
     });
   }

@@ -28,10 +28,11 @@ namespace eindecomp::run {
 using ArrayStrides = std::array<Extent, max_rank>;
 
 /// Runs of a dimension from position `first` to before `last`, counted over all runs.
-[[nodiscard]] inline std::vector<relation::SharedRuns> cut_runs(const std::vector<relation::SharedRuns>& runs,
-                                                      Extent first, Extent last) {
+[[nodiscard]] inline std::vector<relation::SharedRuns> cut_runs(
+    const std::vector<relation::SharedRuns>& runs, Extent first, Extent last) {
   std::vector<relation::SharedRuns> cut;
-  const auto add = [&cut](const relation::SharedRuns& run, Extent n, Extent begin, Extent end, Extent count) {
+  const auto add = [&cut](const relation::SharedRuns& run, Extent n, Extent begin, Extent end,
+                          Extent count) {
     if (begin >= end || count <= 0) return;
     cut.push_back({end - begin, count, run.a + n * run.a_step + begin,
                    run.b + n * run.b_step + begin, run.a_step, run.b_step});
@@ -59,8 +60,9 @@ using ArrayStrides = std::array<Extent, max_rank>;
 /// Cuts elements into pieces of at most `limit` that follow one another when packed with the
 /// dimensions in that order, the slowest first; calls visit(piece).
 template <class Visit>
-void for_each_piece(const relation::SharedElements& elements, const std::vector<std::size_t>& slowest_first,
-                    Extent limit, const Visit& visit) {
+void for_each_piece(const relation::SharedElements& elements,
+                    const std::vector<std::size_t>& slowest_first, Extent limit,
+                    const Visit& visit) {
   Extent size = elements.size();
   if (size <= limit) {
     visit(elements);
@@ -118,7 +120,8 @@ class ArrayExchange {
 
   /// Moves the elements. Collective over the ranks of the redistribution; fences `space`.
   /// \param from, to  where the rank's arrays begin
-  /// \param staging   of staging_bytes(), and as many on the host where MPI cannot reach the space's
+  /// \param staging   of staging_bytes(), and as many on the host where MPI cannot reach the
+  /// space's
   ///   memory; null where it can.
   template <comm::Communicator Group>
   void run(const Space& space, Group& group, const std::vector<const char*>& from,
@@ -154,9 +157,8 @@ class ArrayExchange {
       // Also for the receives: kernels may still read what lay in their place before.
       compat::fence(space, "EinDecomp::before messages");
       for (const Piece& piece : wave.receives) {
-        char* const into = piece.direct()
-                               ? to[to_index(piece.array)] + piece.in_array
-                               : reached + area + m_send_bytes + piece.staging;
+        char* const into = piece.direct() ? to[to_index(piece.array)] + piece.in_array
+                                          : reached + area + m_send_bytes + piece.staging;
         group.receive(piece.peer, into, piece.words, m_bytes, tag);
       }
       for (const Piece& piece : wave.sends) {
@@ -228,7 +230,8 @@ class ArrayExchange {
   /// elements, for boxes that together are `elements`. The box is that of a copy between the two of
   /// the three that `strides` says.
   template <class Visit>
-  void for_each_box(const relation::SharedElements& elements, Strides strides, const Visit& visit) const {
+  void for_each_box(const relation::SharedElements& elements, Strides strides,
+                    const Visit& visit) const {
     const std::size_t rank = elements.runs.size();
     ArrayStrides packed{};
     Extent step = 1;
@@ -285,8 +288,9 @@ class ArrayExchange {
   }
 
   /// The pieces of messages. \param direction  of a peer: 1 of sends.
-  [[nodiscard]] std::vector<Piece> pieces_of(const std::vector<relation::RedistributionMessage>& messages,
-                                             int rank, int ranks, int direction) const {
+  [[nodiscard]] std::vector<Piece> pieces_of(
+      const std::vector<relation::RedistributionMessage>& messages, int rank, int ranks,
+      int direction) const {
     const Extent limit = std::max<Extent>(tuning::exchange_slab_bytes / m_bytes, 1);
     const bool sent = direction > 0;
     std::vector<Piece> pieces;
@@ -340,8 +344,8 @@ class ArrayExchange {
              used + piece.words * m_bytes <= tuning::exchange_slab_bytes;
     };
     while (send != sends.end() || receive != receives.end()) {
-      const bool sends_next = receive == receives.end() ||
-                              (send != sends.end() && key(*send) <= key(*receive));
+      const bool sends_next =
+          receive == receives.end() || (send != sends.end() && key(*send) <= key(*receive));
       Piece& next = sends_next ? *send : *receive;
       if (m_waves.empty() || !fits(next, sends_next ? out : in)) {
         m_waves.emplace_back();

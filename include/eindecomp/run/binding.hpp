@@ -228,9 +228,9 @@ template <TensorName Symbol, class T, int Rank, class MemorySpace>
 }
 
 /// This rank's arrays of an input that lies on the ranks as the user has it: one view per array of
-/// the distribution on this rank, of any layout, or the view alone where there is one. Where an array
-/// has all of a block that the plan stores here, the block is read in place; what other blocks lack
-/// is brought in one exchange before the plan's first instruction, apart from its words
+/// the distribution on this rank, of any layout, or the view alone where there is one. Where an
+/// array has all of a block that the plan stores here, the block is read in place; what other
+/// blocks lack is brought in one exchange before the plan's first instruction, apart from its words
 /// (RunStatistics::inputs, Plan::input_words). The same distribution on every rank. Not collective;
 /// the run checks the extents.
 template <TensorName Symbol, class Where, class Views>
@@ -239,10 +239,11 @@ template <TensorName Symbol, class Where, class Views>
                         std::source_location where = std::source_location::current()) {
   using View = run::ViewOf<std::remove_cvref_t<Views>>;
   ViewBinding<typename View::memory_space> binding{
-      run::facts_of_view<std::remove_cvref_t<Symbol>, View>(
-          symbol, run::BindingKind::distributed, where)};
+      run::facts_of_view<std::remove_cvref_t<Symbol>, View>(symbol, run::BindingKind::distributed,
+                                                            where)};
   binding.facts.views = run::strided_views(views);
-  binding.facts.distribution = std::make_shared<const Distribution>(std::forward<Where>(distribution));
+  binding.facts.distribution =
+      std::make_shared<const Distribution>(std::forward<Where>(distribution));
   binding.facts.owner =
       std::make_shared<const std::remove_cvref_t<Views>>(std::forward<Views>(views));
   return binding;

@@ -34,9 +34,10 @@ using ViewOf = typename ViewType<Views>::type;
 
 template <class Views>
 [[nodiscard]] std::vector<kernel::StridedTensor> strided_views(const Views& views) {
-  static_assert(compat::is_view<ViewOf<Views>>,
-                "EinDecomp: arrays are given as a Kokkos view or a std::vector of them (for others, "
-                "wrap their pointers in unmanaged Views)");
+  static_assert(
+      compat::is_view<ViewOf<Views>>,
+      "EinDecomp: arrays are given as a Kokkos view or a std::vector of them (for others, "
+      "wrap their pointers in unmanaged Views)");
   std::vector<kernel::StridedTensor> tensors;
   if constexpr (compat::is_view<Views>) {
     tensors.push_back(kernel::StridedTensor::of(views));

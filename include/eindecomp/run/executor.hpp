@@ -239,7 +239,8 @@ class Executor {
     return ", in statements " + name(stage.first) + " to " + name(stage.last);
   }
 
-  /// Of the inputs bound in one way, what value_of() says of each, in whatever order they are bound.
+  /// Of the inputs bound in one way, what value_of() says of each, in whatever order they are
+  /// bound.
   template <class ValueOf>
   [[nodiscard]] std::uint64_t hash_of(const std::vector<Binding<Space>>& bindings,
                                       run::BindingKind kind, const ValueOf& value_of) const {
@@ -260,9 +261,8 @@ class Executor {
     return hasher.value();
   }
   [[nodiscard]] std::uint64_t roots_hash(const std::vector<Binding<Space>>& bindings) const {
-    return hash_of(bindings, run::BindingKind::whole_on_root, [](const auto& facts) {
-      return static_cast<std::uint64_t>(facts.root);
-    });
+    return hash_of(bindings, run::BindingKind::whole_on_root,
+                   [](const auto& facts) { return static_cast<std::uint64_t>(facts.root); });
   }
   [[nodiscard]] std::uint64_t distributions_hash(
       const std::vector<Binding<Space>>& bindings) const {
@@ -326,11 +326,12 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
     statistics.kernels_prepared = place_buffers(results, where);
   };
   const comm::Call call("run", where);
-  comm::agree_on(group, call, make_ready,
-                 {{"roots of inputs", "bind_global an input from the same root on every rank",
-                   roots_hash(bindings)},
-                  {"distributions of inputs", "bind an input in the same distribution on every rank",
-                   distributions_hash(bindings)}});
+  comm::agree_on(
+      group, call, make_ready,
+      {{"roots of inputs", "bind_global an input from the same root on every rank",
+        roots_hash(bindings)},
+       {"distributions of inputs", "bind an input in the same distribution on every rank",
+        distributions_hash(bindings)}});
 
   std::atomic<int> stage = -1;
   m_transfers.begin(call);

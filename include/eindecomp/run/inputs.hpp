@@ -230,8 +230,9 @@ class RunInputs {
   /// The number of the array on this rank that has all of a box as one block; -1 if none has.
   [[nodiscard]] int array_with(const BindingFacts& facts, const Box& box) const {
     const std::vector<LocalArray>& arrays = facts.distribution->arrays(m_session.control.rank());
-    const auto found = std::find_if(arrays.begin(), arrays.end(),
-                                    [&box](const LocalArray& array) { return array.contains(box); });
+    const auto found = std::find_if(arrays.begin(), arrays.end(), [&box](const LocalArray& array) {
+      return array.contains(box);
+    });
     return found == arrays.end() ? -1 : static_cast<int>(found - arrays.begin());
   }
 
@@ -256,8 +257,8 @@ class RunInputs {
   [[nodiscard]] std::vector<kernel::StridedTensor> stored_arrays(VertexId v) const {
     std::vector<kernel::StridedTensor> arrays;
     for (int b : m_session.stored_buffers(v)) {
-      const BlockMemory block = BlockMemory::dense(m_own[at(b)].data(), buffer(b).box,
-                                                   relation::element_bytes(m_session.graph, buffer(b)));
+      const BlockMemory block = BlockMemory::dense(
+          m_own[at(b)].data(), buffer(b).box, relation::element_bytes(m_session.graph, buffer(b)));
       arrays.push_back(strided_tensor(block));
     }
     return arrays;
@@ -366,7 +367,8 @@ class RunInputs {
     }
   }
 
-  /// \throws Error if an input's distribution is of another tensor, or the views are not its arrays.
+  /// \throws Error if an input's distribution is of another tensor, or the views are not its
+  /// arrays.
   void check_distribution(const Vertex& tensor, const BindingFacts& facts) const {
     if (facts.distribution->bound() != tensor.bound) {
       throw Error(ErrorKind::binding,

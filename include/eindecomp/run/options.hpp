@@ -46,14 +46,15 @@ struct RunStatistics {
   Extent messages_received = 0;  ///< the same, at this end
   double seconds = 0;            ///< from the agreement that all inputs are there to the last fence
   /// What was sent and received, and how long it took, to bring inputs from the distributions they
-  /// are bound in to those of the plan, before the plan's first instruction and apart from its words.
+  /// are bound in to those of the plan, before the plan's first instruction and apart from its
+  /// words.
   RedistributionStatistics inputs;
   /// Kernels that were chosen and made ready for this run: 0 where inputs lie as in the run before.
   Extent kernels_prepared = 0;
   std::int64_t arena_bytes = 0;   ///< held between runs by the executor
   std::int64_t result_bytes = 0;  ///< of the run, then kept by the executor for a later one
-  /// Of inputs the executor filled, and what their messages took (1 MiB if any was scattered); those
-  /// bound in place count 0.
+  /// Of inputs the executor filled, and what their messages took (1 MiB if any was scattered);
+  /// those bound in place count 0.
   std::int64_t input_bytes = 0;
   std::int64_t workspace_bytes = 0;  ///< of kernels, held between runs by the executor
   /// The most bytes that the executor held during the run: the sum of the four above.

@@ -30,7 +30,8 @@
 namespace eindecomp {
 
 /// Moves tensors from one distribution to another, as often as there are data: what moves, packing
-/// and messages are worked out once. Must be destroyed on all ranks, and before Kokkos is finalised.
+/// and messages are worked out once. Must be destroyed on all ranks, and before Kokkos is
+/// finalised.
 template <class Space, comm::Communicator Group>
 class Redistributor {
  public:
@@ -43,27 +44,26 @@ class Redistributor {
       const ExecuteOptions& options = {},
       const std::source_location& where =
           std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
-      : Redistributor(Group(user, "EinDecomp redistribution", options.chunk, options.time_limit,
-                            where),
-                      space, std::move(from), std::move(to), where) {}
+      : Redistributor(
+            Group(user, "EinDecomp redistribution", options.chunk, options.time_limit, where),
+            space, std::move(from), std::move(to), where) {}
 #endif
   /// For a group of ranks of its own.
   Redistributor(Group&& group, const Space& space, Distribution from, Distribution to,
                 const std::source_location& where = std::source_location::current())
       : m_group(std::move(group)), m_space(space), m_from(std::move(from)), m_to(std::move(to)) {
-    comm::agree_on(
-        m_group, comm::Call("the construction of a Redistributor", where),
-        [&] {
-          relation::check_same_tensor(m_from, m_to, where);
-          run::check_ranks_of(m_from, m_group.size(), where);
-        },
-        {{"distributions", "describe the same distributions on every rank",
-          m_from.hash() ^ (m_to.hash() * 31)}});
+    comm::agree_on(m_group, comm::Call("the construction of a Redistributor", where),
+                   [&] {
+                     relation::check_same_tensor(m_from, m_to, where);
+                     run::check_ranks_of(m_from, m_group.size(), where);
+                   },
+                   {{"distributions", "describe the same distributions on every rank",
+                     m_from.hash() ^ (m_to.hash() * 31)}});
   }
 
-  /// Moves the elements of this rank's old arrays, and of the other ranks', to the new arrays of all
-  /// ranks. Views may have any layout; where a rank has one array the view alone will do, where it
-  /// has none an empty one. New arrays overlap neither each other nor the old ones. Collective;
+  /// Moves the elements of this rank's old arrays, and of the other ranks', to the new arrays of
+  /// all ranks. Views may have any layout; where a rank has one array the view alone will do, where
+  /// it has none an empty one. New arrays overlap neither each other nor the old ones. Collective;
   /// fences the space's instance.
   /// \param from  views of this rank's arrays in the old distribution, in their order.
   /// \param to    views of its arrays in the new one, which are written.
@@ -71,8 +71,9 @@ class Redistributor {
   /// \throws Error, on all ranks alike and before anything moves, if views do not fit the
   ///   distributions, are null or overlap, or memory is short.
   template <class From, class To>
-  RedistributionStatistics run(const From& from, const To& to,
-                               const std::source_location& where = std::source_location::current()) {
+  RedistributionStatistics run(
+      const From& from, const To& to,
+      const std::source_location& where = std::source_location::current()) {
     using Element = typename run::ViewOf<From>::non_const_value_type;
     static_assert(std::is_same_v<Element, typename run::ViewOf<To>::value_type>,
                   "EinDecomp: the new arrays' elements are of another type than the old ones', or "
@@ -81,8 +82,8 @@ class Redistributor {
                       compat::accessible<Space, typename run::ViewOf<To>::memory_space>,
                   "EinDecomp: a view lies in memory that the execution space cannot reach; copy it "
                   "there first (Kokkos::create_mirror_view_and_copy)");
-    return move(run::strided_views(from), run::strided_views(to),
-                static_cast<int>(sizeof(Element)), where);
+    return move(run::strided_views(from), run::strided_views(to), static_cast<int>(sizeof(Element)),
+                where);
   }
 
  private:
@@ -104,18 +105,17 @@ RedistributionStatistics Redistributor<Space, Group>::move(
   const comm::Call call("redistribute", where);
   std::vector<kernel::StridedTensor> old_arrays;
   std::vector<kernel::StridedTensor> new_arrays;
-  comm::agree_on(
-      m_group, call,
-      [&] {
-        const int rank = m_group.rank();
-        old_arrays = run::check_views(m_from, rank, from, "the old distribution", where);
-        new_arrays = run::check_views(m_to, rank, to, "the new distribution", where);
-        run::check_apart(new_arrays, old_arrays, where);
-        m_exchange.prepare(m_from, m_to, rank, bytes, old_arrays, new_arrays, {}, where);
-        m_exchange.allocate(where);
-      },
-      {{"element sizes", "give views of one value type on every rank",
-        static_cast<std::uint64_t>(bytes)}});
+  comm::agree_on(m_group, call,
+                 [&] {
+                   const int rank = m_group.rank();
+                   old_arrays = run::check_views(m_from, rank, from, "the old distribution", where);
+                   new_arrays = run::check_views(m_to, rank, to, "the new distribution", where);
+                   run::check_apart(new_arrays, old_arrays, where);
+                   m_exchange.prepare(m_from, m_to, rank, bytes, old_arrays, new_arrays, {}, where);
+                   m_exchange.allocate(where);
+                 },
+                 {{"element sizes", "give views of one value type on every rank",
+                   static_cast<std::uint64_t>(bytes)}});
   RedistributionStatistics moved;
   comm::or_abort(
       m_group, call, [] { return ""; },

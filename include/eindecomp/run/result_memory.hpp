@@ -121,7 +121,7 @@ class ResultPool {
       const Vertex& tensor = graph[buffers[b].tensor];
       taken[b] = std::make_shared<const ResultBlock<MemorySpace>>(
           KnownBlock{tensor.name.str(), tensor.bound, buffers[b].box,
-                      static_cast<int>(tensor.element.bytes)},
+                     static_cast<int>(tensor.element.bytes)},
           buffers[b].bytes, where);
       if (m_blocks[b].size() == tuning::kept_results) forget_one(m_blocks[b]);
       m_blocks[b].push_back(taken[b]);

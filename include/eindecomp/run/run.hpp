@@ -129,11 +129,11 @@ class Run {
     return whole;
   }
 
-  /// Brings a result to a distribution of the user's: this rank's arrays of it are written, those of
-  /// the other ranks by them. Views as bind(X, distribution, views) takes them, not const, of the
-  /// tensor's value type. Collective; fences the run's space instance.
-  /// \returns what moved, the least there is: the words of Plan::result_words.
-  /// \throws Error, on all ranks alike and before anything moves, if on any the symbol is not a
+  /// Brings a result to a distribution of the user's: this rank's arrays of it are written, those
+  /// of the other ranks by them. Views as bind(X, distribution, views) takes them, not const, of
+  /// the tensor's value type. Collective; fences the run's space instance. \returns what moved, the
+  /// least there is: the words of Plan::result_words. \throws Error, on all ranks alike and before
+  /// anything moves, if on any the symbol is not a
   ///   result, the distribution is of another tensor or not the same, views do not fit it, share
   ///   memory or are null, or memory is short.
   template <TensorName Symbol, class Views>
@@ -274,13 +274,12 @@ RedistributionStatistics Run<Space, Group>::redistribute_to(
         const Distribution from = m_session->distribution(v);
         relation::check_same_tensor(from, distribution, named.where);
         for (int b : m_session->stored_buffers(v)) {
-          stored.push_back(run::strided_tensor(
-              run::BlockMemory::dense(m_results[run::at(b)]->data(),
-                                         m_session->program.buffers[run::at(b)].box,
-                                         named.element.bytes)));
+          stored.push_back(run::strided_tensor(run::BlockMemory::dense(
+              m_results[run::at(b)]->data(), m_session->program.buffers[run::at(b)].box,
+              named.element.bytes)));
         }
         wanted = run::check_views(distribution, group.rank(), views, "result " + tensor.name,
-                                     named.where);
+                                  named.where);
         run::check_apart(wanted, stored, named.where);
         exchange.prepare(from, distribution, group.rank(), named.element.bytes, stored, wanted, {},
                          named.where);

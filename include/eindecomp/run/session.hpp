@@ -59,7 +59,7 @@ struct Session {
   /// Where a tensor's stored blocks lie, by rank.
   [[nodiscard]] Distribution distribution(VertexId v) const {
     return relation::stored_distribution(placement.mesh, graph[v].bound, placement.stored[at(v)],
-                               control.size());
+                                         control.size());
   }
 
   /// Takes this rank's program.

@@ -32,17 +32,17 @@ class StagedExchange {
   /// Makes an exchange ready between the rank's old arrays and its new ones, wherever they lie.
   /// Does not communicate.
   /// \param bytes  of an element.
-  /// \param skip   per new array, whether it lies where its elements are and gets none; empty: none.
-  /// \throws Error if the distributions are not of one tensor and number of ranks.
+  /// \param skip   per new array, whether it lies where its elements are and gets none; empty:
+  /// none. \throws Error if the distributions are not of one tensor and number of ranks.
   void prepare(const Distribution& from, const Distribution& to, int rank, int bytes,
                const Arrays& old_arrays, const Arrays& new_arrays, const Flags& skip,
                const std::source_location& where) {
-    Known known{from.hash(), to.hash(),  bytes, strides_of(old_arrays), strides_of(new_arrays),
+    Known known{from.hash(), to.hash(), bytes, strides_of(old_arrays), strides_of(new_arrays),
                 skip};
     if (m_exchange && m_known == known) return;
     m_exchange.reset();
-    m_exchange.emplace(relation::make_redistribution(from, to, rank, where), rank, from.ranks(), bytes,
-                       known.from_strides, known.to_strides, skip, from.is_column_major());
+    m_exchange.emplace(relation::make_redistribution(from, to, rank, where), rank, from.ranks(),
+                       bytes, known.from_strides, known.to_strides, skip, from.is_column_major());
     m_known = std::move(known);
   }
 

@@ -28,8 +28,8 @@ inline constexpr Extent piece_elements = 16;
 
 /// Bytes of the buffer through which inputs are scattered and results gathered.
 inline constexpr std::int64_t slab_bytes = std::int64_t{1} << 20;
-/// Bytes of a slab through which a redistribution packs, and of one through which it unpacks. Two of
-/// each are in use; they are to stay in the second cache.
+/// Bytes of a slab through which a redistribution packs, and of one through which it unpacks. Two
+/// of each are in use; they are to stay in the second cache.
 inline constexpr std::int64_t exchange_slab_bytes = std::int64_t{1} << 19;
 /// Elements that are generated on the host at a time for a device.
 inline constexpr Extent generated_elements = Extent{1} << 16;
