@@ -31,8 +31,13 @@ class AnyOrder {
       m_done.emplace_back(p.instructions.size(), false);
       m_uses.emplace_back(p.buffers.size(), 0);
       m_taken.emplace_back(p.buffers.size(), false);
+      m_wire.emplace_back();
+      std::map<std::pair<bool, int>, int> messages;
       for (const eindecomp::Instruction& i : p.instructions) {
         for_each_buffer(i, [&](int b) { ++m_uses.back()[at(b)]; });
+        const Message* const m = i.message();
+        const bool sent = i.as<eindecomp::Send>() != nullptr;
+        m_wire.back().push_back(m != nullptr ? wire(p.rank, *m, sent, messages) : Wire{});
       }
     }
   }
@@ -65,7 +70,7 @@ class AnyOrder {
   }
 
  private:
-  using Wire = std::tuple<int, int, int, VertexId, bool>;
+  using Wire = std::tuple<int, int, int>;  ///< sender, receiver, number
 
   template <class Visit>
   static void for_each_buffer(const eindecomp::Instruction& instruction, const Visit& visit) {
@@ -75,14 +80,11 @@ class AnyOrder {
     for (const int b : buffers) visit(b);
   }
 
-  /// Messages of one rank to another for one tensor in one turn: at most one with operands and one
-  /// with accumulators.
-  [[nodiscard]] Wire wire(std::size_t r, const eindecomp::Instruction& i) const {
-    const Message& m = *i.message();
-    const Buffer& buffer = m_compiled[r].buffers.at(at(m.regions.at(0).buffer));
-    const bool sent = i.as<eindecomp::Send>() != nullptr;
-    const int own = static_cast<int>(r);
-    return {sent ? own : m.peer, sent ? m.peer : own, i.turn, buffer.tensor, buffer.partial};
+  /// Messages of one rank to another arrive in the order of their programs.
+  [[nodiscard]] static Wire wire(int own, const Message& m, bool sent,
+                                 std::map<std::pair<bool, int>, int>& messages) {
+    const int number = messages[{sent, m.peer}]++;
+    return {sent ? own : m.peer, sent ? m.peer : own, number};
   }
 
   [[nodiscard]] bool is_ready(std::size_t r, std::size_t i) const {
@@ -91,7 +93,7 @@ class AnyOrder {
     }
     const eindecomp::Instruction& instruction = m_compiled[r].instructions[i];
     if (instruction.as<eindecomp::Receive>() == nullptr) return true;
-    return m_wires.count(wire(r, instruction)) != 0;
+    return m_wires.count(m_wire[r][i]) != 0;
   }
 
   void execute(std::size_t r, std::size_t i) {
@@ -103,10 +105,10 @@ class AnyOrder {
     if (const Message* const m = instruction.message()) {
       m_ranks[r].take(*m);
       if (instruction.as<eindecomp::Send>() != nullptr) {
-        const bool fresh = m_wires.emplace(wire(r, instruction), m_ranks[r].pack(*m)).second;
+        const bool fresh = m_wires.emplace(m_wire[r][i], m_ranks[r].pack(*m)).second;
         CHECK(fresh);
       } else {
-        m_ranks[r].unpack(*m, m_wires.at(wire(r, instruction)));
+        m_ranks[r].unpack(*m, m_wires.at(m_wire[r][i]));
       }
       m_ranks[r].leave(*m);
     } else {
@@ -123,6 +125,7 @@ class AnyOrder {
   std::vector<std::vector<Value>> m_tensors;
   std::vector<SimulatedRank> m_ranks;
   std::vector<std::vector<std::vector<int>>> m_waits;
+  std::vector<std::vector<Wire>> m_wire;  ///< by rank and instruction
   std::vector<std::vector<bool>> m_done;
   std::vector<std::vector<int>> m_uses;  ///< by rank and buffer, still to come
   std::vector<std::vector<bool>> m_taken;
@@ -167,10 +170,10 @@ TEST_CASE("a program prints its buffers, its instructions and what they wait for
   1  Z: receive b4 [0:4, 4:8] from rank 0, 16 words
   2  Z: send b3 [0:4, 0:4] to rank 0, 16 words by way of 384  after 0
   3  Z: combine b4, b3 to b2 [0:4, 4:8]  after 0-2
-  4  R: receive b5 [2:4, 0:4] from rank 0, 8 words by way of 128  after 0, 2-3
-  5  R: send b2 [0:2, 4:8] to rank 0, 8 words  after 2-3
-  6  R: copy b2 to b5 [2:4, 4:8]  after 0, 2-3
-  7  R: call b5 to b6 over [2:4, 0:8]  after 0, 2-4, 6
+  4  R: copy b2 to b5 [2:4, 4:8]  after 0, 2-3
+  5  R: receive b5 [2:4, 0:4] from rank 0, 8 words by way of 128  after 0, 2-3
+  6  R: send b2 [0:2, 4:8] to rank 0, 8 words  after 2-3
+  7  R: call b5 to b6 over [2:4, 0:8]  after 0, 2-5
 )");
 }
 

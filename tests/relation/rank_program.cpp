@@ -6,6 +6,7 @@
 #include "eindecomp/relation/arena.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/relay_rounds.hpp"
 #include "support.hpp"
 
 using namespace eindecomp;
@@ -117,22 +118,81 @@ TEST_CASE("what was assembled for one statement is read in place by the next") {
   }
 }
 
-TEST_CASE("one message per tensor and peer, and staging for all of them at once") {
-  // Two workers a rank, each with its own block of Y to gather.
+TEST_CASE("one message per peer and round, and staging for those of one round at once") {
+  // Two workers a rank, each with its own block of Y, which four ranks gather in two rounds.
   const EinGraph graph = matmul(8, 8, 8);
   const Placement placement = place(graph, {{}, {}, {8, 1, 1}}, make_mesh(8));
   const RankProgram s = compile_rank(graph, placement, 4, 1);
   const auto receives = work_of<Receive>(s, 0);
-  REQUIRE(receives.size() == 3);
-  REQUIRE(work_of<Send>(s, 0).size() == 3);
-  CHECK(exchange_end(s, 0) == 6);
-  for (const Receive& m : receives) {
-    CHECK(m.words == 16);
-    CHECK(m.regions.size() == 2);
-  }
+  REQUIRE(receives.size() == 2);
+  REQUIRE(work_of<Send>(s, 0).size() == 2);
   CHECK(work_of<Copy>(s, 0).size() == 2);
-  // All of Y assembled once for both calls, and six messages of 16 elements.
-  CHECK(s.arena_bytes == 512 + 6 * 128);
+  CHECK(exchange_end(s, 2) == 4);
+  CHECK(exchange_end(s, 4) == 6);
+  CHECK(receives[0].peer == 3);
+  CHECK(receives[0].words == 16);
+  CHECK(receives[0].regions.size() == 2);
+  CHECK(receives[1].peer == 0);
+  CHECK(receives[1].words == 32);
+  CHECK(receives[1].regions.size() == 4);
+  // All of Y assembled once for both calls, and the two messages of the second round.
+  CHECK(s.arena_bytes == 512 + 2 * 256);
+}
+
+TEST_CASE("a gather takes a message per other coordinate of each axis, and no word twice") {
+  for (const int p : {2, 4, 6, 7, 8, 12, 16, 30, 64}) {
+    CAPTURE(p);
+    int expected = 0;
+    for (const int axis : make_mesh(p).axes) expected += axis - 1;
+    const EinGraph graph = matmul(64, 64, 64);
+    const Placement placement = place(graph, {{}, {}, {p, 1, 1}}, make_mesh(p));
+    for (const int rank : {0, p / 2, p - 1}) {
+      const RankProgram program = compile_rank(graph, placement, p, rank);
+      const auto receives = work_of<Receive>(program, 0);
+      CHECK(static_cast<int>(receives.size()) == expected);
+      Extent words = 0;
+      for (const Receive& m : receives) words += m.words;
+      for (const Buffer& b : program.buffers) {
+        if (b.role == Buffer::Role::input && b.tensor == 1) words += b.box.size();
+      }
+      CHECK(words == 64 * 64);
+    }
+  }
+}
+
+TEST_CASE("a scalar reaches every rank in log p messages") {
+  EinGraph graph;
+  const VertexId x = graph.add_input("X", {4096}, {});
+  const VertexId s = add(graph, "s", {{"i", x}}, "");
+  add(graph, "Y", {{"i", x}, {"", s}}, "i");
+  const int p = 1024;
+  const Placement placement = place(graph, {{}, {p}, {p}}, make_mesh(p));
+  for (const int rank : {0, 1, 512, 1023}) {
+    CAPTURE(rank);
+    const RankProgram program = compile_rank(graph, placement, p, rank);
+    CHECK(work_of<Send>(program, 1).size() <= 10);
+    CHECK(work_of<Receive>(program, 1).size() == (rank == 0 ? 0 : 1));
+  }
+}
+
+TEST_CASE("members of a group get everything in the round of the last axis on which they differ") {
+  for (const int size : {1, 2, 3, 4, 6, 8, 12, 25, 30, 64}) {
+    CAPTURE(size);
+    const detail::RelayRounds relay(size);
+    for (int entry = 0; entry < size; ++entry) {
+      for (int to = 0; to < size; ++to) {
+        if (to == entry) continue;
+        const auto hop = relay.hop(entry, to);
+        CHECK(hop.round >= 1);
+        CHECK(hop.round < relay.rounds());
+        // The sender has it, by an earlier round.
+        CHECK((hop.from == entry || relay.hop(entry, hop.from).round < hop.round));
+        bool peers = false;
+        relay.for_each_peer(to, [&](int peer) { peers |= peer == hop.from; });
+        CHECK(peers);
+      }
+    }
+  }
 }
 
 TEST_CASE("every rank sends to the next one first and receives from the previous one first") {
@@ -150,14 +210,19 @@ TEST_CASE("every rank sends to the next one first and receives from the previous
     }
     return found;
   };
+  // Along axis 1, then along axis 0; small messages of two tensors are one.
   const RankProgram one = compile_rank(graph, placement, 4, 1);
-  CHECK(order(one, work_of<Send>(one, 0)) == Order{{2, 1}, {3, 1}, {0, 1}});
-  CHECK(order(one, work_of<Receive>(one, 0)) == Order{{0, 1}, {3, 1}, {2, 1}});
-  CHECK(order(one, work_of<Send>(one, 1)) == Order{{2, u}, {2, w}, {3, u}, {3, w}, {0, u}, {0, w}});
-  CHECK(order(one, work_of<Receive>(one, 1)) ==
-        Order{{0, u}, {0, w}, {3, u}, {3, w}, {2, u}, {2, w}});
-  const RankProgram last = compile_rank(graph, placement, 4, 3);
-  CHECK(order(last, work_of<Send>(last, 0)) == Order{{0, 1}, {1, 1}, {2, 1}});
+  CHECK(order(one, work_of<Send>(one, 0)) == Order{{3, 1}, {0, 1}});
+  CHECK(order(one, work_of<Receive>(one, 0)) == Order{{3, 1}, {0, 1}});
+  CHECK(order(one, work_of<Send>(one, 1)) == Order{{3, u}, {0, u}});
+  CHECK(work_of<Send>(one, 1).at(0).regions.size() == 2);
+  CHECK(order(one, work_of<Receive>(one, 1)) == Order{{3, u}, {0, u}});
+  // Along an axis of three.
+  const EinGraph third = matmul(9, 9, 9);
+  const RankProgram last =
+      compile_rank(third, place(third, {{}, {}, {3, 1, 1}}, make_mesh(3)), 3, 2);
+  CHECK(order(last, work_of<Send>(last, 0)) == Order{{0, 1}, {1, 1}});
+  CHECK(order(last, work_of<Receive>(last, 0)) == Order{{1, 1}, {0, 1}});
   // Partial results likewise.
   const EinGraph product = matmul(8, 8, 8);
   const RankProgram summed =

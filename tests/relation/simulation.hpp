@@ -9,9 +9,11 @@
 /// of x and of its square, so that it even has another size.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -402,14 +404,17 @@ inline void check_run(const RandomProgram& program, const std::vector<RankProgra
   std::map<std::pair<int, int>, Extent> pairs;
   std::vector<std::size_t> next(compiled.size(), 0);
 
-  // The messages of all ranks in a turn with operands, or with accumulators.
-  const auto exchange = [&](int turn, bool partial) {
+  // Messages under way together: with operands, then with accumulators, round by round.
+  using Round = std::pair<bool, int>;
+  const auto round_of = [&](std::size_t r, const Message& m) {
+    return Round{ranks[r].buffer(m.regions.at(0).buffer).partial, m.round};
+  };
+  const auto exchange = [&](int turn, Round round) {
     std::vector<std::size_t> end = next;
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       const std::vector<eindecomp::Instruction>& list = compiled[r].instructions;
       while (end[r] < list.size() && list[end[r]].turn == turn &&
-             list[end[r]].message() != nullptr &&
-             ranks[r].buffer(list[end[r]].message()->regions.at(0).buffer).partial == partial) {
+             list[end[r]].message() != nullptr && round_of(r, *list[end[r]].message()) == round) {
         ++end[r];
       }
       if (end[r] == next[r]) continue;
@@ -443,17 +448,22 @@ inline void check_run(const RandomProgram& program, const std::vector<RankProgra
   CHECK(at(turns) >= tasks.statements.size());
   for (const RankProgram& p : compiled) REQUIRE(p.turns == turns);
   for (int turn = 0; turn < turns; ++turn) {
-    for (const bool partial : {false, true}) {
-      exchange(turn, partial);
+    while (true) {
+      std::optional<Round> round;
       for (std::size_t r = 0; r < ranks.size(); ++r) {
         const std::vector<eindecomp::Instruction>& list = compiled[r].instructions;
         for (std::size_t& i = next[r]; i < list.size() && list[i].turn == turn; ++i) {
-          if (list[i].message() != nullptr) break;
+          if (const Message* const m = list[i].message()) {
+            round = std::min(round.value_or(round_of(r, *m)), round_of(r, *m));
+            break;
+          }
           ranks[r].begin(i, i);
           ranks[r].compute(list[i]);
           ranks[r].end(i, i);
         }
       }
+      if (!round) break;
+      exchange(turn, *round);
     }
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) CHECK(next[r] == compiled[r].instructions.size());

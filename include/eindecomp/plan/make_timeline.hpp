@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -62,9 +63,10 @@ class Simulator {
       if (statement < 0) continue;
       m_now = m_time_of[static_cast<std::size_t>(statement)];
       const double before = m_timeline.seconds;
-      for (const bool partial : {false, true}) {
-        transfer(turn, partial);
-        for (std::size_t r = 0; r < m_workers.size(); ++r) compute_all(r, turn);
+      compute_all(turn);
+      for (Round round{}; next_round(turn, round);) {
+        transfer(turn, round);
+        compute_all(turn);
       }
       time().adds += m_timeline.seconds - before;
     }
@@ -91,6 +93,12 @@ class Simulator {
     double sends_free = 0;    ///< when the link is free, outwards
     double receives_free = 0;
     std::vector<double> ready;  ///< per buffer, when all that was put into it is there
+  };
+  /// Messages that are under way together: with operands, then with accumulators, round by round.
+  struct Round {
+    bool partial = false;
+    int number = 0;
+    constexpr auto operator<=>(const Round&) const = default;
   };
   /// A message on its way.
   struct Transit {
@@ -126,17 +134,33 @@ class Simulator {
     m_timeline.events[rank].push_back(event);
   }
 
-  /// The messages that each rank exchanges next in a turn, with operands or with accumulators,
-  /// which then have run.
+  [[nodiscard]] Round round_of(std::size_t rank, const Message& message) const {
+    return {buffer(rank, message.regions.front().buffer).partial, message.round};
+  }
+  /// Finds the first round of a turn in which any rank has messages left. \returns whether there is
+  /// one.
+  [[nodiscard]] bool next_round(int turn, Round& first) const {
+    bool found = false;
+    for (std::size_t r = 0; r < m_workers.size(); ++r) {
+      const std::vector<Instruction>& list = m_programs[r].instructions;
+      const std::size_t i = m_workers[r].next;
+      if (i >= list.size() || list[i].turn != turn) continue;
+      const Round round = round_of(r, *list[i].message());
+      if (!found || round < first) first = round;
+      found = true;
+    }
+    return found;
+  }
+
+  /// The messages of a round by rank, which then have run.
   template <class Kind>
-  [[nodiscard]] std::vector<std::vector<const Message*>> take_messages(int turn, bool partial) {
+  [[nodiscard]] std::vector<std::vector<const Message*>> take_messages(int turn, Round round) {
     std::vector<std::vector<const Message*>> lists(m_workers.size());
     for (std::size_t r = 0; r < m_workers.size(); ++r) {
       const std::vector<Instruction>& list = m_programs[r].instructions;
       for (std::size_t& i = m_workers[r].next; i < list.size() && list[i].turn == turn; ++i) {
         const Message* const message = list[i].template as<Kind>();
-        if (message == nullptr) break;
-        if (buffer(r, message->regions.front().buffer).partial != partial) break;
+        if (message == nullptr || round_of(r, *message) != round) break;
         lists[r].push_back(message);
       }
     }
@@ -145,9 +169,9 @@ class Simulator {
 
   /// What is under way together: every rank sends in the order of its program, and receives in that
   /// order.
-  [[nodiscard]] std::vector<Transit> take_transits(int turn, bool partial) {
-    const auto receives = take_messages<Receive>(turn, partial);
-    const auto sends = take_messages<Send>(turn, partial);
+  [[nodiscard]] std::vector<Transit> take_transits(int turn, Round round) {
+    const auto receives = take_messages<Receive>(turn, round);
+    const auto sends = take_messages<Send>(turn, round);
     std::vector<Transit> found;
     std::vector<std::size_t> sent(m_workers.size(), 0);
     std::vector<std::size_t> received(m_workers.size(), 0);
@@ -182,8 +206,8 @@ class Simulator {
     return buffer(rank, m.regions.front().buffer).tensor;
   }
 
-  void transfer(int turn, bool partial) {
-    const std::vector<Transit> list = take_transits(turn, partial);
+  void transfer(int turn, Round round) {
+    const std::vector<Transit> list = take_transits(turn, round);
     std::vector<double> done(m_workers.size(), 0.0);
     for (const Transit& t : list) {
       Worker& sender = m_workers[t.from];
@@ -233,6 +257,10 @@ class Simulator {
     record(rank, {kind, -1, buffer(rank, output).tensor, -1, words, start, stop});
   }
 
+  /// What all ranks do in a turn until they exchange messages.
+  void compute_all(int turn) {
+    for (std::size_t r = 0; r < m_workers.size(); ++r) compute_all(r, turn);
+  }
   /// What a rank does in a turn until it exchanges messages.
   void compute_all(std::size_t rank, int turn) {
     const std::vector<Instruction>& list = m_programs[rank].instructions;

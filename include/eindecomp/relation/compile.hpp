@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <source_location>
 #include <unordered_map>
@@ -25,6 +26,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/tuning.hpp"
 #include "eindecomp/relation/walk.hpp"
 
 namespace eindecomp {
@@ -127,18 +129,20 @@ class RankBuilder {
     m_joined = &joined;
     while (m_group != m_end && m_group->last < statement) ++m_group;
   }
-  void copy(int from, int to, const Box& box) { m_work.emplace_back(Copy{from, to, box}); }
-  void send(VertexId tensor, int from, int peer, const Box& box) {
-    m_sends.push_back({tensor, peer, {from, box}});
+  void copy(int from, int to, const Box& box, int round) {
+    m_copies.emplace_back(round, Copy{from, to, box});
   }
-  void receive(VertexId tensor, int to, int peer, const Box& box) {
-    m_receives.push_back({tensor, peer, {to, box}});
+  void send(VertexId tensor, int from, int peer, const Box& box, int round) {
+    m_sends.push_back({round, tensor, peer, {from, box}});
+  }
+  void receive(VertexId tensor, int to, int peer, const Box& box, int round) {
+    m_receives.push_back({round, tensor, peer, {to, box}});
   }
   void send_partial(VertexId statement, int from, int peer, const Box& box) {
-    m_partial_sends.push_back({statement, peer, {from, box}});
+    m_partial_sends.push_back({0, statement, peer, {from, box}});
   }
   void receive_partial(VertexId statement, int to, int peer, const Box& box) {
-    m_partial_receives.push_back({statement, peer, {to, box}});
+    m_partial_receives.push_back({0, statement, peer, {to, box}});
   }
   void call(const WalkedCall& walked) {
     m_statement_calls.push_back({m_calls->relation().block((*m_joined)[walked.index].key),
@@ -150,9 +154,7 @@ class RankBuilder {
     m_combines.push_back(std::move(combine));
   }
   void end() {
-    emit_messages(m_receives, m_sends);
-    for (Work& work : m_work) emit(std::move(work));
-    m_work.clear();
+    emit_gathers();
     if (m_group != m_end && m_group->contains(m_statement)) {
       // What runs in steps is stored where it is computed: nothing but calls is left.
       m_waiting.push_back({m_statement, std::move(m_statement_calls)});
@@ -178,6 +180,7 @@ class RankBuilder {
  private:
   using Work = decltype(Instruction::work);
   struct Piece {
+    int round = 0;
     VertexId tensor = -1;
     int peer = -1;
     Region region;
@@ -205,35 +208,79 @@ class RankBuilder {
   void emit(Work&& work) {
     m_program.instructions.push_back({m_statement, m_program.turns, std::move(work)});
   }
+  /// Copies and messages with operands, round by round.
+  void emit_gathers() {
+    const auto by_round = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(m_copies.begin(), m_copies.end(), by_round);
+    const std::vector<Message> receives = messages(m_receives, -1);
+    const std::vector<Message> sends = messages(m_sends, 1);
+    auto copy = m_copies.begin();
+    auto receive = receives.begin();
+    auto send = sends.begin();
+    while (copy != m_copies.end() || receive != receives.end() || send != sends.end()) {
+      int round = std::numeric_limits<int>::max();
+      if (copy != m_copies.end()) round = copy->first;
+      if (receive != receives.end()) round = std::min(round, receive->round);
+      if (send != sends.end()) round = std::min(round, send->round);
+      for (; copy != m_copies.end() && copy->first == round; ++copy) emit(std::move(copy->second));
+      for (; receive != receives.end() && receive->round == round; ++receive) {
+        emit(Receive{*receive});
+      }
+      for (; send != sends.end() && send->round == round; ++send) emit(Send{*send});
+    }
+    m_copies.clear();
+  }
   void emit_messages(std::vector<Piece>& receives, std::vector<Piece>& sends) {
     for (Message& m : messages(receives, -1)) emit(Receive{std::move(m)});
     for (Message& m : messages(sends, 1)) emit(Send{std::move(m)});
   }
 
-  /// One message per peer and tensor, in the order that RankProgram states. \param direction of a
-  /// peer from this rank: 1 of sends, -1 of receives.
+  /// One message per round, peer and tensor, in the order that RankProgram states. Tensors of small
+  /// messages share one. \param direction of a peer from this rank: 1 of sends, -1 of receives.
   [[nodiscard]] std::vector<Message> messages(std::vector<Piece>& pieces, int direction) const {
-    std::vector<std::array<int, 3>> order;
+    std::vector<std::array<int, 4>> order;
+    order.reserve(pieces.size());
     for (const Piece& piece : pieces) {
       const int distance = direction * (piece.peer - m_program.rank);
-      order.push_back({distance < 0 ? distance + m_ranks : distance, piece.tensor,
+      order.push_back({piece.round, distance < 0 ? distance + m_ranks : distance, piece.tensor,
                        static_cast<int>(order.size())});
     }
     std::sort(order.begin(), order.end());
     std::vector<Message> list;
-    VertexId tensor = -1;
-    for (const std::array<int, 3>& entry : order) {
-      Piece& piece = pieces[static_cast<std::size_t>(entry[2])];
-      if (list.empty() || tensor != piece.tensor || list.back().peer != piece.peer) {
+    for (std::size_t i = 0; i < order.size();) {
+      // The pieces of one tensor.
+      std::size_t end = i;
+      Extent words = 0;
+      const auto piece = [&](std::size_t n) -> Piece& {
+        return pieces[static_cast<std::size_t>(order[n][3])];
+      };
+      const auto same = [&](std::size_t n) {
+        return std::equal(order[n].begin(), order[n].end() - 1, order[i].begin());
+      };
+      for (; end < order.size() && same(end); ++end) words += piece(end).region.box.size();
+      const Piece& front = piece(i);
+      if (list.empty() || list.back().peer != front.peer || list.back().round != front.round ||
+          !may_share(list.back(), front.region, words)) {
         list.emplace_back();
-        list.back().peer = piece.peer;
-        tensor = piece.tensor;
+        list.back().peer = front.peer;
+        list.back().round = front.round;
       }
-      list.back().words += piece.region.box.size();
-      list.back().regions.push_back(std::move(piece.region));
+      list.back().words += words;
+      for (; i < end; ++i) list.back().regions.push_back(std::move(piece(i).region));
     }
     pieces.clear();
     return list;
+  }
+
+  /// Whether words of another tensor go along with a message: elements of one size, and so few that
+  /// one more message would take longer than copying them.
+  [[nodiscard]] bool may_share(const Message& message, const Region& other, Extent words) const {
+    const auto bytes_each = [&](const Region& region) {
+      const Buffer& b = m_program.buffers[static_cast<std::size_t>(region.buffer)];
+      return element_bytes(*m_graph, b);
+    };
+    const int bytes = bytes_each(message.regions.front());
+    return bytes == bytes_each(other) && (message.words + words) * bytes <= tuning::shared_message;
   }
 
   /// The calls of the group that ends here, block by block.
@@ -341,7 +388,7 @@ class RankBuilder {
   const BlockMap* m_calls = nullptr;
   const std::vector<JoinedBlocks>* m_joined = nullptr;
   std::vector<Piece> m_receives, m_sends, m_partial_receives, m_partial_sends;
-  std::vector<Work> m_work;  ///< copies
+  std::vector<std::pair<int, Copy>> m_copies;  ///< by round
   std::vector<KernelCall> m_statement_calls;
   std::vector<Combine> m_combines;
   // Of the group at hand.
@@ -383,12 +430,13 @@ class RankProgramSink {
     RankBuilder* b = of(rank);
     return b != nullptr ? b->add_assembled(tensor, box) : -1;
   }
-  void copied(int rank, int from, int to, const Box& box) {
-    if (RankBuilder* b = of(rank)) b->copy(from, to, box);
+  void copied(int rank, int from, int to, const Box& box, int round) {
+    if (RankBuilder* b = of(rank)) b->copy(from, to, box, round);
   }
-  void moved(VertexId tensor, int from_rank, int from, int to_rank, int to, const Box& box) {
-    if (RankBuilder* b = of(from_rank)) b->send(tensor, from, to_rank, box);
-    if (RankBuilder* b = of(to_rank)) b->receive(tensor, to, from_rank, box);
+  void moved(VertexId tensor, int from_rank, int from, int to_rank, int to, const Box& box,
+             int round) {
+    if (RankBuilder* b = of(from_rank)) b->send(tensor, from, to_rank, box, round);
+    if (RankBuilder* b = of(to_rank)) b->receive(tensor, to, from_rank, box, round);
   }
   int partial(VertexId statement, const Box& box, int rank) {
     RankBuilder* b = of(rank);

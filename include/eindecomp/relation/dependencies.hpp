@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 
 namespace eindecomp {
@@ -34,16 +35,19 @@ class DependencyFinder {
     }
     for (std::size_t i = 0; i < list.size(); ++i) {
       // Elements are written once, but for accumulators, which are read as well.
-      for_each_access(
-          list[i], [&](int b) { wait(i, m_writers[static_cast<std::size_t>(b)]); }, [](int) {});
+      for_each_region(
+          list[i], [&](int b, const Box* box) { wait_for_writers(i, b, box); },
+          [](int, const Box*) {});
       const auto claim = [&](int b) { take_place(i, b); };
       for_each_access(list[i], claim, claim);
       if (const Message* const m = list[i].message(); m != nullptr && m->staging >= 0) {
         take_memory(i, m->staging, message_bytes(m_program, *m), {number(i)});
       }
-      for_each_access(
-          list[i], [](int) {},
-          [&](int b) { m_writers[static_cast<std::size_t>(b)].push_back(number(i)); });
+      for_each_region(
+          list[i], [](int, const Box*) {},
+          [&](int b, const Box* box) {
+            m_writers[static_cast<std::size_t>(b)].push_back({number(i), box});
+          });
     }
     for (std::vector<int>& found : m_found) {
       std::sort(found.begin(), found.end());
@@ -53,6 +57,11 @@ class DependencyFinder {
   }
 
  private:
+  /// An instruction, and what of a buffer it writes; null: anything.
+  struct Writer {
+    int instruction = 0;
+    const Box* box = nullptr;
+  };
   /// Memory of the arena, and the instructions that used what lay there last.
   struct Range {
     std::int64_t begin = 0;
@@ -61,6 +70,14 @@ class DependencyFinder {
   };
 
   [[nodiscard]] static int number(std::size_t i) { return static_cast<int>(i); }
+
+  void wait_for_writers(std::size_t i, int b, const Box* box) {
+    for (const Writer& writer : m_writers[static_cast<std::size_t>(b)]) {
+      const bool apart =
+          box != nullptr && writer.box != nullptr && intersect(*box, *writer.box).empty();
+      if (!apart) m_found[i].push_back(writer.instruction);
+    }
+  }
 
   void wait(std::size_t i, const std::vector<int>& others) {
     for (const int other : others) {
@@ -104,10 +121,10 @@ class DependencyFinder {
   }
 
   const RankProgram& m_program;
-  std::vector<std::vector<int>> m_writers;  ///< by buffer, so far
-  std::vector<std::vector<int>> m_users;    ///< by buffer, all
-  std::vector<std::vector<int>> m_before;   ///< by buffer, what its first use waited for
-  Flags m_placed;                           ///< by buffer, whether it has been used
+  std::vector<std::vector<Writer>> m_writers;  ///< by buffer, so far
+  std::vector<std::vector<int>> m_users;       ///< by buffer, all
+  std::vector<std::vector<int>> m_before;      ///< by buffer, what its first use waited for
+  Flags m_placed;                              ///< by buffer, whether it has been used
   std::vector<Range> m_ranges;
   std::vector<std::vector<int>> m_found;
 };

@@ -51,6 +51,7 @@ struct Message {
   int peer = -1;                ///< the other rank
   std::vector<Region> regions;  ///< in the order in which they are packed
   Extent words = 0;             ///< elements
+  int round = 0;                ///< of its statement: those of one are under way together
   /// Offset in the arena of the packed message; -1 of one that is sent or received where it lies.
   std::int64_t staging = -1;
   constexpr bool operator==(const Message&) const = default;
@@ -125,12 +126,12 @@ struct TensorNames {
 
 /// Everything one rank holds and does. Prints as a list of buffers and instructions.
 ///
-/// The instructions of a turn are in the order: messages with operands, copies, calls, messages
-/// with accumulators, combinations. Messages that follow one another are one exchange: they are
+/// The instructions of a turn are in the order: copies and messages with operands, round by round,
+/// calls, messages with accumulators, combinations. Messages of one round are one exchange: they are
 /// under way together, each with a staging area of its own, and what comes after them waits for
 /// all. An exchange lists its receives first, from the previous rank, then from the one before
-/// that, and so round; then its sends, to the next rank, and so round; those of one peer by tensor.
-/// So the messages between two ranks come in one order on both, and ranks that send alike each send
+/// that, and so round; then its sends, to the next rank, and so round; those of one peer by tensor,
+/// small ones of several tensors as one. So the messages between two ranks come in one order on both, and ranks that send alike each send
 /// to another one.
 struct RankProgram {
   int rank = 0;                           ///< whose program it is
@@ -165,26 +166,39 @@ namespace relation {
 
 }  // namespace relation
 
-/// Calls `read(buffer)` for every buffer that an instruction reads, and `write(buffer)` for every
-/// one that it writes; both for accumulators that it adds to.
+/// Calls `read(buffer, box)` for every buffer that an instruction reads, and `write(buffer, box)` for
+/// every one that it writes; both for accumulators that it adds to. The box is that of a region
+/// copied, sent, received or combined, and null where a kernel call touches what its domain says.
+template <class Read, class Write>
+void for_each_region(const Instruction& instruction, const Read& read, const Write& write) {
+  constexpr const Box* all = nullptr;
+  if (const auto* receive = instruction.as<Receive>()) {
+    for (const Region& region : receive->regions) write(region.buffer, &region.box);
+  } else if (const auto* send = instruction.as<Send>()) {
+    for (const Region& region : send->regions) read(region.buffer, &region.box);
+  } else if (const auto* copy = instruction.as<Copy>()) {
+    read(copy->from, &copy->box);
+    write(copy->to, &copy->box);
+  } else if (const auto* call = instruction.as<KernelCall>()) {
+    for (const int operand : call->operands) read(operand, all);
+    if (call->accumulate) read(call->output, all);
+    write(call->output, all);
+  } else if (const auto* combine = instruction.as<Combine>()) {
+    for (const Region& part : combine->parts) read(part.buffer, &part.box);
+    if (combine->parts.size() > 1) {
+      const Region& total = combine->parts.front();
+      write(total.buffer, &total.box);
+    }
+    write(combine->target.buffer, &combine->target.box);
+  }
+}
+
+/// for_each_region without the boxes: `read(buffer)` and `write(buffer)`.
 template <class Read, class Write>
 void for_each_access(const Instruction& instruction, const Read& read, const Write& write) {
-  if (const auto* receive = instruction.as<Receive>()) {
-    for (const Region& region : receive->regions) write(region.buffer);
-  } else if (const auto* send = instruction.as<Send>()) {
-    for (const Region& region : send->regions) read(region.buffer);
-  } else if (const auto* copy = instruction.as<Copy>()) {
-    read(copy->from);
-    write(copy->to);
-  } else if (const auto* call = instruction.as<KernelCall>()) {
-    for (const int operand : call->operands) read(operand);
-    if (call->accumulate) read(call->output);
-    write(call->output);
-  } else if (const auto* combine = instruction.as<Combine>()) {
-    for (const Region& part : combine->parts) read(part.buffer);
-    if (combine->parts.size() > 1) write(combine->parts.front().buffer);
-    write(combine->target.buffer);
-  }
+  for_each_region(
+      instruction, [&](int buffer, const Box*) { read(buffer); },
+      [&](int buffer, const Box*) { write(buffer); });
 }
 
 /// One past the last message of the exchange that instruction `first` begins; `first` itself if it
@@ -197,7 +211,9 @@ void for_each_access(const Instruction& instruction, const Read& read, const Wri
     return program.buffers[static_cast<std::size_t>(buffer)].partial;
   };
   while (end < list.size() && list[end].message() != nullptr &&
-         list[end].turn == list[first].turn && partial(end) == partial(first)) {
+         list[end].turn == list[first].turn &&
+         list[end].message()->round == list[first].message()->round &&
+         partial(end) == partial(first)) {
     ++end;
   }
   return end;

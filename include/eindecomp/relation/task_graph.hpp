@@ -133,8 +133,8 @@ class TaskSink {
     m_tasks.received.assign(static_cast<std::size_t>(m_ranks), 0);
   }
   static int assembled(VertexId, const Box&, int) { return 0; }
-  static void copied(int, int, int, const Box&) {}
-  void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box) {
+  static void copied(int, int, int, const Box&, int) {}
+  void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box, int) {
     m_tasks.repartitions.push_back({tensor, box, from_rank, to_rank});
     m_tasks.repartition_words += box.size();
     m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();

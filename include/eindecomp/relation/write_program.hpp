@@ -149,7 +149,7 @@ class ProgramHasher {
     }
   }
   void add_work(const Message& m) {
-    add(m.peer, m.words, m.staging);
+    add(m.peer, m.words, m.round, m.staging);
     add_regions(m.regions);
   }
   void add_work(const Copy& c) {
