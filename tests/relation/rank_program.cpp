@@ -178,7 +178,7 @@ TEST_CASE("a scalar reaches every rank in log p messages") {
 TEST_CASE("members of a group get everything in the round of the last axis on which they differ") {
   for (const int size : {1, 2, 3, 4, 6, 8, 12, 25, 30, 64}) {
     CAPTURE(size);
-    const detail::RelayRounds relay(size);
+    const eindecomp::relation::RelayRounds relay(size);
     for (int entry = 0; entry < size; ++entry) {
       for (int to = 0; to < size; ++to) {
         if (to == entry) continue;

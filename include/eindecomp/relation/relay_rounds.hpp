@@ -5,7 +5,7 @@
 #pragma once
 
 
-namespace eindecomp::detail {
+namespace eindecomp::relation {
 
 /// A gather within a group of q members, along one axis after another of the mesh they make: its
 /// axes are the prime factors aᵢ of q, the first the slowest, as those of a mesh of workers are. In
@@ -71,4 +71,4 @@ class RelayRounds {
   int m_stride[max_axes] = {};
 };
 
-}  // namespace eindecomp::detail
+}  // namespace eindecomp::relation

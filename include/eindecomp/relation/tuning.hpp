@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-namespace eindecomp::detail::tuning {
+namespace eindecomp::relation::tuning {
 
 /// Bytes up to which messages of several tensors to one rank go as one. A network of 1 Gbit/s and
 /// 50 us, or one of 100 Gbit/s and 2 us, moves as many in the time that a message takes to begin.
 inline constexpr std::int64_t shared_message = std::int64_t{1} << 14;
 
-}  // namespace eindecomp::detail::tuning
+}  // namespace eindecomp::relation::tuning
