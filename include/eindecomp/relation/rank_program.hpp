@@ -127,12 +127,12 @@ struct TensorNames {
 /// Everything one rank holds and does. Prints as a list of buffers and instructions.
 ///
 /// The instructions of a turn are in the order: copies and messages with operands, round by round,
-/// calls, messages with accumulators, combinations. Messages of one round are one exchange: they are
-/// under way together, each with a staging area of its own, and what comes after them waits for
+/// calls, messages with accumulators, combinations. Messages of one round are one exchange: they
+/// are under way together, each with a staging area of its own, and what comes after them waits for
 /// all. An exchange lists its receives first, from the previous rank, then from the one before
 /// that, and so round; then its sends, to the next rank, and so round; those of one peer by tensor,
-/// small ones of several tensors as one. So the messages between two ranks come in one order on both, and ranks that send alike each send
-/// to another one.
+/// small ones of several tensors as one. So the messages between two ranks come in one order on
+/// both, and ranks that send alike each send to another one.
 struct RankProgram {
   int rank = 0;                           ///< whose program it is
   int turns = 0;                          ///< of all ranks
@@ -166,8 +166,8 @@ namespace relation {
 
 }  // namespace relation
 
-/// Calls `read(buffer, box)` for every buffer that an instruction reads, and `write(buffer, box)` for
-/// every one that it writes; both for accumulators that it adds to. The box is that of a region
+/// Calls `read(buffer, box)` for every buffer that an instruction reads, and `write(buffer, box)`
+/// for every one that it writes; both for accumulators that it adds to. The box is that of a region
 /// copied, sent, received or combined, and null where a kernel call touches what its domain says.
 template <class Read, class Write>
 void for_each_region(const Instruction& instruction, const Read& read, const Write& write) {

@@ -4,14 +4,14 @@
 /// them, so that each gets everything once, in few messages.
 #pragma once
 
-
 namespace eindecomp::relation {
 
 /// A gather within a group of q members, along one axis after another of the mesh they make: its
 /// axes are the prime factors aᵢ of q, the first the slowest, as those of a mesh of workers are. In
 /// round 0 elements come from outside. In round i + 1 members that differ along axis i alone give
-/// each other what they have by then, so that the slowest links carry least. A member receives every
-/// element once, as if it came straight from the owner, but Σ(aᵢ - 1) messages in place of q - 1.
+/// each other what they have by then, so that the slowest links carry least. A member receives
+/// every element once, as if it came straight from the owner, but Σ(aᵢ - 1) messages in place of q
+/// - 1.
 class RelayRounds {
  public:
   /// \param size  q, at least 1
@@ -38,8 +38,8 @@ class RelayRounds {
     int round = 0;  ///< from 1
     int from = 0;   ///< the member that sends it
   };
-  /// How `to` gets what enters at another member: along the last axis on which they differ, from the
-  /// one that has it after the axes before.
+  /// How `to` gets what enters at another member: along the last axis on which they differ, from
+  /// the one that has it after the axes before.
   [[nodiscard]] constexpr Hop hop(int entry, int to) const {
     int axis = m_axes - 1;
     while (digit(entry, axis) == digit(to, axis)) --axis;

@@ -94,9 +94,9 @@ class Walk {
   /// What one rank stores of a block.
   struct Piece {
     Box box;
-    int owner = 0;   ///< rank
-    int buffer = 0;  ///< of the owner
-    int entry = 0;   ///< the member at which it enters the group of readers
+    int owner = 0;        ///< rank
+    int buffer = 0;       ///< of the owner
+    int entry = 0;        ///< the member at which it enters the group of readers
     bool inside = false;  ///< whether that is the owner
   };
 
@@ -162,8 +162,8 @@ class Walk {
                       const std::vector<JoinedBlocks>& joined, std::vector<WalkedCall>& walked) {
     const std::vector<Operand>& operands = m_graph[v].operands;
     const VertexId tensor = operands[o].vertex;
-    const std::size_t way = find_assembled(
-        tensor, operand_relation(m_graph, operands[o], calls.relation().parts));
+    const std::size_t way =
+        find_assembled(tensor, operand_relation(m_graph, operands[o], calls.relation().parts));
     // What the statement's other operands assemble of the tensor is copied: it has to be there.
     bool again = false;
     for (std::size_t other = 0; other < o; ++other) again |= operands[other].vertex == tensor;
@@ -215,9 +215,9 @@ class Walk {
     return {rank, buffer, true};
   }
 
-  /// Fills the buffers that m_members have for a block but not yet its elements. What lies on a rank
-  /// is copied. The rest enters the group of readers once, at the reader that stores it or, if none
-  /// does, at one to which its owner sends it, and is passed on in the rounds of RelayRounds.
+  /// Fills the buffers that m_members have for a block but not yet its elements. What lies on a
+  /// rank is copied. The rest enters the group of readers once, at the reader that stores it or, if
+  /// none does, at one to which its owner sends it, and is passed on in the rounds of RelayRounds.
   /// \returns the rounds it took.
   int gather(VertexId tensor, std::size_t way, Extent block, int first_round) {
     if (std::none_of(m_members.begin(), m_members.end(), [](const Member& m) { return m.fresh; })) {
@@ -243,7 +243,8 @@ class Walk {
       }
     };
     const auto piece_of = [&](Extent n, Extent index, const Box& both) {
-      Piece piece{both, host(held.stored.worker(n)), held.buffers[static_cast<std::size_t>(n)], 0, false};
+      Piece piece{both, host(held.stored.worker(n)), held.buffers[static_cast<std::size_t>(n)], 0,
+                  false};
       const auto at = std::lower_bound(m_members.begin(), m_members.end(), piece.owner,
                                        [](const Member& m, int rank) { return m.rank < rank; });
       piece.inside = at != m_members.end() && at->rank == piece.owner;
