@@ -11,7 +11,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <eindecomp/eindecomp.hpp>
+#include <eindecomp/run/guard.hpp>
+#include <eindecomp/run/redistribute.hpp>
 #include <exception>
 #include <vector>
 
@@ -125,24 +126,27 @@ void measure(const Options& options) {
     pdgemr2d = run == 0 ? u : std::min(pdgemr2d, u);
 #endif
   }
-  bool good = to.arrays(rank).empty() || right(fresh, to.arrays(rank)[0]);
+  const auto checked = [&](const Matrix& rows, const char* whose) {
+    int good = to.arrays(rank).empty() || right(rows, to.arrays(rank)[0]) ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    if (good == 0 && rank == 0) fmt::print("the result of {} is WRONG\n", whose);
+  };
+  checked(fresh, "redistribute");
 #ifdef EINDECOMP_BENCHMARK_SCALAPACK
-  good = good && (to.arrays(rank).empty() || right(theirs, to.arrays(rank)[0]));
+  checked(theirs, "pdgemr2d");
   for (int c : context) Cblacs_gridexit(c);
 #endif
-  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_C_BOOL, MPI_LAND, MPI_COMM_WORLD);
   ein::Extent least = ein::redistributed_words(from, to)[static_cast<std::size_t>(rank)];
-  bool counted = least == moved.words_received;
-  MPI_Allreduce(MPI_IN_PLACE, &counted, 1, MPI_C_BOOL, MPI_LAND, MPI_COMM_WORLD);
+  int counted = least == moved.words_received ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &counted, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   if (rank != 0) return;
   fmt::print("{0} x {0}, blocks of {1} on {2} x {3} to rows on {4}: {5} words, {6}\n", n, nb,
-             grid[0], grid[1], ranks, least, counted ? "the least" : "MORE THAN THE LEAST");
+             grid[0], grid[1], ranks, least, counted == 1 ? "the least" : "MORE THAN THE LEAST");
   fmt::print("  redistribute {:8.1f} ms\n", ours * 1e3);
   if (pdgemr2d > 0) {
     fmt::print("  pdgemr2d     {:8.1f} ms, {:.2f} x\n", pdgemr2d * 1e3, pdgemr2d / ours);
   }
-  fmt::print("  {}\n", good ? "right" : "WRONG");
 }
 
 }  // namespace

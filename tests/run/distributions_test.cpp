@@ -145,6 +145,20 @@ TEST_CASE("large matrices move in slabs") {
   }
 }
 
+TEST_CASE("every rank has several slabs for every other") {
+  const World world;
+  std::mt19937 random(8);
+  const Extent n = 400 * world.size;
+  const Distribution from = Distribution::block_cyclic(
+      {n, n}, {{128, world.size > 1 ? 2 : 1}, {128, std::max(world.size / 2, 1)}}, world.size);
+  const Distribution to = Distribution::rows({n, n}, world.size);
+  const Formula<> formula{6};
+  const auto old = arrays<double>(random, from, world.rank, &formula);
+  const auto fresh = arrays<double>(random, to, world.rank);
+  ein::redistribute(MPI_COMM_WORLD, Space(), from, old, to, fresh);
+  CHECK(right(to, world.rank, fresh, formula));
+}
+
 TEST_CASE("a redistributor moves new data again and again") {
   const World world;
   std::mt19937 random(9);

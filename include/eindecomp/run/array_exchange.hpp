@@ -325,35 +325,39 @@ class ArrayExchange {
     return std::equal(box.into_stride, box.into_stride + box.rank, box.from_stride);
   }
 
-  /// Shares pieces out among waves, as many to each as its slabs hold. Ranks may cut their waves
-  /// at different pieces: both ends of a transfer order theirs by distance and number, so that of
-  /// all pieces under way the first one's ends are both in a wave that has it.
+  /// Shares pieces out among waves, as many to each as its slabs hold. Ranks may end their waves at
+  /// different pieces: both ends of a transfer order theirs by distance and number, and what a rank
+  /// sends and receives of one distance and number is in one wave, so that the first of all pieces
+  /// under way has both its ends in waves that have begun.
   void make_waves(std::vector<Piece> sends, std::vector<Piece> receives) {
     const auto key = [](const Piece& piece) { return std::pair(piece.distance, piece.number); };
+    const auto bytes = [this](const Piece& piece) {
+      return piece.direct() ? 0 : piece.words * m_bytes;
+    };
+    const auto place = [&](Piece& piece, std::int64_t& used, std::vector<Piece>& wave) {
+      piece.staging = used;
+      for (Move& move : piece.moves) move.in_message += used;
+      used += bytes(piece);
+      wave.push_back(std::move(piece));
+    };
     auto send = sends.begin();
     auto receive = receives.begin();
     std::int64_t out = 0;
     std::int64_t in = 0;
-    const auto place = [this](Piece& piece, std::int64_t& used) {
-      piece.staging = used;
-      for (Move& move : piece.moves) move.in_message += used;
-      if (!piece.direct()) used += piece.words * m_bytes;
-    };
-    const auto fits = [this](const Piece& piece, std::int64_t used) {
-      return piece.direct() || used == 0 ||
-             used + piece.words * m_bytes <= tuning::exchange_slab_bytes;
-    };
     while (send != sends.end() || receive != receives.end()) {
-      const bool sends_next =
-          receive == receives.end() || (send != sends.end() && key(*send) <= key(*receive));
-      Piece& next = sends_next ? *send : *receive;
-      if (m_waves.empty() || !fits(next, sends_next ? out : in)) {
+      const bool has_send = send != sends.end() &&
+                            (receive == receives.end() || key(*send) <= key(*receive));
+      const bool has_receive = receive != receives.end() &&
+                               (send == sends.end() || key(*receive) <= key(*send));
+      const bool full =
+          (has_send && out > 0 && out + bytes(*send) > tuning::exchange_slab_bytes) ||
+          (has_receive && in > 0 && in + bytes(*receive) > tuning::exchange_slab_bytes);
+      if (m_waves.empty() || full) {
         m_waves.emplace_back();
         out = in = 0;
       }
-      place(next, sends_next ? out : in);
-      (sends_next ? m_waves.back().sends : m_waves.back().receives).push_back(std::move(next));
-      sends_next ? ++send : ++receive;
+      if (has_send) place(*send++, out, m_waves.back().sends);
+      if (has_receive) place(*receive++, in, m_waves.back().receives);
       m_send_bytes = std::max(m_send_bytes, aligned(out));
       m_receive_bytes = std::max(m_receive_bytes, aligned(in));
     }
