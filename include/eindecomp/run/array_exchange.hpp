@@ -345,10 +345,10 @@ class ArrayExchange {
     std::int64_t out = 0;
     std::int64_t in = 0;
     while (send != sends.end() || receive != receives.end()) {
-      const bool has_send = send != sends.end() &&
-                            (receive == receives.end() || key(*send) <= key(*receive));
-      const bool has_receive = receive != receives.end() &&
-                               (send == sends.end() || key(*receive) <= key(*send));
+      const bool has_send =
+          send != sends.end() && (receive == receives.end() || key(*send) <= key(*receive));
+      const bool has_receive =
+          receive != receives.end() && (send == sends.end() || key(*receive) <= key(*send));
       const bool full =
           (has_send && out > 0 && out + bytes(*send) > tuning::exchange_slab_bytes) ||
           (has_receive && in > 0 && in + bytes(*receive) > tuning::exchange_slab_bytes);
