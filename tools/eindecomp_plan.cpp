@@ -35,6 +35,7 @@
 #include "eindecomp/tools/ranking.hpp"
 #include "eindecomp/tools/report.hpp"
 #include "eindecomp/tools/svg.hpp"
+#include "eindecomp/tools/trace.hpp"
 #include "eindecomp/tools/write_file.hpp"
 
 namespace ein = eindecomp;
@@ -56,6 +57,7 @@ struct Arguments {
   std::string svg;
   std::string save;
   std::string load;
+  std::string trace;
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
@@ -97,6 +99,10 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--svg", arguments.svg, "write that picture drawn (needs Graphviz)")
       ->type_name("FILE");
   app.add_option("--save", arguments.save, "write the best plan to a file, for load_plan or --load")
+      ->type_name("FILE");
+  app.add_option("--trace", arguments.trace,
+                 "write what every rank would do when, for ui.perfetto.dev or, to a name that "
+                 "ends in .svg, as a picture; needs --machine")
       ->type_name("FILE");
   app.add_option("--load", arguments.load, "take the plan from a file instead of making one")
       ->type_name("FILE");
@@ -146,6 +152,9 @@ std::vector<ein::RankedPlan> plan(const Arguments& arguments) {
   const std::string name = arguments.program == "-" ? "standard input" : arguments.program;
   const ein::JsonProgram program =
       ein::read_program(read_text(arguments.program), name, arguments.rewrite);
+  if (!arguments.trace.empty() && arguments.machine.empty()) {
+    throw ein::Error(ein::ErrorKind::plan, "--trace requires --machine", {});
+  }
   if (arguments.load.empty()) {
     if (arguments.workers == 0) {
       throw ein::Error(ein::ErrorKind::plan, "--workers is required (or --load)", {});
@@ -185,8 +194,16 @@ std::string output(const Arguments& arguments, const std::vector<ein::RankedPlan
   return text;
 }
 
-void write_files(const Arguments& arguments, const ein::Plan& plan) {
+void write_files(const Arguments& arguments, const ein::RankedPlan& best) {
   const std::source_location nowhere{};
+  const ein::Plan& plan = best.timed.plan;
+  if (!arguments.trace.empty()) {
+    const std::string name = "predicted, " + plan.strategy.str();
+    ein::write_trace(plan.graph,
+                     {{name + ", transfers and kernels in turn", best.run->in_turn},
+                      {name + ", transfers while kernels run", best.run->overlapped}},
+                     arguments.trace, nowhere);
+  }
   if (!arguments.save.empty()) ein::save_plan(plan, arguments.save, nowhere);
   if (!arguments.dot.empty()) ein::write_dot(plan, arguments.dot, nowhere);
   if (!arguments.svg.empty()) ein::write_svg(plan, arguments.svg, nowhere);
@@ -223,7 +240,7 @@ int main(int argc, char** argv) {
     return complain(error.what(), wrong);
   }
   try {
-    write_files(arguments, plans.front().timed.plan);
+    write_files(arguments, plans.front());
   } catch (const ein::Error& error) {
     return complain(std::string(error.sentence()), unwritten);
   }

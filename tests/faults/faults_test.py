@@ -68,6 +68,13 @@ WAYS = [
     ("functor", "", 3, ["rank {last} of {n} failed in run .*, in statement D .the functor broke"]),
     ("functor-large", "", 2, ["rank {last} of {n} failed in run .*, in statement D .the functor br"]),
     ("functor-int", "", 2, ["rank {last} of {n} failed in run .*, in statement D .unknown excepti"]),
+    ("functor-alloc", "", 3, ["rank {last} of {n} failed in run .*, in statement D .std::bad_alloc"]),
+    ("functor-kill", "", 3, [KILLED]),
+    ("progress", "", 2, ["rank {last} of {n} failed in run .*, in statement [CD] .the disk is full"]),
+    # By a disk that is full.
+    ("trace-full", "", 3, [ENDED.format(BY_EXCEPTION),
+                           "caught: EinDecomp: cannot write the trace to /dev/full .No space left"]),
+    ("trace-full", "uncaught", 2, ["nobody caught .EinDecomp: cannot write the trace to /dev/full"]),
     # By one call more or less than the others.
     ("once-more", "", 2, ["ranks are in different calls .*rank 0: gather of D .*; rank 1: run "]),
     ("once-less", "", 3, ["ranks are in different calls .*rank 2: gather of D"]),

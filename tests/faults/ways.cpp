@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <eindecomp/eindecomp.hpp>
+#include <eindecomp/tools/trace.hpp>
 #include <exception>
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -32,6 +34,8 @@ struct Increment {
   double operator()(double x) const {
     if (kernels_fail && what_kernels_throw == 0) throw std::runtime_error("the functor broke");
     if (kernels_fail && what_kernels_throw == 1) throw 42;
+    if (kernels_fail && what_kernels_throw == 3) throw std::bad_alloc();
+    if (kernels_fail && what_kernels_throw == 4) std::raise(SIGKILL);
     if (kernels_fail) std::this_thread::sleep_for(std::chrono::minutes(1));
     return x + 1;
   }
@@ -52,6 +56,8 @@ struct Solver {
   int size = 1;
   ein::Extent extent = 24;
   double time_limit = 0;
+  bool trace = false;
+  std::function<void(const ein::Progress&)> progress;
   std::function<void()> before = [] {};   ///< the executor is made
   std::function<void()> between = [] {};  ///< two runs
   std::function<void()> after = [] {};    ///< the last run, before its result is gathered
@@ -74,13 +80,18 @@ struct Solver {
     auto D = ein::let<"D">(i, j) = ein::map(Increment{}, C(i, j));
     const auto plan = ein::decompose(g, {.workers = ranks, .ranks = ranks});
     before();
-    ein::Executor executor(plan, comm, Space(), {.time_limit = time_limit});
+    ein::Executor executor(plan, comm, Space(),
+                           {.time_limit = time_limit, .trace = trace, .progress = progress});
     for (int n = 0; n + 1 < runs; ++n) {
       (void)executor.run(ein::bind_generator(A, formula), ein::bind_generator(B, formula));
       between();
     }
     const auto run = executor.run(ein::bind_generator(A, input), ein::bind_generator(B, formula));
     after();
+    if (trace) {
+      const ein::Timeline timeline = run.timeline();
+      if (fails()) ein::write_trace(plan.graph, {{"run", timeline}}, "/dev/full");
+    }
     (void)run.gather(D);
   }
 };
@@ -129,10 +140,14 @@ void solve(const std::string& way, Solver& solver) {
   if (way == "generator" && solver.fails()) {
     solver.input = [](ein::Extent, ein::Extent) -> double { throw std::runtime_error("no file"); };
   }
+  if (way == "trace-full") solver.trace = true;
+  if (way == "progress" && solver.fails()) solver.progress = [](const ein::Progress&) { fail(); };
   if (way.starts_with("functor") || way == "still-functor") {
     kernels_fail = solver.fails();
     if (way == "functor-int") what_kernels_throw = 1;
     if (way == "still-functor") what_kernels_throw = 2;
+    if (way == "functor-alloc") what_kernels_throw = 3;
+    if (way == "functor-kill") what_kernels_throw = 4;
     if (way == "functor-large") solver.extent = 1000;
   }
   if (way == "once-more" && solver.fails()) ++solver.runs;

@@ -179,7 +179,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         for option in ("--workers", "--strategy", "--cost", "--machine", "--memory", "--json",
                        "--dot", "--svg", "--max-idle", "--rewrite", "--explain", "--save",
-                       "--load"):
+                       "--load", "--trace"):
             self.assertIn(option, done.stdout)
 
 
@@ -252,10 +252,30 @@ class Files(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(message, done.stderr)
 
+    def test_a_trace_in_both_forms(self):
+        options = ("--load", self.file, "--machine", program("cluster"), "--trace")
+        trace, picture = self.file.with_name("trace.json"), self.file.with_name("trace.svg")
+        for path in (trace, picture):
+            self.assertEqual(run(program("chain"), *options, path).returncode, 0)
+        events = json.loads(trace.read_text())["traceEvents"]
+        sent = [e for e in events if e.get("cat") == "send" and e["pid"] == 0]
+        received = [e for e in events if e.get("cat") == "receive" and e["pid"] == 0]
+        self.assertEqual(sum(e["args"]["words"] for e in sent),
+                         sum(e["args"]["words"] for e in received))
+        self.assertEqual(len({e["tid"] for e in events if e["ph"] == "X" and e["pid"] == 0} - {
+            3 * rank + row for rank in range(16) for row in range(3)}), 0)
+        bars = list(xml.etree.ElementTree.parse(picture).getroot().iter(
+            "{http://www.w3.org/2000/svg}rect"))
+        self.assertGreater(len(bars), len(sent))
+
     def test_a_full_disk_is_one_line(self):
-        done = run(program("chain"), "--workers", 16, "--save", "/dev/full")
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("cannot write the plan to /dev/full (No space left on device)", done.stderr)
+        machine = ("--machine", program("cluster"))
+        for option, what in (("--save", "plan"), ("--trace", "trace"), ("--dot", "plan")):
+            done = run(program("chain"), "--workers", 16, *machine, option, "/dev/full")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(f"cannot write the {what} to /dev/full (No space left on device)",
+                          done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
         self.assertTrue(pathlib.Path("/dev/full").is_char_device())
 
 
@@ -291,6 +311,7 @@ class Refusals(unittest.TestCase):
             ((good, "--workers", "4", "--memory", "1e3"), "--memory"),
             ((good, "--workers", "4", "--memory", "100"), "more than the 100 that a rank may hold"),
             ((good, "--workers", "4", "--cost", "time"), "machine"),
+            ((good, "--workers", "4", "--trace", "t.json"), "--trace requires --machine"),
             ((good, "--workers", "4", "--machine", "nowhere.json"), "nowhere.json: the file cannot"),
             ((good, "--workers", "4", "--machine", good), 'matmul.json: "inputs" means nothing'),
             ((good, "--workers", "32", "--machine", program("cluster")), "machine"),

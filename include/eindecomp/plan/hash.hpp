@@ -3,11 +3,14 @@
 /// A number that ranks compare to see that they hold the same plan.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "eindecomp/core/hash.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/step_group.hpp"
@@ -64,6 +67,66 @@ constexpr void add_to_hash(core::Hasher& hasher, const std::vector<StepGroup>& g
       hasher.add(static_cast<std::uint64_t>(axis.parts));
     }
   }
+}
+
+/// Everything that may be asked of decompose(). A member that is added there is missed here: the
+/// names below have to be as many.
+constexpr void add_to_hash(core::Hasher& hasher, const DecomposeOptions& options) {
+  const auto& [workers, ranks, strategy, by_hand, layouts, max_idle, groups, steps, cache_bytes,
+               objective, machine, memory, effort] = options;
+  const auto add = [&hasher](auto number) {
+    if constexpr (std::is_floating_point_v<decltype(number)>) {
+      hasher.add(std::bit_cast<std::uint64_t>(static_cast<double>(number)));
+    } else {
+      hasher.add(static_cast<std::uint64_t>(number));
+    }
+  };
+  const auto add_parts = [&](const std::vector<LabelParts>& list) {
+    add(list.size());
+    for (const LabelParts& parts : list) {
+      hasher.add(parts.label);
+      add(parts.parts);
+    }
+  };
+  add(workers);
+  add(ranks);
+  hasher.add(strategy);
+  add(by_hand.size());
+  for (const StatementParts& statement : by_hand) {
+    hasher.add(statement.statement);
+    add_parts(statement.parts);
+  }
+  add(layouts.size());
+  for (const InputParts& input : layouts) {
+    hasher.add(input.input);
+    hasher.add(input.parts);
+  }
+  add(max_idle);
+  add(groups);
+  add(steps.size());
+  for (const StatementSteps& group : steps) {
+    hasher.add(group.first);
+    hasher.add(group.last);
+    add_parts(group.parts);
+  }
+  add(cache_bytes);
+  add(static_cast<int>(objective));
+  const auto& [rate, machine_memory, memory_bandwidth, axes] = machine;
+  add(rate);
+  add(machine_memory);
+  add(memory_bandwidth);
+  add(axes.size());
+  for (const auto& [size, latency, bandwidth] : axes) {
+    add(size);
+    add(latency);
+    add(bandwidth);
+  }
+  add(memory);
+  const auto& [placed, programs, exact] = effort;
+  add(placed);
+  add(programs);
+  add(exact.max_states);
+  add(exact.max_work);
 }
 
 }  // namespace eindecomp::plan

@@ -32,6 +32,7 @@
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/inputs.hpp"
 #include "eindecomp/run/interpreter.hpp"
+#include "eindecomp/run/observer.hpp"
 #include "eindecomp/run/options.hpp"
 #include "eindecomp/run/prepared_program.hpp"
 #include "eindecomp/run/result_memory.hpp"
@@ -334,6 +335,7 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
         distributions_hash(bindings)}});
 
   std::atomic<int> stage = -1;
+  std::optional<run::Observer> observer;
   m_transfers.begin(call);
   comm::or_abort(
       group, call, [&] { return place_of(stage); },
@@ -342,9 +344,13 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
         statistics.inputs = m_inputs->exchange(m_space);
         const auto begin = std::chrono::steady_clock::now();
         const comm::Traffic before = m_transfers.traffic();
+        if (run::Observer::wanted(m_options)) {
+          observer.emplace(m_session->graph, m_options,
+                           static_cast<int>(m_prepared->stages.size()), begin);
+        }
         run::Interpreter<Space, Group>(m_space, m_transfers, m_session->graph, *m_prepared,
                                        {m_buffers, m_arena.data()}, m_workspace.data(),
-                                       m_host.data(), stage)
+                                       m_host.data(), stage, observer ? &*observer : nullptr)
             .run();
         const comm::Traffic after = m_transfers.traffic();
         statistics.words_sent = after.words_sent - before.words_sent;
@@ -359,7 +365,9 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
   statistics.input_bytes = m_inputs->own_bytes();
   statistics.workspace_bytes = static_cast<std::int64_t>(m_workspace.size());
   m_inputs->release();
-  return RunType(m_session, m_space, std::move(results), statistics);
+  std::optional<std::vector<Event>> events;
+  if (observer && observer->records()) events = observer->take_events();
+  return RunType(m_session, m_space, std::move(results), statistics, std::move(events));
 }
 
 #ifdef EINDECOMP_ENABLE_MPI

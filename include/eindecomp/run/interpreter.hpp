@@ -13,6 +13,8 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/plan/timeline.hpp"
+#include "eindecomp/run/observer.hpp"
 #include "eindecomp/run/prepared_program.hpp"
 #include "eindecomp/run/transport.hpp"
 
@@ -26,9 +28,11 @@ class Interpreter {
   /// \param workspace of program.workspace_bytes.
   /// \param host for messages that pass through the host, of most_message_bytes; null if none do.
   /// \param current the stage that runs, for others to read.
+  /// \param observer of the run; null if nobody watches.
   Interpreter(const Space& space, Group& group, const EinGraph& graph,
               const PreparedProgram<Space>& program, const Addresses& addresses,
-              unsigned char* workspace, char* host, std::atomic<int>& current)
+              unsigned char* workspace, char* host, std::atomic<int>& current,
+              Observer* observer = nullptr)
       : m_space(space),
         m_group(group),
         m_graph(graph),
@@ -36,7 +40,8 @@ class Interpreter {
         m_addresses(addresses),
         m_workspace(workspace),
         m_host(host),
-        m_current(current) {}
+        m_current(current),
+        m_observer(observer) {}
 
   /// Collective over the ranks of the program. Fences `space` before MPI reads or writes what its
   /// kernels touch, and once at the end.
@@ -45,12 +50,50 @@ class Interpreter {
     for (const Stage<Space>& stage : m_program.stages) {
       m_current.store(number++, std::memory_order_relaxed);
       const compat::ScopedRegion region("EinDecomp::", m_graph[stage.first].name);
-      std::visit([this](const auto& work) { run(work); }, stage.work);
+      if (m_observer == nullptr) {
+        std::visit([this](const auto& work) { run(work); }, stage.work);
+      } else {
+        run_watched(stage, number);
+      }
     }
     compat::fence(m_space, "EinDecomp::end of a run");
   }
 
  private:
+  /// Runs a stage, the `done`-th, and tells of it.
+  void run_watched(const Stage<Space>& stage, int done) {
+    const double begin = m_observer->now();
+    std::visit([this](const auto& work) { run(work); }, stage.work);
+    if (m_observer->records()) {
+      compat::fence(m_space, "EinDecomp::recorded");
+      record(stage, begin, m_observer->now());
+    }
+    m_observer->after_stage(stage.last, done);
+  }
+
+  void record(const Stage<Space>& stage, double begin, double end) {
+    Event event{Event::Kind::call, stage.last, stage.last, -1, 0, begin, end};
+    if (const auto* exchange = std::get_if<PreparedExchange<Space>>(&stage.work)) {
+      event.tensor = -1;
+      const auto record_all = [&](Event::Kind kind, const auto& messages) {
+        event.kind = kind;
+        for (const PreparedMessage<Space>& m : messages) {
+          event.peer = m.peer;
+          event.words = m.words;
+          m_observer->record(event);
+        }
+      };
+      record_all(Event::Kind::receive, exchange->receives);
+      record_all(Event::Kind::send, exchange->sends);
+      return;
+    }
+    if (std::holds_alternative<PreparedPass<Space>>(stage.work)) event.kind = Event::Kind::copy;
+    if (std::holds_alternative<PreparedCombine<Space>>(stage.work)) {
+      event.kind = Event::Kind::aggregate;
+    }
+    m_observer->record(event);
+  }
+
   void run(const PreparedPass<Space>& pass) {
     pass.pass->run(m_space, m_addresses[pass.into], m_addresses[pass.from]);
   }
@@ -118,6 +161,7 @@ class Interpreter {
   unsigned char* m_workspace;
   char* m_host;
   std::atomic<int>& m_current;
+  Observer* m_observer;
 };
 
 }  // namespace eindecomp::run

@@ -4,15 +4,25 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/types.hpp"
 
 namespace eindecomp {
 
-/// Settings of an Executor. The same on every rank but for the two limits.
+/// How far a run has come on this rank.
+struct Progress {
+  std::string_view statement;  ///< the last that something was done for
+  int done = 0;                ///< stages of this rank: exchanges, copies, kernel calls
+  int stages = 0;              ///< of the whole run
+  double seconds = 0;          ///< since it began
+};
+
+/// Settings of an Executor. The same on every rank but for the two limits, `trace` and `progress`.
 struct ExecuteOptions {
   /// The most elements of one message; longer transfers are cut.
   Extent chunk = comm::default_chunk;
@@ -27,6 +37,14 @@ struct ExecuteOptions {
   /// Whether MPI may be given pointers to a GPU's memory; if not, messages pass through the host.
   /// Unset, the MPI library is asked. Without meaning where the host can reach the space's memory.
   std::optional<bool> gpu_aware_mpi = std::nullopt;
+  /// Whether runs record what this rank does when, for Run::timeline(). Each stage then ends with a
+  /// fence, so that kernels of a device count where they run; 56 bytes a message or kernel call.
+  /// Off, it costs nothing.
+  bool trace = false;
+  /// Called by runs on this rank, on the thread that runs: at most ten times a second, between two
+  /// stages, and once at the end. What it throws ends the program on all ranks with a message, for
+  /// the others are in the middle of the run.
+  std::function<void(const Progress&)> progress = nullptr;
 };
 
 /// What a redistribution moved on this rank.

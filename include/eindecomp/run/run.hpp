@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/plan/timeline.hpp"
 #include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/redistribution.hpp"
@@ -62,11 +64,13 @@ class Run {
 
   /// Made by an Executor: the memory of the program's result buffers, others empty.
   Run(std::shared_ptr<run::Session<Group>> session, const Space& space,
-      std::vector<run::SharedBlock<MemorySpace>> results, RunStatistics statistics)
+      std::vector<run::SharedBlock<MemorySpace>> results, RunStatistics statistics,
+      std::optional<std::vector<Event>> events = std::nullopt)
       : m_session(std::move(session)),
         m_space(space),
         m_results(std::move(results)),
-        m_statistics(statistics) {}
+        m_statistics(statistics),
+        m_events(std::move(events)) {}
 
   /// This rank's blocks of a result. Not collective, does not fence.
   /// \throws Error if the symbol is not a result of this program.
@@ -155,6 +159,17 @@ class Run {
   /// Words, time and memory of this rank.
   [[nodiscard]] const RunStatistics& statistics() const { return m_statistics; }
 
+  /// What every rank did when, on every rank: for write_trace() (tools/trace.hpp), beside what
+  /// simulate() predicts. Collective, does not fence.
+  ///
+  /// A rank's times count from the beginning of the run on it, which is within a message's time of
+  /// the others'. A message lasts as long as the exchange that it is part of, packing and unpacking
+  /// included; its tensor is not recorded, nor are the words of what is not a message. Statements
+  /// that run tile by tile are one kernel call of the last of them.
+  /// 	hrows Error, on all ranks alike, if on any the run was not recorded (ExecuteOptions::trace).
+  [[nodiscard]] Timeline timeline(
+      std::source_location where = std::source_location::current()) const;
+
  private:
   /// The vertex of a result. \throws Error as local_as.
   [[nodiscard]] VertexId result(const run::NamedResult& named) const;
@@ -172,6 +187,7 @@ class Run {
   Space m_space;
   std::vector<run::SharedBlock<MemorySpace>> m_results;  ///< by buffer; null for others
   RunStatistics m_statistics;
+  std::optional<std::vector<Event>> m_events;  ///< of this rank; absent if not recorded
 };
 
 template <class Space, comm::Communicator Group>
@@ -291,6 +307,30 @@ RedistributionStatistics Run<Space, Group>::redistribute_to(
       group, call, [] { return ""; },
       [&] { moved = exchange.run(m_space, group, stored, wanted); });
   return moved;
+}
+
+template <class Space, comm::Communicator Group>
+Timeline Run<Space, Group>::timeline(std::source_location where) const {
+  static_assert(std::is_trivially_copyable_v<Event>, "EinDecomp: events travel as bytes");
+  Group& group = m_session->control;
+  const comm::Call call("timeline", where);
+  comm::agree_on(group, call, [&] {
+    if (m_events) return;
+    throw Error(ErrorKind::binding,
+                "the run has no timeline (it was not recorded); give the executor .trace = true",
+                where);
+  });
+  std::vector<std::vector<Event>> events;
+  const auto nowhere = [] { return ""; };
+  comm::or_abort(group, call, nowhere, [&] {
+    const std::string mine(reinterpret_cast<const char*>(m_events->data()),
+                           m_events->size() * sizeof(Event));
+    for (const std::string& bytes : group.all_gather(mine)) {
+      std::vector<Event>& theirs = events.emplace_back(bytes.size() / sizeof(Event));
+      std::memcpy(theirs.data(), bytes.data(), bytes.size());
+    }
+  });
+  return timeline_of(m_session->graph, std::move(events));
 }
 
 }  // namespace eindecomp

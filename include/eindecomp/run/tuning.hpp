@@ -3,6 +3,7 @@
 /// The constants that runs are tuned by, each with its unit and what it was measured on.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,6 +34,8 @@ inline constexpr std::int64_t slab_bytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t exchange_slab_bytes = std::int64_t{1} << 19;
 /// Elements that are generated on the host at a time for a device.
 inline constexpr Extent generated_elements = Extent{1} << 16;
+/// The least time between two reports of progress.
+inline constexpr std::chrono::milliseconds progress_interval{100};
 /// Blocks that an executor keeps per result: one is read while the other is written.
 inline constexpr std::size_t kept_results = 2;
 /// Prepared kernels among which one of the same shape is looked for.

@@ -33,8 +33,8 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/print.hpp"
 #include "eindecomp/graph/program.hpp"
-#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/hash.hpp"
+#include "eindecomp/plan/packed_plan.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/placement.hpp"
@@ -124,13 +124,7 @@ class PlanFileReader {
     } catch (const Error& error) {
       m_file.fail(error.sentence());
     }
-    for (const AxisLists& calls : plan.placement.calls) {
-      plan.partitions.push_back(parts_of(plan.placement.mesh, calls));
-    }
-    for (VertexId v = 0; v < m_graph.size(); ++v) {
-      plan.costs.push_back(statement_cost(m_graph, v, plan.partitions));
-      plan.cost += plan.costs.back();
-    }
+    plan::complete_from_placement(plan);
     return plan;
   }
 

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/tools/plan_cache_json.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "eindecomp/graph/let.hpp"
+
+using namespace eindecomp;
+
+namespace {
+
+PlanProgram product(Extent rows = 64) {
+  using namespace eindecomp::labels;
+  PlanProgram g;
+  const auto X = g.input<double>("X", {rows, 64});
+  const auto Y = g.input<double>("Y", {64, 64});
+  let<"Z">(i, k) = sum(j)(X(i, j) * Y(j, k));
+  return g;
+}
+
+class Folder {
+ public:
+  Folder()
+      : m_path(std::filesystem::temp_directory_path() /
+               ("eindecomp-cache-" + std::to_string(std::random_device{}()))) {}
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(m_path); }
+  [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
+  [[nodiscard]] std::ptrdiff_t files() const {
+    return std::distance(std::filesystem::directory_iterator(m_path), {});
+  }
+
+ private:
+  std::filesystem::path m_path;
+};
+
+}  // namespace
+
+TEST_CASE("a plan is made once, and found by every later cache") {
+  const Folder folder;
+  const PlanProgram g = product();
+  PlanCache first(folder.path() / "of" / "plans");
+  const Plan made = first.decompose(g, {.workers = 8});
+  CHECK(first.decompose(g.graph(), {.workers = 8}).hash() == made.hash());
+  CHECK(first.statistics().misses == 1);
+  CHECK(first.statistics().hits == 1);
+  PlanCache second(folder.path() / "of" / "plans");
+  CHECK(second.decompose(product(), {.workers = 8}).hash() == made.hash());
+  CHECK(second.statistics().hits == 1);
+  CHECK(second.statistics().refused.empty());
+}
+
+TEST_CASE("every program and every option has its own plan") {
+  const Folder folder;
+  const PlanCache cache(folder.path());
+  std::set<std::filesystem::path> paths{cache.file_of(product(65).graph(), {})};
+  const EinGraph graph = product().graph();
+  const std::vector<std::function<void(DecomposeOptions&)>> changes{
+      [](DecomposeOptions&) {},
+      [](DecomposeOptions& o) { o.workers = 2; },
+      [](DecomposeOptions& o) { o.ranks = 2; },
+      [](DecomposeOptions& o) { o.strategy = "exact"; },
+      [](DecomposeOptions& o) { o.by_hand = {{"Z", {{"i", 2}}}}; },
+      [](DecomposeOptions& o) { o.by_hand = {{"Z", {{"i", 4}}}}; },
+      [](DecomposeOptions& o) { o.by_hand = {{"Z", {{"j", 2}}}}; },
+      [](DecomposeOptions& o) { o.layouts = {{"X", {2, 1}}}; },
+      [](DecomposeOptions& o) { o.layouts = {{"X", {1, 2}}}; },
+      [](DecomposeOptions& o) { o.max_idle = 5; },
+      [](DecomposeOptions& o) { o.max_idle = 5.5; },
+      [](DecomposeOptions& o) { o.groups = 2; },
+      [](DecomposeOptions& o) { o.steps = {{"Z", "Z", {{"i", 2}}}}; },
+      [](DecomposeOptions& o) { o.cache_bytes = 0; },
+      [](DecomposeOptions& o) { o.objective = Objective::paper; },
+      [](DecomposeOptions& o) { o.machine.operations_per_second = 1e9; },
+      [](DecomposeOptions& o) { o.machine.memory = 1; },
+      [](DecomposeOptions& o) { o.machine.memory_bandwidth = 1; },
+      [](DecomposeOptions& o) { o.machine.axes = {{2, 0, 1}}; },
+      [](DecomposeOptions& o) { o.machine.axes = {{2, 1, 1}}; },
+      [](DecomposeOptions& o) { o.machine.axes = {{2, 0, 2}}; },
+      [](DecomposeOptions& o) { o.memory = 1; },
+      [](DecomposeOptions& o) { o.effort.placed = 1; },
+      [](DecomposeOptions& o) { o.effort.programs = 1; },
+      [](DecomposeOptions& o) { o.effort.exact.max_states = 1; },
+      [](DecomposeOptions& o) { o.effort.exact.max_work = 1; },
+  };
+  for (const auto& change : changes) {
+    DecomposeOptions options;
+    change(options);
+    CHECK(paths.insert(cache.file_of(graph, options)).second);
+    CHECK(cache.file_of(product().graph(), options) == cache.file_of(graph, options));
+  }
+}
+
+TEST_CASE("a file that is no plan of the program is a miss, never a wrong plan") {
+  const Folder folder;
+  PlanCache cache(folder.path());
+  const EinGraph graph = product().graph();
+  const DecomposeOptions options{.workers = 8};
+  const Plan made = cache.decompose(graph, options);
+  const auto path = cache.file_of(graph, options);
+  const std::string text = tools::read_file(path);
+  const std::string foreign = plan_file(decompose(product(65).graph(), options));
+  int misses = 1;
+  for (const std::string& wrong : {std::string(), text.substr(0, text.size() / 2), foreign,
+                                   std::string("{\"format\": \"EinDecomp plan\", \"version\": 7}")}) {
+    std::ofstream(path, std::ios::binary) << wrong;
+    CHECK(cache.decompose(graph, options).hash() == made.hash());
+    CHECK(cache.statistics().misses == ++misses);
+    CHECK(!cache.statistics().refused.empty());
+    CHECK(tools::read_file(path) == text);  // it was put right
+  }
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a folder that cannot be used is an error, a plan that cannot be kept is none") {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path());
+  std::ofstream(folder.path() / "file") << "taken";
+  CHECK_THROWS_WITH_AS(PlanCache(folder.path() / "file"),
+                       doctest::Contains("cannot make the folder of plans"), Error);
+  CHECK_THROWS_AS(PlanCache(folder.path() / "file" / "inside"), Error);
+
+  PlanCache cache(folder.path() / "gone");
+  std::filesystem::remove(folder.path() / "gone");
+  const Plan plan = cache.decompose(product().graph(), {.workers = 2});
+  CHECK(plan.hash() == decompose(product().graph(), {.workers = 2}).hash());
+  CHECK(cache.statistics().not_written.view().find("cannot write the plan to") !=
+        std::string_view::npos);
+}
+
+TEST_CASE("an error of the planner is the caller's, and not kept") {
+  const Folder folder;
+  PlanCache cache(folder.path());
+  CHECK_THROWS_AS(static_cast<void>(cache.decompose(product().graph(), {.workers = 0})), Error);
+  CHECK(folder.files() == 0);
+}
