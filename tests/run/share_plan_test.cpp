@@ -43,9 +43,8 @@ TEST_CASE("what is wrong on rank 0 is an error on all ranks") {
   Product product(8, 8, 8);
   const std::string rank = "rank 0 of " + std::to_string(world.size) + ": ";
   const auto share = [&](const auto& make) {
-    return message_of([&] {
-      static_cast<void>(ein::share_plan(product.program, MPI_COMM_WORLD, make));
-    });
+    return message_of(
+        [&] { static_cast<void>(ein::share_plan(product.program, MPI_COMM_WORLD, make)); });
   };
   CHECK(contains(share([&] { return ein::decompose(product.program, {.workers = 0}); }),
                  rank + "a plan for 0 workers"));

@@ -13,7 +13,8 @@ using namespace eindecomp::labels;
 TEST_CASE("a recorded run says what every rank did when") {
   const World world;
   Product product(29, 18, 23);
-  const auto plan = ein::decompose(product.program, {.workers = 2 * world.size, .ranks = world.size});
+  const auto plan =
+      ein::decompose(product.program, {.workers = 2 * world.size, .ranks = world.size});
   ein::Executor executor(plan, MPI_COMM_WORLD, Space(), {.trace = true});
   for (int n = 0; n < 2; ++n) {
     const auto run = executor.run(ein::bind_generator(product.A, product.fa),

@@ -71,23 +71,41 @@ TEST_CASE("every program and every option has its own plan") {
       [](DecomposeOptions& o) { o.workers = 2; },
       [](DecomposeOptions& o) { o.ranks = 2; },
       [](DecomposeOptions& o) { o.strategy = "exact"; },
-      [](DecomposeOptions& o) { o.by_hand = {{"Z", {{"i", 2}}}}; },
-      [](DecomposeOptions& o) { o.by_hand = {{"Z", {{"i", 4}}}}; },
-      [](DecomposeOptions& o) { o.by_hand = {{"Z", {{"j", 2}}}}; },
-      [](DecomposeOptions& o) { o.layouts = {{"X", {2, 1}}}; },
-      [](DecomposeOptions& o) { o.layouts = {{"X", {1, 2}}}; },
+      [](DecomposeOptions& o) {
+        o.by_hand = {{"Z", {{"i", 2}}}};
+      },
+      [](DecomposeOptions& o) {
+        o.by_hand = {{"Z", {{"i", 4}}}};
+      },
+      [](DecomposeOptions& o) {
+        o.by_hand = {{"Z", {{"j", 2}}}};
+      },
+      [](DecomposeOptions& o) {
+        o.layouts = {{"X", {2, 1}}};
+      },
+      [](DecomposeOptions& o) {
+        o.layouts = {{"X", {1, 2}}};
+      },
       [](DecomposeOptions& o) { o.max_idle = 5; },
       [](DecomposeOptions& o) { o.max_idle = 5.5; },
       [](DecomposeOptions& o) { o.groups = 2; },
-      [](DecomposeOptions& o) { o.steps = {{"Z", "Z", {{"i", 2}}}}; },
+      [](DecomposeOptions& o) {
+        o.steps = {{"Z", "Z", {{"i", 2}}}};
+      },
       [](DecomposeOptions& o) { o.cache_bytes = 0; },
       [](DecomposeOptions& o) { o.objective = Objective::paper; },
       [](DecomposeOptions& o) { o.machine.operations_per_second = 1e9; },
       [](DecomposeOptions& o) { o.machine.memory = 1; },
       [](DecomposeOptions& o) { o.machine.memory_bandwidth = 1; },
-      [](DecomposeOptions& o) { o.machine.axes = {{2, 0, 1}}; },
-      [](DecomposeOptions& o) { o.machine.axes = {{2, 1, 1}}; },
-      [](DecomposeOptions& o) { o.machine.axes = {{2, 0, 2}}; },
+      [](DecomposeOptions& o) {
+        o.machine.axes = {{2, 0, 1}};
+      },
+      [](DecomposeOptions& o) {
+        o.machine.axes = {{2, 1, 1}};
+      },
+      [](DecomposeOptions& o) {
+        o.machine.axes = {{2, 0, 2}};
+      },
       [](DecomposeOptions& o) { o.memory = 1; },
       [](DecomposeOptions& o) { o.effort.placed = 1; },
       [](DecomposeOptions& o) { o.effort.programs = 1; },
@@ -112,8 +130,9 @@ TEST_CASE("a file that is no plan of the program is a miss, never a wrong plan")
   const std::string text = tools::read_file(path);
   const std::string foreign = plan_file(decompose(product(65).graph(), options));
   int misses = 1;
-  for (const std::string& wrong : {std::string(), text.substr(0, text.size() / 2), foreign,
-                                   std::string("{\"format\": \"EinDecomp plan\", \"version\": 7}")}) {
+  for (const std::string& wrong :
+       {std::string(), text.substr(0, text.size() / 2), foreign,
+        std::string("{\"format\": \"EinDecomp plan\", \"version\": 7}")}) {
     std::ofstream(path, std::ios::binary) << wrong;
     CHECK(cache.decompose(graph, options).hash() == made.hash());
     CHECK(cache.statistics().misses == ++misses);

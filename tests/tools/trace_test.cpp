@@ -36,7 +36,8 @@ std::size_t count(const std::string& text, const std::string& what) {
   return n;
 }
 
-const Machine machine{.operations_per_second = 1e9, .axes = {{.size = 4, .latency = 1e-6, .bandwidth = 1e9}}};
+const Machine machine{.operations_per_second = 1e9,
+                      .axes = {{.size = 4, .latency = 1e-6, .bandwidth = 1e9}}};
 
 }  // namespace
 
@@ -44,11 +45,11 @@ TEST_CASE("events sum up to the times of statements") {
   const EinGraph graph = product().graph();
   using Kind = Event::Kind;
   // Two messages of one exchange, a kernel, then one of the other statement on another rank.
-  const Timeline timeline = timeline_of(graph, {{{Kind::receive, 2, 0, 1, 5, 1, 3},
-                                                 {Kind::send, 2, 0, 1, 5, 1, 3},
-                                                 {Kind::call, 2, 2, -1, 0, 3, 7}},
-                                                {{Kind::call, 2, 2, -1, 0, 2, 4},
-                                                 {Kind::aggregate, 3, 3, -1, 0, 8, 9}}});
+  const Timeline timeline =
+      timeline_of(graph, {{{Kind::receive, 2, 0, 1, 5, 1, 3},
+                           {Kind::send, 2, 0, 1, 5, 1, 3},
+                           {Kind::call, 2, 2, -1, 0, 3, 7}},
+                          {{Kind::call, 2, 2, -1, 0, 2, 4}, {Kind::aggregate, 3, 3, -1, 0, 8, 9}}});
   REQUIRE(timeline.statements.size() == 2);
   CHECK(timeline.seconds == 9);
   CHECK(timeline.statements[0].statement == 2);
@@ -66,8 +67,8 @@ TEST_CASE("a trace has every event, where and when it was") {
   const PlanProgram g = product();
   const Plan plan = decompose(g.graph(), {.workers = 4});
   const Timeline timeline = simulate(plan, machine).in_turn;
-  const auto json = nlohmann::json::parse(
-      trace_json(plan.graph, {{"run", timeline}, {"predicted", timeline}}));
+  const auto json =
+      nlohmann::json::parse(trace_json(plan.graph, {{"run", timeline}, {"predicted", timeline}}));
   std::size_t events = 0;
   std::map<int, Extent> received;  // by process
   std::map<std::pair<int, int>, double> ends;

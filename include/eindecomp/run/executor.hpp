@@ -345,8 +345,8 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
         const auto begin = std::chrono::steady_clock::now();
         const comm::Traffic before = m_transfers.traffic();
         if (run::Observer::wanted(m_options)) {
-          observer.emplace(m_session->graph, m_options,
-                           static_cast<int>(m_prepared->stages.size()), begin);
+          observer.emplace(m_session->graph, m_options, static_cast<int>(m_prepared->stages.size()),
+                           begin);
         }
         run::Interpreter<Space, Group>(m_space, m_transfers, m_session->graph, *m_prepared,
                                        {m_buffers, m_arena.data()}, m_workspace.data(),

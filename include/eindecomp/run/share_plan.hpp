@@ -33,7 +33,8 @@ namespace eindecomp {
 /// \param program  the same on every rank.
 /// \param make     called on rank 0 alone, not collectively; returns a Plan of `program`.
 /// \returns the plan with this rank's launchers; its hash is the same on every rank.
-/// \throws Error, on all ranks alike: what `make` throws, or if ranks have different programs or the
+/// \throws Error, on all ranks alike: what `make` throws, or if ranks have different programs or
+/// the
 ///   plan is of another program or not placed.
 template <class Backend, class Make>
 [[nodiscard]] BasicPlan<Backend> share_plan(

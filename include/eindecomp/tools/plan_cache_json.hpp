@@ -93,16 +93,15 @@ class PlanCache {
     core::Hasher asked;
     asked.add(static_cast<std::uint64_t>(EINDECOMP_VERSION));
     plan::add_to_hash(asked, options);
-    return m_folder / (tools::hash_of_program(graph) + '-' + tools::hash_text(asked.value()) +
-                       ".plan");
+    return m_folder /
+           (tools::hash_of_program(graph) + '-' + tools::hash_text(asked.value()) + ".plan");
   }
 
   /// What the cache has done so far.
   [[nodiscard]] const Statistics& statistics() const { return m_statistics; }
 
  private:
-  [[nodiscard]] std::optional<Plan> find(const EinGraph& graph,
-                                         const std::filesystem::path& path) {
+  [[nodiscard]] std::optional<Plan> find(const EinGraph& graph, const std::filesystem::path& path) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return std::nullopt;
     try {

@@ -33,7 +33,7 @@ namespace eindecomp {
 
 /// A timeline, and what it is called beside others. Refers to it.
 struct NamedTimeline {
-  std::string name;                                ///< such as "run" or "predicted"
+  std::string name;                                 ///< such as "run" or "predicted"
   std::reference_wrapper<const Timeline> timeline;  ///< must outlive this
 };
 
@@ -61,11 +61,20 @@ namespace tools {
   std::string xml;
   for (const char c : text) {
     switch (c) {
-      case '&': xml += "&amp;"; break;
-      case '<': xml += "&lt;"; break;
-      case '>': xml += "&gt;"; break;
-      case '"': xml += "&quot;"; break;
-      default: xml += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+      case '&':
+        xml += "&amp;";
+        break;
+      case '<':
+        xml += "&lt;";
+        break;
+      case '>':
+        xml += "&gt;";
+        break;
+      case '"':
+        xml += "&quot;";
+        break;
+      default:
+        xml += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
     }
   }
   return xml;
@@ -172,7 +181,8 @@ class TimelinePicture {
     m_body += "<line x1=\"" + decimal(left, 1) + "\" x2=\"" + decimal(left + width, 1) +
               "\" y1=\"" + decimal(m_y, 1) + "\" y2=\"" + decimal(m_y, 1) +
               "\" stroke=\"black\"/>\n";
-    for (int n = 0; n * step <= m_seconds; ++n) text(x(n * step), m_y + 14, "middle", seconds_text(n * step));
+    for (int n = 0; n * step <= m_seconds; ++n)
+      text(x(n * step), m_y + 14, "middle", seconds_text(n * step));
     m_y += 26;
   }
 
@@ -246,12 +256,12 @@ class TimelinePicture {
              "rank " + std::to_string(r) + std::string(rows[static_cast<std::size_t>(row)]));
       }
       for (const Event& e : timeline.events[r]) {
-        std::string members = "\"ph\": \"X\", \"name\": " +
-                              tools::json_text(graph[e.statement].name.view()) + ", \"cat\": \"" +
-                              std::string(tools::event_name(e.kind)) + "\", " +
-                              thread(tools::event_row(e)) + ", \"ts\": " + number(1e6 * e.begin) +
-                              ", \"dur\": " + number(1e6 * e.seconds()) + ", \"args\": {\"does\": " +
-                              tools::json_text(tools::event_text(graph, e));
+        std::string members =
+            "\"ph\": \"X\", \"name\": " + tools::json_text(graph[e.statement].name.view()) +
+            ", \"cat\": \"" + std::string(tools::event_name(e.kind)) + "\", " +
+            thread(tools::event_row(e)) + ", \"ts\": " + number(1e6 * e.begin) +
+            ", \"dur\": " + number(1e6 * e.seconds()) +
+            ", \"args\": {\"does\": " + tools::json_text(tools::event_text(graph, e));
         if (e.peer >= 0) members += ", \"peer\": " + std::to_string(e.peer);
         if (e.words > 0) members += ", \"words\": " + std::to_string(e.words);
         add(members + '}');
@@ -278,8 +288,7 @@ inline void write_trace(const EinGraph& graph, const std::vector<NamedTimeline>&
                         const std::filesystem::path& path,
                         const std::source_location& where = std::source_location::current()) {
   const bool picture = path.extension() == ".svg";
-  tools::replace_file(path,
-                      picture ? timeline_svg(graph, timelines) : trace_json(graph, timelines),
+  tools::replace_file(path, picture ? timeline_svg(graph, timelines) : trace_json(graph, timelines),
                       "the trace", where);
 }
 
