@@ -120,7 +120,7 @@ class TimelinePicture {
 
   [[nodiscard]] std::string svg() const {
     const auto size = [](double number) { return decimal(number, 0); };
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + size(left + width + right) +
+    return R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" + size(left + width + right) +
            "\" height=\"" + size(m_y) +
            "\" font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" "
            "height=\"100%\" fill=\"white\"/>\n" +
@@ -181,8 +181,9 @@ class TimelinePicture {
     m_body += "<line x1=\"" + decimal(left, 1) + "\" x2=\"" + decimal(left + width, 1) +
               "\" y1=\"" + decimal(m_y, 1) + "\" y2=\"" + decimal(m_y, 1) +
               "\" stroke=\"black\"/>\n";
-    for (int n = 0; n * step <= m_seconds; ++n)
+    for (int n = 0; n * step <= m_seconds; ++n) {
       text(x(n * step), m_y + 14, "middle", seconds_text(n * step));
+    }
     m_y += 26;
   }
 
@@ -227,7 +228,7 @@ class TimelinePicture {
 [[nodiscard]] inline std::string trace_json(const EinGraph& graph,
                                             const std::vector<NamedTimeline>& timelines) {
   constexpr std::array<std::string_view, 3> rows{"", " sends", " receives"};
-  std::string json = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
+  std::string json = R"({"displayTimeUnit": "ns", "traceEvents": [)";
   const auto number = [](double value) {
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
@@ -240,8 +241,8 @@ class TimelinePicture {
     first = false;
   };
   const auto name = [&](std::string_view what, const std::string& place, std::string_view text) {
-    add("\"ph\": \"M\", \"name\": \"" + std::string(what) + "\", " + place +
-        ", \"args\": {\"name\": " + tools::json_text(text) + '}');
+    add(R"("ph": "M", "name": ")" + std::string(what) + "\", " + place + R"(, "args": {"name": )" +
+        tools::json_text(text) + '}');
   };
   for (std::size_t t = 0; t < timelines.size(); ++t) {
     const Timeline& timeline = timelines[t].timeline;
@@ -256,12 +257,12 @@ class TimelinePicture {
              "rank " + std::to_string(r) + std::string(rows[static_cast<std::size_t>(row)]));
       }
       for (const Event& e : timeline.events[r]) {
-        std::string members =
-            "\"ph\": \"X\", \"name\": " + tools::json_text(graph[e.statement].name.view()) +
-            ", \"cat\": \"" + std::string(tools::event_name(e.kind)) + "\", " +
-            thread(tools::event_row(e)) + ", \"ts\": " + number(1e6 * e.begin) +
-            ", \"dur\": " + number(1e6 * e.seconds()) +
-            ", \"args\": {\"does\": " + tools::json_text(tools::event_text(graph, e));
+        std::string members = R"("ph": "X", "name": )" +
+                              tools::json_text(graph[e.statement].name.view()) + R"(, "cat": ")" +
+                              std::string(tools::event_name(e.kind)) + "\", " +
+                              thread(tools::event_row(e)) + ", \"ts\": " + number(1e6 * e.begin) +
+                              ", \"dur\": " + number(1e6 * e.seconds()) + R"(, "args": {"does": )" +
+                              tools::json_text(tools::event_text(graph, e));
         if (e.peer >= 0) members += ", \"peer\": " + std::to_string(e.peer);
         if (e.words > 0) members += ", \"words\": " + std::to_string(e.words);
         add(members + '}');
