@@ -38,6 +38,7 @@
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
 #include "eindecomp/graph/print.hpp"
+#include "eindecomp/graph/statistics.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/explain.hpp"
 #include "eindecomp/plan/simulate.hpp"

@@ -49,10 +49,10 @@ void statements() {
   EITHER((let<"A3">(j) = X(2 * j, j)), (let<"A3">(j) = X(j, j)));
   // refused: a tensor stands where a label belongs (X(I(b), j), a gather, is not supported); write
   EITHER((let<"A4">(b, j) = X(I(b), j)), (let<"A4">(b, j) = sum(i)((I(b) == N(i)) * X(i, j))));
-  // refused: expressions have no function sin; write map(f, X(i, j)) or join
-  EITHER((let<"A5">(i, j) = sin(X(i, j))), (let<"A5">(i, j) = map(user::Sine{}, X(i, j))));
-  // refused: expressions have no function pow; write
-  EITHER((let<"A6">(i, j) = pow(X(i, j), 2)), (let<"A6">(i, j) = X(i, j) * X(i, j)));
+  // refused: expressions have no function lgamma; write map(f, X(i, j)) or join
+  EITHER((let<"A5">(i, j) = lgamma(X(i, j))), (let<"A5">(i, j) = map(user::Sine{}, X(i, j))));
+  // refused: expressions have no function fmod; write
+  EITHER((let<"A6">(i, j) = fmod(X(i, j), 2)), (let<"A6">(i, j) = X(i, j) * X(i, j)));
   // refused: a tensor stands in an expression without its labels; write one for each dimension
   EITHER((let<"A7">(i, j) = exp(X)), (let<"A7">(i, j) = exp(X(i, j))));
   // refused: a tensor stands in an expression without its labels; write one for each dimension

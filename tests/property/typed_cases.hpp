@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "eindecomp/graph/statistics.hpp"
 #include "property/harness.hpp"
 
 namespace property {
@@ -242,6 +243,52 @@ void element_cases(const Visit& visit) {
           const double x0 = xs(I, J);
           return std::exp(-x0) + std::log(x0) * std::tanh(x0) + std::sqrt(x0);
         },
+        false);
+  });
+  visit("functions of elements", [](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {4, 3}, 1);
+    const auto [Y, ys] = t.template input<double>("Y", {3}, 1);
+    t.expect(
+        let<"H">(i, j) = sin(X(i, j)) + gelu(X(i, j) - Y(j)) * pow(X(i, j), 2),
+        [&](Extent I, Extent J) {
+          const double d = xs(I, J) - ys(J);
+          return std::sin(xs(I, J)) + d / 2 * std::erfc(-d / std::sqrt(2.0)) * xs(I, J) * xs(I, J);
+        },
+        false);
+    t.expect(let<"G">(i, j) = clip(X(i, j) - Y(j), -1, 1) + (X(i, j) - Y(j)) % 3,
+             [&](Extent I, Extent J) {
+               const double d = xs(I, J) - ys(J);
+               return std::min(std::max(d, -1.0), 1.0) + (d - 3 * std::floor(d / 3));
+             });
+  });
+  visit("statistics", [](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {4, 6});
+    const auto mean_of = [&](Extent I) { return total(6, [&](Extent J) { return xs(I, J); }) / 6; };
+    const auto var_of = [&](Extent I) {
+      const double mean = mean_of(I);
+      return total(6, [&](Extent J) { return (xs(I, J) - mean) * (xs(I, J) - mean); }) / 6;
+    };
+    t.expect(let<"M">(i) = mean(j)(X(i, j)), mean_of, false);
+    t.expect(
+        let<"A">() = mean(i, j)(2.0 * X(i, j)), [&] { return total(4, mean_of) / 2; }, false);
+    t.expect(
+        let<"D">(i) = stddev(j)(X(i, j)), [&](Extent I) { return std::sqrt(var_of(I)); }, false);
+    t.expect(
+        let<"N">(j) = norm(i)(X(i, j)),
+        [&](Extent J) {
+          return std::sqrt(total(4, [&](Extent I) { return xs(I, J) * xs(I, J); }));
+        },
+        false);
+    t.expect(
+        let<"R">(i, j) = rms_norm(j)(X(i, j), 0.5),
+        [&](Extent I, Extent J) {
+          const double squares = total(6, [&](Extent K) { return xs(I, K) * xs(I, K); });
+          return xs(I, J) / std::sqrt(squares / 6 + 0.5);
+        },
+        false);
+    t.expect(
+        let<"L">(i, j) = layer_norm(j)(X(i, j), 0.5),
+        [&](Extent I, Extent J) { return (xs(I, J) - mean_of(I)) / std::sqrt(var_of(I) + 0.5); },
         false);
   });
   visit("relu", [](auto& t) {

@@ -147,6 +147,14 @@ struct UserOperators {
     return is_complex(kind) ? rounded(kind, std::log(x[0].value))
                             : rounded(floating(kind), std::log(x[0].real()));
   }
+  if (name == "sin") return rounded(floating(kind), std::sin(x[0].value));
+  if (name == "square") return rounded(kind, x[0].value * x[0].value);
+  if (name == "gelu") {
+    return rounded(floating(kind), x[0].real() / 2 * std::erfc(-x[0].real() / std::sqrt(2.0L)));
+  }
+  if (name == "clip") {
+    return rounded(kind, std::min(std::max(x[0].real(), x.at(1).real()), x.at(2).real()));
+  }
   if (name == "select") {
     return rounded(promoted(x.at(1).kind, x.at(2).kind),
                    x[0].value != Wide{} ? x[1].value : x[2].value);
@@ -157,6 +165,8 @@ struct UserOperators {
     if (name == "sub") return rounded(kind, a - b);
     if (name == "div") return rounded(kind, a / b);
     if (name == "abs_diff") return rounded(kind, std::abs(a.real() - b.real()));
+    if (name == "pow") return rounded(kind, std::pow(a, b));
+    if (name == "mod") return rounded(kind, a.real() - b.real() * std::floor(a.real() / b.real()));
     if (name == "sq_diff") return rounded(kind, (a - b) * (a - b));
     if (name == "min") return rounded(kind, std::min(a.real(), b.real()));
     if (name == "max") return rounded(kind, std::max(a.real(), b.real()));
@@ -299,7 +309,8 @@ inline bool next(std::vector<Extent>& index, const std::vector<Extent>& bound) {
 
 /// Whether a join of whole numbers gives whole numbers without rounding.
 inline bool keeps_whole(std::string_view join, bool of_complex) {
-  for (const char* name : {"div", "exp", "log", "sqrt", "tanh", "scaled_mul", "."}) {
+  for (const char* name :
+       {"div", "exp", "log", "sqrt", "tanh", "sin", "gelu", "pow", "mod", "scaled_mul", "."}) {
     if (join.find(name) != std::string_view::npos) return false;
   }
   return !of_complex || join.find("abs") == std::string_view::npos;

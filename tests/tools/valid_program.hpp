@@ -290,10 +290,13 @@ class ProgramValidity {
 
   static bool operators(const JsonNode& node, std::size_t operands, std::size_t aggregated) {
     static const std::map<std::string, std::pair<std::size_t, std::size_t>> arity{
-        {"identity", {1, 1}}, {"exp", {1, 1}}, {"log", {1, 1}}, {"tanh", {1, 1}},
-        {"relu", {1, 1}},     {"mul", {2, 8}}, {"add", {2, 8}}, {"sub", {2, 2}},
-        {"div", {2, 2}},      {"min", {2, 2}}, {"max", {2, 2}}, {"abs_diff", {2, 2}},
-        {"sq_diff", {2, 2}}};
+        {"identity", {1, 1}}, {"exp", {1, 1}},     {"log", {1, 1}},   {"tanh", {1, 1}},
+        {"relu", {1, 1}},     {"mul", {2, 8}},     {"add", {2, 8}},   {"sub", {2, 2}},
+        {"div", {2, 2}},      {"min", {2, 2}},     {"max", {2, 2}},   {"abs_diff", {2, 2}},
+        {"sq_diff", {2, 2}},  {"square", {1, 1}},  {"sin", {1, 1}},   {"cos", {1, 1}},
+        {"erf", {1, 1}},      {"sigmoid", {1, 1}}, {"silu", {1, 1}},  {"gelu", {1, 1}},
+        {"floor", {1, 1}},    {"ceil", {1, 1}},    {"round", {1, 1}}, {"sign", {1, 1}},
+        {"pow", {2, 2}},      {"mod", {2, 2}},     {"clip", {3, 3}}};
     if (const JsonNode* join = member(node, "join")) {
       if (!good_text(join)) return false;
       const auto known = arity.find(join->text);

@@ -12,6 +12,7 @@
 
 #include "eindecomp/core/shared.hpp"
 #include "eindecomp/expr/expression.hpp"
+#include "eindecomp/expr/functions.hpp"
 #include "eindecomp/expr/refusals.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 

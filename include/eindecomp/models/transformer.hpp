@@ -49,15 +49,6 @@ struct RmsScale {
   }
 };
 
-/// x / (1 + exp(-x)), the sigmoid linear unit.
-struct Silu {
-  static constexpr std::string_view name = "silu";
-  template <class T>
-  EINDECOMP_FUNCTION T operator()(const T& x) const {
-    return x / (T(1) + Exp{}(-x));
-  }
-};
-
 /// The weights of one layer of a transformer.
 template <class T, class Backend>
 struct TransformerLayer {
@@ -84,15 +75,6 @@ struct TransformerTensors {
 };
 
 namespace models {
-
-/// Square of an element, for one operand.
-struct Square {
-  static constexpr std::string_view name = "square";
-  template <class T>
-  EINDECOMP_FUNCTION constexpr T operator()(const T& x) const {
-    return x * x;
-  }
-};
 
 /// Writes one transformer after another layer into a program.
 template <class T, class Backend>
@@ -156,8 +138,7 @@ class TransformerWriter {
   Normed norm(std::string_view which, Tensor<3> x) {
     using namespace labels;
     const auto gain = m_program.template input<T>(name(Text(which) + ".gain"), {m_sizes.model});
-    const auto squares = let(name(Text(which) + ".squares"))(b, s) =
-        sum(a)(map(Square{}, x(b, s, a)));
+    const auto squares = let(name(Text(which) + ".squares"))(b, s) = sum(a)(square(x(b, s, a)));
     const RmsScale<T> scale{static_cast<T>(m_sizes.model), static_cast<T>(1e-6)};
     const auto result = let(name(which))(b, s, a) = join(scale, x(b, s, a), squares(b, s), gain(a));
     return {gain, result};
@@ -201,7 +182,7 @@ class TransformerWriter {
     const auto w3 = m_program.template input<T>(name("W3"), {m_sizes.model, m_sizes.hidden});
     const auto gate = let(name("gate"))(b, s, f) = sum(a)(x(b, s, a) * w1(a, f));
     const auto up = let(name("up"))(b, s, f) = sum(a)(x(b, s, a) * w3(a, f));
-    const auto open = let(name("silu"))(b, s, f) = map(Silu{}, gate(b, s, f));
+    const auto open = let(name("silu"))(b, s, f) = silu(gate(b, s, f));
     const auto gated = let(name("gated"))(b, s, f) = open(b, s, f) * up(b, s, f);
     const auto result = let(name("network"))(b, s, a) = sum(f)(gated(b, s, f) * w2(f, a));
     return {w1, w2, w3, result};

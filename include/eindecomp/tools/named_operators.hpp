@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "eindecomp/expr/element.hpp"
+#include "eindecomp/expr/functions.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
 
@@ -34,6 +35,20 @@ inline constexpr std::array named_joins{
     NamedJoin{Log::name, 1, 1, true},
     NamedJoin{Tanh::name, 1, 1, true},
     NamedJoin{Relu::name},
+    NamedJoin{Square::name},
+    NamedJoin{Sin::name, 1, 1, true},
+    NamedJoin{Cos::name, 1, 1, true},
+    NamedJoin{Erf::name, 1, 1, true},
+    NamedJoin{Sigmoid::name, 1, 1, true},
+    NamedJoin{Silu::name, 1, 1, true},
+    NamedJoin{Gelu::name, 1, 1, true},
+    NamedJoin{Floor::name},
+    NamedJoin{Ceil::name},
+    NamedJoin{Round::name},
+    NamedJoin{Sign::name},
+    NamedJoin{Pow::name, 2, 2},
+    NamedJoin{Mod::name, 2, 2},
+    NamedJoin{Clip::name, 3, 3},
     NamedJoin{Mul::name, 2, any_number},
     NamedJoin{Add::name, 2, any_number},
     NamedJoin{Sub::name, 2, 2},
