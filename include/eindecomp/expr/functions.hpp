@@ -2,7 +2,7 @@
 /// \file
 /// NumPy's functions of elements: `sin(X(i, j))`, `pow(X(i), 2)`, `clip(X(i), 0, 1)`. Each is a
 /// functor, as the joins of operator.hpp, and a function of expressions. Of integers, functions
-/// with no integer result give doubles, as those of <cmath> do.
+/// with no integer result give doubles, as those of the C library do.
 #pragma once
 
 #include <cmath>
@@ -50,7 +50,6 @@ EINDECOMP_FUNCTION constexpr A floored(A remainder, A divisor) {
   }                                                                                       \
   struct Name {                                                                           \
     static constexpr std::string_view name = #function;                                   \
-    static constexpr bool is_compute_bound = true;                                        \
     template <class A>                                                                    \
     EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const                        \
         -> decltype(expr::call_##function(a)) { return expr::call_##function(a); }        \
@@ -145,7 +144,6 @@ struct Sign {
 /// a².
 struct Square {
   static constexpr std::string_view name = "square";
-  static constexpr bool takes_vectors = true;
   template <class A>
   EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const -> std::decay_t<decltype(a * a)> {
     return a * a;
@@ -155,7 +153,6 @@ struct Square {
 /// The logistic function, 1 / (1 + e⁻ᵃ).
 struct Sigmoid {
   static constexpr std::string_view name = "sigmoid";
-  static constexpr bool is_compute_bound = true;
   template <class A>
   requires expr::is_real<A> EINDECOMP_FUNCTION constexpr auto operator()(A a) const {
     using Real = decltype(expr::call_exp(a));
@@ -166,7 +163,6 @@ struct Sigmoid {
 /// a·sigmoid(a), which is also called swish.
 struct Silu {
   static constexpr std::string_view name = "silu";
-  static constexpr bool is_compute_bound = true;
   template <class A>
   requires expr::is_real<A> EINDECOMP_FUNCTION constexpr auto operator()(A a) const {
     using Real = decltype(expr::call_exp(a));
@@ -178,7 +174,6 @@ struct Silu {
 /// `approximate=False`.
 struct Gelu {
   static constexpr std::string_view name = "gelu";
-  static constexpr bool is_compute_bound = true;
   template <class A>
   requires expr::is_real<A> EINDECOMP_FUNCTION constexpr auto operator()(A a) const {
     using Real = decltype(expr::call_erfc(a));
@@ -191,7 +186,6 @@ struct Gelu {
 /// whole part.
 struct Pow {
   static constexpr std::string_view name = "pow";
-  static constexpr bool is_compute_bound = true;
   template <class A, class B>
   EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const {
     using std::pow;
@@ -230,7 +224,6 @@ struct Mod {
 /// The angle in [-π, π] of the point (b, a) from the first axis.
 struct Atan2 {
   static constexpr std::string_view name = "atan2";
-  static constexpr bool is_compute_bound = true;
   template <class A, class B>
     requires(expr::is_real<A>&& expr::is_real<B>)
   EINDECOMP_FUNCTION constexpr auto operator()(A a, B b) const { return std::atan2(a, b); }
@@ -239,7 +232,6 @@ struct Atan2 {
 /// √(a² + b²), without overflow in between.
 struct Hypot {
   static constexpr std::string_view name = "hypot";
-  static constexpr bool is_compute_bound = true;
   template <class A, class B>
     requires(expr::is_real<A>&& expr::is_real<B>)
   EINDECOMP_FUNCTION constexpr auto operator()(A a, B b) const { return std::hypot(a, b); }
@@ -256,6 +248,14 @@ struct Clip {
     return static_cast<Common>(most) < from_below ? static_cast<Common>(most) : from_below;
   }
 };
+
+template <class F>
+  requires expr::is_one_of<F, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, Exp2,
+                           Expm1, Log2, Log10, Log1p, Cbrt, Erf, Erfc, Sigmoid, Silu, Gelu, Pow,
+                           Atan2, Hypot>
+inline constexpr bool is_compute_bound<F> = true;
+template <>
+inline constexpr bool takes_vectors<Square> = true;
 
 // clang-format off
 /// A function of every element of an expression, by NumPy's name; the functor of the name says what
