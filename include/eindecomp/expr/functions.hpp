@@ -250,9 +250,9 @@ struct Clip {
 };
 
 template <class F>
-  requires expr::is_one_of<F, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, Exp2,
-                           Expm1, Log2, Log10, Log1p, Cbrt, Erf, Erfc, Sigmoid, Silu, Gelu, Pow,
-                           Atan2, Hypot>
+  requires expr::is_one_of<F, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh,
+                           Exp2, Expm1, Log2, Log10, Log1p, Cbrt, Erf, Erfc, Sigmoid, Silu, Gelu,
+                           Pow, Atan2, Hypot>
 inline constexpr bool is_compute_bound<F> = true;
 template <>
 inline constexpr bool takes_vectors<Square> = true;
