@@ -79,7 +79,10 @@ inline constexpr std::array strategies{
              }},
     Strategy{"linearized", "dynamic programming along one longest path after another",
              plan::choose<linearize>},
-    Strategy{"square", "the two largest labels of every output, cut evenly", plan::choose<square>},
+    // The language has a function `square`, too: a call tells them apart, an address does not.
+    Strategy{"square", "the two largest labels of every output, cut evenly",
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location&) -> Labeling { return square(graph, options.workers); }},
     Strategy{"k_cut", "one cut after another, each of fewest words for tensors' tilings",
              plan::k_cut_labeling},
     Strategy{
