@@ -81,8 +81,8 @@ inline constexpr std::array strategies{
              plan::choose<linearize>},
     // The language has a function `square`, too: a call tells them apart, an address does not.
     Strategy{"square", "the two largest labels of every output, cut evenly",
-             [](const EinGraph& graph, const DecomposeOptions& options,
-                const std::source_location&) -> Labeling { return square(graph, options.workers); }},
+             [](const EinGraph& graph, const DecomposeOptions& options, const std::source_location&)
+                 -> Labeling { return square(graph, options.workers); }},
     Strategy{"k_cut", "one cut after another, each of fewest words for tensors' tilings",
              plan::k_cut_labeling},
     Strategy{
