@@ -290,7 +290,7 @@ TEST_CASE("programs of many ranks, some at a time, are those made together and o
         relation_test::random_placement(random, program.graph, make_mesh(256));
     const auto together = compile_ranks(program.graph, placement, ranks);
     std::vector<RankProgram> apart;
-    for_each_rank_program(program.graph, placement, ranks, {},
+    for_each_rank_program(program.graph, placement, ranks, {}, {},
                           [&](const RankProgram& compiled) { apart.push_back(compiled); });
     CHECK(apart == together);
     CHECK(compile_rank(program.graph, placement, ranks, ranks - 1) == together.back());
@@ -308,9 +308,9 @@ TEST_CASE("no program for a rank that does not exist") {
   CHECK(contains(refusal(0, 0), "instructions for 0 ranks"));
   CHECK(contains(message_of([&] { (void)compile_ranks(graph, placement, -1); }), "for -1 ranks"));
   const auto unused = [](const RankProgram&) { FAIL("called before the arguments are checked"); };
-  CHECK(contains(message_of([&] { for_each_rank_program(graph, placement, 0, {}, unused); }),
+  CHECK(contains(message_of([&] { for_each_rank_program(graph, placement, 0, {}, {}, unused); }),
                  "for 0 ranks"));
-  CHECK(contains(message_of([&] { for_each_rank_program(graph, Placement{}, 1, {}, unused); }),
+  CHECK(contains(message_of([&] { for_each_rank_program(graph, Placement{}, 1, {}, {}, unused); }),
                  "belongs to another graph"));
   CHECK(contains(message_of([&] { (void)compile_rank(graph, Placement{}, 1, 0); }),
                  "belongs to another graph"));

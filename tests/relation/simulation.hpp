@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "support.hpp"
 
@@ -126,7 +127,7 @@ class SimulatedRank {
     std::int64_t inputs = 0;
     for (const Buffer& b : compiled.buffers) {
       const std::int64_t element = b.partial && words_per(b) == 2 ? 16 : 8;
-      CHECK(b.bytes == b.box.size() * element);
+      if (b.role != Buffer::Role::tile) CHECK(b.bytes == b.box.size() * element);
       CHECK(b.first <= b.last);
       std::vector<Word> own;
       if (b.role == Buffer::Role::input) {
@@ -138,6 +139,8 @@ class SimulatedRank {
       } else if (b.role == Buffer::Role::result) {
         results += b.bytes;
         own.resize(static_cast<std::size_t>(b.bytes / 8));
+      } else if (b.role == Buffer::Role::tile) {
+        own.resize(static_cast<std::size_t>(b.box.size()));
       }
       m_own.push_back(std::move(own));
     }
@@ -175,6 +178,44 @@ class SimulatedRank {
       if (at(m_compiled.buffers[b].last) == last) leave(static_cast<int>(b));
     }
     for_each_message(first, last, [&](const Message& m) { leave(m); });
+  }
+
+  /// Calls tile by tile. What a tile passes on is forgotten with it, fits the place that each
+  /// thread has for it, and shares that place with nothing that lives as long.
+  void compute(const eindecomp::TiledCalls& tiled) {
+    claim(tiled.offset, m_compiled.threads * tiled.thread_bytes, -3);
+    const auto call = [&](int i) -> const eindecomp::KernelCall& {
+      return *m_compiled.instructions[at(i)].as<eindecomp::KernelCall>();
+    };
+    std::vector<int> held;
+    for (int i = tiled.first; i <= tiled.last; ++i) {
+      const int b = call(i).output;
+      if (buffer(b).role != Buffer::Role::tile) continue;
+      const std::int64_t end = buffer(b).offset + buffer(b).bytes;
+      CHECK(end * (tiled.interleaved >= 0 ? 2 : 1) <= tiled.thread_bytes);
+      for (int other : held) {
+        const bool apart = end <= buffer(other).offset ||
+                           buffer(other).offset + buffer(other).bytes <= buffer(b).offset;
+        CHECK((apart || buffer(other).last < buffer(b).first));
+      }
+      held.push_back(b);
+    }
+    const Extent tiles = eindecomp::detail::tile_count(tiled, call(tiled.first).domain);
+    CHECK(tiles > 1);
+    for (Extent n = 0; n < tiles; ++n) {
+      for (int b : held) m_own[at(b)].assign(m_own[at(b)].size(), Word{});
+      for (int i = tiled.first; i <= tiled.last; ++i) {
+        eindecomp::Instruction one = m_compiled.instructions[at(i)];
+        auto& part = std::get<eindecomp::KernelCall>(one.work);
+        eindecomp::restrict_domain(part.domain, tiled.axes, at(i - tiled.first), n);
+        REQUIRE(!part.domain.empty());
+        Extent outputs = 1;
+        for (int l : m_program.graph[one.statement].output) outputs *= part.domain.extent(l);
+        CHECK(outputs * 8 <= buffer(part.output).bytes);
+        compute(one);
+      }
+    }
+    release(tiled.offset, m_compiled.threads * tiled.thread_bytes);
   }
 
   std::vector<Value> pack(const Message& m) {
@@ -372,7 +413,7 @@ inline void check_stored(const EinGraph& graph, const std::vector<RankProgram>& 
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     for (std::size_t b = 0; b < compiled[r].buffers.size(); ++b) {
       const Buffer& buffer = compiled[r].buffers[b];
-      if (buffer.role == Buffer::Role::scratch) continue;
+      if (buffer.role != Buffer::Role::input && buffer.role != Buffer::Role::result) continue;
       const Box whole = Box::whole(graph[buffer.tensor].bound);
       for_each_index(buffer.box, [&](const std::vector<Extent>& index) {
         const std::size_t e = position(whole, index);
@@ -456,6 +497,16 @@ inline void check_run(const RandomProgram& program, const std::vector<RankProgra
           if (const Message* const m = list[i].message()) {
             round = std::min(round.value_or(round_of(r, *m)), round_of(r, *m));
             break;
+          }
+          const auto& tiled = compiled[r].tiled;
+          const auto here = std::ranges::find(tiled, static_cast<int>(i),
+                                              &eindecomp::TiledCalls::first);
+          if (here != tiled.end()) {
+            ranks[r].begin(i, at(here->last));
+            ranks[r].compute(*here);
+            ranks[r].end(i, at(here->last));
+            i = at(here->last);
+            continue;
           }
           ranks[r].begin(i, i);
           ranks[r].compute(list[i]);

@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
+#include "eindecomp/relation/write_program.hpp"
 #include "simulation.hpp"
 #include "support.hpp"
 
@@ -124,6 +127,7 @@ TEST_CASE("a group in steps holds what it passes on one block at a time") {
 TEST_CASE("programs in steps give what they give whole, and move the same words") {
   const unsigned first_seed = 77001;
   int steps_run = 0;
+  std::size_t tiles_run = 0;
   for (unsigned n = 0; n < 400; ++n) {
     const unsigned seed = first_seed + n;
     CAPTURE(seed);
@@ -150,19 +154,74 @@ TEST_CASE("programs in steps give what they give whole, and move the same words"
       along.parts = random.number(1, static_cast<int>(extent));
       group.axes.push_back(along);
     }
+    // Statements of the group, tile by tile along one label or both.
+    StepGroup tiles;
+    const int begin = random.number(first, last);
+    const int end = random.number(begin, last);
+    tiles.first = 3 + begin;
+    tiles.last = 3 + end;
+    for (int axis : {0, 1}) {
+      if (axis == 0 && random.chance(40)) continue;
+      StepAxis along{{}, 1, random.number(1, 3)};
+      for (int s = begin; s <= end; ++s) {
+        along.positions.push_back(axis == 0 ? chain.kept[at(s)].first : chain.kept[at(s)].second);
+      }
+      tiles.axes.push_back(along);
+    }
+    if (random.chance(30)) tiles.interleaved = tiles.first;
+    if (random.chance(70)) group.tiles.push_back(tiles);
     CHECK(step_fault(graph, placement, group).str() == "");
+    const eindecomp::SpaceFacts space{random.number(0, 3)};
     const int ranks = random.pick({1, 2, 3, 8});
     const auto tasks = eindecomp::make_task_graph(graph, placement, ranks);
     const auto plain = eindecomp::compile_ranks(graph, placement, ranks);
-    const auto stepped = eindecomp::compile_ranks(graph, placement, ranks, {group});
+    const auto stepped = eindecomp::compile_ranks(graph, placement, ranks, {group}, space);
     check_run(chain.program, stepped, tasks);
     for (int r = 0; r < ranks; ++r) {
-      CHECK(eindecomp::compile_rank(graph, placement, ranks, r, {group}) == stepped[at(r)]);
+      CHECK(eindecomp::compile_rank(graph, placement, ranks, r, {group}, space) == stepped[at(r)]);
+      tiles_run += stepped[at(r)].tiled.size();
+      if (space.threads == 0) CHECK(stepped[at(r)].tiled.empty());
       CHECK(stepped[at(r)].result_bytes == plain[at(r)].result_bytes);
     }
     steps_run += group.steps() > 1 ? 1 : 0;
   }
   CHECK(steps_run > 200);
+  CHECK(tiles_run > 150);
+}
+
+TEST_CASE("a block is cut on into tiles, of which each thread holds what is passed on") {
+  const EinGraph graph = softmax(10, 12);
+  const Placement placement = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+  StepGroup group = along_b(2);
+  group.tiles = {{1, 4, {{{1, 1, 0, 0}, 1, 4}}}};
+  const auto compiled = eindecomp::compile_rank(graph, placement, 1, 0, {group}, {.threads = 3});
+  REQUIRE(compiled.tiled.size() == 2);  // one for each block of 6 columns: tiles of 4 and 2
+  const eindecomp::TiledCalls& first = compiled.tiled[0];
+  CHECK(first.first == 0);
+  CHECK(first.last == 3);
+  // A tile of R, whose place S takes, and of E: 4 and 40 elements, in multiples of 64 bytes.
+  CHECK(first.thread_bytes == 64 + 320);
+  CHECK(compiled.arena_bytes == 3 * first.thread_bytes);
+  CHECK(std::ranges::count_if(compiled.buffers, [](const Buffer& b) {
+          return b.role == Buffer::Role::tile;
+        }) == 2 * 3);
+  CHECK(compiled.instructions[3].as<eindecomp::KernelCall>()->unread);
+  CHECK(bytes_by_instruction(compiled)[0] == compiled.peak_bytes());
+  std::ostringstream text;
+  text << compiled;
+  CHECK(contains(text.str(), "0-3  in 2 tiles like [0:10, 0:4] of R; at 0 384 bytes for each "
+                             "thread of 3"));
+  const auto fewer = eindecomp::compile_rank(graph, placement, 1, 0, {group}, {.threads = 2});
+  CHECK(hash_of(fewer) != hash_of(compiled));
+  group.tiles[0].axes[0].size = 5;
+  CHECK(hash_of(eindecomp::compile_rank(graph, placement, 1, 0, {group}, {.threads = 3})) !=
+        hash_of(compiled));
+  // A tile that is no shorter than the block, and a device.
+  group.tiles[0].axes[0].size = 6;
+  CHECK(eindecomp::compile_rank(graph, placement, 1, 0, {group}).tiled.empty());
+  group.tiles[0].axes[0].size = 1;
+  const auto on_device = eindecomp::compile_rank(graph, placement, 1, 0, {group}, {.threads = 0});
+  CHECK(on_device.tiled.empty());
 }
 
 TEST_CASE("tensors that others read stay whole") {
@@ -194,6 +253,15 @@ TEST_CASE("groups that cannot run in steps are refused with the reason") {
   CHECK(contains(refusal(whole, {{1, 2, {{{1, 0}, 2}}}}), "'E' reads 'R' across the blocks"));
   CHECK(contains(refusal(whole, {{1, 2, {{{1, 1}, 2}, {{1, 1}, 2}}}}), "two axes are the same"));
   CHECK(contains(refusal(whole, {along_b(2), {4, 4, {{{0}, 2}}}}), "share statement 'P'"));
+  const auto tiled = [](const StepGroup& tiles) {
+    StepGroup group = along_b(2);
+    group.tiles = {tiles};
+    return std::vector<StepGroup>{group};
+  };
+  CHECK(contains(refusal(whole, tiled({1, 5, {{{1, 1, 0, 0}, 1, 2}}})), "of other statements"));
+  CHECK(contains(refusal(whole, tiled({1, 2, {{{1, 1}, 2}}})), "tiles have sizes"));
+  CHECK(contains(refusal(whole, tiled({1, 2, {{{0, 0}, 1, 2}}})), "aggregates label 'a'"));
+  CHECK(contains(refusal(whole, tiled({1, 2, {{{1, 1}, 1, -2}}})), "tiles of -2"));
   // Cut along the aggregated label: the result is put together from several workers'.
   const Placement across = on(2, graph, {{}, {2, 1}, {1, 2}, {2, 1}, {2, 1}});
   CHECK(contains(refusal(across, {along_b(2)}), "is not stored where it is computed"));

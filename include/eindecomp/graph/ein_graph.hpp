@@ -16,6 +16,7 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
+#include "eindecomp/graph/kernel_traits.hpp"
 #include "eindecomp/graph/vertex_index.hpp"
 
 namespace eindecomp {
@@ -76,6 +77,7 @@ struct Vertex {
   std::vector<int> aggregated;    ///< positions in L that the output lacks, in the order of L
   Operator op;                    ///< ⊗ and ⊕
   ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)
+  KernelTraits kernel;  ///< of the backend that runs it
   bool kept = false;    ///< a result even if another statement reads it
 
   /// Statements that compute the same share a vertex. The number of them that no other statement

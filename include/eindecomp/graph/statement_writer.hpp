@@ -137,7 +137,9 @@ class StatementWriter {
       v = graph.add_statement(spec);
     }
     m_state.launchers.resize(static_cast<std::size_t>(graph.size()));
-    m_state.launchers.back() = Backend::template make<J, M, Us...>(join, monoid);
+    auto& launcher = m_state.launchers.back();
+    launcher = Backend::template make<J, M, Us...>(join, monoid);
+    if constexpr (requires { launcher->traits(); }) graph.vertices.back().kernel = launcher->traits();
     return v;
   }
 

@@ -44,6 +44,17 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   explicit JoinAggregateLauncher(Join join = {}, Monoid monoid = {})
       : m_join(join), m_monoid(monoid) {}
 
+  [[nodiscard]] KernelTraits traits() const override {
+    KernelTraits traits;
+    traits.tiles = compat::is_synchronous<Space>;
+    traits.copies = detail::has_copy<Join, Monoid, Ts...>();
+    traits.multiplies = detail::is_blas_product<Space, Join, Monoid, Ts...>() ||
+                        detail::has_packed<Space, Join, Monoid, Ts...>();
+    traits.maps = Sig::elementwise && detail::maps_lanes<Join, Monoid, Ts...>();
+    traits.computes_long = is_compute_bound<Join>;
+    return traits;
+  }
+
   [[nodiscard]] std::unique_ptr<const PreparedKernel<Space>> prepare(const Space& space,
                                                                      const LocalEinsum& shape,
                                                                      Write write) const override {
@@ -53,15 +64,11 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   [[nodiscard]] std::unique_ptr<const TileKernel> prepare_tile(
       const LocalEinsum& shape) const override {
     if constexpr (compat::is_synchronous<Space>) {
-      const auto kernel = prepare(Space(), shape, Write::finished);
-      if (kernel->algorithm() == Algorithm::direct) {
-        const auto& loops =
-            static_cast<const detail::PreparedLoops<Space, Join, Monoid, Ts...>&>(*kernel);
-        return std::make_unique<detail::LoopsOfTile<Space, Join, Monoid, Ts...>>(loops.schedule(),
-                                                                                 m_join, m_monoid);
-      }
+      return std::make_unique<const detail::LoopsOfTile<Space, Join, Monoid, Ts...>>(shape, m_join,
+                                                                                     m_monoid);
+    } else {
+      return nullptr;
     }
-    return nullptr;
   }
 
   [[nodiscard]] std::unique_ptr<const PreparedBox<Space>> prepare_combine(

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/kernel_traits.hpp"
 #include "eindecomp/kernel/algorithm.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/tile_kernel.hpp"
@@ -29,6 +30,13 @@ struct LocalEinsum {
   bool aggregated[max_labels]{};                      ///< per label, whether the output lacks it
   Extent operand_stride[max_operands][max_labels]{};  ///< per operand and label
   Extent output_stride[max_labels]{};                 ///< per label
+
+  /// Forgets where labels begin that are not aggregated, which nobody asks: more shapes are equal.
+  constexpr void forget_begins() {
+    for (int l = 0; l < labels; ++l) {
+      if (!aggregated[l]) begin[l] = 0;
+    }
+  }
   constexpr bool operator==(const LocalEinsum&) const = default;
 };
 
@@ -55,11 +63,12 @@ class Launcher {
  public:
   virtual ~Launcher() = default;
 
+  /// What the kernels are known for.
+  [[nodiscard]] virtual KernelTraits traits() const = 0;
   /// The EinSum of a shape made ready: output[…] = ⊕ ⊗(operands[…]) over the aggregated labels.
   [[nodiscard]] virtual std::unique_ptr<const PreparedKernel<Space>> prepare(
       const Space& space, const LocalEinsum& shape, Write write) const = 0;
-  /// The same for tiles of one thread each. Null on devices, and where the algorithm of the shape
-  /// is not Algorithm::direct.
+  /// The same for tiles of one thread each, as a loop nest. Null on devices.
   [[nodiscard]] virtual std::unique_ptr<const TileKernel> prepare_tile(
       const LocalEinsum& shape) const = 0;
   /// into = into ⊕ from, both accumulators. Null where nothing is aggregated.

@@ -65,7 +65,10 @@ constexpr void add_to_hash(core::Hasher& hasher, const std::vector<StepGroup>& g
     for (const StepAxis& axis : group.axes) {
       hasher.add(axis.positions);
       hasher.add(static_cast<std::uint64_t>(axis.parts));
+      hasher.add(static_cast<std::uint64_t>(axis.size));
     }
+    hasher.add(static_cast<std::uint64_t>(group.interleaved));
+    add_to_hash(hasher, group.tiles);
   }
 }
 

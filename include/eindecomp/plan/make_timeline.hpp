@@ -288,12 +288,15 @@ class Simulator {
     const Vertex& v = m_graph[time().statement];
     const Buffer& output = buffer(rank, call.output);
     const Extent words = elements(call.domain, v.output);
-    auto bytes = static_cast<double>(words * element_bytes(output));
+    const auto moved = [this](Extent elements, const Buffer& b) {
+      // Tiles stay in the caches of the threads that hold them.
+      return b.role == Buffer::Role::tile ? 0.0 : static_cast<double>(elements * element_bytes(b));
+    };
+    double bytes = moved(words, output);
     double start = 0;
     for (std::size_t o = 0; o < call.operands.size(); ++o) {
       start = std::max(start, ready(rank, call.operands[o]));
-      bytes += static_cast<double>(elements(call.domain, v.operands[o].labels) *
-                                   element_bytes(buffer(rank, call.operands[o])));
+      bytes += moved(elements(call.domain, v.operands[o].labels), buffer(rank, call.operands[o]));
     }
     const double operations =
         static_cast<double>(call.domain.size()) / m_machine.operations_per_second;
@@ -346,7 +349,8 @@ class Simulator {
 /// A worker computes one thing, sends one message and receives one message at a time. A message
 /// takes the latency of its link and its bytes by the bandwidth; a kernel call its operations by
 /// the rate or the bytes of its operands and result by the memory's bandwidth, whichever is longer;
-/// combining partial results likewise; that some of those bytes may be in a cache counts nothing.
+/// combining partial results likewise. That some of those bytes may be in a cache counts nothing,
+/// but for tiles (TiledCalls), whose bytes take no time.
 /// Messages leave and arrive in the order of the programs, in which the executor posts them (see
 /// RankProgram), those of one statement before those of the next. Packing a message takes no time.
 /// With Overlap::all messages may arrive long before they are needed, which takes memory that the

@@ -40,6 +40,19 @@ struct StatementSteps {
   std::vector<LabelParts> parts;  ///< of each kernel call of the first; last label fastest
 };
 
+/// The length of tiles along one label.
+struct LabelSize {
+  Text label;       ///< its name
+  Extent size = 1;  ///< positions of a tile
+};
+
+/// Statements whose blocks are to run tile by tile, given by hand.
+struct StatementTiles {
+  Text first;                    ///< the name of the first statement
+  Text last;                     ///< that of the last
+  std::vector<LabelSize> sizes;  ///< along one or two labels of the first; last label fastest
+};
+
 /// What makes one plan better than another.
 enum class Objective : std::uint8_t {
   words,  ///< the words that the busiest rank receives; of equal ones, those of all ranks
@@ -96,6 +109,9 @@ struct DecomposeOptions {
   /// Statements that run in steps (StepGroup), as `{{"T", "O", {{"h", 4}, {"s", 8}}}}`; if given,
   /// no others do.
   std::vector<StatementSteps> steps = {};
+  /// Statements that threads run tile by tile (StepGroup::tiles), as `{{"T", "O", {{"s", 16}}}}`,
+  /// each list within one step group or outside all; if given, no others do. Devices have no tiles.
+  std::vector<StatementTiles> tiles = {};
   /// What statements that run in steps may pass on to each other at a time, in bytes: about half of
   /// the cache that a worker has to itself. 0: only those given by hand run in steps.
   std::int64_t cache_bytes = std::int64_t{2} << 20;

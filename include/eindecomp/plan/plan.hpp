@@ -175,25 +175,23 @@ struct Plan {
   }
 
   /// What a rank does to run the plan, instruction by instruction: `std::cout << plan.program(0)`.
-  /// Walks the whole program at every call. \throws Error if there is no such rank.
+  /// As compile() gives it.
   [[nodiscard]] RankProgram program(
-      int rank, const std::source_location& where = std::source_location::current()) const {
-    check_rank(rank, where);
-    return compile_rank(graph, placement, ranks, rank, steps, where);
-  }
+      int rank, const SpaceFacts& space = {},
+      const std::source_location& where = std::source_location::current()) const;
 
   /// Every kernel call and every transfer of a run, with the words that it moves: exactly those
   /// that the run will count. Walks the whole program at every call.
   [[nodiscard]] TaskGraph tasks() const { return make_task_graph(graph, placement, ranks); }
 
   /// The bytes of tensors that each rank holds at most: stored inputs and results, received blocks,
-  /// partial results, messages. A run allocates no more for tensors. Walks the whole program at
-  /// every call.
-  [[nodiscard]] std::vector<std::int64_t> peak_bytes() const {
+  /// partial results, messages, threads' tiles. A run by so many threads allocates no more for
+  /// tensors. Walks the whole program at every call.
+  [[nodiscard]] std::vector<std::int64_t> peak_bytes(const SpaceFacts& space = {}) const {
     std::vector<std::int64_t> bytes;
-    for_each_rank_program(graph, placement, ranks, steps, [&bytes](const RankProgram& program) {
-      bytes.push_back(program.peak_bytes());
-    });
+    for_each_rank_program(
+        graph, placement, ranks, steps, space,
+        [&bytes](const RankProgram& program) { bytes.push_back(program.peak_bytes()); });
     return bytes;
   }
 
@@ -211,7 +209,7 @@ struct Plan {
     return hasher.value();
   }
 
- private:
+  /// \throws Error if there is no such rank.
   constexpr void check_rank(int rank, const std::source_location& where) const {
     if (rank >= 0 && rank < ranks) return;
     core::fail(ErrorKind::plan,
@@ -220,6 +218,27 @@ struct Plan {
                where);
   }
 };
+
+/// Lowers a plan, once: what a rank does to run it on a space, instruction by instruction, every
+/// buffer with its place. Plan::program() and Executor have it from here. Walks the whole program;
+/// not collective: the sends and receives of all ranks match in number, order and regions.
+///
+/// \param plan   placed, as decompose() gives it at run time.
+/// \param rank   whose program.
+/// \param space  what it is to know of where it runs; may differ from rank to rank.
+/// \returns the program: plain data that prints, has a hash, and can be run again and again.
+/// \throws Error if there is no such rank.
+[[nodiscard]] inline RankProgram compile(
+    const Plan& plan, int rank, const SpaceFacts& space = {},
+    const std::source_location& where = std::source_location::current()) {
+  plan.check_rank(rank, where);
+  return compile_rank(plan.graph, plan.placement, plan.ranks, rank, plan.steps, space, where);
+}
+
+inline RankProgram Plan::program(int rank, const SpaceFacts& space,
+                                 const std::source_location& where) const {
+  return compile(*this, rank, space, where);
+}
 
 /// A plan that can be executed: with the launchers of its program's backend, one per vertex.
 template <class Backend>

@@ -35,7 +35,7 @@ struct Simulation {
     const Plan& plan, const Machine& machine,
     const std::source_location& where = std::source_location::current()) {
   const std::vector<RankProgram> programs =
-      compile_ranks(plan.graph, plan.placement, plan.ranks, plan.steps, where);
+      compile_ranks(plan.graph, plan.placement, plan.ranks, plan.steps, {}, where);
   Simulation simulation;
   simulation.in_turn = make_timeline(plan.graph, programs, machine, Overlap::none, where);
   simulation.overlapped = make_timeline(plan.graph, programs, machine, Overlap::all, where);

@@ -88,6 +88,26 @@ inline constexpr std::int64_t max_steps_for_memory = 1 << 10;
 /// What a step costs beside its work, as bytes of main memory that could have been read meanwhile.
 inline constexpr std::int64_t step_bytes = 16 * 1024;
 
+// --- Tiles: softmax of 6291 x 4000 and chains of four maps, one and two threads, 2 MiB of second
+// --- cache per core.
+
+/// Bytes of a tile's tensors together.
+inline constexpr std::int64_t tile_bytes = 64 << 10;
+/// The same where two statements are interleaved: more has to be begun and ended.
+inline constexpr std::int64_t interleaved_tile_bytes = 96 << 10;
+/// The most bytes that a thread holds of two such tiles.
+inline constexpr std::int64_t max_interleaved_bytes = 256 << 10;
+/// The most bytes that every tile reads again.
+inline constexpr std::int64_t max_shared_bytes = 64 << 10;
+/// Bytes that memory moves at once, on which tiles begin where they can.
+inline constexpr std::int64_t line_bytes = 64;
+/// Pieces of a row are multiples of so many elements, and so begin on cache lines as the row does.
+inline constexpr Extent piece_elements = 16;
+/// The most terms of a reduction in a tile: kernels share longer ones out among threads.
+inline constexpr Extent max_tile_terms = 16 << 10;
+/// Bytes of a result from which on it is written past the caches, as kernel::MachineRates has them.
+inline constexpr std::int64_t min_streamed_bytes = 4 << 20;
+
 // --- The strategy `exact` -----------------------------------------------------------------------
 
 /// Sweeps over all statements that improve a labeling, if none has stopped it before.

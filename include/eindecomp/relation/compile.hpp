@@ -32,8 +32,47 @@
 namespace eindecomp {
 namespace relation {
 
-/// Gives every scratch buffer and every message its place in the arena.
-inline void place_buffers(RankProgram& program) {
+/// Makes tiles of the scratch buffers that only calls use which run tile by tile, and gives them
+/// places in the memory of a thread.
+inline void place_tiles(const EinGraph& graph, RankProgram& program, TiledCalls& tiled) {
+  const auto call = [&](int i) -> const KernelCall& {
+    return *program.instructions[static_cast<std::size_t>(i)].as<KernelCall>();
+  };
+  const auto buffer = [&](int b) -> Buffer& {
+    return program.buffers[static_cast<std::size_t>(b)];
+  };
+  Arena arena;
+  std::vector<int> live;
+  for (int i = tiled.first; i <= tiled.last; ++i) {
+    Buffer& made = buffer(call(i).output);
+    if (made.role != Buffer::Role::scratch || made.first < tiled.first || made.last > tiled.last) {
+      continue;
+    }
+    made.role = Buffer::Role::tile;
+    made.first = i;
+    for (int reader = i; reader <= tiled.last; ++reader) {
+      const std::vector<int>& read = call(reader).operands;
+      if (reader == i || std::find(read.begin(), read.end(), call(i).output) != read.end()) {
+        made.last = reader;
+      }
+    }
+    Box domain = call(i).domain;
+    restrict_domain(domain, tiled.axes, static_cast<std::size_t>(i - tiled.first), 0);
+    made.bytes = graph[made.tensor].element.bytes;
+    for (int l : graph[made.tensor].output) made.bytes *= domain.extent(l);
+    std::erase_if(live, [&](int b) {
+      if (buffer(b).last >= i) return false;
+      arena.release(buffer(b).offset, buffer(b).bytes);
+      return true;
+    });
+    made.offset = arena.allocate(made.bytes);
+    live.push_back(call(i).output);
+  }
+  tiled.thread_bytes = arena.peak() * (tiled.interleaved >= 0 ? 2 : 1);
+}
+
+/// Gives every scratch buffer, every message and every thread's tiles their place in the arena.
+inline void place_buffers(const EinGraph& graph, RankProgram& program) {
   std::vector<Buffer>& buffers = program.buffers;
   const auto buffer = [&](int b) -> Buffer& { return buffers[static_cast<std::size_t>(b)]; };
   const std::size_t count = program.instructions.size();
@@ -52,6 +91,7 @@ inline void place_buffers(RankProgram& program) {
       for_each_access(program.instructions[i], live, live);
     }
   });
+  for (TiledCalls& tiled : program.tiled) place_tiles(graph, program, tiled);
   // Of what is born together, that which lives longest lies lowest, so that what goes soon leaves
   // one gap.
   std::vector<std::vector<std::pair<int, int>>> born(count);
@@ -63,6 +103,7 @@ inline void place_buffers(RankProgram& program) {
     dying[static_cast<std::size_t>(buffers[i].last)].push_back(static_cast<int>(i));
   }
   Arena arena;
+  auto tiled = program.tiled.begin();
   for_each_stage(program, [&](std::size_t first, std::size_t last) {
     std::sort(born[first].begin(), born[first].end());
     for (const auto& [until, b] : born[first]) buffer(b).offset = arena.allocate(buffer(b).bytes);
@@ -85,6 +126,12 @@ inline void place_buffers(RankProgram& program) {
     for_each_message([&](Message& m) {
       if (is_staged(m)) arena.release(m.staging, message_bytes(program, m));
     });
+    if (tiled != program.tiled.end() && static_cast<std::size_t>(tiled->first) == first) {
+      const std::int64_t bytes = program.threads * tiled->thread_bytes;
+      tiled->offset = arena.allocate(bytes);
+      arena.release(tiled->offset, bytes);
+      ++tiled;
+    }
     for (int b : dying[last]) arena.release(buffer(b).offset, buffer(b).bytes);
   });
   program.arena_bytes = arena.peak();
@@ -94,13 +141,14 @@ inline void place_buffers(RankProgram& program) {
 class RankBuilder {
  public:
   RankBuilder(const EinGraph& graph, const Flags& results, const std::vector<StepGroup>& groups,
-              const TensorNames& names, int ranks, int rank)
+              const TensorNames& names, const SpaceFacts& space, int ranks, int rank)
       : m_graph(&graph),
         m_results(&results),
         m_group(groups.begin()),
         m_end(groups.end()),
         m_ranks(ranks) {
     m_program.rank = rank;
+    m_program.threads = space.threads;
     m_program.names = names;
   }
 
@@ -173,7 +221,7 @@ class RankBuilder {
 
   [[nodiscard]] RankProgram finish() {
     remove_whole_buffers();
-    place_buffers(m_program);
+    place_buffers(*m_graph, m_program);
     return std::move(m_program);
   }
 
@@ -289,12 +337,13 @@ class RankBuilder {
     const Extent blocks = m_group->steps();
     for (Extent n = 0; n < blocks; ++n) {
       m_blocks.clear();
+      const std::size_t begin = m_program.instructions.size();
       for (std::size_t s = 0; s < m_waiting.size(); ++s) {
         m_statement = m_waiting[s].statement;
         const Vertex& v = (*m_graph)[m_statement];
         for (const KernelCall& whole : m_waiting[s].calls) {
           KernelCall call = whole;
-          restrict_domain(call.domain, s, n);
+          restrict_domain(call.domain, m_group->axes, s, n);
           if (call.domain.empty()) continue;
           for (std::size_t o = 0; o < call.operands.size(); ++o) {
             call.operands[o] =
@@ -305,22 +354,51 @@ class RankBuilder {
         }
         ++m_program.turns;
       }
+      if (m_program.threads > 0) {
+        for (const StepGroup& tiles : m_group->tiles) emit_tiles(tiles, begin);
+      }
     }
     m_waiting.clear();
   }
 
-  /// Leaves of a call's domain what belongs to block n of its group.
-  void restrict_domain(Box& domain, std::size_t statement, Extent n) const {
-    for (std::size_t a = m_group->axes.size(); a-- > 0;) {
-      const StepAxis& axis = m_group->axes[a];
-      const auto l = static_cast<std::size_t>(axis.positions[statement]);
-      const Extent lo = domain.lo[l];
-      const Extent extent = domain.hi[l] - lo;
-      const Extent part = n % axis.parts;
-      n /= axis.parts;
-      domain.lo[l] = lo + part_begin(extent, axis.parts, part);
-      domain.hi[l] = lo + part_begin(extent, axis.parts, part + 1);
+  /// Lets calls of the block that begins with an instruction run tile by tile, if each statement is
+  /// one call on this rank and there is more than one tile.
+  void emit_tiles(const StepGroup& tiles, std::size_t begin) {
+    const std::vector<VertexId> statements = statements_of(*m_graph, tiles);
+    const std::vector<Instruction>& list = m_program.instructions;
+    while (begin < list.size() && list[begin].statement < tiles.first) ++begin;
+    const std::size_t end = begin + statements.size();
+    if (end > list.size() || (end < list.size() && list[end].statement == tiles.last)) return;
+    TiledCalls tiled;
+    tiled.first = static_cast<int>(begin);
+    tiled.last = static_cast<int>(end) - 1;
+    tiled.axes = tiles.axes;
+    const Box& front = list[begin].as<KernelCall>()->domain;
+    for (std::size_t s = 0; s < statements.size(); ++s) {
+      const Instruction& instruction = list[begin + s];
+      if (instruction.statement != statements[s]) return;
+      if (statements[s] == tiles.interleaved) tiled.interleaved = static_cast<int>(begin + s);
+      const Box& domain = instruction.as<KernelCall>()->domain;
+      for (const StepAxis& axis : tiles.axes) {
+        const auto here = static_cast<std::size_t>(axis.positions[s]);
+        const auto there = static_cast<std::size_t>(axis.positions.front());
+        if (domain.lo[here] != front.lo[there] || domain.hi[here] != front.hi[there]) return;
+      }
     }
+    if (tile_count(tiled, front) < 2) return;
+    m_program.tiled.push_back(std::move(tiled));
+    for (std::size_t i = begin; i < end; ++i) {
+      Instruction& instruction = m_program.instructions[i];
+      std::get<KernelCall>(instruction.work).unread =
+          (*m_results)[static_cast<std::size_t>(instruction.statement)] &&
+          std::none_of(m_waiting.begin(), m_waiting.end(), [&](const Waiting& other) {
+            return reads((*m_graph)[other.statement], instruction.statement);
+          });
+    }
+  }
+  [[nodiscard]] static bool reads(const Vertex& v, VertexId tensor) {
+    return std::any_of(v.operands.begin(), v.operands.end(),
+                       [tensor](const Operand& o) { return o.vertex == tensor; });
   }
 
   /// The buffer of one block in place of the whole one, if the tensor exists block by block.
@@ -400,15 +478,15 @@ class RankBuilder {
 class RankProgramSink {
  public:
   /// For the ranks from `first` to before `last`.
-  RankProgramSink(const EinGraph& graph, const std::vector<StepGroup>& groups, int ranks, int first,
-                  int last)
+  RankProgramSink(const EinGraph& graph, const std::vector<StepGroup>& groups,
+                  const SpaceFacts& space, int ranks, int first, int last)
       : m_ranks(ranks), m_first(first), m_results(graph.vertices.size(), false) {
     for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
     std::vector<Text> names;
     for (const Vertex& v : graph.vertices) names.push_back(v.name);
     const TensorNames shared{std::make_shared<const std::vector<Text>>(std::move(names))};
     for (int r = first; r < last; ++r) {
-      m_builders.emplace_back(graph, m_results, groups, shared, ranks, r);
+      m_builders.emplace_back(graph, m_results, groups, shared, space, ranks, r);
     }
   }
   RankProgramSink(const RankProgramSink&) = delete;  // the builders point into it
@@ -479,8 +557,9 @@ class RankProgramSink {
 [[nodiscard]] inline std::vector<RankProgram> walk_programs(const EinGraph& graph,
                                                             const Placement& placement, int ranks,
                                                             int first, int last,
-                                                            const std::vector<StepGroup>& groups) {
-  RankProgramSink sink(graph, groups, ranks, first, last);
+                                                            const std::vector<StepGroup>& groups,
+                                                            const SpaceFacts& space) {
+  RankProgramSink sink(graph, groups, space, ranks, first, last);
   Walk<RankProgramSink>(graph, placement, ranks, sink).run();
   return sink.finish();
 }
@@ -489,25 +568,27 @@ class RankProgramSink {
 /// it.
 [[nodiscard]] std::vector<RankProgram> programs_of(const EinGraph& graph,
                                                    const Placement& placement, int ranks, int first,
-                                                   int last, const std::vector<StepGroup>& groups);
+                                                   int last, const std::vector<StepGroup>& groups,
+                                                   const SpaceFacts& space);
 #ifndef EINDECOMP_SEPARATE_PLANNER
 inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placement& placement,
                                             int ranks, int first, int last,
-                                            const std::vector<StepGroup>& groups) {
-  return walk_programs(graph, placement, ranks, first, last, groups);
+                                            const std::vector<StepGroup>& groups,
+                                            const SpaceFacts& space) {
+  return walk_programs(graph, placement, ranks, first, last, groups, space);
 }
 #endif
 
 }  // namespace relation
 
 /// What one rank does to run a placed program on so many ranks, the groups among its statements in
-/// steps. Every rank makes its own, without communication; sends and receives of all ranks match in
+/// steps and tiles. Every rank makes its own, without communication; sends and receives of all ranks match in
 /// number, order and regions.
 /// \throws Error if the placement does not suit the graph, a group cannot run in steps, or there is
 ///   no such rank.
 [[nodiscard]] inline RankProgram compile_rank(
     const EinGraph& graph, const Placement& placement, int ranks, int rank,
-    const std::vector<StepGroup>& groups = {},
+    const std::vector<StepGroup>& groups = {}, const SpaceFacts& space = {},
     const std::source_location& where = std::source_location::current()) {
   relation::check_ranks(ranks, where);
   if (rank < 0 || rank >= ranks) {
@@ -518,7 +599,8 @@ inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placeme
   }
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
-  return std::move(relation::programs_of(graph, placement, ranks, rank, rank + 1, groups).front());
+  return std::move(relation::programs_of(graph, placement, ranks, rank, rank + 1, groups, space)
+                       .front());
 }
 
 /// The programs of all ranks, as compile_rank gives them one by one, at the cost of one walk.
@@ -526,12 +608,12 @@ inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placeme
 ///   no rank.
 [[nodiscard]] inline std::vector<RankProgram> compile_ranks(
     const EinGraph& graph, const Placement& placement, int ranks,
-    const std::vector<StepGroup>& groups = {},
+    const std::vector<StepGroup>& groups = {}, const SpaceFacts& space = {},
     const std::source_location& where = std::source_location::current()) {
   relation::check_ranks(ranks, where);
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
-  return relation::programs_of(graph, placement, ranks, 0, ranks, groups);
+  return relation::programs_of(graph, placement, ranks, 0, ranks, groups, space);
 }
 
 /// Calls `use` with the program of every rank, in the order of ranks, as compile_ranks gives
@@ -540,7 +622,7 @@ inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placeme
 /// what `use` throws.
 template <class Use>
 void for_each_rank_program(const EinGraph& graph, const Placement& placement, int ranks,
-                           const std::vector<StepGroup>& groups, Use&& use,
+                           const std::vector<StepGroup>& groups, const SpaceFacts& space, Use&& use,
                            const std::source_location& where = std::source_location::current()) {
   relation::check_ranks(ranks, where);
   check_placement(graph, placement, where);
@@ -549,7 +631,7 @@ void for_each_rank_program(const EinGraph& graph, const Placement& placement, in
   for (int first = 0; first < ranks; first += at_once) {
     const int last = std::min(first + at_once, ranks);
     for (const RankProgram& program :
-         relation::programs_of(graph, placement, ranks, first, last, groups)) {
+         relation::programs_of(graph, placement, ranks, first, last, groups, space)) {
       use(program);
     }
   }

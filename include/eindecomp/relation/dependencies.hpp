@@ -33,7 +33,11 @@ class DependencyFinder {
       const auto use = [&](int b) { m_users[static_cast<std::size_t>(b)].push_back(number(i)); };
       for_each_access(list[i], use, use);
     }
+    auto tiled = m_program.tiled.begin();
     for (std::size_t i = 0; i < list.size(); ++i) {
+      if (tiled != m_program.tiled.end() && static_cast<std::size_t>(tiled->first) == i) {
+        take_tiles(*tiled++);
+      }
       // Elements are written once, but for accumulators, which are read as well.
       for_each_region(
           list[i], [&](int b, const Box* box) { wait_for_writers(i, b, box); },
@@ -97,6 +101,16 @@ class DependencyFinder {
     } else {
       wait(i, m_before[n]);
     }
+  }
+
+  /// The tiles of all threads take their memory together.
+  void take_tiles(const TiledCalls& tiled) {
+    std::vector<int> users;
+    for (int i = tiled.first; i <= tiled.last; ++i) users.push_back(i);
+    const std::int64_t bytes = m_program.threads * tiled.thread_bytes;
+    const std::vector<int> before =
+        take_memory(static_cast<std::size_t>(tiled.first), tiled.offset, bytes, users);
+    for (int i : users) wait(static_cast<std::size_t>(i), before);
   }
 
   /// \returns what was waited for.

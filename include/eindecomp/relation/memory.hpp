@@ -23,6 +23,10 @@ namespace eindecomp {
     bytes[static_cast<std::size_t>(buffer.first)] += buffer.bytes;
     bytes[static_cast<std::size_t>(buffer.last) + 1] -= buffer.bytes;
   }
+  for (const TiledCalls& tiled : program.tiled) {
+    bytes[static_cast<std::size_t>(tiled.first)] += program.threads * tiled.thread_bytes;
+    bytes[static_cast<std::size_t>(tiled.last) + 1] -= program.threads * tiled.thread_bytes;
+  }
   for_each_stage(program, [&](std::size_t first, std::size_t last) {
     std::int64_t staged = 0;
     for (std::size_t i = first; i <= last; ++i) {

@@ -16,6 +16,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/step_group.hpp"
 
 namespace eindecomp {
 
@@ -26,13 +27,14 @@ struct Buffer {
     input,    ///< a stored block of an input: the user's own memory, or filled for them
     result,   ///< a stored block of a result: outlives the run
     scratch,  ///< lives in the rank's arena from instruction `first` to instruction `last`
+    tile,     ///< within TiledCalls: every thread holds one tile of it, and nobody all of it
   };
   VertexId tensor = -1;       ///< whose elements it holds
   Box box;                    ///< which of them
   bool partial = false;       ///< holds accumulators of ⊕ (Vertex::partial), not final elements
   Role role = Role::scratch;  ///< what it is for
-  std::int64_t bytes = 0;     ///< of all elements of the box
-  std::int64_t offset = 0;    ///< of scratch, within the arena
+  std::int64_t bytes = 0;     ///< of all elements of the box; of a tile, of the longest
+  std::int64_t offset = 0;    ///< of scratch, within the arena; of a tile, within a thread's memory
   int first = 0;              ///< instruction before which its memory is taken
   int last = 0;               ///< instruction after which its memory may be reused
   constexpr bool operator==(const Buffer&) const = default;
@@ -82,6 +84,8 @@ struct KernelCall {
   int output = -1;            ///< a buffer that contains the box the call writes
   bool accumulate = false;    ///< combine with what an earlier call left in the output
   bool finish = false;        ///< write final elements, not accumulators
+  /// Of calls in tiles: the output is a result that the step group does not read.
+  bool unread = false;
   constexpr bool operator==(const KernelCall&) const = default;
 };
 
@@ -116,6 +120,24 @@ struct Instruction {
   constexpr bool operator==(const Instruction&) const = default;
 };
 
+/// Kernel calls, each of one turn, that run tile by tile: a thread takes a tile from the first call
+/// to the last before it takes another. So what the calls pass on stays in its own caches, and
+/// threads are started once.
+struct TiledCalls {
+  int first = 0;                  ///< instruction
+  int last = 0;                   ///< instruction
+  std::vector<StepAxis> axes;     ///< one or two with sizes, their positions by call
+  int interleaved = -1;           ///< the instruction of StepGroup::interleaved; -1: none
+  std::int64_t thread_bytes = 0;  ///< held by each thread: tiles of buffers
+  std::int64_t offset = 0;        ///< in the arena, of the first thread's; the others' follow
+  bool operator==(const TiledCalls&) const = default;
+};
+
+/// What a program is to know of where it runs.
+struct SpaceFacts {
+  int threads = 1;  ///< that share out the tiles of a rank; 0: a device, which has none
+};
+
 /// The names of a program's tensors, by vertex.
 struct TensorNames {
   std::shared_ptr<const std::vector<Text>> texts;  ///< shared by the programs of all ranks
@@ -137,8 +159,10 @@ struct RankProgram {
   int rank = 0;                           ///< whose program it is
   int turns = 0;                          ///< of all ranks
   std::vector<Buffer> buffers;            ///< all that the instructions read and write
-  std::vector<Instruction> instructions;  ///< one after another, but for exchanges
-  std::int64_t arena_bytes = 0;           ///< of all scratch buffers and staging areas
+  std::vector<Instruction> instructions;  ///< one after another, but for exchanges and tiles
+  std::vector<TiledCalls> tiled;          ///< in order, apart from each other
+  int threads = 1;                        ///< that share out tiles
+  std::int64_t arena_bytes = 0;           ///< of all scratch buffers, staging areas and tiles
   std::int64_t result_bytes = 0;          ///< of the stored results
   std::int64_t input_bytes = 0;           ///< of the stored inputs, which the user may hand over
   TensorNames names;                      ///< for texts
@@ -149,6 +173,15 @@ struct RankProgram {
 };
 
 namespace relation {
+
+/// How many tiles there are of calls. \param domain  of the first call.
+[[nodiscard]] inline Extent tile_count(const TiledCalls& tiled, const Box& domain) {
+  Extent count = 1;
+  for (const StepAxis& axis : tiled.axes) {
+    count *= axis.pieces(domain.extent(axis.positions.front()));
+  }
+  return count;
+}
 
 /// The size of the elements a buffer holds.
 [[nodiscard]] constexpr int element_bytes(const EinGraph& graph, const Buffer& buffer) {
@@ -219,12 +252,16 @@ void for_each_access(const Instruction& instruction, const Read& read, const Wri
   return end;
 }
 
-/// Calls visit(first, last) for every exchange, and for every other instruction with first == last:
-/// what runs one after another.
+/// Calls visit(first, last) for every exchange, for calls that run tile by tile, and for every other
+/// instruction with first == last: what runs one after another.
 template <class Visit>
 void for_each_stage(const RankProgram& program, const Visit& visit) {
+  auto tiled = program.tiled.begin();
   for (std::size_t i = 0; i < program.instructions.size();) {
-    const std::size_t last = std::max(exchange_end(program, i), i + 1) - 1;
+    std::size_t last = std::max(exchange_end(program, i), i + 1) - 1;
+    if (tiled != program.tiled.end() && static_cast<std::size_t>(tiled->first) == i) {
+      last = static_cast<std::size_t>((tiled++)->last);
+    }
     visit(i, last);
     i = last + 1;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Statements that run in steps: cut in time as partition vectors cut them among workers.
+/// The tiling tree of a program in time. What partition vectors give to one worker is cut on: into
+/// blocks, of which a worker runs one after another, and within a block into tiles, which its
+/// threads share out among them.
 #pragma once
 
 #include <algorithm>
@@ -12,32 +14,51 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/layout.hpp"
 
 namespace eindecomp {
 
-/// A label along which a group runs in steps. Every statement of the group has it, under whatever
-/// name, and none aggregates it.
+/// A label along which a group is cut. Every statement of the group has it, under whatever name,
+/// and none aggregates it. Of blocks the number is given, of tiles the length.
 struct StepAxis {
   std::vector<int> positions;  ///< in Vertex::labels of each statement, in the group's order
-  Extent parts = 1;            ///< pieces that every kernel call is cut into
+  Extent parts = 1;            ///< pieces of nearly equal length that every kernel call is cut into
+  Extent size = 0;             ///< if not 0: pieces are so long, but for the last
   constexpr bool operator==(const StepAxis&) const = default;
+
+  /// The number of pieces of a range.
+  [[nodiscard]] constexpr Extent pieces(Extent extent) const {
+    return size > 0 ? (extent + size - 1) / size : parts;
+  }
+  /// Where piece n of a range begins; the range ends where the piece after the last would begin.
+  [[nodiscard]] constexpr Extent begin(Extent extent, Extent n) const {
+    return size > 0 ? std::min(n * size, extent) : part_begin(extent, parts, n);
+  }
 };
 
 /// The statements `first` to `last` of a graph run block by block: on each worker, all of them on
 /// the first block, then all on the second, and so on. What they pass on to each other and nobody
 /// else reads exists as one block at a time. The blocks are those of all axes together, the last
 /// axis fastest. Moves no word that would not move otherwise.
+///
+/// `tiles` are groups of its statements whose blocks are cut on, into tiles: a thread takes a tile
+/// from the group's first statement to its last before it takes another, and what the statements
+/// pass on exists as one tile per thread. Their axes are one or two and have sizes.
 struct StepGroup {
-  VertexId first = -1;         ///< the first statement
-  VertexId last = -1;          ///< the last statement, which is one of them
-  std::vector<StepAxis> axes;  ///< what is cut
+  VertexId first = -1;                ///< the first statement
+  VertexId last = -1;                 ///< the last statement, which is one of them
+  std::vector<StepAxis> axes = {};    ///< what is cut
+  std::vector<StepGroup> tiles = {};  ///< in order; none of a group of tiles
+  /// Of tiles, the statement that computes while the results of the last one's tile before are on
+  /// their way to memory, the two interleaved; a thread then holds two tiles. -1: none does.
+  VertexId interleaved = -1;
   constexpr bool operator==(const StepGroup&) const = default;
 
   /// Whether a vertex is one of its statements.
   [[nodiscard]] constexpr bool contains(VertexId v) const { return first <= v && v <= last; }
 
-  /// The number of steps.
+  /// The number of steps, of a group whose axes have parts.
   [[nodiscard]] constexpr Extent steps() const {
     Extent n = 1;
     for (const StepAxis& axis : axes) n *= axis.parts;
@@ -53,6 +74,20 @@ struct StepGroup {
     if (!graph[v].is_input()) statements.push_back(v);
   }
   return statements;
+}
+
+/// Leaves of the domain of a call of a group's statement number `statement` its n-th piece.
+inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std::size_t statement,
+                            Extent n) {
+  for (std::size_t a = axes.size(); a-- > 0;) {
+    const auto l = static_cast<std::size_t>(axes[a].positions[statement]);
+    const Extent lo = domain.lo[l];
+    const Extent extent = domain.hi[l] - lo;
+    const Extent pieces = axes[a].pieces(extent);
+    domain.lo[l] = lo + axes[a].begin(extent, n % pieces);
+    domain.hi[l] = lo + axes[a].begin(extent, n % pieces + 1);
+    n /= pieces;
+  }
 }
 
 /// The last statement that reads each tensor; -1 if none does.
@@ -135,10 +170,13 @@ namespace relation {
       return "statement '" + v.name + "' aggregates label '" + label + "'";
     }
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
-    if (axis.parts < 1 || axis.parts > extent) {
-      return "label '" + label + "' of statement '" + v.name + "' has extent " +
-             core::to_text(extent) + " and would be cut into " + core::to_text(axis.parts) +
-             " parts";
+    if (axis.size == 0 && (axis.parts < 1 || axis.parts > extent)) {
+      return "label '" + label + "' of statement '" + v.name + "' has extent " + core::to_text(extent) +
+             " and would be cut into " + core::to_text(axis.parts) + " parts";
+    }
+    if (axis.size < 0) {
+      return "label '" + label + "' of statement '" + v.name + "' would be cut into tiles of " +
+             to_text(axis.size);
     }
     for (const Operand& o : v.operands) {
       if (!group.contains(o.vertex) || graph[o.vertex].is_input()) continue;
@@ -178,6 +216,20 @@ namespace relation {
         }
       }
     }
+  }
+  VertexId end = group.first - 1;
+  for (const StepGroup& tiles : group.tiles) {
+    if (tiles.first <= end || !group.contains(tiles.last)) {
+      return "its tiles are of other statements or out of order";
+    }
+    if (tiles.axes.empty() || tiles.axes.size() > 2 ||
+        std::any_of(tiles.axes.begin(), tiles.axes.end(),
+                    [](const StepAxis& axis) { return axis.size == 0; })) {
+      return "tiles have sizes along one or two labels";
+    }
+    Text fault = step_fault(graph, placement, tiles);
+    if (!fault.empty()) return fault;
+    end = tiles.last;
   }
   for (VertexId v : statements) {
     const AxisLists& calls = placement.calls[static_cast<std::size_t>(v)];

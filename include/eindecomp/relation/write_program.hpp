@@ -31,8 +31,12 @@ class ProgramWriter {
           << " of results, " << m_program.input_bytes << " of inputs\n";
     for (std::size_t b = 0; b < m_program.buffers.size(); ++b) write(b, m_program.buffers[b]);
     const std::vector<std::vector<int>> waits = dependencies(m_program);
+    auto tiled = m_program.tiled.begin();
     for (std::size_t i = 0; i < m_program.instructions.size(); ++i) {
       const Instruction& instruction = m_program.instructions[i];
+      if (tiled != m_program.tiled.end() && static_cast<std::size_t>(tiled->first) == i) {
+        write(*tiled++, instruction);
+      }
       m_out << "  " << i << "  " << name(instruction.statement) << ": ";
       std::visit([this](const auto& work) { write(work); }, instruction.work);
       write_waits(waits[i]);
@@ -66,7 +70,23 @@ class ProgramWriter {
     if (b.role == Buffer::Role::scratch) {
       m_out << "at " << b.offset << " from " << b.first << " to " << b.last;
     }
+    if (b.role == Buffer::Role::tile) m_out << "in each thread at " << b.offset;
     m_out << '\n';
+  }
+
+  void write(const TiledCalls& tiled, const Instruction& front) {
+    Box domain = front.as<KernelCall>()->domain;
+    m_out << "  " << tiled.first << '-' << tiled.last << "  in " << tile_count(tiled, domain)
+          << " tiles like ";
+    restrict_domain(domain, tiled.axes, 0, 0);
+    write(domain);
+    m_out << " of " << name(front.statement);
+    if (tiled.interleaved >= 0) {
+      m_out << ", " << tiled.interleaved << " interleaved with " << tiled.last
+            << " of the tile before";
+    }
+    m_out << "; at " << tiled.offset << ' ' << tiled.thread_bytes << " bytes for each thread of "
+          << m_program.threads << '\n';
   }
 
   void write(const Message& m, const char* verb, const char* preposition) {
@@ -120,7 +140,7 @@ class ProgramWriter {
 class ProgramHasher {
  public:
   [[nodiscard]] std::uint64_t hash(const RankProgram& program) {
-    add(program.rank, program.turns, program.arena_bytes);
+    add(program.rank, program.turns, program.arena_bytes, program.threads);
     for (const Buffer& b : program.buffers) {
       add(b.tensor, b.partial, static_cast<int>(b.role), b.bytes, b.offset, b.first, b.last);
       add_box(b.box);
@@ -128,6 +148,13 @@ class ProgramHasher {
     for (const Instruction& i : program.instructions) {
       add(i.statement, i.turn, i.work.index());
       std::visit([this](const auto& work) { add_work(work); }, i.work);
+    }
+    for (const TiledCalls& t : program.tiled) {
+      add(t.first, t.last, t.interleaved, t.thread_bytes, t.offset);
+      for (const StepAxis& axis : t.axes) {
+        m_hasher.add(axis.positions);
+        add(axis.size);
+      }
     }
     return m_hasher.value();
   }

@@ -26,7 +26,6 @@
 #include "eindecomp/kernel/workspace.hpp"
 #include "eindecomp/plan/hash.hpp"
 #include "eindecomp/plan/plan.hpp"
-#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/write_program.hpp"
 #include "eindecomp/run/binding.hpp"
@@ -147,7 +146,7 @@ class Executor {
       }
     }
     m_session->set_program(
-        compile_rank(plan.graph, plan.placement, plan.ranks, group.rank(), plan.steps, where));
+        compile(plan, group.rank(), {.threads = compat::host_threads(m_space)}, where));
     const RankProgram& program = m_session->program;
     for (const auto& launcher : m_launchers) m_launcher_pointers.push_back(launcher.get());
     check_memory(0, 0, where);
@@ -158,7 +157,8 @@ class Executor {
     }
     m_inputs.emplace(*m_session);
     for (const Buffer& buffer : program.buffers) {
-      const bool scratch = buffer.role == Buffer::Role::scratch;
+      const bool scratch =
+          buffer.role == Buffer::Role::scratch || buffer.role == Buffer::Role::tile;
       m_buffers.push_back(
           run::BlockMemory::dense(scratch ? m_arena.data() + buffer.offset : nullptr, buffer.box,
                                   relation::element_bytes(m_session->graph, buffer)));
@@ -180,8 +180,8 @@ class Executor {
     }
     if (prepared) return 0;
     m_prepared.reset();
-    auto fresh = run::ProgramPreparer<Space>(m_space, m_session->graph, m_session->program, m_steps,
-                                             m_launcher_pointers, m_buffers)
+    auto fresh = run::ProgramPreparer<Space>(m_space, m_session->graph, m_session->program,
+                                                m_launcher_pointers, m_buffers)
                      .prepare();
     const std::int64_t bytes = fresh.workspace_bytes;
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
@@ -277,7 +277,6 @@ class Executor {
   std::shared_ptr<run::Session<Group>> m_session;
   std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
   run::Launchers<Space> m_launcher_pointers;
-  std::vector<StepGroup> m_steps;
   std::vector<run::BlockMemory> m_buffers;                ///< as in the last run
   std::optional<run::PreparedProgram<Space>> m_prepared;  ///< for their boxes and strides
   bool m_prepared_with_blas = true;
@@ -297,8 +296,7 @@ Executor<Space, Group>::Executor(const BasicPlan<KokkosBackend<Space>>& plan, Gr
       m_transfers(std::move(transfers)),
       m_session(
           std::make_shared<run::Session<Group>>(plan.graph, plan.placement, std::move(control))),
-      m_launchers(plan.launchers),
-      m_steps(plan.steps) {
+      m_launchers(plan.launchers) {
   Group& group = m_session->control;
   core::Hasher program;
   plan::add_to_hash(program, plan.graph);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Statements that run in steps, tile by tile: within a block, one thread takes a few rows from
-/// the first statement to the last before it takes the next, so that what statements pass on to
-/// each other stays in its own caches, and threads are started once per block.
+/// TiledCalls as they run: by kernels of tiles, on memory whose geometry is known.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/tile_kernel.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/block_memory.hpp"
 
@@ -36,8 +35,8 @@ struct TileTensor {
 
 /// One statement's calls, tile by tile.
 struct TileCall {
-  const kernel::TileKernel* join = nullptr;  ///< of every tile but the last
-  const kernel::TileKernel* last_join = nullptr;
+  /// By whether the tile is the last along the first label, and along the second.
+  const kernel::TileKernel* kernel[2][2]{};
   int operands = 0;
   TileTensor operand[kernel::max_operands];
   TileTensor output;
@@ -46,36 +45,39 @@ struct TileCall {
   std::int64_t prefetch = -1;
 };
 
-/// Calls of a program, one after another, that run tile by tile. A tile is some positions along
-/// one label, or some along another label at one position of the first.
+/// Calls of a program that run tile by tile.
 struct FusedTiles {
-  std::size_t begin = 0;       ///< the first instruction
-  std::size_t end = 0;         ///< one past the last
-  Extent rows = 1;             ///< tiles along the first label
-  Extent pieces = 1;           ///< and along the second
-  std::int64_t own_bytes = 0;  ///< that each thread holds
+  /// A tile's number along each label.
+  struct Place {
+    Extent row = 0;
+    Extent piece = 0;
+  };
+
+  Extent count[2]{1, 1};  ///< of tiles, along each label
   std::vector<TileCall> calls;
   TileTensor read;         ///< what tiles read from main memory most of
   int prefetch_shift = 0;  ///< of the calls that prefetch it, as MemoryHints has it
   /// The call with which the last call of the tile before is interleaved, so that its non-temporal
   /// stores are on their way while something is computed. Each thread then holds two tiles, half of
-  /// own_bytes each. -1: calls run one after another.
-  int interleaved_with = -1;
+  /// thread_bytes each. -1: calls run one after another.
+  int interleaved = -1;
+  std::int64_t offset = 0;  ///< as TiledCalls has it
+  std::int64_t thread_bytes = 0;
 
-  [[nodiscard]] Extent tiles() const { return rows * pieces; }
+  [[nodiscard]] Extent tiles() const { return count[0] * count[1]; }
 
-  /// Computes all of it on `space`, without a fence, by at most so many threads at a time, which
-  /// hold own_bytes each in `memory`. On host spaces: others have no tiles.
+  /// Computes all of it on `space`, without a fence, by at most so many threads at a time. On host
+  /// spaces: others have no tiles.
   template <class Space>
   void run([[maybe_unused]] const Space& space, const std::vector<BlockMemory>& buffers,
-           char* memory, Extent threads) const {
+           char* arena, Extent threads) const {
     if constexpr (compat::is_synchronous<Space>) {
       const Extent parts = std::min(threads, tiles());
       const char* const label =
-          interleaved_with < 0 ? "EinDecomp::tiles" : "EinDecomp::tiles interleaved";
+          interleaved < 0 ? "EinDecomp::tiles" : "EinDecomp::tiles interleaved";
       kernel::detail::launch(space, label, parts, [&, this](const Extent part) {
-        run_tiles({buffers, memory + part * own_bytes}, part_begin(tiles(), parts, part),
-                  part_begin(tiles(), parts, part + 1));
+        run_tiles({buffers, arena + offset + part * thread_bytes},
+                  part_begin(tiles(), parts, part), part_begin(tiles(), parts, part + 1));
         kernel::end_tiles();
       });
     }
@@ -90,40 +92,40 @@ struct FusedTiles {
 
   /// A call of one tile.
   struct BoundCall {
-    const kernel::TileKernel* join;
+    const kernel::TileKernel* kernel;
     const void* operands[kernel::max_operands];
     void* output;
     kernel::MemoryHints hints;
 
-    void run() const { join->run(operands, output, hints); }
-    [[nodiscard]] kernel::ResumableMap interleaved() const {
-      return join->resumable(operands, output, hints);
+    void run() const { kernel->run(operands, output, hints); }
+    [[nodiscard]] kernel::ResumableMap resumable() const {
+      return kernel->resumable(operands, output, hints);
     }
   };
 
   void run_tiles(const Memory& memory, Extent first, Extent last) const {
-    const std::size_t together = calls.size() - (interleaved_with < 0 ? 0 : 1);
+    const std::size_t together = calls.size() - (interleaved < 0 ? 0 : 1);
     for (Extent n = first; n < last; ++n) {
       for (std::size_t c = 0; c < together; ++c) {
-        if (static_cast<int>(c) == interleaved_with && n > first) {
+        if (static_cast<int>(c) == interleaved && n > first) {
           run_interleaved(bound(memory, c, n), bound(memory, together, n - 1));
         } else {
           bound(memory, c, n).run();
         }
       }
     }
-    if (interleaved_with >= 0) bound(memory, together, last - 1).run();
+    if (interleaved >= 0) bound(memory, together, last - 1).run();
   }
 
   static void run_interleaved(const BoundCall& one, const BoundCall& other) {
-    if (one.join->resumable_outputs() == 0 || other.join->resumable_outputs() == 0) {
+    if (one.kernel->resumable_outputs() == 0 || other.kernel->resumable_outputs() == 0) {
       one.run();  // as of a last tile of one element
       other.run();
       return;
     }
     // Both divide alike. Little more than the calls, which are short.
-    kernel::ResumableMap first = one.interleaved();
-    kernel::ResumableMap second = other.interleaved();
+    kernel::ResumableMap first = one.resumable();
+    kernel::ResumableMap second = other.resumable();
     Extent begin[2]{};
     Extent end[] = {first.first_chunk, second.first_chunk};
     while (end[0] < first.outputs && end[1] < second.outputs) {
@@ -140,11 +142,11 @@ struct FusedTiles {
 
   [[nodiscard]] BoundCall bound(const Memory& memory, std::size_t c, Extent n) const {
     const TileCall& call = calls[c];
-    const Extent row = n / pieces;
-    const Extent piece = n % pieces;
-    char* const own = memory.own + (interleaved_with >= 0 && n % 2 != 0 ? own_bytes / 2 : 0);
-    const bool last = pieces > 1 ? piece == pieces - 1 : row == rows - 1;
-    BoundCall of_tile{last ? call.last_join : call.join, {}, nullptr, {}};
+    const Extent row = n / count[1];
+    const Extent piece = n % count[1];
+    char* const own = memory.own + (interleaved >= 0 && n % 2 != 0 ? thread_bytes / 2 : 0);
+    BoundCall of_tile{
+        call.kernel[row == count[0] - 1][piece == count[1] - 1], {}, nullptr, {}};
     for (int o = 0; o < call.operands; ++o) {
       of_tile.operands[o] = call.operand[o].at(memory.buffers, own, row, piece);
     }
@@ -152,7 +154,7 @@ struct FusedTiles {
     of_tile.hints.streamed = call.streamed;
     if (call.prefetch >= 0 && n + 1 < tiles()) {
       of_tile.hints.prefetch =
-          read.at(memory.buffers, own, (n + 1) / pieces, (n + 1) % pieces) + call.prefetch;
+          read.at(memory.buffers, own, (n + 1) / count[1], (n + 1) % count[1]) + call.prefetch;
       of_tile.hints.prefetch_shift = prefetch_shift;
     }
     return of_tile;

@@ -110,8 +110,7 @@ class Interpreter {
   }
 
   void run(const FusedTiles& tiles) {
-    tiles.run(m_space, m_addresses.buffers, reinterpret_cast<char*>(m_workspace),
-              compat::host_threads(m_space));
+    tiles.run(m_space, m_addresses.buffers, m_addresses.arena, m_program.threads);
   }
 
   void run(const PreparedExchange<Space>& exchange) {

@@ -20,10 +20,9 @@
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/relation/rank_program.hpp"
-#include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/run/block_memory.hpp"
-#include "eindecomp/run/find_tiles.hpp"
 #include "eindecomp/run/fused_tiles.hpp"
+#include "eindecomp/run/prepare_tiles.hpp"
 #include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::run {
@@ -41,10 +40,6 @@ namespace eindecomp::run {
   });
   return most;
 }
-
-/// The launchers of a program's statements, by vertex; null for inputs.
-template <class Space>
-using Launchers = std::vector<const kernel::Launcher<Space>*>;
 
 /// Where something begins, whatever the addresses of a run.
 struct Place {
@@ -123,6 +118,7 @@ struct PreparedProgram {
   std::vector<std::unique_ptr<const kernel::PreparedKernel<Space>>> kernels;
   std::vector<std::unique_ptr<const kernel::TileKernel>> tile_kernels;
   std::int64_t workspace_bytes = 0;  ///< the most that any stage takes for itself
+  int threads = 1;                   ///< that share out tiles
 };
 
 /// How each kernel call of a prepared program is computed, a line each.
@@ -150,28 +146,22 @@ template <class Space>
 class ProgramPreparer {
  public:
   /// \param buffers  memory of the geometry that runs will have; addresses may be others.
-  /// \param groups   those of the plan, which may run tile by tile.
   ProgramPreparer(const Space& space, const EinGraph& graph, const RankProgram& program,
-                  const std::vector<StepGroup>& groups, const Launchers<Space>& launchers,
+                  const Launchers<Space>& launchers,
                   const std::vector<BlockMemory>& buffers)
       : m_space(space),
         m_graph(graph),
         m_program(program),
-        m_groups(groups),
         m_launchers(launchers),
         m_buffers(buffers) {}
 
   [[nodiscard]] PreparedProgram<Space> prepare() {
-    TiledCalls tiles =
-        TileFinder<Space>(m_graph, m_groups, m_program, m_launchers, m_buffers).find();
-    m_made.tile_kernels = std::move(tiles.joins);
-    auto run = tiles.runs.begin();
+    TilePreparer<Space> tiles(m_graph, m_program, m_launchers, m_buffers, m_made.tile_kernels);
+    m_made.threads = m_program.threads;
+    auto tiled = m_program.tiled.begin();
     for_each_stage(m_program, [&](std::size_t first, std::size_t last) {
-      if (run != tiles.runs.end() && first >= run->begin) {
-        if (last + 1 < run->end) return;
-        use_workspace(run->own_bytes * compat::host_threads(m_space));
-        add(run->begin, last, std::move(*run));
-        ++run;
+      if (tiled != m_program.tiled.end() && at(tiled->first) == first) {
+        add(first, last, tiles.prepare(*tiled++));
         return;
       }
       const Instruction& instruction = m_program.instructions[first];
@@ -296,10 +286,7 @@ class ProgramPreparer {
 
   [[nodiscard]] const Kernel* kernel_for(VertexId statement, kernel::LocalEinsum shape,
                                          kernel::Write write) {
-    // Only an aggregation asks where it begins.
-    for (int l = 0; l < shape.labels; ++l) {
-      if (!shape.aggregated[l]) shape.begin[l] = 0;
-    }
+    shape.forget_begins();
     for (const Known& known : m_known) {
       if (known.statement == statement && known.write == write && known.shape == shape) {
         return known.kernel;
@@ -324,7 +311,6 @@ class ProgramPreparer {
   const Space& m_space;
   const EinGraph& m_graph;
   const RankProgram& m_program;
-  const std::vector<StepGroup>& m_groups;
   const Launchers<Space>& m_launchers;
   const std::vector<BlockMemory>& m_buffers;
   std::vector<Known> m_known;

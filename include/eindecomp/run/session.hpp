@@ -104,7 +104,8 @@ struct Session {
   [[nodiscard]] int stored_buffer(VertexId v, const Box& box) const {
     for (std::size_t b = 0; b < program.buffers.size(); ++b) {
       const Buffer& buffer = program.buffers[b];
-      if (buffer.tensor == v && buffer.role != Buffer::Role::scratch && buffer.box == box) {
+      if (buffer.tensor == v && buffer.box == box &&
+            (buffer.role == Buffer::Role::input || buffer.role == Buffer::Role::result)) {
         return static_cast<int>(b);
       }
     }

@@ -11,20 +11,6 @@
 
 namespace eindecomp::run::tuning {
 
-// --- Tiles: softmax of 6291 x 4000 and chains of four maps, one and two threads, 2 MiB of second
-// --- cache per core.
-
-/// Bytes of a tile's tensors together.
-inline constexpr std::int64_t tile_bytes = 64 << 10;
-/// The same where two statements are interleaved: more has to be begun and ended.
-inline constexpr std::int64_t interleaved_tile_bytes = 96 << 10;
-/// The most bytes of two such tiles, which a thread holds at a time.
-inline constexpr std::int64_t max_interleaved_bytes = 256 << 10;
-/// The most bytes that every tile reads again.
-inline constexpr std::int64_t max_shared_bytes = 64 << 10;
-/// Pieces of a row are multiples of so many elements, and so begin on cache lines as the row does.
-inline constexpr Extent piece_elements = 16;
-
 // --- Memory and messages: not sensitive.
 
 /// Bytes of the buffer through which inputs are scattered and results gathered.

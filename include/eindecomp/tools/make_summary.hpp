@@ -113,7 +113,7 @@ class Arrivals {
 [[nodiscard]] inline PlanSummary make_summary(const Plan& plan) {
   PlanSummary summary;
   std::vector<std::int64_t> bytes(plan.graph.vertices.size(), 0);
-  for_each_rank_program(plan.graph, plan.placement, plan.ranks, plan.steps,
+  for_each_rank_program(plan.graph, plan.placement, plan.ranks, plan.steps, {},
                         [&](const RankProgram& program) {
                           summary.bytes = std::max(summary.bytes, program.peak_bytes());
                           const auto held = bytes_by_instruction(program);

@@ -35,18 +35,23 @@ namespace tools {
   return table.text();
 }
 
-/// Which statements run in steps, a line per group; empty if none do.
+/// Which statements run in steps and tiles, a line per group; empty if none do.
 [[nodiscard]] inline std::string steps_text(const Plan& plan) {
   Text text;
   for (const StepGroup& group : plan.steps) {
-    const Vertex& first = plan.graph[group.first];
-    text << "steps      " << first.name << " to " << plan.graph[group.last].name
-         << " run block by block:";
-    for (const StepAxis& axis : group.axes) {
-      text << ' ' << graph::label_text(plan.graph, first, axis.positions.front()) << ':'
-           << axis.parts;
+    const auto write = [&](const StepGroup& cut, const char* what, const char* how) {
+      const Vertex& first = plan.graph[cut.first];
+      text << what << first.name << " to " << plan.graph[cut.last].name << how;
+      for (const StepAxis& axis : cut.axes) {
+        text << ' ' << graph::label_text(plan.graph, first, axis.positions.front()) << ':'
+             << (axis.size > 0 ? axis.size : axis.parts);
+      }
+      text += '\n';
+    };
+    if (!group.axes.empty()) write(group, "steps      ", " run block by block:");
+    for (const StepGroup& tiles : group.tiles) {
+      write(tiles, "tiles      ", " run tile by tile, in tiles of");
     }
-    text += '\n';
   }
   return text.str();
 }

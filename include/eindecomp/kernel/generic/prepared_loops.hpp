@@ -100,8 +100,6 @@ class PreparedLoops final : public PreparedKernel<Space> {
     m_schedule.share_panels(compat::host_threads(space));
   }
 
-  [[nodiscard]] const Schedule& schedule() const { return m_schedule; }
-
   [[nodiscard]] Algorithm algorithm() const override { return m_schedule.algorithm(); }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
     if (m_schedule.parts <= 1) return 0;

@@ -28,13 +28,13 @@ class LoopsOfTile final : public TileKernel {
  public:
   using Sig = Signature<Join, Monoid, Ts...>;
 
-  LoopsOfTile(const JoinSchedule<Sig::operands>& schedule, const Join& join, const Monoid& monoid)
-      : m_schedule(schedule), m_join(join), m_monoid(monoid) {
+  LoopsOfTile(const LocalEinsum& shape, const Join& join, const Monoid& monoid)
+      : m_schedule(shape, tuning), m_join(join), m_monoid(monoid) {
+    m_schedule.parts = 1;  // one thread has nobody to share a reduction with
     m_schedule.share_panels(1);
     if constexpr (is_lane_map) set_runs();
     if constexpr (is_lane_reduction) {
-      m_along_rows = !m_schedule.across_outputs && m_schedule.parts == 1 &&
-                     m_schedule.outer.loops == 1 && m_schedule.inner.loops == 1 &&
+      m_along_rows = !m_schedule.across_outputs && m_schedule.outer.loops == 1 && m_schedule.inner.loops == 1 &&
                      m_schedule.contiguous_operands() != 0 &&
                      m_schedule.run_length() >= sum_lanes<Value>;
     }

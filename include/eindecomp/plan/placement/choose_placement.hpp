@@ -87,7 +87,9 @@ template <class Compile>
   for (std::int64_t divisor : tuning::memory_divisors) {
     const std::int64_t passed = limit / divisor;
     if (best.peak.bytes <= limit || passed == 0) break;
-    std::vector<StepGroup> steps = StepChooser(graph, placement, passed, StepAim::memory).choose();
+    std::vector<StepGroup> steps =
+        with_tiles(StepChooser(graph, placement, passed, StepAim::memory).choose(), graph,
+                   placement, options, where);
     if (steps == before) continue;
     before = steps;
     SteppedPrograms other = stepped(std::move(steps));
@@ -207,7 +209,7 @@ class PlacementChooser {
 
   [[nodiscard]] std::vector<RankProgram> compile(const Placement& placement,
                                                  const std::vector<StepGroup>& steps) {
-    std::vector<RankProgram> programs = compile_ranks(m_graph, placement, m_ranks, steps, m_where);
+    std::vector<RankProgram> programs = compile_ranks(m_graph, placement, m_ranks, steps, {}, m_where);
     for (const RankProgram& s : programs) {
       m_spent += static_cast<double>(s.buffers.size());
       m_spent +=

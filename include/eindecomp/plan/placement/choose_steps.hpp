@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Which statements of a placed program run in steps, and in how many.
+/// Which statements of a placed program run in steps, in how many, and by which tiles.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/by_hand.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/placement/choose_tiles.hpp"
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/step_group.hpp"
@@ -161,33 +163,44 @@ class StepChooser {
   std::vector<VertexId> m_last_reader;
 };
 
-/// The statement of that name. \throws Error if there is none.
-[[nodiscard]] inline VertexId statement_in_steps(const EinGraph& graph, const Text& name,
-                                                 const std::source_location& where) {
+/// The statement of that name. \param what  is given for it, as `steps`.
+/// \throws Error if there is none.
+[[nodiscard]] inline VertexId statement_by_hand(const EinGraph& graph, const Text& name,
+                                                const char* what,
+                                                const std::source_location& where) {
   const VertexId v = graph.find(name);
   if (v < 0 || graph[v].is_input()) {
-    core::fail(ErrorKind::plan, where, "steps are given for '", name, "' (",
-               (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
-               "); name the first and the last statement of the group");
+    core::fail(ErrorKind::plan, where, what, " are given for '", name, "' (",
+         (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
+         "); name the first and the last statement of the group");
   }
   return v;
 }
 
-/// A group as the user describes it. \throws Error as choose_steps.
-[[nodiscard]] inline StepGroup steps_by_hand(const EinGraph& graph, const StatementSteps& given,
-                                             const std::source_location& where) {
-  StepGroup group{statement_in_steps(graph, given.first, where),
-                  statement_in_steps(graph, given.last, where),
-                  {}};
+/// A group as the user describes it, of steps or of tiles. \throws Error as choose_steps.
+template <class Given>
+[[nodiscard]] StepGroup group_by_hand(const EinGraph& graph, const Given& given,
+                                      const std::source_location& where) {
+  constexpr bool tiles = std::is_same_v<Given, StatementTiles>;
+  const char* const what = tiles ? "tiles" : "steps";
+  StepGroup group{statement_by_hand(graph, given.first, what, where),
+                  statement_by_hand(graph, given.last, what, where)};
   const Vertex& first = graph[group.first];
-  for (const LabelParts& part : given.parts) {
-    const int position = label_position(graph, first, part.label);
+  std::vector<Text> labels;
+  const auto add = [&](const Text& label, Extent parts, Extent size) {
+    const int position = label_position(graph, first, label);
     if (position < 0) {
-      core::fail(ErrorKind::plan, where, "steps are given along label '", part.label,
-                 "' of statement '", first.name,
-                 "' (the statement has no such label); its labels are ", label_names(graph, first));
+      core::fail(ErrorKind::plan, where, what, " are given along label '", label, "' of statement '",
+           first.name, "' (the statement has no such label); its labels are ",
+           label_names(graph, first));
     }
-    group.axes.push_back({{position}, part.parts});
+    group.axes.push_back({{position}, parts, size});
+    labels.push_back(label);
+  };
+  if constexpr (tiles) {
+    for (const LabelSize& cut : given.sizes) add(cut.label, 1, cut.size);
+  } else {
+    for (const LabelParts& cut : given.parts) add(cut.label, cut.parts, 0);
   }
   std::vector<VertexId> statements{group.first};
   for (VertexId v = group.first + 1; v <= group.last; ++v) {
@@ -195,10 +208,9 @@ class StepChooser {
     for (std::size_t a = 0; a < group.axes.size(); ++a) {
       const int position = relation::axis_position(graph, statements, group.axes[a], v);
       if (position < 0) {
-        core::fail(ErrorKind::plan, where, "statement '", graph[v].name,
-                   "' cannot run in steps along label '", given.parts[a].label, "' of '",
-                   first.name,
-                   "' (it reads nothing of the group along it); end the group before it");
+        core::fail(ErrorKind::plan, where, "statement '", graph[v].name, "' cannot run in ", what,
+             " along label '", labels[a], "' of '", first.name,
+             "' (it reads nothing of the group along it); end the group before it");
       }
       group.axes[a].positions.push_back(position);
     }
@@ -207,38 +219,64 @@ class StepChooser {
   return group;
 }
 
-/// Whether the steps given by hand, if any, are possible under a placement.
+/// Whether the steps and tiles given by hand, if any, are possible under a placement.
 /// \throws Error if they name what is not there.
 [[nodiscard]] inline bool can_run_in_given_steps(const EinGraph& graph, const Placement& placement,
                                                  const DecomposeOptions& options,
                                                  const std::source_location& where) {
-  return std::ranges::all_of(options.steps, [&](const StatementSteps& given) {
-    return step_fault(graph, placement, steps_by_hand(graph, given, where)).empty();
-  });
+  const auto possible = [&](const auto& given) {
+    return step_fault(graph, placement, group_by_hand(graph, given, where)).empty();
+  };
+  return std::ranges::all_of(options.steps, possible) &&
+         std::ranges::all_of(options.tiles, possible);
+}
+
+/// Cuts the blocks of groups on into tiles: those given by hand; if there are none, those that stay
+/// in a thread's own caches. Statements outside all groups that are given tiles become a group of
+/// one block. \throws Error as choose_steps.
+[[nodiscard]] inline std::vector<StepGroup> with_tiles(std::vector<StepGroup> groups,
+                                                       const EinGraph& graph,
+                                                       const Placement& placement,
+                                                       const DecomposeOptions& options,
+                                                       const std::source_location& where) {
+  const auto in_order = [](const StepGroup& a, const StepGroup& b) { return a.first < b.first; };
+  if (options.tiles.empty()) {
+    for (StepGroup& group : groups) group.tiles = TileChooser(graph, placement, group).choose();
+  }
+  for (const StatementTiles& given : options.tiles) {
+    StepGroup tiles = group_by_hand(graph, given, where);
+    auto group = std::ranges::find_if(
+        groups, [&](const StepGroup& any) { return any.contains(tiles.first); });
+    if (group == groups.end()) group = groups.insert(group, {tiles.first, tiles.last});
+    group->tiles.push_back(std::move(tiles));
+    std::ranges::sort(group->tiles, in_order);
+  }
+  std::ranges::sort(groups, in_order);
+  if (!options.steps.empty() || !options.tiles.empty()) {
+    check_step_groups(graph, placement, groups, where);
+  }
+  return groups;
 }
 
 }  // namespace plan
 
 /// The groups of a placed program's statements that run in steps: those given by hand; if there are
-/// none, those for which steps save traffic of main memory.
+/// none, those for which steps save traffic of main memory. And their tiles, likewise.
 ///
 /// \throws Error if a group given by hand names what is not there, or cannot run in steps
 ///   (step_fault).
 [[nodiscard]] inline std::vector<StepGroup> choose_steps(
     const EinGraph& graph, const Placement& placement, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
-  if (options.steps.empty()) {
-    if (options.cache_bytes <= 0) return {};
-    return plan::StepChooser(graph, placement, options.cache_bytes, plan::StepAim::speed).choose();
-  }
   std::vector<StepGroup> groups;
   for (const StatementSteps& given : options.steps) {
-    groups.push_back(plan::steps_by_hand(graph, given, where));
+    groups.push_back(plan::group_by_hand(graph, given, where));
   }
-  std::sort(groups.begin(), groups.end(),
-            [](const StepGroup& a, const StepGroup& b) { return a.first < b.first; });
-  check_step_groups(graph, placement, groups, where);
-  return groups;
+  if (groups.empty() && options.cache_bytes > 0) {
+    groups = plan::StepChooser(graph, placement, options.cache_bytes, plan::StepAim::speed)
+                 .choose();
+  }
+  return plan::with_tiles(std::move(groups), graph, placement, options, where);
 }
 
 }  // namespace eindecomp

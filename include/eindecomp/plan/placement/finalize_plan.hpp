@@ -57,7 +57,7 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
     return plan;
   }
   const auto compile = [&](const std::vector<StepGroup>& steps) {
-    return compile_ranks(graph, plan.placement, plan.ranks, steps, where);
+    return compile_ranks(graph, plan.placement, plan.ranks, steps, {}, where);
   };
   SteppedPrograms made = step_within(graph, plan.placement, options, where, compile);
   check_memory(graph, made.peak, options, where);
