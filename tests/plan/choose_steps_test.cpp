@@ -109,3 +109,126 @@ TEST_CASE("steps by hand") {
   check_error(refused({{"P", "T", {}}}), "does not go from one statement to another");
   check_error(refused({{"T", "mx", {{"s", 2}}}, {"mx", "ex", {{"s", 2}}}}), "share statement 'mx'");
 }
+
+namespace {
+
+/// Makes a statement's kernels known, as a backend does.
+void set_kernel(EinGraph& graph, VertexId v, const KernelTraits& traits) {
+  graph.vertices[to_index(v)].kernel = traits;
+}
+
+constexpr KernelTraits map{.tiles = true, .maps = true};
+constexpr KernelTraits long_map{.tiles = true, .maps = true, .computes_long = true};
+constexpr KernelTraits reduction{.tiles = true};
+
+/// X(i,j) -> m(i) = max X, e(i,j) = exp(X - m), s(i) = Σ e, P(i,j) = e / s.
+EinGraph softmax(Extent rows, Extent columns) {
+  EinGraph graph;
+  const VertexId x = input(graph, "X", {rows, columns});
+  const VertexId m = write(graph, "m", "ij->i", {x});
+  const VertexId e = write(graph, "e", "ij,i->ij", {x, m});
+  const VertexId s = write(graph, "s", "ij->i", {e});
+  const VertexId p = write(graph, "P", "ij,i->ij", {e, s});
+  set_kernel(graph, m, reduction);
+  set_kernel(graph, e, long_map);
+  set_kernel(graph, s, reduction);
+  set_kernel(graph, p, map);
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("a softmax is cut on into rows of whole lines that fit a thread's cache") {
+  const EinGraph graph = softmax(4096, 500);
+  const Plan plan = decompose(graph, {.workers = 1});
+  REQUIRE(plan.steps.size() == 1);
+  REQUIRE(plan.steps[0].tiles.size() == 1);
+  const StepGroup& tiles = plan.steps[0].tiles[0];
+  CHECK(tiles.first == 1);
+  CHECK(tiles.last == 4);
+  REQUIRE(tiles.axes.size() == 1);
+  CHECK(tiles.axes[0].positions == std::vector<int>{0, 0, 0, 0});
+  // Rows of X, e and P of 4000 bytes each and 16 of m and s: 8 in 96 KiB, two of which are whole
+  // lines. P is 16 MB and e takes long: they are interleaved.
+  CHECK(tiles.axes[0].size == 8);
+  CHECK(tiles.interleaved == 2);
+  const RankProgram program = plan.program(0, {.threads = 2});
+  CHECK(program.tiled.size() == static_cast<std::size_t>(plan.steps[0].steps()));
+  CHECK(program.tiled[0].thread_bytes == 2 * (8 * 4000 + 2 * 64));
+  CHECK(plan.peak_bytes({.threads = 2})[0] ==
+        2 * 4096 * 500 * 8 + 2 * program.tiled[0].thread_bytes);
+  // Whole lines do not fit where rows are long, one row is longer than a tile, rows are cut.
+  const auto first_tiles = [](const EinGraph& any) {
+    return decompose(any, {.workers = 1}).steps.at(0).tiles;
+  };
+  CHECK(first_tiles(softmax(512, 5001)).at(0).axes.at(0).size == 1);
+  CHECK(first_tiles(softmax(64, 20000)).empty());  // threads share out such a reduction
+  EinGraph rows;
+  VertexId x = input(rows, "X", {4, 1 << 20});
+  for (const char* name : {"A", "B", "C"}) {
+    x = write(rows, name, "ij->ij", {x});
+    set_kernel(rows, x, map);
+  }
+  const std::vector<StepGroup> pieces = first_tiles(rows);
+  REQUIRE(pieces.size() == 1);
+  REQUIRE(pieces[0].axes.size() == 2);
+  CHECK(pieces[0].axes[0].size == 1);
+  CHECK(pieces[0].axes[1].size % 16 == 0);
+  CHECK(pieces[0].axes[1].size * 4 * 8 <= (64 << 10) + 16 * 4 * 8);
+  CHECK(pieces[0].interleaved == -1);
+}
+
+TEST_CASE("products, copies and what is nobody's kernel end a group of tiles") {
+  const auto tiles_with = [](const KernelTraits& second) {
+    EinGraph graph = softmax(4096, 500);
+    set_kernel(graph, 2, second);
+    const std::vector<StepGroup> tiles = decompose(graph, {.workers = 1}).steps.at(0).tiles;
+    return tiles.empty() ? 0 : tiles.at(0).last - tiles.at(0).first + 1;
+  };
+  CHECK(tiles_with(map) == 4);
+  CHECK(tiles_with({.tiles = true, .multiplies = true}) == 4);  // aggregates nothing
+  CHECK(tiles_with({.tiles = true, .copies = true}) == 2);
+  CHECK(tiles_with({}) == 2);
+  EinGraph graph = attention_block(1, 8, 512, 64);
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (!graph[v].is_input()) set_kernel(graph, v, {.tiles = true, .multiplies = true});
+  }
+  const std::vector<StepGroup> tiles = decompose(graph, {.workers = 1}).steps.at(0).tiles;
+  REQUIRE(tiles.size() == 1);
+  CHECK(graph[tiles[0].first].name == "mx");
+  CHECK(graph[tiles[0].last].name == "P");
+}
+
+TEST_CASE("tiles by hand") {
+  const EinGraph graph = attention_block(2, 4, 32, 8);
+  const Plan plan = decompose(graph, {.workers = 4,
+                                      .steps = {{"T", "P", {{"s", 5}}}},
+                                      .tiles = {{"mx", "P", {{"h", 1}, {"s", 3}}}},
+                                      .cache_bytes = 0});
+  REQUIRE(plan.steps.size() == 1);
+  REQUIRE(plan.steps[0].tiles.size() == 1);
+  CHECK(graph[plan.steps[0].tiles[0].first].name == "mx");
+  CHECK(plan.steps[0].tiles[0].axes[1].size == 3);
+  CHECK(plan.program(0).tiled.size() == 5);
+  const Plan alone =
+      decompose(graph, {.workers = 4, .tiles = {{"mx", "sm", {{"s", 3}}}}, .cache_bytes = 0});
+  REQUIRE(alone.steps.size() == 1);
+  CHECK(alone.steps[0].axes.empty());
+  CHECK(alone.steps[0].steps() == 1);
+  CHECK(alone.hash() !=
+        decompose(graph, {.workers = 4, .tiles = {{"mx", "sm", {{"s", 4}}}}, .cache_bytes = 0})
+            .hash());
+  const auto refused = [&](std::vector<StatementTiles> tiles) {
+    return [&graph, tiles] {
+      return decompose(graph,
+                       {.workers = 1, .steps = {{"mx", "ex", {{"s", 2}}}}, .tiles = tiles});
+    };
+  };
+  check_error(refused({{"no", "P", {}}}), "tiles are given for 'no' (there is no such statement)");
+  check_error(refused({{"T", "mx", {{"z", 2}}}}), "label 'z' of statement 'T'");
+  check_error(refused({{"mx", "ex", {}}}), "tiles have sizes along one or two labels");
+  check_error(refused({{"mx", "ex", {{"s", 0}}}}), "tiles have sizes along one or two labels");
+  check_error(refused({{"mx", "ex", {{"s", -1}}}}), "cut into tiles of -1");
+  check_error(refused({{"ex", "P", {{"s", 1}}}}), "its tiles are of other statements");
+  check_error(refused({{"sm", "P", {{"t", 1}}}}), "aggregates label 't'");
+}

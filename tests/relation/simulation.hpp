@@ -499,8 +499,8 @@ inline void check_run(const RandomProgram& program, const std::vector<RankProgra
             break;
           }
           const auto& tiled = compiled[r].tiled;
-          const auto here = std::ranges::find(tiled, static_cast<int>(i),
-                                              &eindecomp::TiledCalls::first);
+          const auto here =
+              std::ranges::find(tiled, static_cast<int>(i), &eindecomp::TiledCalls::first);
           if (here != tiled.end()) {
             ranks[r].begin(i, at(here->last));
             ranks[r].compute(*here);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "eindecomp/relation/compile.hpp"
-#include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/memory.hpp"
+#include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "eindecomp/relation/write_program.hpp"
@@ -209,8 +209,9 @@ TEST_CASE("a block is cut on into tiles, of which each thread holds what is pass
   CHECK(bytes_by_instruction(compiled)[0] == compiled.peak_bytes());
   std::ostringstream text;
   text << compiled;
-  CHECK(contains(text.str(), "0-3  in 2 tiles like [0:10, 0:4] of R; at 0 384 bytes for each "
-                             "thread of 3"));
+  CHECK(contains(text.str(),
+                 "0-3  in 2 tiles like [0:10, 0:4] of R; at 0 384 bytes for each "
+                 "thread of 3"));
   const auto fewer = eindecomp::compile_rank(graph, placement, 1, 0, {group}, {.threads = 2});
   CHECK(hash_of(fewer) != hash_of(compiled));
   group.tiles[0].axes[0].size = 5;

@@ -107,6 +107,10 @@ TEST_CASE("a plan is read as it was written, by every strategy") {
       g.graph(), {.workers = 2, .steps = {{"T", "O", {{"s", 4}}}}, .cache_bytes = 1 << 16});
   REQUIRE(!stepped.steps.empty());
   check_equal(read_plan(g.graph(), plan_file(stepped), "f.plan"), stepped);
+  Plan tiled = decompose(g.graph(), {.workers = 2, .tiles = {{"T", "O", {{"s", 4}, {"h", 1}}}}});
+  REQUIRE(tiled.steps.at(0).tiles.size() == 1);
+  tiled.steps[0].tiles[0].interleaved = tiled.steps[0].tiles[0].first;
+  check_equal(read_plan(g.graph(), plan_file(tiled), "f.plan"), tiled);
 }
 
 TEST_CASE("a plan is saved whole or not at all") {

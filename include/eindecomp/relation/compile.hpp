@@ -582,9 +582,9 @@ inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placeme
 }  // namespace relation
 
 /// What one rank does to run a placed program on so many ranks, the groups among its statements in
-/// steps and tiles. Every rank makes its own, without communication; sends and receives of all ranks match in
-/// number, order and regions.
-/// \throws Error if the placement does not suit the graph, a group cannot run in steps, or there is
+/// steps and tiles. Every rank makes its own, without communication; sends and receives of all
+/// ranks match in number, order and regions. \throws Error if the placement does not suit the
+/// graph, a group cannot run in steps, or there is
 ///   no such rank.
 [[nodiscard]] inline RankProgram compile_rank(
     const EinGraph& graph, const Placement& placement, int ranks, int rank,
@@ -599,8 +599,8 @@ inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placeme
   }
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, groups, where);
-  return std::move(relation::programs_of(graph, placement, ranks, rank, rank + 1, groups, space)
-                       .front());
+  return std::move(
+      relation::programs_of(graph, placement, ranks, rank, rank + 1, groups, space).front());
 }
 
 /// The programs of all ranks, as compile_rank gives them one by one, at the cost of one walk.

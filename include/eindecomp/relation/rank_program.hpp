@@ -252,8 +252,8 @@ void for_each_access(const Instruction& instruction, const Read& read, const Wri
   return end;
 }
 
-/// Calls visit(first, last) for every exchange, for calls that run tile by tile, and for every other
-/// instruction with first == last: what runs one after another.
+/// Calls visit(first, last) for every exchange, for calls that run tile by tile, and for every
+/// other instruction with first == last: what runs one after another.
 template <class Visit>
 void for_each_stage(const RankProgram& program, const Visit& visit) {
   auto tiled = program.tiled.begin();

@@ -76,8 +76,8 @@ struct FusedTiles {
       const char* const label =
           interleaved < 0 ? "EinDecomp::tiles" : "EinDecomp::tiles interleaved";
       kernel::detail::launch(space, label, parts, [&, this](const Extent part) {
-        run_tiles({buffers, arena + offset + part * thread_bytes},
-                  part_begin(tiles(), parts, part), part_begin(tiles(), parts, part + 1));
+        run_tiles({buffers, arena + offset + part * thread_bytes}, part_begin(tiles(), parts, part),
+                  part_begin(tiles(), parts, part + 1));
         kernel::end_tiles();
       });
     }
@@ -145,8 +145,7 @@ struct FusedTiles {
     const Extent row = n / count[1];
     const Extent piece = n % count[1];
     char* const own = memory.own + (interleaved >= 0 && n % 2 != 0 ? thread_bytes / 2 : 0);
-    BoundCall of_tile{
-        call.kernel[row == count[0] - 1][piece == count[1] - 1], {}, nullptr, {}};
+    BoundCall of_tile{call.kernel[row == count[0] - 1][piece == count[1] - 1], {}, nullptr, {}};
     for (int o = 0; o < call.operands; ++o) {
       of_tile.operands[o] = call.operand[o].at(memory.buffers, own, row, piece);
     }

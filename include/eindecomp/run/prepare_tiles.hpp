@@ -115,9 +115,8 @@ class TilePreparer {
       blocks[o] = block(read[o], made, place);
       operands[o] = &blocks[o];
     }
-    CallMemory memory =
-        call_memory(statement(c), tile(c, made, place), {operands, read.size()},
-                    block(call(c).output, made, place));
+    CallMemory memory = call_memory(statement(c), tile(c, made, place), {operands, read.size()},
+                                    block(call(c).output, made, place));
     memory.shape.forget_begins();
     return memory;
   }

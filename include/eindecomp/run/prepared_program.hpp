@@ -147,8 +147,7 @@ class ProgramPreparer {
  public:
   /// \param buffers  memory of the geometry that runs will have; addresses may be others.
   ProgramPreparer(const Space& space, const EinGraph& graph, const RankProgram& program,
-                  const Launchers<Space>& launchers,
-                  const std::vector<BlockMemory>& buffers)
+                  const Launchers<Space>& launchers, const std::vector<BlockMemory>& buffers)
       : m_space(space),
         m_graph(graph),
         m_program(program),

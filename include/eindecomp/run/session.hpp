@@ -105,7 +105,7 @@ struct Session {
     for (std::size_t b = 0; b < program.buffers.size(); ++b) {
       const Buffer& buffer = program.buffers[b];
       if (buffer.tensor == v && buffer.box == box &&
-            (buffer.role == Buffer::Role::input || buffer.role == Buffer::Role::result)) {
+          (buffer.role == Buffer::Role::input || buffer.role == Buffer::Role::result)) {
         return static_cast<int>(b);
       }
     }

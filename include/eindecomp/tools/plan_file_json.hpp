@@ -83,9 +83,14 @@ namespace tools {
   for (const StepGroup& group : groups) {
     auto axes = nlohmann::ordered_json::array();
     for (const StepAxis& axis : group.axes) {
-      axes.push_back({{"labels", axis.positions}, {"parts", axis.parts}});
+      nlohmann::ordered_json cut{{"labels", axis.positions}};
+      if (axis.size == 0) cut["parts"] = axis.parts;
+      if (axis.size > 0) cut["size"] = axis.size;
+      axes.push_back(std::move(cut));
     }
     json.push_back({{"first", group.first}, {"last", group.last}, {"axes", std::move(axes)}});
+    if (!group.tiles.empty()) json.back()["tiles"] = steps_json(group.tiles);
+    if (group.interleaved >= 0) json.back()["interleaved"] = group.interleaved;
   }
   return json;
 }
@@ -196,10 +201,20 @@ class PlanFileReader {
     return lists;
   }
   [[nodiscard]] static StepGroup step_group(const JsonValue& value) {
-    StepGroup group{small_number(value.at("first")), small_number(value.at("last")), {}};
+    StepGroup group{small_number(value.at("first")), small_number(value.at("last"))};
     for (const JsonValue& axis : value.at("axes").elements()) {
-      group.axes.push_back({numbers(axis.at("labels")), axis.at("parts").positive()});
+      StepAxis cut{numbers(axis.at("labels"))};
+      if (const auto size = axis.find("size")) {
+        cut.size = size->positive();
+      } else {
+        cut.parts = axis.at("parts").positive();
+      }
+      group.axes.push_back(std::move(cut));
     }
+    if (const auto tiles = value.find("tiles")) {
+      for (const JsonValue& each : tiles->elements()) group.tiles.push_back(step_group(each));
+    }
+    if (const auto v = value.find("interleaved")) group.interleaved = small_number(*v);
     return group;
   }
 

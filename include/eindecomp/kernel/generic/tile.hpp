@@ -34,8 +34,8 @@ class LoopsOfTile final : public TileKernel {
     m_schedule.share_panels(1);
     if constexpr (is_lane_map) set_runs();
     if constexpr (is_lane_reduction) {
-      m_along_rows = !m_schedule.across_outputs && m_schedule.outer.loops == 1 && m_schedule.inner.loops == 1 &&
-                     m_schedule.contiguous_operands() != 0 &&
+      m_along_rows = !m_schedule.across_outputs && m_schedule.outer.loops == 1 &&
+                     m_schedule.inner.loops == 1 && m_schedule.contiguous_operands() != 0 &&
                      m_schedule.run_length() >= sum_lanes<Value>;
     }
   }

@@ -273,8 +273,8 @@ template <class Given>
     groups.push_back(plan::group_by_hand(graph, given, where));
   }
   if (groups.empty() && options.cache_bytes > 0) {
-    groups = plan::StepChooser(graph, placement, options.cache_bytes, plan::StepAim::speed)
-                 .choose();
+    groups =
+        plan::StepChooser(graph, placement, options.cache_bytes, plan::StepAim::speed).choose();
   }
   return plan::with_tiles(std::move(groups), graph, placement, options, where);
 }
