@@ -200,7 +200,7 @@ class SimulatedRank {
       }
       held.push_back(b);
     }
-    const Extent tiles = eindecomp::detail::tile_count(tiled, call(tiled.first).domain);
+    const Extent tiles = eindecomp::relation::tile_count(tiled, call(tiled.first).domain);
     CHECK(tiles > 1);
     for (Extent n = 0; n < tiles; ++n) {
       for (int b : held) m_own[at(b)].assign(m_own[at(b)].size(), Word{});

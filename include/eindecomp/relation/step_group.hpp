@@ -176,7 +176,7 @@ namespace relation {
     }
     if (axis.size < 0) {
       return "label '" + label + "' of statement '" + v.name + "' would be cut into tiles of " +
-             to_text(axis.size);
+             core::to_text(axis.size);
     }
     for (const Operand& o : v.operands) {
       if (!group.contains(o.vertex) || graph[o.vertex].is_input()) continue;

@@ -182,10 +182,10 @@ class TileChooser {
       StepAxis axis{{position}, 1};
       std::vector<VertexId> before{group.first};
       for (std::size_t s = 1; s < statements.size(); ++s) {
-        axis.positions.push_back(axis_position(m_graph, before, axis, statements[s]));
+        axis.positions.push_back(relation::axis_position(m_graph, before, axis, statements[s]));
         before.push_back(statements[s]);
       }
-      if (!axis_fault(m_graph, group, statements, axis).empty()) continue;
+      if (!relation::axis_fault(m_graph, group, statements, axis).empty()) continue;
       if (extent(axis, range) > 1) axes.push_back(std::move(axis));
     }
     return axes;
