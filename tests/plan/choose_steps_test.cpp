@@ -220,8 +220,7 @@ TEST_CASE("tiles by hand") {
             .hash());
   const auto refused = [&](std::vector<StatementTiles> tiles) {
     return [&graph, tiles] {
-      return decompose(graph,
-                       {.workers = 1, .steps = {{"mx", "ex", {{"s", 2}}}}, .tiles = tiles});
+      return decompose(graph, {.workers = 1, .steps = {{"mx", "ex", {{"s", 2}}}}, .tiles = tiles});
     };
   };
   check_error(refused({{"no", "P", {}}}), "tiles are given for 'no' (there is no such statement)");

@@ -207,7 +207,7 @@ class SimulatedRank {
       for (int i = tiled.first; i <= tiled.last; ++i) {
         eindecomp::Instruction one = m_compiled.instructions[at(i)];
         auto& part = std::get<eindecomp::KernelCall>(one.work);
-        eindecomp::restrict_domain(part.domain, tiled.axes, at(i - tiled.first), n);
+        eindecomp::relation::restrict_domain(part.domain, tiled.axes, at(i - tiled.first), n);
         REQUIRE(!part.domain.empty());
         Extent outputs = 1;
         for (int l : m_program.graph[one.statement].output) outputs *= part.domain.extent(l);

@@ -284,6 +284,7 @@ class Broken final : public ein::kernel::Launcher<Space> {
       ein::kernel::Write write) const override {
     return std::make_unique<BrokenKernel>(m_sound->prepare(space, shape, write));
   }
+  [[nodiscard]] ein::KernelTraits traits() const override { return m_sound->traits(); }
   [[nodiscard]] std::unique_ptr<const ein::kernel::TileKernel> prepare_tile(
       const ein::kernel::LocalEinsum&) const override {
     return nullptr;

@@ -13,8 +13,8 @@ namespace eindecomp::kernel {
 struct MemoryHints {
   /// The output belongs to a tensor larger than the caches, which nobody reads soon.
   bool streamed = false;
-  /// Memory to prefetch while the output is computed, one byte for every 2^prefetch_shift bytes of
-  /// output. Null if there is none.
+  /// Memory to prefetch while the output of a map (KernelTraits::maps) is computed, one byte for
+  /// every 2^prefetch_shift bytes of output. Null if there is none.
   const char* prefetch = nullptr;
   int prefetch_shift = 0;  ///< see `prefetch`
 };
@@ -39,10 +39,6 @@ class TileKernel {
   /// Computes final elements by the calling thread alone and at once. Any number of threads may
   /// call it at a time, and each calls end_tiles() before others read what it wrote.
   virtual void run(const void* const* operands, void* output, const MemoryHints& hints) const = 0;
-  /// Whether run() heeds MemoryHints::prefetch.
-  [[nodiscard]] virtual bool prefetches() const = 0;
-  /// Whether it computes longer than it writes to memory.
-  [[nodiscard]] virtual bool is_compute_bound() const = 0;
   /// How many outputs resumable() computes; 0 if it cannot.
   [[nodiscard]] virtual Extent resumable_outputs() const = 0;
   /// What run() does, for the caller to do piece by piece. Only where there are

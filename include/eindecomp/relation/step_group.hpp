@@ -76,20 +76,6 @@ struct StepGroup {
   return statements;
 }
 
-/// Leaves of the domain of a call of a group's statement number `statement` its n-th piece.
-inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std::size_t statement,
-                            Extent n) {
-  for (std::size_t a = axes.size(); a-- > 0;) {
-    const auto l = static_cast<std::size_t>(axes[a].positions[statement]);
-    const Extent lo = domain.lo[l];
-    const Extent extent = domain.hi[l] - lo;
-    const Extent pieces = axes[a].pieces(extent);
-    domain.lo[l] = lo + axes[a].begin(extent, n % pieces);
-    domain.hi[l] = lo + axes[a].begin(extent, n % pieces + 1);
-    n /= pieces;
-  }
-}
-
 /// The last statement that reads each tensor; -1 if none does.
 [[nodiscard]] constexpr std::vector<VertexId> last_readers(const EinGraph& graph) {
   std::vector<VertexId> last(graph.vertices.size(), -1);
@@ -119,6 +105,20 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
 }
 
 namespace relation {
+
+/// Leaves of the domain of a call of a group's statement number `statement` its n-th piece.
+inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std::size_t statement,
+                            Extent n) {
+  for (std::size_t a = axes.size(); a-- > 0;) {
+    const auto l = static_cast<std::size_t>(axes[a].positions[statement]);
+    const Extent lo = domain.lo[l];
+    const Extent extent = domain.hi[l] - lo;
+    const Extent pieces = axes[a].pieces(extent);
+    domain.lo[l] = lo + axes[a].begin(extent, n % pieces);
+    domain.hi[l] = lo + axes[a].begin(extent, n % pieces + 1);
+    n /= pieces;
+  }
+}
 
 /// Whether a statement's calls are cut along the labels on a tensor's dimensions as the tensor is
 /// stored, and along no others: every call then has its block of the tensor where it runs.
@@ -171,8 +171,9 @@ namespace relation {
     }
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
     if (axis.size == 0 && (axis.parts < 1 || axis.parts > extent)) {
-      return "label '" + label + "' of statement '" + v.name + "' has extent " + core::to_text(extent) +
-             " and would be cut into " + core::to_text(axis.parts) + " parts";
+      return "label '" + label + "' of statement '" + v.name + "' has extent " +
+             core::to_text(extent) + " and would be cut into " + core::to_text(axis.parts) +
+             " parts";
     }
     if (axis.size < 0) {
       return "label '" + label + "' of statement '" + v.name + "' would be cut into tiles of " +

@@ -181,7 +181,7 @@ class Executor {
     if (prepared) return 0;
     m_prepared.reset();
     auto fresh = run::ProgramPreparer<Space>(m_space, m_session->graph, m_session->program,
-                                                m_launcher_pointers, m_buffers)
+                                             m_launcher_pointers, m_buffers)
                      .prepare();
     const std::int64_t bytes = fresh.workspace_bytes;
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {

@@ -82,7 +82,7 @@ class TilePreparer {
   /// The domain of a call of one tile.
   [[nodiscard]] Box tile(std::size_t c, const FusedTiles& made, Place place) const {
     Box domain = call(c).domain;
-    restrict_domain(domain, m_tiled->axes, c, place.row * made.count[1] + place.piece);
+    relation::restrict_domain(domain, m_tiled->axes, c, place.row * made.count[1] + place.piece);
     return domain;
   }
 
@@ -175,7 +175,7 @@ class TilePreparer {
     std::vector<TileCall*> maps;
     const std::size_t end = size() - (made.interleaved >= 0 ? 1 : 0);
     for (std::size_t c = made.interleaved == 0 ? 0 : 1; c < end; ++c) {
-      if (made.calls[c].kernel[0][0]->prefetches() &&
+      if (statement(c).kernel.maps &&
           bytes == tile(c, made, {}).size() * m_buffers[at(call(c).output)].bytes) {
         maps.push_back(&made.calls[c]);
       }

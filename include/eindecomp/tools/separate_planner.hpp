@@ -48,9 +48,9 @@ Labeling plan::placed_labeling(const EinGraph& graph, const DecomposeOptions& op
 std::span<const Strategy> list_strategies() { return strategies; }
 
 std::vector<RankProgram> relation::programs_of(const EinGraph& graph, const Placement& placement,
-                                             int ranks, int first, int last,
-                                             const std::vector<StepGroup>& groups,
-                                             const SpaceFacts& space) {
+                                               int ranks, int first, int last,
+                                               const std::vector<StepGroup>& groups,
+                                               const SpaceFacts& space) {
   return walk_programs(graph, placement, ranks, first, last, groups, space);
 }
 

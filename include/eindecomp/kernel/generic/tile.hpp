@@ -61,8 +61,6 @@ class LoopsOfTile final : public TileKernel {
     for (Extent item = 0; item < m_schedule.items(); ++item) items.compute(item);
   }
 
-  [[nodiscard]] bool prefetches() const override { return is_lane_map; }
-  [[nodiscard]] bool is_compute_bound() const override { return eindecomp::is_compute_bound<Join>; }
   [[nodiscard]] Extent resumable_outputs() const override {
     return m_contiguous != 0 && m_runs == 1 ? m_run : 0;
   }

@@ -171,8 +171,8 @@ class StepChooser {
   const VertexId v = graph.find(name);
   if (v < 0 || graph[v].is_input()) {
     core::fail(ErrorKind::plan, where, what, " are given for '", name, "' (",
-         (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
-         "); name the first and the last statement of the group");
+               (v < 0 ? "there is no such statement" : "it is an input, not a statement"),
+               "); name the first and the last statement of the group");
   }
   return v;
 }
@@ -190,9 +190,9 @@ template <class Given>
   const auto add = [&](const Text& label, Extent parts, Extent size) {
     const int position = label_position(graph, first, label);
     if (position < 0) {
-      core::fail(ErrorKind::plan, where, what, " are given along label '", label, "' of statement '",
-           first.name, "' (the statement has no such label); its labels are ",
-           label_names(graph, first));
+      core::fail(ErrorKind::plan, where, what, " are given along label '", label,
+                 "' of statement '", first.name,
+                 "' (the statement has no such label); its labels are ", label_names(graph, first));
     }
     group.axes.push_back({{position}, parts, size});
     labels.push_back(label);
@@ -209,8 +209,8 @@ template <class Given>
       const int position = relation::axis_position(graph, statements, group.axes[a], v);
       if (position < 0) {
         core::fail(ErrorKind::plan, where, "statement '", graph[v].name, "' cannot run in ", what,
-             " along label '", labels[a], "' of '", first.name,
-             "' (it reads nothing of the group along it); end the group before it");
+                   " along label '", labels[a], "' of '", first.name,
+                   "' (it reads nothing of the group along it); end the group before it");
       }
       group.axes[a].positions.push_back(position);
     }
