@@ -209,7 +209,8 @@ class PlacementChooser {
 
   [[nodiscard]] std::vector<RankProgram> compile(const Placement& placement,
                                                  const std::vector<StepGroup>& steps) {
-    std::vector<RankProgram> programs = compile_ranks(m_graph, placement, m_ranks, steps, {}, m_where);
+    std::vector<RankProgram> programs =
+        compile_ranks(m_graph, placement, m_ranks, steps, {}, m_where);
     for (const RankProgram& s : programs) {
       m_spent += static_cast<double>(s.buffers.size());
       m_spent +=
