@@ -391,14 +391,8 @@ class RankBuilder {
       Instruction& instruction = m_program.instructions[i];
       std::get<KernelCall>(instruction.work).unread =
           (*m_results)[static_cast<std::size_t>(instruction.statement)] &&
-          std::none_of(m_waiting.begin(), m_waiting.end(), [&](const Waiting& other) {
-            return reads((*m_graph)[other.statement], instruction.statement);
-          });
+          !is_read_by(*m_graph, statements_of(*m_graph, *m_group), instruction.statement);
     }
-  }
-  [[nodiscard]] static bool reads(const Vertex& v, VertexId tensor) {
-    return std::any_of(v.operands.begin(), v.operands.end(),
-                       [tensor](const Operand& o) { return o.vertex == tensor; });
   }
 
   /// The buffer of one block in place of the whole one, if the tensor exists block by block.
@@ -436,23 +430,14 @@ class RankBuilder {
     }
     if (kept == static_cast<int>(number.size())) return;
     m_program.buffers.resize(static_cast<std::size_t>(kept));
-    const auto renumber = [&](int& b) { b = number[static_cast<std::size_t>(b)]; };
+    std::vector<int*> used;  // some are read and written
     for (Instruction& instruction : m_program.instructions) {
-      if (auto* copy = std::get_if<Copy>(&instruction.work)) {
-        renumber(copy->from);
-        renumber(copy->to);
-      } else if (auto* call = std::get_if<KernelCall>(&instruction.work)) {
-        for (int& operand : call->operands) renumber(operand);
-        renumber(call->output);
-      } else if (auto* combine = std::get_if<Combine>(&instruction.work)) {
-        renumber(combine->target.buffer);
-        for (Region& part : combine->parts) renumber(part.buffer);
-      } else if (auto* receive = std::get_if<Receive>(&instruction.work)) {
-        for (Region& region : receive->regions) renumber(region.buffer);
-      } else if (auto* send = std::get_if<Send>(&instruction.work)) {
-        for (Region& region : send->regions) renumber(region.buffer);
-      }
+      const auto use = [&](int& b) { used.push_back(&b); };
+      for_each_access(instruction, use, use);
     }
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    for (int* b : used) *b = number[static_cast<std::size_t>(*b)];
   }
 
   const EinGraph* m_graph;

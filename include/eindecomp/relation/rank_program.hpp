@@ -202,24 +202,25 @@ namespace relation {
 /// Calls `read(buffer, box)` for every buffer that an instruction reads, and `write(buffer, box)`
 /// for every one that it writes; both for accumulators that it adds to. The box is that of a region
 /// copied, sent, received or combined, and null where a kernel call touches what its domain says.
-template <class Read, class Write>
-void for_each_region(const Instruction& instruction, const Read& read, const Write& write) {
+/// \param instruction  const or not, and so are the buffers.
+template <class AnyInstruction, class Read, class Write>
+void for_each_region(AnyInstruction& instruction, const Read& read, const Write& write) {
   constexpr const Box* all = nullptr;
-  if (const auto* receive = instruction.as<Receive>()) {
-    for (const Region& region : receive->regions) write(region.buffer, &region.box);
-  } else if (const auto* send = instruction.as<Send>()) {
-    for (const Region& region : send->regions) read(region.buffer, &region.box);
-  } else if (const auto* copy = instruction.as<Copy>()) {
+  if (auto* receive = std::get_if<Receive>(&instruction.work)) {
+    for (auto& region : receive->regions) write(region.buffer, &region.box);
+  } else if (auto* send = std::get_if<Send>(&instruction.work)) {
+    for (auto& region : send->regions) read(region.buffer, &region.box);
+  } else if (auto* copy = std::get_if<Copy>(&instruction.work)) {
     read(copy->from, &copy->box);
     write(copy->to, &copy->box);
-  } else if (const auto* call = instruction.as<KernelCall>()) {
-    for (const int operand : call->operands) read(operand, all);
+  } else if (auto* call = std::get_if<KernelCall>(&instruction.work)) {
+    for (auto& operand : call->operands) read(operand, all);
     if (call->accumulate) read(call->output, all);
     write(call->output, all);
-  } else if (const auto* combine = instruction.as<Combine>()) {
-    for (const Region& part : combine->parts) read(part.buffer, &part.box);
+  } else if (auto* combine = std::get_if<Combine>(&instruction.work)) {
+    for (auto& part : combine->parts) read(part.buffer, &part.box);
     if (combine->parts.size() > 1) {
-      const Region& total = combine->parts.front();
+      auto& total = combine->parts.front();
       write(total.buffer, &total.box);
     }
     write(combine->target.buffer, &combine->target.box);
@@ -227,11 +228,11 @@ void for_each_region(const Instruction& instruction, const Read& read, const Wri
 }
 
 /// for_each_region without the boxes: `read(buffer)` and `write(buffer)`.
-template <class Read, class Write>
-void for_each_access(const Instruction& instruction, const Read& read, const Write& write) {
+template <class AnyInstruction, class Read, class Write>
+void for_each_access(AnyInstruction& instruction, const Read& read, const Write& write) {
   for_each_region(
-      instruction, [&](int buffer, const Box*) { read(buffer); },
-      [&](int buffer, const Box*) { write(buffer); });
+      instruction, [&](auto& buffer, const Box*) { read(buffer); },
+      [&](auto& buffer, const Box*) { write(buffer); });
 }
 
 /// One past the last message of the exchange that instruction `first` begins; `first` itself if it

@@ -134,8 +134,8 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
   return axes == 0;
 }
 
-/// Where statement v of a group that begins with `statements` has the label of an axis: what it
-/// reads of the group says so. -1 if it reads nothing of it, or not along the axis.
+/// Where a statement of a group has the label of an axis, whose positions in those before are
+/// known: what it reads of the group says so. -1 if it reads nothing of it, or not along the axis.
 [[nodiscard]] inline int axis_position(const EinGraph& graph,
                                        const std::vector<VertexId>& statements,
                                        const StepAxis& axis, VertexId v) {
@@ -148,6 +148,27 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
     }
   }
   return -1;
+}
+
+/// The axis that is label number `position` of the first of a group's statements, its positions in
+/// the others as axis_position says.
+[[nodiscard]] inline StepAxis axis_through(const EinGraph& graph,
+                                           const std::vector<VertexId>& statements, int position) {
+  StepAxis axis{{position}};
+  while (axis.positions.size() < statements.size()) {
+    const VertexId next = statements[axis.positions.size()];
+    axis.positions.push_back(axis_position(graph, statements, axis, next));
+  }
+  return axis;
+}
+
+/// Whether any of these statements reads a tensor.
+[[nodiscard]] inline bool is_read_by(const EinGraph& graph,
+                                     const std::vector<VertexId>& statements, VertexId tensor) {
+  return std::any_of(statements.begin(), statements.end(), [&](VertexId v) {
+    return std::any_of(graph[v].operands.begin(), graph[v].operands.end(),
+                       [&](const Operand& o) { return o.vertex == tensor; });
+  });
 }
 
 /// Why an axis cannot cut a group of statements; empty if it can.

@@ -186,7 +186,7 @@ template <class Given>
   StepGroup group{statement_by_hand(graph, given.first, what, where),
                   statement_by_hand(graph, given.last, what, where)};
   const Vertex& first = graph[group.first];
-  std::vector<Text> labels;
+  const std::vector<VertexId> statements = statements_of(graph, group);
   const auto add = [&](const Text& label, Extent parts, Extent size) {
     const int position = label_position(graph, first, label);
     if (position < 0) {
@@ -194,27 +194,21 @@ template <class Given>
                  "' of statement '", first.name,
                  "' (the statement has no such label); its labels are ", label_names(graph, first));
     }
-    group.axes.push_back({{position}, parts, size});
-    labels.push_back(label);
+    StepAxis axis = relation::axis_through(graph, statements, position);
+    axis.parts = parts;
+    axis.size = size;
+    for (std::size_t s = 0; s < statements.size(); ++s) {
+      if (axis.positions[s] >= 0) continue;
+      core::fail(ErrorKind::plan, where, "statement '", graph[statements[s]].name,
+                 "' cannot run in ", what, " along label '", label, "' of '", first.name,
+                 "' (it reads nothing of the group along it); end the group before it");
+    }
+    group.axes.push_back(std::move(axis));
   };
   if constexpr (tiles) {
     for (const LabelSize& cut : given.sizes) add(cut.label, 1, cut.size);
   } else {
     for (const LabelParts& cut : given.parts) add(cut.label, cut.parts, 0);
-  }
-  std::vector<VertexId> statements{group.first};
-  for (VertexId v = group.first + 1; v <= group.last; ++v) {
-    if (graph[v].is_input()) continue;
-    for (std::size_t a = 0; a < group.axes.size(); ++a) {
-      const int position = relation::axis_position(graph, statements, group.axes[a], v);
-      if (position < 0) {
-        core::fail(ErrorKind::plan, where, "statement '", graph[v].name, "' cannot run in ", what,
-                   " along label '", labels[a], "' of '", first.name,
-                   "' (it reads nothing of the group along it); end the group before it");
-      }
-      group.axes[a].positions.push_back(position);
-    }
-    statements.push_back(v);
   }
   return group;
 }

@@ -122,7 +122,7 @@ class TileChooser {
     const std::size_t last = range.end - 1;
     const Vertex& v = statement(last);
     if (!v.kernel.maps || !v.is_result() || m_call_bytes[last] < tuning::min_streamed_bytes ||
-        is_read_in_group(m_statements[last])) {
+        relation::is_read_by(m_graph, m_statements, m_statements[last])) {
       return -1;
     }
     for (std::size_t s = last; s-- > range.begin;) {
@@ -131,12 +131,6 @@ class TileChooser {
       if (outputs(s) == outputs(last)) return m_statements[s];
     }
     return -1;
-  }
-  [[nodiscard]] bool is_read_in_group(VertexId tensor) const {
-    return std::any_of(m_statements.begin(), m_statements.end(), [&](VertexId v) {
-      return std::any_of(m_graph[v].operands.begin(), m_graph[v].operands.end(),
-                         [&](const Operand& o) { return o.vertex == tensor; });
-    });
   }
   [[nodiscard]] Extent outputs(std::size_t s) const {
     return bytes(m_statements[s], statement(s).output, m_extents[s]) / statement(s).element.bytes;
@@ -179,12 +173,7 @@ class TileChooser {
         m_statements.begin() + static_cast<std::ptrdiff_t>(range.end));
     std::vector<StepAxis> axes;
     for (int position : m_graph[group.first].output) {
-      StepAxis axis{{position}, 1};
-      std::vector<VertexId> before{group.first};
-      for (std::size_t s = 1; s < statements.size(); ++s) {
-        axis.positions.push_back(relation::axis_position(m_graph, before, axis, statements[s]));
-        before.push_back(statements[s]);
-      }
+      StepAxis axis = relation::axis_through(m_graph, statements, position);
       if (!relation::axis_fault(m_graph, group, statements, axis).empty()) continue;
       if (extent(axis, range) > 1) axes.push_back(std::move(axis));
     }
