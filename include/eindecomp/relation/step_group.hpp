@@ -163,8 +163,8 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
 }
 
 /// Whether any of these statements reads a tensor.
-[[nodiscard]] inline bool is_read_by(const EinGraph& graph,
-                                     const std::vector<VertexId>& statements, VertexId tensor) {
+[[nodiscard]] inline bool is_read_by(const EinGraph& graph, const std::vector<VertexId>& statements,
+                                     VertexId tensor) {
   return std::any_of(statements.begin(), statements.end(), [&](VertexId v) {
     return std::any_of(graph[v].operands.begin(), graph[v].operands.end(),
                        [&](const Operand& o) { return o.vertex == tensor; });
