@@ -139,8 +139,8 @@ class StatementWriter {
     m_state.launchers.resize(static_cast<std::size_t>(graph.size()));
     auto& launcher = m_state.launchers.back();
     launcher = Backend::template make<J, M, Us...>(join, monoid);
-    if constexpr (requires { launcher->traits(); })
-      graph.vertices.back().kernel = launcher->traits();
+    constexpr bool has_kernels = requires { launcher->traits(); };
+    if constexpr (has_kernels) graph.vertices.back().kernel = launcher->traits();
     return v;
   }
 
