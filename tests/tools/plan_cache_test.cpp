@@ -92,6 +92,12 @@ TEST_CASE("every program and every option has its own plan") {
       [](DecomposeOptions& o) {
         o.steps = {{"Z", "Z", {{"i", 2}}}};
       },
+      [](DecomposeOptions& o) {
+        o.tiles = {{"Z", "Z", {{"i", 2}}}};
+      },
+      [](DecomposeOptions& o) {
+        o.tiles = {{"Z", "Z", {{"i", 3}}}};
+      },
       [](DecomposeOptions& o) { o.cache_bytes = 0; },
       [](DecomposeOptions& o) { o.objective = Objective::paper; },
       [](DecomposeOptions& o) { o.machine.operations_per_second = 1e9; },
@@ -118,6 +124,9 @@ TEST_CASE("every program and every option has its own plan") {
     CHECK(paths.insert(cache.file_of(graph, options)).second);
     CHECK(cache.file_of(product().graph(), options) == cache.file_of(graph, options));
   }
+  EinGraph with_kernels = graph;
+  with_kernels.vertices.back().kernel.maps = true;
+  CHECK(paths.insert(cache.file_of(with_kernels, {})).second);
 }
 
 TEST_CASE("a file that is no plan of the program is a miss, never a wrong plan") {

@@ -10,6 +10,7 @@
 
 #include "eindecomp/core/hash.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/kernel_traits.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/layout.hpp"
@@ -72,11 +73,19 @@ constexpr void add_to_hash(core::Hasher& hasher, const std::vector<StepGroup>& g
   }
 }
 
+/// What tiles are chosen by.
+constexpr void add_to_hash(core::Hasher& hasher, const KernelTraits& kernel) {
+  const auto& [tiles, copies, multiplies, maps, computes_long] = kernel;
+  for (bool known : {tiles, copies, multiplies, maps, computes_long}) {
+    hasher.add(static_cast<std::uint64_t>(known));
+  }
+}
+
 /// Everything that may be asked of decompose(). A member that is added there is missed here: the
 /// names below have to be as many.
 constexpr void add_to_hash(core::Hasher& hasher, const DecomposeOptions& options) {
-  const auto& [workers, ranks, strategy, by_hand, layouts, max_idle, groups, steps, cache_bytes,
-               objective, machine, memory, effort] = options;
+  const auto& [workers, ranks, strategy, by_hand, layouts, max_idle, groups, steps, tiles,
+               cache_bytes, objective, machine, memory, effort] = options;
   const auto add = [&hasher](auto number) {
     if constexpr (std::is_floating_point_v<decltype(number)>) {
       hasher.add(std::bit_cast<std::uint64_t>(static_cast<double>(number)));
@@ -111,6 +120,16 @@ constexpr void add_to_hash(core::Hasher& hasher, const DecomposeOptions& options
     hasher.add(group.first);
     hasher.add(group.last);
     add_parts(group.parts);
+  }
+  add(tiles.size());
+  for (const StatementTiles& group : tiles) {
+    hasher.add(group.first);
+    hasher.add(group.last);
+    add(group.sizes.size());
+    for (const LabelSize& label : group.sizes) {
+      hasher.add(label.label);
+      add(label.size);
+    }
   }
   add(cache_bytes);
   add(static_cast<int>(objective));

@@ -93,6 +93,7 @@ class PlanCache {
     core::Hasher asked;
     asked.add(static_cast<std::uint64_t>(EINDECOMP_VERSION));
     plan::add_to_hash(asked, options);
+    for (const Vertex& v : graph.vertices) plan::add_to_hash(asked, v.kernel);
     return m_folder /
            (tools::hash_of_program(graph) + '-' + tools::hash_text(asked.value()) + ".plan");
   }
