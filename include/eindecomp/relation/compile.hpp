@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <source_location>
@@ -256,10 +257,21 @@ class RankBuilder {
   void emit(Work&& work) {
     m_program.instructions.push_back({m_statement, m_program.turns, std::move(work)});
   }
-  /// Copies and messages with operands, round by round.
+  /// Copies and messages with operands, round by round. Copies to buffers that no message touches
+  /// come last: those buffers are not held any earlier.
   void emit_gathers() {
     const auto by_round = [](const auto& a, const auto& b) { return a.first < b.first; };
     std::stable_sort(m_copies.begin(), m_copies.end(), by_round);
+    std::vector<std::pair<int, Copy>> last;
+    // Copies of later rounds may read what those of earlier ones write.
+    if (!m_copies.empty() && m_copies.back().first == 0) {
+      const auto waits = std::stable_partition(
+          m_copies.begin(), m_copies.end(), [&](const std::pair<int, Copy>& copy) {
+            return touches(m_receives, copy.second.to) || touches(m_sends, copy.second.to);
+          });
+      last.assign(std::make_move_iterator(waits), std::make_move_iterator(m_copies.end()));
+      m_copies.erase(waits, m_copies.end());
+    }
     const std::vector<Message> receives = messages(m_receives, -1);
     const std::vector<Message> sends = messages(m_sends, 1);
     auto copy = m_copies.begin();
@@ -276,7 +288,12 @@ class RankBuilder {
       }
       for (; send != sends.end() && send->round == round; ++send) emit(Send{*send});
     }
+    for (auto& [round, late] : last) emit(std::move(late));
     m_copies.clear();
+  }
+  [[nodiscard]] static bool touches(const std::vector<Piece>& pieces, int buffer) {
+    return std::any_of(pieces.begin(), pieces.end(),
+                       [buffer](const Piece& piece) { return piece.region.buffer == buffer; });
   }
   void emit_messages(std::vector<Piece>& receives, std::vector<Piece>& sends) {
     for (Message& m : messages(receives, -1)) emit(Receive{std::move(m)});

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Programs on several ranks: how long a run takes, beside its messages alone and its kernels alone
+/// on the same ranks, by turns in one run. On one machine, scripts/cluster gives the ranks a network.
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "eindecomp/eindecomp.hpp"
+
+namespace ein = eindecomp;
+using ein::let;
+using ein::labels::i, ein::labels::j, ein::labels::k, ein::labels::l, ein::labels::m;
+
+namespace {
+
+using Space = Kokkos::DefaultHostExecutionSpace;
+using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
+
+/// The slowest rank's seconds.
+template <class Work>
+double seconds(const Work& work) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  work();
+  double taken = MPI_Wtime() - begin;
+  MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return taken;
+}
+
+/// The messages of a program and nothing else: exchange by exchange, each as one message.
+class Messages {
+ public:
+  explicit Messages(const ein::RankProgram& program) : m_program(program) {
+    ein::for_each_stage(program, [&](std::size_t first, std::size_t last) {
+      ein::Extent words = 0;
+      for (std::size_t n = first; n <= last; ++n) {
+        const ein::Message* const message = program.instructions[n].message();
+        if (message != nullptr) words += message->words;
+      }
+      if (words > static_cast<ein::Extent>(m_memory.size())) {
+        m_memory.resize(static_cast<std::size_t>(words), 1.0);
+      }
+    });
+  }
+
+  void run() {
+    ein::for_each_stage(m_program, [&](std::size_t first, std::size_t last) {
+      m_requests.clear();
+      double* data = m_memory.data();
+      for (std::size_t n = first; n <= last; ++n) {
+        const ein::Message* const message = m_program.instructions[n].message();
+        if (message == nullptr) continue;
+        const int words = static_cast<int>(message->words);
+        MPI_Request& request = m_requests.emplace_back(MPI_REQUEST_NULL);
+        if (m_program.instructions[n].as<ein::Receive>() != nullptr) {
+          MPI_Irecv(data, words, MPI_DOUBLE, message->peer, 0, MPI_COMM_WORLD, &request);
+        } else {
+          MPI_Isend(data, words, MPI_DOUBLE, message->peer, 0, MPI_COMM_WORLD, &request);
+        }
+        data += words;
+      }
+      MPI_Waitall(static_cast<int>(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE);
+    });
+  }
+
+ private:
+  const ein::RankProgram& m_program;
+  std::vector<double> m_memory;
+  std::vector<MPI_Request> m_requests;
+};
+
+/// The products of a plan, each as one product of a rank's own share.
+class Products {
+ public:
+  explicit Products(const ein::Plan& plan) {
+    for (std::size_t v = 0; v < plan.graph.vertices.size(); ++v) {
+      const ein::Vertex& vertex = plan.graph.vertices[v];
+      if (vertex.aggregated.empty()) continue;
+      const auto parts = ein::parts_of(plan.placement.mesh, plan.placement.calls[v]);
+      const auto extent = [&](int label) {
+        const auto n = static_cast<std::size_t>(label);
+        return static_cast<std::size_t>((vertex.extents[n] + parts[n] - 1) / parts[n]);
+      };
+      const std::size_t rows = extent(vertex.output[0]);
+      const std::size_t columns = extent(vertex.output[1]);
+      const std::size_t inner = extent(vertex.aggregated[0]);
+      m_products.push_back(
+          {Matrix("A", rows, inner), Matrix("B", inner, columns), Matrix("C", rows, columns)});
+      Kokkos::deep_copy(m_products.back().a, 0.5);
+      Kokkos::deep_copy(m_products.back().b, 0.25);
+    }
+  }
+
+  void run() const {
+    for (const Product& p : m_products) ein::einsum<"ij,jk->ik">(Space(), p.a, p.b, p.c);
+  }
+
+ private:
+  struct Product {
+    Matrix a, b, c;
+  };
+  std::vector<Product> m_products;
+};
+
+/// Part of the names of the programs that are measured.
+std::string chosen;
+
+/// Measures a program whose inputs are `names`, and writes a line.
+void measure(const char* name, const ein::Program& program, const std::vector<std::string>& names,
+             int rounds) {
+  if (std::string(name).find(chosen) == std::string::npos) return;
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const auto plan = ein::decompose(program, {.workers = size});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  std::vector<ein::Binding<Space>> bindings;
+  for (const std::string& input : names) {
+    const ein::Box box = plan.local(plan.graph.find(input), rank).front();
+    const Matrix block(input, static_cast<std::size_t>(box.extent(0)),
+                       static_cast<std::size_t>(box.extent(1)));
+    Kokkos::deep_copy(block, 1.0 / 1024);
+    bindings.emplace_back(ein::bind(input, block));
+  }
+  Messages messages(executor.program());
+  const Products products(plan);
+  double run = std::numeric_limits<double>::infinity();
+  double transfer = run;
+  double arithmetic = run;
+  for (int round = 0; round < rounds; ++round) {
+    run = std::min(run, seconds([&] { (void)executor.run(bindings); }));
+    transfer = std::min(transfer, seconds([&] { messages.run(); }));
+    arithmetic = std::min(arithmetic, seconds([&] { products.run(); }));
+  }
+  if (rank != 0) return;
+  std::printf("| %s | %.1f | %.1f | %.1f | %.2f |\n", name, run * 1e3, transfer * 1e3,
+              arithmetic * 1e3, run / std::max(transfer, arithmetic));
+  std::fflush(stdout);
+}
+
+void product(const char* name, ein::Extent rows, ein::Extent inner, ein::Extent columns,
+             int rounds) {
+  ein::Program g;
+  const auto A = g.input<double>("A", {rows, inner});
+  const auto B = g.input<double>("B", {inner, columns});
+  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
+  measure(name, g, {"A", "B"}, rounds);
+}
+
+void chain(const char* name, ein::Extent scale, ein::Extent thin, ein::Extent wide, int rounds) {
+  ein::Program g;
+  const auto A = g.input<double>("A", {scale, thin});
+  const auto B = g.input<double>("B", {thin, scale});
+  const auto C = g.input<double>("C", {scale, thin});
+  const auto D = g.input<double>("D", {thin, wide});
+  const auto E = g.input<double>("E", {wide, scale});
+  const auto AB = let<"AB">(i, k) = sum(j)(A(i, j) * B(j, k));
+  const auto DE = let<"DE">(l, k) = sum(m)(D(l, m) * E(m, k));
+  const auto CDE = let<"CDE">(i, k) = sum(l)(C(i, l) * DE(l, k));
+  const auto Z = let<"Z">(i, k) = AB(i, k) + CDE(i, k);
+  measure(name, g, {"A", "B", "C", "D", "E"}, rounds);
+}
+
+}  // namespace
+
+/// distributed [ROUNDS [WORD]]: the programs whose names have the word, each so many times.
+int main(int argc, char** argv) {
+  const ein::ScopedRuntime runtime(argc, argv);
+  const int rounds = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 7;
+  if (argc > 2) chosen = argv[2];
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (rank == 0) {
+    std::printf("%d ranks, the best of %d rounds, milliseconds\n\n", size, rounds);
+    std::printf("| program | run | messages alone | products alone | run / the longer |\n");
+    std::printf("|---|--:|--:|--:|--:|\n");
+  }
+  product("2048 x 2048 x 2048", 2048, 2048, 2048, rounds);
+  product("4096 x 1024 x 4096", 4096, 1024, 4096, rounds);
+  product("256 x 16384 x 256", 256, 16384, 256, rounds);
+  product("8192 x 256 x 256", 8192, 256, 256, rounds);
+  chain("(A·B) + (C·(D·E)), 2000", 2000, 2000, 2000, rounds);
+  chain("the same, skewed", 2000, 200, 20000, rounds);
+  return 0;
+}
