@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// Programs on several ranks: how long a run takes, beside its messages alone and its kernels alone
-/// on the same ranks, by turns in one run. On one machine, scripts/cluster gives the ranks a network.
+/// on the same ranks, by turns in one run. On one machine, scripts/cluster gives the ranks a
+/// network.
 
 #include <mpi.h>
 
