@@ -101,7 +101,7 @@ template <class Plan, class Check, class... Bindings>
                                   const Bindings&... bindings) {
   Measurement found;
   found.predicted_words = plan.tasks().total_words();
-  found.predicted_bytes = std::ranges::max(plan.peak_bytes());
+  found.predicted_bytes = std::ranges::max(plan.peak_bytes({.threads = Space{}.concurrency()}));
   ein::Executor executor(plan, context.comm, Space{});
   for (int n = 0; n < context.runs; ++n) {
     const auto run = executor.run(bindings...);
