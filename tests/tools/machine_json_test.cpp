@@ -39,6 +39,16 @@ TEST_CASE("a machine is read") {
   CHECK(read_machine(machine(""), "m.json") == Machine{.operations_per_second = 1e12});
 }
 
+TEST_CASE("a machine is written as it is read") {
+  for (const Machine& written : {Machine{.operations_per_second = 1.25e11,
+                                         .memory = 1 << 30,
+                                         .memory_bandwidth = 1.1e10,
+                                         .axes = {{4, 5e-6, 25e9}, {2, 1e-7, 1.0 / 3}}},
+                                 Machine{.operations_per_second = 1}}) {
+    CHECK(read_machine(machine_json(written).dump(), "m.json") == written);
+  }
+}
+
 TEST_CASE("what is no machine is refused with its place") {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"[", "m.json: this is not JSON"},

@@ -2,12 +2,14 @@
 /// \file
 /// One walk through a placed program, which tells a sink every block stored, moved, computed and
 /// aggregated, in one order. The task graph and the ranks' programs are such sinks: what is
-/// predicted and what is done cannot differ.
+/// predicted and what is done cannot differ. For a sink that wants a few ranks, the walk visits the
+/// blocks that they read, compute or store, and nothing that others do among themselves.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/calls_of_blocks.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/relay_rounds.hpp"
@@ -25,7 +28,7 @@ namespace eindecomp::relation {
 
 /// A kernel call as the walk tells it. Buffers are the sink's own numbers.
 struct WalkedCall {
-  std::size_t index = 0;  ///< in the statement's join
+  std::size_t index = 0;  ///< in the join that the sink was given
   int worker = 0;
   int rank = 0;
   std::vector<int> operands;
@@ -38,12 +41,12 @@ struct WalkedCall {
 ///   bool wants_all()                               whether it wants to hear of every rank
 ///   bool wants(rank)
 ///   int  stored(tensor, box, worker, rank)         a block stored for good: its buffer
-///   void begin(statement, calls, join)
+///   void begin(statement, calls, join)             the join: of the calls of its ranks
 ///   int  assembled(tensor, box, rank)              a buffer for a box a call needs
 ///   void copied(rank, from, to, box, round)        before the messages of that round
 ///   void moved(tensor, from_rank, from, to_rank, to, box, round)
 ///   int  partial(statement, box, rank)             a buffer for accumulators
-///   void called(statement, call)
+///   void called(statement, call)                   a call of one of its ranks
 ///   void moved_partial(statement, from_rank, from, to_rank, to, box)
 ///   void aggregated(statement, rank, target, box, parts)
 ///   void end(statement)
@@ -56,7 +59,11 @@ class Walk {
         m_workers(placement.mesh.workers()),
         m_ranks(ranks),
         m_sink(sink),
-        m_held(graph.vertices.size()) {}
+        m_held(graph.vertices.size()) {
+    for (int w = 0; w < m_workers; ++w) {
+      if (m_sink.wants(host(w))) m_own_workers.push_back(w);
+    }
+  }
 
   void run() {
     for (VertexId v = 0; v < m_graph.size(); ++v) {
@@ -68,28 +75,31 @@ class Walk {
   }
 
  private:
-  /// The blocks of a tensor that ranks assembled for their calls under one way of cutting it.
+  /// A block of a tensor that a rank put together for its calls.
   struct Assembled {
-    TensorRelation relation;
-    std::unordered_map<std::uint64_t, int> buffers;  ///< by block and rank
+    std::size_t way = 0;  ///< how it is cut, in Held::ways
+    Extent block = 0;
+    int buffer = -1;
+    std::size_t use = 0;  ///< for which
+  };
+  /// What one rank put together of a tensor.
+  struct History {
+    std::size_t uses = 0;              ///< so many are in it
+    std::vector<Assembled> assembled;  ///< by way, then by block
+  };
+  /// An operand of a statement.
+  struct Use {
+    std::size_t way = 0;
+    CallsOfBlocks readers;
   };
   /// Everything that is held of a tensor.
   struct Held {
     BlockMap stored;
-    std::vector<int> buffers;  ///< of the stored blocks
-    std::vector<Extent> own;   ///< the blocks stored on the sink's ranks, unless it wants all
-    std::vector<Assembled> assembled;
-  };
-  /// A call, and the rank that makes it.
-  struct Reader {
-    int rank = 0;
-    std::size_t call = 0;
-  };
-  /// A rank that reads a block, and the buffer there that contains it, or is to.
-  struct Member {
-    int rank = 0;
-    int buffer = -1;
-    bool fresh = false;  ///< whether nothing has been put into the buffer
+    std::vector<Extent> own;                     ///< the blocks stored on the sink's ranks
+    std::vector<int> buffers;                    ///< theirs
+    std::vector<TensorRelation> ways;            ///< in which readers cut it
+    std::vector<std::unique_ptr<const Use>> uses;  ///< so far, that at hand the last
+    std::unordered_map<int, History> histories;  ///< by rank; of others than the sink's where needed
   };
   /// What one rank stores of a block.
   struct Piece {
@@ -102,159 +112,225 @@ class Walk {
 
   [[nodiscard]] int host(int worker) const { return rank_of(worker, m_workers, m_ranks); }
 
-  [[nodiscard]] std::uint64_t slot(Extent block, int rank) const {
-    return static_cast<std::uint64_t>(block) * static_cast<std::uint64_t>(m_ranks) +
-           static_cast<std::uint64_t>(rank);
-  }
+  // --- Stored blocks ---
 
   void store(VertexId v) {
-    Held& held = m_held[static_cast<std::size_t>(v)];
-    held.stored = BlockMap(m_placement.mesh, m_graph[v].bound,
-                           m_placement.stored[static_cast<std::size_t>(v)]);
-    const TensorRelation& relation = held.stored.relation();
-    for (Extent n = 0; n < relation.blocks(); ++n) {
+    Held& held = m_held[to_index(v)];
+    held.stored = BlockMap(m_placement.mesh, m_graph[v].bound, m_placement.stored[to_index(v)]);
+    for (const int w : m_own_workers) {
+      if (const Extent n = held.stored.block(w); n >= 0) held.own.push_back(n);
+    }
+    std::sort(held.own.begin(), held.own.end());
+    for (const Extent n : held.own) {
       const int worker = held.stored.worker(n);
-      held.buffers.push_back(m_sink.stored(v, relation.block(n), worker, host(worker)));
-      if (!m_sink.wants_all() && m_sink.wants(host(worker))) held.own.push_back(n);
+      held.buffers.push_back(
+          m_sink.stored(v, held.stored.relation().block(n), worker, host(worker)));
     }
   }
+
+  [[nodiscard]] int owner_of(const Held& held, Extent block) const {
+    return host(held.stored.worker(block));
+  }
+  /// The buffer of a stored block; -1 of other ranks'.
+  [[nodiscard]] int stored_buffer(const Held& held, Extent block) const {
+    const auto at = std::lower_bound(held.own.begin(), held.own.end(), block);
+    if (at == held.own.end() || *at != block) return -1;
+    return held.buffers[to_index(at - held.own.begin())];
+  }
+  /// The stored block on that rank which contains a box; -1 if none does.
+  [[nodiscard]] Extent stored_with(const Held& held, const Box& box, int rank) const {
+    const Extent n = held.stored.relation().containing(box);
+    return n >= 0 && owner_of(held, n) == rank ? n : -1;
+  }
+
+  // --- Statements ---
 
   void run_statement(VertexId v) {
     const Vertex& vertex = m_graph[v];
-    const BlockMap calls(m_placement.mesh, vertex.extents,
-                         m_placement.calls[static_cast<std::size_t>(v)]);
-    const PartitionVector& d = calls.relation().parts;
-    const std::vector<JoinedBlocks> joined = join_blocks(m_graph, v, d);
-    m_sink.begin(v, calls, joined);
-
-    std::vector<WalkedCall> walked(joined.size());
-    for (std::size_t i = 0; i < joined.size(); ++i) {
-      walked[i].index = i;
-      walked[i].worker = calls.worker(static_cast<Extent>(i));
-      walked[i].rank = host(walked[i].worker);
+    const BlockMap calls(m_placement.mesh, vertex.extents, m_placement.calls[to_index(v)]);
+    std::vector<CallsOfBlocks> operands;
+    for (const Operand& o : vertex.operands) {
+      operands.emplace_back(calls, operand_relation(m_graph, o, calls.relation().parts), o.labels);
     }
-    for (WalkedCall& call : walked) call.operands.resize(vertex.operands.size());
+    const CallsOfBlocks outputs(calls, output_relation(vertex, calls.relation().parts),
+                                vertex.output);
+    m_own_calls.clear();
+    for (const int w : m_own_workers) {
+      if (const Extent call = calls.block(w); call >= 0) m_own_calls.push_back(call);
+    }
+    std::sort(m_own_calls.begin(), m_own_calls.end());
+    m_joined.clear();
+    m_walked.assign(m_own_calls.size(), {});
+    for (std::size_t i = 0; i < m_own_calls.size(); ++i) {
+      const Extent call = m_own_calls[i];
+      m_joined.push_back({calls.relation().key(call), {}, outputs.block_of(call)});
+      for (const CallsOfBlocks& operand : operands) {
+        m_joined[i].operands.push_back(operand.block_of(call));
+      }
+      m_walked[i].index = i;
+      m_walked[i].worker = calls.worker(call);
+      m_walked[i].rank = host(m_walked[i].worker);
+    }
+    m_sink.begin(v, calls, m_joined);
     m_rounds = 0;
-    for (std::size_t o = 0; o < vertex.operands.size(); ++o) {
-      gather_operand(v, o, calls, joined, walked);
-    }
+    for (std::size_t o = 0; o < operands.size(); ++o) gather_operand(v, o, std::move(operands[o]));
     store(v);
-    const TensorRelation output = output_relation(vertex, d);
-    for (const AggregationGroup& group : aggregate_blocks(joined)) {
-      run_group(v, output.block(group.output), group, walked);
-    }
+    run_groups(v, outputs);
     m_sink.end(v);
+  }
+
+  /// The blocks of a relation that matter to the sink's ranks, in order: those of their calls, and
+  /// those of which they store a part.
+  [[nodiscard]] std::vector<Extent> blocks_of_interest(const TensorRelation& relation,
+                                                       std::vector<Extent> of_calls,
+                                                       const Held& held) const {
+    if (!m_sink.wants_all()) {
+      for (const Extent n : held.own) {
+        repartition_into(relation, held.stored.relation().block(n),
+                         [&](Extent number, const Box&) { of_calls.push_back(number); });
+      }
+    }
+    std::sort(of_calls.begin(), of_calls.end());
+    of_calls.erase(std::unique(of_calls.begin(), of_calls.end()), of_calls.end());
+    return of_calls;
   }
 
   // --- Operands ---
 
-  std::size_t find_assembled(VertexId tensor, TensorRelation relation) {
-    std::vector<Assembled>& ways = m_held[static_cast<std::size_t>(tensor)].assembled;
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      if (ways[i].relation == relation) return i;
-    }
-    ways.push_back({std::move(relation), {}});
-    return ways.size() - 1;
-  }
-
   /// Gives every call a buffer that contains the block of an operand it reads.
-  void gather_operand(VertexId v, std::size_t o, const BlockMap& calls,
-                      const std::vector<JoinedBlocks>& joined, std::vector<WalkedCall>& walked) {
+  void gather_operand(VertexId v, std::size_t o, CallsOfBlocks&& readers) {
     const std::vector<Operand>& operands = m_graph[v].operands;
     const VertexId tensor = operands[o].vertex;
-    const std::size_t way =
-        find_assembled(tensor, operand_relation(m_graph, operands[o], calls.relation().parts));
+    Held& held = m_held[to_index(tensor)];
+    const std::size_t way = find_way(held, readers.relation());
+    held.uses.push_back(std::make_unique<const Use>(Use{way, std::move(readers)}));
+    const Use& use = *held.uses.back();
     // What the statement's other operands assemble of the tensor is copied: it has to be there.
     bool again = false;
     for (std::size_t other = 0; other < o; ++other) again |= operands[other].vertex == tensor;
     const int round = again ? m_rounds : 0;
+    // As many as any group can take, so that all ranks count alike.
+    const auto most = static_cast<int>(std::bit_width(use.readers.calls_per_block()));
+    m_rounds = std::max(m_rounds, round + most + 1);
 
-    // Who reads each block, in the order of ranks.
-    const Held& held = m_held[static_cast<std::size_t>(tensor)];
-    m_readers.resize(static_cast<std::size_t>(held.assembled[way].relation.blocks()));
-    for (std::vector<Reader>& readers : m_readers) readers.clear();
-    for (int w = 0; w < m_workers; ++w) {
-      const Extent call = calls.block(w);
-      if (call < 0) continue;
-      const auto i = static_cast<std::size_t>(call);
-      m_readers[static_cast<std::size_t>(joined[i].operands[o])].push_back({host(w), i});
+    std::vector<Extent> read;
+    for (const JoinedBlocks& joined : m_joined) read.push_back(joined.operands[o]);
+    for (const Extent block : blocks_of_interest(use.readers.relation(), std::move(read), held)) {
+      use.readers.list_workers(block, m_members);
+      for (int& member : m_members) member = host(member);
+      m_members.erase(std::unique(m_members.begin(), m_members.end()), m_members.end());
+      if (!m_members.empty()) gather(tensor, block, round);
     }
-    for (std::size_t block = 0; block < m_readers.size(); ++block) {
-      const std::vector<Reader>& readers = m_readers[block];
-      m_members.clear();
-      for (const Reader& reader : readers) {
-        if (m_members.empty() || m_members.back().rank != reader.rank) {
-          m_members.push_back(member(tensor, way, static_cast<Extent>(block), reader.rank));
-        }
-        walked[reader.call].operands[o] = m_members.back().buffer;
+    for (WalkedCall& call : m_walked) {
+      call.operands.push_back(
+          buffer_with(tensor, m_joined[call.index].operands[o], call.rank));
+    }
+  }
+
+  [[nodiscard]] static std::size_t find_way(Held& held, const TensorRelation& relation) {
+    const auto known = std::find(held.ways.begin(), held.ways.end(), relation);
+    if (known == held.ways.end()) {
+      held.ways.push_back(relation);
+      return held.ways.size() - 1;
+    }
+    return to_index(known - held.ways.begin());
+  }
+
+  /// What a rank has assembled of a tensor, for the use at hand and those before it: it follows
+  /// from the rank's own calls alone.
+  const History& history_of(VertexId tensor, int rank) {
+    Held& held = m_held[to_index(tensor)];
+    History& history = held.histories[rank];
+    const WorkerRange hosted = workers_of(rank, m_workers, m_ranks);
+    for (; history.uses < held.uses.size(); ++history.uses) {
+      const Use& use = *held.uses[history.uses];
+      m_blocks.clear();
+      for (int w = hosted.first; w < hosted.last; ++w) {
+        const Extent call = use.readers.calls().block(w);
+        if (call >= 0) m_blocks.push_back(use.readers.block_of(call));
       }
-      m_rounds = std::max(m_rounds, round + gather(tensor, way, static_cast<Extent>(block), round));
+      std::sort(m_blocks.begin(), m_blocks.end());
+      m_blocks.erase(std::unique(m_blocks.begin(), m_blocks.end()), m_blocks.end());
+      for (const Extent block : m_blocks) {
+        const Box box = use.readers.relation().block(block);
+        if (stored_with(held, box, rank) >= 0 || find_assembled(held, history, box) != nullptr) {
+          continue;
+        }
+        const auto after =
+            std::lower_bound(history.assembled.begin(), history.assembled.end(),
+                             std::pair(use.way, block), [](const Assembled& a, const auto& key) {
+                               return std::pair(a.way, a.block) < key;
+                             });
+        history.assembled.insert(
+            after, {use.way, block, m_sink.assembled(tensor, box, rank), history.uses});
+      }
     }
+    return history;
+  }
+  /// The first assembled block that contains a box; null if none does.
+  [[nodiscard]] static const Assembled* find_assembled(const Held& held, const History& history,
+                                                       const Box& box) {
+    for (const Assembled& a : history.assembled) {
+      if (held.ways[a.way].containing(box) == a.block) return &a;
+    }
+    return nullptr;
   }
 
-  /// A rank that reads a block, and the buffer that contains it there.
-  Member member(VertexId tensor, std::size_t way, Extent block, int rank) {
-    Held& held = m_held[static_cast<std::size_t>(tensor)];
-    const auto found = held.assembled[way].buffers.find(slot(block, rank));
-    if (found != held.assembled[way].buffers.end()) return {rank, found->second, false};
-    const Box box = held.assembled[way].relation.block(block);
-    if (const Extent n = held.stored.relation().containing(box);
-        n >= 0 && host(held.stored.worker(n)) == rank) {
-      return {rank, held.buffers[static_cast<std::size_t>(n)], false};
+  /// Whether a rank assembles a block of the tensor for the use at hand.
+  [[nodiscard]] bool is_fresh(VertexId tensor, Extent block, int rank) {
+    const Held& held = m_held[to_index(tensor)];
+    const Use& use = *held.uses.back();
+    if (held.uses.size() == 1 && !m_sink.wants(rank)) {
+      return stored_with(held, use.readers.relation().block(block), rank) < 0;
     }
-    for (const Assembled& other : held.assembled) {
-      if (other.buffers.empty()) continue;
-      const Extent n = other.relation.containing(box);
-      if (n < 0) continue;
-      const auto other_found = other.buffers.find(slot(n, rank));
-      if (other_found == other.buffers.end()) continue;
-      return {rank, other_found->second, false};
+    for (const Assembled& a : history_of(tensor, rank).assembled) {
+      if (a.way == use.way && a.block == block) return a.use + 1 == held.uses.size();
     }
-    const int buffer = m_sink.assembled(tensor, box, rank);
-    held.assembled[way].buffers.emplace(slot(block, rank), buffer);
-    return {rank, buffer, true};
+    return false;
+  }
+  /// The buffer on one of the sink's ranks that contains a block of the use at hand; -1 on others.
+  [[nodiscard]] int buffer_with(VertexId tensor, Extent block, int rank) {
+    if (!m_sink.wants(rank)) return -1;
+    const Held& held = m_held[to_index(tensor)];
+    const Use& use = *held.uses.back();
+    const History& history = history_of(tensor, rank);
+    for (const Assembled& a : history.assembled) {
+      if (a.way == use.way && a.block == block) return a.buffer;
+    }
+    const Box box = use.readers.relation().block(block);
+    if (const Extent n = stored_with(held, box, rank); n >= 0) return stored_buffer(held, n);
+    return find_assembled(held, history, box)->buffer;
   }
 
-  /// Fills the buffers that m_members have for a block but not yet its elements. What lies on a
-  /// rank is copied. The rest enters the group of readers once, at the reader that stores it or, if
-  /// none does, at one to which its owner sends it, and is passed on in the rounds of RelayRounds.
-  /// \returns the rounds it took.
-  int gather(VertexId tensor, std::size_t way, Extent block, int first_round) {
-    if (std::none_of(m_members.begin(), m_members.end(), [](const Member& m) { return m.fresh; })) {
-      return 0;
-    }
-    const Held& held = m_held[static_cast<std::size_t>(tensor)];
-    const TensorRelation& relation = held.stored.relation();
-    const Box box = held.assembled[way].relation.block(block);
+  /// Fills the buffers that m_members, the ranks that read a block, have for it but not yet its
+  /// elements. What lies on a rank is copied. The rest enters the group of readers once, at the
+  /// reader that stores it or, if none does, at one to which its owner sends it, and is passed on in
+  /// the rounds of RelayRounds.
+  void gather(VertexId tensor, Extent block, int first_round) {
+    const Held& held = m_held[to_index(tensor)];
+    const Box box = held.uses.back()->readers.relation().block(block);
     const RelayRounds relay(static_cast<int>(m_members.size()));
-    const Box keys = relation.meeting(box);
+    const Box keys = held.stored.relation().meeting(box);
+    const auto member = [&](int at) { return m_members[static_cast<std::size_t>(at)]; };
     const auto arrive = [&](const Piece& piece, int to, int from_rank, int from, int round) {
-      const Member& receiver = m_members[static_cast<std::size_t>(to)];
-      m_rest.assign(1, piece.box);
-      for (std::size_t i = 0; i < held.assembled.size() && !m_rest.empty(); ++i) {
-        // Other blocks of the same way have nothing in common with this one.
-        if (i != way && !held.assembled[i].buffers.empty()) {
-          take_from(held.assembled[i], receiver.rank, receiver.buffer, first_round);
-        }
-      }
+      const int buffer = buffer_with(tensor, block, to);
+      take_from_others(tensor, piece.box, to, buffer, first_round);
       for (const Box& missing : m_rest) {
-        m_sink.moved(tensor, from_rank, from, receiver.rank, receiver.buffer, missing,
-                     first_round + round);
+        m_sink.moved(tensor, from_rank, from, to, buffer, missing, first_round + round);
       }
     };
     const auto piece_of = [&](Extent n, Extent index, const Box& both) {
-      Piece piece{both, host(held.stored.worker(n)), held.buffers[static_cast<std::size_t>(n)], 0,
-                  false};
-      const auto at = std::lower_bound(m_members.begin(), m_members.end(), piece.owner,
-                                       [](const Member& m, int rank) { return m.rank < rank; });
-      piece.inside = at != m_members.end() && at->rank == piece.owner;
+      Piece piece{both, owner_of(held, n), stored_buffer(held, n), 0, false};
+      const auto at = std::lower_bound(m_members.begin(), m_members.end(), piece.owner);
+      piece.inside = at != m_members.end() && *at == piece.owner;
       piece.entry = static_cast<int>(piece.inside ? at - m_members.begin()
                                                   : index * relay.size() / keys.size());
       return piece;
     };
     const auto enter = [&](const Piece& piece) {
-      if (piece.inside || !m_members[static_cast<std::size_t>(piece.entry)].fresh) return;
-      arrive(piece, piece.entry, piece.owner, piece.buffer, 0);
+      const int entry = member(piece.entry);
+      if (piece.inside || (!m_sink.wants(piece.owner) && !m_sink.wants(entry))) return;
+      if (is_fresh(tensor, block, entry)) arrive(piece, entry, piece.owner, piece.buffer, 0);
     };
 
     list_relevant(relay);
@@ -263,42 +339,40 @@ class Walk {
       for_each_own_piece(held, box, keys, [&](Extent n, Extent index, const Box& both) {
         enter(piece_of(n, index, both));
       });
-      return relay.rounds();
+      return;
     }
     m_pieces_in.clear();
     Extent index = 0;
-    repartition_into(relation, box, [&](Extent n, const Box& both) {
+    repartition_into(held.stored.relation(), box, [&](Extent n, const Box& both) {
       m_pieces_in.push_back(piece_of(n, index++, both));
     });
-    for (const Piece& piece : m_pieces_in) {
-      const Member& entry = m_members[static_cast<std::size_t>(piece.entry)];
-      if (m_sink.wants(piece.owner) || m_sink.wants(entry.rank)) enter(piece);
-    }
+    for (const Piece& piece : m_pieces_in) enter(piece);
     for (const int to : m_relevant) {
-      const Member& receiver = m_members[static_cast<std::size_t>(to)];
-      if (!receiver.fresh) continue;
+      const int receiver = member(to);
+      if (!is_fresh(tensor, block, receiver)) continue;
       for (const Piece& piece : m_pieces_in) {
         if (piece.entry == to) {
-          if (piece.inside) {
-            m_sink.copied(receiver.rank, piece.buffer, receiver.buffer, piece.box, first_round);
+          if (piece.inside && m_sink.wants(receiver)) {
+            m_sink.copied(receiver, piece.buffer, buffer_with(tensor, block, receiver), piece.box,
+                          first_round);
           }
           continue;
         }
         const RelayRounds::Hop hop = relay.hop(piece.entry, to);
-        const Member& sender = m_members[static_cast<std::size_t>(hop.from)];
-        if (!m_sink.wants(receiver.rank) && !m_sink.wants(sender.rank)) continue;
-        arrive(piece, to, sender.rank, sender.rank == piece.owner ? piece.buffer : sender.buffer,
-               hop.round);
+        const int sender = member(hop.from);
+        if (!m_sink.wants(receiver) && !m_sink.wants(sender)) continue;
+        const int from =
+            sender == piece.owner ? piece.buffer : buffer_with(tensor, block, sender);
+        arrive(piece, receiver, sender, from, hop.round);
       }
     }
-    return relay.rounds();
   }
 
   /// Lists in m_relevant the members whose elements come from or go to a rank of the sink's.
   void list_relevant(const RelayRounds& relay) {
     m_relevant.clear();
     for (int to = 0; to < relay.size(); ++to) {
-      if (!m_sink.wants(m_members[static_cast<std::size_t>(to)].rank)) continue;
+      if (!m_sink.wants(m_members[static_cast<std::size_t>(to)])) continue;
       m_relevant.push_back(to);
       if (m_sink.wants_all()) continue;
       relay.for_each_peer(to, [&](int peer) { m_relevant.push_back(peer); });
@@ -313,14 +387,6 @@ class Walk {
   template <class Visit>
   void for_each_own_piece(const Held& held, const Box& box, const Box& keys, const Visit& visit) {
     const TensorRelation& relation = held.stored.relation();
-    if (m_sink.wants_all() || static_cast<Extent>(held.own.size()) > keys.size()) {
-      Extent index = 0;
-      repartition_into(relation, box, [&](Extent n, const Box& both) {
-        if (m_sink.wants(host(held.stored.worker(n)))) visit(n, index, both);
-        ++index;
-      });
-      return;
-    }
     for (const Extent n : held.own) {
       const Box both = intersect(box, relation.block(n));
       if (both.empty()) continue;
@@ -333,57 +399,82 @@ class Walk {
     }
   }
 
-  /// Copies what the rank has assembled before of the boxes in m_rest, and leaves what it has not.
-  void take_from(const Assembled& other, int rank, int buffer, int round) {
-    m_next.clear();
-    for (const Box& wanted : m_rest) {
-      m_uncovered.assign(1, wanted);
-      repartition_into(other.relation, wanted, [&](Extent n, const Box& both) {
-        const auto found = other.buffers.find(slot(n, rank));
-        if (found == other.buffers.end()) return;
-        m_sink.copied(rank, found->second, buffer, both, round);
-        m_pieces.clear();
-        for (const Box& b : m_uncovered) subtract(b, both, m_pieces);
-        m_uncovered.swap(m_pieces);
-      });
-      m_next.insert(m_next.end(), m_uncovered.begin(), m_uncovered.end());
+  /// Leaves in m_rest what a rank has not assembled before, in other blocks, of a box; the others it
+  /// copies from there.
+  void take_from_others(VertexId tensor, const Box& box, int rank, int buffer, int round) {
+    m_rest.assign(1, box);
+    const Held& held = m_held[to_index(tensor)];
+    if (held.uses.size() == 1) return;
+    const History& history = history_of(tensor, rank);
+    for (const Assembled& a : history.assembled) {
+      // Other blocks of the same way have nothing in common with this one.
+      if (a.way == held.uses.back()->way || m_rest.empty()) continue;
+      const Box other = held.ways[a.way].block(a.block);
+      m_next.clear();
+      for (const Box& wanted : m_rest) {
+        const Box both = intersect(wanted, other);
+        if (both.empty()) {
+          m_next.push_back(wanted);
+          continue;
+        }
+        m_sink.copied(rank, a.buffer, buffer, both, round);
+        subtract(wanted, both, m_next);
+      }
+      m_rest.swap(m_next);
     }
-    m_rest.swap(m_next);
   }
 
   // --- Results ---
 
-  /// The calls that compute one block of the result, and what becomes of it.
-  void run_group(VertexId v, const Box& box, const AggregationGroup& group,
-                 std::vector<WalkedCall>& walked) {
-    const Held& held = m_held[static_cast<std::size_t>(v)];
-    const TensorRelation& stored = held.stored.relation();
-    if (group.calls.size() == 1) {
-      WalkedCall& call = walked[group.calls.front()];
-      const Extent n = stored.containing(box);
-      if (n >= 0 && host(held.stored.worker(n)) == call.rank) {
-        call.output = held.buffers[static_cast<std::size_t>(n)];
-        call.finish = true;
-        m_sink.called(v, call);
+  void run_groups(VertexId v, const CallsOfBlocks& outputs) {
+    const Held& held = m_held[to_index(v)];
+    std::vector<Extent> computed;
+    for (const JoinedBlocks& joined : m_joined) computed.push_back(joined.output);
+    for (const Extent block :
+         blocks_of_interest(outputs.relation(), std::move(computed), held)) {
+      outputs.list_calls(block, m_group);
+      if (!m_group.empty()) run_group(v, held, outputs, outputs.relation().block(block));
+    }
+  }
+
+  /// The walked call of that number; null of other ranks'.
+  [[nodiscard]] WalkedCall* own_call(Extent call) {
+    const auto at = std::lower_bound(m_own_calls.begin(), m_own_calls.end(), call);
+    if (at == m_own_calls.end() || *at != call) return nullptr;
+    return &m_walked[to_index(at - m_own_calls.begin())];
+  }
+
+  /// The calls in m_group, which compute one block of the result, and what becomes of it.
+  void run_group(VertexId v, const Held& held, const CallsOfBlocks& outputs, const Box& box) {
+    const auto rank_of_call = [&](Extent call) { return host(outputs.calls().worker(call)); };
+    if (m_group.size() == 1) {
+      const Extent n = stored_with(held, box, rank_of_call(m_group.front()));
+      if (n >= 0) {
+        WalkedCall* const call = own_call(m_group.front());
+        if (call == nullptr) return;
+        call->output = stored_buffer(held, n);
+        call->finish = true;
+        m_sink.called(v, *call);
         return;
       }
     }
     // Ranks in the order of their first calls' keys: the order in which results are combined.
     m_contributors.clear();
-    for (std::size_t i : group.calls) {
-      WalkedCall& call = walked[i];
-      std::size_t c = 0;
-      while (c < m_contributors.size() && m_contributors[c].first != call.rank) ++c;
-      if (c == m_contributors.size()) {
-        m_contributors.emplace_back(call.rank, m_sink.partial(v, box, call.rank));
-      } else {
-        call.accumulate = true;
-      }
-      call.output = m_contributors[c].second;
-      m_sink.called(v, call);
+    m_contributor_of.clear();
+    bool own = false;
+    for (const Extent number : m_group) {
+      const int rank = rank_of_call(number);
+      const auto [known, first] = m_contributor_of.try_emplace(rank, m_contributors.size());
+      if (first) m_contributors.emplace_back(rank, m_sink.partial(v, box, rank));
+      WalkedCall* const call = own_call(number);
+      if (call == nullptr) continue;
+      own = true;
+      call->accumulate = !first;
+      call->output = m_contributors[known->second].second;
+      m_sink.called(v, *call);
     }
-    repartition_into(stored, box, [&](Extent n, const Box& both) {
-      const int owner = host(held.stored.worker(n));
+    const auto combine = [&](Extent n, const Box& both) {
+      const int owner = owner_of(held, n);
       m_parts.clear();
       for (const auto& [rank, buffer] : m_contributors) {
         if (rank == owner) {
@@ -395,8 +486,16 @@ class Walk {
         m_sink.moved_partial(v, rank, buffer, owner, received, both);
         m_parts.push_back(received);
       }
-      m_sink.aggregated(v, owner, held.buffers[static_cast<std::size_t>(n)], both, m_parts);
-    });
+      m_sink.aggregated(v, owner, stored_buffer(held, n), both, m_parts);
+    };
+    if (own) {
+      repartition_into(held.stored.relation(), box, combine);
+      return;
+    }
+    for (const Extent n : held.own) {
+      const Box both = intersect(box, held.stored.relation().block(n));
+      if (!both.empty()) combine(n, both);
+    }
   }
 
   const EinGraph& m_graph;
@@ -404,16 +503,24 @@ class Walk {
   int m_workers;
   int m_ranks;
   Sink& m_sink;
+  std::vector<int> m_own_workers;  ///< of the sink's ranks
   std::vector<Held> m_held;
 
+  // Of the statement at hand.
+  std::vector<Extent> m_own_calls;  ///< of the sink's ranks, in order
+  std::vector<JoinedBlocks> m_joined;
+  std::vector<WalkedCall> m_walked;
+  int m_rounds = 0;  ///< of the operands so far
+
   // Kept between uses to spare allocations.
-  std::vector<Box> m_rest, m_next, m_uncovered, m_pieces;
-  std::vector<std::vector<Reader>> m_readers;  ///< of an operand, by block, in the order of ranks
-  std::vector<Member> m_members;               ///< of a block, in the order of ranks
-  std::vector<int> m_relevant;                 ///< members, by position
-  std::vector<Piece> m_pieces_in;              ///< of a block
-  int m_rounds = 0;                            ///< of the statement's operands so far
+  std::vector<Box> m_rest, m_next;
+  std::vector<Extent> m_blocks;
+  std::vector<int> m_members;                       ///< ranks that read a block, in order
+  std::vector<int> m_relevant;                      ///< members, by position
+  std::vector<Piece> m_pieces_in;                   ///< of a block
+  std::vector<Extent> m_group;                      ///< calls
   std::vector<std::pair<int, int>> m_contributors;  ///< rank and buffer of accumulators
+  std::unordered_map<int, std::size_t> m_contributor_of;  ///< by rank
   std::vector<int> m_parts;
 };
 

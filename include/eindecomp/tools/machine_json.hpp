@@ -56,4 +56,17 @@ namespace tools {
   return machine;
 }
 
+/// The description of a cluster as read_machine() reads it; what is not described is left out.
+[[nodiscard]] inline nlohmann::ordered_json machine_json(const Machine& machine) {
+  nlohmann::ordered_json json{{"operations_per_second", machine.operations_per_second}};
+  if (machine.memory > 0) json["memory"] = machine.memory;
+  if (machine.memory_bandwidth > 0) json["memory_bandwidth"] = machine.memory_bandwidth;
+  json["axes"] = nlohmann::ordered_json::array();
+  for (const MachineAxis& axis : machine.axes) {
+    json["axes"].push_back(
+        {{"size", axis.size}, {"latency", axis.latency}, {"bandwidth", axis.bandwidth}});
+  }
+  return json;
+}
+
 }  // namespace eindecomp
