@@ -52,7 +52,8 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--message", arguments.message, "bytes of the messages that bandwidth is taken of")
       ->check(CLI::Range(std::int64_t{1} << 10, std::int64_t{1} << 30))
       ->capture_default_str();
-  app.add_option("--memory", arguments.memory, "bytes of tensors that a worker may hold, to be written down")
+  app.add_option("--memory", arguments.memory,
+                 "bytes of tensors that a worker may hold, to be written down")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50));
   app.add_option("--seconds", arguments.seconds, "how long each thing is measured, at least")
       ->check(CLI::Range(0.001, 60.0))
@@ -146,7 +147,8 @@ double memory_bandwidth(const Arguments& arguments) {
 
 /// Latency and bandwidth between ranks that are `distance` apart, of groups of so many: every rank
 /// sends to the next and receives from the one before at the same time.
-ein::MachineAxis measure_axis(const Arguments& arguments, const Ranks& ranks, int size, int stride) {
+ein::MachineAxis measure_axis(const Arguments& arguments, const Ranks& ranks, int size,
+                              int stride) {
   const int block = ranks.rank / (size * stride) * size * stride;
   const int within = ranks.rank - block;
   const int next = block + (within + stride) % (size * stride);

@@ -41,9 +41,9 @@ TEST_CASE("a machine is read") {
 
 TEST_CASE("a machine is written as it is read") {
   for (const Machine& written : {Machine{.operations_per_second = 1.25e11,
-                                         .memory = 1 << 30,
-                                         .memory_bandwidth = 1.1e10,
-                                         .axes = {{4, 5e-6, 25e9}, {2, 1e-7, 1.0 / 3}}},
+                                .memory = 1 << 30,
+                                .memory_bandwidth = 1.1e10,
+                                .axes = {{4, 5e-6, 25e9}, {2, 1e-7, 1.0 / 3}}},
                                  Machine{.operations_per_second = 1}}) {
     CHECK(read_machine(machine_json(written).dump(), "m.json") == written);
   }

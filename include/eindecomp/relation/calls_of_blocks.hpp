@@ -106,9 +106,9 @@ class CallsOfBlocks {
   BlockMap m_calls;
   TensorRelation m_relation;
   std::vector<int> m_positions;
-  std::vector<Extent> m_strides;          ///< per label, of calls' numbers
-  std::vector<Extent> m_free_calls{0};    ///< what the other labels add to a call's number
-  std::vector<int> m_free_workers{0};     ///< and to the number of its worker
+  std::vector<Extent> m_strides;        ///< per label, of calls' numbers
+  std::vector<Extent> m_free_calls{0};  ///< what the other labels add to a call's number
+  std::vector<int> m_free_workers{0};   ///< and to the number of its worker
 };
 
 }  // namespace eindecomp::relation

@@ -95,11 +95,12 @@ class Walk {
   /// Everything that is held of a tensor.
   struct Held {
     BlockMap stored;
-    std::vector<Extent> own;                     ///< the blocks stored on the sink's ranks
-    std::vector<int> buffers;                    ///< theirs
-    std::vector<TensorRelation> ways;            ///< in which readers cut it
+    std::vector<Extent> own;                       ///< the blocks stored on the sink's ranks
+    std::vector<int> buffers;                      ///< theirs
+    std::vector<TensorRelation> ways;              ///< in which readers cut it
     std::vector<std::unique_ptr<const Use>> uses;  ///< so far, that at hand the last
-    std::unordered_map<int, History> histories;  ///< by rank; of others than the sink's where needed
+    std::unordered_map<int, History>
+        histories;  ///< by rank; of others than the sink's where needed
   };
   /// What one rank stores of a block.
   struct Piece {
@@ -222,8 +223,7 @@ class Walk {
       if (!m_members.empty()) gather(tensor, block, round);
     }
     for (WalkedCall& call : m_walked) {
-      call.operands.push_back(
-          buffer_with(tensor, m_joined[call.index].operands[o], call.rank));
+      call.operands.push_back(buffer_with(tensor, m_joined[call.index].operands[o], call.rank));
     }
   }
 
@@ -256,11 +256,9 @@ class Walk {
         if (stored_with(held, box, rank) >= 0 || find_assembled(held, history, box) != nullptr) {
           continue;
         }
-        const auto after =
-            std::lower_bound(history.assembled.begin(), history.assembled.end(),
-                             std::pair(use.way, block), [](const Assembled& a, const auto& key) {
-                               return std::pair(a.way, a.block) < key;
-                             });
+        const auto after = std::lower_bound(
+            history.assembled.begin(), history.assembled.end(), std::pair(use.way, block),
+            [](const Assembled& a, const auto& key) { return std::pair(a.way, a.block) < key; });
         history.assembled.insert(
             after, {use.way, block, m_sink.assembled(tensor, box, rank), history.uses});
       }
@@ -304,19 +302,25 @@ class Walk {
 
   /// Fills the buffers that m_members, the ranks that read a block, have for it but not yet its
   /// elements. What lies on a rank is copied. The rest enters the group of readers once, at the
-  /// reader that stores it or, if none does, at one to which its owner sends it, and is passed on in
-  /// the rounds of RelayRounds.
+  /// reader that stores it or, if none does, at one to which its owner sends it, and is passed on
+  /// in the rounds of RelayRounds.
   void gather(VertexId tensor, Extent block, int first_round) {
     const Held& held = m_held[to_index(tensor)];
     const Box box = held.uses.back()->readers.relation().block(block);
     const RelayRounds relay(static_cast<int>(m_members.size()));
     const Box keys = held.stored.relation().meeting(box);
     const auto member = [&](int at) { return m_members[static_cast<std::size_t>(at)]; };
+    constexpr int unknown = -2;
+    m_buffers.assign(m_members.size(), unknown);
+    const auto buffer = [&](int at) {
+      int& known = m_buffers[static_cast<std::size_t>(at)];
+      if (known == unknown) known = buffer_with(tensor, block, member(at));
+      return known;
+    };
     const auto arrive = [&](const Piece& piece, int to, int from_rank, int from, int round) {
-      const int buffer = buffer_with(tensor, block, to);
-      take_from_others(tensor, piece.box, to, buffer, first_round);
+      take_from_others(tensor, piece.box, member(to), buffer(to), first_round);
       for (const Box& missing : m_rest) {
-        m_sink.moved(tensor, from_rank, from, to, buffer, missing, first_round + round);
+        m_sink.moved(tensor, from_rank, from, member(to), buffer(to), missing, first_round + round);
       }
     };
     const auto piece_of = [&](Extent n, Extent index, const Box& both) {
@@ -330,7 +334,9 @@ class Walk {
     const auto enter = [&](const Piece& piece) {
       const int entry = member(piece.entry);
       if (piece.inside || (!m_sink.wants(piece.owner) && !m_sink.wants(entry))) return;
-      if (is_fresh(tensor, block, entry)) arrive(piece, entry, piece.owner, piece.buffer, 0);
+      if (is_fresh(tensor, block, entry)) {
+        arrive(piece, piece.entry, piece.owner, piece.buffer, 0);
+      }
     };
 
     list_relevant(relay);
@@ -353,17 +359,15 @@ class Walk {
       for (const Piece& piece : m_pieces_in) {
         if (piece.entry == to) {
           if (piece.inside && m_sink.wants(receiver)) {
-            m_sink.copied(receiver, piece.buffer, buffer_with(tensor, block, receiver), piece.box,
-                          first_round);
+            m_sink.copied(receiver, piece.buffer, buffer(to), piece.box, first_round);
           }
           continue;
         }
         const RelayRounds::Hop hop = relay.hop(piece.entry, to);
         const int sender = member(hop.from);
         if (!m_sink.wants(receiver) && !m_sink.wants(sender)) continue;
-        const int from =
-            sender == piece.owner ? piece.buffer : buffer_with(tensor, block, sender);
-        arrive(piece, receiver, sender, from, hop.round);
+        const int from = sender == piece.owner ? piece.buffer : buffer(hop.from);
+        arrive(piece, to, sender, from, hop.round);
       }
     }
   }
@@ -399,8 +403,8 @@ class Walk {
     }
   }
 
-  /// Leaves in m_rest what a rank has not assembled before, in other blocks, of a box; the others it
-  /// copies from there.
+  /// Leaves in m_rest what a rank has not assembled before, in other blocks, of a box; the others
+  /// it copies from there.
   void take_from_others(VertexId tensor, const Box& box, int rank, int buffer, int round) {
     m_rest.assign(1, box);
     const Held& held = m_held[to_index(tensor)];
@@ -430,8 +434,7 @@ class Walk {
     const Held& held = m_held[to_index(v)];
     std::vector<Extent> computed;
     for (const JoinedBlocks& joined : m_joined) computed.push_back(joined.output);
-    for (const Extent block :
-         blocks_of_interest(outputs.relation(), std::move(computed), held)) {
+    for (const Extent block : blocks_of_interest(outputs.relation(), std::move(computed), held)) {
       outputs.list_calls(block, m_group);
       if (!m_group.empty()) run_group(v, held, outputs, outputs.relation().block(block));
     }
@@ -515,11 +518,12 @@ class Walk {
   // Kept between uses to spare allocations.
   std::vector<Box> m_rest, m_next;
   std::vector<Extent> m_blocks;
-  std::vector<int> m_members;                       ///< ranks that read a block, in order
-  std::vector<int> m_relevant;                      ///< members, by position
-  std::vector<Piece> m_pieces_in;                   ///< of a block
-  std::vector<Extent> m_group;                      ///< calls
-  std::vector<std::pair<int, int>> m_contributors;  ///< rank and buffer of accumulators
+  std::vector<int> m_members;                             ///< ranks that read a block, in order
+  std::vector<int> m_buffers;                             ///< theirs, as far as known
+  std::vector<int> m_relevant;                            ///< members, by position
+  std::vector<Piece> m_pieces_in;                         ///< of a block
+  std::vector<Extent> m_group;                            ///< calls
+  std::vector<std::pair<int, int>> m_contributors;        ///< rank and buffer of accumulators
   std::unordered_map<int, std::size_t> m_contributor_of;  ///< by rank
   std::vector<int> m_parts;
 };
