@@ -392,3 +392,85 @@ TEST_CASE("errors of runs cite the caller's line") {
   CHECK(
       cites(message_of([&] { ein::Executor small(plan, MPI_COMM_WORLD, Space(), tight); }), line));
 }
+
+TEST_CASE("what is carried to the next run stays where it is") {
+  // Power iteration, and conjugate gradients: words of a matrix-vector product and two scalars.
+  const World world;
+  constexpr Extent n = 48;
+  Program program;
+  const auto A = program.input<double>("A", {n, n});
+  const auto x = program.input<double>("x", {n});
+  const auto y = let<"y">(i) = sum(j)(A(i, j) * x(j));
+  const auto matrix = [](Extent r, Extent c) { return r == c ? 4.0 : 1.0 / (1 + r + c); };
+  const ein::DecomposeOptions options{.workers = world.size, .carry = {{"y", "x"}}, .max_idle = 0};
+  const Plan plan = ein::decompose(program, options);
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto a = ein::bind_generator(A, matrix);
+  std::vector<double> expected(n, 1.0);
+  auto run = executor.run(a, ein::bind_generator(x, [](Extent) { return 1.0; }));
+  const Extent carried = plan.carried_words()[static_cast<std::size_t>(world.rank)];
+  for (int step = 0; step < 4; ++step) {
+    std::vector<double> product(n, 0.0);
+    for (Extent r = 0; r < n; ++r) {
+      for (Extent c = 0; c < n; ++c) {
+        product[static_cast<std::size_t>(r)] +=
+            matrix(r, c) * expected[static_cast<std::size_t>(c)];
+      }
+    }
+    expected = product;
+    const auto got = on_host(run.gather(y));
+    for (Extent r = 0; r < n; ++r) {
+      const double want = expected[static_cast<std::size_t>(r)];
+      CHECK(std::abs(got(r) - want) <= 1e-12 * std::abs(want));
+    }
+    run = executor.run(run.carry(), a);
+    CHECK(run.statistics().inputs.words_received == carried);
+    CHECK(run.statistics().words_received ==
+          plan.tasks().received[static_cast<std::size_t>(world.rank)]);
+    if (step > 0) CHECK(run.statistics().kernels_prepared == 0);
+  }
+  Extent product_words = plan.tasks().total_words();
+  for (Extent words : plan.carried_words()) product_words += words;
+
+  Program solver;
+  const auto K = solver.input<double>("K", {n, n});
+  const auto u = solver.input<double>("u", {n});
+  const auto r = solver.input<double>("r", {n});
+  const auto p = solver.input<double>("p", {n});
+  const auto rho = solver.input<double>("rho");
+  const auto q = let<"q">(i) = sum(j)(K(i, j) * p(j));
+  const auto pq = ein::let<"pq">() = sum(i)(p(i) * q(i));
+  const auto alpha = ein::let<"alpha">() = rho() / pq();
+  const auto next_u = let<"u'">(i) = u(i) + alpha() * p(i);
+  const auto next_r = let<"r'">(i) = r(i) - alpha() * q(i);
+  const auto next_rho = ein::let<"rho'">() = sum(i)(next_r(i) * next_r(i));
+  const auto beta = ein::let<"beta">() = next_rho() / rho();
+  const auto next_p = let<"p'">(i) = next_r(i) + beta() * p(i);
+  solver.keep(next_u);
+  solver.keep(next_r);
+  solver.keep(next_rho);
+  const Plan cg =
+      ein::decompose(solver, {.workers = world.size,
+                              .carry = {{"u'", "u"}, {"r'", "r"}, {"p'", "p"}, {"rho'", "rho"}},
+                              .max_idle = 0});
+  ein::Executor iteration(cg, MPI_COMM_WORLD, Space());
+  const auto k = ein::bind_generator(K, matrix);
+  const auto one = [](Extent) { return 1.0; };
+  auto at = iteration.run(k, ein::bind_generator(u, [](Extent) { return 0.0; }),
+                          ein::bind_generator(r, one), ein::bind_generator(p, one),
+                          ein::bind_generator(rho, [] { return static_cast<double>(n); }));
+  Extent words = 0;
+  for (int step = 0; step < 25; ++step) {
+    at = iteration.run(at.carry(), k);
+    words = at.statistics().words_received + at.statistics().inputs.words_received;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &words, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  // A scalar is added up on one rank and sent to the others.
+  CHECK(words <= product_words + 4 * (world.size - 1));
+  const auto solution = on_host(at.gather(next_u));
+  for (Extent row = 0; row < n; ++row) {
+    double left = 0;
+    for (Extent c = 0; c < n; ++c) left += matrix(row, c) * solution(c);
+    CHECK(std::abs(left - 1.0) < 1e-10);
+  }
+}

@@ -23,7 +23,8 @@ namespace eindecomp::plan {
                                        const std::source_location& where) {
   const Strategy& strategy = find_strategy(options.strategy, where);
   check_options(options, where);
-  static_cast<void>(place_options(graph, options, where));  // refuses what cannot be
+  static_cast<void>(place_options(graph, options, where));    // refuses what cannot be
+  static_cast<void>(carried_results(graph, options, where));  // likewise
   Labeling chosen = strategy.decompose(graph, options, where);
   Partitions partitions = std::move(chosen.partitions);
   std::vector<Cost> costs;
@@ -42,6 +43,7 @@ namespace eindecomp::plan {
             chosen.gap,
             std::move(chosen.placement),
             {},
+            carried_results(graph, options, where),
             std::move(chosen.cuts)};
   if (plan.cost.total() == unaffordable) {
     core::fail(

@@ -6,12 +6,15 @@
 #include <bit>
 #include <cstdint>
 #include <source_location>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/carried_tensor.hpp"
 #include "eindecomp/plan/machine.hpp"
+#include "eindecomp/relation/distribution.hpp"
 
 namespace eindecomp {
 
@@ -27,10 +30,22 @@ struct StatementParts {
   std::vector<LabelParts> parts;  ///< each label at most once
 };
 
-/// How an input is to be stored, given by hand: its parts per dimension.
-struct InputParts {
-  Text input;                 ///< its name
-  std::vector<Extent> parts;  ///< one per dimension
+/// What is said of where a tensor lies: how an input is to be stored, as its parts per dimension;
+/// or in which distribution an input is bound or a result is wanted.
+struct TensorLayout {
+  constexpr TensorLayout() = default;
+  /// `{"A", {4, 1}}`: the input is stored so.
+  constexpr TensorLayout(Text name, std::vector<Extent> parts_of_it)
+      : tensor(std::move(name)), parts(std::move(parts_of_it)) {}
+  /// `{"A", rows}`: the input comes in it, or the result goes out in it. The planner stores the
+  /// tensor as it likes and counts what moves in between.
+  constexpr TensorLayout(Text name, Distribution lies)
+      : tensor(std::move(name)), distribution(std::move(lies)) {}
+
+  Text tensor;  ///< its name
+  std::vector<Extent>
+      parts;  ///< of an input, one per dimension; empty where a distribution is given
+  Distribution distribution;  ///< of no rank where parts are given
 };
 
 /// Statements that are to run in steps, given by hand: block by block along labels of the first.
@@ -97,8 +112,13 @@ struct DecomposeOptions {
   /// For the strategy by_hand, and only for it: the partition vector of every statement, as
   /// `{{"H", {{"i", 4}, {"k", 4}}}, {"R", {{"i", 16}}}}`.
   std::vector<StatementParts> by_hand = {};
-  /// Inputs whose layout is the user's, as `{{"A", {4, 1}}}`; the plan chooses the others'.
-  std::vector<InputParts> layouts = {};
+  /// Tensors whose layout is the user's, as `{{"A", {4, 1}}, {"B", rows}}`: inputs stored in so
+  /// many parts; inputs that are bound, and results that are wanted, in a distribution. What moves
+  /// between a distribution and the plan's layout counts when placements are compared.
+  std::vector<TensorLayout> layouts = {};
+  /// Results that are inputs of the next run, as `{{"W'", "W"}}` (Run::carry). The two are stored
+  /// alike, unless all words together are fewer when what moves between runs is paid for.
+  std::vector<CarriedTensor> carry = {};
   /// For the strategy placed: the share of the workers, in percent, that it may leave without work
   /// where the others then receive fewer words by more than that share. Negative: 3 %, but at least
   /// one worker.

@@ -15,6 +15,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/tensor_symbol.hpp"
+#include "eindecomp/plan/carried_result.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/hash.hpp"
 #include "eindecomp/plan/partition.hpp"
@@ -48,6 +49,8 @@ struct Plan {
   std::optional<Extent> gap;
   Placement placement;                ///< empty in a constant expression
   std::vector<StepGroup> steps = {};  ///< the statements that run block by block, in order
+  /// The results that the next run takes for inputs, as they were asked for.
+  std::vector<CarriedResult> carry = {};
   /// Of a plan by k_cut: δ, the words converted, of every cut, the first cut first.
   std::vector<Extent> cuts = {};
 
@@ -174,6 +177,18 @@ struct Plan {
     return redistributed_words(distribution(tensor, where), wanted, where);
   }
 
+  /// The words that each rank receives between two runs when results are carried over: none of
+  /// those that are stored as the inputs they become.
+  [[nodiscard]] std::vector<Extent> carried_words() const {
+    std::vector<Extent> words(to_index(ranks), 0);
+    for (const CarriedResult& pair : carry) {
+      const std::vector<Extent> own =
+          redistributed_words(distribution(pair.next), distribution(pair.input));
+      for (std::size_t r = 0; r < words.size(); ++r) words[r] += own[r];
+    }
+    return words;
+  }
+
   /// What a rank does to run the plan, instruction by instruction: `std::cout << plan.program(0)`.
   /// As compile() gives it.
   [[nodiscard]] RankProgram program(
@@ -206,6 +221,10 @@ struct Plan {
     for (const PartitionVector& d : partitions) hasher.add(d);
     plan::add_to_hash(hasher, placement);
     plan::add_to_hash(hasher, steps);
+    for (const CarriedResult& pair : carry) {
+      hasher.add(static_cast<std::uint64_t>(pair.next));
+      hasher.add(static_cast<std::uint64_t>(pair.input));
+    }
     return hasher.value();
   }
 

@@ -69,6 +69,11 @@ inline constexpr double estimate_slack = 1.02;
 
 // --- Placements by time, memory or the paper's cost ---------------------------------------------
 
+/// Rounds in which the layouts of tensors that come and go are chosen, each for those of the
+/// others.
+inline constexpr int outside_rounds = 3;
+/// The most layouts of a tensor that are tried for what moves outside the plan.
+inline constexpr double max_outside_layouts = 256;
 /// Placements from which labelings are searched, the best of those known.
 inline constexpr std::size_t max_labeling_starts = 4;
 /// Buffers, steps and calls that a program has per statement and rank, about.

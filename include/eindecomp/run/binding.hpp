@@ -120,6 +120,9 @@ class Binding {
           run::generate<T, Rank>(space, function, box, static_cast<T*>(into));
         }) {}
 
+  /// Of a binding whose types are forgotten: views in memory that Space reaches.
+  explicit Binding(run::BindingFacts facts) : m_facts(std::move(facts)) {}
+
   /// Which input, and how it is bound.
   [[nodiscard]] const run::BindingFacts& facts() const { return m_facts; }
   /// Fills a dense row-major block; fences `space`.

@@ -101,6 +101,15 @@ class Executor {
     return run_bound(bindings, where);
   }
 
+  /// The same with what the run before carries over, and bindings of the other inputs:
+  /// `run = executor.run(run.carry(), bind(A, a))`.
+  template <class... Bindings>
+    requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
+  [[nodiscard]] RunType run(std::vector<Binding<Space>> carried, const Bindings&... others) {
+    (carried.push_back(Binding<Space>(others)), ...);
+    return run_bound(carried, carried.back().facts().where);
+  }
+
   /// What this rank does, instruction by instruction.
   [[nodiscard]] const RankProgram& program() const { return m_session->program; }
 
@@ -294,8 +303,8 @@ Executor<Space, Group>::Executor(const BasicPlan<KokkosBackend<Space>>& plan, Gr
     : m_space(space),
       m_options(options),
       m_transfers(std::move(transfers)),
-      m_session(
-          std::make_shared<run::Session<Group>>(plan.graph, plan.placement, std::move(control))),
+      m_session(std::make_shared<run::Session<Group>>(plan.graph, plan.placement, plan.carry,
+                                                      std::move(control))),
       m_launchers(plan.launchers) {
   Group& group = m_session->control;
   core::Hasher program;

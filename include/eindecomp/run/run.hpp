@@ -156,6 +156,13 @@ class Run {
         distribution, run::strided_views(views));
   }
 
+  /// The results that the plan carries to the next run (DecomposeOptions::carry), bound to the
+  /// inputs they become: `executor.run(run.carry(), bind(A, …))`. Nothing is copied: the next run
+  /// reads them where they lie, or, where the plan stores the two differently, exchanges what
+  /// differs (Plan::carried_words, RunStatistics::inputs). Not collective, does not fence.
+  [[nodiscard]] std::vector<Binding<Space>> carry(
+      std::source_location where = std::source_location::current()) const;
+
   /// Words, time and memory of this rank.
   [[nodiscard]] const RunStatistics& statistics() const { return m_statistics; }
 
@@ -331,6 +338,38 @@ Timeline Run<Space, Group>::timeline(std::source_location where) const {
     }
   });
   return timeline_of(m_session->graph, std::move(events));
+}
+
+template <class Space, comm::Communicator Group>
+std::vector<Binding<Space>> Run<Space, Group>::carry(std::source_location where) const {
+  std::vector<Binding<Space>> bindings;
+  for (const CarriedResult& pair : m_session->carry) {
+    const Vertex& next = m_session->graph[pair.next];
+    run::BindingFacts facts;
+    facts.tensor = {-1, 0, m_session->graph[pair.input].name.str()};
+    facts.where = where;
+    facts.element = next.element;
+    facts.result = next.name.str();
+    facts.result_bound = next.bound;
+    facts.boxes.emplace();
+    std::vector<run::SharedBlock<MemorySpace>> owners;
+    for (int b : m_session->stored_buffers(pair.next)) {
+      const Box& box = m_session->program.buffers[run::at(b)].box;
+      owners.push_back(m_results[run::at(b)]);
+      facts.views.push_back(run::strided_tensor(run::BlockMemory::dense(
+          owners.back()->data(), box, static_cast<int>(next.element.bytes))));
+      facts.boxes->push_back(box);
+    }
+    if (!(m_session->placement.stored[run::at(pair.next)] ==
+          m_session->placement.stored[run::at(pair.input)])) {
+      facts.kind = run::BindingKind::distributed;
+      facts.distribution = std::make_shared<const Distribution>(m_session->distribution(pair.next));
+    }
+    facts.owner =
+        std::make_shared<const std::vector<run::SharedBlock<MemorySpace>>>(std::move(owners));
+    bindings.push_back(Binding<Space>(std::move(facts)));
+  }
+  return bindings;
 }
 
 }  // namespace eindecomp

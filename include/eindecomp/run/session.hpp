@@ -15,6 +15,7 @@
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/carried_result.hpp"
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/relation/layout.hpp"
@@ -36,11 +37,15 @@ template <comm::Communicator Group>
 struct Session {
   EinGraph graph;
   Placement placement;
+  std::vector<CarriedResult> carry;
   RankProgram program;
   Group control;  ///< agreements, scattered inputs, gathered results: not the plan's words
 
-  Session(EinGraph g, Placement p, Group&& c)
-      : graph(std::move(g)), placement(std::move(p)), control(std::move(c)) {}
+  Session(EinGraph g, Placement p, std::vector<CarriedResult> pairs, Group&& c)
+      : graph(std::move(g)),
+        placement(std::move(p)),
+        carry(std::move(pairs)),
+        control(std::move(c)) {}
 
   /// Every rank's stored blocks of a tensor, in the order of the workers: on each rank, that of
   /// Plan::local.

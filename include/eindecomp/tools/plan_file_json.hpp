@@ -95,6 +95,13 @@ namespace tools {
   return json;
 }
 
+[[nodiscard]] inline nlohmann::ordered_json carry_json(const std::vector<CarriedResult>& carry) {
+  auto json = nlohmann::ordered_json::array();
+  for (const CarriedResult& pair : carry)
+    json.push_back({{"next", pair.next}, {"input", pair.input}});
+  return json;
+}
+
 /// Reads the members of a plan file, whose hash says that it is as it was written. A file with a
 /// right hash may still be nobody's: every number is checked before it is used.
 class PlanFileReader {
@@ -118,6 +125,14 @@ class PlanFileReader {
     for (const JsonValue& group : m_file.at("steps").elements()) {
       plan.steps.push_back(step_group(group));
     }
+    for (const JsonValue& pair : m_file.at("carry").elements()) {
+      plan.carry.push_back({carried(pair.at("next")), carried(pair.at("input"))});
+      const Vertex& next = m_graph[plan.carry.back().next];
+      const Vertex& input = m_graph[plan.carry.back().input];
+      if (!next.is_input() && input.is_input() && next.bound == input.bound) continue;
+      pair.fail("'" + next.name.str() + "' cannot be carried to '" + input.name.str() +
+                "'; save the plan again");
+    }
     for (const JsonValue& words : m_file.at("cuts").elements()) {
       plan.cuts.push_back(whole_number(words));
     }
@@ -134,6 +149,13 @@ class PlanFileReader {
   }
 
  private:
+  /// A tensor by number.
+  [[nodiscard]] VertexId carried(const JsonValue& number) const {
+    const Extent v = whole_number(number);
+    if (v < 0 || v >= m_graph.size()) number.fail("is no tensor of the program");
+    return static_cast<VertexId>(v);
+  }
+
   /// \throws Error, which names the first tensor that differs, unless the file is of this program.
   void check_program() const {
     const std::vector<JsonValue> tensors = m_file.at("tensors").elements();
@@ -251,7 +273,8 @@ class PlanFileReader {
                               {"cuts", plan.cuts},
                               {"mesh", plan.placement.mesh.axes},
                               {"tensors", std::move(tensors)},
-                              {"steps", tools::steps_json(plan.steps)}};
+                              {"steps", tools::steps_json(plan.steps)},
+                              {"carry", tools::carry_json(plan.carry)}};
   if (plan.gap) json["gap"] = *plan.gap;
   json["hash"] = tools::hash_of_plan_file(json);
   return json.dump(1) + '\n';

@@ -31,8 +31,8 @@ namespace eindecomp {
 
 /// A program read from a file, and what the file says of where its inputs lie.
 struct JsonProgram {
-  EinGraph graph;                   ///< its inputs and statements
-  std::vector<InputParts> layouts;  ///< for DecomposeOptions::layouts
+  EinGraph graph;                     ///< its inputs and statements
+  std::vector<TensorLayout> layouts;  ///< for DecomposeOptions::layouts
 };
 
 namespace tools {

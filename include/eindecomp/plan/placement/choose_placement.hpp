@@ -23,6 +23,7 @@
 #include "eindecomp/plan/placed/fold.hpp"
 #include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/placement/choose_steps.hpp"
+#include "eindecomp/plan/placement/outside_words.hpp"
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/layout.hpp"
@@ -110,11 +111,12 @@ class PlacementChooser {
         m_where(where),
         m_mesh(make_mesh(options.workers, where)),
         m_ranks(ranks_of(options)),
-        m_limit(memory_limit(options)) {}
+        m_limit(memory_limit(options)),
+        m_outside(graph, options, where) {}
 
-  /// Whether more than words counts.
+  /// Whether more counts than the words of the statements.
   [[nodiscard]] bool beyond_words() const {
-    return m_limit > 0 || m_options.objective != Objective::words;
+    return m_limit > 0 || m_options.objective != Objective::words || m_outside.any();
   }
 
   /// Keeps the placement if it is better than all before. If it is for all workers (placed() may
@@ -170,6 +172,10 @@ class PlacementChooser {
   }
 
   Score keep_better(Placement placement) {
+    if (m_outside.any()) {
+      placement = m_outside.settle(std::move(placement));
+      m_spent += static_cast<double>(m_graph.size()) * m_ranks;
+    }
     const Score score = evaluate(placement);
     if (!m_best || score < m_score) {
       m_score = score;
@@ -180,7 +186,12 @@ class PlacementChooser {
 
   [[nodiscard]] Score evaluate(const Placement& placement) {
     Score score;
-    score.words = sum_of(quick_words(m_graph, placement, m_ranks));
+    std::vector<Extent> words = quick_words(m_graph, placement, m_ranks);
+    if (m_outside.any()) {
+      const std::vector<Extent> outside = m_outside.count(placement);
+      for (std::size_t r = 0; r < words.size(); ++r) words[r] += outside[r];
+    }
+    score.words = sum_of(words);
     if (m_options.objective == Objective::paper) {
       score.cost = graph_cost(m_graph, partitions_of(placement)).total();
     }
@@ -288,6 +299,7 @@ class PlacementChooser {
   Mesh m_mesh;
   int m_ranks;
   std::int64_t m_limit;
+  OutsideWords m_outside;
   std::optional<Placement> m_best;
   Score m_score;
   std::vector<Start> m_starts;  ///< the best first

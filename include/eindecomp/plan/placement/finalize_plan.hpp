@@ -15,6 +15,7 @@
 #include "eindecomp/plan/placement/choose_placement.hpp"
 #include "eindecomp/plan/placement/choose_steps.hpp"
 #include "eindecomp/plan/placement/given_layouts.hpp"
+#include "eindecomp/plan/placement/outside_words.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/memory.hpp"
@@ -52,6 +53,8 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
     plan.placement = place(graph, plan.partitions, make_mesh(plan.workers),
                            place_options(graph, options, where), where);
   }
+  const OutsideWords outside(graph, options, where);
+  if (outside.any()) plan.placement = outside.settle(std::move(plan.placement));
   if (memory_limit(options) == 0) {
     plan.steps = choose_steps(graph, plan.placement, options, where);
     return plan;

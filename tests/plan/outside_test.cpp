@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What moves outside a plan's statements: inputs and results in distributions, results that become
+// inputs.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "eindecomp/plan/decompose.hpp"
+#include "plan/programs.hpp"
+#include "support/messages.hpp"
+
+using namespace eindecomp;
+using namespace eindecomp_tests;
+
+namespace {
+
+/// y(i) = sum_j A(i, j) x(j).
+EinGraph matrix_vector(Extent n) {
+  EinGraph graph;
+  const VertexId a = input(graph, "A", {n, n});
+  const VertexId x = input(graph, "x", {n});
+  write(graph, "y", "ij,j->i", {a, x});
+  return graph;
+}
+
+Extent sum(const std::vector<Extent>& words) {
+  Extent total = 0;
+  for (Extent w : words) total += w;
+  return total;
+}
+
+Extent busiest(std::vector<Extent> words, const std::vector<Extent>& more) {
+  for (std::size_t r = 0; r < words.size(); ++r) words[r] += more[r];
+  return *std::max_element(words.begin(), words.end());
+}
+
+}  // namespace
+
+TEST_CASE("a result that becomes an input is stored as it, or what moves is paid for") {
+  const EinGraph graph = matrix_vector(64);
+  for (const int p : {2, 3, 4, 6, 8}) {
+    for (const char* strategy : {"placed", "exact", "square"}) {
+      CAPTURE(p);
+      CAPTURE(strategy);
+      const Plan plan =
+          decompose(graph, {.workers = p, .strategy = strategy, .carry = {{"y", "x"}}});
+      const Plan careless = decompose(graph, {.workers = p, .strategy = strategy});
+      REQUIRE(plan.carry.size() == 1);
+      CHECK(plan.carry[0] == CarriedResult{plan.vertex("y"), plan.vertex("x")});
+      const std::vector<Extent> between =
+          redistributed_words(careless.distribution("y"), careless.distribution("x"));
+      CHECK(plan.carried_words() ==
+            redistributed_words(plan.distribution("y"), plan.distribution("x")));
+      CHECK(busiest(plan.tasks().received, plan.carried_words()) <=
+            busiest(careless.tasks().received, between));
+    }
+  }
+  // By rows the two fit without words.
+  const Plan rows = decompose(
+      graph,
+      {.workers = 4, .strategy = "by_hand", .by_hand = {{"y", {{"i", 4}}}}, .carry = {{"y", "x"}}});
+  CHECK(sum(rows.carried_words()) == 0);
+  CHECK(rows.distribution("x") == rows.distribution("y"));
+  CHECK(rows.hash() !=
+        decompose(graph, {.workers = 4, .strategy = "by_hand", .by_hand = {{"y", {{"i", 4}}}}})
+            .hash());
+}
+
+TEST_CASE("inputs and results are stored near the distributions that they have outside") {
+  const EinGraph graph = matmul(48, 40, 36);
+  for (const int p : {2, 4, 6, 8}) {
+    CAPTURE(p);
+    const Distribution x = Distribution::rows({48, 40}, p, Split::floor);
+    const Distribution y = Distribution::columns({40, 36}, p);
+    const Distribution z = Distribution::block_cyclic({48, 36}, {{4, 1}, {3, p}}, p);
+    const auto total = [&](const Plan& plan) {
+      std::vector<Extent> outside = plan.input_words("X", x);
+      for (const auto& words : {plan.input_words("Y", y), plan.result_words("Z", z)}) {
+        for (std::size_t r = 0; r < words.size(); ++r) outside[r] += words[r];
+      }
+      return busiest(plan.tasks().received, outside);
+    };
+    const Extent careless = total(decompose(graph, {.workers = p}));
+    const Plan plan = decompose(graph, {.workers = p, .layouts = {{"X", x}, {"Y", y}, {"Z", z}}});
+    CHECK(total(plan) <= careless);
+  }
+  // Rows in, and nothing else to move: X stays where it is.
+  const EinGraph vector = matrix_vector(64);
+  const Plan plan =
+      decompose(vector, {.workers = 4, .layouts = {{"A", Distribution::rows({64, 64}, 4)}}});
+  CHECK(sum(plan.input_words("A", Distribution::rows({64, 64}, 4))) == 0);
+}
+
+TEST_CASE("what cannot be carried or laid out is refused") {
+  const EinGraph graph = matrix_vector(8);
+  const auto refused = [&graph](const DecomposeOptions& options) {
+    return message_here([&] { (void)decompose(graph, options); }, ErrorKind::plan);
+  };
+  CHECK(refused({.workers = 2, .carry = {{"z", "x"}}}) ==
+        "EinDecomp: 'z' is to be carried to the next run (there is no such tensor); name a result, "
+        "or keep it: program.keep(z)");
+  CHECK(refused({.workers = 2, .carry = {{"x", "x"}}}) ==
+        "EinDecomp: 'x' is to be carried to the next run (it is no result of this one); name a "
+        "result, or keep it: program.keep(x)");
+  CHECK(refused({.workers = 2, .carry = {{"y", "y"}}}) ==
+        "EinDecomp: 'y' is to be carried to 'y' (it is computed by the run); name an input");
+  CHECK(refused({.workers = 2, .carry = {{"y", "A"}}}) ==
+        "EinDecomp: 'y', which is 8, is to be carried to 'A', which is 8 x 8 (extents and value "
+        "types are to be the same); declare them so");
+  CHECK(refused({.workers = 2, .carry = {{"y", "x"}, {"y", "x"}}}) ==
+        "EinDecomp: two results are to be carried to 'x' (an input has one value); leave one out");
+  CHECK(
+      refused({.workers = 2, .layouts = {{"Q", Distribution::rows({8}, 2)}}}) ==
+      "EinDecomp: a distribution is given for 'Q' (there is no such tensor); give those of inputs "
+      "and results, by name");
+  CHECK(
+      refused({.workers = 2, .layouts = {{"x", Distribution::rows({9}, 2)}}}) ==
+      "EinDecomp: the distribution given for 'x' is of 9 (the tensor is 8); describe the tensor's "
+      "own");
+  CHECK(refused({.workers = 2, .layouts = {{"x", Distribution::rows({8}, 3)}}}) ==
+        "EinDecomp: the distribution given for 'x' is for 3 ranks (the plan is for 2); describe it "
+        "for the plan's, those without a part included");
+}
