@@ -55,7 +55,7 @@ TEST_CASE("a program is read statement by statement") {
   CHECK_FALSE(read.graph.labels[0].uncut);
   CHECK(read.graph.labels[2].uncut);
   REQUIRE(read.layouts.size() == 1);
-  CHECK(read.layouts[0].input == "B");
+  CHECK(read.layouts[0].tensor == "B");
   CHECK(read.layouts[0].parts == std::vector<Extent>{2, 1});
   CHECK(read.graph[read.graph.find("m")].partial.bytes == sizeof(Indexed<float>));
 }
