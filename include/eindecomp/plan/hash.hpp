@@ -84,7 +84,7 @@ constexpr void add_to_hash(core::Hasher& hasher, const KernelTraits& kernel) {
 /// Everything that may be asked of decompose(). A member that is added there is missed here: the
 /// names below have to be as many.
 constexpr void add_to_hash(core::Hasher& hasher, const DecomposeOptions& options) {
-  const auto& [workers, ranks, strategy, by_hand, layouts, max_idle, groups, steps, tiles,
+  const auto& [workers, ranks, strategy, by_hand, layouts, carry, max_idle, groups, steps, tiles,
                cache_bytes, objective, machine, memory, effort] = options;
   const auto add = [&hasher](auto number) {
     if constexpr (std::is_floating_point_v<decltype(number)>) {
@@ -109,9 +109,15 @@ constexpr void add_to_hash(core::Hasher& hasher, const DecomposeOptions& options
     add_parts(statement.parts);
   }
   add(layouts.size());
-  for (const InputParts& input : layouts) {
-    hasher.add(input.input);
-    hasher.add(input.parts);
+  for (const TensorLayout& layout : layouts) {
+    hasher.add(layout.tensor);
+    hasher.add(layout.parts);
+    hasher.add(layout.distribution.hash());
+  }
+  add(carry.size());
+  for (const CarriedTensor& pair : carry) {
+    hasher.add(pair.next);
+    hasher.add(pair.input);
   }
   add(max_idle);
   add(groups);
