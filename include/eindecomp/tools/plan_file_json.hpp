@@ -97,8 +97,9 @@ namespace tools {
 
 [[nodiscard]] inline nlohmann::ordered_json carry_json(const std::vector<CarriedResult>& carry) {
   auto json = nlohmann::ordered_json::array();
-  for (const CarriedResult& pair : carry)
+  for (const CarriedResult& pair : carry) {
     json.push_back({{"next", pair.next}, {"input", pair.input}});
+  }
   return json;
 }
 

@@ -61,7 +61,7 @@ class ProgramReader {
     JsonProgram program{graph(), {}};
     if (const auto layout = m_file.find("layout")) {
       for (const auto& [name, parts] : layout->members()) {
-        program.layouts.push_back({name, input_parts(name, parts)});
+        program.layouts.emplace_back(name, input_parts(name, parts));
       }
     }
     return program;
