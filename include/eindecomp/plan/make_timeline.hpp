@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
@@ -209,6 +210,8 @@ class Simulator {
   void transfer(int turn, Round round) {
     const std::vector<Transit> list = take_transits(turn, round);
     std::vector<double> done(m_workers.size(), 0.0);
+    // A message carries what was there before its round, though others arrive in the same buffer.
+    std::vector<std::pair<double*, double>> arrivals;
     for (const Transit& t : list) {
       Worker& sender = m_workers[t.from];
       Worker& receiver = m_workers[t.to];
@@ -228,8 +231,7 @@ class Simulator {
       load(t.from).sends += stop - start;
       load(t.to).receives += stop - start;
       for (const Region& region : t.received->regions) {
-        double& arrived = ready(t.to, region.buffer);
-        arrived = std::max(arrived, stop);
+        arrivals.emplace_back(&ready(t.to, region.buffer), stop);
       }
       done[t.from] = std::max(done[t.from], stop);
       done[t.to] = std::max(done[t.to], stop);
@@ -238,6 +240,7 @@ class Simulator {
       record(t.to,
              {Event::Kind::receive, -1, t.tensor, static_cast<int>(t.from), words, start, stop});
     }
+    for (const auto& [arrived, stop] : arrivals) *arrived = std::max(*arrived, stop);
     if (m_overlap == Overlap::all) return;
     for (std::size_t r = 0; r < m_workers.size(); ++r) {
       m_workers[r].kernels_free = std::max(m_workers[r].kernels_free, done[r]);
