@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The program of one rank, put together from what a walk tells of it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/place_buffers.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/tuning.hpp"
+#include "eindecomp/relation/walk.hpp"
+
+namespace eindecomp::relation {
+
+/// Builds the program of one rank from what a walk tells of it.
+class RankBuilder {
+ public:
+  RankBuilder(const EinGraph& graph, const Flags& results, const std::vector<StepGroup>& groups,
+              const TensorNames& names, const SpaceFacts& space, int ranks, int rank)
+      : m_graph(&graph),
+        m_results(&results),
+        m_group(groups.begin()),
+        m_end(groups.end()),
+        m_ranks(ranks) {
+    m_program.rank = rank;
+    m_program.threads = space.threads;
+    m_program.names = names;
+  }
+
+  int add_stored(VertexId tensor, const Box& box) {
+    const bool input = (*m_graph)[tensor].is_input();
+    const bool result = (*m_results)[static_cast<std::size_t>(tensor)];
+    const int buffer = add(tensor, box, false,
+                           input    ? Buffer::Role::input
+                           : result ? Buffer::Role::result
+                                    : Buffer::Role::scratch);
+    const Buffer& b = m_program.buffers.back();
+    if (b.role == Buffer::Role::input) m_program.input_bytes += b.bytes;
+    if (b.role == Buffer::Role::result) m_program.result_bytes += b.bytes;
+    return buffer;
+  }
+  int add_assembled(VertexId tensor, const Box& box) {
+    return add(tensor, box, false, Buffer::Role::scratch);
+  }
+  int add_partial(VertexId statement, const Box& box) {
+    return add(statement, box, true, Buffer::Role::scratch);
+  }
+
+  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+    m_statement = statement;
+    m_calls = &calls;
+    m_joined = &joined;
+    while (m_group != m_end && m_group->last < statement) ++m_group;
+  }
+  void copy(int from, int to, const Box& box, int round) {
+    m_copies.emplace_back(round, Copy{from, to, box});
+  }
+  void send(VertexId tensor, int from, int peer, const Box& box, int round) {
+    m_sends.push_back({round, tensor, peer, {from, box}});
+  }
+  void receive(VertexId tensor, int to, int peer, const Box& box, int round) {
+    m_receives.push_back({round, tensor, peer, {to, box}});
+  }
+  void send_partial(VertexId statement, int from, int peer, const Box& box) {
+    m_partial_sends.push_back({0, statement, peer, {from, box}});
+  }
+  void receive_partial(VertexId statement, int to, int peer, const Box& box) {
+    m_partial_receives.push_back({0, statement, peer, {to, box}});
+  }
+  void call(const WalkedCall& walked) {
+    m_statement_calls.push_back({m_calls->relation().block((*m_joined)[walked.index].key),
+                                 walked.operands, walked.output, walked.accumulate, walked.finish});
+  }
+  void combine(int target, const Box& box, const std::vector<int>& parts) {
+    Combine combine{{target, box}, {}};
+    for (int part : parts) combine.parts.push_back({part, box});
+    m_combines.push_back(std::move(combine));
+  }
+  void end() {
+    emit_gathers();
+    if (m_group != m_end && m_group->contains(m_statement)) {
+      // What runs in steps is stored where it is computed: nothing but calls is left.
+      m_waiting.push_back({m_statement, std::move(m_statement_calls)});
+      m_statement_calls.clear();
+      ++m_program.turns;
+      if (m_statement == m_group->last) emit_steps();
+      return;
+    }
+    for (KernelCall& call : m_statement_calls) emit(std::move(call));
+    m_statement_calls.clear();
+    emit_messages(m_partial_receives, m_partial_sends);
+    for (Combine& combine : m_combines) emit(std::move(combine));
+    m_combines.clear();
+    ++m_program.turns;
+  }
+
+  [[nodiscard]] RankProgram finish() {
+    remove_whole_buffers();
+    place_buffers(*m_graph, m_program);
+    return std::move(m_program);
+  }
+
+ private:
+  using Work = decltype(Instruction::work);
+  struct Piece {
+    int round = 0;
+    VertexId tensor = -1;
+    int peer = -1;
+    Region region;
+  };
+  /// A statement of a group, until all statements of the group are known.
+  struct Waiting {
+    VertexId statement = -1;
+    std::vector<KernelCall> calls;
+  };
+
+  [[nodiscard]] Buffer& buffer(int b) { return m_program.buffers[static_cast<std::size_t>(b)]; }
+
+  int add(VertexId tensor, const Box& box, bool partial, Buffer::Role role) {
+    Buffer b;
+    b.tensor = tensor;
+    b.box = box;
+    b.partial = partial;
+    b.role = role;
+    const Vertex& v = (*m_graph)[tensor];
+    b.bytes = box.size() * (partial ? v.partial.bytes : v.element.bytes);
+    m_program.buffers.push_back(std::move(b));
+    return static_cast<int>(m_program.buffers.size()) - 1;
+  }
+
+  void emit(Work&& work) {
+    m_program.instructions.push_back({m_statement, m_program.turns, std::move(work)});
+  }
+  /// Copies and messages with operands, round by round. Copies to buffers that no message touches
+  /// come last: those buffers are not held any earlier.
+  void emit_gathers() {
+    const auto by_round = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(m_copies.begin(), m_copies.end(), by_round);
+    std::vector<std::pair<int, Copy>> last;
+    // Copies of later rounds may read what those of earlier ones write.
+    if (!m_copies.empty() && m_copies.back().first == 0) {
+      const auto waits = std::stable_partition(
+          m_copies.begin(), m_copies.end(), [&](const std::pair<int, Copy>& copy) {
+            return touches(m_receives, copy.second.to) || touches(m_sends, copy.second.to);
+          });
+      last.assign(std::make_move_iterator(waits), std::make_move_iterator(m_copies.end()));
+      m_copies.erase(waits, m_copies.end());
+    }
+    const std::vector<Message> receives = messages(m_receives, -1);
+    const std::vector<Message> sends = messages(m_sends, 1);
+    auto copy = m_copies.begin();
+    auto receive = receives.begin();
+    auto send = sends.begin();
+    while (copy != m_copies.end() || receive != receives.end() || send != sends.end()) {
+      int round = std::numeric_limits<int>::max();
+      if (copy != m_copies.end()) round = copy->first;
+      if (receive != receives.end()) round = std::min(round, receive->round);
+      if (send != sends.end()) round = std::min(round, send->round);
+      for (; copy != m_copies.end() && copy->first == round; ++copy) emit(std::move(copy->second));
+      for (; receive != receives.end() && receive->round == round; ++receive) {
+        emit(Receive{*receive});
+      }
+      for (; send != sends.end() && send->round == round; ++send) emit(Send{*send});
+    }
+    for (auto& [round, late] : last) emit(std::move(late));
+    m_copies.clear();
+  }
+  [[nodiscard]] static bool touches(const std::vector<Piece>& pieces, int buffer) {
+    return std::any_of(pieces.begin(), pieces.end(),
+                       [buffer](const Piece& piece) { return piece.region.buffer == buffer; });
+  }
+  void emit_messages(std::vector<Piece>& receives, std::vector<Piece>& sends) {
+    for (Message& m : messages(receives, -1)) emit(Receive{std::move(m)});
+    for (Message& m : messages(sends, 1)) emit(Send{std::move(m)});
+  }
+
+  /// One message per round, peer and tensor, in the order that RankProgram states. Tensors of small
+  /// messages share one. \param direction of a peer from this rank: 1 of sends, -1 of receives.
+  [[nodiscard]] std::vector<Message> messages(std::vector<Piece>& pieces, int direction) const {
+    std::vector<std::array<int, 4>> order;
+    order.reserve(pieces.size());
+    for (const Piece& piece : pieces) {
+      const int distance = direction * (piece.peer - m_program.rank);
+      order.push_back({piece.round, distance < 0 ? distance + m_ranks : distance, piece.tensor,
+                       static_cast<int>(order.size())});
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<Message> list;
+    for (std::size_t i = 0; i < order.size();) {
+      // The pieces of one tensor.
+      std::size_t end = i;
+      Extent words = 0;
+      const auto piece = [&](std::size_t n) -> Piece& {
+        return pieces[static_cast<std::size_t>(order[n][3])];
+      };
+      const auto same = [&](std::size_t n) {
+        return std::equal(order[n].begin(), order[n].end() - 1, order[i].begin());
+      };
+      for (; end < order.size() && same(end); ++end) words += piece(end).region.box.size();
+      const Piece& front = piece(i);
+      if (list.empty() || list.back().peer != front.peer || list.back().round != front.round ||
+          !may_share(list.back(), front.region, words)) {
+        list.emplace_back();
+        list.back().peer = front.peer;
+        list.back().round = front.round;
+      }
+      list.back().words += words;
+      for (; i < end; ++i) list.back().regions.push_back(std::move(piece(i).region));
+    }
+    pieces.clear();
+    return list;
+  }
+
+  /// Whether words of another tensor go along with a message: elements of one size, and so few that
+  /// one more message would take longer than copying them.
+  [[nodiscard]] bool may_share(const Message& message, const Region& other, Extent words) const {
+    const auto bytes_each = [&](const Region& region) {
+      const Buffer& b = m_program.buffers[static_cast<std::size_t>(region.buffer)];
+      return element_bytes(*m_graph, b);
+    };
+    const int bytes = bytes_each(message.regions.front());
+    return bytes == bytes_each(other) && (message.words + words) * bytes <= tuning::shared_message;
+  }
+
+  /// The calls of the group that ends here, block by block.
+  void emit_steps() {
+    const Flags inside = passed_on(*m_graph, *m_group);
+    const Extent blocks = m_group->steps();
+    for (Extent n = 0; n < blocks; ++n) {
+      m_blocks.clear();
+      const std::size_t begin = m_program.instructions.size();
+      for (std::size_t s = 0; s < m_waiting.size(); ++s) {
+        m_statement = m_waiting[s].statement;
+        const Vertex& v = (*m_graph)[m_statement];
+        for (const KernelCall& whole : m_waiting[s].calls) {
+          KernelCall call = whole;
+          restrict_domain(call.domain, m_group->axes, s, n);
+          if (call.domain.empty()) continue;
+          for (std::size_t o = 0; o < call.operands.size(); ++o) {
+            call.operands[o] =
+                block_of(call.operands[o], v.operands[o].labels, call.domain, inside);
+          }
+          call.output = block_of(call.output, v.output, call.domain, inside);
+          emit(std::move(call));
+        }
+        ++m_program.turns;
+      }
+      if (m_program.threads > 0) {
+        for (const StepGroup& tiles : m_group->tiles) emit_tiles(tiles, begin);
+      }
+    }
+    m_waiting.clear();
+  }
+
+  /// Lets calls of the block that begins with an instruction run tile by tile, if each statement is
+  /// one call on this rank and there is more than one tile.
+  void emit_tiles(const StepGroup& tiles, std::size_t begin) {
+    const std::vector<VertexId> statements = statements_of(*m_graph, tiles);
+    const std::vector<Instruction>& list = m_program.instructions;
+    while (begin < list.size() && list[begin].statement < tiles.first) ++begin;
+    const std::size_t end = begin + statements.size();
+    if (end > list.size() || (end < list.size() && list[end].statement == tiles.last)) return;
+    TiledCalls tiled;
+    tiled.first = static_cast<int>(begin);
+    tiled.last = static_cast<int>(end) - 1;
+    tiled.axes = tiles.axes;
+    const Box& front = list[begin].as<KernelCall>()->domain;
+    for (std::size_t s = 0; s < statements.size(); ++s) {
+      const Instruction& instruction = list[begin + s];
+      if (instruction.statement != statements[s]) return;
+      if (statements[s] == tiles.interleaved) tiled.interleaved = static_cast<int>(begin + s);
+      const Box& domain = instruction.as<KernelCall>()->domain;
+      for (const StepAxis& axis : tiles.axes) {
+        const auto here = static_cast<std::size_t>(axis.positions[s]);
+        const auto there = static_cast<std::size_t>(axis.positions.front());
+        if (domain.lo[here] != front.lo[there] || domain.hi[here] != front.hi[there]) return;
+      }
+    }
+    if (tile_count(tiled, front) < 2) return;
+    m_program.tiled.push_back(std::move(tiled));
+    for (std::size_t i = begin; i < end; ++i) {
+      Instruction& instruction = m_program.instructions[i];
+      std::get<KernelCall>(instruction.work).unread =
+          (*m_results)[static_cast<std::size_t>(instruction.statement)] &&
+          !is_read_by(*m_graph, statements_of(*m_graph, *m_group), instruction.statement);
+    }
+  }
+
+  /// The buffer of one block in place of the whole one, if the tensor exists block by block.
+  int block_of(int whole, const std::vector<int>& positions, const Box& domain,
+               const Flags& inside) {
+    const VertexId tensor = buffer(whole).tensor;
+    if (!m_group->contains(tensor) || !inside[static_cast<std::size_t>(tensor - m_group->first)]) {
+      return whole;
+    }
+    const auto [found, fresh] = m_blocks.try_emplace(whole, 0);
+    if (fresh) {
+      Box box = buffer(whole).box;
+      for (std::size_t k = 0; k < positions.size(); ++k) {
+        box.lo[k] = domain.lo[static_cast<std::size_t>(positions[k])];
+        box.hi[k] = domain.hi[static_cast<std::size_t>(positions[k])];
+      }
+      found->second = add(tensor, box, buffer(whole).partial, Buffer::Role::scratch);
+    }
+    return found->second;
+  }
+
+  /// Takes out the buffers that exist block by block instead, which nothing uses, and renumbers the
+  /// others.
+  void remove_whole_buffers() {
+    std::vector<int> number(m_program.buffers.size(), -1);
+    for (const Instruction& instruction : m_program.instructions) {
+      const auto use = [&](int b) { number[static_cast<std::size_t>(b)] = 0; };
+      for_each_access(instruction, use, use);
+    }
+    int kept = 0;
+    for (std::size_t b = 0; b < number.size(); ++b) {
+      if (number[b] < 0 && m_program.buffers[b].role == Buffer::Role::scratch) continue;
+      number[b] = kept++;
+      if (number[b] != static_cast<int>(b)) buffer(number[b]) = std::move(m_program.buffers[b]);
+    }
+    if (kept == static_cast<int>(number.size())) return;
+    m_program.buffers.resize(static_cast<std::size_t>(kept));
+    std::vector<int*> used;  // some are read and written
+    for (Instruction& instruction : m_program.instructions) {
+      const auto use = [&](int& b) { used.push_back(&b); };
+      for_each_access(instruction, use, use);
+    }
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    for (int* b : used) *b = number[static_cast<std::size_t>(*b)];
+  }
+
+  const EinGraph* m_graph;
+  const Flags* m_results;
+  std::vector<StepGroup>::const_iterator m_group;  ///< the one at hand, or the next
+  std::vector<StepGroup>::const_iterator m_end;
+  int m_ranks;
+  RankProgram m_program;
+  // Of the statement at hand.
+  VertexId m_statement = -1;
+  const BlockMap* m_calls = nullptr;
+  const std::vector<JoinedBlocks>* m_joined = nullptr;
+  std::vector<Piece> m_receives, m_sends, m_partial_receives, m_partial_sends;
+  std::vector<std::pair<int, Copy>> m_copies;  ///< by round
+  std::vector<KernelCall> m_statement_calls;
+  std::vector<Combine> m_combines;
+  // Of the group at hand.
+  std::vector<Waiting> m_waiting;
+  std::unordered_map<int, int> m_blocks;  ///< of the block at hand, by whole buffer
+};
+
+}  // namespace eindecomp::relation
