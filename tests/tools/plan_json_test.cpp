@@ -31,13 +31,16 @@ TEST_CASE("a plan's figures as JSON, member by member") {
   const Json expected = Json::parse(R"({
     "strategy": "exact", "workers": 16,
     "cost": {"total": 448, "join": 384, "aggregate": 64, "repartition": 0},
-    "words": {"busiest_worker": 20, "total": 320},
+    "words": {"busiest_worker": 20, "total": 320}, "peak_bytes": 0,
     "lower_bound_ratio": 0, "optimal": true, "gap": 0, "plan_seconds": 0,
     "statements": [{"name": "Z", "partition": {"i": 4, "j": 2, "k": 2},
       "cost": {"total": 448, "join": 384, "aggregate": 64, "repartition": 0},
       "words": 320, "peak_bytes": 0}]})");
   CHECK(result.plan["statements"][0]["peak_bytes"] > 0);
+  // Of one statement, without gaps between its blocks.
+  CHECK(result.plan["peak_bytes"] == result.plan["statements"][0]["peak_bytes"]);
   result.plan["statements"][0]["peak_bytes"] = 0;
+  result.plan["peak_bytes"] = 0;
   CHECK(result.plan.dump(1) == expected.dump(1));
 }
 

@@ -97,6 +97,7 @@ inline void add_run(nlohmann::ordered_json& plan, const Simulation& run) {
       {"workers", plan.workers},
       {"cost", tools::cost_json(plan.cost)},
       {"words", {{"busiest_worker", summary.busiest_words}, {"total", summary.words}}},
+      {"peak_bytes", summary.bytes},
       {"lower_bound_ratio", tools::json_or_null(summary.lower_bound_ratio())},
       {"optimal", plan.optimal()},
       {"gap", tools::json_or_null(plan.gap)},
