@@ -10,8 +10,8 @@ namespace eindecomp::relation {
 /// axes are the prime factors aᵢ of q, the first the slowest, as those of a mesh of workers are. In
 /// round 0 elements come from outside. In round i + 1 members that differ along axis i alone give
 /// each other what they have by then, so that the slowest links carry least. A member receives
-/// every element once, as if it came straight from the owner, but Σ(aᵢ - 1) messages in place of q
-/// - 1.
+/// every element once, as if it came straight from the owner, in Σ(aᵢ - 1) messages where all pairs
+/// would take q - 1.
 class RelayRounds {
  public:
   /// \param size  q, at least 1
