@@ -23,7 +23,7 @@ EXACT_TOTALS = {
     "attention": {2: 2557952, 4: 3082240, 8: 3672064, 16: 4593664},
 }
 
-MEMBERS = ["strategy", "workers", "cost", "words", "lower_bound_ratio", "optimal", "gap",
+MEMBERS = ["strategy", "workers", "cost", "words", "peak_bytes", "lower_bound_ratio", "optimal", "gap",
            "plan_seconds", "statements"]
 
 
