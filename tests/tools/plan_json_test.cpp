@@ -37,7 +37,8 @@ TEST_CASE("a plan's figures as JSON, member by member") {
       "cost": {"total": 448, "join": 384, "aggregate": 64, "repartition": 0},
       "words": 320, "peak_bytes": 0}]})");
   CHECK(result.plan["statements"][0]["peak_bytes"] > 0);
-  // Blocks are aligned in the arena, to 64 bytes each, and the plan's peak counts what lies between.
+  // Blocks are aligned in the arena, to 64 bytes each, and the plan's peak counts what lies
+  // between.
   CHECK(result.plan["peak_bytes"] >= result.plan["statements"][0]["peak_bytes"]);
   CHECK(result.plan["peak_bytes"] < result.plan["statements"][0]["peak_bytes"].get<int>() + 8 * 64);
   result.plan["statements"][0]["peak_bytes"] = 0;
