@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "eindecomp/relation/write_program.hpp"
 #include "run/programs.hpp"
 
 using namespace run_test;
@@ -36,6 +37,26 @@ TEST_CASE("rank 0 plans for all") {
                      ein::bind_generator(product.B, product.fb));
     CHECK(product.right(run));
   }
+}
+
+TEST_CASE("steps, tiles and what is carried are shared") {
+  const World world;
+  Program g;
+  const auto X = g.input<double>("X", {24, 24});
+  ein::let<"S">(i, j) = ein::softmax(j)(X(i, j));
+  const ein::DecomposeOptions options{.workers = 2,
+                                      .ranks = world.size,
+                                      .carry = {{"S", "X"}},
+                                      .tiles = {{"softmax.max", "S", {{"i", 4}}}}};
+  const auto own = ein::decompose(g, options);
+  REQUIRE(own.steps.size() == 1);
+  REQUIRE_FALSE(own.steps[0].tiles.empty());
+  REQUIRE(own.carry.size() == 1);
+  const auto plan = ein::share_plan(g, MPI_COMM_WORLD, [&] { return ein::decompose(g, options); });
+  CHECK(plan.steps == own.steps);
+  CHECK(plan.carry == own.carry);
+  CHECK(plan.hash() == own.hash());
+  CHECK(ein::hash_of(plan.program(world.rank)) == ein::hash_of(own.program(world.rank)));
 }
 
 TEST_CASE("what is wrong on rank 0 is an error on all ranks") {

@@ -3,15 +3,18 @@
 /// A plan as numbers, for ranks that hold its program already: what the planner decided.
 #pragma once
 
-#include <cstddef>
+#include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/carried_result.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/layout.hpp"
@@ -36,14 +39,25 @@ inline void complete_from_placement(Plan& plan) {
 
 using Packed = std::vector<std::int64_t>;
 
-/// Writes numbers and lists of them one after another, a list after its length.
+template <class Archive, class Value>
+void pass(Archive& archive, Value& value);
+
+/// Writes numbers, and lists of what it can write after their lengths.
 class Packer {
  public:
-  void add(std::int64_t number) { m_packed.push_back(number); }
+  void operator()(std::int64_t number) { m_packed.push_back(number); }
+  void operator()(const Text& text) {
+    (*this)(static_cast<std::int64_t>(text.size()));
+    for (const char c : text.view()) (*this)(static_cast<std::int64_t>(c));
+  }
   template <class Element>
-  void add(const std::vector<Element>& list) {
-    add(static_cast<std::int64_t>(list.size()));
-    for (const Element& element : list) add(element);
+  void operator()(const std::vector<Element>& list) {
+    (*this)(static_cast<std::int64_t>(list.size()));
+    for (const Element& element : list) pass(*this, element);
+  }
+  void operator()(const std::optional<Extent>& number) {
+    (*this)(static_cast<std::int64_t>(number.has_value()));
+    if (number) (*this)(*number);
   }
   [[nodiscard]] Packed take() { return std::move(m_packed); }
 
@@ -56,48 +70,72 @@ class Unpacker {
  public:
   explicit Unpacker(std::span<const std::int64_t> packed) : m_rest(packed) {}
 
-  void get(std::int64_t& number) {
-    number = m_rest.front();
+  template <std::integral Number>
+  void operator()(Number& number) {
+    number = static_cast<Number>(m_rest.front());
     m_rest = m_rest.subspan(1);
   }
-  void get(int& number) {
-    std::int64_t wide = 0;
-    get(wide);
-    number = static_cast<int>(wide);
+  void operator()(Text& text) {
+    std::vector<char> characters;
+    (*this)(characters);
+    text.assign({characters.data(), characters.size()});
   }
   template <class Element>
-  void get(std::vector<Element>& list) {
+  void operator()(std::vector<Element>& list) {
     std::int64_t size = 0;
-    get(size);
+    (*this)(size);
     list.resize(to_index(size));
-    for (Element& element : list) get(element);
+    for (Element& element : list) pass(*this, element);
+  }
+  void operator()(std::optional<Extent>& number) {
+    std::int64_t known = 0;
+    (*this)(known);
+    if (known == 0) return number.reset();
+    (*this)(number.emplace());
   }
 
  private:
   std::span<const std::int64_t> m_rest;
 };
 
+/// Hands an archive, a Packer or an Unpacker, what a value consists of. One description for both
+/// directions, so that what is written is what is read.
+template <class Archive, class Value>
+void pass(Archive& archive, Value& value) {
+  using Type = std::remove_const_t<Value>;
+  if constexpr (std::is_same_v<Type, StepGroup>) {
+    archive(value.first);
+    archive(value.last);
+    archive(value.axes);
+    archive(value.tiles);
+    archive(value.interleaved);
+  } else if constexpr (std::is_same_v<Type, StepAxis>) {
+    archive(value.positions);
+    archive(value.parts);
+    archive(value.size);
+  } else if constexpr (std::is_same_v<Type, CarriedResult>) {
+    archive(value.next);
+    archive(value.input);
+  } else if constexpr (std::is_same_v<Type, Plan>) {
+    archive(value.workers);
+    archive(value.ranks);
+    archive(value.strategy);
+    archive(value.gap);
+    archive(value.cuts);
+    archive(value.placement.mesh.axes);
+    archive(value.placement.calls);
+    archive(value.placement.stored);
+    archive(value.steps);
+    archive(value.carry);
+  } else {
+    archive(value);
+  }
+}
+
 /// What decompose() decided of a plan that is placed. A few numbers a tensor.
 [[nodiscard]] inline Packed pack(const Plan& plan) {
   Packer packer;
-  packer.add(plan.workers);
-  packer.add(plan.ranks);
-  packer.add(std::vector<std::int64_t>(plan.strategy.view().begin(), plan.strategy.view().end()));
-  packer.add(plan.gap ? std::vector<std::int64_t>{*plan.gap} : std::vector<std::int64_t>{});
-  packer.add(plan.cuts);
-  packer.add(plan.placement.mesh.axes);
-  packer.add(plan.placement.calls);
-  packer.add(plan.placement.stored);
-  packer.add(static_cast<std::int64_t>(plan.steps.size()));
-  for (const StepGroup& group : plan.steps) {
-    packer.add(group.first);
-    packer.add(group.last);
-    packer.add(static_cast<std::int64_t>(group.axes.size()));
-    for (const StepAxis& axis : group.axes) {
-      packer.add(axis.positions);
-      packer.add(axis.parts);
-    }
-  }
+  pass(packer, plan);
   return packer.take();
 }
 
@@ -106,31 +144,7 @@ class Unpacker {
   Unpacker unpacker(packed);
   Plan plan;
   plan.graph = graph;
-  unpacker.get(plan.workers);
-  unpacker.get(plan.ranks);
-  std::vector<std::int64_t> list;
-  unpacker.get(list);
-  plan.strategy.assign(std::string(list.begin(), list.end()));
-  unpacker.get(list);
-  if (!list.empty()) plan.gap = list.front();
-  unpacker.get(plan.cuts);
-  unpacker.get(plan.placement.mesh.axes);
-  unpacker.get(plan.placement.calls);
-  unpacker.get(plan.placement.stored);
-  std::int64_t groups = 0;
-  unpacker.get(groups);
-  plan.steps.resize(to_index(groups));
-  for (StepGroup& group : plan.steps) {
-    unpacker.get(group.first);
-    unpacker.get(group.last);
-    std::int64_t axes = 0;
-    unpacker.get(axes);
-    group.axes.resize(to_index(axes));
-    for (StepAxis& axis : group.axes) {
-      unpacker.get(axis.positions);
-      unpacker.get(axis.parts);
-    }
-  }
+  pass(unpacker, plan);
   complete_from_placement(plan);
   return plan;
 }
