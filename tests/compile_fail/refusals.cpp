@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/statistics.hpp"
 
 namespace ein = eindecomp;
 using namespace ein::labels;
@@ -59,6 +60,10 @@ void statements() {
   EITHER((let<"A8">(i, j) = 2.0 * X), (let<"A8">(i, j) = 2.0 * X(i, j)));
   // refused: an aggregation is given an expression before its labels; write sum(j)(X(i, j))
   EITHER((let<"A9">(i) = sum(X(i, j))), (let<"A9">(i) = sum(j)(X(i, j))));
+  // refused: an aggregation is given an expression before its labels; write mean(j)(X(i, j))
+  EITHER((let<"M1">(i) = mean(X(i, j))), (let<"M1">(i) = mean(j)(X(i, j))));
+  // refused: a tensor stands in an expression without its labels; write one for each dimension
+  EITHER((let<"M2">(i) = layer_norm(i)(X3, 1e-5)), (let<"M2">(i) = layer_norm(i)(X3(i), 1e-5)));
   // refused: labels stand in brackets; write them in parentheses
   EITHER((let<"A10">(i) = X3[i]), (let<"A10">(i) = X3(i)));
   // refused: the statement reads no tensor; write

@@ -33,8 +33,17 @@ template <Expression E>
   return access_under(let_under(name, Labels{}, where) = expression, Labels{});
 }
 
+/// What a macro does with a tensor that stands without its labels.
+struct RefusesTensors {
+  template <TensorWithoutLabels Tensor, class... Rest>
+  constexpr auto operator()(const Tensor&, const Rest&...) const {
+    return expr::refuse_without_labels<Tensor>();
+  }
+};
+
 template <class Along>
-struct Softmax {
+struct Softmax : RefusesTensors {
+  using RefusesTensors::operator();
   template <Expression E>
   [[nodiscard]] constexpr auto operator()(
       const E& expression, std::source_location where = std::source_location::current()) const {
@@ -49,7 +58,8 @@ struct Softmax {
 };
 
 template <class Along>
-struct LogSoftmax {
+struct LogSoftmax : RefusesTensors {
+  using RefusesTensors::operator();
   template <Expression E>
   [[nodiscard]] constexpr auto operator()(
       const E& expression, std::source_location where = std::source_location::current()) const {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/hana/unpack.hpp>
+#include <cstddef>
 #include <source_location>
 #include <type_traits>
 
@@ -44,7 +45,8 @@ struct ExtentIn {
 };
 
 template <class... Along>
-struct Mean {
+struct Mean : RefusesTensors {
+  using RefusesTensors::operator();
   template <Expression E>
   [[nodiscard]] constexpr auto operator()(const E& e) const {
     using T = expr::Elements<E>;
@@ -58,7 +60,8 @@ struct Mean {
 };
 
 template <class... Along>
-struct Var {
+struct Var : RefusesTensors {
+  using RefusesTensors::operator();
   template <Expression E>
   [[nodiscard]] constexpr auto operator()(
       const E& e, std::source_location where = std::source_location::current()) const {
@@ -70,7 +73,8 @@ struct Var {
 };
 
 template <class... Along>
-struct Stddev {
+struct Stddev : RefusesTensors {
+  using RefusesTensors::operator();
   template <Expression E>
   [[nodiscard]] constexpr auto operator()(
       const E& e, std::source_location where = std::source_location::current()) const {
@@ -79,7 +83,8 @@ struct Stddev {
 };
 
 template <class... Along>
-struct Norm {
+struct Norm : RefusesTensors {
+  using RefusesTensors::operator();
   template <Expression E>
   [[nodiscard]] constexpr auto operator()(const E& e) const {
     if constexpr (expr::is_complex<expr::Elements<E>>) {
@@ -91,7 +96,8 @@ struct Norm {
 };
 
 template <class... Along>
-struct RmsNorm {
+struct RmsNorm : RefusesTensors {
+  using RefusesTensors::operator();
   template <Expression E>
   [[nodiscard]] constexpr auto operator()(
       const E& e, double epsilon,
@@ -105,7 +111,8 @@ struct RmsNorm {
 };
 
 template <class... Along>
-struct LayerNorm {
+struct LayerNorm : RefusesTensors {
+  using RefusesTensors::operator();
   template <Expression E>
   [[nodiscard]] constexpr auto operator()(
       const E& e, double epsilon,
