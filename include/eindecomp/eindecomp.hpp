@@ -53,7 +53,5 @@
 #include "eindecomp/run/guard.hpp"
 #include "eindecomp/run/program.hpp"
 #include "eindecomp/run/redistribute.hpp"
-#ifdef EINDECOMP_ENABLE_MPI
 #include "eindecomp/run/share_plan.hpp"
-#endif
 #endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Planning once for all ranks.
+/// Planning once for all ranks; empty without MPI.
 #pragma once
+
+#ifdef EINDECOMP_ENABLE_MPI
 
 #include <cstdint>
 #include <optional>
@@ -33,9 +35,8 @@ namespace eindecomp {
 /// \param program  the same on every rank.
 /// \param make     called on rank 0 alone, not collectively; returns a Plan of `program`.
 /// \returns the plan with this rank's launchers; its hash is the same on every rank.
-/// \throws Error, on all ranks alike: what `make` throws, or if ranks have different programs or
-/// the
-///   plan is of another program or not placed.
+/// \throws Error, on all ranks alike: what `make` throws, or if ranks have different programs, or
+///   the plan is of another program or not placed.
 template <class Backend, class Make>
 [[nodiscard]] BasicPlan<Backend> share_plan(
     const BasicProgram<Backend>& program, MPI_Comm user, const Make& make,
@@ -75,3 +76,4 @@ template <class Backend, class Make>
 }
 
 }  // namespace eindecomp
+#endif
