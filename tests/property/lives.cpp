@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Lives of executors: random programs, each planned several times at random, run again and again on
-// inputs that change and are bound in every way there is, results of earlier runs among them. Every
-// result must be the reference's, and must still be so when the life ends.
+// inputs that change and are bound in every way there is, results of earlier runs among them, some
+// carried over by the plan, some inputs constant. Every result must be the reference's, and must
+// still be so when the life ends; words and memory must be those that the plan predicts.
 
 #include <doctest/doctest.h>
 
@@ -36,6 +37,10 @@ struct Tally {
   int in_place = 0;       ///< a result was bound where it lies
   int places_differ = 0;  ///< a result was refused as its boxes are not the input's
   int refused = 0;        ///< a run with a binding too few or too many
+  int carried = 0;        ///< a result was carried to the next run as the plan says
+  int constant = 0;       ///< a run gathered constants
+  int kept = 0;           ///< a run found them where one before had left them
+  Extent spared = 0;      ///< words that these did not receive on this rank
   int held = 0;
 };
 
@@ -65,7 +70,7 @@ class Life {
     MPI_Comm_size(MPI_COMM_WORLD, &m_ranks);
     const Extent plans = draw(m_random, 1, 3);
     for (Extent n = 0; n < plans; ++n) {
-      m_subjects.push_back(std::make_unique<Subject>(m_drawn.program, m_drawn.draw_plan(m_ranks)));
+      m_subjects.push_back(make_subject());
     }
     m_inputs = m_drawn.tensors;
   }
@@ -82,12 +87,48 @@ class Life {
   }
 
  private:
+  /// What moves to and from this rank in a run.
+  struct Words {
+    Extent received = 0;
+    Extent sent = 0;
+    bool operator==(const Words&) const = default;
+  };
+
   /// A plan and its executor.
   struct Subject {
     Plan plan;
     Executor executor;
-    Subject(const ein::BasicProgram<Backend>& program, const ein::DecomposeOptions& options)
-        : plan(ein::decompose(program, options)), executor(plan, MPI_COMM_WORLD, Space()) {}
+    std::vector<VertexId> constants;           ///< ascending
+    std::vector<std::optional<Binding>> kept;  ///< by vertex, of constants: as in the last run
+    Tensors kept_values;                       ///< by vertex
+    Memory memory;                             ///< of `kept`
+    std::optional<ein::RankProgram> program;   ///< with these constants
+    std::optional<Run> last;
+    std::optional<reference::Tensor> carried;  ///< what the last run carries over
+
+    Subject(const ein::BasicProgram<Backend>& drawn, const ein::DecomposeOptions& options)
+        : plan(ein::decompose(drawn, options)),
+          executor(plan, MPI_COMM_WORLD, Space()),
+          kept(at(plan.graph.size())),
+          kept_values(at(plan.graph.size())) {}
+
+    [[nodiscard]] bool is_constant(VertexId v) const {
+      return std::binary_search(constants.begin(), constants.end(), v);
+    }
+    void forget() {
+      executor.forget_constants();
+      std::fill(kept.begin(), kept.end(), std::nullopt);
+    }
+    [[nodiscard]] Words words(bool with_constants) const {
+      Words words;
+      for (const ein::Instruction& instruction : program->instructions) {
+        if (instruction.message() == nullptr) continue;
+        if (!with_constants && is_done_once(*program, instruction)) continue;
+        const bool sent = instruction.as<ein::Send>() != nullptr;
+        (sent ? words.sent : words.received) += instruction.message()->words;
+      }
+      return words;
+    }
   };
 
   /// A result that must stay as it is.
@@ -111,16 +152,79 @@ class Life {
 
   [[nodiscard]] const ein::EinGraph& graph() const { return m_drawn.program.graph(); }
 
+  std::unique_ptr<Subject> make_subject() {
+    ein::DecomposeOptions options = m_drawn.draw_plan(m_ranks);
+    std::vector<ein::CarriedTensor> pairs;
+    for (VertexId next : graph().results()) {
+      for (VertexId v = 0; v < graph().size(); ++v) {
+        const ein::Vertex& input = graph()[v];
+        if (!input.is_input() || input.bound != graph()[next].bound ||
+            !(input.element == graph()[next].element)) {
+          continue;
+        }
+        pairs.push_back({graph()[next].name, input.name});
+      }
+    }
+    if (!pairs.empty() && chance(m_random, 60)) options.carry = {pick(m_random, pairs)};
+    auto subject = std::make_unique<Subject>(m_drawn.program, options);
+    if (chance(m_random, 60)) {
+      for (VertexId v = 0; v < graph().size(); ++v) {
+        const bool carried = !subject->plan.carry.empty() && subject->plan.carry.front().input == v;
+        if (graph()[v].is_input() && !carried && chance(m_random, 60)) {
+          subject->constants.push_back(v);
+        }
+      }
+    }
+    subject->program = subject->plan.program(
+        m_rank, {.threads = ein::compat::host_threads(Space()), .constants = subject->constants});
+    return subject;
+  }
+
   void step() {
     Subject& subject =
         *m_subjects[at(draw(m_random, 0, static_cast<Extent>(m_subjects.size()) - 1))];
-    const Tensors tensors = draw_tensors();
+    const bool carries = subject.last.has_value() && chance(m_random, 70);
+    std::optional<Tensors> drawn;
+    if (carries) drawn = draw_carried(subject);
+    const bool carried = drawn.has_value();
+    const Tensors tensors = carried ? *drawn : draw_tensors(subject);
     std::vector<Binding> bindings;
     Memory memory;
+    Extent predicted = 0;
+    const auto count_inputs = [&](const Binding& binding) {
+      const auto& facts = binding.facts();
+      if (facts.distribution == nullptr) return;
+      predicted += subject.plan.input_words(facts.tensor.vertex, *facts.distribution)[at(m_rank)];
+    };
+    if (carried) {
+      bindings = subject.last->carry();
+      predicted += subject.plan.carried_words()[at(m_rank)];
+      ++m_tally.carried;
+    }
+    const int refused = m_tally.places_differ;
     for (VertexId v = 0; v < graph().size(); ++v) {
-      if (!graph()[v].is_input()) continue;
-      bindings.push_back(chance(m_random, 35) ? bind_fed(subject.plan, v, tensors[at(v)], memory)
+      const bool is_carried = carried && subject.plan.carry.front().input == v;
+      if (!graph()[v].is_input() || is_carried || subject.is_constant(v)) continue;
+      bindings.push_back(chance(m_random, 35) ? bind_fed(subject, v, tensors[at(v)], memory)
                                               : bind_own(subject.plan, v, tensors[at(v)], memory));
+      count_inputs(bindings.back());
+    }
+    // A run that some ranks find right and others refuse may have had other constants.
+    bool with_constants = m_tally.places_differ > refused;
+    for (VertexId v : subject.constants) {
+      const bool same =
+          subject.kept[at(v)] && subject.kept_values[at(v)].values == tensors[at(v)].values;
+      with_constants = with_constants || !same || chance(m_random, 10);
+    }
+    if (with_constants) subject.forget();
+    if (!subject.constants.empty()) ++(with_constants ? m_tally.constant : m_tally.kept);
+    for (VertexId v : subject.constants) {
+      if (with_constants) {
+        subject.kept[at(v)] = bind_own(subject.plan, v, tensors[at(v)], subject.memory).constant();
+        subject.kept_values[at(v)] = tensors[at(v)];
+        count_inputs(*subject.kept[at(v)]);
+      }
+      bindings.push_back(*subject.kept[at(v)]);
     }
     for (std::size_t n = bindings.size(); n > 1; --n) {
       std::swap(bindings[n - 1], bindings[at(draw(m_random, 0, static_cast<Extent>(n) - 1))]);
@@ -129,13 +233,19 @@ class Life {
 
     Run run = run_unharmed(subject.executor, bindings);
     ++m_tally.runs;
-    Extent predicted = 0;
-    for (const Binding& binding : bindings) {
-      const auto& facts = binding.facts();
-      if (facts.distribution == nullptr) continue;
-      predicted += subject.plan.input_words(facts.tensor.vertex, *facts.distribution)[at(m_rank)];
+    const ein::RunStatistics& counted = run.statistics();
+    CHECK(counted.inputs.words_received == predicted);
+    const Words words = subject.words(with_constants);
+    CHECK(Words{counted.words_received, counted.words_sent} == words);
+    m_tally.spared += subject.words(true).received - words.received;
+    CHECK(counted.arena_bytes == subject.program->arena_bytes);
+    CHECK(counted.kept_bytes == subject.program->kept_bytes);
+    CHECK(counted.result_bytes == subject.program->result_bytes);
+    subject.last.reset();
+    if (!subject.plan.carry.empty() && chance(m_random, 80)) {
+      subject.last = run;
+      subject.carried = tensors[at(subject.plan.carry.front().next)];
     }
-    CHECK(run.statistics().inputs.words_received == predicted);
     if (chance(m_random, 30)) {
       const std::vector<VertexId> results = graph().results();
       const VertexId v = results[at(draw(m_random, 0, static_cast<Extent>(results.size()) - 1))];
@@ -153,11 +263,26 @@ class Life {
     keep(std::move(held));
   }
 
-  /// New inputs, some as they were, such that all results can be compared.
-  Tensors draw_tensors() {
+  /// Inputs whose carried one is the last run's result, if all results can be compared then.
+  std::optional<Tensors> draw_carried(const Subject& subject) {
+    Tensors inputs = m_inputs;
+    for (VertexId v : subject.constants) {
+      if (subject.kept[at(v)]) inputs[at(v)] = subject.kept_values[at(v)];
+    }
+    inputs[at(subject.plan.carry.front().input)] = *subject.carried;
+    return m_drawn.evaluate(inputs);
+  }
+
+  /// New inputs, some as they were, constants most of all, such that all results can be compared.
+  Tensors draw_tensors(const Subject& subject) {
+    const bool constant = chance(m_random, 80);
     for (int tries = 0; tries < 6; ++tries) {
       Tensors inputs = m_inputs;
       for (VertexId v = 0; v < graph().size(); ++v) {
+        if (constant && subject.kept[at(v)]) {
+          inputs[at(v)] = subject.kept_values[at(v)];
+          continue;
+        }
         if (!graph()[v].is_input() || chance(m_random, 25)) continue;
         inputs[at(v)] = random_input(m_random, graph()[v].element.kind, graph()[v].bound);
       }
@@ -179,8 +304,8 @@ class Life {
 
   /// Binds an input to what another executor has computed: where it lies, or, where the plans lay
   /// it out differently and say so, gathered.
-  Binding bind_fed(const ein::Plan& plan, VertexId v, const reference::Tensor& tensor,
-                   Memory& memory) {
+  Binding bind_fed(Subject& subject, VertexId v, const reference::Tensor& tensor, Memory& memory) {
+    const Plan& plan = subject.plan;
     const Feeder& feeder = feed(plan, v, tensor);
     const ein::Plan& from = feeder.subject->plan;
     bool same_boxes = true;  // on every rank
@@ -200,7 +325,7 @@ class Life {
       if (chance(m_random, 50)) m_feeders[at(v)]->last.reset();
       return in_place;
     }
-    refuse_places(plan, v, in_place, memory);
+    refuse_places(subject, v, in_place, memory);
     reference::Tensor gathered = tensor;
     gathered.values = gather_tensor(run, feeder.program.graph(), feeder.y);
     return bind_tensor(plan, v, gathered, Way::whole_right, m_rank, 0, memory);
@@ -215,21 +340,17 @@ class Life {
   }
 
   /// A run that is refused on all ranks because a block has another place than the input's.
-  void refuse_places(const ein::Plan& plan, VertexId wrong, const Binding& binding,
-                     Memory& memory) {
-    for (const auto& subject : m_subjects) {
-      if (&subject->plan != &plan) continue;
-      std::vector<Binding> bindings;
-      for (VertexId v = 0; v < graph().size(); ++v) {
-        if (!graph()[v].is_input()) continue;
-        bindings.push_back(v == wrong ? binding
-                                      : bind_tensor(plan, v, m_inputs[at(v)], Way::whole_right,
-                                                    m_rank, 0, memory));
-      }
-      const std::string said = refusal(*subject, bindings);
-      CHECK(said.find("input " + graph()[wrong].name.str()) != std::string::npos);
-      ++m_tally.places_differ;
+  void refuse_places(Subject& subject, VertexId wrong, const Binding& binding, Memory& memory) {
+    std::vector<Binding> bindings;
+    for (VertexId v = 0; v < graph().size(); ++v) {
+      if (!graph()[v].is_input()) continue;
+      bindings.push_back(v == wrong ? binding
+                                    : bind_tensor(subject.plan, v, m_inputs[at(v)],
+                                                  Way::whole_right, m_rank, 0, memory));
     }
+    const std::string said = refusal(subject, bindings);
+    CHECK(said.find("input " + graph()[wrong].name.str()) != std::string::npos);
+    ++m_tally.places_differ;
   }
 
   /// A run with a binding too few or too many changes nothing.
@@ -426,5 +547,9 @@ TEST_CASE("lives of executors") {
   CHECK(tally.in_place > 50);
   CHECK(tally.refused > 50);
   CHECK(tally.held > 500);
+  CHECK(tally.carried > 50);
+  CHECK(tally.constant > 50);
+  CHECK(tally.kept > 50);
+  if (ranks > 1) CHECK(tally.spared > 50);
   if (ranks > 1) CHECK(tally.places_differ > 50);
 }

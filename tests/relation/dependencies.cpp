@@ -145,7 +145,8 @@ TEST_CASE("programs run in any order that their dependencies allow") {
     const Mesh mesh = eindecomp::make_mesh(random.pick({1, 2, 4, 8, 6}));
     const Placement placement = random_placement(random, program.graph, mesh);
     const auto compiled =
-        eindecomp::compile_ranks(program.graph, placement, random.pick({1, 2, 3, 4, 8}));
+        eindecomp::compile_ranks(program.graph, placement, random.pick({1, 2, 3, 4, 8}), {},
+                                 {1, random_constants(random, program.graph)});
     out_of_order += AnyOrder(program, compiled).run(random);
   }
   CHECK(out_of_order > 1000);

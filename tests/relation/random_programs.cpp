@@ -21,11 +21,13 @@ TEST_CASE("random programs run as planned, on any number of ranks") {
     const int ranks = random.pick({1, 2, 3, 4, 5, 8, 16, 17});
 
     const auto tasks = eindecomp::make_task_graph(program.graph, placement, ranks);
-    const auto compiled = eindecomp::compile_ranks(program.graph, placement, ranks);
+    const eindecomp::SpaceFacts facts{1, random_constants(random, program.graph)};
+    const auto compiled = eindecomp::compile_ranks(program.graph, placement, ranks, {}, facts);
     check_run(program, compiled, tasks);
     CHECK(tasks.received == words_by_definition(program.graph, placement, ranks));
     for (int r = 0; r < ranks; ++r) {
-      CHECK(eindecomp::compile_rank(program.graph, placement, ranks, r) == compiled[at(r)]);
+      CHECK(eindecomp::compile_rank(program.graph, placement, ranks, r, {}, facts) ==
+            compiled[at(r)]);
     }
   }
 }

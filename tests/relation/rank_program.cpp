@@ -239,7 +239,9 @@ TEST_CASE("messages between two ranks come in one order on both") {
     const Mesh mesh = make_mesh(random.pick({4, 8, 16}));
     const Placement placement = relation_test::random_placement(random, program.graph, mesh);
     const int ranks = random.pick({2, 4, 5});
-    const auto compiled = compile_ranks(program.graph, placement, ranks);
+    const auto compiled =
+        compile_ranks(program.graph, placement, ranks, {},
+                      {1, relation_test::random_constants(random, program.graph)});
     // What the messages of one kind between two ranks carry, turn by turn.
     const auto boxes = [&]<class Kind>(const Kind&, int owner, int peer) {
       std::vector<std::pair<int, Box>> found;
@@ -269,6 +271,75 @@ TEST_CASE("memory of an intermediate is reused after its last reader") {
   partitions[0].clear();
   const Placement placement = place(graph, partitions, make_mesh(1));
   CHECK(compile_rank(graph, placement, 1, 0).arena_bytes == 2 * 512);
+}
+
+TEST_CASE("what is gathered of constants is kept, and gathered by the first run alone") {
+  relation_test::Random random(77);
+  int divided = 0;
+  int kept = 0;
+  for (int i = 0; i < 100; ++i) {
+    CAPTURE(i);
+    const auto program = relation_test::random_program(random);
+    const EinGraph& graph = program.graph;
+    const Placement placement =
+        relation_test::random_placement(random, graph, make_mesh(random.pick({1, 2, 4, 8, 16})));
+    const int ranks = random.pick({1, 2, 4, 5});
+    const SpaceFacts facts{1, relation_test::random_constants(random, graph)};
+    const auto is_constant = [&](VertexId v) {
+      return std::count(facts.constants.begin(), facts.constants.end(), v) == 1;
+    };
+    const auto plain = compile_ranks(graph, placement, ranks);
+    const auto compiled = compile_ranks(graph, placement, ranks, {}, facts);
+    for (int r = 0; r < ranks; ++r) {
+      const RankProgram& with = compiled[at(r)];
+      CHECK(with.constants == facts.constants);
+      // Buffers keep their numbers; those that hold constants share their memory with no other.
+      REQUIRE(with.buffers.size() == plain[at(r)].buffers.size());
+      std::int64_t bytes = 0;
+      for (std::size_t b = 0; b < with.buffers.size(); ++b) {
+        const Buffer& buffer = with.buffers[b];
+        CHECK(buffer.tensor == plain[at(r)].buffers[b].tensor);
+        CHECK(buffer.box == plain[at(r)].buffers[b].box);
+        CHECK(is_kept(with, buffer) ==
+              (buffer.role == Buffer::Role::scratch && is_constant(buffer.tensor)));
+        if (!is_kept(with, buffer)) continue;
+        bytes += buffer.bytes;
+        for (const Buffer& other : with.buffers) {
+          if (&other == &buffer || other.role != Buffer::Role::scratch) continue;
+          CHECK((other.offset + other.bytes <= buffer.offset ||
+                 buffer.offset + buffer.bytes <= other.offset));
+        }
+        for (const Instruction& instruction : with.instructions) {
+          const Message* const m = instruction.message();
+          if (m == nullptr || m->staging < 0) continue;
+          CHECK((m->staging >= buffer.offset + buffer.bytes ||
+                 m->staging + relation::message_bytes(with, *m) <= buffer.offset));
+        }
+      }
+      CHECK(with.kept_bytes == bytes);
+      kept += bytes > 0 ? 1 : 0;
+      // A message is of constants or of others, and so is an instruction that writes a buffer.
+      Extent words[2] = {0, 0};
+      for (const RankProgram* p : {&plain[at(r)], &with}) {
+        for (const Instruction& instruction : p->instructions) {
+          const bool once = is_done_once(with, instruction);
+          const auto agrees = [&](int b) {
+            if (p == &with) CHECK(is_constant(p->buffers[at(b)].tensor) == once);
+          };
+          if (const Message* const m = instruction.message()) {
+            words[p == &with ? 1 : 0] += m->words;
+            for (const Region& region : m->regions) agrees(region.buffer);
+          }
+          for_each_access(
+              instruction, [](int) {}, agrees);
+        }
+      }
+      CHECK(words[0] == words[1]);
+      divided += with.instructions.size() > plain[at(r)].instructions.size() ? 1 : 0;
+    }
+  }
+  CHECK(kept > 20);
+  CHECK(divided > 0);
 }
 
 TEST_CASE("a rank without workers has turns and nothing in them") {

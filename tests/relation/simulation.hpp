@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -445,10 +446,13 @@ inline void check_run(const RandomProgram& program, const std::vector<RankProgra
   std::map<std::pair<int, int>, Extent> pairs;
   std::vector<std::size_t> next(compiled.size(), 0);
 
-  // Messages under way together: with operands, then with accumulators, round by round.
-  using Round = std::pair<bool, int>;
+  // Messages under way together: with operands, then with accumulators, round by round, those of
+  // constants first.
+  using Round = std::tuple<bool, int, bool>;
   const auto round_of = [&](std::size_t r, const Message& m) {
-    return Round{ranks[r].buffer(m.regions.at(0).buffer).partial, m.round};
+    const Buffer& buffer = ranks[r].buffer(m.regions.at(0).buffer);
+    const std::vector<VertexId>& constants = compiled[r].constants;
+    return Round{buffer.partial, m.round, std::ranges::count(constants, buffer.tensor) == 0};
   };
   const auto exchange = [&](int turn, Round round) {
     std::vector<std::size_t> end = next;

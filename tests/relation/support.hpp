@@ -158,6 +158,16 @@ inline RandomProgram random_program(Random& random) {
 }
 
 /// Each axis of the mesh to a label that can take it, some axes to none.
+/// Some of a program's inputs, none of them half of the time.
+inline std::vector<VertexId> random_constants(Random& random, const EinGraph& graph) {
+  std::vector<VertexId> constants;
+  if (random.number(0, 1) == 0) return constants;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (graph[v].is_input() && random.number(0, 1) == 0) constants.push_back(v);
+  }
+  return constants;
+}
+
 inline PartitionVector random_vector(Random& random, const Vertex& v, const Mesh& mesh) {
   PartitionVector d(v.labels.size(), 1);
   for (int axis : mesh.axes) {

@@ -96,9 +96,10 @@ inline std::string_view bare(std::string_view sentence) {
 /// Error, which names the ranks that failed and why. With fingerprints, ranks that hold different
 /// things count as a failure. Collective; one reduction of a few words when all is well.
 /// \param failure this rank's failure.
+/// \param vote  of this rank, and afterwards whether any rank votes for it.
 template <Communicator Group>
 void agree(Group& group, const Call& call, const std::optional<Failure>& failure,
-           const std::vector<Fingerprint>& fingerprints = {}) {
+           const std::vector<Fingerprint>& fingerprints = {}, bool* vote = nullptr) {
   using core::joined;
   // The maximum of a value and of its complement are complementary only if all ranks agree. Ranks
   // in different calls may have different fingerprints, but reduce as many words.
@@ -107,8 +108,9 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
   core::Hasher all;
   for (const Fingerprint& f : fingerprints) all.add(f.value);
   group.begin(call);
-  std::vector<std::uint64_t> summary{failure.has_value() ? 1U : 0U, calls.value(), ~calls.value(),
-                                     all.value(), ~all.value()};
+  std::vector<std::uint64_t> summary{
+      failure.has_value() ? 1U : 0U,     calls.value(), ~calls.value(), all.value(), ~all.value(),
+      vote != nullptr && *vote ? 1U : 0U};
   group.maximum(summary);
   const auto differ = [&summary](std::size_t at) { return summary[at] != ~summary[at + 1]; };
 
@@ -134,6 +136,7 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
                                    ": " + g.text.substr(1);
                           }));
   }
+  if (vote != nullptr) *vote = summary[5] != 0;
   if (!differ(3)) return;
   for (const Fingerprint& f : fingerprints) {
     const std::vector<detail::SameText> groups =
@@ -149,16 +152,17 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
 
 /// Runs `work` on this rank and agrees on the outcome: if it throws anywhere, all ranks throw the
 /// same Error. `work` must not communicate. Collective.
+/// \param vote  that `work` may cast; as agree() has it.
 template <Communicator Group, class Work>
 void agree_on(Group& group, const Call& call, const Work& work,
-              const std::vector<Fingerprint>& fingerprints = {}) {
+              const std::vector<Fingerprint>& fingerprints = {}, bool* vote = nullptr) {
   std::optional<Failure> failure;
   try {
     work();
   } catch (...) {
     failure = failure_of(std::current_exception());
   }
-  agree(group, call, failure, fingerprints);
+  agree(group, call, failure, fingerprints, vote);
 }
 
 }  // namespace eindecomp::comm

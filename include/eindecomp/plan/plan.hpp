@@ -3,6 +3,7 @@
 /// The plan: a program, how it is cut, where its blocks lie, and what that costs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -189,6 +190,13 @@ struct Plan {
     return words;
   }
 
+  /// The words that each rank receives in every run of an executor but the first where these inputs
+  /// are bound constant(): what is gathered of them is kept. Exactly those that the runs count.
+  /// Walks the whole program. \throws Error as vertex(), or if one of them is not an input.
+  [[nodiscard]] std::vector<Extent> repeated_words(
+      const std::vector<Text>& constants,
+      const std::source_location& where = std::source_location::current()) const;
+
   /// What a rank does to run the plan, instruction by instruction: `std::cout << plan.program(0)`.
   /// As compile() gives it.
   [[nodiscard]] RankProgram program(
@@ -200,8 +208,8 @@ struct Plan {
   [[nodiscard]] TaskGraph tasks() const { return make_task_graph(graph, placement, ranks); }
 
   /// The bytes of tensors that each rank holds at most: stored inputs and results, received blocks,
-  /// partial results, messages, threads' tiles. A run by so many threads allocates no more for
-  /// tensors. Walks the whole program at every call.
+  /// partial results, messages, threads' tiles, and what is kept of constants. A run by so many
+  /// threads allocates no more for tensors. Walks the whole program at every call.
   [[nodiscard]] std::vector<std::int64_t> peak_bytes(const SpaceFacts& space = {}) const {
     std::vector<std::int64_t> bytes;
     for_each_rank_program(
@@ -257,6 +265,30 @@ struct Plan {
 inline RankProgram Plan::program(int rank, const SpaceFacts& space,
                                  const std::source_location& where) const {
   return compile(*this, rank, space, where);
+}
+
+inline std::vector<Extent> Plan::repeated_words(const std::vector<Text>& constants,
+                                                const std::source_location& where) const {
+  SpaceFacts facts;
+  for (const Text& name : constants) {
+    const VertexId v = vertex(name, where);
+    if (!graph[v].is_input()) {
+      core::fail(ErrorKind::plan, where, "tensor '", name,
+                 "' cannot be constant (a statement computes it anew in every run); name inputs");
+    }
+    facts.constants.push_back(v);
+  }
+  std::sort(facts.constants.begin(), facts.constants.end());
+  std::vector<Extent> words;
+  for_each_rank_program(graph, placement, ranks, steps, facts, [&words](const RankProgram& p) {
+    Extent received = 0;
+    for (const Instruction& instruction : p.instructions) {
+      const auto* const message = instruction.as<Receive>();
+      if (message != nullptr && !is_done_once(p, instruction)) received += message->words;
+    }
+    words.push_back(received);
+  });
+  return words;
 }
 
 /// A plan that can be executed: with the launchers of its program's backend, one per vertex.

@@ -63,13 +63,14 @@ inline void place_buffers(const EinGraph& graph, RankProgram& program) {
   const auto buffer = [&](int b) -> Buffer& { return buffers[static_cast<std::size_t>(b)]; };
   const std::size_t count = program.instructions.size();
   for (Buffer& b : buffers) {
-    const bool scratch = b.role == Buffer::Role::scratch;
+    const bool scratch = b.role == Buffer::Role::scratch && !is_kept(program, b);
+    if (is_kept(program, b)) program.kept_bytes += b.bytes;
     b.first = scratch ? static_cast<int>(count) : 0;
     b.last = scratch ? -1 : std::max(static_cast<int>(count) - 1, 0);
   }
   for_each_stage(program, [&](std::size_t first, std::size_t last) {
     const auto live = [&](int b) {
-      if (buffer(b).role != Buffer::Role::scratch) return;
+      if (buffer(b).role != Buffer::Role::scratch || is_kept(program, buffer(b))) return;
       buffer(b).first = std::min(buffer(b).first, static_cast<int>(first));
       buffer(b).last = static_cast<int>(last);
     };

@@ -15,6 +15,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/gather_once.hpp"
 #include "eindecomp/relation/place_buffers.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
@@ -33,7 +34,8 @@ class RankBuilder {
         m_results(&results),
         m_group(groups.begin()),
         m_end(groups.end()),
-        m_ranks(ranks) {
+        m_ranks(ranks),
+        m_constants(space.constants) {
     m_program.rank = rank;
     m_program.threads = space.threads;
     m_program.names = names;
@@ -108,6 +110,7 @@ class RankBuilder {
 
   [[nodiscard]] RankProgram finish() {
     remove_whole_buffers();
+    gather_once(m_program, m_constants);
     place_buffers(*m_graph, m_program);
     return std::move(m_program);
   }
@@ -348,6 +351,7 @@ class RankBuilder {
   std::vector<StepGroup>::const_iterator m_group;  ///< the one at hand, or the next
   std::vector<StepGroup>::const_iterator m_end;
   int m_ranks;
+  std::vector<VertexId> m_constants;
   RankProgram m_program;
   // Of the statement at hand.
   VertexId m_statement = -1;

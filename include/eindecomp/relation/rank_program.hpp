@@ -133,9 +133,11 @@ struct TiledCalls {
   bool operator==(const TiledCalls&) const = default;
 };
 
-/// What a program is to know of where it runs.
+/// What a program is to know of where and how it runs.
 struct SpaceFacts {
   int threads = 1;  ///< that share out the tiles of a rank; 0: a device, which has none
+  /// Inputs that do not change from run to run, ascending (RankProgram::constants).
+  std::vector<VertexId> constants = {};
 };
 
 /// The names of a program's tensors, by vertex.
@@ -154,7 +156,8 @@ struct TensorNames {
 /// all. An exchange lists its receives first, from the previous rank, then from the one before
 /// that, and so round; then its sends, to the next rank, and so round; those of one peer by tensor,
 /// small ones of several tensors as one. So the messages between two ranks come in one order on
-/// both, and ranks that send alike each send to another one.
+/// both, and ranks that send alike each send to another one. Messages of constants are an exchange
+/// of their own, before the others of their round.
 struct RankProgram {
   int rank = 0;                           ///< whose program it is
   int turns = 0;                          ///< of all ranks
@@ -162,15 +165,38 @@ struct RankProgram {
   std::vector<Instruction> instructions;  ///< one after another, but for exchanges and tiles
   std::vector<TiledCalls> tiled;          ///< in order, apart from each other
   int threads = 1;                        ///< that share out tiles
-  std::int64_t arena_bytes = 0;           ///< of all scratch buffers, staging areas and tiles
-  std::int64_t result_bytes = 0;          ///< of the stored results
-  std::int64_t input_bytes = 0;           ///< of the stored inputs, which the user may hand over
-  TensorNames names;                      ///< for texts
+  /// Inputs that do not change from run to run, ascending. What is assembled of them lives in the
+  /// arena for good, and what brings it there (is_done_once) belongs to the first run alone.
+  std::vector<VertexId> constants;
+  std::int64_t arena_bytes = 0;   ///< of all scratch buffers, staging areas and tiles
+  std::int64_t kept_bytes = 0;    ///< of those, the ones that hold parts of constants
+  std::int64_t result_bytes = 0;  ///< of the stored results
+  std::int64_t input_bytes = 0;   ///< of the stored inputs, which the user may hand over
+  TensorNames names;              ///< for texts
 
   /// The most bytes of tensors the rank holds at any time.
   [[nodiscard]] std::int64_t peak_bytes() const { return arena_bytes + result_bytes + input_bytes; }
   bool operator==(const RankProgram&) const = default;
 };
+
+/// Whether a buffer holds an assembled part of a constant, kept from run to run.
+[[nodiscard]] inline bool is_kept(const RankProgram& program, const Buffer& buffer) {
+  return buffer.role == Buffer::Role::scratch &&
+         std::binary_search(program.constants.begin(), program.constants.end(), buffer.tensor);
+}
+
+/// Whether an instruction belongs to the first run alone: a copy or message of constants.
+[[nodiscard]] inline bool is_done_once(const RankProgram& program, const Instruction& instruction) {
+  int buffer = -1;
+  if (const Message* const message = instruction.message()) {
+    buffer = message->regions.front().buffer;
+  } else if (const auto* copy = instruction.as<Copy>()) {
+    buffer = copy->to;
+  }
+  return buffer >= 0 &&
+         std::binary_search(program.constants.begin(), program.constants.end(),
+                            program.buffers[static_cast<std::size_t>(buffer)].tensor);
+}
 
 namespace relation {
 
@@ -247,7 +273,8 @@ void for_each_access(AnyInstruction& instruction, const Read& read, const Write&
   while (end < list.size() && list[end].message() != nullptr &&
          list[end].turn == list[first].turn &&
          list[end].message()->round == list[first].message()->round &&
-         partial(end) == partial(first)) {
+         partial(end) == partial(first) &&
+         is_done_once(program, list[end]) == is_done_once(program, list[first])) {
     ++end;
   }
   return end;

@@ -38,6 +38,7 @@ class ProgramWriter {
         write(*tiled++, instruction);
       }
       m_out << "  " << i << "  " << name(instruction.statement) << ": ";
+      if (is_done_once(m_program, instruction)) m_out << "once, ";
       std::visit([this](const auto& work) { write(work); }, instruction.work);
       write_waits(waits[i]);
       m_out << '\n';
@@ -67,7 +68,9 @@ class ProgramWriter {
     m_out << (b.partial ? " accumulators, " : ", ") << b.bytes << " bytes, ";
     if (b.role == Buffer::Role::input) m_out << "input";
     if (b.role == Buffer::Role::result) m_out << "result";
-    if (b.role == Buffer::Role::scratch) {
+    if (is_kept(m_program, b)) {
+      m_out << "at " << b.offset << ", kept";
+    } else if (b.role == Buffer::Role::scratch) {
       m_out << "at " << b.offset << " from " << b.first << " to " << b.last;
     }
     if (b.role == Buffer::Role::tile) m_out << "in each thread at " << b.offset;
@@ -141,6 +144,7 @@ class ProgramHasher {
  public:
   [[nodiscard]] std::uint64_t hash(const RankProgram& program) {
     add(program.rank, program.turns, program.arena_bytes, program.threads);
+    m_hasher.add(program.constants);
     for (const Buffer& b : program.buffers) {
       add(b.tensor, b.partial, static_cast<int>(b.role), b.bytes, b.offset, b.first, b.last);
       add_box(b.box);

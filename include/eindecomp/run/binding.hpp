@@ -73,6 +73,7 @@ struct BindingFacts {
   ElementType element;
   int rank = -1;                             ///< of a generator, where its symbol does not say it
   int root = -1;                             ///< of whole_on_root
+  bool constant = false;                     ///< the same in every run
   std::vector<kernel::StridedTensor> views;  ///< of the kinds with views
   std::shared_ptr<const Distribution> distribution;  ///< of distributed: what the views are
   /// What is known of blocks that are a result's: whose they are, and of each view its place.
@@ -89,6 +90,20 @@ template <class MemorySpace>
 struct ViewBinding {
   /// Which input, and where its data lie.
   run::BindingFacts facts;
+
+  /// The same binding, of elements that do not change from run to run, on every rank.
+  ///
+  /// The first run that has it brings them where they are needed: a scatter, an exchange between
+  /// distributions, what operands gather. The executor keeps all that, and the views, and later
+  /// runs begin from it (Plan::repeated_words, SpaceFacts::constants, RunStatistics::kept_bytes).
+  /// They bind the input again, as constant. One that binds another view of it on any rank brings
+  /// its elements anew; of elements that change where they lie the executor must be told:
+  /// Executor::forget_constants().
+  [[nodiscard]] ViewBinding constant() const {
+    ViewBinding same = *this;
+    same.facts.constant = true;
+    return same;
+  }
 };
 
 /// An input's data by a function; made by bind_generator.
@@ -97,6 +112,14 @@ struct GeneratorBinding {
   /// Which input.
   run::BindingFacts facts;
   Function function;  ///< gives the element of an index
+
+  /// The same binding of a function that gives the same elements in every run: the first run calls
+  /// it, later ones do not, whichever function they bind as constant. As ViewBinding::constant().
+  [[nodiscard]] GeneratorBinding constant() const {
+    GeneratorBinding same = *this;
+    same.facts.constant = true;
+    return same;
+  }
 };
 
 /// A binding of any kind for a run on Space, as Executor::run takes them in a vector.
@@ -125,6 +148,12 @@ class Binding {
 
   /// Which input, and how it is bound.
   [[nodiscard]] const run::BindingFacts& facts() const { return m_facts; }
+  /// The same binding, of elements that do not change from run to run (ViewBinding::constant()).
+  [[nodiscard]] Binding constant() const {
+    Binding same = *this;
+    same.m_facts.constant = true;
+    return same;
+  }
   /// Fills a dense row-major block; fences `space`.
   void fill(const Space& space, const Box& box, void* into) const { m_fill(space, box, into); }
 

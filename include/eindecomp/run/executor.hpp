@@ -110,7 +110,12 @@ class Executor {
     return run_bound(carried, carried.back().facts().where);
   }
 
-  /// What this rank does, instruction by instruction.
+  /// Says that elements of inputs bound constant() have changed where they lie on this rank: the
+  /// next run takes all constants as new. One rank that says so is enough for what other ranks
+  /// gather from it; a generator is called again on the ranks that say so. Not collective.
+  void forget_constants() { m_inputs->forget_constants(); }
+
+  /// What this rank does, instruction by instruction; once a run had constants, with them.
   [[nodiscard]] const RankProgram& program() const { return m_session->program; }
 
   /// How this rank's kernel calls are computed, and why, a line each: what explain() says of an
@@ -154,17 +159,29 @@ class Executor {
                     v.where);
       }
     }
-    m_session->set_program(
-        compile(plan, group.rank(), {.threads = compat::host_threads(m_space)}, where));
-    const RankProgram& program = m_session->program;
     for (const auto& launcher : m_launchers) m_launcher_pointers.push_back(launcher.get());
+    m_steps = plan.steps;
+    take_program({}, where);
+    m_inputs.emplace(*m_session);
+  }
+
+  /// Compiles the program for these constants, and takes memory for it.
+  void take_program(const std::vector<VertexId>& constants, const std::source_location& where) {
+    const Group& group = m_session->control;
+    m_has_program = false;
+    m_prepared.reset();
+    m_session->set_program(
+        compile_rank(m_session->graph, m_session->placement, group.size(), group.rank(), m_steps,
+                     {.threads = compat::host_threads(m_space), .constants = constants}, where));
+    const RankProgram& program = m_session->program;
     check_memory(0, 0, where);
+    m_arena = {};
     m_arena = run::allocate<MemorySpace>("EinDecomp::arena", program.arena_bytes, where);
     if (!run::host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
       m_host = run::allocate<Kokkos::HostSpace>("EinDecomp::messages on host",
                                                 run::most_message_bytes(program), where);
     }
-    m_inputs.emplace(*m_session);
+    m_buffers.clear();
     for (const Buffer& buffer : program.buffers) {
       const bool scratch =
           buffer.role == Buffer::Role::scratch || buffer.role == Buffer::Role::tile;
@@ -172,6 +189,7 @@ class Executor {
           run::BlockMemory::dense(scratch ? m_arena.data() + buffer.offset : nullptr, buffer.box,
                                   relation::element_bytes(m_session->graph, buffer)));
     }
+    m_has_program = true;
   }
 
   /// Takes the buffers' places in this run, and prepares the program where their boxes or strides
@@ -238,6 +256,16 @@ class Executor {
         where);
   }
 
+  /// Takes a run's bindings. Buffers keep their numbers whatever is constant, so that results of
+  /// earlier runs stay what they are.
+  void take_inputs(const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
+    m_inputs->take(bindings, where);
+    const std::vector<VertexId> constants = m_inputs->constants();
+    if (m_has_program && constants == m_session->program.constants) return;
+    m_inputs->forget_constants();
+    take_program(constants, where);
+  }
+
   RunType run_bound(const std::vector<Binding<Space>>& bindings, const std::source_location& where);
 
   /// ", in statement C", for the message of a run that failed in that stage.
@@ -249,15 +277,14 @@ class Executor {
     return ", in statements " + name(stage.first) + " to " + name(stage.last);
   }
 
-  /// Of the inputs bound in one way, what value_of() says of each, in whatever order they are
-  /// bound.
-  template <class ValueOf>
+  /// Of the inputs bound so, what value_of() says of each, in whatever order they are bound.
+  template <class BoundSo, class ValueOf>
   [[nodiscard]] std::uint64_t hash_of(const std::vector<Binding<Space>>& bindings,
-                                      run::BindingKind kind, const ValueOf& value_of) const {
+                                      const BoundSo& bound_so, const ValueOf& value_of) const {
     std::vector<std::pair<VertexId, std::uint64_t>> values;
     for (const Binding<Space>& binding : bindings) {
       const run::BindingFacts& facts = binding.facts();
-      if (facts.kind != kind) continue;
+      if (!bound_so(facts)) continue;
       values.emplace_back(
           facts.tensor.vertex >= 0 ? facts.tensor.vertex : m_session->graph.find(facts.tensor.name),
           value_of(facts));
@@ -271,13 +298,20 @@ class Executor {
     return hasher.value();
   }
   [[nodiscard]] std::uint64_t roots_hash(const std::vector<Binding<Space>>& bindings) const {
-    return hash_of(bindings, run::BindingKind::whole_on_root,
-                   [](const auto& facts) { return static_cast<std::uint64_t>(facts.root); });
+    return hash_of(
+        bindings, [](const auto& facts) { return facts.kind == run::BindingKind::whole_on_root; },
+        [](const auto& facts) { return static_cast<std::uint64_t>(facts.root); });
+  }
+  [[nodiscard]] std::uint64_t constants_hash(const std::vector<Binding<Space>>& bindings) const {
+    return hash_of(
+        bindings, [](const auto& facts) { return facts.constant; },
+        [](const auto&) { return std::uint64_t{1}; });
   }
   [[nodiscard]] std::uint64_t distributions_hash(
       const std::vector<Binding<Space>>& bindings) const {
-    return hash_of(bindings, run::BindingKind::distributed,
-                   [](const auto& facts) { return facts.distribution->hash(); });
+    return hash_of(
+        bindings, [](const auto& facts) { return facts.kind == run::BindingKind::distributed; },
+        [](const auto& facts) { return facts.distribution->hash(); });
   }
 
   Space m_space;
@@ -286,6 +320,8 @@ class Executor {
   std::shared_ptr<run::Session<Group>> m_session;
   std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
   run::Launchers<Space> m_launcher_pointers;
+  std::vector<StepGroup> m_steps;
+  bool m_has_program = false;                             ///< and memory for it
   std::vector<run::BlockMemory> m_buffers;                ///< as in the last run
   std::optional<run::PreparedProgram<Space>> m_prepared;  ///< for their boxes and strides
   bool m_prepared_with_blas = true;
@@ -325,8 +361,10 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
   const RankProgram& program = m_session->program;
   std::vector<run::SharedBlock<MemorySpace>> results;
   RunStatistics statistics;
+  bool new_constants = false;
   const auto make_ready = [&] {
-    m_inputs->take(bindings, where);
+    take_inputs(bindings, where);
+    new_constants = m_inputs->has_new_constants();
     const std::vector<run::AddressRange> read = m_inputs->read_ranges();
     make_room(read, where);
     results = m_results.take(m_session->graph, program.buffers, read, where);
@@ -339,7 +377,9 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
       {{"roots of inputs", "bind_global an input from the same root on every rank",
         roots_hash(bindings)},
        {"distributions of inputs", "bind an input in the same distribution on every rank",
-        distributions_hash(bindings)}});
+        distributions_hash(bindings)},
+       {"constants", "bind the same inputs as constant() on every rank", constants_hash(bindings)}},
+      &new_constants);
 
   std::atomic<int> stage = -1;
   std::optional<run::Observer> observer;
@@ -347,8 +387,8 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
   comm::or_abort(
       group, call, [&] { return place_of(stage); },
       [&] {
-        m_inputs->scatter();
-        statistics.inputs = m_inputs->exchange(m_space);
+        m_inputs->scatter(new_constants);
+        statistics.inputs = m_inputs->exchange(m_space, new_constants);
         const auto begin = std::chrono::steady_clock::now();
         const comm::Traffic before = m_transfers.traffic();
         if (run::Observer::wanted(m_options)) {
@@ -357,7 +397,8 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
         }
         run::Interpreter<Space, Group>(m_space, m_transfers, m_session->graph, *m_prepared,
                                        {m_buffers, m_arena.data()}, m_workspace.data(),
-                                       m_host.data(), stage, observer ? &*observer : nullptr)
+                                       m_host.data(), new_constants, stage,
+                                       observer ? &*observer : nullptr)
             .run();
         const comm::Traffic after = m_transfers.traffic();
         statistics.words_sent = after.words_sent - before.words_sent;
@@ -367,7 +408,9 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
         statistics.seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       });
+  m_inputs->keep_constants();
   statistics.arena_bytes = program.arena_bytes;
+  statistics.kept_bytes = program.kept_bytes;
   statistics.result_bytes = program.result_bytes;
   statistics.input_bytes = m_inputs->own_bytes();
   statistics.workspace_bytes = static_cast<std::int64_t>(m_workspace.size());

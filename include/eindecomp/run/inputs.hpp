@@ -20,7 +20,8 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
-#include "eindecomp/run/distributed_views.hpp"
+#include "eindecomp/run/check_binding.hpp"
+#include "eindecomp/run/kept_binding.hpp"
 #include "eindecomp/run/options.hpp"
 #include "eindecomp/run/session.hpp"
 #include "eindecomp/run/staged_exchange.hpp"
@@ -39,7 +40,8 @@ class RunInputs {
       : m_session(session),
         m_own(session.program.buffers.size()),
         m_memory(session.program.buffers.size()),
-        m_exchanges(session.graph.vertices.size()) {}
+        m_exchanges(session.graph.vertices.size()),
+        m_kept(session.graph.vertices.size()) {}
 
   /// Takes the bindings of one run, which must outlive it. Does not communicate, allocates nothing.
   /// \param where the run's place, for errors that no binding is to blame for.
@@ -66,7 +68,7 @@ class RunInputs {
                     facts.where);
       }
       m_bound[at(v)] = &binding;
-      check(tensor, v, facts);
+      BindingChecker<Group>(m_session).check(v, facts);
       if (facts.kind == BindingKind::distributed) plan_exchange(v, facts);
     }
     const std::vector<int> readers = m_session.graph.reader_counts();
@@ -80,7 +82,33 @@ class RunInputs {
                     where);
       }
     }
+    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
+      if (m_kept[at(v)] && !(is_constant(v) && m_kept[at(v)]->is(m_bound[at(v)]->facts(),
+                                                                 m_session.control.rank()))) {
+        m_kept[at(v)].reset();
+      }
+    }
   }
+
+  /// The inputs that are bound as constant, ascending.
+  [[nodiscard]] std::vector<VertexId> constants() const {
+    std::vector<VertexId> found;
+    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
+      if (is_constant(v)) found.push_back(v);
+    }
+    return found;
+  }
+  /// Whether one of them is not as a run before left it on this rank.
+  [[nodiscard]] bool has_new_constants() const {
+    const std::vector<VertexId> all = constants();
+    return std::any_of(all.begin(), all.end(), [this](VertexId v) { return !m_kept[at(v)]; });
+  }
+  /// Remembers the constants of a run that is over.
+  void keep_constants() {
+    for (VertexId v : constants()) m_kept[at(v)] = KeptBinding(m_bound[at(v)]->facts());
+  }
+  /// Lets the next run take constants as new.
+  void forget_constants() { std::fill(m_kept.begin(), m_kept.end(), std::nullopt); }
 
   /// Bytes of memory of our own that these bindings need on this rank; those of a scatter's
   /// messages included.
@@ -126,7 +154,7 @@ class RunInputs {
                                                facts.where);
         }
         m_memory[at(b)] = BlockMemory::dense(m_own[at(b)].data(), buffer(b).box, bytes);
-        if (facts.kind == BindingKind::generator) {
+        if (facts.kind == BindingKind::generator && !m_kept[at(v)]) {
           fill(tensor, binding, space, buffer(b).box, m_own[at(b)].data());
         }
       }
@@ -135,12 +163,14 @@ class RunInputs {
   }
 
   /// Sends the parts of every input that lies on one rank to those that store them. Collective.
-  void scatter() {
+  /// \param with_constants  whether of constants as well; the same on every rank.
+  void scatter(bool with_constants) {
     const int rank = m_session.control.rank();
     // By vertex, not in the order of the bindings, which may differ from rank to rank.
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
       const Binding<Space>* const binding = m_bound[at(v)];
       if (binding == nullptr || binding->facts().kind != BindingKind::whole_on_root) continue;
+      if (is_constant(v) && !with_constants) continue;
       const BindingFacts& facts = binding->facts();
       const bool is_root = facts.root == rank;
       const Vertex& tensor = m_session.graph[v];
@@ -161,12 +191,13 @@ class RunInputs {
   }
 
   /// Brings the inputs that are bound in distributions of their own to the blocks of the plan.
-  /// Collective. \returns what this rank sent and received.
-  RedistributionStatistics exchange(const Space& space) {
+  /// Collective. \param with_constants  as of scatter(). \returns what this rank sent and received.
+  RedistributionStatistics exchange(const Space& space, bool with_constants) {
     RedistributionStatistics sum;
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
       const Binding<Space>* const binding = m_bound[at(v)];
       if (binding == nullptr || binding->facts().kind != BindingKind::distributed) continue;
+      if (is_constant(v) && !with_constants) continue;
       const RedistributionStatistics moved = m_exchanges[at(v)]->run(
           space, m_session.control, arrays_of(binding->facts()), stored_arrays(v));
       sum.words_sent += moved.words_sent;
@@ -182,7 +213,7 @@ class RunInputs {
   [[nodiscard]] std::vector<AddressRange> read_ranges() const {
     std::vector<AddressRange> ranges;
     for_each_input([&](VertexId, const Binding<Space>& binding, const std::vector<int>&) {
-      if (fills_memory(binding.facts())) return;
+      if (fills_memory(binding.facts(), m_session.control.rank())) return;
       for (const kernel::StridedTensor& view : binding.facts().views) {
         ranges.push_back(range_of(view));
       }
@@ -200,6 +231,9 @@ class RunInputs {
   }
 
  private:
+  [[nodiscard]] bool is_constant(VertexId v) const {
+    return m_bound[at(v)] != nullptr && m_bound[at(v)]->facts().constant;
+  }
   [[nodiscard]] const Buffer& buffer(int b) const { return m_session.program.buffers[at(b)]; }
 
   /// Calls a generator for a block. \throws Error that names the input if the generator throws.
@@ -216,14 +250,10 @@ class RunInputs {
     }
   }
 
-  /// Whether an input bound so lies in memory of our own on this rank, all of it.
-  [[nodiscard]] bool fills_memory(const BindingFacts& facts) const {
-    return facts.kind == BindingKind::generator ||
-           (facts.kind == BindingKind::whole_on_root && facts.root != m_session.control.rank());
-  }
-  /// Whether a block of an input bound so does.
+  /// Whether a block of an input bound so lies in memory of our own on this rank.
   [[nodiscard]] bool needs_memory(const BindingFacts& facts, const Box& box) const {
-    if (facts.kind != BindingKind::distributed) return fills_memory(facts);
+    if (facts.kind != BindingKind::distributed)
+      return fills_memory(facts, m_session.control.rank());
     return array_with(facts, box) < 0;
   }
 
@@ -291,160 +321,12 @@ class RunInputs {
     }
   }
 
-  /// Which of a binding's views is the block of that box, the n-th of the plan's.
-  [[nodiscard]] static std::size_t view_of(const BindingFacts& facts, const Box& box,
-                                           std::size_t n) {
-    if (!facts.boxes) return n;
-    const auto found = std::find(facts.boxes->begin(), facts.boxes->end(), box);
-    return static_cast<std::size_t>(found - facts.boxes->begin());
-  }
-
-  /// \throws Error if what is bound does not fit the tensor or this rank's part of it.
-  void check(const Vertex& tensor, VertexId v, const BindingFacts& facts) const {
-    if (!(facts.element == tensor.element)) {
-      throw Error(ErrorKind::binding,
-                  "input " + tensor.name +
-                      " has elements of another type than what is bound to it "
-                      "(its own have " +
-                      std::to_string(tensor.element.bytes) + " bytes, the view's " +
-                      std::to_string(facts.element.bytes) +
-                      "); bind a view of the input's value type",
-                  facts.where);
-    }
-    if (facts.kind == BindingKind::whole_on_root &&
-        (facts.root < 0 || facts.root >= m_session.control.size())) {
-      throw Error(ErrorKind::binding,
-                  "input " + tensor.name + " is bound on rank " + std::to_string(facts.root) +
-                      " (the run has " + std::to_string(m_session.control.size()) +
-                      " ranks); name one of them",
-                  facts.where);
-    }
-    if (facts.rank >= 0 && facts.rank != tensor.rank()) {
-      throw Error(ErrorKind::binding,
-                  "input " + tensor.name + " of rank " + std::to_string(tensor.rank()) +
-                      " is bound to a generator of " + std::to_string(facts.rank) +
-                      " indices (one per dimension)",
-                  facts.where);
-    }
-    if (facts.kind == BindingKind::distributed) {
-      check_distribution(tensor, facts);
-      return;
-    }
-    if (fills_memory(facts)) return;
-    if (facts.kind != BindingKind::blocks) {
-      check_view(tensor, facts.views[0], tensor.bound, "the whole tensor", facts.where);
-      return;
-    }
-    if (facts.boxes && facts.result_bound != tensor.bound) {
-      throw Error(ErrorKind::binding,
-                  "input " + tensor.name + " is " + extents_text(tensor.bound) +
-                      " and is bound to blocks of " + facts.result + ", which is " +
-                      extents_text(facts.result_bound) +
-                      " (a block keeps its place in the whole tensor); bind views of your own",
-                  facts.where);
-    }
-    const std::vector<int> buffers = m_session.stored_buffers(v);
-    if (buffers.empty() && facts.views.size() == 1 && is_nothing(facts.views[0])) return;
-    if (buffers.size() != facts.views.size()) {
-      throw Error(ErrorKind::binding,
-                  "input " + tensor.name + " is bound to " + std::to_string(facts.views.size()) +
-                      " blocks on rank " + std::to_string(m_session.control.rank()) +
-                      ", which stores " + std::to_string(buffers.size()) +
-                      " (one per worker that holds a part of it); bind a vector of views, one for "
-                      "each box of plan.local(" +
-                      tensor.name + ", rank)",
-                  facts.where);
-    }
-    for (std::size_t n = 0; n < buffers.size(); ++n) {
-      const Box& box = buffer(buffers[n]).box;
-      const std::size_t view = view_of(facts, box, n);
-      if (view == facts.views.size()) {
-        fail_places(tensor, box, facts.result, (*facts.boxes)[n], facts.where);
-      }
-      check_view(tensor, facts.views[view], extents_of(box),
-                 "its block at (" + index_text(box.lo) + ")", facts.where);
-      if (!facts.boxes) check_place(tensor, box, facts.views[view], facts.where);
-    }
-  }
-
-  /// \throws Error if an input's distribution is of another tensor, or the views are not its
-  /// arrays.
-  void check_distribution(const Vertex& tensor, const BindingFacts& facts) const {
-    if (facts.distribution->bound() != tensor.bound) {
-      throw Error(ErrorKind::binding,
-                  "input " + tensor.name + " is " + extents_text(tensor.bound) +
-                      " and is bound in a distribution of " +
-                      extents_text(facts.distribution->bound()) +
-                      " (it says which elements lie where); describe the input's own",
-                  facts.where);
-    }
-    check_ranks_of(*facts.distribution, m_session.control.size(), facts.where);
-    static_cast<void>(check_views(*facts.distribution, m_session.control.rank(), facts.views,
-                                  "input " + tensor.name, facts.where));
-  }
-
-  /// \throws Error if a view shows a block of a result that has another place than `box`. Only
-  /// whole blocks of tensors of equal extents are known to be the same part of both.
-  void check_place(const Vertex& tensor, const Box& box, const kernel::StridedTensor& view,
-                   const std::source_location& where) const {
-    const std::optional<KnownBlock> known = StoredBlocks::of_process().find(view.data);
-    if (!known || known->bound != tensor.bound || known->box == box ||
-        known->bytes != static_cast<int>(tensor.element.bytes) ||
-        extents_of(known->box) != view.extents()) {
-      return;
-    }
-    fail_places(tensor, box, known->tensor, known->box, where);
-  }
-
-  [[noreturn]] void fail_places(const Vertex& tensor, const Box& wanted, const std::string& result,
-                                const Box& given, const std::source_location& where) const {
-    throw Error(ErrorKind::binding,
-                "input " + tensor.name + " is bound to the block of " + result + " from (" +
-                    index_text(given.lo) + ") to (" + index_text(given.hi) + ") on rank " +
-                    std::to_string(m_session.control.rank()) + ", which stores that from (" +
-                    index_text(wanted.lo) + ") to (" + index_text(wanted.hi) +
-                    ") (the plan lays the two out differently); gather " + result +
-                    " and bind_global it, or give both one layout by .layouts",
-                where);
-  }
-
-  /// What a rank that stores no block may bind all the same: an empty view, or a scalar.
-  static bool is_nothing(const kernel::StridedTensor& view) {
-    return view.rank == 0 || view.is_empty();
-  }
-
-  void check_view(const Vertex& tensor, const kernel::StridedTensor& view,
-                  const std::vector<Extent>& wanted, const std::string& what,
-                  const std::source_location& where) const {
-    const std::vector<Extent> extents = view.extents();
-    if (extents.size() != wanted.size()) {
-      throw Error(ErrorKind::binding,
-                  "input " + tensor.name + " of rank " + std::to_string(wanted.size()) +
-                      " is bound to a view of rank " + std::to_string(extents.size()) +
-                      " (one dimension each)",
-                  where);
-    }
-    if (extents == wanted) {
-      if (!view.is_null()) return;
-      throw Error(ErrorKind::binding,
-                  "input " + tensor.name + " is bound to a null view of " + extents_text(extents) +
-                      " on rank " + std::to_string(m_session.control.rank()) +
-                      " (there is nothing to read); allocate it first",
-                  where);
-    }
-    throw Error(ErrorKind::binding,
-                "input " + tensor.name + " is bound to a view of " + extents_text(extents) +
-                    " on rank " + std::to_string(m_session.control.rank()) + " and " + what +
-                    " is " + extents_text(wanted) +
-                    " (the plan fixes who stores what); see plan.local(" + tensor.name + ", rank)",
-                where);
-  }
-
   Session<Group>& m_session;
   std::vector<const Binding<Space>*> m_bound;  ///< by vertex; null for what is not bound
   std::vector<Memory<MemorySpace>> m_own;      ///< by buffer; empty where read in place
   std::vector<BlockMemory> m_memory;           ///< by buffer, of inputs
   std::vector<std::optional<StagedExchange<Space>>> m_exchanges;  ///< by vertex
+  std::vector<std::optional<KeptBinding>> m_kept;                 ///< by vertex, of constants
   std::optional<SlabTransport<Space, Group>> m_transport;
 };
 

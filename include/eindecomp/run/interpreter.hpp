@@ -27,11 +27,12 @@ class Interpreter {
  public:
   /// \param workspace of program.workspace_bytes.
   /// \param host for messages that pass through the host, of most_message_bytes; null if none do.
+  /// \param with_constants  whether constants are gathered, or lie where a run before left them.
   /// \param current the stage that runs, for others to read.
   /// \param observer of the run; null if nobody watches.
   Interpreter(const Space& space, Group& group, const EinGraph& graph,
               const PreparedProgram<Space>& program, const Addresses& addresses,
-              unsigned char* workspace, char* host, std::atomic<int>& current,
+              unsigned char* workspace, char* host, bool with_constants, std::atomic<int>& current,
               Observer* observer = nullptr)
       : m_space(space),
         m_group(group),
@@ -40,6 +41,7 @@ class Interpreter {
         m_addresses(addresses),
         m_workspace(workspace),
         m_host(host),
+        m_with_constants(with_constants),
         m_current(current),
         m_observer(observer) {}
 
@@ -49,6 +51,7 @@ class Interpreter {
     int number = 0;
     for (const Stage<Space>& stage : m_program.stages) {
       m_current.store(number++, std::memory_order_relaxed);
+      if (stage.once && !m_with_constants) continue;
       const compat::ScopedRegion region("EinDecomp::", m_graph[stage.first].name);
       if (m_observer == nullptr) {
         std::visit([this](const auto& work) { run(work); }, stage.work);
@@ -159,6 +162,7 @@ class Interpreter {
   Addresses m_addresses;
   unsigned char* m_workspace;
   char* m_host;
+  bool m_with_constants;
   std::atomic<int>& m_current;
   Observer* m_observer;
 };

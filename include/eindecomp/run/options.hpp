@@ -70,12 +70,13 @@ struct RunStatistics {
   /// Kernels that were chosen and made ready for this run: 0 where inputs lie as in the run before.
   Extent kernels_prepared = 0;
   std::int64_t arena_bytes = 0;   ///< held between runs by the executor
+  std::int64_t kept_bytes = 0;    ///< of the arena, what is kept of constants for later runs
   std::int64_t result_bytes = 0;  ///< of the run, then kept by the executor for a later one
   /// Of inputs the executor filled, and what their messages took (1 MiB if any was scattered);
   /// those bound in place count 0.
   std::int64_t input_bytes = 0;
   std::int64_t workspace_bytes = 0;  ///< of kernels, held between runs by the executor
-  /// The most bytes that the executor held during the run: the sum of the four above.
+  /// The most bytes that the executor held during the run: arena, results, inputs, workspace.
   [[nodiscard]] std::int64_t peak_bytes() const {
     return arena_bytes + result_bytes + input_bytes + workspace_bytes;
   }

@@ -105,6 +105,7 @@ template <class Space>
 struct Stage {
   VertexId first = -1;  ///< statement
   VertexId last = -1;   ///< the same but for statements that run tile by tile
+  bool once = false;    ///< of constants: for the first run alone
   std::variant<PreparedExchange<Space>, PreparedPass<Space>, PreparedCall<Space>,
                PreparedCombine<Space>, FusedTiles>
       work;
@@ -184,8 +185,9 @@ class ProgramPreparer {
 
   template <class Work>
   void add(std::size_t first, std::size_t last, Work&& work) {
-    m_made.stages.push_back({m_program.instructions[first].statement,
-                             m_program.instructions[last].statement, std::forward<Work>(work)});
+    const Instruction& front = m_program.instructions[first];
+    m_made.stages.push_back({front.statement, m_program.instructions[last].statement,
+                             is_done_once(m_program, front), std::forward<Work>(work)});
   }
 
   void use_workspace(std::int64_t bytes) {
