@@ -34,6 +34,24 @@ TEST_CASE("ranks that are all well agree") {
   }
 }
 
+TEST_CASE("what one rank votes for is every rank's, if none fails") {
+  MpiCommunicator group(MPI_COMM_WORLD, "test");
+  for (int voter = -1; voter < group.size(); ++voter) {
+    bool vote = group.rank() == voter;
+    ein::comm::agree(group, call(), std::nullopt, {{"programs", "", 7}}, &vote);
+    CHECK(vote == (voter >= 0));
+  }
+  CHECK(message_of([&] {
+          bool vote = true;
+          ein::comm::agree_on(
+              group, call(),
+              [&] {
+                if (group.rank() == 0) throw std::runtime_error("too small");
+              },
+              {}, &vote);
+        }) != "no error");
+}
+
 TEST_CASE("one rank's failure is every rank's, with its number and its reason") {
   MpiCommunicator group(MPI_COMM_WORLD, "test");
   const int last = group.size() - 1;

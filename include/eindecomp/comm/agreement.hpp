@@ -108,9 +108,10 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
   core::Hasher all;
   for (const Fingerprint& f : fingerprints) all.add(f.value);
   group.begin(call);
-  std::vector<std::uint64_t> summary{
-      failure.has_value() ? 1U : 0U,     calls.value(), ~calls.value(), all.value(), ~all.value(),
-      vote != nullptr && *vote ? 1U : 0U};
+  constexpr std::uint64_t voted = 1;  // less than a failure, after which votes do not count
+  constexpr std::uint64_t failed = 2;
+  const std::uint64_t own = failure.has_value() ? failed : vote != nullptr && *vote ? voted : 0;
+  std::vector<std::uint64_t> summary{own, calls.value(), ~calls.value(), all.value(), ~all.value()};
   group.maximum(summary);
   const auto differ = [&summary](std::size_t at) { return summary[at] != ~summary[at + 1]; };
 
@@ -122,7 +123,7 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
                           "ranks are in different calls (" + who +
                               "); make the same calls in the same order on every rank");
   }
-  if (summary[0] != 0) {
+  if (summary[0] == failed) {
     // The kind travels as a letter before the sentence.
     std::string mine;
     if (failure.has_value()) {
@@ -136,7 +137,7 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
                                    ": " + g.text.substr(1);
                           }));
   }
-  if (vote != nullptr) *vote = summary[5] != 0;
+  if (vote != nullptr) *vote = summary[0] == voted;
   if (!differ(3)) return;
   for (const Fingerprint& f : fingerprints) {
     const std::vector<detail::SameText> groups =
