@@ -153,6 +153,56 @@ class PlacedBruteForce {
     return true;
   }
 
+  int host(int worker) const { return worker * m_ranks / m_workers; }
+
+  /// What each rank receives of one element that a group of workers has parts of and another
+  /// worker stores. Their ranks pass their sums along one axis of the group after another, the
+  /// fastest first, to the one that stores it, or that stands for that one in the group.
+  Words reduction(std::size_t t, const std::vector<int>& group, int store) const {
+    Words words(static_cast<std::size_t>(m_ranks), 0);
+    std::vector<int> axes;
+    for (int l : m_graph.vertices[t].aggregated) {
+      const auto& list = m_calls[t][m_chosen[t]][static_cast<std::size_t>(l)];
+      axes.insert(axes.end(), list.begin(), list.end());
+    }
+    std::sort(axes.begin(), axes.end());
+    std::set<int> ranks;
+    for (int w : group) ranks.insert(host(w));
+    int exit = host(store);
+    if (ranks.count(exit) == 0) {
+      ++words[static_cast<std::size_t>(exit)];
+      for (int w : group) {
+        if (std::all_of(axes.begin(), axes.end(),
+                        [&](int a) { return digit(w, a) == digit(store, a); })) {
+          exit = host(w);
+        }
+      }
+    }
+    std::vector<std::size_t> lengths;
+    if (m_ranks == m_workers) {
+      for (int a : axes)
+        lengths.push_back(static_cast<std::size_t>(m_axes[static_cast<std::size_t>(a)]));
+    } else {
+      std::size_t rest = ranks.size();
+      for (std::size_t f = 2; f <= rest; ++f) {
+        for (; rest % f == 0; rest /= f) lengths.push_back(f);
+      }
+    }
+    const std::vector<int> members(ranks.begin(), ranks.end());
+    const auto at =
+        static_cast<std::size_t>(std::find(members.begin(), members.end(), exit) - members.begin());
+    std::size_t stride = 1;
+    for (std::size_t a = lengths.size(); a-- > 0; stride *= lengths[a]) {
+      for (std::size_t m = 0; m < members.size(); ++m) {
+        const auto place = [&](std::size_t member) { return member / stride % lengths[a]; };
+        if (m % stride != at % stride || place(m) == place(at)) continue;
+        const std::size_t to = m + place(at) * stride - place(m) * stride;
+        ++words[static_cast<std::size_t>(members[to])];
+      }
+    }
+    return words;
+  }
+
   /// What each rank may receive of a tensor under the chosen calls, layout by layout.
   const std::set<Words>& options(std::size_t t) {
     std::vector<std::size_t> key;
@@ -166,7 +216,7 @@ class PlacedBruteForce {
     const auto [place, fresh] = m_options[t].try_emplace(key);
     if (!fresh) return place->second;
     std::vector<Elements> needed(static_cast<std::size_t>(m_ranks));
-    std::vector<Elements> computed(needed.size());
+    std::vector<Elements> computed(static_cast<std::size_t>(m_workers));
     for (int w = 0; w < m_ranks; ++w) {
       for (std::size_t v : m_statements) {
         for (const auto& o : m_graph.vertices[v].operands) {
@@ -175,11 +225,14 @@ class PlacedBruteForce {
               elements(tensor.bound, m_calls[v][m_chosen[v]], o.labels, w);
         }
       }
-      if (!tensor.is_input()) {
+    }
+    if (!tensor.is_input()) {
+      for (int w = 0; w < m_workers; ++w) {
         computed[static_cast<std::size_t>(w)] =
-            elements(tensor.bound, m_calls[t][m_chosen[t]], tensor.output, w);
+            of_worker(tensor.bound, m_calls[t][m_chosen[t]], tensor.output, w);
       }
     }
+    std::map<std::pair<std::vector<int>, int>, Words> reductions;
     std::vector<int> identity;
     for (int k = 0; k < tensor.rank(); ++k) identity.push_back(k);
     for (const Lists& stored : m_stored[t]) {
@@ -188,8 +241,18 @@ class PlacedBruteForce {
       for (std::size_t w = 0; w < needed.size(); ++w) {
         const Elements held = elements(tensor.bound, stored, identity, static_cast<int>(w));
         words[w] = static_cast<Extent>((needed[w] & ~held).count());
-        for (std::size_t from = 0; from < needed.size(); ++from) {
-          if (from != w) words[w] += static_cast<Extent>((computed[from] & held).count());
+      }
+      for (int w = 0; w < m_workers && !tensor.is_input(); ++w) {
+        const Elements held = of_worker(tensor.bound, stored, identity, w);
+        for (std::size_t e = 0; e < held.size(); ++e) {
+          if (!held.test(e)) continue;
+          std::vector<int> group;
+          for (int c = 0; c < m_workers; ++c) {
+            if (computed[static_cast<std::size_t>(c)].test(e)) group.push_back(c);
+          }
+          const auto [known, unknown] = reductions.try_emplace({group, w});
+          if (unknown) known->second = reduction(t, group, w);
+          for (std::size_t r = 0; r < words.size(); ++r) words[r] += known->second[r];
         }
       }
       place->second.insert(std::move(words));

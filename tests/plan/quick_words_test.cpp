@@ -88,6 +88,20 @@ TEST_CASE("quick words where all parts are even") {
   }
 }
 
+TEST_CASE("quick words where the slowest axis is not the smallest") {
+  for (unsigned seed = 1; seed <= 600; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const RandomProgram program = random_program(random);
+    const Mesh mesh =
+        random.pick<Mesh>({{{3, 2}}, {{3, 2, 2}}, {{2, 3, 2}}, {{5, 2, 2}}, {{7, 3}}, {{4, 2}}});
+    const Placement placement = random_placement(random, program.graph, mesh);
+    const int ranks = random.pick({mesh.workers(), mesh.workers() / 2});
+    CHECK(quick_words(program.graph, placement, ranks) ==
+          make_task_graph(program.graph, placement, ranks).received);
+  }
+}
+
 TEST_CASE("quick words of many readers are counted once") {
   EinGraph graph;
   const VertexId x = graph.add_input("X", {12, 18}, {});

@@ -170,7 +170,7 @@ TEST_CASE("a program prints its buffers, its instructions and what they wait for
   0  Z: call b0, b1 to b3 over [0:4, 2:4, 0:8]
   1  Z: receive b4 [0:4, 4:8] from rank 0, 16 words
   2  Z: send b3 [0:4, 0:4] to rank 0, 16 words by way of 384  after 0
-  3  Z: combine b4, b3 to b2 [0:4, 4:8]  after 0-2
+  3  Z: combine b3, b4 to b2 [0:4, 4:8]  after 0-2
   4  R: copy b2 to b5 [2:4, 4:8]  after 0, 2-3
   5  R: receive b5 [2:4, 0:4] from rank 0, 8 words by way of 128  after 0, 2-3
   6  R: send b2 [0:2, 4:8] to rank 0, 8 words  after 2-3

@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include "eindecomp/relation/arena.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/mesh.hpp"
@@ -175,6 +179,101 @@ TEST_CASE("a scalar reaches every rank in log p messages") {
   }
 }
 
+TEST_CASE(
+    "a reduction takes a message per other coordinate of each axis, and halves what is left") {
+  for (const int p : {2, 4, 6, 7, 8, 12, 16, 30, 64}) {
+    CAPTURE(p);
+    int expected = 0;
+    for (const int axis : make_mesh(p).axes) expected += axis - 1;
+    const EinGraph graph = matmul(64, 64, 64);
+    const Placement placement = place(graph, {{}, {}, {1, p, 1}}, make_mesh(p));
+    for (const int rank : {0, p / 2, p - 1}) {
+      const RankProgram program = compile_rank(graph, placement, p, rank);
+      CHECK(static_cast<int>(work_of<Send>(program, 0).size()) == expected);
+      CHECK(static_cast<int>(work_of<Receive>(program, 0).size()) == expected);
+      Extent sent = 0;
+      for (const Send& m : work_of<Send>(program, 0)) sent += m.words;
+      for (const Buffer& b : program.buffers) {
+        if (b.role == Buffer::Role::result) CHECK(sent == 64 * 64 - b.box.size());
+      }
+    }
+  }
+}
+
+TEST_CASE("the sum of a dot product takes log p messages on every rank, and reaches rank 0") {
+  EinGraph graph;
+  const VertexId x = graph.add_input("X", {4096}, {});
+  const VertexId y = graph.add_input("Y", {4096}, {});
+  const VertexId s = add(graph, "s", {{"i", x}, {"i", y}}, "");
+  add(graph, "Z", {{"i", x}, {"", s}}, "i");
+  const int p = 1024;
+  const Placement placement = place(graph, {{}, {}, {p}, {p}}, make_mesh(p));
+  int combined = 0;
+  int finished = 0;
+  for (int rank = 0; rank < p; ++rank) {
+    const RankProgram program = compile_rank(graph, placement, p, rank);
+    CHECK(work_of<Send>(program, 0).size() == (rank == 0 ? 0 : 1));
+    CHECK(work_of<Receive>(program, 0).size() <= 10);
+    std::size_t messages = 0;
+    for (const Instruction& i : program.instructions) messages += i.message() != nullptr ? 1 : 0;
+    CHECK(messages <= 20);
+    for (const Combine& combine : work_of<Combine>(program, 0)) {
+      combined += static_cast<int>(combine.parts.size()) - 1;
+      finished += combine.finishes();
+      CHECK((rank == 0 || !combine.finishes()));
+    }
+  }
+  CHECK(finished == 1);
+  CHECK(combined == p - 1);
+}
+
+TEST_CASE("what a group computes and others store leaves it at as many of its ranks") {
+  // Calls by row, stored by column: axis 1 sums, axis 0 cuts rows, then columns.
+  const EinGraph graph = matmul(8, 8, 8);
+  Placement placement = place(graph, {{}, {}, {2, 4, 1}}, make_mesh(8));
+  placement.stored[2] = {{}, {0, 1, 2}};
+  for (int rank = 0; rank < 8; ++rank) {
+    CAPTURE(rank);
+    const RankProgram program = compile_rank(graph, placement, 8, rank);
+    // Its group's columns in two rounds, and half of its own column from the other group.
+    Extent words = 0;
+    for (const Receive& m : work_of<Receive>(program, 0)) {
+      if (program.buffers[at(m.regions.at(0).buffer)].partial) words += m.words;
+    }
+    CHECK(words == 4 * 8 / 2 + 4 * 8 / 4 + 4);
+    int finished = 0;
+    for (const Combine& combine : work_of<Combine>(program, 0)) finished += combine.finishes();
+    CHECK(finished == 2);
+  }
+}
+
+TEST_CASE("a member combines what comes by the same hops in reverse") {
+  for (const std::vector<int>& lengths :
+       {std::vector<int>{}, {2}, {3, 2}, {2, 2, 2}, {4, 3}, {2, 3, 5}}) {
+    const eindecomp::relation::RelayRounds relay{std::span<const int>(lengths)};
+    CHECK(relay.rounds() == static_cast<int>(lengths.size()) + 1);
+    for (int exit = 0; exit < relay.size(); ++exit) {
+      std::vector<int> senders;
+      for (int member = 0; member < relay.size(); ++member) {
+        int before = relay.rounds();
+        relay.for_each_sender(exit, member, [&](int from, int round) {
+          CHECK(relay.hop(exit, from).from == member);
+          CHECK(relay.hop(exit, from).round == round);
+          CHECK(round <= before);
+          before = round;
+          senders.push_back(from);
+        });
+      }
+      std::sort(senders.begin(), senders.end());
+      std::vector<int> others;
+      for (int member = 0; member < relay.size(); ++member) {
+        if (member != exit) others.push_back(member);
+      }
+      CHECK(senders == others);
+    }
+  }
+}
+
 TEST_CASE("members of a group get everything in the round of the last axis on which they differ") {
   for (const int size : {1, 2, 3, 4, 6, 8, 12, 25, 30, 64}) {
     CAPTURE(size);
@@ -223,12 +322,17 @@ TEST_CASE("every rank sends to the next one first and receives from the previous
       compile_rank(third, place(third, {{}, {}, {3, 1, 1}}, make_mesh(3)), 3, 2);
   CHECK(order(last, work_of<Send>(last, 0)) == Order{{0, 1}, {1, 1}});
   CHECK(order(last, work_of<Receive>(last, 0)) == Order{{1, 1}, {0, 1}});
-  // Partial results likewise.
+  // Partial results likewise, along axis 1 first.
   const EinGraph product = matmul(8, 8, 8);
   const RankProgram summed =
       compile_rank(product, place(product, {{}, {}, {1, 4, 1}}, make_mesh(4)), 4, 2);
-  CHECK(order(summed, work_of<Send>(summed, 0)) == Order{{3, 2}, {0, 2}, {1, 2}});
-  CHECK(order(summed, work_of<Receive>(summed, 0)) == Order{{1, 2}, {0, 2}, {3, 2}});
+  CHECK(order(summed, work_of<Send>(summed, 0)) == Order{{3, 2}, {0, 2}});
+  CHECK(order(summed, work_of<Receive>(summed, 0)) == Order{{3, 2}, {0, 2}});
+  const EinGraph nine = matmul(9, 9, 9);
+  const RankProgram third_of_sum =
+      compile_rank(nine, place(nine, {{}, {}, {1, 3, 1}}, make_mesh(3)), 3, 1);
+  CHECK(order(third_of_sum, work_of<Send>(third_of_sum, 0)) == Order{{2, 2}, {0, 2}});
+  CHECK(order(third_of_sum, work_of<Receive>(third_of_sum, 0)) == Order{{0, 2}, {2, 2}});
 }
 
 TEST_CASE("messages between two ranks come in one order on both") {

@@ -75,12 +75,12 @@ class RankProgramSink {
     if (RankBuilder* b = of(call.rank)) b->call(call);
   }
   void moved_partial(VertexId statement, int from_rank, int from, int to_rank, int to,
-                     const Box& box) {
-    if (RankBuilder* b = of(from_rank)) b->send_partial(statement, from, to_rank, box);
-    if (RankBuilder* b = of(to_rank)) b->receive_partial(statement, to, from_rank, box);
+                     const Box& box, int round) {
+    if (RankBuilder* b = of(from_rank)) b->send_partial(statement, from, to_rank, box, round);
+    if (RankBuilder* b = of(to_rank)) b->receive_partial(statement, to, from_rank, box, round);
   }
-  void aggregated(VertexId, int rank, int target, const Box& box, const std::vector<int>& parts) {
-    if (RankBuilder* b = of(rank)) b->combine(target, box, parts);
+  void aggregated(int rank, int target, const Box& box, const std::vector<int>& parts, int round) {
+    if (RankBuilder* b = of(rank)) b->combine(target, box, parts, round);
   }
   void end(VertexId) {
     for (RankBuilder& b : m_builders) b.end();

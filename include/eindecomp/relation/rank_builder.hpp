@@ -67,28 +67,28 @@ class RankBuilder {
     while (m_group != m_end && m_group->last < statement) ++m_group;
   }
   void copy(int from, int to, const Box& box, int round) {
-    m_copies.emplace_back(round, Copy{from, to, box});
+    m_gathers.copies.emplace_back(round, Copy{from, to, box});
   }
   void send(VertexId tensor, int from, int peer, const Box& box, int round) {
-    m_sends.push_back({round, tensor, peer, {from, box}});
+    m_gathers.sends.push_back({round, tensor, peer, {from, box}});
   }
   void receive(VertexId tensor, int to, int peer, const Box& box, int round) {
-    m_receives.push_back({round, tensor, peer, {to, box}});
+    m_gathers.receives.push_back({round, tensor, peer, {to, box}});
   }
-  void send_partial(VertexId statement, int from, int peer, const Box& box) {
-    m_partial_sends.push_back({0, statement, peer, {from, box}});
+  void send_partial(VertexId statement, int from, int peer, const Box& box, int round) {
+    m_aggregations.sends.push_back({round, statement, peer, {from, box}});
   }
-  void receive_partial(VertexId statement, int to, int peer, const Box& box) {
-    m_partial_receives.push_back({0, statement, peer, {to, box}});
+  void receive_partial(VertexId statement, int to, int peer, const Box& box, int round) {
+    m_aggregations.receives.push_back({round, statement, peer, {to, box}});
   }
   void call(const WalkedCall& walked) {
     m_statement_calls.push_back({m_calls->relation().block((*m_joined)[walked.index].key),
                                  walked.operands, walked.output, walked.accumulate, walked.finish});
   }
-  void combine(int target, const Box& box, const std::vector<int>& parts) {
+  void combine(int target, const Box& box, const std::vector<int>& parts, int round) {
     Combine combine{{target, box}, {}};
     for (int part : parts) combine.parts.push_back({part, box});
-    m_combines.push_back(std::move(combine));
+    m_aggregations.combines.emplace_back(round, std::move(combine));
   }
   void end() {
     emit_gathers();
@@ -102,9 +102,7 @@ class RankBuilder {
     }
     for (KernelCall& call : m_statement_calls) emit(std::move(call));
     m_statement_calls.clear();
-    emit_messages(m_partial_receives, m_partial_sends);
-    for (Combine& combine : m_combines) emit(std::move(combine));
-    m_combines.clear();
+    emit_rounds(m_aggregations);
     ++m_program.turns;
   }
 
@@ -122,6 +120,13 @@ class RankBuilder {
     VertexId tensor = -1;
     int peer = -1;
     Region region;
+  };
+  /// What is done in rounds, each list in any order of them.
+  struct Rounds {
+    std::vector<std::pair<int, Copy>> copies;
+    std::vector<Piece> receives;
+    std::vector<Piece> sends;
+    std::vector<std::pair<int, Combine>> combines;
   };
   /// A statement of a group, until all statements of the group are known.
   struct Waiting {
@@ -149,44 +154,55 @@ class RankBuilder {
   /// Copies and messages with operands, round by round. Copies to buffers that no message touches
   /// come last: those buffers are not held any earlier.
   void emit_gathers() {
-    const auto by_round = [](const auto& a, const auto& b) { return a.first < b.first; };
-    std::stable_sort(m_copies.begin(), m_copies.end(), by_round);
+    std::vector<std::pair<int, Copy>>& copies = m_gathers.copies;
+    const auto is_later = [](const auto& copy) { return copy.first > 0; };
     std::vector<std::pair<int, Copy>> last;
     // Copies of later rounds may read what those of earlier ones write.
-    if (!m_copies.empty() && m_copies.back().first == 0) {
-      const auto waits = std::stable_partition(
-          m_copies.begin(), m_copies.end(), [&](const std::pair<int, Copy>& copy) {
-            return touches(m_receives, copy.second.to) || touches(m_sends, copy.second.to);
-          });
-      last.assign(std::make_move_iterator(waits), std::make_move_iterator(m_copies.end()));
-      m_copies.erase(waits, m_copies.end());
+    if (std::none_of(copies.begin(), copies.end(), is_later)) {
+      const auto waits = std::stable_partition(copies.begin(), copies.end(), [&](const auto& copy) {
+        return touches(m_gathers.receives, copy.second.to) ||
+               touches(m_gathers.sends, copy.second.to);
+      });
+      last.assign(std::make_move_iterator(waits), std::make_move_iterator(copies.end()));
+      copies.erase(waits, copies.end());
     }
-    const std::vector<Message> receives = messages(m_receives, -1);
-    const std::vector<Message> sends = messages(m_sends, 1);
-    auto copy = m_copies.begin();
-    auto receive = receives.begin();
-    auto send = sends.begin();
-    while (copy != m_copies.end() || receive != receives.end() || send != sends.end()) {
-      int round = std::numeric_limits<int>::max();
-      if (copy != m_copies.end()) round = copy->first;
-      if (receive != receives.end()) round = std::min(round, receive->round);
-      if (send != sends.end()) round = std::min(round, send->round);
-      for (; copy != m_copies.end() && copy->first == round; ++copy) emit(std::move(copy->second));
-      for (; receive != receives.end() && receive->round == round; ++receive) {
-        emit(Receive{*receive});
-      }
-      for (; send != sends.end() && send->round == round; ++send) emit(Send{*send});
-    }
+    emit_rounds(m_gathers);
     for (auto& [round, late] : last) emit(std::move(late));
-    m_copies.clear();
   }
   [[nodiscard]] static bool touches(const std::vector<Piece>& pieces, int buffer) {
     return std::any_of(pieces.begin(), pieces.end(),
                        [buffer](const Piece& piece) { return piece.region.buffer == buffer; });
   }
-  void emit_messages(std::vector<Piece>& receives, std::vector<Piece>& sends) {
-    for (Message& m : messages(receives, -1)) emit(Receive{std::move(m)});
-    for (Message& m : messages(sends, 1)) emit(Send{std::move(m)});
+  /// Round by round copies, messages, combinations. Empties the lists.
+  void emit_rounds(Rounds& rounds) {
+    auto& [copies, received, sent, combines] = rounds;
+    const auto by_round = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(copies.begin(), copies.end(), by_round);
+    std::stable_sort(combines.begin(), combines.end(), by_round);
+    const std::vector<Message> receives = messages(received, -1);
+    const std::vector<Message> sends = messages(sent, 1);
+    auto copy = copies.begin();
+    auto receive = receives.begin();
+    auto send = sends.begin();
+    auto combine = combines.begin();
+    constexpr int none = std::numeric_limits<int>::max();
+    while (true) {
+      const int round = std::min({copy != copies.end() ? copy->first : none,
+                                  receive != receives.end() ? receive->round : none,
+                                  send != sends.end() ? send->round : none,
+                                  combine != combines.end() ? combine->first : none});
+      if (round == none) break;
+      for (; copy != copies.end() && copy->first == round; ++copy) emit(std::move(copy->second));
+      for (; receive != receives.end() && receive->round == round; ++receive) {
+        emit(Receive{*receive});
+      }
+      for (; send != sends.end() && send->round == round; ++send) emit(Send{*send});
+      for (; combine != combines.end() && combine->first == round; ++combine) {
+        emit(std::move(combine->second));
+      }
+    }
+    copies.clear();
+    combines.clear();
   }
 
   /// One message per round, peer and tensor, in the order that RankProgram states. Tensors of small
@@ -357,10 +373,9 @@ class RankBuilder {
   VertexId m_statement = -1;
   const BlockMap* m_calls = nullptr;
   const std::vector<JoinedBlocks>* m_joined = nullptr;
-  std::vector<Piece> m_receives, m_sends, m_partial_receives, m_partial_sends;
-  std::vector<std::pair<int, Copy>> m_copies;  ///< by round
+  Rounds m_gathers;       ///< of operands
+  Rounds m_aggregations;  ///< of accumulators
   std::vector<KernelCall> m_statement_calls;
-  std::vector<Combine> m_combines;
   // Of the group at hand.
   std::vector<Waiting> m_waiting;
   std::unordered_map<int, int> m_blocks;  ///< of the block at hand, by whole buffer

@@ -89,11 +89,13 @@ struct KernelCall {
   constexpr bool operator==(const KernelCall&) const = default;
 };
 
-/// Accumulators that become final elements of a stored block: combined in the order of `parts`,
-/// which is that of the kernel calls' keys, into the first of them, then finished.
+/// Accumulators combined in the order of `parts` into the first of them, and finished if they then
+/// are those of all calls.
 struct Combine {
-  Region target;              ///< in a buffer of final elements
+  Region target;              ///< in a buffer of final elements; or the first part: not finished
   std::vector<Region> parts;  ///< of buffers of accumulators; the same box each
+  /// Whether final elements are written.
+  [[nodiscard]] constexpr bool finishes() const { return target.buffer != parts.front().buffer; }
   constexpr bool operator==(const Combine&) const = default;
 };
 
@@ -151,13 +153,13 @@ struct TensorNames {
 /// Everything one rank holds and does. Prints as a list of buffers and instructions.
 ///
 /// The instructions of a turn are in the order: copies and messages with operands, round by round,
-/// calls, messages with accumulators, combinations. Messages of one round are one exchange: they
-/// are under way together, each with a staging area of its own, and what comes after them waits for
-/// all. An exchange lists its receives first, from the previous rank, then from the one before
-/// that, and so round; then its sends, to the next rank, and so round; those of one peer by tensor,
-/// small ones of several tensors as one. So the messages between two ranks come in one order on
-/// both, and ranks that send alike each send to another one. Messages of constants are an exchange
-/// of their own, before the others of their round.
+/// calls, messages with accumulators and combinations, round by round. Messages of one round are
+/// one exchange: they are under way together, each with a staging area of its own, and what comes
+/// after them waits for all. An exchange lists its receives first, from the previous rank, then
+/// from the one before that, and so round; then its sends, to the next rank, and so round; those of
+/// one peer by tensor, small ones of several tensors as one. So the messages between two ranks come
+/// in one order on both, and ranks that send alike each send to another one. Messages of constants
+/// are an exchange of their own, before the others of their round.
 struct RankProgram {
   int rank = 0;                           ///< whose program it is
   int turns = 0;                          ///< of all ranks

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// In which rounds the members of a group pass on to each other what enters the group at one of
-/// them, so that each gets everything once, in few messages.
+/// them, so that each gets everything once, in few messages; and, the other way round, bring to one
+/// of them what all have a part of.
 #pragma once
+
+#include <span>
 
 namespace eindecomp::relation {
 
@@ -12,20 +15,28 @@ namespace eindecomp::relation {
 /// each other what they have by then, so that the slowest links carry least. A member receives
 /// every element once, as if it came straight from the owner, in Σ(aᵢ - 1) messages where all pairs
 /// would take q - 1.
+///
+/// A reduction is the same in reverse: the rounds from the last to the first, every message from
+/// its receiver to its sender, who combines what arrives with its own. Every member sends each
+/// element but its own once.
 class RelayRounds {
  public:
-  /// \param size  q, at least 1
+  /// Axes that are the prime factors of q, smallest first. \param size  q, at least 1
   explicit constexpr RelayRounds(int size) : m_size(size) {
     int rest = size;
     for (int factor = 2; factor <= rest / factor; ++factor) {
       for (; rest % factor == 0; rest /= factor) add(factor);
     }
     if (rest > 1) add(rest);
-    int stride = 1;
-    for (int a = m_axes; a-- > 0;) {
-      m_stride[a] = stride;
-      stride *= m_length[a];
+    set_strides();
+  }
+  /// Axes of these lengths, at most 31; q is their product.
+  explicit constexpr RelayRounds(std::span<const int> lengths) : m_size(1) {
+    for (const int length : lengths) {
+      add(length);
+      m_size *= length;
     }
+    set_strides();
   }
 
   /// q.
@@ -46,21 +57,41 @@ class RelayRounds {
     return {axis + 1, to + (digit(entry, axis) - digit(to, axis)) * m_stride[axis]};
   }
 
+  /// Visits those from which a member gets its parts of what a reduction brings to `exit`: those to
+  /// which it would pass on what enters there, the last round first. visit(from, round), for which
+  /// hop(exit, from) is {round, member}.
+  template <class Visit>
+  constexpr void for_each_sender(int exit, int member, const Visit& visit) const {
+    for (int a = m_axes - 1; a >= 0 && digit(exit, a) == digit(member, a); --a) {
+      for_each_along(member, a, [&](int from) { visit(from, a + 1); });
+    }
+  }
+
   /// Visits the members that exchange messages with one: those that differ from it along one axis.
   template <class Visit>
   constexpr void for_each_peer(int member, const Visit& visit) const {
-    for (int a = 0; a < m_axes; ++a) {
-      const int own = digit(member, a);
-      for (int d = 0; d < m_length[a]; ++d) {
-        if (d != own) visit(member + (d - own) * m_stride[a]);
-      }
-    }
+    for (int a = 0; a < m_axes; ++a) for_each_along(member, a, visit);
   }
 
  private:
   static constexpr int max_axes = 31;  // of an int
 
-  constexpr void add(int factor) { m_length[m_axes++] = factor; }
+  constexpr void add(int length) { m_length[m_axes++] = length; }
+  constexpr void set_strides() {
+    int stride = 1;
+    for (int a = m_axes; a-- > 0;) {
+      m_stride[a] = stride;
+      stride *= m_length[a];
+    }
+  }
+  /// Visits the others that differ from a member along one axis only.
+  template <class Visit>
+  constexpr void for_each_along(int member, int axis, const Visit& visit) const {
+    const int own = digit(member, axis);
+    for (int d = 0; d < m_length[axis]; ++d) {
+      if (d != own) visit(member + (d - own) * m_stride[axis]);
+    }
+  }
   [[nodiscard]] constexpr int digit(int member, int axis) const {
     return member / m_stride[axis] % m_length[axis];
   }

@@ -141,12 +141,13 @@ class TaskSink {
   }
   static int partial(VertexId, const Box&, int) { return 0; }
   static void called(VertexId, const WalkedCall&) {}
-  void moved_partial(VertexId statement, int from_rank, int, int to_rank, int, const Box& box) {
+  void moved_partial(VertexId statement, int from_rank, int, int to_rank, int, const Box& box,
+                     int) {
     m_tasks.aggregations.push_back({statement, box, from_rank, to_rank});
     m_tasks.aggregation_words += box.size();
     m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
   }
-  static void aggregated(VertexId, int, int, const Box&, const std::vector<int>&) {}
+  static void aggregated(int, int, const Box&, const std::vector<int>&, int) {}
   void end(VertexId) { m_receiver.take(std::move(m_tasks)); }
 
  private:

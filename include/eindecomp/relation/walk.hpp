@@ -47,8 +47,10 @@ struct WalkedCall {
 ///   void moved(tensor, from_rank, from, to_rank, to, box, round)
 ///   int  partial(statement, box, rank)             a buffer for accumulators
 ///   void called(statement, call)                   a call of one of its ranks
-///   void moved_partial(statement, from_rank, from, to_rank, to, box)
-///   void aggregated(statement, rank, target, box, parts)
+///   void moved_partial(statement, from_rank, from, to_rank, to, box, round)
+///   void aggregated(rank, target, box, parts, round)   after the messages of that round; the
+///   target
+///                                                  is a stored buffer, or the first part itself
 ///   void end(statement)
 template <class Sink>
 class Walk {
@@ -432,12 +434,41 @@ class Walk {
 
   void run_groups(VertexId v, const CallsOfBlocks& outputs) {
     const Held& held = m_held[to_index(v)];
+    list_aggregated_axes(v);
     std::vector<Extent> computed;
     for (const JoinedBlocks& joined : m_joined) computed.push_back(joined.output);
     for (const Extent block : blocks_of_interest(outputs.relation(), std::move(computed), held)) {
       outputs.list_calls(block, m_group);
       if (!m_group.empty()) run_group(v, held, outputs, outputs.relation().block(block));
     }
+  }
+
+  /// Lists the axes along which the calls of a group differ, the slowest first.
+  void list_aggregated_axes(VertexId v) {
+    m_aggregated_axes.clear();
+    for (const int label : m_graph[v].aggregated) {
+      const std::vector<int>& axes = m_placement.calls[to_index(v)][to_index(label)];
+      m_aggregated_axes.insert(m_aggregated_axes.end(), axes.begin(), axes.end());
+    }
+    std::sort(m_aggregated_axes.begin(), m_aggregated_axes.end());
+  }
+  /// How the ranks of a group, which are in m_members, reduce what they have.
+  [[nodiscard]] RelayRounds relay_of_group() const {
+    if (m_ranks < m_workers) return RelayRounds(static_cast<int>(m_members.size()));
+    std::vector<int> lengths;
+    for (const int axis : m_aggregated_axes) {
+      lengths.push_back(m_placement.mesh.axes[to_index(axis)]);
+    }
+    return RelayRounds(lengths);
+  }
+  /// The rank in a group with a call on `worker` that is nearest to another worker: where results
+  /// leave the group that are stored there.
+  [[nodiscard]] int rank_beside(int worker, int other) const {
+    const Mesh& mesh = m_placement.mesh;
+    std::vector<int> at = coordinates(mesh, worker);
+    const std::vector<int> there = coordinates(mesh, other);
+    for (const int axis : m_aggregated_axes) at[to_index(axis)] = there[to_index(axis)];
+    return host(worker_at(mesh, at));
   }
 
   /// The walked call of that number; null of other ranks'.
@@ -447,11 +478,20 @@ class Walk {
     return &m_walked[to_index(at - m_own_calls.begin())];
   }
 
+  /// The place in m_members of a rank, or of the next above it.
+  [[nodiscard]] int place_of(int rank) const {
+    return static_cast<int>(std::lower_bound(m_members.begin(), m_members.end(), rank) -
+                            m_members.begin());
+  }
+  [[nodiscard]] bool is_member(int rank) const {
+    return std::binary_search(m_members.begin(), m_members.end(), rank);
+  }
+
   /// The calls in m_group, which compute one block of the result, and what becomes of it.
   void run_group(VertexId v, const Held& held, const CallsOfBlocks& outputs, const Box& box) {
-    const auto rank_of_call = [&](Extent call) { return host(outputs.calls().worker(call)); };
+    const auto worker_of = [&](Extent call) { return outputs.calls().worker(call); };
     if (m_group.size() == 1) {
-      const Extent n = stored_with(held, box, rank_of_call(m_group.front()));
+      const Extent n = stored_with(held, box, host(worker_of(m_group.front())));
       if (n >= 0) {
         WalkedCall* const call = own_call(m_group.front());
         if (call == nullptr) return;
@@ -461,44 +501,92 @@ class Walk {
         return;
       }
     }
-    // Ranks in the order of their first calls' keys: the order in which results are combined.
-    m_contributors.clear();
-    m_contributor_of.clear();
-    bool own = false;
+    m_members.clear();
+    for (const Extent call : m_group) m_members.push_back(host(worker_of(call)));
+    std::sort(m_members.begin(), m_members.end());
+    m_members.erase(std::unique(m_members.begin(), m_members.end()), m_members.end());
+    compute_group(v, box);
+    reduce_group(v, held, box, worker_of(m_group.front()));
+  }
+
+  /// Lets every member of a group put the sum of its own calls into a buffer, in m_buffers.
+  void compute_group(VertexId v, const Box& box) {
+    constexpr int none = -1;
+    m_buffers.assign(m_members.size(), none);
     for (const Extent number : m_group) {
-      const int rank = rank_of_call(number);
-      const auto [known, first] = m_contributor_of.try_emplace(rank, m_contributors.size());
-      if (first) m_contributors.emplace_back(rank, m_sink.partial(v, box, rank));
       WalkedCall* const call = own_call(number);
       if (call == nullptr) continue;
-      own = true;
-      call->accumulate = !first;
-      call->output = m_contributors[known->second].second;
+      int& buffer = m_buffers[to_index(place_of(call->rank))];
+      call->accumulate = buffer != none;
+      if (buffer == none) buffer = m_sink.partial(v, box, call->rank);
+      call->output = buffer;
       m_sink.called(v, *call);
     }
-    const auto combine = [&](Extent n, const Box& both) {
+  }
+
+  /// Brings the members' accumulators of a block together where it is stored: every element at the
+  /// member that stores it or, if none does, at one that then sends it to its owner, by the rounds
+  /// of a gather in reverse. \param worker  of one of the calls.
+  void reduce_group(VertexId v, const Held& held, const Box& box, int worker) {
+    const RelayRounds relay = relay_of_group();
+    const auto reduce = [&](Extent n, const Box& both) {
       const int owner = owner_of(held, n);
-      m_parts.clear();
-      for (const auto& [rank, buffer] : m_contributors) {
-        if (rank == owner) {
-          m_parts.push_back(buffer);
-          continue;
-        }
-        if (!m_sink.wants(rank) && !m_sink.wants(owner)) continue;
-        const int received = m_sink.partial(v, both, owner);
-        m_sink.moved_partial(v, rank, buffer, owner, received, both);
-        m_parts.push_back(received);
-      }
-      m_sink.aggregated(v, owner, stored_buffer(held, n), both, m_parts);
+      Piece piece{both, owner, stored_buffer(held, n), 0, is_member(owner)};
+      piece.entry = place_of(piece.inside ? owner : rank_beside(worker, held.stored.worker(n)));
+      for (const int member : m_relevant) reduce_at(v, piece, relay, member);
+      if (!piece.inside) leave_group(v, piece, relay);
     };
-    if (own) {
-      repartition_into(held.stored.relation(), box, combine);
+    list_relevant(relay);
+    if (m_relevant.empty()) {
+      // Somebody else's result: only what the sink's ranks get of it is of interest.
+      for (const Extent n : held.own) {
+        const Box both = intersect(box, held.stored.relation().block(n));
+        if (!both.empty()) reduce(n, both);
+      }
       return;
     }
-    for (const Extent n : held.own) {
-      const Box both = intersect(box, held.stored.relation().block(n));
-      if (!both.empty()) combine(n, both);
-    }
+    repartition_into(held.stored.relation(), box, reduce);
+  }
+
+  /// Lets one member combine what others send it of a piece of the block.
+  void reduce_at(VertexId v, const Piece& piece, const RelayRounds& relay, int member) {
+    const int rank = m_members[to_index(member)];
+    const int own = m_buffers[to_index(member)];
+    const int last = relay.rounds() - 1;
+    int round = -1;  // of the parts collected
+    m_parts.assign(1, own);
+    const auto combine = [&](bool finish) {
+      if (m_sink.wants(rank)) {
+        m_sink.aggregated(rank, finish ? piece.buffer : own, piece.box, m_parts, round);
+      }
+      m_parts.assign(1, own);
+    };
+    relay.for_each_sender(piece.entry, member, [&](int from, int forward) {
+      if (last - forward != round) {
+        if (m_parts.size() > 1) combine(false);
+        round = last - forward;
+      }
+      const int sender = m_members[to_index(from)];
+      if (!m_sink.wants(rank) && !m_sink.wants(sender)) return;
+      const int received = m_sink.partial(v, piece.box, rank);
+      m_sink.moved_partial(v, sender, m_buffers[to_index(from)], rank, received, piece.box, round);
+      m_parts.push_back(received);
+    });
+    const bool finish = piece.inside && piece.entry == member;
+    if (finish) round = std::max(round, 0);
+    if (finish || m_parts.size() > 1) combine(finish);
+  }
+
+  /// Sends a reduced piece to its owner outside the group.
+  void leave_group(VertexId v, const Piece& piece, const RelayRounds& relay) {
+    const int exit = m_members[to_index(piece.entry)];
+    if (!m_sink.wants(exit) && !m_sink.wants(piece.owner)) return;
+    const int round = relay.rounds() - 1;
+    const int received = m_sink.partial(v, piece.box, piece.owner);
+    m_sink.moved_partial(v, exit, m_buffers[to_index(piece.entry)], piece.owner, received,
+                         piece.box, round);
+    m_parts.assign(1, received);
+    m_sink.aggregated(piece.owner, piece.buffer, piece.box, m_parts, round);
   }
 
   const EinGraph& m_graph;
@@ -518,13 +606,12 @@ class Walk {
   // Kept between uses to spare allocations.
   std::vector<Box> m_rest, m_next;
   std::vector<Extent> m_blocks;
-  std::vector<int> m_members;                             ///< ranks that read a block, in order
-  std::vector<int> m_buffers;                             ///< theirs, as far as known
-  std::vector<int> m_relevant;                            ///< members, by position
-  std::vector<Piece> m_pieces_in;                         ///< of a block
-  std::vector<Extent> m_group;                            ///< calls
-  std::vector<std::pair<int, int>> m_contributors;        ///< rank and buffer of accumulators
-  std::unordered_map<int, std::size_t> m_contributor_of;  ///< by rank
+  std::vector<int> m_members;      ///< ranks that read or compute a block, in order
+  std::vector<int> m_buffers;      ///< theirs, as far as known
+  std::vector<int> m_relevant;     ///< members, by position
+  std::vector<Piece> m_pieces_in;  ///< of a block
+  std::vector<Extent> m_group;     ///< calls
+  std::vector<int> m_aggregated_axes;
   std::vector<int> m_parts;
 };
 

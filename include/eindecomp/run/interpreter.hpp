@@ -109,7 +109,7 @@ class Interpreter {
 
   void run(const PreparedCombine<Space>& combine) {
     for (const PreparedPass<Space>& part : combine.parts) run(part);
-    run(combine.finish);
+    if (combine.finish.pass) run(combine.finish);
   }
 
   void run(const FusedTiles& tiles) {

@@ -93,11 +93,11 @@ struct PreparedCall {
   Place output;
 };
 
-/// Accumulators combined into the first of them, and finished.
+/// Accumulators combined into the first of them, and finished if they are those of all calls.
 template <class Space>
 struct PreparedCombine {
   std::vector<PreparedPass<Space>> parts;
-  PreparedPass<Space> finish;
+  PreparedPass<Space> finish;  ///< null if they are not
 };
 
 /// What runs before the next thing begins.
@@ -279,6 +279,7 @@ class ProgramPreparer {
       prepared.parts.push_back(
           {launcher.prepare_combine(strided(box, total, part)), into, place(part, box.lo)});
     }
+    if (!combine.finishes()) return prepared;
     const int target = combine.target.buffer;
     prepared.finish = {launcher.prepare_finish(strided(box, target, total)), place(target, box.lo),
                        into};

@@ -67,8 +67,9 @@ class PlacedExhaustive {
       std::vector<AxisCuts> all;
       if (!arrange({}, 0, c.limits, all)) return false;
       std::erase_if(all, [&](const AxisCuts& cuts) { return !m_model.allows(c, cuts); });
-      // Where ranks host several workers, it matters which axes lie within a rank.
-      if (m_cuts.empty() && !m_model.shared()) {
+      // Where ranks host several workers, it matters which axes lie within a rank; where partial
+      // results are reduced, along which they go first.
+      if (m_cuts.empty() && !m_model.shared() && !reduces()) {
         std::erase_if(all, [&](const AxisCuts& a) { return !canonical(a); });
       }
       m_cuts.push_back(std::move(all));
@@ -129,6 +130,13 @@ class PlacedExhaustive {
     return (t.producer < 0 || t.producer == c) &&
            std::all_of(t.readers.begin(), t.readers.end(),
                        [c](const TensorGroup::Reader& r) { return r.statement == c; });
+  }
+
+  /// Whether the calls of any statement may compute parts of one result.
+  [[nodiscard]] bool reduces() const {
+    return std::ranges::any_of(m_model.classes(), [this](const StatementClass& c) {
+      return !m_model.statement(c).aggregated.empty();
+    });
   }
 
   /// All ways to put the axes from `a` on into the entries, or to leave them idle.

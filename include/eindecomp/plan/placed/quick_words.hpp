@@ -5,9 +5,9 @@
 ///
 /// What a rank receives of a tensor does not depend on the order of the statements. It is the union
 /// of the boxes that its workers' calls of all readers need, less the boxes they store; and of a
-/// result, the accumulators of their stored boxes from every other rank that has calls of the
-/// group. So the words of a program are a sum over tensors, and a change of one statement's calls
-/// touches its own tensors only.
+/// result, the accumulators that it combines in the rounds of a reduction, and those that come to
+/// be stored from a group of calls it is not in. So the words of a program are a sum over tensors,
+/// and a change of one statement's calls touches its own tensors only.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/relay_rounds.hpp"
 
 namespace eindecomp::plan {
 
@@ -55,8 +57,7 @@ struct TensorRegions {
   CutRegion store;                      ///< where it is stored
   std::span<const CutRegion> needs;     ///< what the calls of its readers take
   const CutRegion* produced = nullptr;  ///< what the calls of its statement compute; null: an input
-  /// The calls that compute parts of one block: the product of the parts of the aggregated labels.
-  Extent contributions = 1;
+  std::uint32_t aggregated = 0;  ///< axes along which the calls differ that compute one block
 };
 
 /// Counts words in closed form where parts nest and are of one size, by inclusion and exclusion
@@ -110,9 +111,10 @@ class AlignedWords {
       add_term(t.bound, {chosen.data(), n}, -sign);
     }
     if (t.produced != nullptr) {
-      chosen = {&t.store, t.produced};
-      add_term(t.bound, {chosen.data(), 1}, t.contributions);
+      chosen = {t.produced, &t.store};
+      add_term(t.bound, {chosen.data() + 1, 1}, 1);
       add_term(t.bound, {chosen.data(), 2}, -1);
+      add_reduction(t);
     }
     std::erase_if(m_terms, [](const Term& term) { return term.words == 0; });
     words[0] = m_everywhere;
@@ -134,23 +136,63 @@ class AlignedWords {
     std::uint32_t zero = 0;
   };
 
+  /// Adds the accumulators that a worker receives as one of a group. Along every axis of the group
+  /// it receives, from each of the others, what is stored where the coordinates along that axis and
+  /// the faster ones are its own.
+  void add_reduction(const TensorRegions& t) {
+    if (t.aggregated == 0) return;
+    const std::array<const CutRegion*, 2> regions{t.produced, &t.store};
+    if (is_spread_over_group(t)) {  // the terms of all axes add up
+      Extent members = 1;
+      for (std::size_t a = 0; a < m_workers.axes(); ++a) {
+        if ((t.aggregated >> a & 1U) != 0) members *= m_workers.size(a);
+      }
+      add_term(t.bound, regions, members - 1, t.aggregated);
+      return;
+    }
+    std::uint32_t fixed = 0;
+    for (std::size_t a = m_workers.axes(); a-- > 0;) {
+      if ((t.aggregated >> a & 1U) == 0) continue;
+      fixed |= std::uint32_t{1} << a;
+      add_term(t.bound, regions, m_workers.size(a) - 1, fixed);
+    }
+  }
+  /// Whether all axes of a group cut what is stored, each where no axis cuts what the group
+  /// computes.
+  [[nodiscard]] static bool is_spread_over_group(const TensorRegions& t) {
+    std::uint32_t left = t.aggregated;
+    for (std::size_t k = 0; k < t.bound.size(); ++k) {
+      for (std::size_t j = t.produced->length[k]; j < t.store.length[k]; ++j) {
+        left &= ~(std::uint32_t{1} << t.store.axis[k][j]);
+      }
+    }
+    return left == 0;
+  }
+
   /// Adds the elements that all of the regions share on a worker.
+  /// \param axes_of_second  by which the second region is cut: along others it is everywhere.
   void add_term(std::span<const Extent> bound, std::span<const CutRegion* const> regions,
-                Extent factor) {
+                Extent factor, std::uint32_t axes_of_second = ~std::uint32_t{0}) {
     Term term{factor};
     for (std::size_t a = 0; a < m_workers.axes(); ++a) term.like[a] = static_cast<std::uint8_t>(a);
     const auto root = [&](std::uint8_t a) {
       while (term.like[a] != a) a = term.like[a];
       return a;
     };
-    for (const CutRegion* region : regions) term.zero |= region->idle;
+    for (std::size_t r = 0; r < regions.size(); ++r) {
+      term.zero |= regions[r]->idle & (r == 1 ? axes_of_second : ~std::uint32_t{0});
+    }
     for (std::size_t k = 0; k < bound.size(); ++k) {
       Extent length = bound[k];
       for (std::size_t j = 0;; ++j) {
         int first = -1;
-        for (const CutRegion* region : regions) {
-          if (region->length[k] <= j) continue;
-          const std::uint8_t a = root(region->axis[k][j]);
+        bool deeper = false;
+        for (std::size_t r = 0; r < regions.size(); ++r) {
+          if (regions[r]->length[k] <= j) continue;
+          deeper = true;
+          const std::uint8_t axis = regions[r]->axis[k][j];
+          if (r == 1 && (axes_of_second >> axis & 1U) == 0) continue;
+          const std::uint8_t a = root(axis);
           if (first < 0) {
             first = a;
             length /= m_workers.size(a);
@@ -160,7 +202,7 @@ class AlignedWords {
             first = low;
           }
         }
-        if (first < 0) break;
+        if (!deeper) break;
       }
       term.words *= length;
     }
@@ -247,6 +289,38 @@ class RegionBoxes {
     return true;
   }
 
+  /// A dimension's parts that meet lo <= index < hi, as sums of the indices in them, by the last of
+  /// some axes along which the worker that has the part differs from another: sums[0] if along
+  /// none, sums[a + 1] if along axis a.
+  void sum_differing(std::size_t k, Extent lo, Extent hi, std::size_t worker, std::uint32_t axes,
+                     std::array<Extent, max_mesh_axes + 1>& sums) const {
+    sums.fill(0);
+    const std::vector<Extent>& begin = m_begin[k];
+    auto part = to_index(std::upper_bound(begin.begin(), begin.end(), lo) - begin.begin() - 1);
+    for (; part + 1 < begin.size() && begin[part] < hi; ++part) {
+      std::size_t last = 0;
+      std::size_t digits = part;
+      for (std::size_t j = m_region.length[k]; j-- > 0;) {
+        const std::size_t axis = m_region.axis[k][j];
+        const std::size_t size = to_index(m_workers->size(axis));
+        const bool differs = digits % size != to_index(m_workers->along(axis)[worker]);
+        if (differs && (axes >> axis & 1U) != 0) last = std::max(last, axis + 1);
+        digits /= size;
+      }
+      sums[last] += std::min(hi, begin[part + 1]) - std::max(lo, begin[part]);
+    }
+  }
+  /// One more than the last of some axes that cut nothing and along which a worker's coordinate is
+  /// not 0, where the tensor lies; 0 if there is none.
+  [[nodiscard]] std::size_t last_idle(std::size_t worker, std::uint32_t axes) const {
+    std::size_t last = 0;
+    for (std::uint32_t left = m_region.idle & axes; left != 0; left &= left - 1) {
+      const std::size_t axis = to_index(std::countr_zero(left));
+      if (m_workers->along(axis)[worker] != 0) last = axis + 1;
+    }
+    return last;
+  }
+
  private:
   const WorkerCoordinates* m_workers;
   CutRegion m_region;
@@ -275,7 +349,6 @@ class BoxedWords {
     }
     std::vector<RegionBoxes> produced;
     if (t.produced != nullptr) produced.emplace_back(m_workers, t.bound, *t.produced);
-    if (shared() && t.produced != nullptr) list_callers(produced.front());
     for (int r = 0; r < m_ranks; ++r) {
       Extent& received = words[to_index(r)];
       if (few) {
@@ -289,17 +362,16 @@ class BoxedWords {
         for (const Bounds& held : m_held) received -= overlap(needed, held);
         m_compared += static_cast<std::int64_t>(m_held.size());
       }
-      if (t.produced == nullptr) continue;
-      if (shared()) {
-        received += partial_results(r);
-      } else {  // every call of a group is on a rank of its own
-        list_boxes(produced.front(), r, m_boxes);
-        for (const Bounds& held : m_held) {
-          received += t.contributions * volume(held);
-          for (const Bounds& own : m_boxes) received -= overlap(own, held);
-        }
+      if (t.produced == nullptr || shared()) continue;
+      // Every call of a group is on a rank of its own.
+      list_boxes(produced.front(), r, m_boxes);
+      for (const Bounds& held : m_held) {
+        received += volume(held);
+        for (const Bounds& own : m_boxes) received -= overlap(own, held);
       }
+      if (!m_boxes.empty()) received += reduced(t, stored, m_boxes.front(), to_index(r));
     }
+    if (t.produced != nullptr && shared()) add_reductions(t, stored, produced.front(), words);
     return m_compared;
   }
 
@@ -347,9 +419,34 @@ class BoxedWords {
       words -= overlap(m_few[1], m_few[2]);
       if (holds) words += overlap(intersection(m_few[1], m_few[2]), held);
     }
-    if (t.produced != nullptr && holds) {
-      words += t.contributions * volume(held);
-      if (produced.front().get(worker, m_few[1])) words -= overlap(m_few[1], held);
+    if (t.produced != nullptr) {
+      const bool computes = produced.front().get(worker, m_few[1]);
+      if (holds) words += volume(held);
+      if (holds && computes) words -= overlap(m_few[1], held);
+      if (computes) words += reduced(t, stored, m_few[1], worker);
+    }
+    return words;
+  }
+
+  /// The accumulators that a worker receives as one of a group that computes a block: along every
+  /// axis of the group, from each of the others, what is stored where the coordinates along that
+  /// axis and the faster ones are its own.
+  [[nodiscard]] Extent reduced(const TensorRegions& t, const RegionBoxes& stored,
+                               const Bounds& block, std::size_t worker) {
+    if (t.aggregated == 0) return 0;
+    m_shares.fill(1);
+    std::array<Extent, max_mesh_axes + 1> sums{};
+    for (std::size_t k = 0; k < m_rank; ++k) {
+      stored.sum_differing(k, block.lo[k], block.hi[k], worker, t.aggregated, sums);
+      Extent agreeing = 0;
+      for (std::size_t a = 0; a < m_workers.axes(); ++a) {
+        agreeing += sums[a];
+        m_shares[a] *= agreeing;
+      }
+    }
+    Extent words = 0;
+    for (std::size_t a = stored.last_idle(worker, t.aggregated); a < m_workers.axes(); ++a) {
+      if ((t.aggregated >> a & 1U) != 0) words += (m_workers.size(a) - 1) * m_shares[a];
     }
     return words;
   }
@@ -474,35 +571,80 @@ class BoxedWords {
     }
   }
 
-  /// Lists which ranks make calls for which block of a result.
+  /// A worker with calls for a block of a result.
+  struct Caller {
+    Bounds block;
+    int rank = 0;
+    int worker = 0;
+  };
+  /// Lists the first worker of every rank with calls for a block, block by block.
   void list_callers(const RegionBoxes& produced) {
     m_callers.clear();
     const auto workers = static_cast<int>(m_workers.workers());
     Bounds box;
     for (int w = 0; w < workers; ++w) {
       if (produced.get(to_index(w), box)) {
-        m_callers.emplace_back(box, rank_of(w, workers, m_ranks));
+        m_callers.push_back({box, host(w), w});
       }
     }
-    std::sort(m_callers.begin(), m_callers.end());
-    m_callers.erase(std::unique(m_callers.begin(), m_callers.end()), m_callers.end());
+    const auto key = [](const Caller& caller) { return std::tie(caller.block, caller.rank); };
+    std::stable_sort(m_callers.begin(), m_callers.end(),
+                     [&](const Caller& a, const Caller& b) { return key(a) < key(b); });
+    const auto same = [&](const Caller& a, const Caller& b) { return key(a) == key(b); };
+    m_callers.erase(std::unique(m_callers.begin(), m_callers.end(), same), m_callers.end());
   }
 
-  /// The accumulators that the owner of m_held receives: of each block one from every other rank
-  /// that has calls for it, for the calls of one rank add to one accumulator.
-  [[nodiscard]] Extent partial_results(int rank) {
-    Extent words = 0;
-    Extent held = 0;  // of the block
-    for (std::size_t i = 0; i < m_callers.size(); ++i) {
-      const auto& [block, caller] = m_callers[i];
-      if (i == 0 || block != m_callers[i - 1].first) {
-        held = 0;
-        for (const Bounds& own : m_held) held += overlap(block, own);
-        m_compared += static_cast<std::int64_t>(m_held.size());
-      }
-      if (caller != rank) words += held;
+  /// Adds the accumulators that ranks with several workers receive: as relation::Walk has it, for
+  /// the calls of one rank add to one accumulator, and groups may be of any size.
+  void add_reductions(const TensorRegions& t, const RegionBoxes& stored,
+                      const RegionBoxes& produced, std::vector<Extent>& words) {
+    list_callers(produced);
+    for (std::size_t i = 0; i < m_callers.size();) {
+      std::size_t end = i;
+      while (end < m_callers.size() && m_callers[end].block == m_callers[i].block) ++end;
+      add_reduction(t, stored, std::span(m_callers).subspan(i, end - i), words);
+      i = end;
     }
-    return words;
+  }
+  /// \param members  the group that computes a block
+  void add_reduction(const TensorRegions& t, const RegionBoxes& stored,
+                     std::span<const Caller> members, std::vector<Extent>& words) {
+    const relation::RelayRounds relay(static_cast<int>(members.size()));
+    const auto place_of = [&](int rank) {
+      return to_index(std::ranges::lower_bound(members, rank, {}, &Caller::rank) - members.begin());
+    };
+    Bounds box;
+    for (std::size_t w = 0; w < m_workers.workers(); ++w) {
+      ++m_compared;
+      if (!stored.get(w, box)) continue;
+      const Extent both = overlap(members.front().block, box);
+      if (both == 0) continue;
+      const int owner = host(static_cast<int>(w));
+      std::size_t exit = place_of(owner);
+      if (exit == members.size() || members[exit].rank != owner) {
+        exit = place_of(host(beside(members.front().worker, w, t.aggregated)));
+        words[to_index(owner)] += both;
+      }
+      for (std::size_t m = 0; m < members.size(); ++m) {
+        relay.for_each_sender(static_cast<int>(exit), static_cast<int>(m),
+                              [&](int, int) { words[to_index(members[m].rank)] += both; });
+      }
+      m_compared += std::ssize(members);
+    }
+  }
+  /// The worker with another's coordinates along some axes, and those of `worker` along the rest.
+  [[nodiscard]] int beside(int worker, std::size_t other, std::uint32_t axes) const {
+    const std::vector<int> strides = axis_strides(m_workers.mesh());
+    int found = worker;
+    for (std::uint32_t left = axes; left != 0; left &= left - 1) {
+      const std::size_t axis = to_index(std::countr_zero(left));
+      const std::span<const int> at = m_workers.along(axis);
+      found += (at[other] - at[to_index(worker)]) * strides[axis];
+    }
+    return found;
+  }
+  [[nodiscard]] int host(int worker) const {
+    return rank_of(worker, static_cast<int>(m_workers.workers()), m_ranks);
   }
 
   const WorkerCoordinates& m_workers;
@@ -513,7 +655,8 @@ class BoxedWords {
   // Kept between uses to spare allocations.
   std::array<Bounds, 3> m_few;
   std::vector<Bounds> m_held, m_boxes, m_known, m_pieces, m_rest;
-  std::vector<std::pair<Bounds, int>> m_callers;  ///< blocks of a result, and ranks
+  std::vector<Caller> m_callers;
+  std::array<Extent, max_mesh_axes> m_shares{};  ///< of a block, by the first axis that is fixed
 
   std::vector<Bounds> m_unions;           ///< of the ranks, one after another
   std::vector<std::size_t> m_union_ends;  ///< where each ends
@@ -590,7 +733,12 @@ class WordCounter {
     if (!tensor.is_input()) {
       produced = region(calls, tensor.output);
       regions.produced = &produced;
-      regions.contributions = contributions(tensor, calls);
+      for (std::size_t i = 0; i < calls.size; ++i) {
+        const auto& labels = tensor.aggregated;
+        if (std::find(labels.begin(), labels.end(), calls.entry[i]) != labels.end()) {
+          regions.aggregated |= std::uint32_t{1} << calls.axis[i];
+        }
+      }
     }
     if (shared()) {
       m_spent += 10 + m_boxed.count(regions, words) +
