@@ -199,28 +199,66 @@ struct JoinReducer {
     Extent at[operands];
     for (int t = 0; t < operands; ++t) at[t] = offset[t] + r * Tile * schedule.vector_stride[t];
     if (width != Tile) {
-      walk<AnyStride, false>(Indices{}, width, at, count, index, lane);
+      int first = 0;
+      for (; Tile > 4 && first + 4 <= width; first += 4) {
+        walk_narrow<4>(Indices{}, first, at, count, index, lane);
+      }
+      for (; first < width; ++first) walk_narrow<1>(Indices{}, first, at, count, index, lane);
       return;
     }
     if constexpr (Tile > 1 && operands <= 2 && !has_lanes) {
       switch (schedule.contiguous_operands()) {
         case 1:
-          return walk<KnownStride<1>, true>(Indices{}, width, at, count, index, lane);
+          return walk<KnownStride<1>>(Indices{}, at, count, index, lane);
         case 2:
-          return walk<KnownStride<2>, true>(Indices{}, width, at, count, index, lane);
+          return walk<KnownStride<2>>(Indices{}, at, count, index, lane);
         case 3:
-          return walk<KnownStride<3>, true>(Indices{}, width, at, count, index, lane);
+          return walk<KnownStride<3>>(Indices{}, at, count, index, lane);
         default:
           break;
       }
     }
-    walk<AnyStride, true>(Indices{}, width, at, count, index, lane);
+    walk<AnyStride>(Indices{}, at, count, index, lane);
   }
 
-  template <class Access, bool Full, std::size_t... I>
-  EINDECOMP_FUNCTION void walk(std::index_sequence<I...>, int some_width, Extent* at, Extent count,
-                               Extent index, State* lane) const {
-    const int width = Full ? Tile : some_width;
+  /// Across outputs a row has one index, else its elements follow one another.
+  [[nodiscard]] EINDECOMP_FUNCTION Extent index_stride() const {
+    return schedule.across_outputs ? 0 : 1;
+  }
+  [[nodiscard]] EINDECOMP_FUNCTION Extent index_step() const {
+    return schedule.across_outputs ? 1 : Tile;
+  }
+
+  EINDECOMP_FUNCTION void combine(State& state, const Value& value, Extent index) const {
+    state = Traits::combine(monoid, state, Traits::lift(monoid, value, index));
+  }
+
+  /// `Width` lanes of rows that are narrower than a tile, from lane `first` on.
+  template <int Width, std::size_t... I>
+  EINDECOMP_NEVER_INLINE EINDECOMP_FUNCTION void walk_narrow(std::index_sequence<I...>, int first,
+                                                             const Extent* at, Extent count,
+                                                             Extent index, State* lane) const {
+    State sum[Width];
+    for (int j = 0; j < Width; ++j) sum[j] = lane[first + j];
+    Extent offset[operands];
+    for (int t = 0; t < operands; ++t) offset[t] = at[t] + first * schedule.vector_stride[t];
+    index += first * index_stride();
+    for (; count > 0; --count, index += index_step()) {
+      for (int j = 0; j < Width; ++j) {
+        combine(sum[j],
+                static_cast<Value>(join(static_cast<const Ts*>(
+                    operand[I])[offset[I] + j * schedule.vector_stride[I]]...)),
+                index + j * index_stride());
+      }
+      for (int t = 0; t < operands; ++t) offset[t] += schedule.inner.stride[t][0];
+    }
+    for (int j = 0; j < Width; ++j) lane[first + j] = sum[j];
+  }
+
+  /// Rows as wide as a tile.
+  template <class Access, std::size_t... I>
+  EINDECOMP_FUNCTION void walk(std::index_sequence<I...>, Extent* at, Extent count, Extent index,
+                               State* lane) const {
     Extent step[operands];
     for (int t = 0; t < operands; ++t) step[t] = schedule.inner.stride[t][0];
     // The joins of row r.
@@ -231,35 +269,30 @@ struct JoinReducer {
         return static_cast<Value>(join(element[j]...));
       };
     };
-    // Across outputs a row has one index, else its elements follow one another.
-    const Extent index_stride = schedule.across_outputs ? 0 : 1;
-    const Extent index_step = schedule.across_outputs ? 1 : Tile;
-    const auto combine = [&](State& state, const Value& value, Extent its_index) {
-      state = Traits::combine(monoid, state, Traits::lift(monoid, value, its_index));
-    };
-    // All lanes, whatever the width: so few are copied faster than memcpy is called.
+    const Extent next = index_stride();
+    const Extent next_row = index_step();
     State sum[Tile];
     for (int j = 0; j < Tile; ++j) sum[j] = lane[j];
     // Four rows at once load and store the lanes once.
-    for (; Full && count >= 4; count -= 4, index += 4 * index_step) {
+    for (; count >= 4; count -= 4, index += 4 * next_row) {
       const auto value0 = row(0);
       const auto value1 = row(1);
       const auto value2 = row(2);
       const auto value3 = row(3);
       for (int j = 0; j < Tile; ++j) {
-        const Extent first = index + j * index_stride;
+        const Extent first = index + j * next;
         State state = sum[j];
         combine(state, value0(j), first);
-        combine(state, value1(j), first + index_step);
-        combine(state, value2(j), first + 2 * index_step);
-        combine(state, value3(j), first + 3 * index_step);
+        combine(state, value1(j), first + next_row);
+        combine(state, value2(j), first + 2 * next_row);
+        combine(state, value3(j), first + 3 * next_row);
         sum[j] = state;
       }
       for (int t = 0; t < operands; ++t) at[t] += 4 * step[t];
     }
-    for (; count > 0; --count, index += index_step) {
+    for (; count > 0; --count, index += next_row) {
       const auto value = row(0);
-      for (int j = 0; j < width; ++j) combine(sum[j], value(j), index + j * index_stride);
+      for (int j = 0; j < Tile; ++j) combine(sum[j], value(j), index + j * next);
       for (int t = 0; t < operands; ++t) at[t] += step[t];
     }
     for (int j = 0; j < Tile; ++j) lane[j] = sum[j];
