@@ -39,8 +39,9 @@ struct Options {
   int runs = 7;
 };
 
+/// A whole number, the same however the compiler rounds: compared bit for bit.
 double element(ein::Extent row, ein::Extent column) {
-  return static_cast<double>(row) + 1e-5 * static_cast<double>(column);
+  return static_cast<double>(row * 1000003 + column);
 }
 
 /// Whether this rank's array of rows is right.

@@ -25,7 +25,8 @@ ABSENT = (r"rank \d of {n} has waited longer than the time limit of 1 s in {call
           r".*rank {last} does not answer and was {seen}.*; the program ends on all ranks")
 SEEN_IN = r"last seen in {} \[.*ways.cpp:\d+\]"
 # What the launcher says of a process that is no more.
-KILLED = r"(rank {last} with PID \d+|rank 0 with PID 0|PMIX|process rank {last}|\[\[\d+,1\],{last}\])"
+KILLED = (r"(rank {last} with PID \d+|rank 0 with PID 0|PMIX|process rank {last}|\[\[\d+,1\],{last}\]"
+          r"|BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES)")  # MPICH's names no rank
 
 # (way, how it is called, processes, what all of it says; None for the exit code 0)
 WAYS = [
@@ -167,6 +168,7 @@ def check(name, command, folder, wanted):
     """What is wrong with how a command ends; empty if nothing. `wanted` None: all goes well."""
     code, said, took, left = start(command, folder)
     said = re.sub(r"\s*\n\s*", " ", said) if wanted is not None else said
+    said += f" Exit code: {code}"  # not every launcher says so
     faults = []
     if code is None:
         faults.append(f"it did not end within {SECONDS} s")

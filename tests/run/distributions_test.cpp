@@ -257,6 +257,10 @@ TEST_CASE("a program takes its inputs as they lie and gives results as they are 
       CHECK(run.statistics().inputs.words_received == words);
       CHECK(run.statistics().words_received == of_rank(plan.tasks().received));
       CHECK((again == 0 || run.statistics().kernels_prepared == 0));
+      CHECK(contains(executor.explain(),
+                     "A: in a distribution of its own, " +
+                         std::to_string(of_rank(plan.input_words(product.A, of_a))) +
+                         " words received"));
       const auto moved = run.redistribute(product.C, of_c, c);
       CHECK(moved.words_received == of_rank(plan.result_words(product.C, of_c)));
       CHECK(right(of_c, world.rank, c, [&](Extent i, Extent k) { return product.expected(i, k); }));

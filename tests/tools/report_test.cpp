@@ -134,6 +134,23 @@ TEST_CASE("marks are set where calls read what their rank received before") {
   CHECK(marked > 5);
 }
 
+TEST_CASE("what moves between two runs is said apart") {
+  EinGraph graph;
+  const VertexId w = input(graph, "W", {8, 8});
+  write(graph, "T", "ij->ji", {w});
+  const Plan plan = decompose(graph, {.workers = 2,
+                                      .strategy = "by_hand",
+                                      .by_hand = {{"T", {{"i", 2}}}},
+                                      .layouts = {{"W", {2, 1}}},
+                                      .carry = {{"T", "W"}}});
+  Extent words = 0;
+  for (const Extent of_rank : plan.carried_words()) words += of_rank;
+  CHECK(words > 0);
+  CHECK(report(plan).find("\ncarried    T to W, " + std::to_string(words) +
+                          " words between two runs, apart from those above\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("a program on one rank moves nothing") {
   const PlanSummary summary = summarize(decompose(attention(false), {.workers = 8, .ranks = 1}));
   CHECK(summary.words == 0);

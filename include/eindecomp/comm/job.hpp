@@ -171,8 +171,7 @@ class Job {
         return;
       }
     }
-    abort_all(job.m_comm,
-              job.name() + job.m_departed + " while others went on; the program ends on all ranks");
+    abort_all(job.name() + job.m_departed + " while others went on; the program ends on all ranks");
   }
 
   /// Of an exception that nobody catches: the processes end with one message.
@@ -188,7 +187,7 @@ class Job {
     } catch (...) {
       why = "threw an exception that nobody caught";
     }
-    abort_all(job.m_comm, job.name() + why + "; the program ends on all ranks");
+    abort_all(job.name() + why + "; the program ends on all ranks");
   }
 
   bool m_ends_mpi = false;

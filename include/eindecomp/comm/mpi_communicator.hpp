@@ -40,9 +40,9 @@ class MpiCommunicator {
         m_watch(checked(user, time_limit, where), time_limit) {
     m_watch.begin(Call("the construction of an Executor", where));
     if (!detail::Job::exists() && has_all_processes(user)) {
-      detail::Job::adopt(duplicate(MPI_COMM_WORLD, user, where));
+      detail::Job::adopt(duplicate(MPI_COMM_WORLD, where));
     }
-    m_comm = {duplicate(user, user, where), MPI_COMM_NULL, MPI_Comm_free};
+    m_comm = {duplicate(user, where), MPI_COMM_NULL, MPI_Comm_free};
     // The duplicate inherits the user's handler, which may end the program.
     detail::check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     detail::check(MPI_Comm_set_name(m_comm, name), "MPI_Comm_set_name");
@@ -83,7 +83,7 @@ class MpiCommunicator {
       detail::check(MPI_Isend(values.data(), count, MPI_UINT64_T, (m_rank + distance) % m_size,
                               agreement_tag, m_comm, &requests[1]),
                     "MPI_Isend");
-      m_watch.wait(m_comm, true, [&requests] {
+      m_watch.wait(true, [&requests] {
         int done = 0;
         detail::check(MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
         return done != 0;
@@ -101,14 +101,14 @@ class MpiCommunicator {
     MPI_Request request = MPI_REQUEST_NULL;
     detail::check(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm, &request),
                   "MPI_Iallgather");
-    wait_for(request, m_comm, true);
+    wait_for(request, true);
     std::vector<int> begins(ranks, 0);
     for (std::size_t r = 1; r < ranks; ++r) begins[r] = begins[r - 1] + lengths[r - 1];
     std::string joined(static_cast<std::size_t>(begins.back() + lengths.back()), '\0');
     detail::check(MPI_Iallgatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(),
                                   begins.data(), MPI_CHAR, m_comm, &request),
                   "MPI_Iallgatherv");
-    wait_for(request, m_comm, true);
+    wait_for(request, true);
     std::vector<std::string> texts;
     for (std::size_t r = 0; r < ranks; ++r) {
       texts.push_back(
@@ -154,7 +154,7 @@ class MpiCommunicator {
       detail::check(code, "MPI_Waitall");
       return;
     }
-    m_watch.wait(m_comm, false, [&] {
+    m_watch.wait(false, [&] {
       int done = 0;
       const int code = MPI_Testall(count, m_requests.data(), &done, MPI_STATUSES_IGNORE);
       if (code != MPI_SUCCESS) m_requests.clear();
@@ -177,12 +177,12 @@ class MpiCommunicator {
       MPI_Request request = MPI_REQUEST_NULL;
       detail::check(MPI_Ibcast(part, static_cast<int>(count), type, root, m_comm, &request),
                     "MPI_Ibcast");
-      wait_for(request, m_comm, false);
+      wait_for(request, false);
     }
   }
 
   /// Ends the program on every rank of the communicator, with a message. Not collective.
-  [[noreturn]] void abort(const std::string& message) { detail::abort_all(m_comm, message); }
+  [[noreturn]] void abort(const std::string& message) { detail::abort_all(message); }
 
  private:
   static constexpr int agreement_tag = 32000;
@@ -233,9 +233,8 @@ class MpiCommunicator {
     return size > 1 && same != MPI_UNEQUAL;
   }
 
-  /// A duplicate of `comm`, whose processes are those of `user`. Collective.
-  [[nodiscard]] MPI_Comm duplicate(MPI_Comm comm, MPI_Comm user,
-                                   const std::source_location& where) {
+  /// A duplicate of `comm`. Collective.
+  [[nodiscard]] MPI_Comm duplicate(MPI_Comm comm, const std::source_location& where) {
     MPI_Comm copy = MPI_COMM_NULL;
     if (!m_watch.is_on(true)) {
       detail::check(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup", where);
@@ -243,13 +242,13 @@ class MpiCommunicator {
     }
     MPI_Request request = MPI_REQUEST_NULL;
     detail::check(MPI_Comm_idup(comm, &copy, &request), "MPI_Comm_idup", where);
-    wait_for(request, user, true);
+    wait_for(request, true);
     return copy;
   }
 
   /// Completes a request. \param all_must_come whether no rank's is complete before all have come.
-  void wait_for(MPI_Request request, MPI_Comm comm, bool all_must_come) {
-    m_watch.wait(comm, all_must_come, [&request] {
+  void wait_for(MPI_Request request, bool all_must_come) {
+    m_watch.wait(all_must_come, [&request] {
       int done = 0;
       detail::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
       return done != 0;

@@ -23,12 +23,13 @@
 
 namespace eindecomp::comm::detail {
 
-/// Ends the program on every rank of a communicator, with a message.
-[[noreturn]] inline void abort_all(MPI_Comm comm, const std::string& message) {
+/// Ends the program on all ranks, with a message. By MPI_COMM_WORLD: of any other communicator,
+/// MPICH waits until its ranks take notice, which those that stand still never do.
+[[noreturn]] inline void abort_all(const std::string& message) {
   std::cout.flush();
   std::fprintf(stderr, "%s\n", message.c_str());
   std::fflush(nullptr);
-  MPI_Abort(comm, EXIT_FAILURE);
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   std::_Exit(EXIT_FAILURE);
 }
 
@@ -88,7 +89,7 @@ class Watch {
 
   /// Returns when done() is true.
   template <class Done>
-  void wait(MPI_Comm comm, bool all_must_come, const Done& done) {
+  void wait(bool all_must_come, const Done& done) {
     // A wait is short as a rule: the clock is read rarely, and other threads get their turn.
     for (int n = 0; n < 256; ++n) {
       if (done()) return;
@@ -108,7 +109,7 @@ class Watch {
       if (all_must_come) {
         // A rank may leave having done its part, of which we hear with a delay.
         if (gone_since < 0 && first_gone() >= 0) gone_since = now;
-        if (gone_since >= 0 && now - gone_since > grace + my_turn()) abort_all(comm, who_left());
+        if (gone_since >= 0 && now - gone_since > grace + my_turn()) abort_all(who_left());
       }
       if (m_limit > 0 && now >= m_limit) {
         if (asked < 0) {
@@ -117,7 +118,7 @@ class Watch {
             if (r != m_rank) m_channel->ask(channel_rank(r));
           }
         } else if (now - asked > grace + my_turn()) {
-          abort_all(comm, who_is_absent());
+          abort_all(who_is_absent());
         }
       }
     }

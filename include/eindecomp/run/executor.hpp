@@ -118,12 +118,14 @@ class Executor {
   /// What this rank does, instruction by instruction; once a run had constants, with them.
   [[nodiscard]] const RankProgram& program() const { return m_session->program; }
 
-  /// How this rank's kernel calls are computed, and why, a line each: what explain() says of an
-  /// einsum, of the very kernels that the last run called. Empty before the first run. Not
-  /// collective; computes nothing.
+  /// What the last run did on this rank: the inputs that it brought from distributions of their
+  /// own, with the words that moved apart from the plan's; then how kernel calls are computed, and
+  /// why, a line each: what explain() says of an einsum, of the very kernels that it called. Empty
+  /// before the first run. Not collective; computes nothing.
   [[nodiscard]] std::string explain() const {
     if (!m_prepared) return {};
-    return run::explain_calls(m_session->graph, *m_prepared, {m_buffers, m_arena.data()});
+    return m_inputs->explain() +
+           run::explain_calls(m_session->graph, *m_prepared, {m_buffers, m_arena.data()});
   }
 
  private:

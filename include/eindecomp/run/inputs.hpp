@@ -41,7 +41,8 @@ class RunInputs {
         m_own(session.program.buffers.size()),
         m_memory(session.program.buffers.size()),
         m_exchanges(session.graph.vertices.size()),
-        m_kept(session.graph.vertices.size()) {}
+        m_kept(session.graph.vertices.size()),
+        m_moved(session.graph.vertices.size()) {}
 
   /// Takes the bindings of one run, which must outlive it. Does not communicate, allocates nothing.
   /// \param where the run's place, for errors that no binding is to blame for.
@@ -194,12 +195,14 @@ class RunInputs {
   /// Collective. \param with_constants  as of scatter(). \returns what this rank sent and received.
   RedistributionStatistics exchange(const Space& space, bool with_constants) {
     RedistributionStatistics sum;
+    std::fill(m_moved.begin(), m_moved.end(), std::nullopt);
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
       const Binding<Space>* const binding = m_bound[at(v)];
       if (binding == nullptr || binding->facts().kind != BindingKind::distributed) continue;
       if (is_constant(v) && !with_constants) continue;
       const RedistributionStatistics moved = m_exchanges[at(v)]->run(
           space, m_session.control, arrays_of(binding->facts()), stored_arrays(v));
+      m_moved[at(v)] = moved;
       sum.words_sent += moved.words_sent;
       sum.words_received += moved.words_received;
       sum.messages_sent += moved.messages_sent;
@@ -207,6 +210,18 @@ class RunInputs {
       sum.seconds += moved.seconds;
     }
     return sum;
+  }
+
+  /// What the exchanges of the last run moved, a line for each; empty if there were none.
+  [[nodiscard]] std::string explain() const {
+    std::string text;
+    for (std::size_t v = 0; v < m_moved.size(); ++v) {
+      if (!m_moved[v]) continue;
+      text += m_session.graph.vertices[v].name.str() + ": in a distribution of its own, " +
+              std::to_string(m_moved[v]->words_received) + " words received and " +
+              std::to_string(m_moved[v]->words_sent) + " sent before the first instruction\n";
+    }
+    return text;
   }
 
   /// The memory that the bindings' views read on this rank.
@@ -327,6 +342,7 @@ class RunInputs {
   std::vector<BlockMemory> m_memory;           ///< by buffer, of inputs
   std::vector<std::optional<StagedExchange<Space>>> m_exchanges;  ///< by vertex
   std::vector<std::optional<KeptBinding>> m_kept;                 ///< by vertex, of constants
+  std::vector<std::optional<RedistributionStatistics>> m_moved;   ///< by vertex, in the last run
   std::optional<SlabTransport<Space, Group>> m_transport;
 };
 

@@ -56,6 +56,21 @@ namespace tools {
   return text.str();
 }
 
+/// What moves between two runs, a line per result that is carried over; empty if none is.
+[[nodiscard]] inline std::string carried_text(const Plan& plan) {
+  Text text;
+  for (const CarriedResult& pair : plan.carry) {
+    Extent words = 0;
+    for (const Extent of_rank :
+         redistributed_words(plan.distribution(pair.next), plan.distribution(pair.input))) {
+      words += of_rank;
+    }
+    text << "carried    " << plan.graph[pair.next].name << " to " << plan.graph[pair.input].name
+         << ", " << Text(grouped(words)) << " words between two runs, apart from those above\n";
+  }
+  return text.str();
+}
+
 /// report().
 [[nodiscard]] inline std::string write_report(const Plan& plan) {
   const PlanSummary summary = summarize(plan);
@@ -91,7 +106,7 @@ namespace tools {
          "           already held part of an operand; the total's is only an indicator\n"
          "memory     bytes of tensors held while the statement runs, on the rank that holds the "
          "most\n" +
-         steps_text(plan);
+         steps_text(plan) + carried_text(plan);
 }
 
 }  // namespace tools
