@@ -157,6 +157,23 @@ TEST_CASE("a softmax is cut on into rows of whole lines that fit a thread's cach
   CHECK(program.tiled[0].thread_bytes == 2 * (6 * 4000 + 64));  // s is where m was
   CHECK(plan.peak_bytes({.threads = 2})[0] ==
         2 * 4096 * 500 * 8 + 2 * program.tiled[0].thread_bytes);
+  // A limit of memory counts the tiles of as many threads as are said to run.
+  const std::int64_t of_two = plan.peak_bytes({.threads = 2})[0];
+  CHECK_NOTHROW((void)decompose(graph, {.workers = 1, .memory = of_two, .threads = 2}));
+  CHECK_THROWS_WITH_AS(
+      (void)decompose(
+          graph, {.workers = 1, .strategy = "exact", .cache_bytes = 0, .memory = 1, .threads = -2}),
+      doctest::Contains("a plan for ranks of -2 threads"), Error);
+  const auto fixed = [&](int threads) {
+    return decompose(graph, {.workers = 1,
+                             .strategy = "exact",
+                             .tiles = {{"m", "P", {{"i", 6}}}},
+                             .cache_bytes = 0,
+                             .memory = of_two,
+                             .threads = threads});
+  };
+  CHECK(fixed(2).peak_bytes({.threads = 2})[0] <= of_two);
+  CHECK_THROWS_AS((void)fixed(200), Error);
   // Whole lines do not fit where rows are long, one row is longer than a tile, rows are cut.
   const auto first_tiles = [](const EinGraph& any) {
     return decompose(any, {.workers = 1}).steps.at(0).tiles;

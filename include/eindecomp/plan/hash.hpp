@@ -85,7 +85,7 @@ constexpr void add_to_hash(core::Hasher& hasher, const KernelTraits& kernel) {
 /// names below have to be as many.
 constexpr void add_to_hash(core::Hasher& hasher, const DecomposeOptions& options) {
   const auto& [workers, ranks, strategy, by_hand, layouts, carry, max_idle, groups, steps, tiles,
-               cache_bytes, objective, machine, memory, effort] = options;
+               cache_bytes, objective, machine, memory, threads, effort] = options;
   const auto add = [&hasher](auto number) {
     if constexpr (std::is_floating_point_v<decltype(number)>) {
       hasher.add(std::bit_cast<std::uint64_t>(static_cast<double>(number)));
@@ -150,6 +150,7 @@ constexpr void add_to_hash(core::Hasher& hasher, const DecomposeOptions& options
     add(bandwidth);
   }
   add(memory);
+  add(threads);
   const auto& [placed, programs, exact] = effort;
   add(placed);
   add(programs);

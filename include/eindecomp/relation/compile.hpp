@@ -93,6 +93,9 @@ class RankProgramSink {
     return programs;
   }
 
+ protected:
+  [[nodiscard]] std::vector<RankBuilder>& builders() { return m_builders; }
+
  private:
   [[nodiscard]] RankBuilder* of(int rank) {
     return wants(rank) ? &m_builders[static_cast<std::size_t>(rank - m_first)] : nullptr;

@@ -106,6 +106,9 @@ class RankBuilder {
     ++m_program.turns;
   }
 
+  /// What there is of it so far, nothing placed.
+  [[nodiscard]] RankProgram& program() { return m_program; }
+
   [[nodiscard]] RankProgram finish() {
     remove_whole_buffers();
     gather_once(m_program, m_constants);

@@ -52,6 +52,8 @@ struct WalkedCall {
 ///   target
 ///                                                  is a stored buffer, or the first part itself
 ///   void end(statement)
+/// and may offer
+///   void reread(statement)                         a call reads what its rank received before
 template <class Sink>
 class Walk {
  public:
@@ -76,6 +78,20 @@ class Walk {
     }
   }
 
+  /// For a sink that wants to hear of some statements only: passes one that it does not, in the
+  /// order of the graph. What the others are told is the same, of what is stored for a statement
+  /// passed when one first reads it.
+  void pass_statement(VertexId v) {
+    const Vertex& vertex = m_graph[v];
+    const BlockMap calls(m_placement.mesh, vertex.extents, m_placement.calls[to_index(v)]);
+    for (const Operand& o : vertex.operands) {
+      add_use(v, o.vertex,
+              {calls, operand_relation(m_graph, o, calls.relation().parts), o.labels});
+    }
+  }
+  /// Walks one that it does, in the order of the graph.
+  void walk_statement(VertexId v) { run_statement(v); }
+
  private:
   /// A block of a tensor that a rank put together for its calls.
   struct Assembled {
@@ -91,11 +107,13 @@ class Walk {
   };
   /// An operand of a statement.
   struct Use {
+    VertexId statement = -1;
     std::size_t way = 0;
     CallsOfBlocks readers;
   };
   /// Everything that is held of a tensor.
   struct Held {
+    bool known = false;  ///< where it is stored, and the sink been told
     BlockMap stored;
     std::vector<Extent> own;                       ///< the blocks stored on the sink's ranks
     std::vector<int> buffers;                      ///< theirs
@@ -119,6 +137,7 @@ class Walk {
 
   void store(VertexId v) {
     Held& held = m_held[to_index(v)];
+    held.known = true;
     held.stored = BlockMap(m_placement.mesh, m_graph[v].bound, m_placement.stored[to_index(v)]);
     for (const int w : m_own_workers) {
       if (const Extent n = held.stored.block(w); n >= 0) held.own.push_back(n);
@@ -205,9 +224,8 @@ class Walk {
     const std::vector<Operand>& operands = m_graph[v].operands;
     const VertexId tensor = operands[o].vertex;
     Held& held = m_held[to_index(tensor)];
-    const std::size_t way = find_way(held, readers.relation());
-    held.uses.push_back(std::make_unique<const Use>(Use{way, std::move(readers)}));
-    const Use& use = *held.uses.back();
+    if (!held.known) store(tensor);
+    const Use& use = add_use(v, tensor, std::move(readers));
     // What the statement's other operands assemble of the tensor is copied: it has to be there.
     bool again = false;
     for (std::size_t other = 0; other < o; ++other) again |= operands[other].vertex == tensor;
@@ -227,6 +245,39 @@ class Walk {
     for (WalkedCall& call : m_walked) {
       call.operands.push_back(buffer_with(tensor, m_joined[call.index].operands[o], call.rank));
     }
+    if constexpr (requires { m_sink.reread(v); }) {
+      if (reads_again(v, tensor, o)) m_sink.reread(v);
+    }
+  }
+
+  /// Whether a call reads what its rank has received for an earlier statement: what it then put
+  /// together, less what it stores.
+  [[nodiscard]] bool reads_again(VertexId v, VertexId tensor, std::size_t operand) {
+    const Held& held = m_held[to_index(tensor)];
+    if (held.uses.front()->statement == v) return false;
+    const TensorRelation& stored = held.stored.relation();
+    return std::any_of(m_walked.begin(), m_walked.end(), [&](const WalkedCall& call) {
+      const Box box =
+          held.uses.back()->readers.relation().block(m_joined[call.index].operands[operand]);
+      const std::vector<Assembled>& assembled = history_of(tensor, call.rank).assembled;
+      return std::any_of(assembled.begin(), assembled.end(), [&](const Assembled& a) {
+        if (held.uses[a.use]->statement == v) return false;
+        const Box both = intersect(box, held.ways[a.way].block(a.block));
+        if (both.empty()) return false;
+        Extent received = both.size();
+        repartition_into(stored, both, [&](Extent n, const Box& part) {
+          if (owner_of(held, n) == call.rank) received -= part.size();
+        });
+        return received > 0;
+      });
+    });
+  }
+
+  const Use& add_use(VertexId v, VertexId tensor, CallsOfBlocks&& readers) {
+    Held& held = m_held[to_index(tensor)];
+    const std::size_t way = find_way(held, readers.relation());
+    held.uses.push_back(std::make_unique<const Use>(Use{v, way, std::move(readers)}));
+    return *held.uses.back();
   }
 
   [[nodiscard]] static std::size_t find_way(Held& held, const TensorRelation& relation) {

@@ -5,9 +5,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
@@ -15,81 +14,37 @@
 #include "eindecomp/plan/lower_bound.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/plan.hpp"
-#include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/compile.hpp"
-#include "eindecomp/relation/memory.hpp"
-#include "eindecomp/relation/rank_program.hpp"
-#include "eindecomp/relation/task_graph.hpp"
+#include "eindecomp/relation/program_profile.hpp"
 #include "eindecomp/tools/summary.hpp"
 
 namespace eindecomp {
 namespace tools {
 
-/// What ranks have received of tensors that several statements read.
-class Arrivals {
- public:
-  explicit Arrivals(const EinGraph& graph)
-      : m_graph(graph), m_readers(graph.reader_counts()), m_boxes(graph.vertices.size()) {}
-
-  /// Whether a call reads something that its rank has received for an earlier statement.
-  [[nodiscard]] bool serve(const StatementTasks& tasks) const {
-    return std::ranges::any_of(m_graph[tasks.statement].operands, [&](const Operand& operand) {
-      const auto& by_rank = m_boxes[static_cast<std::size_t>(operand.vertex)];
-      if (by_rank.empty()) return false;
-      return std::ranges::any_of(tasks.calls, [&](const CallTask& call) {
-        const auto received = by_rank.find(call.rank);
-        if (received == by_rank.end()) return false;
-        Box read;
-        for (int l : operand.labels) {
-          read.lo.push_back(call.domain.lo[static_cast<std::size_t>(l)]);
-          read.hi.push_back(call.domain.hi[static_cast<std::size_t>(l)]);
-        }
-        return std::ranges::any_of(received->second,
-                                   [&](const Box& box) { return !intersect(box, read).empty(); });
-      });
-    });
-  }
-
-  void add(const StatementTasks& tasks) {
-    for (const Transfer& transfer : tasks.repartitions) {
-      const auto tensor = static_cast<std::size_t>(transfer.tensor);
-      if (m_readers[tensor] > 1) m_boxes[tensor][transfer.to].push_back(transfer.box);
-    }
-  }
-
- private:
-  const EinGraph& m_graph;
-  std::vector<int> m_readers;
-  std::vector<std::map<int, std::vector<Box>>> m_boxes;  ///< per tensor, by rank
-};
-
-/// The figures of one statement, from its tasks and from the bytes that ranks hold during it.
-[[nodiscard]] inline StatementSummary summarize_statement(const Plan& plan,
-                                                          const StatementTasks& tasks,
-                                                          std::int64_t bytes) {
+/// The figures of one statement. \param n  its number in the part.
+[[nodiscard]] inline StatementSummary summarize_statement(
+    const Plan& plan, const relation::ProgramProfile::Part& part, std::size_t n,
+    const relation::ProgramMemory& memory) {
+  const relation::UnitProfile::Statement& made = part.unit->statements[n];
   StatementSummary statement;
-  statement.statement = tasks.statement;
-  statement.calls = static_cast<Extent>(tasks.calls.size());
-  statement.most_calls = max_kernel_calls(part_limits(plan.graph, tasks.statement), plan.workers);
-  statement.cost = plan.cost_of(tasks.statement);
-  statement.operand_words = tasks.repartition_words;
-  statement.partial_words = tasks.aggregation_words;
-  statement.bytes = bytes;
-  for (Extent words : tasks.received) {
+  statement.statement = part.statements[n];
+  statement.calls = made.calls;
+  statement.most_calls =
+      max_kernel_calls(part_limits(plan.graph, statement.statement), plan.workers);
+  statement.cost = plan.cost_of(statement.statement);
+  statement.partial_words = made.partial_words;
+  statement.bytes = memory.by_statement[to_index(statement.statement)];
+  statement.replicated = made.rereads;
+  for (Extent words : made.received) {
     statement.busiest_words = std::max(statement.busiest_words, words);
   }
-  std::set<int> computing;
-  for (const CallTask& call : tasks.calls) computing.insert(call.rank);
-  statement.lower_bound =
-      lower_bound(plan.graph, tasks.statement, static_cast<int>(computing.size()));
-  for (const Operand& operand : plan.graph[tasks.statement].operands) {
+  for (const Operand& operand : plan.graph[statement.statement].operands) {
     const auto known =
         std::ranges::find(statement.operands, operand.vertex, &OperandWords::operand);
-    if (known == statement.operands.end()) statement.operands.push_back({operand.vertex, 0});
-  }
-  for (const Transfer& transfer : tasks.repartitions) {
-    std::ranges::find(statement.operands, transfer.tensor, &OperandWords::operand)->words +=
-        transfer.words();
+    if (known != statement.operands.end()) continue;
+    const auto tensor = std::ranges::find(part.tensors, operand.vertex) - part.tensors.begin();
+    const Extent words = made.operand_words[to_index(tensor)];
+    statement.operands.push_back({operand.vertex, words});
+    statement.operand_words += words;
   }
   return statement;
 }
@@ -112,28 +67,26 @@ class Arrivals {
 /// summarize().
 [[nodiscard]] inline PlanSummary make_summary(const Plan& plan) {
   PlanSummary summary;
-  std::vector<std::int64_t> bytes(plan.graph.vertices.size(), 0);
-  for_each_rank_program(plan.graph, plan.placement, plan.ranks, plan.steps, {},
-                        [&](const RankProgram& program) {
-                          summary.bytes = std::max(summary.bytes, program.peak_bytes());
-                          const auto held = bytes_by_instruction(program);
-                          for (std::size_t s = 0; s < held.size(); ++s) {
-                            const VertexId statement = program.instructions[s].statement;
-                            std::int64_t& most = bytes[static_cast<std::size_t>(statement)];
-                            most = std::max(most, held[s]);
-                          }
-                        });
-  Arrivals arrivals(plan.graph);
+  const relation::ProgramProfile profile =
+      relation::profile_of(plan.graph, plan.placement, plan.ranks, plan.steps, {});
+  const relation::ProgramMemory memory = profile.memory();
+  summary.bytes = memory.peak.bytes;
   std::vector<Extent> received(static_cast<std::size_t>(plan.ranks), 0);
-  for_each_statement_tasks(plan.graph, plan.placement, plan.ranks, [&](const StatementTasks& made) {
-    summary.statements.push_back(
-        summarize_statement(plan, made, bytes[static_cast<std::size_t>(made.statement)]));
-    summary.statements.back().replicated = arrivals.serve(made);
-    arrivals.add(made);
-    summary.calls += summary.statements.back().calls;
-    summary.words += made.words();
-    for (std::size_t r = 0; r < received.size(); ++r) received[r] += made.received[r];
-  });
+  // Bounds take their time, and are the same of statements that are done alike.
+  std::map<std::pair<const relation::UnitProfile*, std::size_t>, double> bounds;
+  for (const relation::ProgramProfile::Part& part : profile.parts) {
+    for (std::size_t n = 0; n < part.statements.size(); ++n) {
+      const relation::UnitProfile::Statement& made = part.unit->statements[n];
+      StatementSummary statement = summarize_statement(plan, part, n, memory);
+      const auto [bound, fresh] = bounds.try_emplace({part.unit.get(), n}, 0.0);
+      if (fresh) bound->second = lower_bound(plan.graph, statement.statement, made.computing);
+      statement.lower_bound = bound->second;
+      summary.calls += statement.calls;
+      summary.words += statement.words();
+      for (std::size_t r = 0; r < received.size(); ++r) received[r] += made.received[r];
+      summary.statements.push_back(std::move(statement));
+    }
+  }
   for (Extent words : received) summary.busiest_words = std::max(summary.busiest_words, words);
   summary.idle = idle_share(plan.graph, summary.statements);
   summary.cost = plan.cost;

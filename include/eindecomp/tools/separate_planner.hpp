@@ -24,7 +24,9 @@
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/program_profile.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
@@ -52,6 +54,12 @@ std::vector<RankProgram> relation::programs_of(const EinGraph& graph, const Plac
                                                const std::vector<StepGroup>& groups,
                                                const SpaceFacts& space) {
   return walk_programs(graph, placement, ranks, first, last, groups, space);
+}
+
+relation::ProgramProfile relation::profile_of(const EinGraph& graph, const Placement& placement,
+                                              int ranks, const std::vector<StepGroup>& groups,
+                                              const SpaceFacts& space) {
+  return Profiler(graph, ranks, space).profile(placement, groups);
 }
 
 void relation::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,

@@ -27,9 +27,10 @@
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/layout.hpp"
-#include "eindecomp/relation/memory.hpp"
+#include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/program_profile.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
@@ -58,43 +59,39 @@ struct Score {
   return partitions;
 }
 
-/// A placed program run in steps.
-struct SteppedPrograms {
+/// Steps of a placed program, and what its ranks then hold.
+struct SteppedProgram {
   std::vector<StepGroup> steps;
-  std::vector<RankProgram> programs;
-  MemoryPeak peak;
+  relation::ProgramMemory memory;
 };
 
 /// Runs a placed program in steps that keep it within a limit of memory: in those that
 /// choose_steps() takes, if they do; else in the coarsest steps for memory's sake that do; else in
 /// those with the lowest peak.
-/// \param compile  makes the programs of some steps.
 /// \throws Error if steps given by hand are not possible.
-template <class Compile>
-[[nodiscard]] SteppedPrograms step_within(const EinGraph& graph, const Placement& placement,
-                                          const DecomposeOptions& options,
-                                          const std::source_location& where,
-                                          const Compile& compile) {
+[[nodiscard]] inline SteppedProgram step_within(const EinGraph& graph, const Placement& placement,
+                                                const DecomposeOptions& options,
+                                                relation::Profiler& profiler,
+                                                const std::source_location& where) {
   const std::int64_t limit = memory_limit(options);
   const auto stepped = [&](std::vector<StepGroup> steps) {
-    SteppedPrograms made{std::move(steps), {}, {}};
-    made.programs = compile(made.steps);
-    made.peak = memory_peak(made.programs);
+    SteppedProgram made{std::move(steps), {}};
+    made.memory = profiler.profile(placement, made.steps).memory(limit);
     return made;
   };
-  SteppedPrograms best = stepped(choose_steps(graph, placement, options, where));
+  SteppedProgram best = stepped(choose_steps(graph, placement, options, where));
   if (!options.steps.empty() || options.cache_bytes <= 0) return best;  // the user has decided
   std::vector<StepGroup> before = best.steps;
   for (std::int64_t divisor : tuning::memory_divisors) {
     const std::int64_t passed = limit / divisor;
-    if (best.peak.bytes <= limit || passed == 0) break;
+    if (best.memory.peak.bytes <= limit || passed == 0) break;
     std::vector<StepGroup> steps =
         with_tiles(StepChooser(graph, placement, passed, StepAim::memory).choose(), graph,
                    placement, options, where);
     if (steps == before) continue;
     before = steps;
-    SteppedPrograms other = stepped(std::move(steps));
-    if (other.peak.bytes < best.peak.bytes) best = std::move(other);
+    SteppedProgram other = stepped(std::move(steps));
+    if (other.memory.peak.bytes < best.memory.peak.bytes) best = std::move(other);
   }
   return best;
 }
@@ -112,6 +109,7 @@ class PlacementChooser {
         m_mesh(make_mesh(options.workers, where)),
         m_ranks(ranks_of(options)),
         m_limit(memory_limit(options)),
+        m_profiler(graph, m_ranks, SpaceFacts{.threads = options.threads}),
         m_outside(graph, options, where) {}
 
   /// Whether more counts than the words of the statements.
@@ -197,50 +195,37 @@ class PlacementChooser {
     }
     const bool timed = m_options.objective == Objective::time;
     if (m_limit == 0 && !timed) return score;
+    m_spent += static_cast<double>(m_graph.size());
+    // What remains to be found out can only make it worse.
+    if (!timed && m_best && !(score < m_score)) return score;
+    if (timed) score.seconds = seconds(placement);
+    if (m_limit == 0) return score;
     // Steps change neither what moves nor what is computed, they only save memory. They are tried
     // where memory is short, because they make long programs.
-    const std::vector<RankProgram> programs = compile(placement, {});
-    if (timed) {
-      score.seconds =
-          make_timeline(m_graph, programs, m_options.machine, Overlap::none, m_where).seconds;
+    const double before = m_profiler.spent();
+    const relation::ProgramMemory whole = m_profiler.profile(placement, {}).memory(m_limit);
+    if (whole.peak.bytes > m_limit) {
+      if (can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
+        const relation::ProgramMemory memory =
+            step_within(m_graph, placement, m_options, m_profiler, m_where).memory;
+        score.excess = std::max<std::int64_t>(memory.peak.bytes - m_limit, 0);
+        if (score.excess > 0) score.overflow = memory.overflow;
+      } else {
+        score.excess = std::numeric_limits<std::int64_t>::max();
+      }
     }
-    if (m_limit == 0 || memory_peak(programs).bytes <= m_limit) return score;
-    if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
-      score.excess = std::numeric_limits<std::int64_t>::max();
-      return score;
-    }
-    const auto in_steps = [&](const std::vector<StepGroup>& steps) {
-      return compile(placement, steps);
-    };
-    const SteppedPrograms best = step_within(m_graph, placement, m_options, m_where, in_steps);
-    score.excess = std::max<std::int64_t>(best.peak.bytes - m_limit, 0);
-    if (score.excess > 0) score.overflow = overflow(best.programs);
+    m_spent += m_profiler.spent() - before;
     return score;
   }
 
-  [[nodiscard]] std::vector<RankProgram> compile(const Placement& placement,
-                                                 const std::vector<StepGroup>& steps) {
-    std::vector<RankProgram> programs =
-        compile_ranks(m_graph, placement, m_ranks, steps, {}, m_where);
+  /// The time that a placement is predicted to take.
+  [[nodiscard]] double seconds(const Placement& placement) {
+    const std::vector<RankProgram> programs =
+        compile_ranks(m_graph, placement, m_ranks, {}, {}, m_where);
     for (const RankProgram& s : programs) {
-      m_spent += static_cast<double>(s.buffers.size());
-      m_spent +=
-          static_cast<double>(s.turns + std::count_if(s.instructions.begin(), s.instructions.end(),
-                                                      [](const Instruction& i) {
-                                                        return i.as<KernelCall>() != nullptr;
-                                                      }));
+      m_spent += static_cast<double>(s.buffers.size() + s.instructions.size());
     }
-    return programs;
-  }
-
-  [[nodiscard]] std::int64_t overflow(const std::vector<RankProgram>& programs) const {
-    std::int64_t sum = 0;
-    for (const RankProgram& program : programs) {
-      for (std::int64_t bytes : bytes_by_instruction(program)) {
-        sum += std::max<std::int64_t>(bytes - m_limit, 0);
-      }
-    }
-    return sum;
+    return make_timeline(m_graph, programs, m_options.machine, Overlap::none, m_where).seconds;
   }
 
   /// Gives the statements of a class their i-th vector.
@@ -299,6 +284,7 @@ class PlacementChooser {
   Mesh m_mesh;
   int m_ranks;
   std::int64_t m_limit;
+  relation::Profiler m_profiler;
   OutsideWords m_outside;
   std::optional<Placement> m_best;
   Score m_score;

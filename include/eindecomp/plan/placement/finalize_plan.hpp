@@ -17,11 +17,10 @@
 #include "eindecomp/plan/placement/given_layouts.hpp"
 #include "eindecomp/plan/placement/outside_words.hpp"
 #include "eindecomp/plan/plan.hpp"
-#include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
-#include "eindecomp/relation/step_group.hpp"
 
 namespace eindecomp::plan {
 
@@ -59,11 +58,9 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
     plan.steps = choose_steps(graph, plan.placement, options, where);
     return plan;
   }
-  const auto compile = [&](const std::vector<StepGroup>& steps) {
-    return compile_ranks(graph, plan.placement, plan.ranks, steps, {}, where);
-  };
-  SteppedPrograms made = step_within(graph, plan.placement, options, where, compile);
-  check_memory(graph, made.peak, options, where);
+  relation::Profiler profiler(graph, plan.ranks, SpaceFacts{.threads = options.threads});
+  SteppedProgram made = step_within(graph, plan.placement, options, profiler, where);
+  check_memory(graph, made.memory.peak, options, where);
   plan.steps = std::move(made.steps);
   return plan;
 }

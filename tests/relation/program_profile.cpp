@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the profile says of all ranks, against their programs and tasks, each made by itself.
+
+#include "eindecomp/relation/program_profile.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/memory.hpp"
+#include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/task_graph.hpp"
+#include "support.hpp"
+
+using namespace eindecomp;
+using namespace relation_test;
+
+namespace {
+
+/// Holds the memory of a profile against every rank's program.
+void check_memory(const EinGraph& graph, const Placement& placement, int ranks,
+                  const std::vector<StepGroup>& groups, const SpaceFacts& space) {
+  const std::vector<RankProgram> programs =
+      compile_ranks(graph, placement, ranks, groups, space);
+  const relation::ProgramProfile profile =
+      relation::profile_of(graph, placement, ranks, groups, space);
+  const std::int64_t limit = memory_peak(programs).bytes / 2;
+  const relation::ProgramMemory memory = profile.memory(limit);
+  std::vector<std::int64_t> by_statement(graph.vertices.size(), 0);
+  std::int64_t overflow = 0;
+  REQUIRE(memory.peak_bytes.size() == programs.size());
+  for (const RankProgram& program : programs) {
+    REQUIRE(memory.peak_bytes[at(program.rank)] == program.peak_bytes());
+    const std::vector<std::int64_t> bytes = bytes_by_instruction(program);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      std::int64_t& most = by_statement[at(program.instructions[i].statement)];
+      most = std::max(most, bytes[i]);
+    }
+    for_each_stage(program, [&](std::size_t first, std::size_t) {
+      overflow += std::max<std::int64_t>(bytes[first] - limit, 0);
+    });
+  }
+  const MemoryPeak peak = memory_peak(programs);
+  REQUIRE(memory.peak.bytes == peak.bytes);
+  REQUIRE(memory.peak.rank == peak.rank);
+  REQUIRE(memory.peak.statement == peak.statement);
+  REQUIRE(memory.by_statement == by_statement);
+  REQUIRE(memory.overflow == overflow);
+}
+
+/// Whether a call reads something that its rank has received for an earlier statement.
+bool rereads(const TaskGraph& tasks, const EinGraph& graph, std::size_t statement) {
+  const StatementTasks& now = tasks.statements[statement];
+  for (const CallTask& call : now.calls) {
+    for (const Operand& operand : graph[now.statement].operands) {
+      const Box read = project(call.domain, operand.labels);
+      for (std::size_t before = 0; before < statement; ++before) {
+        for (const Transfer& t : tasks.statements[before].repartitions) {
+          if (t.tensor == operand.vertex && t.to == call.rank && !intersect(t.box, read).empty()) {
+            return true;
+          }
+        }
+      }
+    }
+  }
+  return false;
+}
+
+/// Holds the words of a profile against every task.
+void check_words(const EinGraph& graph, const Placement& placement, int ranks) {
+  const TaskGraph tasks = make_task_graph(graph, placement, ranks);
+  const relation::ProgramProfile profile = relation::profile_of(graph, placement, ranks, {}, {});
+  REQUIRE(profile.parts.size() == tasks.statements.size());
+  for (std::size_t s = 0; s < tasks.statements.size(); ++s) {
+    const StatementTasks& expected = tasks.statements[s];
+    const relation::ProgramProfile::Part& part = profile.parts[s];
+    REQUIRE(part.statements == std::vector<VertexId>{expected.statement});
+    const auto& words = part.unit->statements.front();
+    REQUIRE(words.received == expected.received);
+    REQUIRE(words.partial_words == expected.aggregation_words);
+    REQUIRE(words.calls == static_cast<Extent>(expected.calls.size()));
+    REQUIRE(words.rereads == rereads(tasks, graph, s));
+    std::set<int> computing;
+    for (const CallTask& call : expected.calls) computing.insert(call.rank);
+    REQUIRE(words.computing == static_cast<int>(computing.size()));
+    std::map<VertexId, Extent> by_tensor;
+    for (const Transfer& t : expected.repartitions) by_tensor[t.tensor] += t.words();
+    for (std::size_t t = 0; t < part.tensors.size(); ++t) {
+      REQUIRE(words.operand_words[t] == by_tensor[part.tensors[t]]);
+    }
+  }
+}
+
+/// So many layers Y = X·W, Z = |Y - mask|, V = Z·Yᵀ, which all read one mask.
+EinGraph layers(int count, Extent n) {
+  EinGraph graph;
+  VertexId x = graph.add_input("X", {n, n}, {});
+  const VertexId mask = graph.add_input("mask", {n, n}, {});
+  for (int layer = 0; layer < count; ++layer) {
+    const std::string number = std::to_string(layer);
+    const VertexId w = graph.add_input("W" + number, {n, n}, {});
+    const VertexId y = add(graph, "Y" + number, {{"ij", x}, {"jk", w}}, "ik");
+    const VertexId z = add(graph, "Z" + number, {{"ik", y}, {"ik", mask}}, "ik");
+    x = add(graph, "V" + number, {{"ij", z}, {"kj", y}}, "ik");
+  }
+  return graph;
+}
+
+std::size_t different_units(const relation::ProgramProfile& profile) {
+  std::set<const relation::UnitProfile*> units;
+  for (const auto& part : profile.parts) units.insert(part.unit.get());
+  return units.size();
+}
+
+}  // namespace
+
+TEST_CASE("the profile of random programs has the bytes of every rank's program") {
+  for (unsigned seed = 2000; seed < 2300; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const EinGraph graph = random_program(random).graph;
+    const Mesh mesh = make_mesh(random.pick({1, 2, 4, 8, 6, 12}));
+    const Placement placement = random_placement(random, graph, mesh);
+    SpaceFacts space;
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      if (graph[v].is_input() && random.chance(20)) space.constants.push_back(v);
+    }
+    check_memory(graph, placement, random.pick({1, 2, 3, 4, 8, 13}), {}, space);
+  }
+}
+
+TEST_CASE("and the words of every task") {
+  for (unsigned seed = 2300; seed < 2500; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const EinGraph graph = random_program(random).graph;
+    const Mesh mesh = make_mesh(random.pick({1, 2, 4, 8, 6, 12}));
+    const Placement placement = random_placement(random, graph, mesh);
+    check_words(graph, placement, random.pick({1, 2, 3, 4, 8, 13}));
+  }
+}
+
+TEST_CASE("equal layers share their profile and still are those of every rank's program") {
+  for (const Extent n : {16, 17, 24}) {  // even and uneven blocks
+    for (const int workers : {8, 12}) {
+      CAPTURE(n);
+      CAPTURE(workers);
+      const EinGraph graph = layers(6, n);
+      std::vector<PartitionVector> partitions;
+      for (VertexId v = 0; v < graph.size(); ++v) {
+        const bool map = graph[v].name.str().front() == 'Z';
+        if (graph[v].is_input()) partitions.emplace_back();
+        else if (map) partitions.push_back({4, workers / 4});
+        else partitions.push_back({2, 2, workers / 4});
+      }
+      const Placement placement = place(graph, partitions, make_mesh(workers));
+      for (const int ranks : {workers, 5}) {
+        check_memory(graph, placement, ranks, {}, {});
+        check_memory(graph, placement, ranks, {}, {.constants = {1}});
+        check_words(graph, placement, ranks);
+        const auto profile = relation::profile_of(graph, placement, ranks, {}, {});
+        CHECK(profile.parts.size() == 18);
+        CHECK(different_units(profile) <= 10);  // the first layers', the last one's
+      }
+    }
+  }
+}
+
+TEST_CASE("groups in steps and tiles share theirs as a whole") {
+  EinGraph graph;
+  VertexId x = graph.add_input("X", {32, 64}, {});
+  std::vector<StepGroup> groups;
+  for (int layer = 0; layer < 4; ++layer) {
+    const std::string number = std::to_string(layer);
+    const VertexId scale = graph.add_input("S" + number, {64}, {});
+    const VertexId a = add(graph, "A" + number, {{"ij", x}, {"j", scale}}, "ij");
+    const VertexId b = add(graph, "B" + number, {{"ij", a}}, "ij");
+    const VertexId c = add(graph, "C" + number, {{"ij", b}, {"ij", a}}, "ij");
+    StepGroup group{a, c, {{{0, 0, 0}, 2}}};
+    group.tiles.push_back({a, c, {{{0, 0, 0}, 1, 2}}});
+    groups.push_back(group);
+    x = c;
+  }
+  std::vector<PartitionVector> partitions;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    partitions.push_back(graph[v].is_input() ? PartitionVector{} : PartitionVector{4, 1});
+  }
+  const Placement placement = place(graph, partitions, make_mesh(4));
+  for (const int threads : {0, 1, 3}) {
+    check_memory(graph, placement, 4, groups, {.threads = threads});
+    check_memory(graph, placement, 3, groups, {.threads = threads});
+  }
+  const auto profile = relation::profile_of(graph, placement, 4, groups, {});
+  CHECK(profile.parts.size() == 4);
+  CHECK(different_units(profile) == 3);  // the first's, two others', the result's
+}
