@@ -30,8 +30,7 @@ namespace {
 /// Holds the memory of a profile against every rank's program.
 void check_memory(const EinGraph& graph, const Placement& placement, int ranks,
                   const std::vector<StepGroup>& groups, const SpaceFacts& space) {
-  const std::vector<RankProgram> programs =
-      compile_ranks(graph, placement, ranks, groups, space);
+  const std::vector<RankProgram> programs = compile_ranks(graph, placement, ranks, groups, space);
   const relation::ProgramProfile profile =
       relation::profile_of(graph, placement, ranks, groups, space);
   const std::int64_t limit = memory_peak(programs).bytes / 2;
@@ -159,9 +158,12 @@ TEST_CASE("equal layers share their profile and still are those of every rank's 
       std::vector<PartitionVector> partitions;
       for (VertexId v = 0; v < graph.size(); ++v) {
         const bool map = graph[v].name.str().front() == 'Z';
-        if (graph[v].is_input()) partitions.emplace_back();
-        else if (map) partitions.push_back({4, workers / 4});
-        else partitions.push_back({2, 2, workers / 4});
+        if (graph[v].is_input())
+          partitions.emplace_back();
+        else if (map)
+          partitions.push_back({4, workers / 4});
+        else
+          partitions.push_back({2, 2, workers / 4});
       }
       const Placement placement = place(graph, partitions, make_mesh(workers));
       for (const int ranks : {workers, 5}) {

@@ -143,8 +143,8 @@ struct DecomposeOptions {
   /// operands received or put together, accumulators and messages, as Plan::peak_bytes() has them.
   /// No strategy may exceed it; placed looks for a plan that does not. 0: the memory of `machine`.
   std::int64_t memory = 0;
-  /// The threads that each rank will run on, each of which holds tiles of its own that count towards
-  /// `memory`: SpaceFacts::threads of the run. 0: devices, which have no tiles.
+  /// The threads that each rank will run on, each of which holds tiles of its own that count
+  /// towards `memory`: SpaceFacts::threads of the run. 0: devices, which have no tiles.
   int threads = 1;
   /// When searches are content with what they have found.
   SearchEffort effort = {};
@@ -189,9 +189,10 @@ constexpr void check_options(const DecomposeOptions& options, const std::source_
   }
   check_memory_limit(options.memory, "rank", where);
   if (options.threads < 0) {
-    core::fail(ErrorKind::plan, where, "a plan for ranks of ", options.threads,
-               " threads (a rank runs on at least one, or on a device); give threads >= 1, or 0 for "
-               "devices");
+    core::fail(
+        ErrorKind::plan, where, "a plan for ranks of ", options.threads,
+        " threads (a rank runs on at least one, or on a device); give threads >= 1, or 0 for "
+        "devices");
   }
   if (options.machine.described()) {
     check_machine(options.machine, where);

@@ -140,7 +140,7 @@ struct ArenaPlan {
     std::vector<int> lives;
   };
   [[nodiscard]] Life& life(int n) { return lives[static_cast<std::size_t>(n)]; }
-  [[nodiscard]] ByStage by_stage(int Life::* stage) const {
+  [[nodiscard]] ByStage by_stage(int Life::*stage) const {
     ByStage sorted{std::vector<int>(areas.size() + 1, 0), std::vector<int>(lives.size())};
     for (const Life& l : lives) ++sorted.begin[static_cast<std::size_t>(l.*stage) + 1];
     std::partial_sum(sorted.begin.begin(), sorted.begin.end(), sorted.begin.begin());

@@ -134,9 +134,11 @@ class ProfileSink : public RankProgramSink {
       statement.received[to_index(program.rank)] += receive->words;
       for (const Region& region : receive->regions) {
         const Buffer& buffer = program.buffers[static_cast<std::size_t>(region.buffer)];
-        Extent& words = buffer.partial ? statement.partial_words
-                                       : statement.operand_words[static_cast<std::size_t>(
-                                             place(unit.tensors, buffer.tensor))];
+        Extent& words =
+            buffer.partial
+                ? statement.partial_words
+                : statement
+                      .operand_words[static_cast<std::size_t>(place(unit.tensors, buffer.tensor))];
         words += region.box.size();
       }
     }
@@ -148,15 +150,15 @@ class ProfileSink : public RankProgramSink {
     find_lives(program);
     for (TiledCalls& tiled : program.tiled) place_tiles(m_graph, m_last_reader, program, tiled);
     std::vector<int> stage_of(program.instructions.size(), 0);
-    for_each_area(program, [&](std::size_t first, std::size_t last, std::int64_t area,
-                               std::int64_t held) {
-      for (std::size_t i = first; i <= last; ++i) {
-        stage_of[i] = static_cast<int>(shape.stages.size());
-      }
-      shape.stages.push_back({area, held,
-                              place(unit.statements, program.instructions[first].statement),
-                              place(unit.statements, program.instructions[last].statement)});
-    });
+    for_each_area(
+        program, [&](std::size_t first, std::size_t last, std::int64_t area, std::int64_t held) {
+          for (std::size_t i = first; i <= last; ++i) {
+            stage_of[i] = static_cast<int>(shape.stages.size());
+          }
+          shape.stages.push_back({area, held,
+                                  place(unit.statements, program.instructions[first].statement),
+                                  place(unit.statements, program.instructions[last].statement)});
+        });
     std::vector<int>& copies = m_copies[to_index(program.rank)];
     copies.resize(program.buffers.size(), -1);
     const auto known_tensors = static_cast<int>(unit.tensors.size());
@@ -179,15 +181,15 @@ class ProfileSink : public RankProgramSink {
   [[nodiscard]] static std::vector<std::int64_t> numbers_of(const UnitProfile::Shape& shape) {
     std::vector<std::int64_t> numbers{static_cast<std::int64_t>(shape.lives.size())};
     for (const UnitProfile::Life& l : shape.lives) {
-      for (const std::int64_t n : {std::int64_t{l.tensor}, std::int64_t{l.copy},
-                                   std::int64_t{l.first}, std::int64_t{l.last}, l.bytes,
-                                   std::int64_t{l.kept}}) {
+      for (const std::int64_t n :
+           {std::int64_t{l.tensor}, std::int64_t{l.copy}, std::int64_t{l.first},
+            std::int64_t{l.last}, l.bytes, std::int64_t{l.kept}}) {
         numbers.push_back(n);
       }
     }
     for (const UnitProfile::Stage& s : shape.stages) {
-      for (const std::int64_t n : {s.area, s.held, std::int64_t{s.first_statement},
-                                   std::int64_t{s.last_statement}}) {
+      for (const std::int64_t n :
+           {s.area, s.held, std::int64_t{s.first_statement}, std::int64_t{s.last_statement}}) {
         numbers.push_back(n);
       }
     }

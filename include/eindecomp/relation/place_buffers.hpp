@@ -19,8 +19,8 @@
 
 namespace eindecomp::relation {
 
-/// Sets from which instruction to which each scratch buffer is held: over whole stages; what is kept
-/// of constants over all. Of one that no instruction touches, first > last.
+/// Sets from which instruction to which each scratch buffer is held: over whole stages; what is
+/// kept of constants over all. Of one that no instruction touches, first > last.
 inline void find_lives(RankProgram& program) {
   const auto count = static_cast<int>(program.instructions.size());
   const auto comes_and_goes = [&](const Buffer& b) {
@@ -91,12 +91,12 @@ inline void place_tiles(const EinGraph& graph, const std::vector<VertexId>& last
 [[nodiscard]] inline bool is_staged(const RankProgram& program, const Message& m) {
   const Region& front = m.regions.front();
   const Buffer& b = program.buffers[static_cast<std::size_t>(front.buffer)];
-  return m.regions.size() > 1 || b.role == Buffer::Role::input ||
-         !is_contiguous(front.box, b.box);
+  return m.regions.size() > 1 || b.role == Buffer::Role::input || !is_contiguous(front.box, b.box);
 }
 
-/// Calls visit(stage's first instruction, its last, bytes of the arena that it takes for itself, and
-/// those of them that are not rounding) for every stage: messages that are packed, threads' tiles.
+/// Calls visit(stage's first instruction, its last, bytes of the arena that it takes for itself,
+/// and those of them that are not rounding) for every stage: messages that are packed, threads'
+/// tiles.
 template <class Visit>
 void for_each_area(const RankProgram& program, const Visit& visit) {
   auto tiled = program.tiled.begin();
@@ -128,13 +128,12 @@ inline void place_buffers(const EinGraph& graph, RankProgram& program) {
   for (TiledCalls& tiled : program.tiled) place_tiles(graph, readers, program, tiled);
   ArenaPlan plan;
   std::vector<int> stage_of(program.instructions.size(), 0);
-  for_each_area(program,
-                [&](std::size_t first, std::size_t last, std::int64_t area, std::int64_t) {
-                  for (std::size_t i = first; i <= last; ++i) {
-                    stage_of[i] = static_cast<int>(plan.areas.size());
-                  }
-                  plan.areas.push_back({area, 0});
-                });
+  for_each_area(program, [&](std::size_t first, std::size_t last, std::int64_t area, std::int64_t) {
+    for (std::size_t i = first; i <= last; ++i) {
+      stage_of[i] = static_cast<int>(plan.areas.size());
+    }
+    plan.areas.push_back({area, 0});
+  });
   for (const Buffer& b : program.buffers) {
     if (b.role != Buffer::Role::scratch || b.first > b.last) continue;
     plan.lives.push_back({stage_of[static_cast<std::size_t>(b.first)],

@@ -174,11 +174,10 @@ struct ProgramProfile {
       }
       if (here > most) {
         most = here;
-        busiest = parts_of_stages[s]
-                      ->statements[static_cast<std::size_t>(stages[s]->first_statement)];
+        busiest =
+            parts_of_stages[s]->statements[static_cast<std::size_t>(stages[s]->first_statement)];
       }
-      found.overflow +=
-          static_cast<std::int64_t>(alike) * std::max<std::int64_t>(here - limit, 0);
+      found.overflow += static_cast<std::int64_t>(alike) * std::max<std::int64_t>(here - limit, 0);
     }
     const auto number = static_cast<int>(rank);
     if (peak > found.peak.bytes || (peak == found.peak.bytes && number < found.peak.rank)) {

@@ -56,8 +56,8 @@ struct UnitKeyHash {
 };
 
 /// Numbers for the ways in which statements read tensors, and for lists of those that ranks have
-/// put together of one, its history. Shared by the keys of one graph's placements, which can then be
-/// compared.
+/// put together of one, its history. Shared by the keys of one graph's placements, which can then
+/// be compared.
 class HistoryNumbers {
  public:
   /// The number of a way or a history, the same for equal ones. That of no history is 0.
@@ -67,7 +67,9 @@ class HistoryNumbers {
     if (fresh) m_known.push_back(&known->first);
     return known->second;
   }
-  [[nodiscard]] const UnitKey& operator[](Extent number) const { return *m_known[to_index(number)]; }
+  [[nodiscard]] const UnitKey& operator[](Extent number) const {
+    return *m_known[to_index(number)];
+  }
 
  private:
   std::map<UnitKey, Extent> m_numbers{{{}, 0}};
@@ -143,8 +145,8 @@ class UnitKeys {
   }
 
   /// What a history becomes when calls read the tensor: what each rank then has follows from how
-  /// they cut its dimensions, and from which axes have no calls. Calls that read it as others before
-  /// find all there.
+  /// they cut its dimensions, and from which axes have no calls. Calls that read it as others
+  /// before find all there.
   [[nodiscard]] Extent after(Extent history, const Operand& o, const AxisLists& calls) {
     UnitKey use(m_placement.mesh.axes.begin(), m_placement.mesh.axes.end());
     for (const int l : o.labels) {
@@ -184,8 +186,7 @@ class UnitKeys {
       m_key.push_back(std::min(reader, unit.group->last) - unit.group->first);
     }
     const auto place = [&](VertexId v) {
-      return std::find(unit.statements.begin(), unit.statements.end(), v) -
-             unit.statements.begin();
+      return std::find(unit.statements.begin(), unit.statements.end(), v) - unit.statements.begin();
     };
     for (const StepGroup& tiles : unit.group->tiles) {
       m_key.push_back(place(tiles.first));

@@ -85,8 +85,7 @@ class Walk {
     const Vertex& vertex = m_graph[v];
     const BlockMap calls(m_placement.mesh, vertex.extents, m_placement.calls[to_index(v)]);
     for (const Operand& o : vertex.operands) {
-      add_use(v, o.vertex,
-              {calls, operand_relation(m_graph, o, calls.relation().parts), o.labels});
+      add_use(v, o.vertex, {calls, operand_relation(m_graph, o, calls.relation().parts), o.labels});
     }
   }
   /// Walks one that it does, in the order of the graph.

@@ -80,8 +80,9 @@ struct PlanSummary {
   }
 };
 
-/// Collects a plan's figures, those of all ranks from one of all statements and one of all ranks that
-/// do alike. With EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not compile it.
+/// Collects a plan's figures, those of all ranks from one of all statements and one of all ranks
+/// that do alike. With EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not compile
+/// it.
 [[nodiscard]] PlanSummary summarize(const Plan& plan);
 
 namespace tools {
