@@ -83,15 +83,17 @@ class Arena {
   std::int64_t m_peak = 0;
 };
 
+namespace relation {
+
 /// What lives in an arena from when to when, in stages that run one after another. Where it lies
 /// follows from lengths and lives, and not from the order in which they are listed: programs that
 /// need alike hold alike.
 struct ArenaPlan {
   /// Memory held from the begin of one stage to the end of another.
   struct Life {
-    int first = 0;
-    int last = 0;
-    std::int64_t bytes = 0;
+    int first = 0;            ///< stage
+    int last = 0;             ///< stage
+    std::int64_t bytes = 0;   ///< at least 0
     std::int64_t offset = 0;  ///< set by place()
   };
   /// Memory held by one stage alone.
@@ -153,4 +155,5 @@ struct ArenaPlan {
   }
 };
 
+}  // namespace relation
 }  // namespace eindecomp
