@@ -214,8 +214,8 @@ class ProfileSink : public RankProgramSink {
 /// next: placements that differ in one statement share the others.
 class Profiler {
  public:
-  Profiler(const EinGraph& graph, int ranks, const SpaceFacts& space)
-      : m_graph(graph), m_ranks(ranks), m_space(space) {}
+  Profiler(const EinGraph& graph, int ranks, SpaceFacts space)
+      : m_graph(graph), m_ranks(ranks), m_space(std::move(space)) {}
 
   /// As profile_of().
   [[nodiscard]] ProgramProfile profile(const Placement& placement,
