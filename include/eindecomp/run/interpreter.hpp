@@ -54,7 +54,7 @@ class Interpreter {
       if (stage.once && !m_with_constants) continue;
       const compat::ScopedRegion region("EinDecomp::", m_graph[stage.first].name);
       if (m_observer == nullptr) {
-        std::visit([this](const auto& work) { run(work); }, stage.work);
+        std::visit([this](const auto& work) { this->run(work); }, stage.work);
       } else {
         run_watched(stage, number);
       }
@@ -66,7 +66,7 @@ class Interpreter {
   /// Runs a stage, the `done`-th, and tells of it.
   void run_watched(const Stage<Space>& stage, int done) {
     const double begin = m_observer->now();
-    std::visit([this](const auto& work) { run(work); }, stage.work);
+    std::visit([this](const auto& work) { this->run(work); }, stage.work);
     if (m_observer->records()) {
       compat::fence(m_space, "EinDecomp::recorded");
       record(stage, begin, m_observer->now());
