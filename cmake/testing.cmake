@@ -37,9 +37,27 @@ function(_eindecomp_resolve_libs out)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
+# The objects of a file of tests/support, compiled once for all programs of a component.
+function(_eindecomp_support_objects out source component)
+  cmake_path(GET source STEM stem)
+  set(target ${component}_${stem})
+  if(NOT TARGET ${target})
+    add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/tests/support/${source})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${target} PRIVATE ${component} doctest::doctest eindecomp_warnings)
+    if(source MATCHES "mpi")
+      target_link_libraries(${target} PRIVATE MPI::MPI_CXX)
+    endif()
+  endif()
+  set(${out} $<TARGET_OBJECTS:${target}> PARENT_SCOPE)
+endfunction()
+
+# The first of libs is the component that the test is of.
 function(_eindecomp_add_test_program name main sources libs)
+  list(GET libs 0 component)
+  _eindecomp_support_objects(main_objects ${main} ${component})
   add_executable(eindecomp_test_${name} ${sources}
-    ${PROJECT_SOURCE_DIR}/tests/support/${main} $<TARGET_OBJECTS:eindecomp_doctest>)
+    ${main_objects} $<TARGET_OBJECTS:eindecomp_doctest>)
   set_target_properties(eindecomp_test_${name} PROPERTIES OUTPUT_NAME ${name})
   target_include_directories(eindecomp_test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(eindecomp_test_${name} PRIVATE
@@ -106,13 +124,14 @@ function(eindecomp_add_test)
   endforeach()
 endfunction()
 
-# eindecomp_add_mpi_test(NAME name SOURCES file... [LIBS lib...] [RANKS n...] [TIMEOUT seconds])
+# eindecomp_add_mpi_test(NAME name SOURCES file... [LIBS lib...] [RANKS n...] [TIMEOUT seconds]
+#   [COUNTS_WORDS])
 #
 # A doctest program run by mpirun, once per number of ranks, as name_np1, name_np2, ... Every rank
 # runs every test case. It links planner, kernels and executors that are compiled once. LIBS is `eindecomp`
-# unless told, RANKS 1 2 3 4 8.
+# unless told, RANKS 1 2 3 4 8. With COUNTS_WORDS it counts what MPI sends (support/pmpi_counter.hpp).
 function(eindecomp_add_mpi_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS;RANKS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "COUNTS_WORDS" "NAME;TIMEOUT" "SOURCES;LIBS;RANKS")
   if(NOT arg_LIBS)
     set(arg_LIBS eindecomp)
   endif()
@@ -129,6 +148,11 @@ function(eindecomp_add_mpi_test)
   list(APPEND libs eindecomp_planner MPI::MPI_CXX)
   if("eindecomp_eindecomp" IN_LIST libs AND EINDECOMP_ENABLE_KOKKOS)
     list(APPEND libs eindecomp_executor)
+  endif()
+  if(arg_COUNTS_WORDS)
+    list(GET libs 0 component)
+    _eindecomp_support_objects(counter pmpi_counter.cpp ${component})
+    list(APPEND arg_SOURCES ${counter})
   endif()
   _eindecomp_add_test_program(${arg_NAME} mpi_main.cpp "${arg_SOURCES}" "${libs}")
   foreach(ranks IN LISTS arg_RANKS)
