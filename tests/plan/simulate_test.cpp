@@ -14,6 +14,9 @@
 #include <vector>
 
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/in_turn_seconds.hpp"
+#include "eindecomp/relation/make_profile.hpp"
+#include "eindecomp/relation/program_profile.hpp"
 #include "plan/programs.hpp"
 #include "plan/random_graph.hpp"
 
@@ -284,6 +287,10 @@ TEST_CASE("timelines keep to the order of random programs") {
     REQUIRE(simulation.overlapped.seconds <= simulation.in_turn.seconds);
     REQUIRE(simulation.peak_bytes == plan.peak_bytes());
     REQUIRE(simulation.pairs == plan.tasks().pairs);
+    // From the profile, for searches.
+    const relation::ProgramProfile profile =
+        relation::Profiler(plan.graph, plan.ranks, {}, true).profile(plan.placement, plan.steps);
+    REQUIRE(plan::in_turn_seconds(profile, machine) == simulation.in_turn.seconds);
 
     // Everything twice as fast.
     machine.operations_per_second *= 2;

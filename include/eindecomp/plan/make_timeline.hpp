@@ -17,7 +17,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/machine.hpp"
 #include "eindecomp/plan/timeline.hpp"
-#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/instruction_work.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 
 namespace eindecomp {
@@ -118,9 +118,6 @@ class Simulator {
   }
   [[nodiscard]] std::int64_t element_bytes(const Buffer& b) const {
     return relation::element_bytes(m_graph, b);
-  }
-  [[nodiscard]] double from_memory(double bytes) const {
-    return m_machine.memory_bandwidth > 0 ? bytes / m_machine.memory_bandwidth : 0.0;
   }
 
   /// The time, and a worker's load, of the statement at hand.
@@ -269,67 +266,39 @@ class Simulator {
     const std::vector<Instruction>& list = m_programs[rank].instructions;
     for (std::size_t& i = m_workers[rank].next; i < list.size() && list[i].turn == turn; ++i) {
       if (const auto* copy = list[i].as<Copy>()) {
-        run_copy(rank, *copy);
+        run_copy(rank, *copy, seconds(rank, list[i]));
       } else if (const auto* call = list[i].as<KernelCall>()) {
-        run_call(rank, *call);
+        run_call(rank, *call, seconds(rank, list[i]));
       } else if (const auto* combine = list[i].as<Combine>()) {
-        run_combine(rank, *combine);
+        run_combine(rank, *combine, seconds(rank, list[i]));
       } else {
         return;
       }
     }
   }
 
-  void run_copy(std::size_t rank, const Copy& copy) {
-    const Extent words = copy.box.size();
-    const auto bytes = static_cast<double>(words * element_bytes(buffer(rank, copy.to)));
-    compute(rank, Event::Kind::copy, ready(rank, copy.from), from_memory(2 * bytes), words,
-            copy.to);
+  [[nodiscard]] double seconds(std::size_t rank, const Instruction& instruction) const {
+    return relation::work_of(m_graph, m_programs[rank], instruction)
+        .seconds(m_machine.operations_per_second, m_machine.memory_bandwidth);
   }
 
-  void run_call(std::size_t rank, const KernelCall& call) {
-    const Vertex& v = m_graph[time().statement];
-    const Buffer& output = buffer(rank, call.output);
-    const Extent words = elements(call.domain, v.output);
-    const auto moved = [this](Extent elements, const Buffer& b) {
-      // Tiles stay in the caches of the threads that hold them.
-      return b.role == Buffer::Role::tile ? 0.0 : static_cast<double>(elements * element_bytes(b));
-    };
-    double bytes = moved(words, output);
+  void run_copy(std::size_t rank, const Copy& copy, double seconds) {
+    compute(rank, Event::Kind::copy, ready(rank, copy.from), seconds, copy.box.size(), copy.to);
+  }
+
+  void run_call(std::size_t rank, const KernelCall& call, double seconds) {
     double start = 0;
-    for (std::size_t o = 0; o < call.operands.size(); ++o) {
-      start = std::max(start, ready(rank, call.operands[o]));
-      bytes += moved(elements(call.domain, v.operands[o].labels), buffer(rank, call.operands[o]));
-    }
-    const double operations =
-        static_cast<double>(call.domain.size()) / m_machine.operations_per_second;
-    compute(rank, Event::Kind::call, start, std::max(operations, from_memory(bytes)), words,
-            call.output);
+    for (const int operand : call.operands) start = std::max(start, ready(rank, operand));
+    const Extent words = relation::elements_of(call.domain, m_graph[time().statement].output);
+    compute(rank, Event::Kind::call, start, seconds, words, call.output);
   }
 
-  void run_combine(std::size_t rank, const Combine& combine) {
+  void run_combine(std::size_t rank, const Combine& combine, double seconds) {
     if (combine.parts.empty()) return;
-    const Extent words = combine.target.box.size();
-    const auto parts = static_cast<Extent>(combine.parts.size());
     double start = 0;
     for (const Region& part : combine.parts) start = std::max(start, ready(rank, part.buffer));
-    const auto bytes = static_cast<double>(
-        words * (parts * element_bytes(buffer(rank, combine.parts.front().buffer)) +
-                 element_bytes(buffer(rank, combine.target.buffer))));
-    const double operations =
-        static_cast<double>(words * (parts - 1)) / m_machine.operations_per_second;
-    compute(rank, Event::Kind::aggregate, start, std::max(operations, from_memory(bytes)), words,
+    compute(rank, Event::Kind::aggregate, start, seconds, combine.target.box.size(),
             combine.target.buffer);
-  }
-
-  /// The elements of a tensor whose dimensions carry these labels; of a diagonal those on it.
-  [[nodiscard]] static Extent elements(const Box& domain, const std::vector<int>& labels) {
-    Extent n = 1;
-    for (std::size_t k = 0; k < labels.size(); ++k) {
-      const auto before = labels.begin() + static_cast<std::ptrdiff_t>(k);
-      if (std::find(labels.begin(), before, labels[k]) == before) n *= domain.extent(labels[k]);
-    }
-    return n;
   }
 
   const EinGraph& m_graph;
@@ -365,15 +334,7 @@ class Simulator {
 [[nodiscard]] inline Timeline make_timeline(
     const EinGraph& graph, const std::vector<RankProgram>& programs, const Machine& machine,
     Overlap overlap, const std::source_location& where = std::source_location::current()) {
-  check_machine(machine, where);
-  if (static_cast<std::size_t>(machine.workers()) < programs.size()) {
-    core::fail(ErrorKind::plan,
-               "a plan for " + core::to_text(static_cast<long long>(programs.size())) +
-                   " ranks on a machine of " + core::to_text(machine.workers()) +
-                   " workers (each rank runs on a worker of its own); plan for fewer ranks, or "
-                   "describe a larger machine",
-               where);
-  }
+  plan::check_machine_for(machine, static_cast<int>(programs.size()), where);
   return plan::Simulator(graph, programs, machine, overlap, where).run();
 }
 

@@ -23,6 +23,7 @@
 #include "eindecomp/relation/gather_once.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/phases.hpp"
 #include "eindecomp/relation/place_buffers.hpp"
 #include "eindecomp/relation/program_profile.hpp"
 #include "eindecomp/relation/rank_builder.hpp"
@@ -39,8 +40,9 @@ namespace eindecomp::relation {
 class ProfileSink : public RankProgramSink {
  public:
   ProfileSink(const EinGraph& graph, const std::vector<StepGroup>& groups, const SpaceFacts& space,
-              int workers, int ranks)
+              int workers, int ranks, bool with_phases)
       : RankProgramSink(graph, groups, space, ranks, 0, ranks),
+        m_with_phases(with_phases),
         m_graph(graph),
         m_constants(space.constants),
         m_workers(workers),
@@ -88,6 +90,7 @@ class ProfileSink : public RankProgramSink {
     m_profile = {};
     m_known.clear();
     for (const VertexId v : unit.statements) walk(v);
+    if (m_with_phases) m_phases.finish(m_profile);
     return std::move(m_profile);
   }
   /// Instructions and buffers looked at so far.
@@ -116,6 +119,7 @@ class ProfileSink : public RankProgramSink {
         m_known.try_emplace(numbers_of(shape), static_cast<int>(m_profile.shapes.size()));
     if (fresh) m_profile.shapes.push_back(std::move(shape));
     m_profile.shape_of.push_back(found->second);
+    if (m_with_phases) m_phases.take(m_graph, program);
     m_spent += static_cast<double>(program.instructions.size() + program.buffers.size());
     program.instructions = {};
     program.tiled = {};
@@ -196,6 +200,8 @@ class ProfileSink : public RankProgramSink {
     return numbers;
   }
 
+  bool m_with_phases;
+  PhaseBuilder m_phases;
   const EinGraph& m_graph;
   std::vector<VertexId> m_constants;
   int m_workers;
@@ -214,8 +220,9 @@ class ProfileSink : public RankProgramSink {
 /// next: placements that differ in one statement share the others.
 class Profiler {
  public:
-  Profiler(const EinGraph& graph, int ranks, SpaceFacts space)
-      : m_graph(graph), m_ranks(ranks), m_space(std::move(space)) {}
+  /// \param with_phases  whether profiles have what is needed to predict times.
+  Profiler(const EinGraph& graph, int ranks, SpaceFacts space, bool with_phases = false)
+      : m_graph(graph), m_ranks(ranks), m_space(std::move(space)), m_with_phases(with_phases) {}
 
   /// As profile_of().
   [[nodiscard]] ProgramProfile profile(const Placement& placement,
@@ -233,7 +240,7 @@ class Profiler {
       auto known = m_units.find(key);
       if (known == m_units.end()) {
         if (!walk) {
-          sink.emplace(m_graph, groups, m_space, workers, m_ranks);
+          sink.emplace(m_graph, groups, m_space, workers, m_ranks, m_with_phases);
           walk.emplace(m_graph, placement, m_ranks, *sink);
         }
         for (const VertexId v : passed) walk->pass_statement(v);
@@ -283,6 +290,7 @@ class Profiler {
   const EinGraph& m_graph;
   int m_ranks;
   SpaceFacts m_space;
+  bool m_with_phases;
   double m_spent = 0;
   HistoryNumbers m_numbers;
   std::unordered_map<UnitKey, std::shared_ptr<const UnitProfile>, UnitKeyHash> m_units;

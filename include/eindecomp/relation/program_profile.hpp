@@ -16,6 +16,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/arena.hpp"
+#include "eindecomp/relation/instruction_work.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/rank_program.hpp"
@@ -59,7 +60,21 @@ struct UnitProfile {
     /// Whether a call reads something that its rank has received for an earlier statement.
     bool rereads = false;
   };
-  std::vector<Shape> shapes;  ///< different ones
+  /// A message.
+  struct Transit {
+    int from = 0;
+    int to = 0;
+    double bytes = 0;
+  };
+  /// What ranks compute, one after another, before they exchange messages; none at the end.
+  struct Phase {
+    std::vector<int> works_of;  ///< per rank, an index
+    /// Each after those that its sender sends and its receiver receives before.
+    std::vector<Transit> transits;
+  };
+  std::vector<std::vector<Work>> works;  ///< different lists of a rank's
+  std::vector<Phase> phases;             ///< empty unless they are asked for (Profiler)
+  std::vector<Shape> shapes;             ///< different ones
   std::vector<int> shape_of;  ///< per rank, an index
   std::vector<Statement> statements;
 };

@@ -17,7 +17,8 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
-#include "eindecomp/plan/make_timeline.hpp"
+#include "eindecomp/plan/in_turn_seconds.hpp"
+#include "eindecomp/plan/machine.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/placed/fold.hpp"
@@ -25,7 +26,6 @@
 #include "eindecomp/plan/placement/choose_steps.hpp"
 #include "eindecomp/plan/placement/outside_words.hpp"
 #include "eindecomp/plan/tuning.hpp"
-#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/mesh.hpp"
@@ -109,8 +109,11 @@ class PlacementChooser {
         m_mesh(make_mesh(options.workers, where)),
         m_ranks(ranks_of(options)),
         m_limit(memory_limit(options)),
-        m_profiler(graph, m_ranks, SpaceFacts{.threads = options.threads}),
-        m_outside(graph, options, where) {}
+        m_profiler(graph, m_ranks, SpaceFacts{.threads = options.threads},
+                   options.objective == Objective::time),
+        m_outside(graph, options, where) {
+    if (options.objective == Objective::time) check_machine_for(options.machine, m_ranks, where);
+  }
 
   /// Whether more counts than the words of the statements.
   [[nodiscard]] bool beyond_words() const {
@@ -185,6 +188,7 @@ class PlacementChooser {
   [[nodiscard]] Score evaluate(const Placement& placement) {
     Score score;
     std::vector<Extent> words = quick_words(m_graph, placement, m_ranks);
+    const Extent busiest = sum_of(words).busiest;
     if (m_outside.any()) {
       const std::vector<Extent> outside = m_outside.count(placement);
       for (std::size_t r = 0; r < words.size(); ++r) words[r] += outside[r];
@@ -197,35 +201,47 @@ class PlacementChooser {
     if (m_limit == 0 && !timed) return score;
     m_spent += static_cast<double>(m_graph.size());
     // What remains to be found out can only make it worse.
-    if (!timed && m_best && !(score < m_score)) return score;
-    if (timed) score.seconds = seconds(placement);
-    if (m_limit == 0) return score;
-    // Steps change neither what moves nor what is computed, they only save memory. They are tried
-    // where memory is short, because they make long programs.
+    if (timed) score.seconds = least_seconds(busiest);
+    if (m_best && !(score < m_score)) return score;
     const double before = m_profiler.spent();
-    const relation::ProgramMemory whole = m_profiler.profile(placement, {}).memory(m_limit);
-    if (whole.peak.bytes > m_limit) {
-      if (can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
-        const relation::ProgramMemory memory =
-            step_within(m_graph, placement, m_options, m_profiler, m_where).memory;
-        score.excess = std::max<std::int64_t>(memory.peak.bytes - m_limit, 0);
-        if (score.excess > 0) score.overflow = memory.overflow;
-      } else {
-        score.excess = std::numeric_limits<std::int64_t>::max();
-      }
-    }
+    const relation::ProgramProfile whole = m_profiler.profile(placement, {});
+    if (timed) score.seconds = in_turn_seconds(whole, m_options.machine);
     m_spent += m_profiler.spent() - before;
+    if (m_limit > 0) add_excess(score, placement, whole);
     return score;
   }
 
-  /// The time that a placement is predicted to take.
-  [[nodiscard]] double seconds(const Placement& placement) {
-    const std::vector<RankProgram> programs =
-        compile_ranks(m_graph, placement, m_ranks, {}, {}, m_where);
-    for (const RankProgram& s : programs) {
-      m_spent += static_cast<double>(s.buffers.size() + s.instructions.size());
+  /// The least time in which a rank receives so many words.
+  [[nodiscard]] double least_seconds(Extent words) const {
+    double bandwidth = 1;
+    for (const MachineAxis& link : m_options.machine.axes) {
+      bandwidth = std::max(bandwidth, link.bandwidth);
     }
-    return make_timeline(m_graph, programs, m_options.machine, Overlap::none, m_where).seconds;
+    std::int64_t bytes = std::numeric_limits<int>::max();
+    for (const Vertex& v : m_graph.vertices) {
+      bytes = std::min<std::int64_t>(bytes, v.element.bytes);
+      if (!v.is_input()) bytes = std::min<std::int64_t>(bytes, v.partial.bytes);
+    }
+    // Rounding may make what is added up in turn less by a hair.
+    return static_cast<double>(words) * static_cast<double>(bytes) / bandwidth * (1 - 1e-9);
+  }
+
+  /// By how much ranks exceed the limit of memory. \param whole  the profile without steps.
+  void add_excess(Score& score, const Placement& placement,
+                  const relation::ProgramProfile& whole) {
+    // Steps change neither what moves nor what is computed, they only save memory. They are tried
+    // where memory is short, because they make long programs.
+    if (whole.memory(m_limit).peak.bytes <= m_limit) return;
+    if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
+      score.excess = std::numeric_limits<std::int64_t>::max();
+      return;
+    }
+    const double before = m_profiler.spent();
+    const relation::ProgramMemory memory =
+        step_within(m_graph, placement, m_options, m_profiler, m_where).memory;
+    score.excess = std::max<std::int64_t>(memory.peak.bytes - m_limit, 0);
+    if (score.excess > 0) score.overflow = memory.overflow;
+    m_spent += m_profiler.spent() - before;
   }
 
   /// Gives the statements of a class their i-th vector.
