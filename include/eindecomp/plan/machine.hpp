@@ -134,10 +134,10 @@ constexpr void check_machine_for(const Machine& machine, int ranks,
                                  const std::source_location& where) {
   check_machine(machine, where);
   if (machine.workers() >= ranks) return;
-  core::fail(ErrorKind::plan, where, "a plan for ", ranks, " ranks on a machine of ",
-             machine.workers(),
-             " workers (each rank runs on a worker of its own); plan for fewer ranks, or describe a "
-             "larger machine");
+  core::fail(
+      ErrorKind::plan, where, "a plan for ", ranks, " ranks on a machine of ", machine.workers(),
+      " workers (each rank runs on a worker of its own); plan for fewer ranks, or describe a "
+      "larger machine");
 }
 
 }  // namespace plan

@@ -43,9 +43,8 @@ struct Work {
     return program.buffers[static_cast<std::size_t>(b)];
   };
   const auto bytes_of = [&](Extent elements, const Buffer& b) {
-    return b.role == Buffer::Role::tile
-               ? 0.0
-               : static_cast<double>(elements * element_bytes(graph, b));
+    return b.role == Buffer::Role::tile ? 0.0
+                                        : static_cast<double>(elements * element_bytes(graph, b));
   };
   if (const auto* copy = instruction.as<Copy>()) {
     return {0, 2 * bytes_of(copy->box.size(), buffer(copy->to))};

@@ -38,8 +38,8 @@ class PhaseBuilder {
       Segment& segment = segments.back();
       segment.when = when;
       if (instruction.as<Send>() != nullptr) {
-        const auto bytes = static_cast<double>(message->words *
-                                               element_bytes(graph, program.buffers[front]));
+        const auto bytes =
+            static_cast<double>(message->words * element_bytes(graph, program.buffers[front]));
         segment.sends.emplace_back(message->peer, bytes);
       } else {
         segment.receives.push_back(message->peer);

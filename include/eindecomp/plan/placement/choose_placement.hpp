@@ -227,8 +227,7 @@ class PlacementChooser {
   }
 
   /// By how much ranks exceed the limit of memory. \param whole  the profile without steps.
-  void add_excess(Score& score, const Placement& placement,
-                  const relation::ProgramProfile& whole) {
+  void add_excess(Score& score, const Placement& placement, const relation::ProgramProfile& whole) {
     // Steps change neither what moves nor what is computed, they only save memory. They are tried
     // where memory is short, because they make long programs.
     if (whole.memory(m_limit).peak.bytes <= m_limit) return;
