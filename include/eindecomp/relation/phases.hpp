@@ -14,8 +14,8 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/instruction_work.hpp"
-#include "eindecomp/relation/program_profile.hpp"
 #include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/unit_profile.hpp"
 
 namespace eindecomp::relation {
 
