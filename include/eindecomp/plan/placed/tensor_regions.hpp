@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Where a tensor lies and who needs it, as regions cut by the axes of a mesh.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/plan/placed/axis_cuts.hpp"
+#include "eindecomp/relation/box.hpp"
+
+namespace eindecomp::plan {
+
+/// The regions of one tensor that decide which words of it move.
+struct TensorRegions {
+  std::span<const Extent> bound;        ///< the tensor's extents
+  CutRegion store;                      ///< where it is stored
+  std::span<const CutRegion> needs;     ///< what the calls of its readers take
+  const CutRegion* produced = nullptr;  ///< what the calls of its statement compute; null: an input
+  std::uint32_t aggregated = 0;  ///< axes along which the calls differ that compute one block
+};
+
+/// A box of few dimensions that needs no allocation. Entries past its dimensions are 0.
+struct Bounds {
+  std::array<Extent, max_rank> lo{};
+  std::array<Extent, max_rank> hi{};
+
+  constexpr auto operator<=>(const Bounds&) const = default;
+};
+
+/// The box that each worker has of a tensor cut by the axes of a mesh.
+class RegionBoxes {
+ public:
+  RegionBoxes(const WorkerCoordinates& workers, std::span<const Extent> bound,
+              const CutRegion& region)
+      : m_workers(&workers), m_region(region), m_begin(bound.size()) {
+    for (std::size_t k = 0; k < bound.size(); ++k) {
+      Extent parts = 1;
+      for (std::size_t j = 0; j < region.length[k]; ++j) parts *= workers.size(region.axis[k][j]);
+      for (Extent i = 0; i <= parts; ++i) m_begin[k].push_back(part_begin(bound[k], parts, i));
+    }
+  }
+  /// Whether the worker has a box.
+  [[nodiscard]] bool get(std::size_t worker, Bounds& box) const {
+    const auto coordinate = [&](std::size_t axis) {
+      return to_index(m_workers->along(axis)[worker]);
+    };
+    for (std::uint32_t left = m_region.idle; left != 0; left &= left - 1) {
+      if (coordinate(to_index(std::countr_zero(left))) != 0) return false;
+    }
+    for (std::size_t k = 0; k < m_begin.size(); ++k) {
+      std::size_t part = 0;
+      for (std::size_t j = 0; j < m_region.length[k]; ++j) {
+        const std::size_t axis = m_region.axis[k][j];
+        part = part * to_index(m_workers->size(axis)) + coordinate(axis);
+      }
+      box.lo[k] = m_begin[k][part];
+      box.hi[k] = m_begin[k][part + 1];
+    }
+    return true;
+  }
+
+  /// A dimension's parts that meet lo <= index < hi, as sums of the indices in them, by the last of
+  /// some axes along which the worker that has the part differs from another: sums[0] if along
+  /// none, sums[a + 1] if along axis a.
+  void sum_differing(std::size_t k, Extent lo, Extent hi, std::size_t worker, std::uint32_t axes,
+                     std::array<Extent, max_mesh_axes + 1>& sums) const {
+    sums.fill(0);
+    const std::vector<Extent>& begin = m_begin[k];
+    auto part = to_index(std::upper_bound(begin.begin(), begin.end(), lo) - begin.begin() - 1);
+    for (; part + 1 < begin.size() && begin[part] < hi; ++part) {
+      std::size_t last = 0;
+      std::size_t digits = part;
+      for (std::size_t j = m_region.length[k]; j-- > 0;) {
+        const std::size_t axis = m_region.axis[k][j];
+        const std::size_t size = to_index(m_workers->size(axis));
+        const bool differs = digits % size != to_index(m_workers->along(axis)[worker]);
+        if (differs && (axes >> axis & 1U) != 0) last = std::max(last, axis + 1);
+        digits /= size;
+      }
+      sums[last] += std::min(hi, begin[part + 1]) - std::max(lo, begin[part]);
+    }
+  }
+  /// One more than the last of some axes that cut nothing and along which a worker's coordinate is
+  /// not 0, where the tensor lies; 0 if there is none.
+  [[nodiscard]] std::size_t last_idle(std::size_t worker, std::uint32_t axes) const {
+    std::size_t last = 0;
+    for (std::uint32_t left = m_region.idle & axes; left != 0; left &= left - 1) {
+      const std::size_t axis = to_index(std::countr_zero(left));
+      if (m_workers->along(axis)[worker] != 0) last = axis + 1;
+    }
+    return last;
+  }
+
+ private:
+  const WorkerCoordinates* m_workers;
+  CutRegion m_region;
+  std::vector<std::vector<Extent>> m_begin;  ///< per dimension: the first index of every part
+};
+
+}  // namespace eindecomp::plan
