@@ -48,8 +48,8 @@ struct WalkedCall {
 ///   int  partial(statement, box, rank)             a buffer for accumulators
 ///   void called(statement, call)                   a call of one of its ranks
 ///   void moved_partial(statement, from_rank, from, to_rank, to, box, round)
-///   void aggregated(rank, target, box, parts, round)   after the messages of that round; the
-///   target
+///   void aggregated(rank, target, box, parts, round)
+///                                                  after the messages of that round; the target
 ///                                                  is a stored buffer, or the first part itself
 ///   void end(statement)
 /// and may offer
