@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <new>
 #include <random>
 #include <string>
@@ -76,6 +77,9 @@ class Watch {
     });
     tools::set_allocate_data_callback(
         [](const Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t size) {
+          // Kokkos' threads take memory of their own, all at once.
+          static std::mutex one_at_a_time;
+          const std::lock_guard lock(one_at_a_time);
           report.allocations.emplace_back(label);
           report.allocated_bytes += size;
         });
