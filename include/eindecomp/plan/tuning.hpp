@@ -26,6 +26,8 @@ inline constexpr std::size_t max_aligned_needs = 4;
 /// Receivers up to which what each needs of a tensor is kept from one count of words to the next:
 /// some kilobytes each.
 inline constexpr int max_receivers_kept = 4096;
+/// Numbers that AgreeingIndices keeps: 8 MiB.
+inline constexpr std::size_t max_agreeing_kept = std::size_t{1} << 20;
 /// Placements that a local search starts from, the best of those known.
 inline constexpr std::size_t max_starts = 3;
 /// Lists of labels, the same throughout a program, that are tried as a start.

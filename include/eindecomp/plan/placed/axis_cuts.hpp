@@ -135,6 +135,12 @@ struct CutRegion {
   constexpr void cut(std::size_t dimension, std::uint8_t by) {
     axis[dimension][length[dimension]++] = by;
   }
+  /// A bit for each axis that cuts a dimension.
+  [[nodiscard]] constexpr std::uint32_t axes_of(std::size_t dimension) const {
+    std::uint32_t found = 0;
+    for (std::size_t j = 0; j < length[dimension]; ++j) found |= 1U << axis[dimension][j];
+    return found;
+  }
 };
 
 }  // namespace eindecomp::plan

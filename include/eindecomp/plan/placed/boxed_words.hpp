@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/plan/placed/agreeing_indices.hpp"
 #include "eindecomp/plan/placed/axis_cuts.hpp"
 #include "eindecomp/plan/placed/tensor_regions.hpp"
 #include "eindecomp/plan/tuning.hpp"
@@ -27,7 +28,8 @@ namespace eindecomp::plan {
 class BoxedWords {
  public:
   /// \param ranks  that share the workers, at most as many as there are workers
-  BoxedWords(const WorkerCoordinates& workers, int ranks) : m_workers(workers), m_ranks(ranks) {}
+  BoxedWords(const WorkerCoordinates& workers, int ranks)
+      : m_workers(workers), m_ranks(ranks), m_agreeing(workers) {}
 
   /// The words that each rank receives on account of one tensor.
   /// \param words [out]  per rank; all are written
@@ -43,7 +45,10 @@ class BoxedWords {
       for (const CutRegion& need : t.needs) needs.emplace_back(m_workers, t.bound, need);
     }
     std::vector<RegionBoxes> produced;
-    if (t.produced != nullptr) produced.emplace_back(m_workers, t.bound, *t.produced);
+    if (t.produced != nullptr) {
+      produced.emplace_back(m_workers, t.bound, *t.produced);
+      if (t.aggregated != 0 && !shared()) m_agreeing.select(t);
+    }
     for (int r = 0; r < m_ranks; ++r) {
       Extent& received = words[to_index(r)];
       if (few) {
@@ -130,14 +135,9 @@ class BoxedWords {
                                const Bounds& block, std::size_t worker) {
     if (t.aggregated == 0) return 0;
     m_shares.fill(1);
-    std::array<Extent, max_mesh_axes + 1> sums{};
     for (std::size_t k = 0; k < m_rank; ++k) {
-      stored.sum_differing(k, block.lo[k], block.hi[k], worker, t.aggregated, sums);
-      Extent agreeing = 0;
-      for (std::size_t a = 0; a < m_workers.axes(); ++a) {
-        agreeing += sums[a];
-        m_shares[a] *= agreeing;
-      }
+      const Extent* agreeing = m_agreeing.get(stored, block, k, worker, t.aggregated);
+      for (std::size_t a = 0; a < m_workers.axes(); ++a) m_shares[a] *= agreeing[a];
     }
     Extent words = 0;
     for (std::size_t a = stored.last_idle(worker, t.aggregated); a < m_workers.axes(); ++a) {
@@ -351,6 +351,7 @@ class BoxedWords {
   std::array<Bounds, 3> m_few;
   std::vector<Bounds> m_held, m_boxes, m_known, m_pieces, m_rest;
   std::vector<Caller> m_callers;
+  AgreeingIndices m_agreeing;
   std::array<Extent, max_mesh_axes> m_shares{};  ///< of a block, by the first axis that is fixed
 
   std::vector<Bounds> m_unions;           ///< of the ranks, one after another

@@ -74,18 +74,37 @@ class RegionBoxes {
                      std::array<Extent, max_mesh_axes + 1>& sums) const {
     sums.fill(0);
     const std::vector<Extent>& begin = m_begin[k];
-    auto part = to_index(std::upper_bound(begin.begin(), begin.end(), lo) - begin.begin() - 1);
-    for (; part + 1 < begin.size() && begin[part] < hi; ++part) {
+    const std::size_t length = m_region.length[k];
+    const auto is_one = [&](std::size_t j) { return (axes >> m_region.axis[k][j] & 1U) != 0; };
+    std::size_t relevant = 0;  // of the axes that cut the dimension, those up to the last of `axes`
+    for (std::size_t j = 0; j < length; ++j) relevant = is_one(j) ? j + 1 : relevant;
+    if (relevant == 0) {
+      sums[0] = std::max<Extent>(std::min(hi, begin.back()) - std::max(lo, begin.front()), 0);
+      return;
+    }
+    Extent run = 1;  // parts that differ along irrelevant axes alone follow one another
+    for (std::size_t j = relevant; j < length; ++j) run *= m_workers->size(m_region.axis[k][j]);
+
+    const auto first = std::upper_bound(begin.begin(), begin.end(), lo) - begin.begin() - 1;
+    std::array<Extent, max_mesh_axes> digits{};  // of the part
+    std::array<Extent, max_mesh_axes> own{};
+    Extent rest = first / run;
+    auto part = to_index(rest * run);
+    for (std::size_t j = relevant; j-- > 0; rest /= m_workers->size(m_region.axis[k][j])) {
+      digits[j] = rest % m_workers->size(m_region.axis[k][j]);
+      own[j] = m_workers->along(m_region.axis[k][j])[worker];
+    }
+    for (; part + 1 < begin.size() && begin[part] < hi; part += to_index(run)) {
       std::size_t last = 0;
-      std::size_t digits = part;
-      for (std::size_t j = m_region.length[k]; j-- > 0;) {
+      for (std::size_t j = 0; j < relevant; ++j) {
         const std::size_t axis = m_region.axis[k][j];
-        const std::size_t size = to_index(m_workers->size(axis));
-        const bool differs = digits % size != to_index(m_workers->along(axis)[worker]);
-        if (differs && (axes >> axis & 1U) != 0) last = std::max(last, axis + 1);
-        digits /= size;
+        if (digits[j] != own[j] && is_one(j)) last = std::max(last, axis + 1);
       }
-      sums[last] += std::min(hi, begin[part + 1]) - std::max(lo, begin[part]);
+      sums[last] += std::min(hi, begin[part + to_index(run)]) - std::max(lo, begin[part]);
+      for (std::size_t j = relevant; j-- > 0;) {
+        if (++digits[j] < m_workers->size(m_region.axis[k][j])) break;
+        digits[j] = 0;
+      }
     }
   }
   /// One more than the last of some axes that cut nothing and along which a worker's coordinate is
