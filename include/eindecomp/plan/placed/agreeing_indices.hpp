@@ -36,12 +36,8 @@ class AgreeingIndices {
     }
     for (std::size_t k = 0; k < t.bound.size(); ++k) {
       const std::uint32_t of_group = t.store.axes_of(k) & t.aggregated;
-      const Key key{t.bound[k],
-                    of_group,
-                    t.store.length[k],
-                    t.produced->length[k],
-                    t.store.axis[k],
-                    t.produced->axis[k]};
+      const Key key{t.bound[k],      of_group,           t.store.length[k], t.produced->length[k],
+                    t.store.axis[k], t.produced->axis[k]};
       Table& table = m_tables[key];
       if (table.counts.empty()) {
         table.axes = t.produced->axes_of(k) | of_group;
