@@ -9,8 +9,9 @@ A block of Markdown counts where a comment names it:
     ```
 
 `<!-- snippet: more after matmul -->` compiles it after the statements of another one in the same
-file, `<!-- snippet: types file -->` outside any function. A block with a main stands as it is;
-others are wrapped in a function, their includes before it, the umbrella first.
+file, `<!-- snippet: types file -->` outside any function. A block with a main is a file as it
+stands; the others are compiled together, each in a namespace of its own and, but for those outside
+any function, in a function; their includes come first, the umbrella's before all.
 """
 
 import argparse
@@ -44,12 +45,12 @@ def line_directive(path, line):
     return f'#line {line} "{path}"\n'
 
 
-def statements(path, found, name):
+def statements_of(path, found, name):
     """The includes of a snippet and of those it comes after, and their statements."""
     if name not in found:
         sys.exit(f"{path}: there is no snippet {name} to come after")
     match, line = found[name]
-    includes, body = statements(path, found, match["after"]) if match["after"] else ("", "")
+    includes, body = statements_of(path, found, match["after"]) if match["after"] else ("", "")
     body += line_directive(path, line)
     for text in match["text"].splitlines(keepends=True):
         is_include = text.startswith("#include")
@@ -58,41 +59,49 @@ def statements(path, found, name):
     return includes, body
 
 
-def program(path, found, name):
-    match, line = found[name]
-    if re.search(r"\bint main\(", match["text"]):
-        return line_directive(path, line) + match["text"]
-    if match["file"]:
-        return PREAMBLE + line_directive(path, line) + match["text"]
-    includes, body = statements(path, found, name)
-    return f"{PREAMBLE}{includes}[[maybe_unused]] static void snippet() {{\n{body}}}\n"
+def has_main(match):
+    return re.search(r"\bint main\(", match["text"])
+
+
+def programs(path, found):
+    """The text of every file to compile, by its name."""
+    made = {}
+    includes, body = PREAMBLE, ""
+    for name, (match, line) in found.items():
+        if has_main(match):
+            made[name] = line_directive(path, line) + match["text"]
+            continue
+        own_includes, statements = statements_of(path, found, name)
+        includes += own_includes
+        if not match["file"]:
+            statements = f"[[maybe_unused]] static void snippet() {{\n{statements}}}\n"
+        body += f"namespace snippet_{name.replace('-', '_')} {{\n{statements}}}\n"
+    if body:
+        made["together"] = includes + body
+    return made
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    subparsers = parser.add_subparsers(dest="action", required=True)
-    lister = subparsers.add_parser("list", help="print the names in a file, one per line")
-    lister.add_argument("markdown", type=pathlib.Path)
-    checker = subparsers.add_parser("compile", help="compile one of them")
-    compiler.add_arguments(checker)
-    checker.add_argument("--output", type=pathlib.Path, required=True)
-    checker.add_argument("markdown", type=pathlib.Path)
-    checker.add_argument("name")
+    compiler.add_arguments(parser)
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="a folder")
+    parser.add_argument("markdown", type=pathlib.Path)
     arguments = parser.parse_args()
 
     found = snippets_of(arguments.markdown)
-    if arguments.action == "list":
-        print("\n".join(found))
-        return
-    if arguments.name not in found:
-        sys.exit(f"{arguments.markdown}: the snippet {arguments.name} is gone: run CMake again")
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(program(arguments.markdown, found, arguments.name))
-    accepted, said = compiler.check_syntax(
-        arguments, arguments.output, "-Wno-unused-variable", "-Wno-unused-but-set-variable")
-    print(said)
-    if not accepted:
-        sys.exit(f"{arguments.markdown}: the snippet {arguments.name} does not compile")
+    if not found:
+        sys.exit(f"{arguments.markdown} has no snippet")
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    failed = False
+    for name, text in programs(arguments.markdown, found).items():
+        source = arguments.output / f"{name}.cpp"
+        source.write_text(text)
+        accepted, said = compiler.check_syntax(
+            arguments, source, "-Wno-unused-variable", "-Wno-unused-but-set-variable")
+        print(said)
+        failed = failed or not accepted
+    if failed:
+        sys.exit(f"{arguments.markdown}: a snippet does not compile")
 
 
 if __name__ == "__main__":
