@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans that cannot be executed, one per EINDECOMP_CASE; in case 0, one that can.
+// Plans that cannot be executed and views that do not suit: in case 1 the compiler's errors are the
+// sentences that the comments begin; case 2 is an einsum string that cannot be read.
 
 #include "eindecomp/eindecomp.hpp"
 
@@ -9,45 +10,57 @@ using namespace ein::labels;
 using ein::let;
 
 using Host = Kokkos::DefaultHostExecutionSpace;
-#if EINDECOMP_CASE == 1
-using Program = ein::PlanProgram;
-#else
-using Program = ein::ProgramOn<Host>;
-#endif
-#if EINDECOMP_CASE == 2
-/// As good as an execution space, and another one than the program's.
-struct Space : Host {
-  using execution_space = Space;
-};
-#else
-using Space = Host;
-#endif
+using Matrix = Kokkos::View<double**, Kokkos::HostSpace>;
+using Vector = Kokkos::View<double*, Kokkos::HostSpace>;
 
+/// As good as an execution space, and another one than the programs'.
+struct Elsewhere : Host {
+  using execution_space = Elsewhere;
+};
+
+template <class Program, class Space>
 void run() {
   Program g;
-  const auto X = g.input<double>("X", {4, 5});
+  const auto X = g.template input<double>("X", {4, 5});
   let<"H">(i) = sum(j)(X(i, j));
   const auto plan = ein::decompose(g, {.workers = 1});
-  auto result = ein::execute(plan, Space(), ein::bind_generator(X, [](auto, auto) { return 1.0; }));
-#if EINDECOMP_CASE == 3
+  ein::execute(plan, Space(), ein::bind_generator(X, [](auto, auto) { return 1.0; }));
+}
+
+void runs() {
+  run<ein::ProgramOn<Host>, Host>();
+#if EINDECOMP_CASE == 1
+  // refused: this plan cannot be executed
+  run<ein::PlanProgram, Host>();
+  // refused: the plan's program is for another execution space
+  run<ein::ProgramOn<Host>, Elsewhere>();
+#endif
+}
+
+void bindings() {
+  ein::ProgramOn<Host> g;
+  const auto X = g.input<double>("X", {4, 5});
+  ein::bind_global(X, Matrix());
+#if EINDECOMP_CASE == 1
+  // refused: the generator cannot be called with one index per dimension
   ein::bind_generator(X, [](auto) { return 1.0; });
-#elif EINDECOMP_CASE == 4
+  // refused: the view's value type is not the tensor's
   ein::bind_global(X, Kokkos::View<float**, Kokkos::HostSpace>());
-#elif EINDECOMP_CASE == 5
-  ein::bind_global(X, Kokkos::View<double*, Kokkos::HostSpace>());
+  // refused: the view's rank is not the tensor's
+  ein::bind_global(X, Vector());
 #endif
 }
 
 void views() {
-  Kokkos::View<double**, Kokkos::HostSpace> A("A", 3, 4);
-  Kokkos::View<double*, Kokkos::HostSpace> y("y", 3);
-#if EINDECOMP_CASE == 6
-  ein::einsum<"ijk->i">(Host(), A, y);
-#elif EINDECOMP_CASE == 7
-  ein::einsum<"ij->i">(Host(), A, A);
-#elif EINDECOMP_CASE == 8
-  ein::einsum<"i?->i">(Host(), A, y);
-#else
+  const Matrix A("A", 3, 4);
+  const Vector y("y", 3);
   ein::einsum<"ij->i">(Host(), A, y);
+#if EINDECOMP_CASE == 1
+  // refused: a view's rank is not the number of its labels in the einsum string
+  ein::einsum<"ijk->i">(Host(), A, y);
+  // refused: a view's rank is not the number of its labels in the einsum string
+  ein::einsum<"ij->i">(Host(), A, A);
+#elif EINDECOMP_CASE == 2
+  ein::einsum<"i?->i">(Host(), A, y);
 #endif
 }
