@@ -42,12 +42,18 @@ void statements() {
 #if defined(__FLT16_MAX__)
   EITHER((void)g.input<_Float16>("H", {4}), (void)g.input<float>("H", {4}));
 #endif
-  // refused: a number stands where a label belongs (X(i, 3), a slice, is not supported); bind
-  EITHER((let<"A1">(i) = X(i, 3)), (let<"A1">(i) = X3(i)));
+  // refused: a number that is no integer stands where a label belongs; write
+  EITHER((let<"A1">(i) = X(i, 3.0)), (let<"A1">(i) = X(i, 3)));
   // refused: a label is computed with (it names a dimension and has no value
-  EITHER((let<"A2">(i, j) = X(i, j + 1)), (let<"A2">(i, j) = X(i, j)));
+  EITHER((let<"A2">(i, j) = X(i, j + 1.0)), (let<"A2">(i, j) = X(i, ein::zero(j + 1))));
   // refused: a label is computed with (it names a dimension and has no value
-  EITHER((let<"A3">(j) = X(2 * j, j)), (let<"A3">(j) = X(j, j)));
+  EITHER((let<"A3">(i, j) = X(i * j, j)), (let<"A3">(j) = sum(i)(X(2 * j + i, j))));
+  // refused: a tensor is given more or fewer indices than it has dimensions
+  EITHER((let<"A31">(j) = X(j + 1)), (let<"A31">(j) = X(ein::at(1), j)));
+  // refused: none of a tensor's indices has a label
+  EITHER((let<"A32">() = X(1, 2)), (let<"A32">() = sum(k)(N(k))));
+  // refused: an index is computed from more than 4 labels
+  EITHER((let<"A33">() = sum(a, b, c, d, e)(N(a + b + c + d + e))), (let<"A33">() = sum(k)(N(k))));
   // refused: a tensor stands where a label belongs (X(I(b), j), a gather, is not supported); write
   EITHER((let<"A4">(b, j) = X(I(b), j)), (let<"A4">(b, j) = sum(i)((I(b) == N(i)) * X(i, j))));
   // refused: expressions have no function lgamma; write map(f, X(i, j)) or join
@@ -72,7 +78,7 @@ void statements() {
   EITHER((let<"A12">(i) += X3(i)), (let<"A12">(i) = X3(i) + X3(i)));
   // refused: a tensor has at most 8 dimensions
   EITHER((let<"A13">(a, b, c, d, e, f, h, i, j) = X(i, j)), (let<"A13">(i, j) = X(i, j)));
-  // refused: a number stands where a label belongs
+  // refused: an integer stands where a label of the output belongs
   EITHER((let("A14")(i, 3L) = X3(i)), (let("A14")(i, extent(k, 3)) = X3(i)));
   // refused: a label with its extent stands in an expression; write the label alone
   EITHER((let<"A15">(i, j) = X(i, extent(j, 5))), (let<"A15">(i, j) = X(i, j)));

@@ -3,6 +3,10 @@
 /// Algebras: a join ⊗ and a monoid ⊕ together, and the laws that rewrites rely on.
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
+
+#include "eindecomp/expr/element.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
 
@@ -43,5 +47,50 @@ template <class Join, class Monoid>
 inline constexpr bool distributes_over =
     expr::is_one_of<Algebra<Join, Monoid>, PlusTimes, MinPlus, MaxPlus, MinMax, MaxMin, OrAnd,
                     Algebra<Or, And>>;
+
+/// What an operand is where its index leaves the tensor.
+enum class OutsideValue : std::uint8_t {
+  none,     ///< no index may leave
+  zero,     ///< 0
+  one,      ///< 1
+  lowest,   ///< the identity of max: -∞, or the least integer
+  highest,  ///< the identity of min: ∞, or the greatest integer
+};
+
+namespace expr {
+/// The identity of a monoid, where it is one of those values.
+template <class Monoid>
+inline constexpr OutsideValue identity_value = [] {
+  if constexpr (is_one_of<Monoid, Sum, CompensatedSum, Or>) {
+    return OutsideValue::zero;
+  } else if constexpr (is_one_of<Monoid, Prod, And>) {
+    return OutsideValue::one;
+  } else if constexpr (is_one_of<Monoid, Max, LogSumExp>) {
+    return OutsideValue::lowest;
+  } else if constexpr (std::is_same_v<Monoid, Min>) {
+    return OutsideValue::highest;
+  } else {
+    return OutsideValue::none;
+  }
+}();
+template <class Join>
+inline constexpr bool is_product = std::is_same_v<Join, Mul>;
+template <class Factor>
+inline constexpr bool is_product<ScaledMul<Factor>> = true;
+}  // namespace expr
+
+/// The value of an operand of elements T that makes ⊗ give the identity of ⊕, so that the other
+/// operands do not matter: 0 for sums of products, -∞ for the longest paths.
+/// \tparam First  whether it is the first operand
+template <class Join, class Monoid, class T, bool First>
+inline constexpr OutsideValue ignored_value = [] {
+  constexpr bool absorbs =
+      std::is_same_v<Join, Identity> ||
+      (expr::is_product<Join> && expr::is_one_of<Monoid, Sum, CompensatedSum>) ||
+      ((std::is_same_v<Join, Add> || (std::is_same_v<Join, Sub> && First)) &&
+       expr::is_one_of<Monoid, Min, Max, LogSumExp> && std::is_floating_point_v<T>) ||
+      expr::is_one_of<Algebra<Join, Monoid>, MinMax, MaxMin, OrAnd, Algebra<Or, And>>;
+  return absorbs ? expr::identity_value<Monoid> : OutsideValue::none;
+}();
 
 }  // namespace eindecomp

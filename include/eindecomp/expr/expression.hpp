@@ -50,6 +50,13 @@ struct Access : ExpressionBase {
   [[nodiscard]] constexpr auto* program() const { return symbol.state(); }
 };
 
+namespace expr {
+template <class S, class... Ls>
+[[nodiscard]] constexpr auto access_under(const S& symbol, LabelList<Ls...>) {
+  return Access<S, Ls...>(symbol);
+}
+}  // namespace expr
+
 /// A scalar, of the type that it takes beside the tensors of its operator.
 template <class T>
 struct Constant : ExpressionBase {

@@ -9,6 +9,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include "eindecomp/expr/affine_index.hpp"
 #include "eindecomp/expr/expression.hpp"
 
 namespace eindecomp {
@@ -24,9 +25,13 @@ struct RefusedTarget {
 template <class T>
 concept SourceLocation = std::is_same_v<std::remove_cvref_t<T>, std::source_location>;
 
+/// What is computed from labels, by other operators than those of sums and products: nothing.
+template <class A, class B>
+inline constexpr bool never_computed = false;
+
 // Keeps the functions below from matching calls that belong to other libraries.
 template <class T>
-concept OfTheLanguage = AnyLabel<T> || Expression<T> || TensorWithoutLabels<T>;
+concept OfTheLanguage = AffineIndex<T> || Expression<T> || TensorWithoutLabels<T>;
 
 /// Refuses what stands where a label belongs; T is a reference where it is a variable.
 template <class T>
@@ -43,11 +48,16 @@ constexpr auto refuse_as_label() {
   } else if constexpr (std::is_lvalue_reference_v<T>) {
     static_assert(never<T>,
                   "EinDecomp: a variable stands where a label belongs (one of the label's name "
-                  "hides it); rename the variable, or write eindecomp::labels::i for the label i");
+                  "hides it); rename the variable, or write eindecomp::labels::i for the label i, at(i) for "
+                  "the index");
+  } else if constexpr (Integer<Plain>) {
+    static_assert(never<T>,
+                  "EinDecomp: an integer stands where a label of the output belongs; write "
+                  "extent(k, 3) for a dimension of 3 elements");
   } else if constexpr (std::is_arithmetic_v<Plain>) {
     static_assert(never<T>,
-                  "EinDecomp: a number stands where a label belongs (X(i, 3), a slice, is not "
-                  "supported); bind the part of the tensor as an input of its own, X3(i)");
+                  "EinDecomp: a number that is no integer stands where a label belongs; write a "
+                  "label, or the integer that is the index");
   } else {
     static_assert(never<T>,
                   "EinDecomp: what stands where a label belongs is none; write a label, as i or "
@@ -77,33 +87,33 @@ constexpr auto refuse_without_labels() {
 }  // namespace expr
 
 // clang-format off
-#define EINDECOMP_REFUSED_OPERATOR(op)                                                      \
+#define EINDECOMP_REFUSED_OPERATOR(op, Computed)                                            \
   template <class A, class B>                                                               \
-    requires(AnyLabel<A> || AnyLabel<B>)                                                    \
+    requires((AffineIndex<A> || AffineIndex<B>) && !expr::Computed<A, B>)                   \
   constexpr auto operator op(const A& a, const B& b) {                                      \
     static_assert(expr::never<A, B>,                                                      \
-        "EinDecomp: a label is computed with (it names a dimension and has no value: "      \
-        "X(i + 1), X(2 * i) and i == j are not supported); bind the shifted or strided "    \
-        "part, or a mask, as an input of its own");                                         \
-    if constexpr (AnyLabel<A>) { return a; } else { return b; }                             \
+        "EinDecomp: a label is computed with (it names a dimension and has no value; "      \
+        "indices are sums of labels times integers, X(2 * i + k - 1)); bind what you "      \
+        "compute from indices, i == j or i * j, as an input of its own");                   \
+    if constexpr (AffineIndex<A>) { return a; } else { return b; }                             \
   }
-EINDECOMP_REFUSED_OPERATOR(+)
-EINDECOMP_REFUSED_OPERATOR(-)
-EINDECOMP_REFUSED_OPERATOR(*)
-EINDECOMP_REFUSED_OPERATOR(/)
-EINDECOMP_REFUSED_OPERATOR(%)
-EINDECOMP_REFUSED_OPERATOR(<)
-EINDECOMP_REFUSED_OPERATOR(<=)
-EINDECOMP_REFUSED_OPERATOR(>)
-EINDECOMP_REFUSED_OPERATOR(>=)
-EINDECOMP_REFUSED_OPERATOR(==)
-EINDECOMP_REFUSED_OPERATOR(!=)
+EINDECOMP_REFUSED_OPERATOR(+, AffineSum)
+EINDECOMP_REFUSED_OPERATOR(-, AffineSum)
+EINDECOMP_REFUSED_OPERATOR(*, AffineProduct)
+EINDECOMP_REFUSED_OPERATOR(/, never_computed)
+EINDECOMP_REFUSED_OPERATOR(%, never_computed)
+EINDECOMP_REFUSED_OPERATOR(<, never_computed)
+EINDECOMP_REFUSED_OPERATOR(<=, never_computed)
+EINDECOMP_REFUSED_OPERATOR(>, never_computed)
+EINDECOMP_REFUSED_OPERATOR(>=, never_computed)
+EINDECOMP_REFUSED_OPERATOR(==, never_computed)
+EINDECOMP_REFUSED_OPERATOR(!=, never_computed)
 #undef EINDECOMP_REFUSED_OPERATOR
 
 #define EINDECOMP_REFUSED_OPERATOR(op)                                                      \
   template <class A, class B>                                                               \
     requires((TensorWithoutLabels<A> || TensorWithoutLabels<B>) &&                          \
-             !(AnyLabel<A> || AnyLabel<B>))                                                 \
+             !(AffineIndex<A> || AffineIndex<B>))                                              \
   constexpr auto operator op(const A&, const B&) {                                          \
     return expr::refuse_without_labels<A, B>();                                           \
   }

@@ -93,8 +93,10 @@ class Builder {
     spec.where = where;
     check_operands({element_type<Ts>()...}, operands, name, where);
     for (const Read& read : operands) {
-      spec.operands.push_back(
-          {read.tensor.vertex(), {read.labels.begin(), read.labels.end()}, read.tensor.writing()});
+      StatementSpec::OperandSpec& operand = spec.operands.emplace_back();
+      operand.vertex = read.tensor.vertex();
+      operand.labels.assign(read.labels.begin(), read.labels.end());
+      operand.writing = read.tensor.writing();
     }
     for (const Write& write : output) spec.output.push_back({write.label, write.extent});
     if constexpr (std::is_same_v<Monoid, NoAggregation>) check_elementwise(spec);

@@ -15,6 +15,8 @@
 #include "eindecomp/core/hash.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/affine_index.hpp"
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/graph/kernel_traits.hpp"
 #include "eindecomp/graph/vertex_index.hpp"
@@ -54,12 +56,31 @@ struct Operator {
   }
 };
 
+/// An index into one dimension of an operand: offset + Σ coefficient · label.
+struct OperandIndex {
+  /// coefficient · label.
+  struct Term {
+    int label = 0;  ///< position in Vertex::labels
+    Extent coefficient = 0;
+    constexpr bool operator==(const Term&) const = default;
+  };
+  std::vector<Term> terms;  ///< in the order they were written
+  Extent offset = 0;        ///< where all labels are 0
+  constexpr bool operator==(const OperandIndex&) const = default;
+};
+
 /// One operand of a statement. labels[k] is the position, in Vertex::labels, of the label on the
 /// operand's dimension k; a repeated position is a diagonal.
 struct Operand {
   VertexId vertex = -1;     ///< the tensor that is read
-  std::vector<int> labels;  ///< per dimension
+  std::vector<int> labels;  ///< per dimension; of a computed index, the label that moves it most
+  /// Per dimension; empty where every index is its label.
+  std::vector<OperandIndex> indices = {};
+  OutsideValue outside = OutsideValue::none;  ///< where an index leaves the tensor
   constexpr bool operator==(const Operand&) const = default;
+
+  /// Whether an index is computed from labels.
+  [[nodiscard]] constexpr bool is_computed() const { return !indices.empty(); }
 };
 
 /// A tensor of the program: an input, or the result of one statement (paper, section 5).
@@ -112,6 +133,9 @@ struct StatementSpec {
     std::vector<std::string_view> labels;  ///< one per dimension
     /// Which of the statements that share the vertex is read; -1: the first.
     int writing = -1;
+    /// Per dimension where an index is computed; `labels` then has each label of them once.
+    std::vector<IndexSpec> indices = {};
+    OutsideValue ignored = OutsideValue::none;  ///< the value that the operators ignore
   };
   /// The label of one dimension of the result.
   struct OutputLabel {

@@ -19,6 +19,8 @@
 
 namespace eindecomp::graph {
 
+using expr::access_under;
+
 template <class... Ts>
 [[nodiscard]] constexpr Text type_list_text() {
   Text text;
@@ -118,6 +120,23 @@ constexpr void require_same_program(const LoweringScope<Backend>& scope, std::st
              scope.where);
 }
 
+/// What a statement with these operators reads. \param first  whether as its first operand
+template <class Join, class Monoid, class S, class... Ls>
+[[nodiscard]] constexpr StatementSpec::OperandSpec operand_spec(const Access<S, Ls...>& access,
+                                                                bool first) {
+  StatementSpec::OperandSpec spec;
+  spec.vertex = access.symbol.vertex();
+  spec.labels = LabelList<Ls...>::names();
+  spec.writing = access.symbol.writing();
+  if constexpr (requires { access.symbol.indices; }) {
+    spec.indices.assign(access.symbol.indices.begin(), access.symbol.indices.end());
+    using T = typename S::value_type;
+    spec.ignored =
+        first ? ignored_value<Join, Monoid, T, true> : ignored_value<Join, Monoid, T, false>;
+  }
+  return spec;
+}
+
 /// Writes ⊕ ⊗ of some accesses under explicit output labels, once the compiler has checked them.
 template <class Output, class Aggregated, class Backend, class Join, class Monoid,
           class... Accesses>
@@ -139,9 +158,7 @@ template <class Output, class Aggregated, class Backend, class Join, class Monoi
     (require_same_program(scope, name, accesses.symbol), ...);
     StatementSpec spec;
     spec.name = name;
-    (spec.operands.push_back(
-         {accesses.symbol.vertex(), Accesses::LabelTypes::names(), accesses.symbol.writing()}),
-     ...);
+    (spec.operands.push_back(operand_spec<Join, Monoid>(accesses, spec.operands.empty())), ...);
     const expr::LabelNames output = Output::names();
     for (std::size_t k = 0; k < output.size(); ++k) spec.output.push_back({output[k], extents[k]});
     spec.where = scope.where;
@@ -202,10 +219,6 @@ template <class Backend, class F, class... Es>
     // Braces, for left-to-right order: the order of statements must not depend on the compiler.
     return Apply<F, decltype(materialise(scope, es))...>{node.op, materialise(scope, es)...};
   });
-}
-template <class S, class... Ls>
-[[nodiscard]] constexpr auto access_under(const S& symbol, LabelList<Ls...>) {
-  return Access<S, Ls...>(symbol);
 }
 template <class Backend, class Monoid, class Aggregated, class Body>
 [[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,

@@ -23,6 +23,17 @@ namespace graph {
 /// An operand under its labels: `X(i,j)`.
 [[nodiscard]] constexpr Text operand_text(const EinGraph& graph, const Vertex& v,
                                           const Operand& operand) {
+  if (operand.is_computed()) {
+    const auto name_of = [&](const OperandIndex::Term& term) {
+      return label_text(graph, v, term.label);
+    };
+    return graph[operand.vertex].name + "(" +
+           core::joined(operand.indices, ",",
+                        [&](const OperandIndex& index) {
+                          return expr::index_text(index.terms, index.offset, name_of);
+                        }) +
+           ")";
+  }
   return graph[operand.vertex].name + "(" + labels_text(graph, v, operand.labels) + ")";
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eindecomp/core/shared.hpp"
+#include "eindecomp/expr/affine_index.hpp"
 #include "eindecomp/expr/expression.hpp"
 #include "eindecomp/expr/functions.hpp"
 #include "eindecomp/expr/refusals.hpp"
@@ -90,9 +91,29 @@ class Symbol : public TensorBase {
       return Access<Symbol, Labels...>(*this);
     }
   }
+  /// The tensor read at indices that are computed from labels: `X(b, 2 * y + r - 1)`.
+  template <class... Indices>
+    requires((expr::Index<Indices> && ...) && !(AnyLabel<Indices> && ...))
+  [[nodiscard]] constexpr auto operator()(Indices&&... indices) const {
+    using Labels =
+        UnitedLabels<typename expr::LabelsOfIndex<std::remove_cvref_t<Indices>>::type...>;
+    if constexpr (sizeof...(Indices) != Rank) {
+      static_assert(expr::never<Indices...>,
+                    "EinDecomp: a tensor is given more or fewer indices than it has dimensions; "
+                    "give each dimension one");
+      return expr::Refused{};
+    } else if constexpr (Labels::size == 0) {
+      static_assert(expr::never<Indices...>,
+                    "EinDecomp: none of a tensor's indices has a label; give it one that has");
+      return expr::Refused{};
+    } else {
+      using Read = expr::IndexedSymbol<Symbol, sizeof...(Indices)>;
+      return expr::access_under(Read{*this, {expr::index_spec(indices)...}}, Labels());
+    }
+  }
   /// Refuses what is no label.
   template <class... Indices>
-    requires(!(AnyLabel<Indices> && ...))
+    requires(!(expr::Index<Indices> && ...))
   constexpr auto operator()(Indices&&...) const {
     return expr::refuse_first_that_is_no_label<Indices...>();
   }

@@ -3,6 +3,7 @@
 /// Writes one statement of known operators into a program, after the rewrites its algebra allows.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -86,7 +87,9 @@ class StatementWriter {
   constexpr VertexId write(StatementSpec spec) const {
     if constexpr (Rewritable<BareJoin, Monoid, Ts...>::value) {
       if (m_state.options.aggregate_private_labels) aggregate_private_labels(spec);
-      if (spec.operands.size() > 2 && m_state.options.order_contractions) {
+      const auto is_computed = [](const auto& operand) { return !operand.indices.empty(); };
+      if (spec.operands.size() > 2 && m_state.options.order_contractions &&
+          std::none_of(spec.operands.begin(), spec.operands.end(), is_computed)) {
         return write_in_order(spec);
       }
       if constexpr (sizeof...(Ts) == 2) {
@@ -171,6 +174,7 @@ class StatementWriter {
     (void)checked(spec, names);
     const expr::LabelNames output = output_labels(spec);
     for (std::size_t o = 0; o < spec.operands.size(); ++o) {
+      if (!spec.operands[o].indices.empty()) continue;  // others may size its labels
       StatementSpec inner;
       bool has_private = false;
       for (std::string_view name : spec.operands[o].labels) {
@@ -253,7 +257,9 @@ class StatementWriter {
       const VertexId result = last ? emit_pair<Join, T>(pair, m_join, aggregates)
                                    : emit_pair<BareJoin, T>(pair, BareJoin{}, aggregates);
       if (last) return result;
-      StatementSpec::OperandSpec operand{result, {}, m_state.graph.last_writing()};
+      StatementSpec::OperandSpec operand;
+      operand.vertex = result;
+      operand.writing = m_state.graph.last_writing();
       for (const auto& out : pair.output) operand.labels.push_back(out.label);
       open.push_back(operand);
     }

@@ -76,12 +76,30 @@ namespace plan {
 
 }  // namespace plan
 
+namespace plan {
+
+/// Elements of the largest block that calls read of an operand, beyond the ends of its tensor, too.
+[[nodiscard]] constexpr Extent operand_words(const Vertex& v, const Operand& operand,
+                                             std::span<const Extent> d) {
+  if (!operand.is_computed()) return operand_words(v, operand.labels, d);
+  Extent n = 1;
+  for (const OperandIndex& index : operand.indices) {
+    const graph::IndexRange range = graph::index_range(
+        index, [](int) { return Extent{0}; },
+        [&](int l) { return ceil_div(v.extents[to_index(l)], d[to_index(l)]); });
+    n = multiply_words(n, range.hi - range.lo);
+  }
+  return n;
+}
+
+}  // namespace plan
+
 /// Words sent into the join under partition vector d: N · Σ n_operand(d) (paper, section 7). A
 /// label repeated within an operand counts at every position.
 [[nodiscard]] constexpr Extent join_cost(const Vertex& v, std::span<const Extent> d) {
   Extent words = 0;
   for (const Operand& operand : v.operands) {
-    words = plan::add_words(words, plan::operand_words(v, operand.labels, d));
+    words = plan::add_words(words, plan::operand_words(v, operand, d));
   }
   return plan::multiply_words(kernel_calls(d), words);
 }

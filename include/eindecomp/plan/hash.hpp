@@ -44,6 +44,7 @@ constexpr void add_to_hash(core::Hasher& hasher, const EinGraph& graph) {
     for (const Operand& operand : v.operands) {
       hasher.add(static_cast<std::uint64_t>(operand.vertex));
       hasher.add(operand.labels);
+      graph::add_indices(hasher, operand);
     }
     hasher.add(v.output);
     hasher.add(v.op.join);

@@ -93,7 +93,12 @@ class CutRules {
     }
     for (VertexId v = 0; v < graph.size(); ++v) {
       const Vertex& vertex = graph[v];
-      for (const Operand& operand : vertex.operands) forbid(vertex, operand.vertex, operand.labels);
+      for (const Operand& operand : vertex.operands) {
+        forbid(vertex, operand.vertex, operand.labels);
+        for (std::size_t k = 0; k < operand.indices.size(); ++k) {
+          if (!graph::is_label(operand.indices[k])) m_tiled[to_index(operand.vertex)][k] = false;
+        }
+      }
       if (!vertex.is_input()) forbid(vertex, v, vertex.output);
     }
   }
@@ -117,7 +122,7 @@ class CutRules {
     const Vertex& vertex = (*m_graph)[v];
     std::vector<int> found;
     for (std::size_t l = 0; l < vertex.labels.size(); ++l) {
-      if (m_graph->labels[to_index(vertex.labels[l])].uncut) continue;
+      if (is_whole(vertex, static_cast<int>(l))) continue;
       if (m_tiles->calls[to_index(v)][l] % m_parts == 0) {
         found.push_back(static_cast<int>(l));
       }
@@ -184,12 +189,21 @@ class CutRules {
   }
 
  private:
+  /// Whether a label of a statement is not cut: its user says so, or an index is computed from it
+  /// (SoyBean's rule for images).
+  [[nodiscard]] constexpr bool is_whole(const Vertex& v, int position) const {
+    if (m_graph->labels[to_index(v.labels[to_index(position)])].uncut) return true;
+    return std::ranges::any_of(v.operands, [&](const Operand& operand) {
+      return std::ranges::any_of(operand.indices, [&](const OperandIndex& index) {
+        return !graph::is_label(index) &&
+               std::ranges::find(index.terms, position, &OperandIndex::Term::label) !=
+                   index.terms.end();
+      });
+    });
+  }
   constexpr void forbid(const Vertex& reader, VertexId tensor, const std::vector<int>& positions) {
     for (std::size_t k = 0; k < positions.size(); ++k) {
-      const LabelId label = reader.labels[to_index(positions[k])];
-      if (m_graph->labels[to_index(label)].uncut) {
-        m_tiled[to_index(tensor)][k] = false;
-      }
+      if (is_whole(reader, positions[k])) m_tiled[to_index(tensor)][k] = false;
     }
   }
   /// A diagonal may be tiled along either dimension.

@@ -267,6 +267,9 @@ class Simulator {
     for (std::size_t& i = m_workers[rank].next; i < list.size() && list[i].turn == turn; ++i) {
       if (const auto* copy = list[i].as<Copy>()) {
         run_copy(rank, *copy, seconds(rank, list[i]));
+      } else if (const auto* fill = list[i].as<Fill>()) {
+        compute(rank, Event::Kind::copy, 0, seconds(rank, list[i]), fill->target.box.size(),
+                fill->target.buffer);
       } else if (const auto* call = list[i].as<KernelCall>()) {
         run_call(rank, *call, seconds(rank, list[i]));
       } else if (const auto* combine = list[i].as<Combine>()) {

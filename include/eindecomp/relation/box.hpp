@@ -49,6 +49,14 @@ struct Box {
   }
 };
 
+/// Whether a box has indices outside of a tensor with that bound.
+[[nodiscard]] constexpr bool leaves(const Box& box, const std::vector<Extent>& bound) {
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    if (box.lo[k] < 0 || box.hi[k] > bound[k]) return true;
+  }
+  return false;
+}
+
 /// Whether the elements of `part` follow one another in row-major order without gaps where all of
 /// `whole`, which contains it, does.
 [[nodiscard]] constexpr bool is_contiguous(const Box& part, const Box& whole) {

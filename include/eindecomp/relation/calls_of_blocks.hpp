@@ -10,7 +10,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/relation/block_map.hpp"
-#include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/read_relation.hpp"
 
 namespace eindecomp::relation {
 
@@ -20,8 +20,8 @@ class CallsOfBlocks {
  public:
   /// \param calls      of the statement
   /// \param relation   the tensor, cut as the calls read or compute it
-  /// \param positions  of the labels on its dimensions
-  CallsOfBlocks(BlockMap calls, TensorRelation relation, std::vector<int> positions)
+  /// \param positions  of the labels of its blocks
+  CallsOfBlocks(BlockMap calls, ReadRelation relation, std::vector<int> positions)
       : m_calls(std::move(calls)),
         m_relation(std::move(relation)),
         m_positions(std::move(positions)) {
@@ -49,7 +49,7 @@ class CallsOfBlocks {
   }
 
   [[nodiscard]] const BlockMap& calls() const { return m_calls; }
-  [[nodiscard]] const TensorRelation& relation() const { return m_relation; }
+  [[nodiscard]] const ReadRelation& relation() const { return m_relation; }
   /// How many calls every block has, but for blocks off a diagonal, which have none.
   [[nodiscard]] std::size_t calls_per_block() const { return m_free_calls.size(); }
 
@@ -58,7 +58,7 @@ class CallsOfBlocks {
     Extent block = 0;
     for (std::size_t k = 0; k < m_positions.size(); ++k) {
       const auto l = static_cast<std::size_t>(m_positions[k]);
-      block = block * m_relation.parts[k] + call / m_strides[l] % m_calls.relation().parts[l];
+      block = block * m_relation.parts()[k] + call / m_strides[l] % m_calls.relation().parts[l];
     }
     return block;
   }
@@ -89,8 +89,8 @@ class CallsOfBlocks {
     First first;
     for (std::size_t k = m_positions.size(); k-- > 0;) {
       const auto l = static_cast<std::size_t>(m_positions[k]);
-      const Extent part = block % m_relation.parts[k];
-      block /= m_relation.parts[k];
+      const Extent part = block % m_relation.parts()[k];
+      block /= m_relation.parts()[k];
       const auto again = std::find(m_positions.begin() + static_cast<std::ptrdiff_t>(k) + 1,
                                    m_positions.end(), m_positions[k]);
       if (again != m_positions.end()) {  // a diagonal: all its dimensions have one part
@@ -104,11 +104,18 @@ class CallsOfBlocks {
   }
 
   BlockMap m_calls;
-  TensorRelation m_relation;
+  ReadRelation m_relation;
   std::vector<int> m_positions;
   std::vector<Extent> m_strides;        ///< per label, of calls' numbers
   std::vector<Extent> m_free_calls{0};  ///< what the other labels add to a call's number
   std::vector<int> m_free_workers{0};   ///< and to the number of its worker
 };
+
+/// A statement's calls, and the blocks that they read of an operand.
+[[nodiscard]] inline CallsOfBlocks calls_reading(const EinGraph& graph, const Vertex& statement,
+                                                 const Operand& operand, const BlockMap& calls) {
+  return {calls, ReadRelation(graph, statement, operand, calls.relation().parts),
+          graph::read_labels(operand)};
+}
 
 }  // namespace eindecomp::relation

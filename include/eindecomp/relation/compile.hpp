@@ -59,6 +59,9 @@ class RankProgramSink {
     RankBuilder* b = of(rank);
     return b != nullptr ? b->add_assembled(tensor, box) : -1;
   }
+  void filled(int rank, int buffer, const Box& box, OutsideValue value) {
+    if (RankBuilder* b = of(rank)) b->fill(buffer, box, value);
+  }
   void copied(int rank, int from, int to, const Box& box, int round) {
     if (RankBuilder* b = of(rank)) b->copy(from, to, box, round);
   }

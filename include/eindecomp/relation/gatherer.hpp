@@ -34,7 +34,8 @@ class Gatherer {
     for (int& member : m_group.ranks) member = m_holdings.host(member);
     m_group.sort();
     if (m_group.ranks.empty()) return;  // off a diagonal
-    const Box box = readers.relation().block(block);
+    const Box box = readers.relation().inside(readers.relation().block(block));
+    if (box.empty()) return;  // all of it is outside of the tensor
     const RelayRounds relay(static_cast<int>(m_group.ranks.size()));
     const Box keys = held.stored.relation().meeting(box);
     const auto member = [&](int at) { return m_group.ranks[static_cast<std::size_t>(at)]; };
@@ -108,7 +109,7 @@ class Gatherer {
     if (held.uses.size() == 1) return;
     const HeldTensor::History& history = m_holdings.history_of(tensor, rank);
     for (const AssembledBlock& a : history.assembled) {
-      // Other blocks of the same way have nothing in common with this one.
+      // Other blocks of the same way have nothing in common with this one, or arrive with it.
       if (a.way == held.uses.back()->way || m_rest.empty()) continue;
       const Box other = held.ways[a.way].block(a.block);
       m_next.clear();

@@ -49,6 +49,9 @@ struct Work {
   if (const auto* copy = instruction.as<Copy>()) {
     return {0, 2 * bytes_of(copy->box.size(), buffer(copy->to))};
   }
+  if (const auto* fill = instruction.as<Fill>()) {
+    return {0, bytes_of(fill->target.box.size(), buffer(fill->target.buffer))};
+  }
   if (const auto* call = instruction.as<KernelCall>()) {
     const Vertex& v = graph[instruction.statement];
     Work work{static_cast<double>(call->domain.size()),

@@ -154,14 +154,17 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   for (const std::vector<int>& list : calls) {
     for (int axis : list) allowed[to_index(axis)] = true;
   }
+  std::vector<Extent> parts(bound.size(), 1);
   for (std::size_t k = 0; k < bound.size(); ++k) {
     for (int axis : calls[to_index(labels[k])]) {
       if (used[to_index(axis)]) continue;  // a diagonal
+      // Where indices are computed, a label may be cut more finely than a dimension can be.
+      if (parts[k] * mesh.axes[to_index(axis)] > bound[k]) continue;
+      parts[k] *= mesh.axes[to_index(axis)];
       used[to_index(axis)] = true;
       lists[k].push_back(axis);
     }
   }
-  std::vector<Extent> parts = parts_of(mesh, lists);
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
     if (allowed[a] && !used[a]) spread(mesh, static_cast<int>(a), bound, parts, lists);
   }

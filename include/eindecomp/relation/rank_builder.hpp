@@ -66,6 +66,9 @@ class RankBuilder {
     m_joined = &joined;
     while (m_group != m_end && m_group->last < statement) ++m_group;
   }
+  void fill(int buffer, const Box& box, OutsideValue value) {
+    m_fills.push_back({{buffer, box}, value});
+  }
   void copy(int from, int to, const Box& box, int round) {
     m_gathers.copies.emplace_back(round, Copy{from, to, box});
   }
@@ -169,6 +172,8 @@ class RankBuilder {
       last.assign(std::make_move_iterator(waits), std::make_move_iterator(copies.end()));
       copies.erase(waits, copies.end());
     }
+    for (Fill& fill : m_fills) emit(std::move(fill));
+    m_fills.clear();
     emit_rounds(m_gathers);
     for (auto& [round, late] : last) emit(std::move(late));
   }
@@ -376,6 +381,7 @@ class RankBuilder {
   VertexId m_statement = -1;
   const BlockMap* m_calls = nullptr;
   const std::vector<JoinedBlocks>* m_joined = nullptr;
+  std::vector<Fill> m_fills;
   Rounds m_gathers;       ///< of operands
   Rounds m_aggregations;  ///< of accumulators
   std::vector<KernelCall> m_statement_calls;

@@ -77,6 +77,13 @@ struct Copy {
   constexpr bool operator==(const Copy&) const = default;
 };
 
+/// Elements outside of a tensor, in a buffer that kernels read beyond its ends, set to a value.
+struct Fill {
+  Region target;                              ///< which elements
+  OutsideValue value = OutsideValue::none;    ///< what they become
+  constexpr bool operator==(const Fill&) const = default;
+};
+
 /// One kernel call: the domain's box of labels, operands by buffer.
 struct KernelCall {
   Box domain;                 ///< lo and hi per label of L
@@ -107,7 +114,7 @@ struct Instruction {
   /// have the same turns, though not in every turn something to do.
   int turn = 0;
   /// What is done.
-  std::variant<Receive, Send, Copy, KernelCall, Combine> work;
+  std::variant<Receive, Send, Copy, KernelCall, Combine, Fill> work;
 
   /// The work if it is of that type, or null.
   template <class Work>
@@ -152,7 +159,7 @@ struct TensorNames {
 
 /// Everything one rank holds and does. Prints as a list of buffers and instructions.
 ///
-/// The instructions of a turn are in the order: copies and messages with operands, round by round,
+/// The instructions of a turn are in the order: what is filled, copies and messages with operands, round by round,
 /// calls, messages with accumulators and combinations, round by round. Messages of one round are
 /// one exchange: they are under way together, each with a staging area of its own, and what comes
 /// after them waits for all. An exchange lists its receives first, from the previous rank, then
@@ -187,13 +194,16 @@ struct RankProgram {
          std::binary_search(program.constants.begin(), program.constants.end(), buffer.tensor);
 }
 
-/// Whether an instruction belongs to the first run alone: a copy or message of constants.
+/// Whether an instruction belongs to the first run alone: what is filled, a copy or message of
+/// constants.
 [[nodiscard]] inline bool is_done_once(const RankProgram& program, const Instruction& instruction) {
   int buffer = -1;
   if (const Message* const message = instruction.message()) {
     buffer = message->regions.front().buffer;
   } else if (const auto* copy = instruction.as<Copy>()) {
     buffer = copy->to;
+  } else if (const auto* fill = instruction.as<Fill>()) {
+    buffer = fill->target.buffer;
   }
   return buffer >= 0 &&
          std::binary_search(program.constants.begin(), program.constants.end(),
@@ -252,6 +262,8 @@ void for_each_region(AnyInstruction& instruction, const Read& read, const Write&
       write(total.buffer, &total.box);
     }
     write(combine->target.buffer, &combine->target.box);
+  } else if (auto* fill = std::get_if<Fill>(&instruction.work)) {
+    write(fill->target.buffer, &fill->target.box);
   }
 }
 

@@ -202,6 +202,10 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
     }
     for (const Operand& o : v.operands) {
       if (!group.contains(o.vertex) || graph[o.vertex].is_input()) continue;
+      if (o.is_computed()) {
+        return "statement '" + v.name + "' reads '" + graph[o.vertex].name +
+               "' at indices computed from labels";
+      }
       const auto made = static_cast<std::size_t>(
           std::find(statements.begin(), statements.end(), o.vertex) - statements.begin());
       for (std::size_t k = 0; k < o.labels.size(); ++k) {

@@ -133,6 +133,7 @@ class TaskSink {
     m_tasks.received.assign(static_cast<std::size_t>(m_ranks), 0);
   }
   static int assembled(VertexId, const Box&, int) { return 0; }
+  static void filled(int, int, const Box&, OutsideValue) {}
   static void copied(int, int, int, const Box&, int) {}
   void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box, int) {
     m_tasks.repartitions.push_back({tensor, box, from_rank, to_rank});

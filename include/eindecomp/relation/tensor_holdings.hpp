@@ -18,6 +18,7 @@
 #include "eindecomp/relation/calls_of_blocks.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/read_relation.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 
 namespace eindecomp::relation {
@@ -47,15 +48,17 @@ struct HeldTensor {
   BlockMap stored;
   std::vector<Extent> own;                       ///< the blocks stored on the sink's ranks
   std::vector<int> buffers;                      ///< theirs
-  std::vector<TensorRelation> ways;              ///< in which readers cut it
+  std::vector<ReadRelation> ways;                ///< in which readers cut it
   std::vector<std::unique_ptr<const Use>> uses;  ///< so far, that at hand the last
   /// By rank; of others than the sink's where needed.
   std::unordered_map<int, History> histories;
 
-  /// The first assembled block that contains a box; null if none does.
-  [[nodiscard]] const AssembledBlock* find_assembled(const History& history, const Box& box) const {
+  /// The assembled block that is one of a way or, of another way, the first that contains its box;
+  /// null if there is none.
+  [[nodiscard]] const AssembledBlock* find_assembled(const History& history, std::size_t way,
+                                                     Extent block, const Box& box) const {
     for (const AssembledBlock& a : history.assembled) {
-      if (ways[a.way].containing(box) == a.block) return &a;
+      if (a.way == way ? a.block == block : ways[a.way].contains(a.block, box)) return &a;
     }
     return nullptr;
   }
@@ -121,6 +124,7 @@ class TensorHoldings {
   }
   /// The stored block on that rank which contains a box; -1 if none does.
   [[nodiscard]] Extent stored_with(const HeldTensor& held, const Box& box, int rank) const {
+    if (leaves(box, held.stored.relation().bound)) return -1;
     const Extent n = held.stored.relation().containing(box);
     return n >= 0 && owner_of(held, n) == rank ? n : -1;
   }
@@ -157,7 +161,9 @@ class TensorHoldings {
       m_blocks.erase(std::unique(m_blocks.begin(), m_blocks.end()), m_blocks.end());
       for (const Extent block : m_blocks) {
         const Box box = use.readers.relation().block(block);
-        if (stored_with(held, box, rank) >= 0 || held.find_assembled(history, box) != nullptr) {
+        const bool outside = leaves(box, held.stored.relation().bound);
+        if (!outside && (stored_with(held, box, rank) >= 0 ||
+                         held.find_assembled(history, use.way, block, box) != nullptr)) {
           continue;
         }
         const auto after = std::lower_bound(history.assembled.begin(), history.assembled.end(),
@@ -165,8 +171,11 @@ class TensorHoldings {
                                             [](const AssembledBlock& a, const auto& key) {
                                               return std::pair(a.way, a.block) < key;
                                             });
-        history.assembled.insert(
-            after, {use.way, block, m_sink.assembled(tensor, box, rank), history.uses});
+        const int buffer = m_sink.assembled(tensor, box, rank);
+        history.assembled.insert(after, {use.way, block, buffer, history.uses});
+        if (outside && history.uses + 1 == held.uses.size()) {
+          fill_outside(use.readers.relation(), box, rank, buffer);
+        }
       }
     }
     return history;
@@ -195,7 +204,7 @@ class TensorHoldings {
     }
     const Box box = use.readers.relation().block(block);
     if (const Extent n = stored_with(held, box, rank); n >= 0) return held.stored_buffer(n);
-    return held.find_assembled(history, box)->buffer;
+    return held.find_assembled(history, use.way, block, box)->buffer;
   }
 
   /// Whether a rank reads, in a block of the use at hand, what it has received for an earlier
@@ -205,7 +214,8 @@ class TensorHoldings {
     const VertexId v = held.uses.back()->statement;
     if (held.uses.front()->statement == v) return false;
     const TensorRelation& stored = held.stored.relation();
-    const Box box = held.uses.back()->readers.relation().block(block);
+    const ReadRelation& read = held.uses.back()->readers.relation();
+    const Box box = read.inside(read.block(block));
     const std::vector<AssembledBlock>& assembled = history_of(tensor, rank).assembled;
     return std::any_of(assembled.begin(), assembled.end(), [&](const AssembledBlock& a) {
       if (held.uses[a.use]->statement == v) return false;
@@ -220,7 +230,14 @@ class TensorHoldings {
   }
 
  private:
-  [[nodiscard]] static std::size_t find_way(HeldTensor& held, const TensorRelation& relation) {
+  /// Lets a rank write what is read outside of the tensor into a buffer that it assembles.
+  void fill_outside(const ReadRelation& read, const Box& box, int rank, int buffer) {
+    std::vector<Box> outside;
+    subtract(box, read.inside(box), outside);
+    for (const Box& part : outside) m_sink.filled(rank, buffer, part, read.outside());
+  }
+
+  [[nodiscard]] static std::size_t find_way(HeldTensor& held, const ReadRelation& relation) {
     const auto known = std::find(held.ways.begin(), held.ways.end(), relation);
     if (known == held.ways.end()) {
       held.ways.push_back(relation);

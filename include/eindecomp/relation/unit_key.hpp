@@ -113,6 +113,20 @@ class UnitKeys {
     for (const std::vector<int>& list : lists) add_list(list);
   }
 
+  /// What tells computed indices apart; nothing where every index is a label.
+  static void add_indices(UnitKey& key, const Operand& operand) {
+    if (!operand.is_computed()) return;
+    key.push_back(-3 - static_cast<Extent>(operand.outside));
+    for (const OperandIndex& index : operand.indices) {
+      key.push_back(index.offset);
+      key.push_back(static_cast<Extent>(index.terms.size()));
+      for (const OperandIndex::Term& term : index.terms) {
+        key.push_back(term.label);
+        key.push_back(term.coefficient);
+      }
+    }
+  }
+
   void add_tensor(Unit& unit, VertexId t) {
     const auto known = std::find(unit.tensors.begin(), unit.tensors.end(), t);
     m_key.push_back(known - unit.tensors.begin());
@@ -136,6 +150,7 @@ class UnitKeys {
     for (const Operand& o : vertex.operands) {
       add_tensor(unit, o.vertex);
       add_list(o.labels);
+      add_indices(m_key, o);
       Extent& history = m_history[to_index(o.vertex)];
       m_key.push_back(history);
       history = after(history, o, calls);
@@ -149,11 +164,12 @@ class UnitKeys {
   /// before find all there.
   [[nodiscard]] Extent after(Extent history, const Operand& o, const AxisLists& calls) {
     UnitKey use(m_placement.mesh.axes.begin(), m_placement.mesh.axes.end());
-    for (const int l : o.labels) {
+    for (const int l : graph::read_labels(o)) {
       const std::vector<int>& list = calls[to_index(l)];
       use.push_back(-1);
       use.insert(use.end(), list.begin(), list.end());
     }
+    add_indices(use, o);
     use.push_back(-2);
     for (std::size_t a = 0; a < m_placement.mesh.axes.size(); ++a) {
       const bool cuts = std::any_of(calls.begin(), calls.end(), [&](const std::vector<int>& list) {

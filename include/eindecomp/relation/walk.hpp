@@ -30,6 +30,7 @@ namespace eindecomp::relation {
 ///   int  stored(tensor, box, worker, rank)         a block stored for good: its buffer
 ///   void begin(statement, calls, join)             the join: of the calls of its ranks
 ///   int  assembled(tensor, box, rank)              a buffer for a box a call needs
+///   void filled(rank, buffer, box, value)          of what was just assembled, outside the tensor
 ///   void copied(rank, from, to, box, round)        before the messages of that round
 ///   void moved(tensor, from_rank, from, to_rank, to, box, round)
 ///   int  partial(statement, box, rank)             a buffer for accumulators
@@ -70,8 +71,7 @@ class Walk {
     const Vertex& vertex = m_graph[v];
     const BlockMap calls(m_placement.mesh, vertex.extents, m_placement.calls[to_index(v)]);
     for (const Operand& o : vertex.operands) {
-      m_holdings.note_use(v, o.vertex,
-                          {calls, operand_relation(m_graph, o, calls.relation().parts), o.labels});
+      m_holdings.note_use(v, o.vertex, calls_reading(m_graph, vertex, o, calls));
     }
   }
 
@@ -81,7 +81,7 @@ class Walk {
     const BlockMap calls(m_placement.mesh, vertex.extents, m_placement.calls[to_index(v)]);
     std::vector<CallsOfBlocks> operands;
     for (const Operand& o : vertex.operands) {
-      operands.emplace_back(calls, operand_relation(m_graph, o, calls.relation().parts), o.labels);
+      operands.push_back(calls_reading(m_graph, vertex, o, calls));
     }
     const CallsOfBlocks outputs(calls, output_relation(vertex, calls.relation().parts),
                                 vertex.output);
@@ -113,13 +113,13 @@ class Walk {
  private:
   /// The blocks of a relation that matter to the sink's ranks, in order: those of their calls, and
   /// those of which they store a part.
-  [[nodiscard]] std::vector<Extent> blocks_of_interest(const TensorRelation& relation,
+  [[nodiscard]] std::vector<Extent> blocks_of_interest(const ReadRelation& relation,
                                                        std::vector<Extent> of_calls,
                                                        const HeldTensor& held) const {
     if (!m_sink.wants_all()) {
       for (const Extent n : held.own) {
-        repartition_into(relation, held.stored.relation().block(n),
-                         [&](Extent number, const Box&) { of_calls.push_back(number); });
+        relation.for_each_meeting(held.stored.relation().block(n),
+                                  [&](Extent number) { of_calls.push_back(number); });
       }
     }
     std::sort(of_calls.begin(), of_calls.end());

@@ -107,6 +107,12 @@ class ProgramWriter {
     m_out << "copy b" << c.from << " to b" << c.to << ' ';
     write(c.box);
   }
+  void write(const Fill& f) {
+    constexpr const char* values[] = {"nothing", "0", "1", "the lowest value", "the highest value"};
+    m_out << "fill ";
+    write(f.target);
+    m_out << " with " << values[static_cast<std::size_t>(f.value)];
+  }
   void write(const KernelCall& c) {
     m_out << "call";
     for (std::size_t o = 0; o < c.operands.size(); ++o) {
@@ -186,6 +192,10 @@ class ProgramHasher {
   void add_work(const Copy& c) {
     add(c.from, c.to);
     add_box(c.box);
+  }
+  void add_work(const Fill& f) {
+    add_regions({f.target});
+    add(static_cast<int>(f.value));
   }
   void add_work(const KernelCall& c) {
     add_box(c.domain);

@@ -129,6 +129,22 @@ inline kernel::StridedBox strided_box(const Box& part, const BlockMemory& into,
   return shape;
 }
 
+/// The element that a call reads first of an operand whose indices are computed, and what each
+/// label's next value adds: windows that overlap are strides that do.
+inline char* computed_address(const Operand& operand, const Box& domain, const BlockMemory& block,
+                              Extent* strides) {
+  Extent offset = 0;
+  for (std::size_t k = 0; k < operand.indices.size(); ++k) {
+    offset += (operand.indices[k].offset - block.box.lo[k]) * block.stride[k];
+    for (const OperandIndex::Term& term : operand.indices[k].terms) {
+      const Extent stride = term.coefficient * block.stride[k];
+      offset += domain.lo[at(term.label)] * stride;
+      strides[term.label] += stride;
+    }
+  }
+  return block.data + offset * block.bytes;
+}
+
 /// What a kernel call reads and writes.
 struct CallMemory {
   kernel::LocalEinsum shape;
@@ -161,8 +177,11 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
     return block.data + offset * block.bytes;
   };
   for (int o = 0; o < shape.operands; ++o) {
-    call.operands[o] =
-        address(*operands[at(o)], statement.operands[at(o)].labels, shape.operand_stride[o]);
+    const Operand& operand = statement.operands[at(o)];
+    call.operands[o] = operand.is_computed()
+                           ? computed_address(operand, domain, *operands[at(o)],
+                                              shape.operand_stride[o])
+                           : address(*operands[at(o)], operand.labels, shape.operand_stride[o]);
   }
   call.output = address(output, statement.output, shape.output_stride);
   return call;

@@ -16,6 +16,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
+#include "eindecomp/kernel/copy/fill.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
@@ -169,6 +170,8 @@ class ProgramPreparer {
         add(first, last, exchange(first, last));
       } else if (const auto* copy = instruction.as<Copy>()) {
         if (!copy->box.empty()) add(first, last, copy_of(copy->box, copy->to, copy->from));
+      } else if (const auto* fill = instruction.as<Fill>()) {
+        if (!fill->target.box.empty()) add(first, last, prepare(*fill));
       } else if (const auto* call = instruction.as<KernelCall>()) {
         add(first, last, prepare(instruction.statement, *call));
       } else if (const auto* combine = instruction.as<Combine>()) {
@@ -208,6 +211,16 @@ class ProgramPreparer {
   [[nodiscard]] PreparedPass<Space> copy_of(const Box& box, int into, int from) const {
     return {kernel::prepare_copy<Space>(memory(into).bytes, strided(box, into, from)),
             place(into, box.lo), place(from, box.lo)};
+  }
+
+  [[nodiscard]] PreparedPass<Space> prepare(const Fill& fill) const {
+    const auto& [buffer, box] = fill.target;
+    const BlockMemory one{nullptr, box, {}, memory(buffer).bytes};
+    const ElementType element = m_graph[m_program.buffers[at(buffer)].tensor].element;
+    const Place into = place(buffer, box.lo);
+    return {kernel::prepare_fill<Space>(one.bytes, strided_box(box, memory(buffer), one),
+                                        kernel::bytes_of(fill.value, element)),
+            into, into};
   }
 
   /// \param sent  whether the message leaves, and is packed, or arrives, and is unpacked.

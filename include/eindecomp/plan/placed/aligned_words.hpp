@@ -27,6 +27,9 @@ class AlignedWords {
   /// meet if their coordinates agree depth by depth, in a box of the finer one's size.
   [[nodiscard]] bool apply(const TensorRegions& t) const {
     if (t.needs.size() > tuning::max_aligned_needs) return false;
+    if (std::ranges::any_of(t.needs, [](const Need& n) { return n.computed != nullptr; })) {
+      return false;
+    }
     for (std::size_t k = 0; k < t.bound.size(); ++k) {
       std::array<Extent, max_mesh_axes> size{};  // at each depth
       std::size_t depths = 0;
@@ -44,7 +47,7 @@ class AlignedWords {
         return true;
       };
       if (!agrees(t.store) || (t.produced != nullptr && !agrees(*t.produced)) ||
-          !std::all_of(t.needs.begin(), t.needs.end(), agrees) || t.bound[k] % parts != 0) {
+          !std::ranges::all_of(t.needs, agrees, &Need::region) || t.bound[k] % parts != 0) {
         return false;
       }
     }
@@ -60,7 +63,7 @@ class AlignedWords {
     for (std::uint32_t set = 1; set < std::uint32_t{1} << t.needs.size(); ++set) {
       std::size_t n = 0;
       for (std::size_t i = 0; i < t.needs.size(); ++i) {
-        if ((set >> i & 1U) != 0) chosen[n++] = &t.needs[i];
+        if ((set >> i & 1U) != 0) chosen[n++] = &t.needs[i].region;
       }
       const Extent sign = n % 2 == 1 ? 1 : -1;
       add_term(t.bound, {chosen.data(), n}, sign);

@@ -42,7 +42,7 @@ class BoxedWords {
     const RegionBoxes stored(m_workers, t.bound, t.store);
     std::vector<RegionBoxes> needs;
     if (!known) {
-      for (const CutRegion& need : t.needs) needs.emplace_back(m_workers, t.bound, need);
+      for (const Need& need : t.needs) needs.emplace_back(m_workers, t.bound, need);
     }
     std::vector<RegionBoxes> produced;
     if (t.produced != nullptr) {
@@ -146,7 +146,7 @@ class BoxedWords {
     return words;
   }
 
-  /// The disjoint boxes that the workers of a rank have of a region. Boxes that touch are merged
+  /// The boxes that the workers of a rank have of a region, disjoint but for computed indices. Boxes that touch are merged
   /// where they make a box together.
   void list_boxes(const RegionBoxes& region, int rank, std::vector<Bounds>& boxes) const {
     boxes.clear();
@@ -156,6 +156,17 @@ class BoxedWords {
       return;
     }
     const WorkerRange hosted = workers_of(rank, static_cast<int>(m_workers.workers()), m_ranks);
+    if (region.is_computed()) {  // every block is received by itself, where they overlap, too
+      std::vector<std::size_t> blocks;
+      for (int w = hosted.first; w < hosted.last; ++w) {
+        const std::size_t block = region.block_of(to_index(w));
+        if (std::ranges::find(blocks, block) != blocks.end()) continue;
+        if (!region.get(to_index(w), box)) continue;
+        blocks.push_back(block);
+        boxes.push_back(box);
+      }
+      return;
+    }
     for (int w = hosted.first; w < hosted.last; ++w) {
       if (region.get(to_index(w), box)) boxes.push_back(box);
     }
@@ -357,7 +368,7 @@ class BoxedWords {
   std::vector<Bounds> m_unions;           ///< of the ranks, one after another
   std::vector<std::size_t> m_union_ends;  ///< where each ends
   std::vector<Extent> m_union_bound;      ///< of what tensor
-  std::vector<CutRegion> m_union_needs;   ///< and which needs
+  std::vector<Need> m_union_needs;        ///< and which needs
 };
 
 }  // namespace eindecomp::plan

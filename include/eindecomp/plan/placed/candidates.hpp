@@ -86,7 +86,7 @@ class CutBuilder {
   for (auto o = v.operands.begin(); o != v.operands.end(); ++o) {
     if (std::find(v.operands.begin(), o, *o) != o) continue;  // received once
     const Vertex& u = graph[o->vertex];
-    const auto need = static_cast<double>(operand_words(v, o->labels, d));
+    const auto need = static_cast<double>(operand_words(v, *o, d));
     words += std::max(need - static_cast<double>(u.size()) / workers, 0.0);
   }
   double contributions = 1;

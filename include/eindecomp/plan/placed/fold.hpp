@@ -38,6 +38,7 @@ namespace eindecomp::plan {
       const bool input = graph[o.vertex].is_input();
       hasher.add(input ? 0 : i - ordinal[to_index(o.vertex)]);
       for (int l : o.labels) hasher.add(static_cast<std::uint64_t>(l) + 100);
+      graph::add_indices(hasher, o);
     }
     signature.push_back(hasher.value());
   }

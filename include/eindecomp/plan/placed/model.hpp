@@ -39,6 +39,7 @@ struct TensorGroup {
   struct Reader {
     int statement = -1;  ///< a class
     std::vector<int> labels;
+    ComputedRead computed;
     bool operator==(const Reader&) const = default;
   };
   std::vector<VertexId> members;
@@ -157,7 +158,7 @@ class PlacedModel {
              std::vector<Extent>& words) {
     m_needs.clear();
     for (const TensorGroup::Reader& r : t.readers) {
-      m_needs.push_back(m_counter.region(calls[to_index(r.statement)], r.labels));
+      m_needs.push_back(m_counter.need(calls[to_index(r.statement)], r.labels, r.computed));
     }
     constexpr AxisCuts none;
     const AxisCuts& own = t.producer < 0 ? none : calls[to_index(t.producer)];
@@ -204,7 +205,8 @@ class PlacedModel {
       single[i].producer = m_class_of[i];
       for (const Operand& o : m_graph->vertices[i].operands) {
         std::vector<TensorGroup::Reader>& readers = single[to_index(o.vertex)].readers;
-        TensorGroup::Reader reader{m_class_of[i], o.labels};
+        TensorGroup::Reader reader{m_class_of[i], o.labels,
+                                   computed_read(m_graph->vertices[i], o)};
         if (std::find(readers.begin(), readers.end(), reader) == readers.end()) {
           readers.push_back(std::move(reader));
         }
@@ -252,7 +254,7 @@ class PlacedModel {
   std::vector<TensorGroup> m_groups;
   std::vector<int> m_class_of;     ///< per vertex; -1 of inputs
   std::vector<int> m_group_of;     ///< per vertex
-  std::vector<CutRegion> m_needs;  ///< kept to spare allocations
+  std::vector<Need> m_needs;       ///< kept to spare allocations
 };
 
 }  // namespace eindecomp::plan

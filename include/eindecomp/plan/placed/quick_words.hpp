@@ -14,6 +14,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -82,6 +83,15 @@ class WordCounter {
     return region;
   }
 
+  /// What these calls of a statement read of an operand.
+  /// \param labels    of the operand, per dimension
+  /// \param computed  of the operand; outlives what is counted with the need
+  [[nodiscard]] Need need(const AxisCuts& calls, std::span<const int> labels,
+                          const ComputedRead& computed) const {
+    if (computed.indices.empty()) return {region(calls, labels), nullptr};
+    return {region(calls, computed.labels), &computed};
+  }
+
   /// The calls that compute parts of one block of a statement's result.
   [[nodiscard]] Extent contributions(const Vertex& statement, const AxisCuts& calls) const {
     Extent n = 1;
@@ -96,7 +106,7 @@ class WordCounter {
   /// \param calls        of the statement that computes it; of an input they do not matter
   /// \param words [out]  per receiver; sized by the function
   /// \returns whether all receive the same; then only words[0] is written, see spread()
-  bool count(const Vertex& tensor, const AxisCuts& stored, std::span<const CutRegion> needs,
+  bool count(const Vertex& tensor, const AxisCuts& stored, std::span<const Need> needs,
              const AxisCuts& calls, std::vector<Extent>& words) {
     words.resize(receivers());
     if (receivers() == 1) {
@@ -104,7 +114,7 @@ class WordCounter {
       return true;
     }
     m_needs.clear();
-    for (const CutRegion& need : needs) {
+    for (const Need& need : needs) {
       if (std::find(m_needs.begin(), m_needs.end(), need) == m_needs.end()) m_needs.push_back(need);
     }
     TensorRegions regions{tensor.bound, {}, m_needs};
@@ -154,7 +164,7 @@ class WordCounter {
   int m_ranks;
   AlignedWords m_aligned;
   BoxedWords m_boxed;
-  std::vector<CutRegion> m_needs;  ///< kept between uses to spare allocations
+  std::vector<Need> m_needs;  ///< kept between uses to spare allocations
   std::int64_t m_spent = 0;
 };
 
@@ -165,11 +175,13 @@ class WordCounter {
                                                      const Placement& placement, int ranks) {
   WordCounter counter(placement.mesh, ranks);
   std::vector<AxisCuts> calls;
-  std::vector<std::vector<CutRegion>> needs(graph.vertices.size());
+  std::vector<std::vector<Need>> needs(graph.vertices.size());
+  std::deque<ComputedRead> computed;
   for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
     calls.push_back(cuts_of(placement.calls[i]));
     for (const Operand& o : graph.vertices[i].operands) {
-      needs[to_index(o.vertex)].push_back(counter.region(calls[i], o.labels));
+      computed.push_back(computed_read(graph.vertices[i], o));
+      needs[to_index(o.vertex)].push_back(counter.need(calls[i], o.labels, computed.back()));
     }
   }
   std::vector<Extent> received(to_index(ranks), 0);

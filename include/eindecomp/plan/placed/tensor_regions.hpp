@@ -10,19 +10,52 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/operand_index.hpp"
 #include "eindecomp/plan/placed/axis_cuts.hpp"
 #include "eindecomp/relation/box.hpp"
 
 namespace eindecomp::plan {
 
+/// An operand whose indices are computed from labels, on its own.
+struct ComputedRead {
+  std::vector<int> labels;            ///< positions in the statement, graph::read_labels
+  std::vector<Extent> extents;        ///< theirs
+  std::vector<OperandIndex> indices;  ///< per dimension of the tensor; labels by place in `labels`
+  bool operator==(const ComputedRead&) const = default;
+};
+/// Empty where every index is a label.
+[[nodiscard]] inline ComputedRead computed_read(const Vertex& statement, const Operand& operand) {
+  ComputedRead read;
+  if (!operand.is_computed()) return read;
+  read.labels = graph::read_labels(operand);
+  for (const int l : read.labels) read.extents.push_back(statement.extents[to_index(l)]);
+  read.indices = operand.indices;
+  for (OperandIndex& index : read.indices) {
+    for (OperandIndex::Term& term : index.terms) {
+      term.label = static_cast<int>(std::ranges::find(read.labels, term.label) -
+                                    read.labels.begin());
+    }
+  }
+  return read;
+}
+
+/// What the calls of a reader take of a tensor.
+struct Need {
+  CutRegion region;                        ///< of the tensor, or of the labels of a computed read
+  const ComputedRead* computed = nullptr;  ///< null where every index is a label
+  bool operator==(const Need&) const = default;
+};
+
 /// The regions of one tensor that decide which words of it move.
 struct TensorRegions {
   std::span<const Extent> bound;        ///< the tensor's extents
   CutRegion store;                      ///< where it is stored
-  std::span<const CutRegion> needs;     ///< what the calls of its readers take
+  std::span<const Need> needs;          ///< what the calls of its readers take
   const CutRegion* produced = nullptr;  ///< what the calls of its statement compute; null: an input
   std::uint32_t aggregated = 0;  ///< axes along which the calls differ that compute one block
 };
@@ -41,11 +74,32 @@ class RegionBoxes {
   RegionBoxes(const WorkerCoordinates& workers, std::span<const Extent> bound,
               const CutRegion& region)
       : m_workers(&workers), m_region(region), m_begin(bound.size()) {
-    for (std::size_t k = 0; k < bound.size(); ++k) {
-      Extent parts = 1;
-      for (std::size_t j = 0; j < region.length[k]; ++j) parts *= workers.size(region.axis[k][j]);
-      for (Extent i = 0; i <= parts; ++i) m_begin[k].push_back(part_begin(bound[k], parts, i));
+    list_parts(bound);
+  }
+  RegionBoxes(const WorkerCoordinates& workers, std::span<const Extent> bound, const Need& need)
+      : m_workers(&workers), m_region(need.region), m_computed(need.computed) {
+    if (m_computed != nullptr) {
+      m_bound = bound;
+      m_begin.resize(m_computed->extents.size());
+      list_parts(m_computed->extents);
+    } else {
+      m_begin.resize(bound.size());
+      list_parts(bound);
     }
+  }
+  /// Whether indices are computed: boxes of several blocks may then overlap.
+  [[nodiscard]] bool is_computed() const { return m_computed != nullptr; }
+  /// The number of a worker's block: of two that have the same, both have the same box.
+  [[nodiscard]] std::size_t block_of(std::size_t worker) const {
+    std::size_t block = 0;
+    for (std::size_t k = 0; k < m_begin.size(); ++k) {
+      for (std::size_t j = 0; j < m_region.length[k]; ++j) {
+        const std::size_t axis = m_region.axis[k][j];
+        block = block * to_index(m_workers->size(axis)) +
+                to_index(m_workers->along(axis)[worker]);
+      }
+    }
+    return block;
   }
   /// Whether the worker has a box.
   [[nodiscard]] bool get(std::size_t worker, Bounds& box) const {
@@ -64,7 +118,7 @@ class RegionBoxes {
       box.lo[k] = m_begin[k][part];
       box.hi[k] = m_begin[k][part + 1];
     }
-    return true;
+    return m_computed == nullptr || take_indices(box);
   }
 
   /// A dimension's parts that meet lo <= index < hi, as sums of the indices in them, by the last of
@@ -119,9 +173,36 @@ class RegionBoxes {
   }
 
  private:
+  void list_parts(std::span<const Extent> bound) {
+    for (std::size_t k = 0; k < bound.size(); ++k) {
+      Extent parts = 1;
+      for (std::size_t j = 0; j < m_region.length[k]; ++j) {
+        parts *= m_workers->size(m_region.axis[k][j]);
+      }
+      for (Extent i = 0; i <= parts; ++i) m_begin[k].push_back(part_begin(bound[k], parts, i));
+    }
+  }
+
+  /// From the box of labels to that of the indices inside of the tensor. \returns whether there are
+  /// any.
+  [[nodiscard]] bool take_indices(Bounds& box) const {
+    const Bounds labels = std::exchange(box, {});
+    for (std::size_t k = 0; k < m_bound.size(); ++k) {
+      const graph::IndexRange range = graph::index_range(
+          m_computed->indices[k], [&](int l) { return labels.lo[to_index(l)]; },
+          [&](int l) { return labels.hi[to_index(l)]; });
+      box.lo[k] = std::max<Extent>(range.lo, 0);
+      box.hi[k] = std::min(range.hi, m_bound[k]);
+      if (box.hi[k] <= box.lo[k]) return false;
+    }
+    return true;
+  }
+
   const WorkerCoordinates* m_workers;
   CutRegion m_region;
   std::vector<std::vector<Extent>> m_begin;  ///< per dimension: the first index of every part
+  const ComputedRead* m_computed = nullptr;
+  std::span<const Extent> m_bound;  ///< of the tensor, where its indices are computed
 };
 
 }  // namespace eindecomp::plan

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <source_location>
 #include <utility>
 #include <vector>
@@ -132,11 +133,14 @@ class OutsideWords {
   /// The words of the statements on account of one tensor.
   [[nodiscard]] std::vector<Extent> own_words(WordCounter& counter, const Placement& placement,
                                               VertexId v) const {
-    std::vector<CutRegion> needs;
+    std::vector<Need> needs;
+    std::deque<ComputedRead> computed;
     for (const VertexId reader : m_readers[to_index(v)]) {
       for (const Operand& o : m_graph[reader].operands) {
         if (o.vertex != v) continue;
-        needs.push_back(counter.region(cuts_of(placement.calls[to_index(reader)]), o.labels));
+        computed.push_back(computed_read(m_graph[reader], o));
+        needs.push_back(counter.need(cuts_of(placement.calls[to_index(reader)]), o.labels,
+                                     computed.back()));
       }
     }
     std::vector<Extent> words;

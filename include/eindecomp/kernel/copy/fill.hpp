@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Boxes filled with one value.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "eindecomp/expr/algebra.hpp"
+#include "eindecomp/expr/element.hpp"
+#include "eindecomp/kernel/copy/box_kernel.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
+#include "eindecomp/kernel/strided_tensor.hpp"
+
+namespace eindecomp::kernel {
+
+/// The bytes of an element of the largest type there is.
+using ElementBytes = std::array<unsigned char, 16>;
+
+namespace detail {
+template <class T>
+[[nodiscard]] ElementBytes outside_bytes(OutsideValue value) {
+  using Limits = std::numeric_limits<T>;
+  T number = 0;
+  if (value == OutsideValue::one) number = 1;
+  if (value == OutsideValue::lowest) {
+    number = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  }
+  if (value == OutsideValue::highest) {
+    number = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+  ElementBytes bytes{};
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
+}  // namespace detail
+
+/// A value as an element of a tensor; of a complex number, as its real part.
+[[nodiscard]] inline ElementBytes bytes_of(OutsideValue value, ElementType element) {
+  switch (element.kind) {
+    case ElementKind::float32:
+    case ElementKind::complex64: return detail::outside_bytes<float>(value);
+    case ElementKind::float64:
+    case ElementKind::complex128: return detail::outside_bytes<double>(value);
+    case ElementKind::int32: return detail::outside_bytes<std::int32_t>(value);
+    case ElementKind::int64: return detail::outside_bytes<std::int64_t>(value);
+    case ElementKind::other: break;
+  }
+  return {};
+}
+
+namespace detail {
+/// A copy from one element, over and over.
+template <class Space>
+class PreparedFill final : public PreparedBox<Space> {
+ public:
+  PreparedFill(const StridedBox& box, std::int64_t element_bytes, const ElementBytes& value)
+      : m_copy(box, element_bytes), m_value("EinDecomp::fill") {
+    const auto mirror = Kokkos::create_mirror_view(m_value);
+    std::copy(value.begin(), value.end(), mirror.data());
+    const Space space;
+    Kokkos::deep_copy(space, m_value, mirror);
+    compat::fence(space, "EinDecomp::fill");
+  }
+  void run(const Space& space, void* into, const void*) const override {
+    m_copy.run(space, into, m_value.data());
+  }
+
+ private:
+  PreparedBoxCopy<Space> m_copy;
+  Kokkos::View<unsigned char[16], typename Space::memory_space> m_value;
+};
+}  // namespace detail
+
+/// Fills the elements of a box with one value, made ready.
+/// \param box  whose strides in the source are 0
+template <compat::ExecutionSpace Space>
+[[nodiscard]] std::unique_ptr<const PreparedBox<Space>> prepare_fill(std::int64_t element_bytes,
+                                                                     const StridedBox& box,
+                                                                     const ElementBytes& value) {
+  return std::make_unique<const detail::PreparedFill<Space>>(box, element_bytes, value);
+}
+
+}  // namespace eindecomp::kernel

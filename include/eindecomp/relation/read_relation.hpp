@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// How the kernel calls of a statement cut what they read of an operand.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/algebra.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/operand_index.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/tensor_relation.hpp"
+
+namespace eindecomp::relation {
+
+/// A tensor in the blocks that calls read, one for each combination of parts of an operand's
+/// labels. Where indices are computed, blocks may overlap and leave the tensor.
+class ReadRelation {
+ public:
+  ReadRelation() = default;
+  /// Where every index is a label.
+  ReadRelation(TensorRelation tensor)  // NOLINT(google-explicit-constructor): it is one
+      : m_keys(std::move(tensor)) {}
+  /// \param d  the statement's partition vector
+  ReadRelation(const EinGraph& graph, const Vertex& statement, const Operand& operand,
+               const PartitionVector& d) {
+    if (!operand.is_computed()) {
+      m_keys = operand_relation(graph, operand, d);
+      return;
+    }
+    const std::vector<int> labels = graph::read_labels(operand);
+    m_keys = {project(statement.extents, labels), project(d, labels)};
+    m_bound = graph[operand.vertex].bound;
+    m_outside = operand.outside;
+    m_indices = operand.indices;
+    for (OperandIndex& index : m_indices) {
+      for (OperandIndex::Term& term : index.terms) {
+        term.label = static_cast<int>(std::find(labels.begin(), labels.end(), term.label) -
+                                      labels.begin());
+      }
+    }
+  }
+  bool operator==(const ReadRelation&) const = default;
+
+  /// Whether indices are computed.
+  [[nodiscard]] bool is_computed() const { return !m_indices.empty(); }
+  /// The parts of the labels.
+  [[nodiscard]] const PartitionVector& parts() const { return m_keys.parts; }
+  [[nodiscard]] Extent blocks() const { return m_keys.blocks(); }
+  /// What is read where a block leaves the tensor.
+  [[nodiscard]] OutsideValue outside() const { return m_outside; }
+
+  /// What the calls of a block read, beyond the ends of the tensor, too.
+  [[nodiscard]] Box block(Extent number) const {
+    Box keys = m_keys.block(number);
+    return is_computed() ? region(keys) : keys;
+  }
+  /// The part of a box that is in the tensor, possibly empty.
+  [[nodiscard]] Box inside(const Box& box) const {
+    return is_computed() ? intersect(box, Box::whole(m_bound)) : box;
+  }
+
+  /// Whether a block contains a box of the tensor.
+  [[nodiscard]] bool contains(Extent number, const Box& box) const {
+    return is_computed() ? block(number).contains(box) : m_keys.containing(box) == number;
+  }
+  /// Visits the blocks that meet a box of the tensor, which must not be empty: visit(number). Where
+  /// indices are computed, O(blocks).
+  template <class Visit>
+  void for_each_meeting(const Box& box, const Visit& visit) const {
+    if (!is_computed()) {
+      repartition_into(m_keys, box, [&](Extent number, const Box&) { visit(number); });
+      return;
+    }
+    for (Extent number = 0; number < blocks(); ++number) {
+      if (!intersect(block(number), box).empty()) visit(number);
+    }
+  }
+
+ private:
+  /// The indices where labels run over a box.
+  [[nodiscard]] Box region(const Box& labels) const {
+    Box box{{}, {}};
+    for (const OperandIndex& index : m_indices) {
+      const graph::IndexRange range = graph::index_range(
+          index, [&](int l) { return labels.lo[to_index(l)]; },
+          [&](int l) { return labels.hi[to_index(l)]; });
+      box.lo.push_back(range.lo);
+      box.hi.push_back(range.hi);
+    }
+    return box;
+  }
+
+  TensorRelation m_keys;  ///< of the labels; of a plain operand, the tensor's own
+  std::vector<OperandIndex> m_indices;  ///< by position among the labels; empty: plain
+  std::vector<Extent> m_bound;          ///< the tensor's, where indices are computed
+  OutsideValue m_outside = OutsideValue::none;
+};
+
+}  // namespace eindecomp::relation

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Indices computed from labels: the extents that follow, what is refused, and what two statements
+// share.
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/print.hpp"
+#include "support/messages.hpp"
+
+namespace ein = eindecomp;
+using namespace ein::labels;
+using ein::at;
+using ein::extent;
+using ein::Extent;
+using ein::let;
+using ein::zero;
+using eindecomp_tests::message_of;
+
+namespace {
+
+/// The output length of a convolution layer, as the frameworks have it.
+constexpr Extent layer_length(Extent n, Extent width, Extent stride, Extent pad, Extent dilation) {
+  return (n + 2 * pad - dilation * (width - 1) - 1) / stride + 1;
+}
+
+constexpr bool plans_in_constant_expressions() {
+  ein::PlanProgram g;
+  const auto X = g.input<float>("X", {9});
+  const auto W = g.input<float>("W", {3});
+  const auto Y = let<"Y">(i) = sum(k)(X(2 * i + k - 1) * W(k));
+  return g.graph()[Y.vertex()].bound[0] == 5 &&
+         g.graph()[Y.vertex()].operands[0].outside == ein::OutsideValue::zero;
+}
+static_assert(plans_in_constant_expressions());
+
+}  // namespace
+
+TEST_CASE("the extent of an output label is that of a layer with equal padding on both sides") {
+  for (const Extent n : {5, 8, 13, 224}) {
+    for (const Extent width : {1, 2, 3, 7}) {
+      for (const Extent stride : {1, 2, 4}) {
+        for (const Extent pad : {0, 1, 3}) {
+          for (const Extent dilation : {1, 2}) {
+            if (dilation * (width - 1) + 1 > n + 2 * pad) continue;
+            ein::PlanProgram g;
+            const auto X = g.input<float>("X", {n});
+            const auto W = g.input<float>("W", {width});
+            const auto Y = let<"Y">(i) = sum(k)(X(stride * i + dilation * k - pad) * W(k));
+            CAPTURE(n);
+            CAPTURE(width);
+            CAPTURE(stride);
+            CAPTURE(pad);
+            CAPTURE(dilation);
+            CHECK(g.graph()[Y.vertex()].bound[0] == layer_length(n, width, stride, pad, dilation));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("extents that follow from shifts, strides, reversals and other operands") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {10, 7});
+  const auto V = g.input<double>("V", {4});
+  const auto bound = [&](const auto& symbol) { return g.graph()[symbol.vertex()].bound; };
+  CHECK(bound(let<"A">(i, j) = 1.0 * X(3 * i, j)) == std::vector<Extent>{4, 7});
+  CHECK(bound(let<"B">(i, j) = 1.0 * X(i + 2, j)) == std::vector<Extent>{8, 7});
+  CHECK(bound(let<"C">(i, j) = 1.0 * X(9 - i, j)) == std::vector<Extent>{10, 7});
+  CHECK(bound(let<"D">(i) = X(2 * i, 0) * V(i)) == std::vector<Extent>{4});
+  CHECK(bound(let<"E">(j) = 1.0 * X(at(9), j)) == std::vector<Extent>{7});
+  CHECK(bound(let<"F">(extent(i, 12), j) = 1.0 * X(zero(i), j)) == std::vector<Extent>{12, 7});
+  CHECK(bound(let<"H">(i) = max(k)(X(2 * i + extent(k, 3), 0))) == std::vector<Extent>{4});
+  // j is known from the second index, i then from the first.
+  CHECK(bound(let<"G">(i) = sum(j)(1.0 * X(i + j, j))) == std::vector<Extent>{4});
+}
+
+TEST_CASE("statements are printed with their indices, and shared if these are the same") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {10, 7});
+  const auto A = let<"A">(i, j) = 2.0 * X(9 - i, 2 * j + 1);
+  const auto B = let<"B">(i, j) = 2.0 * X(9 - i, 2 * j + 1);
+  const auto C = let<"C">(i, j) = 2.0 * X(8 - i, 2 * j + 1);
+  CHECK(A.vertex() == B.vertex());
+  CHECK(A.vertex() != C.vertex());
+  CHECK(ein::formula(g.graph(), A.vertex()).view().find("X(-i + 9,2*j + 1)") !=
+        std::string_view::npos);
+}
+
+TEST_CASE("what the operators ignore is read outside, or 0 where it is named") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {8});
+  const auto I = g.input<std::int32_t>("I", {8});
+  const auto W = g.input<double>("W", {3});
+  const auto outside = [&](const auto& symbol) {
+    return g.graph()[symbol.vertex()].operands[0].outside;
+  };
+  using ein::OutsideValue;
+  CHECK(outside(let<"A">(i) = sum(k)(X(i + k - 1) * W(k))) == OutsideValue::zero);
+  CHECK(outside(let<"B">(i) = max(k)(X(i + k - 1) + W(k))) == OutsideValue::lowest);
+  CHECK(outside(let<"C">(i) = min(k)(X(i + k - 1) + W(k))) == OutsideValue::highest);
+  CHECK(outside(let<"D">(i) = max(k)(X(zero(i + k - 1)) * W(k))) == OutsideValue::zero);
+  CHECK(outside(let<"E">(extent(i, 6)) = 1.0 * X(i + 2)) == OutsideValue::none);
+}
+
+TEST_CASE("errors name the index, its range, the tensor and the line") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {8, 5});
+  const auto W = g.input<double>("W", {3});
+  const auto I = g.input<std::int32_t>("I", {8});
+  const auto before = g.graph().size();
+  const auto labels_before = g.graph().labels.size();
+  const std::string leaves = message_of([&] { let<"A">(i, j) = X(i + 1, j) - X(i, j); });
+  CHECK(leaves.find("index i + 1 of X(i + 1,j) goes from 1 to 8, and dimension 0 of X has extent "
+                    "8") != std::string::npos);
+  CHECK(leaves.find("write zero(i + 1)") != std::string::npos);
+  CHECK(leaves.find("computed_indices_test.cpp:") != std::string::npos);
+  // Sums of integers and -∞ would overflow.
+  CHECK(message_of([&] { let<"B">(i) = max(k)(I(i + k - 1) + I(k)); })
+            .find("no value that both ignore") != std::string::npos);
+  CHECK(message_of([&] { let<"D">(i) = sum(k)(X(i + k, 0)); })
+            .find("label 'i' of statement D has no extent") != std::string::npos);
+  CHECK(message_of([&] { let<"E">(i) = 1.0 * X(i + 8, 0); })
+            .find("index i + 8 of X(i + 8,0) has no room for label 'i' in dimension 0 of extent 8") !=
+        std::string::npos);
+  CHECK(message_of([&] { let<"F">(i, j) = max(k)(X(zero(i + k - 1), j + k - 1) + W(k)); })
+            .find("name one boundary") != std::string::npos);
+  CHECK(message_of([&] { let<"G">(i) = sum(k)(X(i + extent(k, 4), 0) * W(k)); })
+            .find("label 'k' is 4 in") != std::string::npos);
+  CHECK(message_of([&] { let<"G">(i) = sum(k)(W(k) * X(i + extent(k, 4), 0)); })
+            .find("label 'k' is given the extent 4 in index i + k, and it is 3 elsewhere") !=
+        std::string::npos);
+  CHECK(g.graph().size() == before);
+  CHECK(g.graph().labels.size() == labels_before);
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Indices computed from labels, on all ranks, however the labels are cut: results are those of
+// loops over the data, and the words that move those that are predicted.
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "eindecomp/plan/placed/quick_words.hpp"
+#include "property/typed_run.hpp"
+
+using namespace property;
+using namespace ein::labels;
+using ein::at;
+using ein::extent;
+using ein::let;
+using ein::zero;
+
+namespace {
+
+/// A program with its loops, under every strategy and cut.
+template <class Write>
+void check(const Write& write) {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  RunHarness t;
+  write(t);
+  const std::string text = ein::to_text(t.program.graph()).str();
+  INFO(text);
+  const auto run = [&](const ein::DecomposeOptions& options) {
+    CAPTURE(options.strategy);
+    CAPTURE(options.workers);
+    const ein::Plan plan = ein::decompose(t.program, options);
+    const std::vector<Extent> quick = ein::plan::quick_words(plan.graph, plan.placement, ranks);
+    CHECK(quick == plan.tasks().received);
+    check_run(t, options, rank);
+  };
+  for (const char* strategy : {"placed", "ein_decomp", "square", "exact", "k_cut"}) {
+    for (const int workers : {1, 4, 6, 8}) {
+      run({.workers = workers, .ranks = ranks, .strategy = strategy});
+    }
+  }
+  // Every label by itself, the aggregated ones, too.
+  const ein::EinGraph& graph = t.program.graph();
+  for (const ein::LabelInfo& cut : graph.labels) {
+    ein::DecomposeOptions options{.workers = 4, .ranks = ranks};
+    options.strategy = "by_hand";
+    for (const ein::Vertex& v : graph.vertices) {
+      if (v.is_input()) continue;
+      std::string label = graph.labels[ein::to_index(v.labels.front())].name;
+      Extent parts = 1;
+      for (std::size_t l = 0; l < v.labels.size(); ++l) {
+        if (graph.labels[ein::to_index(v.labels[l])].name != cut.name) continue;
+        label = cut.name;
+        parts = v.extents[l] >= 4 ? 4 : v.extents[l] >= 2 ? 2 : 1;
+      }
+      options.by_hand.push_back({v.name, {{label, parts}}});
+    }
+    CAPTURE(cut.name.str());
+    run(options);
+  }
+}
+
+/// What is read of an array at indices that may be outside.
+template <class T, int Rank, class... Indices>
+T padded(const reference::Array<T, Rank>& a, std::type_identity_t<T> outside, Indices... indices) {
+  const Extent index[] = {indices...};
+  for (std::size_t k = 0; k < sizeof...(Indices); ++k) {
+    if (index[k] < 0 || index[k] >= a.extents()[k]) return outside;
+  }
+  return a(indices...);
+}
+
+}  // namespace
+
+TEST_CASE("a convolution with stride, padding and channels") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<float>("X", {2, 3, 9, 8});
+    const auto [W, ws] = t.template input<float>("W", {4, 3, 3, 3});
+    t.expect(let<"Y">(b, o, y, x) = sum(c, r, s)(X(b, c, 2 * y + r - 1, 2 * x + s - 1) *
+                                                  W(o, c, r, s)),
+             [&, xs = xs, ws = ws](Extent B, Extent O, Extent Y, Extent Z) {
+               return total(3, [&](Extent C) {
+                 return total(3, [&](Extent R) {
+                   return total(3, [&](Extent S) {
+                     return padded(xs, 0, B, C, 2 * Y + R - 1, 2 * Z + S - 1) * ws(O, C, R, S);
+                   });
+                 });
+               });
+             });
+    CHECK(t.program.graph()[2].bound == std::vector<Extent>{2, 4, 5, 4});
+  });
+}
+
+TEST_CASE("shifts, strides, reversals and single indices") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {9, 6});
+    const auto [V, vs] = t.template input<double>("V", {6});
+    const auto& x_ = xs;
+    const auto& v_ = vs;
+    t.expect(let<"even">(i, j) = 1.0 * X(2 * i, j), [&](Extent I, Extent J) { return x_(2 * I, J); });
+    t.expect(let<"back">(i, j) = X(8 - i, j) + V(5 - j),
+             [&](Extent I, Extent J) { return x_(8 - I, J) + v_(5 - J); });
+    t.expect(let<"row">(j) = X(4, j) * V(j), [&](Extent J) { return x_(4, J) * v_(J); });
+    t.expect(let<"column">(i) = -X(i, at(1)), [&](Extent I) { return -x_(I, 1); });
+    t.expect(let<"step">(i, j) = X(zero(i + 1), j) - X(i, j),
+             [&](Extent I, Extent J) { return padded(x_, 0, I + 1, J) - x_(I, J); });
+    t.expect(let<"band">(i) = sum(j)(X(i + j, j)), [&](Extent I) {
+      return total(6, [&](Extent J) { return padded(x_, 0, I + J, J); });
+    });
+    CHECK(t.program.graph()[t.program.graph().find("band")].bound == std::vector<Extent>{4});
+  });
+}
+
+TEST_CASE("pooling, its windows over the image's edge") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<float>("X", {3, 7, 8}, -6);
+    constexpr float low = -std::numeric_limits<float>::infinity();
+    t.expect(let<"P">(c, y, x) = max(r, s)(
+                 X(c, 2 * y + extent(r, 3) - 1, 2 * x + extent(s, 3) - 1)),
+             [&, xs = xs](Extent C, Extent Y, Extent Z) {
+               return largest(3, [&](Extent R) {
+                 return largest(3, [&](Extent S) {
+                   return padded(xs, low, C, 2 * Y + R - 1, 2 * Z + S - 1);
+                 });
+               });
+             });
+    t.expect(let<"M">(c, y) = sum(r, x)(X(c, 3 * y + extent(r, 3), x)),
+             [&, xs = xs](Extent C, Extent Y) {
+               return total(3, [&](Extent R) {
+                 return total(8, [&](Extent Z) { return xs(C, 3 * Y + R, Z); });
+               });
+             });
+  });
+}
+
+TEST_CASE("max-plus windows and dilation") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {2, 13}, -6);
+    const auto [W, ws] = t.template input<double>("W", {3}, -3);
+    constexpr double low = -std::numeric_limits<double>::infinity();
+    t.expect(let<"D">(b, y) = max(r)(X(b, y + 2 * r - 2) + W(r)),
+             [&, xs = xs, ws = ws](Extent B, Extent Y) {
+               return largest(3, [&](Extent R) { return padded(xs, low, B, Y + 2 * R - 2) + ws(R); });
+             });
+    t.expect(let<"E">(b, y) = min(r)(X(b, y - r + 1) + W(r)),
+             [&, xs = xs, ws = ws](Extent B, Extent Y) {
+               return smallest(3, [&](Extent R) { return padded(xs, -low, B, Y - R + 1) + ws(R); });
+             });
+  });
+}
+
+TEST_CASE("windows over results, wider than blocks, and the same tensor under two indices") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {11});
+    const auto [W, ws] = t.template input<double>("W", {9});
+    const auto [V, vs] = t.template input<double>("V", {5});
+    const auto A = let<"A">(i) = sum(k)(X(i + k - 4) * W(k));
+    const auto a = [&, xs = xs, ws = ws](Extent I) {
+      return total(9, [&](Extent K) { return padded(xs, 0, I + K - 4) * ws(K); });
+    };
+    t.expect(A, a);
+    const auto a0 = [a](Extent I) { return I < 0 || I >= 11 ? 0.0 : a(I); };
+    t.expect(let<"B">(i) = sum(k)(A(i + 2 * k - 4) * V(k)), [&, a0, vs = vs](Extent I) {
+      return total(5, [&](Extent K) { return a0(I + 2 * K - 4) * vs(K); });
+    });
+    t.expect(let<"C">(extent(d, 6)) = sum(i)(A(i) * A(i + d)), [&, a0](Extent D) {
+      return total(11, [&](Extent I) { return a0(I) * a0(I + D); });
+    });
+    t.expect(let<"L">(i) = A(zero(i - 1)) - 2.0 * A(i) + A(zero(i + 1)),
+             [&, a0](Extent I) { return a0(I - 1) - 2.0 * a0(I) + a0(I + 1); });
+  });
+}
+
+TEST_CASE("random strides, dilations, paddings and extents") {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto any = [&](Extent low, Extent high) {
+      return low + static_cast<Extent>(random() % static_cast<unsigned>(high - low + 1));
+    };
+    check([&](auto& t) {
+      const Extent n = any(5, 17);
+      const Extent m = any(3, 8);
+      const Extent width = any(1, 5);
+      const Extent stride = any(1, 3);
+      const Extent dilation = any(1, 3);
+      const Extent pad = any(0, 6);
+      const Extent outputs = any(1, 9);
+      const auto [X, xs] = t.template input<double>("X", {n, m});
+      const auto [W, ws] = t.template input<double>("W", {width, m});
+      t.expect(let<"Y">(extent(y, outputs), c) =
+                   sum(r)(X(stride * y + dilation * r - pad, c) * W(r, c)),
+               [&, xs = xs, ws = ws](Extent Y, Extent C) {
+                 return total(width, [&](Extent R) {
+                   return padded(xs, 0, stride * Y + dilation * R - pad, C) * ws(R, C);
+                 });
+               });
+      t.expect(let<"Z">(extent(y, outputs)) =
+                   sum(r, c)(X(pad + stride * y - dilation * r, m - 1 - c) * W(r, c)),
+               [&, xs = xs, ws = ws](Extent Y) {
+                 return total(width, [&](Extent R) {
+                   return total(m, [&](Extent C) {
+                     return padded(xs, 0, pad + stride * Y - dilation * R, m - 1 - C) * ws(R, C);
+                   });
+                 });
+               });
+    });
+  }
+}

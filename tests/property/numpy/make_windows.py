@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes windows.hpp: what NumPy, SciPy and JAX give for slices, windows and convolutions.
+
+    python -m venv env && env/bin/pip install numpy scipy jax && env/bin/python make_windows.py
+
+Inputs are the whole numbers of numpy_check.hpp, those of make_expected.py.
+"""
+
+import jax
+import numpy
+import scipy.ndimage
+import scipy.signal
+
+from make_expected import values
+
+
+def convolution(x, w, stride, padding, dilation, groups=1):
+    """Images N, C, H, W under filters O, I, H, W."""
+    return jax.lax.conv_general_dilated(
+        x.astype("float32"), w.astype("float32"), stride, padding, rhs_dilation=dilation,
+        feature_group_count=groups, dimension_numbers=("NCHW", "OIHW", "NCHW"))
+
+
+def transposed(x, w, stride):
+    """The gradient of a convolution without padding with respect to its images."""
+    def forward(images):
+        return jax.lax.conv_general_dilated(images, w.astype("float32"), (stride, stride), "VALID")
+    height = stride * (x.shape[2] - 1) + w.shape[2]
+    width = stride * (x.shape[3] - 1) + w.shape[3]
+    images = jax.numpy.zeros((x.shape[0], w.shape[1], height, width), "float32")
+    return jax.vjp(forward, images)[1](x.astype("float32"))[0]
+
+
+def cases():
+    x = values((9,), 0)
+    w = values((3,), 1)
+    yield "convolve_same", numpy.convolve(x, w, "same")
+    yield "convolve_full", numpy.convolve(x, w, "full")
+    yield "correlate_valid", numpy.correlate(x, w, "valid")
+    m = values((6, 7), 0)
+    k = values((3, 3), 1)
+    yield "slices", m[1::2, ::-1]
+    yield "row", m[4]
+    yield "diff", numpy.diff(m, axis=0)
+    yield "correlate2d_same", scipy.signal.correlate2d(m, k, "same")
+    yield "convolve2d_valid", scipy.signal.convolve2d(m, k, "valid")
+    yield "grey_dilation", scipy.ndimage.grey_dilation(
+        m, structure=k, mode="constant", cval=-numpy.inf)
+    yield "grey_erosion", scipy.ndimage.grey_erosion(
+        m, structure=k, mode="constant", cval=numpy.inf)
+    yield "maximum_filter", scipy.ndimage.maximum_filter(
+        m, size=(3, 5), mode="constant", cval=-numpy.inf)
+    yield "laplace", scipy.ndimage.laplace(m, mode="constant", cval=0)
+    yield "sliding_sums", numpy.lib.stride_tricks.sliding_window_view(x, 4).sum(axis=1)
+    image = values((2, 3, 9, 8), 0)
+    # The stem of ResNet, the first layer of AlexNet, dilation, padding wider than the filter.
+    yield "conv_7_2_3", convolution(image, values((2, 3, 7, 7), 1), (2, 2), ((3, 3), (3, 3)), (1, 1))
+    yield "conv_5_4_2", convolution(image, values((2, 3, 5, 5), 1), (4, 4), ((2, 2), (2, 2)), (1, 1))
+    yield "conv_dilated", convolution(
+        image, values((2, 3, 3, 3), 1), (1, 1), ((2, 2), (2, 2)), (2, 2))
+    yield "conv_wide_padding", convolution(
+        image, values((2, 3, 2, 2), 1), (1, 1), ((3, 3), (3, 3)), (1, 1))
+    yield "conv_asymmetric", convolution(
+        image, values((2, 3, 3, 3), 1), (2, 1), ((0, 1), (2, 0)), (1, 1))
+    yield "conv_depthwise", convolution(
+        image, values((3, 1, 3, 3), 1), (1, 1), ((1, 1), (1, 1)), (1, 1), 3)
+    yield "conv_grouped", convolution(
+        values((2, 4, 5, 5), 0), values((6, 2, 3, 3), 1), (1, 1), ((1, 1), (1, 1)), (1, 1), 2)
+    yield "conv_transposed", transposed(values((1, 2, 4, 3), 0), values((2, 3, 3, 3), 1), 1)
+
+
+def main():
+    lines = []
+    for name, result in cases():
+        result = numpy.asarray(result, dtype=float)
+        assert numpy.array_equal(result, numpy.round(result)), name
+        numbers = ", ".join(str(int(number)) for number in result.ravel())
+        bound = ", ".join(map(str, result.shape))
+        lines.append(f"  {{\"{name}\", {{{{{bound}}}, {{{numbers}}}}}}},")
+    with open("windows.hpp", "w") as file:
+        file.write("// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
+                   "//\n// Written by make_windows.py.\n#pragma once\n\n"
+                   "#include <map>\n#include <string>\n#include <vector>\n\n"
+                   "namespace property::numpy {\n\n"
+                   "struct Expected {\n  std::vector<long> bound;\n  std::vector<double> values;\n};\n\n"
+                   "// clang-format off\n"
+                   "inline const std::map<std::string, Expected> windows{\n")
+        file.write("\n".join(lines))
+        file.write("\n};\n// clang-format on\n\n}  // namespace property::numpy\n")
+
+
+if __name__ == "__main__":
+    main()

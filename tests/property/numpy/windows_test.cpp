@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Slices, windows and convolutions as NumPy, SciPy and JAX have them, on all ranks.
+
+#include <string>
+#include <vector>
+
+#include "property/numpy/numpy_check.hpp"
+#include "property/numpy/windows.hpp"
+#include "property/typed_run.hpp"
+
+using namespace eindecomp::labels;
+namespace ein = eindecomp;
+using ein::extent;
+using ein::Extent;
+using ein::let;
+using ein::zero;
+
+namespace {
+
+/// A program with what its results must be, cut in several ways.
+class Windows {
+ public:
+  Windows() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &m_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &m_ranks);
+  }
+
+  template <std::size_t Rank>
+  auto input(const Extent (&bound)[Rank], int operand) {
+    auto symbol = m_harness.program.template input<double>("X" + std::to_string(operand), bound);
+    m_harness.inputs.resize(static_cast<std::size_t>(symbol.vertex()) + 1);
+    m_harness.inputs.back() =
+        property::numpy::values(std::vector<Extent>(bound, bound + Rank), operand);
+    return symbol;
+  }
+
+  /// The result has the values stored under a name, whatever its dimensions.
+  template <class S>
+  void expect(const char* name, const S& symbol) {
+    const property::numpy::Expected& stored = property::numpy::windows.at(name);
+    reference::Tensor tensor;
+    tensor.bound = m_harness.program.graph()[symbol.vertex()].bound;
+    for (const double value : stored.values) tensor.values.emplace_back(value);
+    m_harness.expectations.push_back({symbol.vertex(), tensor, true});
+    m_harness.program.keep(symbol);
+    const std::string text = ein::to_text(m_harness.program.graph()).str();
+    INFO(name);
+    INFO(text);
+    for (const char* strategy : {"placed", "ein_decomp", "square"}) {
+      for (const int workers : {1, 4, 8}) {
+        CAPTURE(strategy);
+        CAPTURE(workers);
+        check_run(m_harness, {.workers = workers, .ranks = m_ranks, .strategy = strategy}, m_rank);
+      }
+    }
+  }
+
+ private:
+  property::RunHarness m_harness;
+  int m_rank = 0;
+  int m_ranks = 1;
+};
+
+}  // namespace
+
+TEST_CASE("in one dimension") {
+  for (const char* name : {"convolve_same", "convolve_full", "correlate_valid", "sliding_sums"}) {
+    Windows t;
+    const auto x = t.input({9}, 0);
+    const auto w = t.input({3}, 1);
+    const std::string_view what = name;
+    if (what == "convolve_same") t.expect(name, let<"Y">(i) = sum(k)(x(i - k + 1) * w(k)));
+    if (what == "convolve_full") t.expect(name, let<"Y">(i) = sum(k)(x(i - k) * w(k)));
+    if (what == "correlate_valid") t.expect(name, let<"Y">(i) = sum(k)(x(i + k) * w(k)));
+    if (what == "sliding_sums") t.expect(name, let<"Y">(i) = sum(k)(x(i + extent(k, 4))));
+  }
+}
+
+TEST_CASE("slices and differences") {
+  {
+    Windows t;
+    const auto m = t.input({6, 7}, 0);
+    t.expect("slices", let<"Y">(i, j) = 1.0 * m(2 * i + 1, 6 - j));
+  }
+  {
+    Windows t;
+    const auto m = t.input({6, 7}, 0);
+    t.expect("row", let<"Y">(j) = 1.0 * m(4, j));
+  }
+  {
+    Windows t;
+    const auto m = t.input({6, 7}, 0);
+    t.expect("diff", let<"Y">(extent(i, 5), j) = m(i + 1, j) - m(zero(i), j));
+  }
+}
+
+TEST_CASE("filters of images") {
+  const auto filter = [](const char* name, const auto& write) {
+    Windows t;
+    const auto m = t.input({6, 7}, 0);
+    const auto k = t.input({3, 3}, 1);
+    t.expect(name, write(m, k));
+  };
+  filter("correlate2d_same", [](const auto& m, const auto& k) {
+    return let<"Y">(y, x) = sum(r, s)(m(y + r - 1, x + s - 1) * k(r, s));
+  });
+  filter("convolve2d_valid", [](const auto& m, const auto& k) {
+    return let<"Y">(extent(y, 4), extent(x, 5)) = sum(r, s)(m(y - r + 2, x - s + 2) * k(r, s));
+  });
+  filter("grey_dilation", [](const auto& m, const auto& k) {
+    return let<"Y">(y, x) = max(r, s)(m(y - r + 1, x - s + 1) + k(r, s));
+  });
+  filter("grey_erosion", [](const auto& m, const auto& k) {
+    return let<"Y">(y, x) = min(r, s)(m(y + r - 1, x + s - 1) - k(r, s));
+  });
+  filter("maximum_filter", [](const auto& m, const auto&) {
+    return let<"Y">(y, x) = max(r, s)(m(y + extent(r, 3) - 1, x + extent(s, 5) - 2));
+  });
+  filter("laplace", [](const auto& m, const auto&) {
+    return let<"Y">(y, x) = m(zero(y - 1), x) + m(zero(y + 1), x) + m(y, zero(x - 1)) +
+                            m(y, zero(x + 1)) - 4.0 * m(y, x);
+  });
+}
+
+TEST_CASE("convolutions of networks") {
+  const auto layer = [](const char* name, const Extent(&filters)[4], const auto& write) {
+    Windows t;
+    const auto X = t.input({2, 3, 9, 8}, 0);
+    const auto W = t.input(filters, 1);
+    t.expect(name, write(X, W));
+  };
+  layer("conv_7_2_3", {2, 3, 7, 7}, [](const auto& X, const auto& W) {
+    return let<"Y">(b, o, y, x) =
+               sum(c, r, s)(X(b, c, 2 * y + r - 3, 2 * x + s - 3) * W(o, c, r, s));
+  });
+  layer("conv_5_4_2", {2, 3, 5, 5}, [](const auto& X, const auto& W) {
+    return let<"Y">(b, o, y, x) =
+               sum(c, r, s)(X(b, c, 4 * y + r - 2, 4 * x + s - 2) * W(o, c, r, s));
+  });
+  layer("conv_dilated", {2, 3, 3, 3}, [](const auto& X, const auto& W) {
+    return let<"Y">(b, o, y, x) =
+               sum(c, r, s)(X(b, c, y + 2 * r - 2, x + 2 * s - 2) * W(o, c, r, s));
+  });
+  layer("conv_wide_padding", {2, 3, 2, 2}, [](const auto& X, const auto& W) {
+    return let<"Y">(b, o, y, x) = sum(c, r, s)(X(b, c, y + r - 3, x + s - 3) * W(o, c, r, s));
+  });
+  layer("conv_asymmetric", {2, 3, 3, 3}, [](const auto& X, const auto& W) {
+    return let<"Y">(b, o, extent(y, 4), extent(x, 8)) =
+               sum(c, r, s)(X(b, c, 2 * y + r, x + s - 2) * W(o, c, r, s));
+  });
+  layer("conv_depthwise", {3, 1, 3, 3}, [](const auto& X, const auto& W) {
+    return let<"Y">(b, c, y, x) = sum(r, s)(X(b, c, y + r - 1, x + s - 1) * W(c, 0, r, s));
+  });
+  {
+    Windows t;
+    const auto X = t.input({2, 4, 5, 5}, 0);
+    const auto W = t.input({6, 2, 3, 3}, 1);
+    t.expect("conv_grouped",
+             let<"Y">(b, g, o, y, x) = sum(c, r, s)(X(b, 2 * g + c, y + r - 1, x + s - 1) *
+                                                    W(3 * g + o, c, r, s)));
+  }
+  {
+    Windows t;
+    const auto G = t.input({1, 2, 4, 3}, 0);
+    const auto W = t.input({2, 3, 3, 3}, 1);
+    t.expect("conv_transposed",
+             let<"X">(b, c, y, x) = sum(o, r, s)(G(b, o, y - r, x - s) * W(o, c, r, s)));
+  }
+}
