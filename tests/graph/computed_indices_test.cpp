@@ -121,19 +121,25 @@ TEST_CASE("errors name the index, its range, the tensor and the line") {
   CHECK(leaves.find("write zero(i + 1)") != std::string::npos);
   CHECK(leaves.find("computed_indices_test.cpp:") != std::string::npos);
   // Sums of integers and -∞ would overflow.
-  CHECK(message_of([&] { let<"B">(i) = max(k)(I(i + k - 1) + I(k)); })
-            .find("no value that both ignore") != std::string::npos);
-  CHECK(message_of([&] { let<"D">(i) = sum(k)(X(i + k, 0)); })
-            .find("label 'i' of statement D has no extent") != std::string::npos);
-  CHECK(message_of([&] { let<"E">(i) = 1.0 * X(i + 8, 0); })
-            .find("index i + 8 of X(i + 8,0) has no room for label 'i' in dimension 0 of extent 8") !=
+  CHECK(message_of([&] {
+          let<"B">(i) = max(k)(I(i + k - 1) + I(k));
+        }).find("no value that both ignore") != std::string::npos);
+  CHECK(message_of([&] {
+          let<"D">(i) = sum(k)(X(i + k, 0));
+        }).find("label 'i' of statement D has no extent") != std::string::npos);
+  CHECK(message_of([&] {
+          let<"E">(i) = 1.0 * X(i + 8, 0);
+        }).find("index i + 8 of X(i + 8,0) has no room for label 'i' in dimension 0 of extent 8") !=
         std::string::npos);
-  CHECK(message_of([&] { let<"F">(i, j) = max(k)(X(zero(i + k - 1), j + k - 1) + W(k)); })
-            .find("name one boundary") != std::string::npos);
-  CHECK(message_of([&] { let<"G">(i) = sum(k)(X(i + extent(k, 4), 0) * W(k)); })
-            .find("label 'k' is 4 in") != std::string::npos);
-  CHECK(message_of([&] { let<"G">(i) = sum(k)(W(k) * X(i + extent(k, 4), 0)); })
-            .find("label 'k' is given the extent 4 in index i + k, and it is 3 elsewhere") !=
+  CHECK(message_of([&] {
+          let<"F">(i, j) = max(k)(X(zero(i + k - 1), j + k - 1) + W(k));
+        }).find("name one boundary") != std::string::npos);
+  CHECK(message_of([&] {
+          let<"G">(i) = sum(k)(X(i + extent(k, 4), 0) * W(k));
+        }).find("label 'k' is 4 in") != std::string::npos);
+  CHECK(message_of([&] {
+          let<"G">(i) = sum(k)(W(k) * X(i + extent(k, 4), 0));
+        }).find("label 'k' is given the extent 4 in index i + k, and it is 3 elsewhere") !=
         std::string::npos);
   CHECK(g.graph().size() == before);
   CHECK(g.graph().labels.size() == labels_before);

@@ -83,17 +83,17 @@ TEST_CASE("a convolution with stride, padding and channels") {
   check([](auto& t) {
     const auto [X, xs] = t.template input<float>("X", {2, 3, 9, 8});
     const auto [W, ws] = t.template input<float>("W", {4, 3, 3, 3});
-    t.expect(let<"Y">(b, o, y, x) = sum(c, r, s)(X(b, c, 2 * y + r - 1, 2 * x + s - 1) *
-                                                  W(o, c, r, s)),
-             [&, xs = xs, ws = ws](Extent B, Extent O, Extent Y, Extent Z) {
-               return total(3, [&](Extent C) {
-                 return total(3, [&](Extent R) {
-                   return total(3, [&](Extent S) {
-                     return padded(xs, 0, B, C, 2 * Y + R - 1, 2 * Z + S - 1) * ws(O, C, R, S);
-                   });
-                 });
-               });
-             });
+    t.expect(
+        let<"Y">(b, o, y, x) = sum(c, r, s)(X(b, c, 2 * y + r - 1, 2 * x + s - 1) * W(o, c, r, s)),
+        [&, xs = xs, ws = ws](Extent B, Extent O, Extent Y, Extent Z) {
+          return total(3, [&](Extent C) {
+            return total(3, [&](Extent R) {
+              return total(3, [&](Extent S) {
+                return padded(xs, 0, B, C, 2 * Y + R - 1, 2 * Z + S - 1) * ws(O, C, R, S);
+              });
+            });
+          });
+        });
     CHECK(t.program.graph()[2].bound == std::vector<Extent>{2, 4, 5, 4});
   });
 }
@@ -104,16 +104,16 @@ TEST_CASE("shifts, strides, reversals and single indices") {
     const auto [V, vs] = t.template input<double>("V", {6});
     const auto& x_ = xs;
     const auto& v_ = vs;
-    t.expect(let<"even">(i, j) = 1.0 * X(2 * i, j), [&](Extent I, Extent J) { return x_(2 * I, J); });
+    t.expect(let<"even">(i, j) = 1.0 * X(2 * i, j),
+             [&](Extent I, Extent J) { return x_(2 * I, J); });
     t.expect(let<"back">(i, j) = X(8 - i, j) + V(5 - j),
              [&](Extent I, Extent J) { return x_(8 - I, J) + v_(5 - J); });
     t.expect(let<"row">(j) = X(4, j) * V(j), [&](Extent J) { return x_(4, J) * v_(J); });
     t.expect(let<"column">(i) = -X(i, at(1)), [&](Extent I) { return -x_(I, 1); });
     t.expect(let<"step">(i, j) = X(zero(i + 1), j) - X(i, j),
              [&](Extent I, Extent J) { return padded(x_, 0, I + 1, J) - x_(I, J); });
-    t.expect(let<"band">(i) = sum(j)(X(i + j, j)), [&](Extent I) {
-      return total(6, [&](Extent J) { return padded(x_, 0, I + J, J); });
-    });
+    t.expect(let<"band">(i) = sum(j)(X(i + j, j)),
+             [&](Extent I) { return total(6, [&](Extent J) { return padded(x_, 0, I + J, J); }); });
     CHECK(t.program.graph()[t.program.graph().find("band")].bound == std::vector<Extent>{4});
   });
 }
@@ -122,15 +122,14 @@ TEST_CASE("pooling, its windows over the image's edge") {
   check([](auto& t) {
     const auto [X, xs] = t.template input<float>("X", {3, 7, 8}, -6);
     constexpr float low = -std::numeric_limits<float>::infinity();
-    t.expect(let<"P">(c, y, x) = max(r, s)(
-                 X(c, 2 * y + extent(r, 3) - 1, 2 * x + extent(s, 3) - 1)),
-             [&, xs = xs](Extent C, Extent Y, Extent Z) {
-               return largest(3, [&](Extent R) {
-                 return largest(3, [&](Extent S) {
-                   return padded(xs, low, C, 2 * Y + R - 1, 2 * Z + S - 1);
-                 });
-               });
-             });
+    t.expect(
+        let<"P">(c, y, x) = max(r, s)(X(c, 2 * y + extent(r, 3) - 1, 2 * x + extent(s, 3) - 1)),
+        [&, xs = xs](Extent C, Extent Y, Extent Z) {
+          return largest(3, [&](Extent R) {
+            return largest(
+                3, [&](Extent S) { return padded(xs, low, C, 2 * Y + R - 1, 2 * Z + S - 1); });
+          });
+        });
     t.expect(let<"M">(c, y) = sum(r, x)(X(c, 3 * y + extent(r, 3), x)),
              [&, xs = xs](Extent C, Extent Y) {
                return total(3, [&](Extent R) {
@@ -145,10 +144,10 @@ TEST_CASE("max-plus windows and dilation") {
     const auto [X, xs] = t.template input<double>("X", {2, 13}, -6);
     const auto [W, ws] = t.template input<double>("W", {3}, -3);
     constexpr double low = -std::numeric_limits<double>::infinity();
-    t.expect(let<"D">(b, y) = max(r)(X(b, y + 2 * r - 2) + W(r)),
-             [&, xs = xs, ws = ws](Extent B, Extent Y) {
-               return largest(3, [&](Extent R) { return padded(xs, low, B, Y + 2 * R - 2) + ws(R); });
-             });
+    t.expect(let<"D">(b, y) = max(r)(X(b, y + 2 * r - 2) + W(r)), [&, xs = xs, ws = ws](Extent B,
+                                                                                        Extent Y) {
+      return largest(3, [&](Extent R) { return padded(xs, low, B, Y + 2 * R - 2) + ws(R); });
+    });
     t.expect(let<"E">(b, y) = min(r)(X(b, y - r + 1) + W(r)),
              [&, xs = xs, ws = ws](Extent B, Extent Y) {
                return smallest(3, [&](Extent R) { return padded(xs, -low, B, Y - R + 1) + ws(R); });
@@ -170,9 +169,8 @@ TEST_CASE("windows over results, wider than blocks, and the same tensor under tw
     t.expect(let<"B">(i) = sum(k)(A(i + 2 * k - 4) * V(k)), [&, a0, vs = vs](Extent I) {
       return total(5, [&](Extent K) { return a0(I + 2 * K - 4) * vs(K); });
     });
-    t.expect(let<"C">(extent(d, 6)) = sum(i)(A(i) * A(i + d)), [&, a0](Extent D) {
-      return total(11, [&](Extent I) { return a0(I) * a0(I + D); });
-    });
+    t.expect(let<"C">(extent(d, 6)) = sum(i)(A(i) * A(i + d)),
+             [&, a0](Extent D) { return total(11, [&](Extent I) { return a0(I) * a0(I + D); }); });
     t.expect(let<"L">(i) = A(zero(i - 1)) - 2.0 * A(i) + A(zero(i + 1)),
              [&, a0](Extent I) { return a0(I - 1) - 2.0 * a0(I) + a0(I + 1); });
   });
@@ -195,13 +193,13 @@ TEST_CASE("random strides, dilations, paddings and extents") {
       const Extent outputs = any(1, 9);
       const auto [X, xs] = t.template input<double>("X", {n, m});
       const auto [W, ws] = t.template input<double>("W", {width, m});
-      t.expect(let<"Y">(extent(y, outputs), c) =
-                   sum(r)(X(stride * y + dilation * r - pad, c) * W(r, c)),
-               [&, xs = xs, ws = ws](Extent Y, Extent C) {
-                 return total(width, [&](Extent R) {
-                   return padded(xs, 0, stride * Y + dilation * R - pad, C) * ws(R, C);
-                 });
-               });
+      t.expect(
+          let<"Y">(extent(y, outputs), c) = sum(r)(X(stride * y + dilation * r - pad, c) * W(r, c)),
+          [&, xs = xs, ws = ws](Extent Y, Extent C) {
+            return total(width, [&](Extent R) {
+              return padded(xs, 0, stride * Y + dilation * R - pad, C) * ws(R, C);
+            });
+          });
       t.expect(let<"Z">(extent(y, outputs)) =
                    sum(r, c)(X(pad + stride * y - dilation * r, m - 1 - c) * W(r, c)),
                [&, xs = xs, ws = ws](Extent Y) {

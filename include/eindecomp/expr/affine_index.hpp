@@ -146,7 +146,7 @@ namespace expr {
 /// What may stand for an index of a tensor. A variable may not: one of a label's name would hide
 /// the label.
 template <class T>
-concept Index = AffineIndex<T> || (Integer<T> && !std::is_reference_v<T>);
+concept Index = AffineIndex<T> ||(Integer<T> && !std::is_reference_v<T>);
 }  // namespace expr
 
 /// An index by the names of its labels, as a statement is handed to a graph.

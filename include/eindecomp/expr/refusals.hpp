@@ -46,10 +46,11 @@ constexpr auto refuse_as_label() {
                   "EinDecomp: a label with its extent stands in an expression; write the label "
                   "alone, and its extent on the left of the statement");
   } else if constexpr (std::is_lvalue_reference_v<T>) {
-    static_assert(never<T>,
-                  "EinDecomp: a variable stands where a label belongs (one of the label's name "
-                  "hides it); rename the variable, or write eindecomp::labels::i for the label i, at(i) for "
-                  "the index");
+    static_assert(
+        never<T>,
+        "EinDecomp: a variable stands where a label belongs (one of the label's name "
+        "hides it); rename the variable, or write eindecomp::labels::i for the label i, at(i) for "
+        "the index");
   } else if constexpr (Integer<Plain>) {
     static_assert(never<T>,
                   "EinDecomp: an integer stands where a label of the output belongs; write "

@@ -79,8 +79,8 @@ struct Copy {
 
 /// Elements outside of a tensor, in a buffer that kernels read beyond its ends, set to a value.
 struct Fill {
-  Region target;                              ///< which elements
-  OutsideValue value = OutsideValue::none;    ///< what they become
+  Region target;                            ///< which elements
+  OutsideValue value = OutsideValue::none;  ///< what they become
   constexpr bool operator==(const Fill&) const = default;
 };
 
@@ -159,14 +159,14 @@ struct TensorNames {
 
 /// Everything one rank holds and does. Prints as a list of buffers and instructions.
 ///
-/// The instructions of a turn are in the order: what is filled, copies and messages with operands, round by round,
-/// calls, messages with accumulators and combinations, round by round. Messages of one round are
-/// one exchange: they are under way together, each with a staging area of its own, and what comes
-/// after them waits for all. An exchange lists its receives first, from the previous rank, then
-/// from the one before that, and so round; then its sends, to the next rank, and so round; those of
-/// one peer by tensor, small ones of several tensors as one. So the messages between two ranks come
-/// in one order on both, and ranks that send alike each send to another one. Messages of constants
-/// are an exchange of their own, before the others of their round.
+/// The instructions of a turn are in the order: what is filled, copies and messages with operands,
+/// round by round, calls, messages with accumulators and combinations, round by round. Messages of
+/// one round are one exchange: they are under way together, each with a staging area of its own,
+/// and what comes after them waits for all. An exchange lists its receives first, from the previous
+/// rank, then from the one before that, and so round; then its sends, to the next rank, and so
+/// round; those of one peer by tensor, small ones of several tensors as one. So the messages
+/// between two ranks come in one order on both, and ranks that send alike each send to another one.
+/// Messages of constants are an exchange of their own, before the others of their round.
 struct RankProgram {
   int rank = 0;                           ///< whose program it is
   int turns = 0;                          ///< of all ranks

@@ -39,8 +39,8 @@ class ReadRelation {
     m_indices = operand.indices;
     for (OperandIndex& index : m_indices) {
       for (OperandIndex::Term& term : index.terms) {
-        term.label = static_cast<int>(std::find(labels.begin(), labels.end(), term.label) -
-                                      labels.begin());
+        term.label =
+            static_cast<int>(std::find(labels.begin(), labels.end(), term.label) - labels.begin());
       }
     }
   }
@@ -95,7 +95,7 @@ class ReadRelation {
     return box;
   }
 
-  TensorRelation m_keys;  ///< of the labels; of a plain operand, the tensor's own
+  TensorRelation m_keys;                ///< of the labels; of a plain operand, the tensor's own
   std::vector<OperandIndex> m_indices;  ///< by position among the labels; empty: plain
   std::vector<Extent> m_bound;          ///< the tensor's, where indices are computed
   OutsideValue m_outside = OutsideValue::none;

@@ -178,10 +178,10 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
   };
   for (int o = 0; o < shape.operands; ++o) {
     const Operand& operand = statement.operands[at(o)];
-    call.operands[o] = operand.is_computed()
-                           ? computed_address(operand, domain, *operands[at(o)],
-                                              shape.operand_stride[o])
-                           : address(*operands[at(o)], operand.labels, shape.operand_stride[o]);
+    call.operands[o] =
+        operand.is_computed()
+            ? computed_address(operand, domain, *operands[at(o)], shape.operand_stride[o])
+            : address(*operands[at(o)], operand.labels, shape.operand_stride[o]);
   }
   call.output = address(output, statement.output, shape.output_stride);
   return call;

@@ -156,9 +156,8 @@ TEST_CASE("convolutions of networks") {
     Windows t;
     const auto X = t.input({2, 4, 5, 5}, 0);
     const auto W = t.input({6, 2, 3, 3}, 1);
-    t.expect("conv_grouped",
-             let<"Y">(b, g, o, y, x) = sum(c, r, s)(X(b, 2 * g + c, y + r - 1, x + s - 1) *
-                                                    W(3 * g + o, c, r, s)));
+    t.expect("conv_grouped", let<"Y">(b, g, o, y, x) = sum(c, r, s)(
+                                 X(b, 2 * g + c, y + r - 1, x + s - 1) * W(3 * g + o, c, r, s)));
   }
   {
     Windows t;

@@ -45,12 +45,17 @@ template <class T>
 [[nodiscard]] inline ElementBytes bytes_of(OutsideValue value, ElementType element) {
   switch (element.kind) {
     case ElementKind::float32:
-    case ElementKind::complex64: return detail::outside_bytes<float>(value);
+    case ElementKind::complex64:
+      return detail::outside_bytes<float>(value);
     case ElementKind::float64:
-    case ElementKind::complex128: return detail::outside_bytes<double>(value);
-    case ElementKind::int32: return detail::outside_bytes<std::int32_t>(value);
-    case ElementKind::int64: return detail::outside_bytes<std::int64_t>(value);
-    case ElementKind::other: break;
+    case ElementKind::complex128:
+      return detail::outside_bytes<double>(value);
+    case ElementKind::int32:
+      return detail::outside_bytes<std::int32_t>(value);
+    case ElementKind::int64:
+      return detail::outside_bytes<std::int64_t>(value);
+    case ElementKind::other:
+      break;
   }
   return {};
 }

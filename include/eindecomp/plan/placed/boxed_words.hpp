@@ -146,8 +146,8 @@ class BoxedWords {
     return words;
   }
 
-  /// The boxes that the workers of a rank have of a region, disjoint but for computed indices. Boxes that touch are merged
-  /// where they make a box together.
+  /// The boxes that the workers of a rank have of a region, disjoint but for computed indices.
+  /// Boxes that touch are merged where they make a box together.
   void list_boxes(const RegionBoxes& region, int rank, std::vector<Bounds>& boxes) const {
     boxes.clear();
     Bounds box;

@@ -205,8 +205,7 @@ class PlacedModel {
       single[i].producer = m_class_of[i];
       for (const Operand& o : m_graph->vertices[i].operands) {
         std::vector<TensorGroup::Reader>& readers = single[to_index(o.vertex)].readers;
-        TensorGroup::Reader reader{m_class_of[i], o.labels,
-                                   computed_read(m_graph->vertices[i], o)};
+        TensorGroup::Reader reader{m_class_of[i], o.labels, computed_read(m_graph->vertices[i], o)};
         if (std::find(readers.begin(), readers.end(), reader) == readers.end()) {
           readers.push_back(std::move(reader));
         }
@@ -252,9 +251,9 @@ class PlacedModel {
   WordCounter m_counter;
   std::vector<StatementClass> m_classes;
   std::vector<TensorGroup> m_groups;
-  std::vector<int> m_class_of;     ///< per vertex; -1 of inputs
-  std::vector<int> m_group_of;     ///< per vertex
-  std::vector<Need> m_needs;       ///< kept to spare allocations
+  std::vector<int> m_class_of;  ///< per vertex; -1 of inputs
+  std::vector<int> m_group_of;  ///< per vertex
+  std::vector<Need> m_needs;    ///< kept to spare allocations
 };
 
 }  // namespace eindecomp::plan

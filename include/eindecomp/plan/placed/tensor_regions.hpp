@@ -37,8 +37,8 @@ struct ComputedRead {
   read.indices = operand.indices;
   for (OperandIndex& index : read.indices) {
     for (OperandIndex::Term& term : index.terms) {
-      term.label = static_cast<int>(std::ranges::find(read.labels, term.label) -
-                                    read.labels.begin());
+      term.label =
+          static_cast<int>(std::ranges::find(read.labels, term.label) - read.labels.begin());
     }
   }
   return read;
@@ -95,8 +95,7 @@ class RegionBoxes {
     for (std::size_t k = 0; k < m_begin.size(); ++k) {
       for (std::size_t j = 0; j < m_region.length[k]; ++j) {
         const std::size_t axis = m_region.axis[k][j];
-        block = block * to_index(m_workers->size(axis)) +
-                to_index(m_workers->along(axis)[worker]);
+        block = block * to_index(m_workers->size(axis)) + to_index(m_workers->along(axis)[worker]);
       }
     }
     return block;

@@ -139,8 +139,8 @@ class OutsideWords {
       for (const Operand& o : m_graph[reader].operands) {
         if (o.vertex != v) continue;
         computed.push_back(computed_read(m_graph[reader], o));
-        needs.push_back(counter.need(cuts_of(placement.calls[to_index(reader)]), o.labels,
-                                     computed.back()));
+        needs.push_back(
+            counter.need(cuts_of(placement.calls[to_index(reader)]), o.labels, computed.back()));
       }
     }
     std::vector<Extent> words;
