@@ -61,7 +61,7 @@ struct OperandIndex {
   /// coefficient · label.
   struct Term {
     int label = 0;  ///< position in Vertex::labels
-    Extent coefficient = 0;
+    Extent coefficient = 0;  ///< of the label
     constexpr bool operator==(const Term&) const = default;
   };
   std::vector<Term> terms;  ///< in the order they were written
