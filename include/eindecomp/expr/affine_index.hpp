@@ -155,7 +155,7 @@ struct IndexSpec {
   struct Term {
     std::string_view label;  ///< by name
     Extent coefficient = 0;  ///< of the label
-    Extent extent = 0;  ///< of the label, as given; 0: not given
+    Extent extent = 0;       ///< of the label, as given; 0: not given
   };
   static_vector<Term, expr::max_index_labels> terms;  ///< in the order they were written
   Extent offset = 0;                                  ///< where all labels are 0

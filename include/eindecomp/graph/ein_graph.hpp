@@ -60,7 +60,7 @@ struct Operator {
 struct OperandIndex {
   /// coefficient · label.
   struct Term {
-    int label = 0;  ///< position in Vertex::labels
+    int label = 0;           ///< position in Vertex::labels
     Extent coefficient = 0;  ///< of the label
     constexpr bool operator==(const Term&) const = default;
   };
