@@ -108,6 +108,32 @@ TEST_CASE("what the operators ignore is read outside, or 0 where it is named") {
   CHECK(outside(let<"E">(extent(i, 6)) = 1.0 * X(i + 2)) == OutsideValue::none);
 }
 
+TEST_CASE("operands that differ in their offsets alone are read together") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {16, 16});
+  const auto Y = let<"Y">(i, j) = X(i, j) + X(zero(i - 1), j) + X(i, zero(j + 2)) + X(15 - i, j);
+  const std::vector<ein::Operand>& read = g.graph()[Y.vertex()].operands;
+  REQUIRE(read.size() == 4);
+  for (std::size_t o = 0; o < 3; ++o) {
+    CAPTURE(o);
+    const auto first = [&](std::size_t k) {
+      return read[o].indices[k].offset - read[o].indices[k].before;
+    };
+    const auto last = [&](std::size_t k) {
+      return read[o].indices[k].offset + read[o].indices[k].after;
+    };
+    CHECK(first(0) == -1);
+    CHECK(last(0) == 0);
+    CHECK(first(1) == 0);
+    CHECK(last(1) == 2);
+    CHECK(read[o].outside == ein::OutsideValue::zero);
+  }
+  CHECK(read[3].indices[0].before == 0);
+  // Far apart, what lies between is not read.
+  const auto Z = let<"Z">(extent(i, 4), j) = 1.0 * X(i, j) - X(i + 12, j);
+  CHECK(g.graph()[Z.vertex()].operands[1].indices[0].before == 0);
+}
+
 TEST_CASE("errors name the index, its range, the tensor and the line") {
   ein::PlanProgram g;
   const auto X = g.input<double>("X", {8, 5});

@@ -66,6 +66,10 @@ struct OperandIndex {
   };
   std::vector<Term> terms;  ///< in the order they were written
   Extent offset = 0;        ///< where all labels are 0
+  /// So many indices before and after are read by other operands, which differ from this one in
+  /// their offsets alone: one buffer serves them all.
+  Extent before = 0;
+  Extent after = 0;
   constexpr bool operator==(const OperandIndex&) const = default;
 };
 

@@ -28,12 +28,29 @@ namespace eindecomp::graph {
   return labels;
 }
 
+/// The indices with other positions for labels, and as one operand of all that differ in their
+/// offsets alone. \param position_of  from a label to its position
+template <class Position>
+[[nodiscard]] constexpr std::vector<OperandIndex> read_indices(const Operand& operand,
+                                                               const Position& position_of) {
+  std::vector<OperandIndex> indices = operand.indices;
+  for (OperandIndex& index : indices) {
+    for (OperandIndex::Term& term : index.terms) term.label = position_of(term.label);
+    index.offset -= index.before;
+    index.after += index.before;
+    index.before = 0;
+  }
+  return indices;
+}
+
 /// Adds to a hash what tells computed indices apart; nothing where every index is a label.
 constexpr void add_indices(core::Hasher& hasher, const Operand& operand) {
   if (!operand.is_computed()) return;
   hasher.add(static_cast<std::uint64_t>(operand.outside));
   for (const OperandIndex& index : operand.indices) {
     hasher.add(static_cast<std::uint64_t>(index.offset));
+    hasher.add(static_cast<std::uint64_t>(index.before));
+    hasher.add(static_cast<std::uint64_t>(index.after));
     hasher.add(static_cast<std::uint64_t>(index.terms.size()));
     for (const OperandIndex::Term& term : index.terms) {
       hasher.add(static_cast<std::uint64_t>(term.label));
@@ -53,11 +70,11 @@ struct IndexRange {
   Extent hi = 0;
 };
 
-/// From the least to the greatest index where labels run over first(label) <= value < end(label).
+/// From the least to the greatest index, those of like operands included, where labels run over first(label) <= value < end(label).
 template <class First, class End>
 [[nodiscard]] constexpr IndexRange index_range(const OperandIndex& index, const First& first,
                                                const End& end) {
-  IndexRange range{index.offset, index.offset + 1};
+  IndexRange range{index.offset - index.before, index.offset + 1 + index.after};
   for (const OperandIndex::Term& term : index.terms) {
     const Extent a = term.coefficient * first(term.label);
     const Extent b = term.coefficient * (end(term.label) - 1);

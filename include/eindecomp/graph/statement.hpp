@@ -4,7 +4,9 @@
 /// constant expression.
 #pragma once
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "eindecomp/core/hash.hpp"
 #include "eindecomp/core/types.hpp"
@@ -68,6 +70,10 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
   return output;
 }
 
+/// Operands of one tensor are read from one buffer if their offsets differ by no more than one part
+/// in so many of the indices that each reads: what is read for others alone is then little.
+inline constexpr Extent like_operands_apart = 4;
+
 /// Enters the labels and extents of a statement's operands into its vertex.
 class OperandResolver {
  public:
@@ -93,6 +99,7 @@ class OperandResolver {
     if (!computed) return;
     infer_extents();
     for (std::size_t o = 0; o < m_spec.operands.size(); ++o) finish_computed(o);
+    for (std::size_t o = 0; o < m_spec.operands.size(); ++o) read_together(o);
   }
 
  private:
@@ -271,6 +278,68 @@ class OperandResolver {
       outside = here;
     }
     operand.outside = outside;
+  }
+
+  /// An operand's index, also where it is a label.
+  [[nodiscard]] static constexpr OperandIndex index_of(const Operand& operand, std::size_t k) {
+    OperandIndex index;
+    if (operand.is_computed()) {
+      index = operand.indices[k];
+    } else {
+      index.terms.push_back({operand.labels[k], 1});
+    }
+    return index;
+  }
+  /// Whether two operands read one tensor at indices that differ in their offsets alone, and not by
+  /// much.
+  [[nodiscard]] constexpr bool are_alike(const Operand& a, const Operand& b) const {
+    if (a.vertex != b.vertex || !(a.is_computed() || b.is_computed())) return false;
+    for (std::size_t k = 0; k < a.labels.size(); ++k) {
+      OperandIndex own = index_of(a, k);
+      const OperandIndex other = index_of(b, k);
+      if (own.terms != other.terms) return false;
+      const Extent apart =
+          std::max(other.offset - own.offset, own.offset - other.offset);
+      own.before = own.after = 0;
+      const IndexRange range = index_range(own, m_vertex.extents);
+      if (apart * like_operands_apart > range.hi - range.lo) return false;
+    }
+    return true;
+  }
+  /// Lets an operand and later ones that differ from it in their offsets alone, as those of a
+  /// stencil, be read from one buffer.
+  constexpr void read_together(std::size_t first) {
+    std::vector<Operand>& operands = m_vertex.operands;
+    std::vector<std::size_t> group;
+    OutsideValue outside = OutsideValue::none;
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      if (o != first && !are_alike(operands[first], operands[o])) continue;
+      if (o < first) return;  // with that one
+      const OutsideValue own = operands[o].outside;
+      if (own != OutsideValue::none && outside != OutsideValue::none && own != outside) continue;
+      if (own != OutsideValue::none) outside = own;
+      group.push_back(o);
+    }
+    if (group.size() < 2) return;
+    for (const std::size_t o : group) {
+      Operand& operand = operands[o];
+      std::vector<OperandIndex> indices;
+      for (std::size_t k = 0; k < operand.labels.size(); ++k) {
+        indices.push_back(index_of(operand, k));
+      }
+      operand.indices = std::move(indices);
+      operand.outside = outside;
+    }
+    for (const std::size_t o : group) {
+      for (std::size_t k = 0; k < operands[o].indices.size(); ++k) {
+        OperandIndex& index = operands[o].indices[k];
+        for (const std::size_t other : group) {
+          const Extent apart = operands[other].indices[k].offset - index.offset;
+          index.before = std::max(index.before, -apart);
+          index.after = std::max(index.after, apart);
+        }
+      }
+    }
   }
   [[nodiscard]] constexpr int leading_label(const OperandIndex& index, int otherwise) const {
     int leading = otherwise;

@@ -36,13 +36,9 @@ class ReadRelation {
     m_keys = {project(statement.extents, labels), project(d, labels)};
     m_bound = graph[operand.vertex].bound;
     m_outside = operand.outside;
-    m_indices = operand.indices;
-    for (OperandIndex& index : m_indices) {
-      for (OperandIndex::Term& term : index.terms) {
-        term.label =
-            static_cast<int>(std::find(labels.begin(), labels.end(), term.label) - labels.begin());
-      }
-    }
+    m_indices = graph::read_indices(operand, [&](int label) {
+      return static_cast<int>(std::find(labels.begin(), labels.end(), label) - labels.begin());
+    });
   }
   bool operator==(const ReadRelation&) const = default;
 
@@ -64,8 +60,9 @@ class ReadRelation {
     return is_computed() ? intersect(box, Box::whole(m_bound)) : box;
   }
 
-  /// Whether a block contains a box of the tensor.
+  /// Whether a block contains a box, which must not leave the tensor.
   [[nodiscard]] bool contains(Extent number, const Box& box) const {
+    if (leaves(box, is_computed() ? m_bound : m_keys.bound)) return false;
     return is_computed() ? block(number).contains(box) : m_keys.containing(box) == number;
   }
   /// Visits the blocks that meet a box of the tensor, which must not be empty: visit(number). Where

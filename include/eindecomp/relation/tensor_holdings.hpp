@@ -161,9 +161,8 @@ class TensorHoldings {
       m_blocks.erase(std::unique(m_blocks.begin(), m_blocks.end()), m_blocks.end());
       for (const Extent block : m_blocks) {
         const Box box = use.readers.relation().block(block);
-        const bool outside = leaves(box, held.stored.relation().bound);
-        if (!outside && (stored_with(held, box, rank) >= 0 ||
-                         held.find_assembled(history, use.way, block, box) != nullptr)) {
+        if (stored_with(held, box, rank) >= 0 ||
+            held.find_assembled(history, use.way, block, box) != nullptr) {
           continue;
         }
         const auto after = std::lower_bound(history.assembled.begin(), history.assembled.end(),
@@ -173,7 +172,7 @@ class TensorHoldings {
                                             });
         const int buffer = m_sink.assembled(tensor, box, rank);
         history.assembled.insert(after, {use.way, block, buffer, history.uses});
-        if (outside && history.uses + 1 == held.uses.size()) {
+        if (history.uses + 1 == held.uses.size() && leaves(box, held.stored.relation().bound)) {
           fill_outside(use.readers.relation(), box, rank, buffer);
         }
       }

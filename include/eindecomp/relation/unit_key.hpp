@@ -119,6 +119,8 @@ class UnitKeys {
     key.push_back(-3 - static_cast<Extent>(operand.outside));
     for (const OperandIndex& index : operand.indices) {
       key.push_back(index.offset);
+      key.push_back(index.before);
+      key.push_back(index.after);
       key.push_back(static_cast<Extent>(index.terms.size()));
       for (const OperandIndex::Term& term : index.terms) {
         key.push_back(term.label);

@@ -34,13 +34,9 @@ struct ComputedRead {
   if (!operand.is_computed()) return read;
   read.labels = graph::read_labels(operand);
   for (const int l : read.labels) read.extents.push_back(statement.extents[to_index(l)]);
-  read.indices = operand.indices;
-  for (OperandIndex& index : read.indices) {
-    for (OperandIndex::Term& term : index.terms) {
-      term.label =
-          static_cast<int>(std::ranges::find(read.labels, term.label) - read.labels.begin());
-    }
-  }
+  read.indices = graph::read_indices(operand, [&](int label) {
+    return static_cast<int>(std::ranges::find(read.labels, label) - read.labels.begin());
+  });
   return read;
 }
 
