@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// Heat flows through a box whose walls are kept at temperature 0: a step reads every point and its
-/// six neighbours, and its result is the next one's input. Ranks exchange the points at the sides of
-/// their blocks and nothing else.
+/// six neighbours, and its result is the next one's input. Ranks exchange the points at the sides
+/// of their blocks and nothing else.
 
 #include <algorithm>
 #include <cmath>
@@ -39,10 +39,10 @@ int main(int argc, char** argv) {
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {
     ein::Program g;
     auto T = g.input<double>("T", {n, n, n});
-    auto next = let<"T'">(x, y, z) = (1 - 6 * rate) * T(x, y, z) +
-                                     rate * (T(zero(x - 1), y, z) + T(zero(x + 1), y, z) +
-                                             T(x, zero(y - 1), z) + T(x, zero(y + 1), z) +
-                                             T(x, y, zero(z - 1)) + T(x, y, zero(z + 1)));
+    auto next = let<"T'">(x, y, z) =
+        (1 - 6 * rate) * T(x, y, z) +
+        rate * (T(zero(x - 1), y, z) + T(zero(x + 1), y, z) + T(x, zero(y - 1), z) +
+                T(x, zero(y + 1), z) + T(x, y, zero(z - 1)) + T(x, y, zero(z + 1)));
     g.role(x, "batch");
 
     bool all_right = true;
@@ -53,8 +53,8 @@ int main(int argc, char** argv) {
                                            .carry = {{"T'", "T"}}});
       if (context.rank == 0 && context.report) fmt::print("{}\n", ein::report(plan));
       ein::Executor executor(plan, context.comm, examples::Space{});
-      auto run = executor.run(
-          ein::bind_generator(T, [n](ein::Extent i, ein::Extent j, ein::Extent k) {
+      auto run =
+          executor.run(ein::bind_generator(T, [n](ein::Extent i, ein::Extent j, ein::Extent k) {
             return wave(i, n) * wave(j, n) * wave(k, n);
           }));
       double seconds = run.statistics().seconds;
@@ -75,10 +75,9 @@ int main(int argc, char** argv) {
         for (ein::Extent i = block.box.lo[0]; i < block.box.hi[0]; ++i) {
           for (ein::Extent j = block.box.lo[1]; j < block.box.hi[1]; ++j) {
             for (ein::Extent k = block.box.lo[2]; k < block.box.hi[2]; ++k) {
-              const double got =
-                  values(static_cast<std::size_t>(i - block.box.lo[0]),
-                         static_cast<std::size_t>(j - block.box.lo[1]),
-                         static_cast<std::size_t>(k - block.box.lo[2]));
+              const double got = values(static_cast<std::size_t>(i - block.box.lo[0]),
+                                        static_cast<std::size_t>(j - block.box.lo[1]),
+                                        static_cast<std::size_t>(k - block.box.lo[2]));
               worst = std::max(worst, std::abs(got - left * wave(i, n) * wave(j, n) * wave(k, n)));
             }
           }
@@ -88,10 +87,10 @@ int main(int argc, char** argv) {
       const bool right = worst < 1e-12;
       all_right = all_right && right;
       if (context.rank == 0) {
-        fmt::print("{:14} {} steps of {:.2f} ms, {} words each, {:.4f} of the heat left, off by "
-                   "{:.0e}{}\n",
-                   strategy, steps, 1e3 * seconds / steps, words, left, worst,
-                   right ? "" : ": WRONG");
+        fmt::print(
+            "{:14} {} steps of {:.2f} ms, {} words each, {:.4f} of the heat left, off by "
+            "{:.0e}{}\n",
+            strategy, steps, 1e3 * seconds / steps, words, left, worst, right ? "" : ": WRONG");
       }
     }
     return all_right;

@@ -70,7 +70,8 @@ struct IndexRange {
   Extent hi = 0;
 };
 
-/// From the least to the greatest index, those of like operands included, where labels run over first(label) <= value < end(label).
+/// From the least to the greatest index, those of like operands included, where labels run over
+/// first(label) <= value < end(label).
 template <class First, class End>
 [[nodiscard]] constexpr IndexRange index_range(const OperandIndex& index, const First& first,
                                                const End& end) {

@@ -298,8 +298,7 @@ class OperandResolver {
       OperandIndex own = index_of(a, k);
       const OperandIndex other = index_of(b, k);
       if (own.terms != other.terms) return false;
-      const Extent apart =
-          std::max(other.offset - own.offset, own.offset - other.offset);
+      const Extent apart = std::max(other.offset - own.offset, own.offset - other.offset);
       own.before = own.after = 0;
       const IndexRange range = index_range(own, m_vertex.extents);
       if (apart * like_operands_apart > range.hi - range.lo) return false;
