@@ -69,7 +69,7 @@ struct OperandIndex {
   /// So many indices before and after are read by other operands, which differ from this one in
   /// their offsets alone: one buffer serves them all.
   Extent before = 0;
-  Extent after = 0;
+  Extent after = 0;  ///< see `before`
   constexpr bool operator==(const OperandIndex&) const = default;
 };
 
