@@ -15,146 +15,12 @@
 #include "eindecomp/core/hash.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/expr/affine_index.hpp"
-#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/element.hpp"
-#include "eindecomp/graph/kernel_traits.hpp"
+#include "eindecomp/graph/resolve_operands.hpp"
+#include "eindecomp/graph/vertex.hpp"
 #include "eindecomp/graph/vertex_index.hpp"
 
 namespace eindecomp {
-
-/// A label within one graph: an index into EinGraph::labels.
-using LabelId = std::int32_t;
-/// A tensor within one graph, input or result of a statement: an index into EinGraph::vertices.
-using VertexId = std::int32_t;
-
-/// A label of a graph. Labels of equal name in several statements are one label, though each
-/// statement gives it an extent of its own.
-struct LabelInfo {
-  Text name;
-  Text role;           ///< what it stands for (batch, sequence, head, …), for strategies by role
-  bool uncut = false;  ///< if true, no strategy may cut it
-  constexpr bool operator==(const LabelInfo&) const = default;
-};
-
-/// What a statement computes, as far as planning and reporting need it.
-struct Operator {
-  Text join;       ///< ⊗ by name: mul, sq_diff, exp, …
-  Text aggregate;  ///< ⊕ by name: sum, min, …; empty where nothing is aggregated
-  /// ⊗ and ⊕ are associative and commutative and ⊗ distributes over ⊕: operands may be joined in
-  /// any order, and a label private to one operand may be summed there first.
-  bool distributive = false;
-
-  /// Whether two operators are the same function, for sharing common sub-expressions: equal
-  /// `type` and `state`. A functor whose state cannot be compared has no type and equals nothing.
-  const void* type = nullptr;
-  std::vector<std::uint64_t> state;  ///< what tells functors of one type apart, such as a factor
-
-  /// Whether both are known to be the same function.
-  [[nodiscard]] constexpr bool same_function(const Operator& other) const {
-    return type != nullptr && type == other.type && state == other.state;
-  }
-};
-
-/// An index into one dimension of an operand: offset + Σ coefficient · label.
-struct OperandIndex {
-  /// coefficient · label.
-  struct Term {
-    int label = 0;           ///< position in Vertex::labels
-    Extent coefficient = 0;  ///< of the label
-    constexpr bool operator==(const Term&) const = default;
-  };
-  std::vector<Term> terms;  ///< in the order they were written
-  Extent offset = 0;        ///< where all labels are 0
-  /// So many indices before and after are read by other operands, which differ from this one in
-  /// their offsets alone: one buffer serves them all.
-  Extent before = 0;
-  Extent after = 0;  ///< see `before`
-  constexpr bool operator==(const OperandIndex&) const = default;
-};
-
-/// One operand of a statement. labels[k] is the position, in Vertex::labels, of the label on the
-/// operand's dimension k; a repeated position is a diagonal.
-struct Operand {
-  VertexId vertex = -1;     ///< the tensor that is read
-  std::vector<int> labels;  ///< per dimension; of a computed index, the label that moves it most
-  /// Per dimension; empty where every index is its label.
-  std::vector<OperandIndex> indices = {};
-  OutsideValue outside = OutsideValue::none;  ///< where an index leaves the tensor
-  constexpr bool operator==(const Operand&) const = default;
-
-  /// Whether an index is computed from labels.
-  [[nodiscard]] constexpr bool is_computed() const { return !indices.empty(); }
-};
-
-/// A tensor of the program: an input, or the result of one statement (paper, section 5).
-struct Vertex {
-  Text name;
-  std::vector<Extent> bound;   ///< the tensor's extents
-  ElementType element;         ///< its final elements
-  std::source_location where;  ///< where the user wrote it, for messages
-
-  // The rest is empty for inputs.
-  std::vector<LabelId> labels;  ///< L: the operands' labels by first appearance, then the output's
-  std::vector<Extent> extents;  ///< of each label of L
-  std::vector<Operand> operands;  ///< in the order of ⊗
-  std::vector<int> output;        ///< position in L of the label on each output dimension
-  std::vector<int> aggregated;    ///< positions in L that the output lacks, in the order of L
-  Operator op;                    ///< ⊗ and ⊕
-  ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)
-  KernelTraits kernel;  ///< of the backend that runs it
-  bool kept = false;    ///< a result even if another statement reads it
-
-  /// Statements that compute the same share a vertex. The number of them that no other statement
-  /// reads, each of which is a result to its author.
-  int unread = 0;
-  int writing = -1;  ///< which statement was the first of them, EinGraph::last_writing()
-
-  /// EinGraph::program_id of the graph that the tensor was written into.
-  std::uint64_t program_id = 0;
-
-  /// Whether no statement writes it.
-  [[nodiscard]] constexpr bool is_input() const { return operands.empty(); }
-  /// Whether it exists when the program has run.
-  [[nodiscard]] constexpr bool is_result() const { return !is_input() && (kept || unread > 0); }
-  /// The number of its dimensions.
-  [[nodiscard]] constexpr int rank() const { return static_cast<int>(bound.size()); }
-
-  /// The number of elements of the tensor.
-  [[nodiscard]] constexpr Extent size() const {
-    Extent n = 1;
-    for (Extent b : bound) n *= b;
-    return n;
-  }
-};
-
-/// A statement by the names of its labels, as the lowering, the builder and readers of files hand
-/// it to a graph.
-struct StatementSpec {
-  /// A tensor that is read, under labels.
-  struct OperandSpec {
-    VertexId vertex = -1;                  ///< a tensor of the graph
-    std::vector<std::string_view> labels;  ///< one per dimension
-    /// Which of the statements that share the vertex is read; -1: the first.
-    int writing = -1;
-    /// Per dimension where an index is computed; `labels` then has each label of them once.
-    std::vector<IndexSpec> indices = {};
-    OutsideValue ignored = OutsideValue::none;  ///< the value that the operators ignore
-  };
-  /// The label of one dimension of the result.
-  struct OutputLabel {
-    std::string_view label;  ///< its name
-    Extent extent = 0;       ///< 0: as the operands have it
-  };
-
-  Text name;
-  std::vector<OperandSpec> operands;  ///< the tensors read, in the order of ⊗
-  std::vector<OutputLabel> output;    ///< per dimension of the result
-  Operator op;                        ///< ⊗ and ⊕
-  ElementType element;                ///< of the result
-  ElementType partial;                ///< an accumulator of ⊕ before it is finished
-  std::source_location where = std::source_location::current();  ///< where the user wrote it
-};
 
 namespace graph {
 /// Tells the graphs of a process apart: no two have equal ones, copies and what was moved from
@@ -248,19 +114,11 @@ class EinGraph {
   [[nodiscard]] constexpr Text unused_name(std::string_view wanted);
 
   /// The label of that name, added if the graph has none.
-  constexpr LabelId label(std::string_view name) {
-    const LabelId found = find_label(name);
-    if (found >= 0) return found;
-    labels.push_back({name, {}, false});
-    return static_cast<LabelId>(labels.size()) - 1;
-  }
+  constexpr LabelId label(std::string_view name) { return graph::find_or_add_label(labels, name); }
 
   /// The label of that name, or -1.
   [[nodiscard]] constexpr LabelId find_label(std::string_view name) const {
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      if (labels[i].name == name) return static_cast<LabelId>(i);
-    }
-    return -1;
+    return graph::find_label(labels, name);
   }
 
   /// The tensor of that name, or -1.

@@ -10,7 +10,7 @@
 
 #include "eindecomp/core/hash.hpp"
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/vertex.hpp"
 
 namespace eindecomp::graph {
 
