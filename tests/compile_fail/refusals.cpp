@@ -54,6 +54,8 @@ void statements() {
   EITHER((let<"A32">() = X(1, 2)), (let<"A32">() = sum(k)(N(k))));
   // refused: an index is computed from more than 4 labels
   EITHER((let<"A33">() = sum(a, b, c, d, e)(N(a + b + c + d + e))), (let<"A33">() = sum(k)(N(k))));
+  // refused: an index that has a boundary or is divided is computed with; compute
+  EITHER((let<"A34">(i, j) = X(ein::zero(i) + 1, j)), (let<"A34">(i, j) = X(ein::zero(i + 1), j)));
   // refused: a tensor stands where a label belongs (X(I(b), j), a gather, is not supported); write
   EITHER((let<"A4">(b, j) = X(I(b), j)), (let<"A4">(b, j) = sum(i)((I(b) == N(i)) * X(i, j))));
   // refused: expressions have no function lgamma; write map(f, X(i, j)) or join

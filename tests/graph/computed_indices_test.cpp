@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/graph/builder.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/print.hpp"
 #include "support/messages.hpp"
@@ -18,6 +19,8 @@ using ein::at;
 using ein::extent;
 using ein::Extent;
 using ein::let;
+using ein::periodic;
+using ein::whole;
 using ein::zero;
 using eindecomp_tests::message_of;
 
@@ -78,6 +81,49 @@ TEST_CASE("extents that follow from shifts, strides, reversals and other operand
   CHECK(bound(let<"H">(i) = max(k)(X(2 * i + extent(k, 3), 0))) == std::vector<Extent>{4});
   // j is known from the second index, i then from the first.
   CHECK(bound(let<"G">(i) = sum(j)(1.0 * X(i + j, j))) == std::vector<Extent>{4});
+}
+
+TEST_CASE("the extent under a divided index is that of a convolution transposed") {
+  for (const Extent n : {1, 4, 9}) {
+    for (const Extent width : {1, 2, 3, 5}) {
+      for (const Extent stride : {1, 2, 3}) {
+        for (const Extent pad : {0, 1}) {
+          ein::PlanProgram g;
+          const auto Z = g.input<float>("Z", {n});
+          const auto W = g.input<float>("W", {width});
+          const Extent length = stride * (n - 1) + width - 2 * pad;  // PyTorch's conv_transpose1d
+          if (length < 1 || pad >= width) continue;
+          const auto X = let<"X">(i) = sum(r)(Z(whole(i + pad - r, stride)) * W(r));
+          CAPTURE(n);
+          CAPTURE(width);
+          CAPTURE(stride);
+          CAPTURE(pad);
+          CHECK(g.graph()[X.vertex()].bound[0] == length);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the builder takes computed indices as data") {
+  ein::PlanProgram g;
+  const auto Z = g.input<float>("Z", {4, 5});
+  const auto W = g.input<float>("W", {3});
+  const auto X = let<"X">(i, j) = sum(r)(Z(whole(i + 1 - r, 2), periodic(j - 1)) * W(r));
+  ein::Builder builder(g);
+  const auto any = [&](const auto& symbol) { return ein::AnySymbol(g.graph(), symbol.vertex()); };
+  using ein::IndexSpec;
+  const auto B = builder.statement<ein::Mul, ein::Sum, float, float>(
+      "B",
+      {{any(Z),
+        {},
+        {IndexSpec::of({{"i", 1}, {"r", -1}}, 1, 2),
+         IndexSpec::of({{"j", 1}}, -1, 1, ein::Boundary::periodic)}},
+       {any(W), {"r"}}},
+      ein::LabelStrings{"i", "j"});
+  CHECK(ein::formula(g.graph(), B.vertex()).view() ==
+        "X(i,j) = sum[r] mul(Z(whole(i - r + 1, 2),periodic(j - 1)), W(r))");
+  CHECK(B.vertex() == X.vertex());
 }
 
 TEST_CASE("statements are printed with their indices, and shared if these are the same") {
@@ -166,6 +212,19 @@ TEST_CASE("errors name the index, its range, the tensor and the line") {
   CHECK(message_of([&] {
           let<"G">(i) = sum(k)(W(k) * X(i + extent(k, 4), 0));
         }).find("label 'k' is given the extent 4 in index i + k, and it is 3 elsewhere") !=
+        std::string::npos);
+  CHECK(
+      message_of([&] { let<"H">(i) = X(whole(i, 2), 0) - X(i, 0); })
+          .find(
+              "index whole(i, 2) of X(whole(i, 2),0) is not whole everywhere (the operators of the "
+              "statement have no value that both ignore); write zero(whole(i, 2))") !=
+      std::string::npos);
+  CHECK(message_of([&] {
+          let<"K">(i) = 1.0 * X(periodic(whole(i, 2)), 0);
+        }).find("is divided and has a boundary other than zero") != std::string::npos);
+  CHECK(message_of([&] {
+          let<"L">(i) = 1.0 * X(whole(i, 0), 0);
+        }).find("index whole(i, 0) of statement L is divided by a number that is not positive") !=
         std::string::npos);
   CHECK(g.graph().size() == before);
   CHECK(g.graph().labels.size() == labels_before);

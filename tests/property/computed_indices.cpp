@@ -16,15 +16,19 @@
 using namespace property;
 using namespace ein::labels;
 using ein::at;
+using ein::clamp;
 using ein::extent;
 using ein::let;
+using ein::periodic;
+using ein::reflect;
+using ein::whole;
 using ein::zero;
 
 namespace {
 
-/// A program with its loops, under every strategy and cut.
+/// A program with its loops, under every strategy and cut; of programs drawn at random, under few.
 template <class Write>
-void check(const Write& write) {
+void check(const Write& write, bool thorough = true) {
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -43,6 +47,7 @@ void check(const Write& write) {
   };
   for (const char* strategy : {"placed", "ein_decomp", "square", "exact", "k_cut"}) {
     for (const int workers : {1, 4, 6, 8}) {
+      if (!thorough && (strategy[0] != 'p' || workers == 1 || workers == 4)) continue;
       run({.workers = workers, .ranks = ranks, .strategy = strategy});
     }
   }
@@ -75,6 +80,25 @@ T padded(const reference::Array<T, Rank>& a, std::type_identity_t<T> outside, In
     if (index[k] < 0 || index[k] >= a.extents()[k]) return outside;
   }
   return a(indices...);
+}
+
+/// The quotient where it is whole, else an index that no tensor has.
+Extent quotient(Extent index, Extent divisor) {
+  return index % divisor == 0 ? index / divisor : -1;
+}
+
+// numpy.pad's modes, an element further at a time.
+Extent wrapped(Extent index, Extent bound) {
+  while (index < 0) index += bound;
+  return index % bound;
+}
+Extent clamped(Extent index, Extent bound) { return std::clamp<Extent>(index, 0, bound - 1); }
+Extent mirrored(Extent index, Extent bound) {
+  while (index < 0 || index >= bound) {
+    if (bound == 1) return 0;
+    index = index < 0 ? -index : 2 * (bound - 1) - index;
+  }
+  return index;
 }
 
 }  // namespace
@@ -183,32 +207,142 @@ TEST_CASE("random strides, dilations, paddings and extents") {
     const auto any = [&](Extent low, Extent high) {
       return low + static_cast<Extent>(random() % static_cast<unsigned>(high - low + 1));
     };
-    check([&](auto& t) {
-      const Extent n = any(5, 17);
-      const Extent m = any(3, 8);
-      const Extent width = any(1, 5);
-      const Extent stride = any(1, 3);
-      const Extent dilation = any(1, 3);
-      const Extent pad = any(0, 6);
-      const Extent outputs = any(1, 9);
-      const auto [X, xs] = t.template input<double>("X", {n, m});
-      const auto [W, ws] = t.template input<double>("W", {width, m});
-      t.expect(
-          let<"Y">(extent(y, outputs), c) = sum(r)(X(stride * y + dilation * r - pad, c) * W(r, c)),
-          [&, xs = xs, ws = ws](Extent Y, Extent C) {
-            return total(width, [&](Extent R) {
-              return padded(xs, 0, stride * Y + dilation * R - pad, C) * ws(R, C);
-            });
-          });
-      t.expect(let<"Z">(extent(y, outputs)) =
-                   sum(r, c)(X(pad + stride * y - dilation * r, m - 1 - c) * W(r, c)),
-               [&, xs = xs, ws = ws](Extent Y) {
-                 return total(width, [&](Extent R) {
-                   return total(m, [&](Extent C) {
-                     return padded(xs, 0, pad + stride * Y - dilation * R, m - 1 - C) * ws(R, C);
+    check(
+        [&](auto& t) {
+          const Extent n = any(5, 17);
+          const Extent m = any(3, 8);
+          const Extent width = any(1, 5);
+          const Extent stride = any(1, 3);
+          const Extent dilation = any(1, 3);
+          const Extent pad = any(0, 6);
+          const Extent outputs = any(1, 9);
+          const auto [X, xs] = t.template input<double>("X", {n, m});
+          const auto [W, ws] = t.template input<double>("W", {width, m});
+          t.expect(let<"Y">(extent(y, outputs), c) =
+                       sum(r)(X(stride * y + dilation * r - pad, c) * W(r, c)),
+                   [&, xs = xs, ws = ws](Extent Y, Extent C) {
+                     return total(width, [&](Extent R) {
+                       return padded(xs, 0, stride * Y + dilation * R - pad, C) * ws(R, C);
+                     });
                    });
-                 });
-               });
+          t.expect(let<"Z">(extent(y, outputs)) =
+                       sum(r, c)(X(pad + stride * y - dilation * r, m - 1 - c) * W(r, c)),
+                   [&, xs = xs, ws = ws](Extent Y) {
+                     return total(width, [&](Extent R) {
+                       return total(m, [&](Extent C) {
+                         return padded(xs, 0, pad + stride * Y - dilation * R, m - 1 - C) *
+                                ws(R, C);
+                       });
+                     });
+                   });
+        },
+        false);
+  }
+}
+
+TEST_CASE("divided indices: convolutions transposed, and what lies between their elements") {
+  check([](auto& t) {
+    const auto [Z, zs] = t.template input<float>("Z", {2, 4, 5});
+    const auto [W, ws] = t.template input<float>("W", {4, 3, 3, 2});
+    const auto& z_ = zs;
+    const auto& w_ = ws;
+    const auto X = let<"X">(b, c, y, x) =
+        sum(o, r, s)(Z(b, o, whole(y + 1 - r, 2)) * W(o, c, r, s) * Z(b, o, whole(x - 2 * s, 3)));
+    t.expect(X, [&](Extent B, Extent C, Extent Y, Extent V) {
+      return total(4, [&](Extent O) {
+        return total(3, [&](Extent R) {
+          return total(2, [&](Extent S) {
+            return padded(z_, 0, B, O, quotient(Y + 1 - R, 2)) * w_(O, C, R, S) *
+                   padded(z_, 0, B, O, quotient(V - 2 * S, 3));
+          });
+        });
+      });
     });
+    CHECK(t.program.graph()[X.vertex()].bound == std::vector<Extent>{2, 3, 9, 15});
+    t.expect(let<"U">(b, o, extent(y, 12)) = 1.0 * Z(b, o, zero(whole(y + 1, 2))),
+             [&](Extent B, Extent O, Extent Y) { return padded(z_, 0, B, O, quotient(Y + 1, 2)); });
+  });
+  check([](auto& t) {
+    const auto [Z, zs] = t.template input<double>("Z", {5, 6}, -6);
+    const auto [W, ws] = t.template input<double>("W", {3}, -3);
+    constexpr double low = -std::numeric_limits<double>::infinity();
+    t.expect(let<"D">(i, j) = max(r)(Z(whole(i - r, 2), j) + W(r)), [&, zs = zs, ws = ws](
+                                                                        Extent I, Extent J) {
+      return largest(3, [&](Extent R) { return padded(zs, low, quotient(I - R, 2), J) + ws(R); });
+    });
+  });
+}
+
+TEST_CASE("boundaries: periodic, clamped, reflected, several dimensions, wider than the tensor") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {8, 7});
+    const auto [W, ws] = t.template input<double>("W", {5});
+    const auto& x_ = xs;
+    const auto& w_ = ws;
+    t.expect(let<"heat">(i, j) = X(periodic(i - 1), j) + X(periodic(i + 1), j) +
+                                 X(i, periodic(j - 1)) + X(i, periodic(j + 1)) - 4.0 * X(i, j),
+             [&](Extent I, Extent J) {
+               return x_(wrapped(I - 1, 8), J) + x_(wrapped(I + 1, 8), J) +
+                      x_(I, wrapped(J - 1, 7)) + x_(I, wrapped(J + 1, 7)) - 4.0 * x_(I, J);
+             });
+    t.expect(let<"corners">(i, j) =
+                 X(periodic(i - 1), clamp(j + 1)) * X(reflect(i + 2), periodic(j - 2)),
+             [&](Extent I, Extent J) {
+               return x_(wrapped(I - 1, 8), clamped(J + 1, 7)) *
+                      x_(mirrored(I + 2, 8), wrapped(J - 2, 7));
+             });
+    t.expect(let<"mixed">(i, j) = sum(k)(X(clamp(i + k - 2), zero(j + 2)) * W(k)),
+             [&](Extent I, Extent J) {
+               return total(5, [&](Extent K) {
+                 return padded(x_, 0, clamped(I + K - 2, 8), J + 2) * w_(K);
+               });
+             });
+    t.expect(
+        let<"wide">(extent(i, 30), j) = sum(k)(X(periodic(i - 11), reflect(j + 5 * k - 9)) * W(k)),
+        [&](Extent I, Extent J) {
+          return total(5, [&](Extent K) {
+            return x_(wrapped(I - 11, 8), mirrored(J + 5 * K - 9, 7)) * w_(K);
+          });
+        });
+  });
+}
+
+TEST_CASE("random boundaries, strides and divisors") {
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto any = [&](Extent low, Extent high) {
+      return low + static_cast<Extent>(random() % static_cast<unsigned>(high - low + 1));
+    };
+    check(
+        [&](auto& t) {
+          const Extent n = any(1, 13);
+          const Extent m = any(2, 8);
+          const Extent width = any(1, 5);
+          const Extent stride = any(1, 3);
+          const Extent dilation = any(-2, 2);
+          const Extent pad = any(-2, 6);
+          const Extent outputs = any(1, 9);
+          const auto [X, xs] = t.template input<double>("X", {n, m});
+          const auto [W, ws] = t.template input<double>("W", {width, m});
+          const auto index = stride * y + dilation * r - pad;
+          const auto at_ = [=](Extent Y, Extent R) { return stride * Y + dilation * R - pad; };
+          const auto expect = [&](const auto& symbol, const auto& place) {
+            t.expect(symbol, [&, xs = xs, ws = ws](Extent Y, Extent C) {
+              return total(width,
+                           [&](Extent R) { return padded(xs, 0, place(at_(Y, R)), C) * ws(R, C); });
+            });
+          };
+          expect(let<"P">(extent(y, outputs), c) = sum(r)(X(periodic(index), c) * W(r, c)),
+                 [&](Extent I) { return wrapped(I, n); });
+          expect(let<"C">(extent(y, outputs), c) = sum(r)(X(clamp(index), c) * W(r, c)),
+                 [&](Extent I) { return clamped(I, n); });
+          expect(let<"R">(extent(y, outputs), c) = sum(r)(X(reflect(index), c) * W(r, c)),
+                 [&](Extent I) { return mirrored(I, n); });
+          const Extent divisor = any(2, 4);
+          expect(let<"D">(extent(y, outputs), c) = sum(r)(X(whole(index, divisor), c) * W(r, c)),
+                 [&](Extent I) { return quotient(I, divisor); });
+        },
+        false);
   }
 }

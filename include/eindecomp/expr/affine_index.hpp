@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -20,8 +21,11 @@ namespace eindecomp {
 
 /// What is read where an index leaves its tensor.
 enum class Boundary : std::uint8_t {
-  ignored,  ///< the value that ⊕ and ⊗ ignore; where they have none, no index may leave
-  zero,     ///< 0
+  ignored,   ///< the value that ⊕ and ⊗ ignore; where they have none, no index may leave
+  zero,      ///< 0
+  periodic,  ///< the tensor again: index i modulo the extent
+  clamp,     ///< the element at the end
+  reflect,   ///< the tensor backwards, the element at the end once
 };
 
 namespace expr {
@@ -36,7 +40,16 @@ struct Affine : expr::AffineBase {
   std::array<Extent, sizeof...(Labels)> coefficients{};  ///< in the order of Labels
   std::array<Extent, sizeof...(Labels)> extents{};       ///< of them, as given; 0: not given
   Extent offset = 0;                                     ///< where all labels are 0
-  Boundary boundary = Boundary::ignored;                 ///< outside of the tensor
+};
+
+/// An index, and what is read where it is none of the tensor's: because it leaves the tensor, or
+/// because it is no whole number. Made by whole(), zero(), periodic(), clamp() and reflect(), and
+/// computed with no further.
+template <AnyLabel... Labels>
+struct BoundedIndex {
+  Affine<Labels...> index;                ///< before it is divided
+  Extent divisor = 1;                     ///< by which it is divided, where that goes
+  Boundary boundary = Boundary::ignored;  ///< what is read outside of the tensor
 };
 
 /// A label, or what is computed from labels by sums, differences and products with integers.
@@ -55,6 +68,11 @@ concept AffineSum = (AffineTerm<A> && (AffineTerm<B> || Integer<B>)) ||
                     (Integer<A> && AffineTerm<B>);
 template <class A, class B>
 concept AffineProduct = (AffineTerm<A> && Integer<B>) || (Integer<A> && AffineTerm<B>);
+
+template <class T>
+inline constexpr bool is_bounded_index = false;
+template <class... Ls>
+inline constexpr bool is_bounded_index<BoundedIndex<Ls...>> = true;
 
 template <AnyLabel L>
 [[nodiscard]] constexpr Affine<L> as_affine(L) {
@@ -128,12 +146,56 @@ template <AffineIndex A>
 }
 /// @}
 
-/// The index, where it leaves the tensor 0 is read: `X(zero(y + r - 1))`.
-template <AffineIndex A>
-[[nodiscard]] constexpr auto zero(const A& index) {
-  auto bounded = expr::as_affine(index);
-  bounded.boundary = Boundary::zero;
+namespace expr {
+template <class... Ls>
+[[nodiscard]] constexpr BoundedIndex<Ls...> as_bounded(const Affine<Ls...>& index) {
+  return {index};
+}
+template <class... Ls>
+[[nodiscard]] constexpr BoundedIndex<Ls...> as_bounded(const BoundedIndex<Ls...>& index) {
+  return index;
+}
+template <class T>
+  requires(!is_bounded_index<T> && AffineTerm<T>)
+[[nodiscard]] constexpr auto as_bounded(const T& index) { return as_bounded(as_affine(index)); }
+/// What may be given a boundary.
+template <class T>
+concept Boundable = AffineTerm<T> || is_bounded_index<T>;
+
+[[nodiscard]] constexpr auto with_boundary(const Boundable auto& index, Boundary boundary) {
+  auto bounded = as_bounded(index);
+  bounded.boundary = boundary;
   return bounded;
+}
+}  // namespace expr
+
+/// An index divided by an integer, where that goes; elsewhere what ⊕ and ⊗ ignore is read, or 0 by
+/// zero(whole(…)). `sum(r)(X(whole(i + 1 - r, 2)) * W(r))` is the convolution transposed of which
+/// `X(i) = sum(r)(Z(2 * i + r - 1) * W(r))` is the other: Z(i) has every term that i had a part in.
+/// \param divisor  positive; that of a statement which is not is refused when it is written
+template <expr::Boundable A, expr::Integer I>
+[[nodiscard]] constexpr auto whole(const A& index, I divisor) {
+  auto bounded = expr::as_bounded(index);
+  bounded.divisor *= static_cast<Extent>(divisor);
+  return bounded;
+}
+
+/// The index, where it leaves the tensor 0 is read: `X(zero(y + r - 1))`.
+[[nodiscard]] constexpr auto zero(const expr::Boundable auto& index) {
+  return expr::with_boundary(index, Boundary::zero);
+}
+/// The index, modulo the extent of the tensor: numpy.pad's `wrap`.
+[[nodiscard]] constexpr auto periodic(const expr::Boundable auto& index) {
+  return expr::with_boundary(index, Boundary::periodic);
+}
+/// The index, outside of the tensor that of the element at its end: numpy.pad's `edge`.
+[[nodiscard]] constexpr auto clamp(const expr::Boundable auto& index) {
+  return expr::with_boundary(index, Boundary::clamp);
+}
+/// The index, outside of the tensor as much inside, counted from the element at the end:
+/// numpy.pad's `reflect`.
+[[nodiscard]] constexpr auto reflect(const expr::Boundable auto& index) {
+  return expr::with_boundary(index, Boundary::reflect);
 }
 
 /// One index for all: `X(i, at(row))`; a number that is no variable may stand alone, `X(i, 3)`.
@@ -146,10 +208,12 @@ namespace expr {
 /// What may stand for an index of a tensor. A variable may not: one of a label's name would hide
 /// the label.
 template <class T>
-concept Index = AffineIndex<T> ||(Integer<T> && !std::is_reference_v<T>);
+concept Index = AffineIndex<T> || is_bounded_index<std::remove_cvref_t<T>> ||
+    (Integer<T> && !std::is_reference_v<T>);
 }  // namespace expr
 
-/// An index by the names of its labels, as a statement is handed to a graph.
+/// An index by the names of its labels, as a statement is handed to a graph: (offset + Σ
+/// coefficient · label) / divisor.
 struct IndexSpec {
   /// coefficient · label.
   struct Term {
@@ -160,11 +224,19 @@ struct IndexSpec {
   static_vector<Term, expr::max_index_labels> terms;  ///< in the order they were written
   Extent offset = 0;                                  ///< where all labels are 0
   Boundary boundary = Boundary::ignored;              ///< outside of the tensor
+  Extent divisor = 1;                                 ///< the index is read where this divides it
+
+  /// From labels as data: `whole(i + 1 - 2 * r, 2)` is of({{"i", 1}, {"r", -2}}, 1, 2).
+  [[nodiscard]] static constexpr IndexSpec of(std::initializer_list<Term> terms, Extent offset = 0,
+                                              Extent divisor = 1,
+                                              Boundary boundary = Boundary::ignored) {
+    return {{terms.begin(), terms.end()}, offset, boundary, divisor};
+  }
 
   /// Whether it is a label and nothing else.
   [[nodiscard]] constexpr bool is_label() const {
     return terms.size() == 1 && terms[0].coefficient == 1 && offset == 0 &&
-           boundary == Boundary::ignored;
+           boundary == Boundary::ignored && divisor == 1;
   }
 };
 
@@ -183,6 +255,10 @@ template <class... Ls>
 struct LabelsOfIndex<Affine<Ls...>> {
   using type = LabelList<Ls...>;
 };
+template <class... Ls>
+struct LabelsOfIndex<BoundedIndex<Ls...>> {
+  using type = LabelList<Ls...>;
+};
 
 template <AnyLabel L>
 [[nodiscard]] constexpr IndexSpec index_spec(L) {
@@ -196,6 +272,12 @@ template <class... Ls>
   std::size_t n = 0;
   (..., (spec.terms.push_back({Ls::name, index.coefficients[n], index.extents[n]}), ++n));
   spec.offset = index.offset;
+  return spec;
+}
+template <class... Ls>
+[[nodiscard]] constexpr IndexSpec index_spec(const BoundedIndex<Ls...>& index) {
+  IndexSpec spec = index_spec(index.index);
+  spec.divisor = index.divisor;
   spec.boundary = index.boundary;
   return spec;
 }
@@ -229,8 +311,17 @@ template <class Terms, class Name>
   }
   return text;
 }
+/// The same of an index that is divided or has a boundary: `periodic(i - 1)`, `whole(i - r, 2)`.
+[[nodiscard]] constexpr Text index_text(Text index, Extent divisor, Boundary boundary) {
+  constexpr std::string_view names[] = {"", "zero", "periodic", "clamp", "reflect"};
+  if (divisor != 1) index = Text("whole(") + index + ", " + divisor + ")";
+  const std::string_view name = names[static_cast<std::size_t>(boundary)];
+  return name.empty() ? index : Text(name) + "(" + index + ")";
+}
 [[nodiscard]] constexpr Text index_text(const IndexSpec& index) {
-  return index_text(index.terms, index.offset, [](const auto& term) { return term.label; });
+  return index_text(
+      index_text(index.terms, index.offset, [](const auto& term) { return term.label; }),
+      index.divisor, index.boundary);
 }
 
 /// A symbol whose indices are computed from labels; what reads it under them is an Access to this.

@@ -90,7 +90,8 @@ constexpr auto refuse_without_labels() {
 // clang-format off
 #define EINDECOMP_REFUSED_OPERATOR(op, Computed)                                            \
   template <class A, class B>                                                               \
-    requires((AffineIndex<A> || AffineIndex<B>) && !expr::Computed<A, B>)                   \
+    requires((AffineIndex<A> || AffineIndex<B>) && !expr::Computed<A, B> &&                 \
+             !expr::is_bounded_index<A> && !expr::is_bounded_index<B>)                      \
   constexpr auto operator op(const A& a, const B& b) {                                      \
     static_assert(expr::never<A, B>,                                                      \
         "EinDecomp: a label is computed with (it names a dimension and has no value; "      \
@@ -109,6 +110,20 @@ EINDECOMP_REFUSED_OPERATOR(>, never_computed)
 EINDECOMP_REFUSED_OPERATOR(>=, never_computed)
 EINDECOMP_REFUSED_OPERATOR(==, never_computed)
 EINDECOMP_REFUSED_OPERATOR(!=, never_computed)
+#undef EINDECOMP_REFUSED_OPERATOR
+
+#define EINDECOMP_REFUSED_OPERATOR(op)                                                      \
+  template <class A, class B>                                                               \
+    requires(expr::is_bounded_index<A> || expr::is_bounded_index<B>)                        \
+  constexpr auto operator op(const A&, const B&) {                                          \
+    static_assert(expr::never<A, B>,                                                        \
+        "EinDecomp: an index that has a boundary or is divided is computed with; compute "  \
+        "the index first, zero(i + 1) or whole(i + 1 - r, 2)");                             \
+    return label<"refused">;                                                                \
+  }
+EINDECOMP_REFUSED_OPERATOR(+)
+EINDECOMP_REFUSED_OPERATOR(-)
+EINDECOMP_REFUSED_OPERATOR(*)
 #undef EINDECOMP_REFUSED_OPERATOR
 
 #define EINDECOMP_REFUSED_OPERATOR(op)                                                      \

@@ -54,6 +54,11 @@ class Builder {
   struct Read {
     AnySymbol tensor;     ///< what is read
     LabelStrings labels;  ///< one per dimension; a repeated one is a diagonal
+    /// One per dimension, where one is computed from labels; `labels` is then empty. The names in
+    /// them outlive the call. X(2 * y + r - 1) is {X, {}, {IndexSpec::of({{"y", 2}, {"r", 1}},
+    /// -1)}}; its transposed, Z(whole(i + 1 - r, 2)), {Z, {}, {IndexSpec::of({{"i", 1}, {"r", -1}},
+    /// 1, 2)}}.
+    std::vector<IndexSpec> indices = {};
   };
   /// An output label; its extent if no operand has it.
   struct Write {
@@ -97,7 +102,14 @@ class Builder {
       operand.vertex = read.tensor.vertex();
       operand.labels.assign(read.labels.begin(), read.labels.end());
       operand.writing = read.tensor.writing();
+      operand.indices = read.indices;
+      for (const IndexSpec& index : read.indices) {
+        for (const IndexSpec::Term& term : index.terms) {
+          if (expr::find_name(operand.labels, term.label) < 0) operand.labels.push_back(term.label);
+        }
+      }
     }
+    take_ignored<Join, Monoid, Ts...>(spec, std::index_sequence_for<Ts...>());
     for (const Write& write : output) spec.output.push_back({write.label, write.extent});
     if constexpr (std::is_same_v<Monoid, NoAggregation>) check_elementwise(spec);
 
@@ -173,6 +185,15 @@ class Builder {
                        "statement " + name,
                    where);
       }
+    }
+  }
+
+  /// Notes what the operators ignore of operands that may be left.
+  template <class Join, class Monoid, class... Ts, std::size_t... Is>
+  static void take_ignored(StatementSpec& spec, std::index_sequence<Is...>) {
+    const OutsideValue values[] = {ignored_value<Join, Monoid, Ts, Is == 0>...};
+    for (std::size_t o = 0; o < spec.operands.size(); ++o) {
+      if (!spec.operands[o].indices.empty()) spec.operands[o].ignored = values[o];
     }
   }
 

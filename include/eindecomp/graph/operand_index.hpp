@@ -51,6 +51,8 @@ constexpr void add_indices(core::Hasher& hasher, const Operand& operand) {
     hasher.add(static_cast<std::uint64_t>(index.offset));
     hasher.add(static_cast<std::uint64_t>(index.before));
     hasher.add(static_cast<std::uint64_t>(index.after));
+    hasher.add(static_cast<std::uint64_t>(index.divisor));
+    hasher.add(static_cast<std::uint64_t>(index.boundary));
     hasher.add(static_cast<std::uint64_t>(index.terms.size()));
     for (const OperandIndex::Term& term : index.terms) {
       hasher.add(static_cast<std::uint64_t>(term.label));
@@ -61,7 +63,8 @@ constexpr void add_indices(core::Hasher& hasher, const Operand& operand) {
 
 /// Whether an index is a label and nothing else.
 [[nodiscard]] constexpr bool is_label(const OperandIndex& index) {
-  return index.terms.size() == 1 && index.terms[0].coefficient == 1 && index.offset == 0;
+  return index.terms.size() == 1 && index.terms[0].coefficient == 1 && index.offset == 0 &&
+         index.divisor == 1;
 }
 
 /// Indices lo <= i < hi.
@@ -70,8 +73,8 @@ struct IndexRange {
   Extent hi = 0;
 };
 
-/// From the least to the greatest index, those of like operands included, where labels run over
-/// first(label) <= value < end(label).
+/// From the least to the greatest index before it is divided, those of like operands included,
+/// where labels run over first(label) <= value < end(label).
 template <class First, class End>
 [[nodiscard]] constexpr IndexRange index_range(const OperandIndex& index, const First& first,
                                                const End& end) {
@@ -95,7 +98,8 @@ template <class First, class End>
 
 /// The extent of the only label of an index that has none yet (0): as long as the index stays
 /// inside of a dimension or, where it may leave, as far beyond its end as it begins before it.
-/// Less than 1 if there is no room for one.
+/// Less than 1 if there is no room for one. Of an index that is divided, the extent that a
+/// convolution transposed has.
 /// \param bound   of the dimension
 /// \param leaves  whether the index may leave the tensor
 [[nodiscard]] constexpr Extent inferred_extent(const OperandIndex& index, int label,
@@ -103,6 +107,7 @@ template <class First, class End>
                                                bool leaves) {
   Extent coefficient = 0;
   OperandIndex others{{}, index.offset};
+  bound = (bound - 1) * index.divisor + 1;
   for (const OperandIndex::Term& term : index.terms) {
     if (term.label == label) {
       coefficient += term.coefficient;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/operand_index.hpp"
 
 namespace eindecomp {
 
@@ -27,12 +28,17 @@ namespace graph {
     const auto name_of = [&](const OperandIndex::Term& term) {
       return label_text(graph, v, term.label);
     };
-    return graph[operand.vertex].name + "(" +
-           core::joined(operand.indices, ",",
-                        [&](const OperandIndex& index) {
-                          return expr::index_text(index.terms, index.offset, name_of);
-                        }) +
-           ")";
+    const Vertex& tensor = graph[operand.vertex];
+    std::size_t k = 0;
+    const auto text_of = [&](const OperandIndex& index) {
+      OperandIndex own = index;  // the boundary may be that of others, which are read with it
+      own.before = own.after = 0;
+      const IndexRange range = index_range(own, v.extents);
+      const bool leaves = range.lo < 0 || range.hi > tensor.bound[k++];
+      return expr::index_text(expr::index_text(index.terms, index.offset, name_of), index.divisor,
+                              leaves ? index.boundary : Boundary::ignored);
+    };
+    return tensor.name + "(" + core::joined(operand.indices, ",", text_of) + ")";
   }
   return graph[operand.vertex].name + "(" + labels_text(graph, v, operand.labels) + ")";
 }

@@ -135,11 +135,27 @@ class OperandResolver {
   }
   constexpr OperandIndex entered(const IndexSpec& index) {
     OperandIndex made{{}, index.offset};
+    made.divisor = index.divisor;
+    check_divisor(index);
     for (const IndexSpec::Term& term : index.terms) {
       made.terms.push_back({enter(term.label), term.coefficient});
       if (term.extent != 0) take_extent(index, term, made.terms.back().label);
     }
     return made;
+  }
+
+  constexpr void check_divisor(const IndexSpec& index) const {
+    const bool whole = index.boundary == Boundary::ignored || index.boundary == Boundary::zero;
+    if (index.divisor > 0 && (index.divisor == 1 || whole)) return;
+    core::fail(ErrorKind::statement,
+               "index " + expr::index_text(index) + " of statement " + m_vertex.name +
+                   (index.divisor > 0
+                        ? " is divided and has a boundary other than zero (between whole "
+                          "quotients there is nothing to take back into the tensor); write "
+                          "zero(whole(...))"
+                        : " is divided by a number that is not positive; divide by 1 or more, and "
+                          "write -i to go backwards"),
+               m_spec.where);
   }
 
   /// Takes the extent that a label is given within an index.
@@ -238,18 +254,25 @@ class OperandResolver {
     operand.labels.clear();
     OutsideValue outside = OutsideValue::none;
     for (std::size_t k = 0; k < operand.indices.size(); ++k) {
-      const OperandIndex& index = operand.indices[k];
+      OperandIndex& index = operand.indices[k];
       operand.labels.push_back(leading_label(index, all.front()));
       const IndexRange range = index_range(index, m_vertex.extents);
-      if (range.lo >= 0 && range.hi <= bound(o, k)) continue;
-      const OutsideValue here =
-          spec.indices[k].boundary == Boundary::zero ? OutsideValue::zero : spec.ignored;
+      if (range.lo >= 0 && range.hi <= bound(o, k) && index.divisor == 1) continue;
+      const Boundary boundary = spec.indices[k].boundary;
+      if (boundary != Boundary::ignored && boundary != Boundary::zero) {
+        index.boundary = boundary;
+        continue;
+      }
+      const OutsideValue here = boundary == Boundary::zero ? OutsideValue::zero : spec.ignored;
       if (here == OutsideValue::none || (outside != OutsideValue::none && outside != here)) {
         core::fail(
             ErrorKind::shape,
             Text("index ") + expr::index_text(spec.indices[k]) + " of " +
-                operand_text(m_tensors, spec) + " goes from " + range.lo + " to " + (range.hi - 1) +
-                ", and dimension " + k + " of " + tensor(o).name + " has extent " + bound(o, k) +
+                operand_text(m_tensors, spec) +
+                (index.divisor == 1 ? Text(" goes from ") + range.lo + " to " + (range.hi - 1) +
+                                          ", and dimension " + k + " of " + tensor(o).name +
+                                          " has extent " + bound(o, k)
+                                    : Text(" is not whole everywhere")) +
                 (here == OutsideValue::none
                      ? Text(" (the operators of the statement have no value that both ignore); "
                             "write zero(") +
@@ -281,12 +304,29 @@ class OperandResolver {
     for (std::size_t k = 0; k < a.labels.size(); ++k) {
       OperandIndex own = index_of(a, k);
       const OperandIndex other = index_of(b, k);
-      if (own.terms != other.terms) return false;
+      if (own.terms != other.terms || own.divisor != other.divisor) return false;
       const Extent apart = std::max(other.offset - own.offset, own.offset - other.offset);
       own.before = own.after = 0;
       const IndexRange range = index_range(own, m_vertex.extents);
       if (apart * like_operands_apart > range.hi - range.lo) return false;
     }
+    return true;
+  }
+  /// What is read where dimension k is left, by its number; -1 if it is not.
+  [[nodiscard]] constexpr int beyond(std::size_t o, std::size_t k) const {
+    OperandIndex index = index_of(m_vertex.operands[o], k);
+    index.before = index.after = 0;
+    const IndexRange range = index_range(index, m_vertex.extents);
+    const bool inside = range.lo >= 0 && (range.hi - 1) / index.divisor < bound(o, k);
+    return inside ? -1 : static_cast<int>(index.boundary);
+  }
+  /// Takes an operand's boundaries to those of a group, unless one is another than the group's.
+  [[nodiscard]] constexpr bool join_boundaries(std::size_t o, std::vector<int>& group) const {
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      const int own = beyond(o, k);
+      if (own >= 0 && group[k] >= 0 && own != group[k]) return false;
+    }
+    for (std::size_t k = 0; k < group.size(); ++k) group[k] = std::max(group[k], beyond(o, k));
     return true;
   }
   /// Lets an operand and later ones that differ from it in their offsets alone, as those of a
@@ -295,11 +335,13 @@ class OperandResolver {
     std::vector<Operand>& operands = m_vertex.operands;
     std::vector<std::size_t> group;
     OutsideValue outside = OutsideValue::none;
+    std::vector<int> boundaries(operands[first].labels.size(), -1);
     for (std::size_t o = 0; o < operands.size(); ++o) {
       if (o != first && !are_alike(operands[first], operands[o])) continue;
       if (o < first) return;  // with that one
       const OutsideValue own = operands[o].outside;
       if (own != OutsideValue::none && outside != OutsideValue::none && own != outside) continue;
+      if (!join_boundaries(o, boundaries)) continue;
       if (own != OutsideValue::none) outside = own;
       group.push_back(o);
     }
@@ -309,6 +351,7 @@ class OperandResolver {
       std::vector<OperandIndex> indices;
       for (std::size_t k = 0; k < operand.labels.size(); ++k) {
         indices.push_back(index_of(operand, k));
+        if (boundaries[k] >= 0) indices.back().boundary = static_cast<Boundary>(boundaries[k]);
       }
       operand.indices = std::move(indices);
       operand.outside = outside;

@@ -50,7 +50,7 @@ struct Operator {
   }
 };
 
-/// An index into one dimension of an operand: offset + Σ coefficient · label.
+/// An index into one dimension of an operand: (offset + Σ coefficient · label) / divisor.
 struct OperandIndex {
   /// coefficient · label.
   struct Term {
@@ -63,7 +63,11 @@ struct OperandIndex {
   /// So many indices before and after are read by other operands, which differ from this one in
   /// their offsets alone: one buffer serves them all.
   Extent before = 0;
-  Extent after = 0;  ///< see `before`
+  Extent after = 0;    ///< see `before`
+  Extent divisor = 1;  ///< where this divides no index, that is read which is outside of the tensor
+  /// That of periodic, clamp and reflect where the index leaves the tensor; Operand::outside has
+  /// the others.
+  Boundary boundary = Boundary::ignored;
   constexpr bool operator==(const OperandIndex&) const = default;
 };
 
@@ -79,6 +83,13 @@ struct Operand {
 
   /// Whether an index is computed from labels.
   [[nodiscard]] constexpr bool is_computed() const { return !indices.empty(); }
+  /// Whether an index is divided, or taken back into the tensor where it leaves it.
+  [[nodiscard]] constexpr bool is_bounded() const {
+    for (const OperandIndex& index : indices) {
+      if (index.divisor != 1 || index.boundary != Boundary::ignored) return true;
+    }
+    return false;
+  }
 };
 
 /// A tensor of the program: an input, or the result of one statement (paper, section 5).

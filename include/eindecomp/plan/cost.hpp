@@ -87,7 +87,7 @@ namespace plan {
     const graph::IndexRange range = graph::index_range(
         index, [](int) { return Extent{0}; },
         [&](int l) { return ceil_div(v.extents[to_index(l)], d[to_index(l)]); });
-    n = multiply_words(n, range.hi - range.lo);
+    n = multiply_words(n, (range.hi - range.lo - 1) / index.divisor + 1);
   }
   return n;
 }

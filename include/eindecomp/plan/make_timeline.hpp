@@ -270,6 +270,9 @@ class Simulator {
       } else if (const auto* fill = list[i].as<Fill>()) {
         compute(rank, Event::Kind::copy, 0, seconds(rank, list[i]), fill->target.box.size(),
                 fill->target.buffer);
+      } else if (const auto* spread = list[i].as<Spread>()) {
+        compute(rank, Event::Kind::copy, ready(rank, spread->from), seconds(rank, list[i]),
+                spread->size(), spread->to);
       } else if (const auto* call = list[i].as<KernelCall>()) {
         run_call(rank, *call, seconds(rank, list[i]));
       } else if (const auto* combine = list[i].as<Combine>()) {

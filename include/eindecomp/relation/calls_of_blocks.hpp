@@ -111,10 +111,11 @@ class CallsOfBlocks {
   std::vector<int> m_free_workers{0};   ///< and to the number of its worker
 };
 
-/// A statement's calls, and the blocks that they read of an operand.
+/// A statement's calls, and the blocks that they read of a piece of an operand (ReadRelation).
 [[nodiscard]] inline CallsOfBlocks calls_reading(const EinGraph& graph, const Vertex& statement,
-                                                 const Operand& operand, const BlockMap& calls) {
-  return {calls, ReadRelation(graph, statement, operand, calls.relation().parts),
+                                                 const Operand& operand, const BlockMap& calls,
+                                                 int piece = 0) {
+  return {calls, ReadRelation(graph, statement, operand, calls.relation().parts, piece),
           graph::read_labels(operand)};
 }
 

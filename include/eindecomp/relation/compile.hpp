@@ -62,6 +62,9 @@ class RankProgramSink {
   void filled(int rank, int buffer, const Box& box, OutsideValue value) {
     if (RankBuilder* b = of(rank)) b->fill(buffer, box, value);
   }
+  void spread(int rank, Spread&& spread) {
+    if (RankBuilder* b = of(rank)) b->spread(std::move(spread));
+  }
   void copied(int rank, int from, int to, const Box& box, int round) {
     if (RankBuilder* b = of(rank)) b->copy(from, to, box, round);
   }

@@ -52,6 +52,9 @@ struct Work {
   if (const auto* fill = instruction.as<Fill>()) {
     return {0, bytes_of(fill->target.box.size(), buffer(fill->target.buffer))};
   }
+  if (const auto* spread = instruction.as<Spread>()) {
+    return {0, 2 * bytes_of(spread->size(), buffer(spread->to))};
+  }
   if (const auto* call = instruction.as<KernelCall>()) {
     const Vertex& v = graph[instruction.statement];
     Work work{static_cast<double>(call->domain.size()),

@@ -69,6 +69,7 @@ class RankBuilder {
   void fill(int buffer, const Box& box, OutsideValue value) {
     m_fills.push_back({{buffer, box}, value});
   }
+  void spread(Spread&& spread) { m_spreads.push_back(std::move(spread)); }
   void copy(int from, int to, const Box& box, int round) {
     m_gathers.copies.emplace_back(round, Copy{from, to, box});
   }
@@ -176,6 +177,8 @@ class RankBuilder {
     m_fills.clear();
     emit_rounds(m_gathers);
     for (auto& [round, late] : last) emit(std::move(late));
+    for (Spread& spread : m_spreads) emit(std::move(spread));
+    m_spreads.clear();
   }
   [[nodiscard]] static bool touches(const std::vector<Piece>& pieces, int buffer) {
     return std::any_of(pieces.begin(), pieces.end(),
@@ -382,6 +385,7 @@ class RankBuilder {
   const BlockMap* m_calls = nullptr;
   const std::vector<JoinedBlocks>* m_joined = nullptr;
   std::vector<Fill> m_fills;
+  std::vector<Spread> m_spreads;
   Rounds m_gathers;       ///< of operands
   Rounds m_aggregations;  ///< of accumulators
   std::vector<KernelCall> m_statement_calls;

@@ -84,6 +84,27 @@ struct Fill {
   constexpr bool operator==(const Fill&) const = default;
 };
 
+/// Elements of a tensor copied to where calls read them at indices that are divided or taken back
+/// into the tensor: some indices apart, backwards, or one at many indices.
+struct Spread {
+  int from = -1;              ///< the buffer that is read
+  int to = -1;                ///< the buffer that is written, which is in indices
+  Box read;                   ///< which elements
+  Box written;                ///< from the first index to the last
+  std::vector<Extent> steps;  ///< per dimension, from one element's index to the next one's; or 0
+  /// The number of elements that are written.
+  [[nodiscard]] constexpr Extent size() const {
+    Extent n = 1;
+    for (int k = 0; k < read.rank(); ++k) n *= count(k);
+    return n;
+  }
+  /// The same along dimension k.
+  [[nodiscard]] constexpr Extent count(int k) const {
+    return steps[static_cast<std::size_t>(k)] == 0 ? written.extent(k) : read.extent(k);
+  }
+  constexpr bool operator==(const Spread&) const = default;
+};
+
 /// One kernel call: the domain's box of labels, operands by buffer.
 struct KernelCall {
   Box domain;                 ///< lo and hi per label of L
@@ -114,7 +135,7 @@ struct Instruction {
   /// have the same turns, though not in every turn something to do.
   int turn = 0;
   /// What is done.
-  std::variant<Receive, Send, Copy, KernelCall, Combine, Fill> work;
+  std::variant<Receive, Send, Copy, KernelCall, Combine, Fill, Spread> work;
 
   /// The work if it is of that type, or null.
   template <class Work>
@@ -160,13 +181,14 @@ struct TensorNames {
 /// Everything one rank holds and does. Prints as a list of buffers and instructions.
 ///
 /// The instructions of a turn are in the order: what is filled, copies and messages with operands,
-/// round by round, calls, messages with accumulators and combinations, round by round. Messages of
-/// one round are one exchange: they are under way together, each with a staging area of its own,
-/// and what comes after them waits for all. An exchange lists its receives first, from the previous
-/// rank, then from the one before that, and so round; then its sends, to the next rank, and so
-/// round; those of one peer by tensor, small ones of several tensors as one. So the messages
-/// between two ranks come in one order on both, and ranks that send alike each send to another one.
-/// Messages of constants are an exchange of their own, before the others of their round.
+/// round by round, what is spread, calls, messages with accumulators and combinations, round by
+/// round. Messages of one round are one exchange: they are under way together, each with a staging
+/// area of its own, and what comes after them waits for all. An exchange lists its receives first,
+/// from the previous rank, then from the one before that, and so round; then its sends, to the next
+/// rank, and so round; those of one peer by tensor, small ones of several tensors as one. So the
+/// messages between two ranks come in one order on both, and ranks that send alike each send to
+/// another one. Messages of constants are an exchange of their own, before the others of their
+/// round.
 struct RankProgram {
   int rank = 0;                           ///< whose program it is
   int turns = 0;                          ///< of all ranks
@@ -194,8 +216,8 @@ struct RankProgram {
          std::binary_search(program.constants.begin(), program.constants.end(), buffer.tensor);
 }
 
-/// Whether an instruction belongs to the first run alone: what is filled, a copy or message of
-/// constants.
+/// Whether an instruction belongs to the first run alone: what is filled or spread, a copy or
+/// message of constants.
 [[nodiscard]] inline bool is_done_once(const RankProgram& program, const Instruction& instruction) {
   int buffer = -1;
   if (const Message* const message = instruction.message()) {
@@ -204,6 +226,8 @@ struct RankProgram {
     buffer = copy->to;
   } else if (const auto* fill = instruction.as<Fill>()) {
     buffer = fill->target.buffer;
+  } else if (const auto* spread = instruction.as<Spread>()) {
+    buffer = spread->to;
   }
   return buffer >= 0 &&
          std::binary_search(program.constants.begin(), program.constants.end(),
@@ -264,6 +288,9 @@ void for_each_region(AnyInstruction& instruction, const Read& read, const Write&
     write(combine->target.buffer, &combine->target.box);
   } else if (auto* fill = std::get_if<Fill>(&instruction.work)) {
     write(fill->target.buffer, &fill->target.box);
+  } else if (auto* spread = std::get_if<Spread>(&instruction.work)) {
+    read(spread->from, &spread->read);
+    write(spread->to, &spread->written);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/algebra.hpp"
+#include "eindecomp/graph/bounded_index.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/operand_index.hpp"
 #include "eindecomp/relation/box.hpp"
@@ -18,16 +19,20 @@
 namespace eindecomp::relation {
 
 /// A tensor in the blocks that calls read, one for each combination of parts of an operand's
-/// labels. Where indices are computed, blocks may overlap and leave the tensor.
+/// labels. Where indices are computed, blocks may overlap and leave the tensor. Where they are
+/// bounded (Operand::is_bounded), a block is one piece of what its calls read, and may be empty;
+/// Bounder puts the pieces together.
 class ReadRelation {
  public:
   ReadRelation() = default;
   /// Where every index is a label.
   ReadRelation(TensorRelation tensor)  // NOLINT(google-explicit-constructor): it is one
       : m_keys(std::move(tensor)) {}
-  /// \param d  the statement's partition vector
+  /// \param d      the statement's partition vector
+  /// \param piece  of those that graph::piece_count counts
   ReadRelation(const EinGraph& graph, const Vertex& statement, const Operand& operand,
-               const PartitionVector& d) {
+               const PartitionVector& d, int piece = 0)
+      : m_piece(piece), m_bounded(operand.is_bounded()) {
     if (!operand.is_computed()) {
       m_keys = operand_relation(graph, operand, d);
       return;
@@ -49,12 +54,22 @@ class ReadRelation {
   [[nodiscard]] Extent blocks() const { return m_keys.blocks(); }
   /// What is read where a block leaves the tensor.
   [[nodiscard]] OutsideValue outside() const { return m_outside; }
+  /// Whether an index is divided, or taken back into the tensor.
+  [[nodiscard]] bool is_bounded() const { return m_bounded; }
+  /// The indices of a computed operand.
+  [[nodiscard]] const std::vector<OperandIndex>& indices() const { return m_indices; }
+  /// The extents of the tensor, where indices are computed.
+  [[nodiscard]] const std::vector<Extent>& bound() const { return m_bound; }
 
-  /// What the calls of a block read, beyond the ends of the tensor, too.
+  /// What the calls of a block read, beyond the ends of the tensor, too, but for bounded indices.
   [[nodiscard]] Box block(Extent number) const {
     Box keys = m_keys.block(number);
-    return is_computed() ? region(keys) : keys;
+    if (!is_computed()) return keys;
+    Box box = region(keys);
+    return is_bounded() ? piece_of(std::move(box)) : box;
   }
+  /// The indices that the calls of a block have, before they are divided or taken back.
+  [[nodiscard]] Box indices_of(Extent number) const { return region(m_keys.block(number)); }
   /// The part of a box that is in the tensor, possibly empty.
   [[nodiscard]] Box inside(const Box& box) const {
     return is_computed() ? intersect(box, Box::whole(m_bound)) : box;
@@ -92,10 +107,25 @@ class ReadRelation {
     return box;
   }
 
+  /// From indices to elements.
+  [[nodiscard]] Box piece_of(Box box) const {
+    int piece = m_piece;
+    for (std::size_t k = 0; k < m_indices.size(); ++k) {
+      const OperandIndex& index = m_indices[k];
+      const graph::IndexRange read = graph::read_range(index, {box.lo[k], box.hi[k]}, m_bound[k],
+                                                       graph::take_interval(index, piece));
+      box.lo[k] = read.lo;
+      box.hi[k] = read.hi;
+    }
+    return box;
+  }
+
   TensorRelation m_keys;                ///< of the labels; of a plain operand, the tensor's own
   std::vector<OperandIndex> m_indices;  ///< by position among the labels; empty: plain
   std::vector<Extent> m_bound;          ///< the tensor's, where indices are computed
   OutsideValue m_outside = OutsideValue::none;
+  int m_piece = 0;
+  bool m_bounded = false;
 };
 
 }  // namespace eindecomp::relation

@@ -16,6 +16,7 @@
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/walk.hpp"
 
@@ -134,6 +135,7 @@ class TaskSink {
   }
   static int assembled(VertexId, const Box&, int) { return 0; }
   static void filled(int, int, const Box&, OutsideValue) {}
+  static void spread(int, const Spread&) {}
   static void copied(int, int, int, const Box&, int) {}
   void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box, int) {
     m_tasks.repartitions.push_back({tensor, box, from_rank, to_rank});

@@ -161,7 +161,7 @@ class TensorHoldings {
       m_blocks.erase(std::unique(m_blocks.begin(), m_blocks.end()), m_blocks.end());
       for (const Extent block : m_blocks) {
         const Box box = use.readers.relation().block(block);
-        if (stored_with(held, box, rank) >= 0 ||
+        if (box.empty() || stored_with(held, box, rank) >= 0 ||
             held.find_assembled(history, use.way, block, box) != nullptr) {
           continue;
         }

@@ -121,6 +121,8 @@ class UnitKeys {
       key.push_back(index.offset);
       key.push_back(index.before);
       key.push_back(index.after);
+      key.push_back(index.divisor);
+      key.push_back(static_cast<Extent>(index.boundary));
       key.push_back(static_cast<Extent>(index.terms.size()));
       for (const OperandIndex::Term& term : index.terms) {
         key.push_back(term.label);

@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/block_map.hpp"
+#include "eindecomp/relation/bounder.hpp"
 #include "eindecomp/relation/calls_of_blocks.hpp"
 #include "eindecomp/relation/gatherer.hpp"
 #include "eindecomp/relation/layout.hpp"
@@ -31,6 +33,7 @@ namespace eindecomp::relation {
 ///   void begin(statement, calls, join)             the join: of the calls of its ranks
 ///   int  assembled(tensor, box, rank)              a buffer for a box a call needs
 ///   void filled(rank, buffer, box, value)          of what was just assembled, outside the tensor
+///   void spread(rank, Spread)                      to what was just assembled, after the messages
 ///   void copied(rank, from, to, box, round)        before the messages of that round
 ///   void moved(tensor, from_rank, from, to_rank, to, box, round)
 ///   int  partial(statement, box, rank)             a buffer for accumulators
@@ -51,6 +54,7 @@ class Walk {
         m_sink(sink),
         m_holdings(graph, placement, ranks, sink),
         m_gatherer(m_holdings, sink),
+        m_bounder(sink),
         m_reducer(graph, placement, m_holdings, sink) {}
   Walk(const Walk&) = delete;  // its parts point at each other
   Walk& operator=(const Walk&) = delete;
@@ -71,7 +75,9 @@ class Walk {
     const Vertex& vertex = m_graph[v];
     const BlockMap calls(m_placement.mesh, vertex.extents, m_placement.calls[to_index(v)]);
     for (const Operand& o : vertex.operands) {
-      m_holdings.note_use(v, o.vertex, calls_reading(m_graph, vertex, o, calls));
+      for (int piece = 0; piece < graph::piece_count(o); ++piece) {
+        m_holdings.note_use(v, o.vertex, calls_reading(m_graph, vertex, o, calls, piece));
+      }
     }
   }
 
@@ -104,7 +110,15 @@ class Walk {
     }
     m_sink.begin(v, calls, m_joined);
     m_rounds = 0;
-    for (std::size_t o = 0; o < operands.size(); ++o) gather_operand(v, o, std::move(operands[o]));
+    m_bounder.begin();
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      if (vertex.operands[o].is_bounded()) {
+        gather_bounded(v, o, calls);
+        continue;
+      }
+      gather_operand(v, o, std::move(operands[o]));
+      for (WalkedCall& call : m_walked) call.operands.push_back(m_gathered[call.index]);
+    }
     m_holdings.store(v);
     reduce_results(v, outputs);
     m_sink.end(v);
@@ -127,13 +141,32 @@ class Walk {
     return of_calls;
   }
 
-  /// Gives every call a buffer that contains the block of an operand it reads.
-  void gather_operand(VertexId v, std::size_t o, CallsOfBlocks&& readers) {
+  /// Gives every call a buffer for what it reads of an operand whose indices are bounded.
+  void gather_bounded(VertexId v, std::size_t o, const BlockMap& calls) {
+    const Operand& operand = m_graph[v].operands[o];
+    const auto pieces = to_index(graph::piece_count(operand));
+    std::vector<int> buffers(m_walked.size() * pieces, -1);
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      gather_operand(v, o,
+                     calls_reading(m_graph, m_graph[v], operand, calls, static_cast<int>(piece)),
+                     piece > 0);
+      for (std::size_t i = 0; i < m_walked.size(); ++i) buffers[i * pieces + piece] = m_gathered[i];
+    }
+    const HeldTensor::Use& use = *m_holdings[operand.vertex].uses.back();
+    for (WalkedCall& call : m_walked) {
+      call.operands.push_back(m_bounder.buffer(
+          operand.vertex, use.way, use.readers.relation(), m_joined[call.index].operands[o],
+          call.rank, std::span(buffers).subspan(call.index * pieces, pieces)));
+    }
+  }
+
+  /// Finds for every call a buffer that contains the block of an operand it reads; -1 if that is
+  /// empty. \param again  whether the statement has read the tensor before
+  void gather_operand(VertexId v, std::size_t o, CallsOfBlocks&& readers, bool again = false) {
     const std::vector<Operand>& operands = m_graph[v].operands;
     const VertexId tensor = operands[o].vertex;
     const HeldTensor::Use& use = m_holdings.add_use(v, tensor, std::move(readers));
     // What the statement's other operands assemble of the tensor is copied: it has to be there.
-    bool again = false;
     for (std::size_t other = 0; other < o; ++other) again |= operands[other].vertex == tensor;
     const int round = again ? m_rounds : 0;
     // As many as any group can take, so that all ranks count alike.
@@ -146,9 +179,12 @@ class Walk {
          blocks_of_interest(use.readers.relation(), std::move(read), m_holdings[tensor])) {
       m_gatherer.gather(tensor, block, round);
     }
-    for (WalkedCall& call : m_walked) {
+    m_gathered.clear();
+    for (const WalkedCall& call : m_walked) {
       const Extent block = m_joined[call.index].operands[o];
-      call.operands.push_back(m_holdings.buffer_with(tensor, block, call.rank));
+      const ReadRelation& relation = use.readers.relation();
+      const bool empty = relation.is_bounded() && relation.block(block).empty();
+      m_gathered.push_back(empty ? -1 : m_holdings.buffer_with(tensor, block, call.rank));
     }
     if constexpr (requires { m_sink.reread(v); }) {
       const auto reads_again = [&](const WalkedCall& call) {
@@ -174,13 +210,15 @@ class Walk {
   Sink& m_sink;
   TensorHoldings<Sink> m_holdings;
   Gatherer<Sink> m_gatherer;
+  Bounder<Sink> m_bounder;
   Reducer<Sink> m_reducer;
 
   // Of the statement at hand.
   std::vector<Extent> m_own_calls;  ///< of the sink's ranks, in order
   std::vector<JoinedBlocks> m_joined;
   std::vector<WalkedCall> m_walked;
-  int m_rounds = 0;  ///< of the operands so far
+  std::vector<int> m_gathered;  ///< of the operand at hand, by call
+  int m_rounds = 0;             ///< of the operands so far
 };
 
 }  // namespace eindecomp::relation

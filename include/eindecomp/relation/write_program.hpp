@@ -113,6 +113,12 @@ class ProgramWriter {
     write(f.target);
     m_out << " with " << values[static_cast<std::size_t>(f.value)];
   }
+  void write(const Spread& s) {
+    m_out << "spread b" << s.from << ' ';
+    write(s.read);
+    m_out << " to b" << s.to << ' ';
+    write(s.written);
+  }
   void write(const KernelCall& c) {
     m_out << "call";
     for (std::size_t o = 0; o < c.operands.size(); ++o) {
@@ -196,6 +202,12 @@ class ProgramHasher {
   void add_work(const Fill& f) {
     add_regions({f.target});
     add(static_cast<int>(f.value));
+  }
+  void add_work(const Spread& s) {
+    add(s.from, s.to);
+    add_box(s.read);
+    add_box(s.written);
+    m_hasher.add(s.steps);
   }
   void add_work(const KernelCall& c) {
     add_box(c.domain);

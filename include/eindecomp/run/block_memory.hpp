@@ -129,6 +129,20 @@ inline kernel::StridedBox strided_box(const Box& part, const BlockMemory& into,
   return shape;
 }
 
+/// The strides of what is spread from one block to another.
+inline kernel::StridedBox strided_box(const Spread& spread, const BlockMemory& into,
+                                      const BlockMemory& from) {
+  kernel::StridedBox shape;
+  shape.rank = spread.read.rank();
+  for (int k = 0; k < shape.rank; ++k) {
+    const Extent step = spread.steps[at(k)];
+    shape.extent[k] = spread.count(k);
+    shape.into_stride[k] = into.stride[k] * std::max<Extent>(step, 1);
+    shape.from_stride[k] = from.stride[k] * std::min<Extent>(step, 1);
+  }
+  return shape;
+}
+
 /// The element that a call reads first of an operand whose indices are computed, and what each
 /// label's next value adds: windows that overlap are strides that do.
 inline char* computed_address(const Operand& operand, const Box& domain, const BlockMemory& block,

@@ -172,6 +172,8 @@ class ProgramPreparer {
         if (!copy->box.empty()) add(first, last, copy_of(copy->box, copy->to, copy->from));
       } else if (const auto* fill = instruction.as<Fill>()) {
         if (!fill->target.box.empty()) add(first, last, prepare(*fill));
+      } else if (const auto* spread = instruction.as<Spread>()) {
+        add(first, last, prepare(*spread));
       } else if (const auto* call = instruction.as<KernelCall>()) {
         add(first, last, prepare(instruction.statement, *call));
       } else if (const auto* combine = instruction.as<Combine>()) {
@@ -221,6 +223,17 @@ class ProgramPreparer {
     return {kernel::prepare_fill<Space>(one.bytes, strided_box(box, memory(buffer), one),
                                         kernel::bytes_of(fill.value, element)),
             into, into};
+  }
+
+  [[nodiscard]] PreparedPass<Space> prepare(const Spread& spread) const {
+    std::vector<Extent> first = spread.read.lo;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      if (spread.steps[k] < 0) first[k] = spread.read.hi[k] - 1;
+    }
+    return {
+        kernel::prepare_copy<Space>(memory(spread.to).bytes,
+                                    strided_box(spread, memory(spread.to), memory(spread.from))),
+        place(spread.to, spread.written.lo), place(spread.from, first)};
   }
 
   /// \param sent  whether the message leaves, and is packed, or arrives, and is unpacked.

@@ -67,6 +67,16 @@ def cases():
     yield "conv_grouped", convolution(
         values((2, 4, 5, 5), 0), values((6, 2, 3, 3), 1), (1, 1), ((1, 1), (1, 1)), (1, 1), 2)
     yield "conv_transposed", transposed(values((1, 2, 4, 3), 0), values((2, 3, 3, 3), 1), 1)
+    yield "conv_transposed_2", transposed(values((1, 2, 4, 3), 0), values((2, 3, 3, 3), 1), 2)
+    yield "conv_transposed_3", transposed(values((1, 2, 4, 3), 0), values((2, 3, 2, 2), 1), 3)
+    spread = numpy.zeros((11, 7))
+    spread[::2] = m
+    yield "spread", spread
+    for mode in ("wrap", "edge", "reflect"):
+        yield "pad_" + mode, numpy.pad(m, ((2, 3), (1, 8)), mode)
+    for mode in ("wrap", "nearest", "mirror"):
+        yield "correlate_" + mode, scipy.ndimage.correlate(m, k, mode=mode)
+    yield "roll", numpy.roll(m, 2, axis=1)
 
 
 def main():

@@ -14,6 +14,7 @@ namespace ein = eindecomp;
 using ein::extent;
 using ein::Extent;
 using ein::let;
+using ein::whole;
 using ein::zero;
 
 namespace {
@@ -166,4 +167,52 @@ TEST_CASE("convolutions of networks") {
     t.expect("conv_transposed",
              let<"X">(b, c, y, x) = sum(o, r, s)(G(b, o, y - r, x - s) * W(o, c, r, s)));
   }
+}
+
+TEST_CASE("convolutions transposed") {
+  {
+    Windows t;
+    const auto G = t.input({1, 2, 4, 3}, 0);
+    const auto W = t.input({2, 3, 3, 3}, 1);
+    t.expect("conv_transposed_2", let<"X">(b, c, y, x) = sum(o, r, s)(
+                                      G(b, o, whole(y - r, 2), whole(x - s, 2)) * W(o, c, r, s)));
+  }
+  {
+    Windows t;
+    const auto G = t.input({1, 2, 4, 3}, 0);
+    const auto W = t.input({2, 3, 2, 2}, 1);
+    t.expect("conv_transposed_3", let<"X">(b, c, y, x) = sum(o, r, s)(
+                                      G(b, o, whole(y - r, 3), whole(x - s, 3)) * W(o, c, r, s)));
+  }
+  {
+    Windows t;
+    const auto m = t.input({6, 7}, 0);
+    t.expect("spread", let<"Y">(i, j) = 1.0 * m(zero(whole(i, 2)), j));
+  }
+}
+
+TEST_CASE("boundaries") {
+  const auto pad = [](const char* name, const auto& bound) {
+    Windows t;
+    const auto m = t.input({6, 7}, 0);
+    t.expect(name, let<"Y">(extent(i, 11), extent(j, 16)) = 1.0 * m(bound(i - 2), bound(j - 1)));
+  };
+  const auto filter = [](const char* name, const auto& bound) {
+    Windows t;
+    const auto m = t.input({6, 7}, 0);
+    const auto k = t.input({3, 3}, 1);
+    t.expect(name, let<"Y">(y, x) = sum(r, s)(m(bound(y + r - 1), bound(x + s - 1)) * k(r, s)));
+  };
+  const auto periodic = [](const auto& index) { return ein::periodic(index); };
+  const auto clamp = [](const auto& index) { return ein::clamp(index); };
+  const auto reflect = [](const auto& index) { return ein::reflect(index); };
+  pad("pad_wrap", periodic);
+  pad("pad_edge", clamp);
+  pad("pad_reflect", reflect);
+  filter("correlate_wrap", periodic);
+  filter("correlate_nearest", clamp);
+  filter("correlate_mirror", reflect);
+  Windows t;
+  const auto m = t.input({6, 7}, 0);
+  t.expect("roll", let<"Y">(i, extent(j, 7)) = 1.0 * m(i, periodic(j - 2)));
 }

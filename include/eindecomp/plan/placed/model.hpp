@@ -205,9 +205,12 @@ class PlacedModel {
       single[i].producer = m_class_of[i];
       for (const Operand& o : m_graph->vertices[i].operands) {
         std::vector<TensorGroup::Reader>& readers = single[to_index(o.vertex)].readers;
-        TensorGroup::Reader reader{m_class_of[i], o.labels, computed_read(m_graph->vertices[i], o)};
-        if (std::find(readers.begin(), readers.end(), reader) == readers.end()) {
-          readers.push_back(std::move(reader));
+        for (int piece = 0; piece < graph::piece_count(o); ++piece) {
+          TensorGroup::Reader reader{m_class_of[i], o.labels,
+                                     computed_read(m_graph->vertices[i], o, piece)};
+          if (std::find(readers.begin(), readers.end(), reader) == readers.end()) {
+            readers.push_back(std::move(reader));
+          }
         }
       }
     }

@@ -180,8 +180,10 @@ class WordCounter {
   for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
     calls.push_back(cuts_of(placement.calls[i]));
     for (const Operand& o : graph.vertices[i].operands) {
-      computed.push_back(computed_read(graph.vertices[i], o));
-      needs[to_index(o.vertex)].push_back(counter.need(calls[i], o.labels, computed.back()));
+      for (int piece = 0; piece < graph::piece_count(o); ++piece) {
+        computed.push_back(computed_read(graph.vertices[i], o, piece));
+        needs[to_index(o.vertex)].push_back(counter.need(calls[i], o.labels, computed.back()));
+      }
     }
   }
   std::vector<Extent> received(to_index(ranks), 0);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/bounded_index.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/operand_index.hpp"
 #include "eindecomp/plan/placed/axis_cuts.hpp"
@@ -26,12 +27,15 @@ struct ComputedRead {
   std::vector<int> labels;            ///< positions in the statement, graph::read_labels
   std::vector<Extent> extents;        ///< theirs
   std::vector<OperandIndex> indices;  ///< per dimension of the tensor; labels by place in `labels`
+  int piece = 0;                      ///< of those that graph::piece_count counts
   bool operator==(const ComputedRead&) const = default;
 };
-/// Empty where every index is a label.
-[[nodiscard]] inline ComputedRead computed_read(const Vertex& statement, const Operand& operand) {
+/// A piece of an operand; empty where every index is a label.
+[[nodiscard]] inline ComputedRead computed_read(const Vertex& statement, const Operand& operand,
+                                                int piece) {
   ComputedRead read;
   if (!operand.is_computed()) return read;
+  read.piece = piece;
   read.labels = graph::read_labels(operand);
   for (const int l : read.labels) read.extents.push_back(statement.extents[to_index(l)]);
   read.indices = graph::read_indices(operand, [&](int label) {
@@ -182,12 +186,16 @@ class RegionBoxes {
   /// any.
   [[nodiscard]] bool take_indices(Bounds& box) const {
     const Bounds labels = std::exchange(box, {});
+    int piece = m_computed->piece;
     for (std::size_t k = 0; k < m_bound.size(); ++k) {
+      const OperandIndex& index = m_computed->indices[k];
       const graph::IndexRange range = graph::index_range(
-          m_computed->indices[k], [&](int l) { return labels.lo[to_index(l)]; },
+          index, [&](int l) { return labels.lo[to_index(l)]; },
           [&](int l) { return labels.hi[to_index(l)]; });
-      box.lo[k] = std::max<Extent>(range.lo, 0);
-      box.hi[k] = std::min(range.hi, m_bound[k]);
+      const graph::IndexRange read =
+          graph::read_range(index, range, m_bound[k], graph::take_interval(index, piece));
+      box.lo[k] = read.lo;
+      box.hi[k] = read.hi;
       if (box.hi[k] <= box.lo[k]) return false;
     }
     return true;

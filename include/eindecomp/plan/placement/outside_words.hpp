@@ -138,9 +138,11 @@ class OutsideWords {
     for (const VertexId reader : m_readers[to_index(v)]) {
       for (const Operand& o : m_graph[reader].operands) {
         if (o.vertex != v) continue;
-        computed.push_back(computed_read(m_graph[reader], o));
-        needs.push_back(
-            counter.need(cuts_of(placement.calls[to_index(reader)]), o.labels, computed.back()));
+        for (int piece = 0; piece < graph::piece_count(o); ++piece) {
+          computed.push_back(computed_read(m_graph[reader], o, piece));
+          needs.push_back(
+              counter.need(cuts_of(placement.calls[to_index(reader)]), o.labels, computed.back()));
+        }
       }
     }
     std::vector<Extent> words;
