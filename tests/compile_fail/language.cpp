@@ -147,4 +147,7 @@ void statements() {
   EITHER((let<"H">() = ein::aggregate<ein::ArgMin>(i, j)(X(i, j))),
          (let<"H">(i) = ein::aggregate<ein::ArgMin>(j)(X(i, j))));
 #endif
+#if IN_CASE(25)
+  EITHER((let<"H">(i, j) = X(i, j) * value(k)), (let<"H">(i, j) = X(i, j) * value(j)));
+#endif
 }

@@ -44,9 +44,9 @@ void statements() {
 #endif
   // refused: a number that is no integer stands where a label belongs; write
   EITHER((let<"A1">(i) = X(i, 3.0)), (let<"A1">(i) = X(i, 3)));
-  // refused: a label is computed with (it names a dimension and has no value
+  // refused: a label is computed with (it names a dimension; indices are
   EITHER((let<"A2">(i, j) = X(i, j + 1.0)), (let<"A2">(i, j) = X(i, ein::zero(j + 1))));
-  // refused: a label is computed with (it names a dimension and has no value
+  // refused: a label is computed with (it names a dimension; indices are
   EITHER((let<"A3">(i, j) = X(i * j, j)), (let<"A3">(j) = sum(i)(X(2 * j + i, j))));
   // refused: a tensor is given more or fewer indices than it has dimensions
   EITHER((let<"A31">(j) = X(j + 1)), (let<"A31">(j) = X(ein::at(1), j)));

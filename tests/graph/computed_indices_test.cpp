@@ -229,3 +229,19 @@ TEST_CASE("errors name the index, its range, the tensor and the line") {
   CHECK(g.graph().size() == before);
   CHECK(g.graph().labels.size() == labels_before);
 }
+
+TEST_CASE("labels as values take no operand, and tell statements apart") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {6, 6});
+  const auto A = let<"A">(i, j) = ein::value(i) - X(i, j);
+  const auto B = let<"B">(i, j) = ein::value(j) - X(i, j);
+  const auto C = let<"C">(i, j) = ein::value(i) - X(i, j);
+  const auto D = let<"D">(i, j) = (2 * i - j < 3) * X(i, j);
+  const auto E = let<"E">(i, j) = (2 * i - j < 4) * X(i, j);
+  CHECK(A.vertex() == C.vertex());
+  CHECK(A.vertex() != B.vertex());
+  CHECK(D.vertex() != E.vertex());
+  CHECK(g.graph()[A.vertex()].operands.size() == 1);
+  CHECK(ein::formula(g.graph(), A.vertex()).view() == "A(i,j) = sub(i,X(i,j))");
+  CHECK(ein::formula(g.graph(), D.vertex()).view() == "D(i,j) = mul(less(affine(i,j),3),X(i,j))");
+}

@@ -21,6 +21,7 @@ using ein::extent;
 using ein::let;
 using ein::periodic;
 using ein::reflect;
+using ein::value;
 using ein::whole;
 using ein::zero;
 
@@ -345,4 +346,38 @@ TEST_CASE("random boundaries, strides and divisors") {
         },
         false);
   }
+}
+
+TEST_CASE("labels as values: masks, ramps, one-hot rows, running sums") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {7, 6});
+    const auto [F, fs] = t.template input<float>("F", {7});
+    const auto [I, is] = t.template input<std::int32_t>("I", {9});
+    const auto& x_ = xs;
+    const auto& f_ = fs;
+    const auto& i_ = is;
+    t.expect(let<"lower">(i, j) = (j <= i) * X(i, j),
+             [&](Extent R, Extent C) { return C <= R ? x_(R, C) : 0.0; });
+    t.expect(let<"band">(i, j) = select(2 * i - j < 3, X(i, j), -1.0),
+             [&](Extent R, Extent C) { return 2 * R - C < 3 ? x_(R, C) : -1.0; });
+    t.expect(let<"ramp">(i, j) = value(i) - X(i, j) * value(2 * i - j + 1),
+             [&](Extent R, Extent C) {
+               return static_cast<double>(R) - x_(R, C) * static_cast<double>(2 * R - C + 1);
+             });
+    t.expect(let<"floats">(i) = F(i) * value(i),
+             [&](Extent R) { return f_(R) * static_cast<float>(R); });
+    t.expect(let<"ramps">(extent(j, 4)) = sum(i)(value(i) * value(j) + I(i)), [&](Extent C) {
+      return total(9, [&](Extent R) { return R * C + std::int64_t{i_(R)}; });
+    });
+    t.expect(let<"hot">(b, extent(v, 5)) = 1 * (I(b) == v),
+             [&](Extent B, Extent V) { return i_(B) == V ? 1 : 0; });
+    t.expect(let<"running">(extent(k, 7), j) = sum(i)((i <= k) * X(i, j)), [&](Extent K, Extent C) {
+      return total(7, [&](Extent R) { return R <= K ? x_(R, C) : 0.0; });
+    });
+    t.expect(let<"trace">() = sum(i, j)((i == j) * X(i, j)),
+             [&]() { return total(6, [&](Extent R) { return x_(R, R); }); });
+    t.expect(let<"first">(i) = min(j)(select(X(i, j) > 0.0, value(j), 100)), [&](Extent R) {
+      return smallest(6, [&](Extent C) { return x_(R, C) > 0 ? C : 100; });
+    });
+  });
 }

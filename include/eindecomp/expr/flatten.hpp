@@ -11,17 +11,25 @@
 
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/expression.hpp"
+#include "eindecomp/expr/label_value.hpp"
 
 namespace eindecomp::expr {
 
-/// Facts about a tree without aggregations: how many tensors and scalars it reads, and whether it
-/// is a chain of one operator.
+template <class... As, class... Bs>
+[[nodiscard]] constexpr LabelList<As..., Bs...> operator+(LabelList<As...>, LabelList<Bs...>) {
+  return {};
+}
+
+/// Facts about a tree without aggregations: how many tensors, scalars and values of labels it
+/// reads, and whether it is a chain of one operator.
 template <class E>
 struct TreeTraits;
 template <class S, class... Ls>
 struct TreeTraits<Access<S, Ls...>> {
   static constexpr int reads = 1;
   static constexpr int scalars = 0;
+  static constexpr int values = 0;
+  using ValueLabels = LabelList<>;
   template <class Op>
   static constexpr bool chain_of = true;
 };
@@ -29,6 +37,17 @@ template <class T>
 struct TreeTraits<Constant<T>> {
   static constexpr int reads = 0;
   static constexpr int scalars = 1;
+  static constexpr int values = 0;
+  using ValueLabels = LabelList<>;
+  template <class Op>
+  static constexpr bool chain_of = true;
+};
+template <class L>
+struct TreeTraits<LabelValue<L>> {
+  static constexpr int reads = 0;
+  static constexpr int scalars = 0;
+  static constexpr int values = 1;
+  using ValueLabels = LabelList<L>;
   template <class Op>
   static constexpr bool chain_of = true;
 };
@@ -36,6 +55,9 @@ template <class F, class... Es>
 struct TreeTraits<Apply<F, Es...>> {
   static constexpr int reads = (TreeTraits<Es>::reads + ... + 0);
   static constexpr int scalars = (TreeTraits<Es>::scalars + ... + 0);
+  static constexpr int values = (TreeTraits<Es>::values + ... + 0);
+  /// From left to right, repeated ones, too.
+  using ValueLabels = decltype((LabelList<>() + ... + typename TreeTraits<Es>::ValueLabels()));
   template <class Op>
   static constexpr bool chain_of = std::is_same_v<F, Op> &&
                                    (TreeTraits<Es>::template chain_of<Op> && ...);
@@ -50,6 +72,10 @@ template <class T>
 [[nodiscard]] constexpr auto accesses_of(const Constant<T>&) {
   return boost::hana::tuple<>();
 }
+template <class L>
+[[nodiscard]] constexpr auto accesses_of(const LabelValue<L>&) {
+  return boost::hana::tuple<>();
+}
 template <class F, class... Es>
 [[nodiscard]] constexpr auto accesses_of(const Apply<F, Es...>& node) {
   return boost::hana::unpack(node.operands, [](const auto&... es) {
@@ -57,30 +83,41 @@ template <class F, class... Es>
   });
 }
 
-/// The tree as a functor of its leaves, the first of which is number First.
-template <int First, class S, class... Ls>
+/// The tree as a functor of its leaves: of tensors, the first of which is number First, and of the
+/// values of labels, the first of which is number FirstValue.
+template <int First, int FirstValue, class S, class... Ls>
 [[nodiscard]] constexpr auto functor_from(const Access<S, Ls...>&) {
   return Arg<First>{};
 }
-template <int First, class T>
+template <int First, int FirstValue, class T>
 [[nodiscard]] constexpr auto functor_from(const Constant<T>& constant) {
   return Value<T>{constant.value};
 }
-template <int First, class F, class... Es>
+template <int First, int FirstValue, class L>
+[[nodiscard]] constexpr auto functor_from(const LabelValue<L>&) {
+  return Arg<FirstValue>{};
+}
+template <int First, int FirstValue, class F, class... Es>
 [[nodiscard]] constexpr auto functor_from(const Apply<F, Es...>& node) {
   return [&node]<std::size_t... I>(std::index_sequence<I...>) {
-    // first[i]: the leaves to the left of child i.
+    // at[i], value[i]: the leaves to the left of child i.
     constexpr auto first = [] {
       struct {
         int at[sizeof...(Es) + 1];
-      } offsets{{First}};
+        int value[sizeof...(Es) + 1];
+      } offsets{{First}, {FirstValue}};
       const int reads[] = {TreeTraits<Es>::reads...};
-      for (std::size_t i = 0; i < sizeof...(Es); ++i) offsets.at[i + 1] = offsets.at[i] + reads[i];
+      const int values[] = {TreeTraits<Es>::values...};
+      for (std::size_t i = 0; i < sizeof...(Es); ++i) {
+        offsets.at[i + 1] = offsets.at[i] + reads[i];
+        offsets.value[i + 1] = offsets.value[i] + values[i];
+      }
       return offsets;
     }();
-    return Composed<F,
-                    decltype(functor_from<first.at[I]>(node.operands[boost::hana::size_c<I>]))...>(
-        node.op, functor_from<first.at[I]>(node.operands[boost::hana::size_c<I>])...);
+    return Composed<F, decltype(functor_from<first.at[I], first.value[I]>(
+                           node.operands[boost::hana::size_c<I>]))...>(
+        node.op,
+        functor_from<first.at[I], first.value[I]>(node.operands[boost::hana::size_c<I>])...);
   }
   (std::index_sequence_for<Es...>{});
 }
@@ -111,17 +148,20 @@ template <class Factor, class First, class... Rest>
   }
 }
 
+/// Whether a functor is an operator of the operands in their order.
 template <class F>
 struct IsOperatorOnLeaves : std::false_type {};
 template <class Op, int... I>
-struct IsOperatorOnLeaves<Composed<Op, Arg<I>...>> : std::true_type {};
+struct IsOperatorOnLeaves<Composed<Op, Arg<I>...>>
+    : std::is_same<std::integer_sequence<int, I...>,
+                   std::make_integer_sequence<int, static_cast<int>(sizeof...(I))>> {};
 
 /// The statement's ⊗ in its simplest form: kernels recognise Mul, ScaledMul and every operator
 /// applied to the operands as they are; a chain of one associative and commutative operator is
 /// that operator of many operands.
 template <class E>
 [[nodiscard]] constexpr auto functor_of(const E& expression) {
-  return functor_from<0>(expression);
+  return functor_from<0, TreeTraits<E>::reads>(expression);
 }
 template <class S, class... Ls>
 [[nodiscard]] constexpr auto functor_of(const Access<S, Ls...>&) {
@@ -130,7 +170,7 @@ template <class S, class... Ls>
 template <class F, class... Es>
 [[nodiscard]] constexpr auto functor_of(const Apply<F, Es...>& node) {
   using Tree = TreeTraits<Apply<F, Es...>>;
-  using AsWritten = decltype(functor_from<0>(node));
+  using AsWritten = decltype(functor_from<0, Tree::reads>(node));
   constexpr bool is_one_chain = is_associative_commutative<F> && Tree::template chain_of<F> &&
                                 Tree::scalars == 0 && std::is_invocable_v<F, int, int, int>;
   if constexpr (IsOperatorOnLeaves<AsWritten>::value || is_one_chain) {
@@ -139,7 +179,7 @@ template <class F, class... Es>
                        Tree::scalars > 0) {
     return ScaledMul<decltype(scalar_product(One{}, node))>{scalar_product(One{}, node)};
   } else {
-    return functor_from<0>(node);
+    return functor_from<0, Tree::reads>(node);
   }
 }
 

@@ -101,4 +101,12 @@ using LabelNames = std::vector<std::string_view>;
   return {};
 }
 
+/// The sentence that refuses the value of a label that no operand and no output has.
+[[nodiscard]] constexpr Text value_fault(std::string_view label) {
+  return "label " + quoted(label) +
+         " has its value taken and is in no operand and not in the output (nothing gives its "
+         "extent); write extent(" +
+         label + ", n) in the output, or read a tensor along it";
+}
+
 }  // namespace eindecomp::expr

@@ -11,6 +11,7 @@
 
 #include "eindecomp/expr/affine_index.hpp"
 #include "eindecomp/expr/expression.hpp"
+#include "eindecomp/expr/label_value.hpp"
 
 namespace eindecomp {
 
@@ -94,9 +95,9 @@ constexpr auto refuse_without_labels() {
              !expr::is_bounded_index<A> && !expr::is_bounded_index<B>)                      \
   constexpr auto operator op(const A& a, const B& b) {                                      \
     static_assert(expr::never<A, B>,                                                      \
-        "EinDecomp: a label is computed with (it names a dimension and has no value; "      \
-        "indices are sums of labels times integers, X(2 * i + k - 1)); bind what you "      \
-        "compute from indices, i == j or i * j, as an input of its own");                   \
+        "EinDecomp: a label is computed with (it names a dimension; indices are sums of "   \
+        "labels times integers, X(2 * i + k - 1)); write value(i) for its value, "          \
+        "value(i) * X(i)");                                                                 \
     if constexpr (AffineIndex<A>) { return a; } else { return b; }                             \
   }
 EINDECOMP_REFUSED_OPERATOR(+, AffineSum)
@@ -104,22 +105,16 @@ EINDECOMP_REFUSED_OPERATOR(-, AffineSum)
 EINDECOMP_REFUSED_OPERATOR(*, AffineProduct)
 EINDECOMP_REFUSED_OPERATOR(/, never_computed)
 EINDECOMP_REFUSED_OPERATOR(%, never_computed)
-EINDECOMP_REFUSED_OPERATOR(<, never_computed)
-EINDECOMP_REFUSED_OPERATOR(<=, never_computed)
-EINDECOMP_REFUSED_OPERATOR(>, never_computed)
-EINDECOMP_REFUSED_OPERATOR(>=, never_computed)
-EINDECOMP_REFUSED_OPERATOR(==, never_computed)
-EINDECOMP_REFUSED_OPERATOR(!=, never_computed)
 #undef EINDECOMP_REFUSED_OPERATOR
 
 #define EINDECOMP_REFUSED_OPERATOR(op)                                                      \
   template <class A, class B>                                                               \
     requires(expr::is_bounded_index<A> || expr::is_bounded_index<B>)                        \
-  constexpr auto operator op(const A&, const B&) {                                          \
+  constexpr auto operator op(const A& a, const B& b) {                                      \
     static_assert(expr::never<A, B>,                                                        \
         "EinDecomp: an index that has a boundary or is divided is computed with; compute "  \
         "the index first, zero(i + 1) or whole(i + 1 - r, 2)");                             \
-    return label<"refused">;                                                                \
+    if constexpr (expr::is_bounded_index<A>) { return a; } else { return b; }               \
   }
 EINDECOMP_REFUSED_OPERATOR(+)
 EINDECOMP_REFUSED_OPERATOR(-)

@@ -69,6 +69,18 @@ template <class Output, class Aggregated, class... Operands>
   return expr::aggregation_fault(operands, Output::names(), Aggregated::names());
 }
 
+/// What refuses the labels whose values a statement takes.
+template <class Output, class Values, class... Operands>
+[[nodiscard]] constexpr Text value_label_fault() {
+  const std::vector<expr::LabelNames> operands{Operands::names()...};
+  for (const std::string_view label : Values::names()) {
+    if (!expr::in_an_operand(operands, label) && expr::find_name(Output::names(), label) < 0) {
+      return expr::value_fault(label);
+    }
+  }
+  return {};
+}
+
 /// Whether no rewrite applies to a statement: it aggregates, and both of its two operands have
 /// every aggregated label. The code of the rewrites is then not compiled.
 template <class Output, class... Operands>
@@ -137,24 +149,39 @@ template <class Join, class Monoid, class S, class... Ls>
   return spec;
 }
 
-/// Writes ⊕ ⊗ of some accesses under explicit output labels, once the compiler has checked them.
-template <class Output, class Aggregated, class Backend, class Join, class Monoid,
+/// Of as many labels whose values are taken.
+template <class Backend, class Join, class Monoid, class Values, class... Ts>
+struct WriterOf;
+template <class Backend, class Join, class Monoid, class... Values, class... Ts>
+struct WriterOf<Backend, Join, Monoid, LabelList<Values...>, Ts...> {
+  template <class>
+  using Number = expr::LabelNumber;
+  using type = StatementWriter<Backend, Join, Monoid, Ts..., Number<Values>...>;
+  static constexpr bool accepted =
+      core::accept<operator_fault<Join, Monoid, Ts..., Number<Values>...>>();
+};
+
+/// Writes ⊕ ⊗ of some accesses, and of the values of some labels, under explicit output labels,
+/// once the compiler has checked them.
+template <class Output, class Aggregated, class Values, class Backend, class Join, class Monoid,
           class... Accesses>
 [[nodiscard]] constexpr auto write_statement(const LoweringScope<Backend>& scope,
                                              std::string_view name, const Join& join,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents,
                                              const Accesses&... accesses) {
-  if constexpr (sizeof...(Accesses) > max_operands) {
+  using Writers = WriterOf<Backend, Join, Monoid, Values, typename Accesses::Symbol::value_type...>;
+  if constexpr (sizeof...(Accesses) + Values::size > max_operands) {
     static_assert(expr::never<Accesses...>,
                   "EinDecomp: a statement has more than 8 operands (a tensor counts once for every "
-                  "order of labels that it is read under, an aggregation inside it once); write a "
-                  "part of it as a statement of its own");
+                  "order of labels that it is read under, an aggregation inside it and the value "
+                  "of a label once); write a part of it as a statement of its own");
     return expr::Refused{};
   } else if constexpr (core::accept<
                            label_fault<Output, Aggregated, typename Accesses::LabelTypes...>>() &&
-                       core::accept<operator_fault<Join, Monoid,
-                                                   typename Accesses::Symbol::value_type...>>()) {
+                       core::accept<
+                           value_label_fault<Output, Values, typename Accesses::LabelTypes...>>() &&
+                       Writers::accepted) {
     (require_same_program(scope, name, accesses.symbol), ...);
     StatementSpec spec;
     spec.name = name;
@@ -162,11 +189,13 @@ template <class Output, class Aggregated, class Backend, class Join, class Monoi
     const expr::LabelNames output = Output::names();
     for (std::size_t k = 0; k < output.size(); ++k) spec.output.push_back({output[k], extents[k]});
     spec.where = scope.where;
+    if constexpr (Values::size > 0) spec.values = Values::names();
 
-    using Writer = StatementWriter<Backend, Join, Monoid, typename Accesses::Symbol::value_type...>;
+    using Writer = typename Writers::type;
     const Writer writer(*scope.state, join, monoid);
     VertexId written = -1;
-    if constexpr (is_contraction_of_two<Output, typename Accesses::LabelTypes...>) {
+    if constexpr (Values::size > 0 ||
+                  is_contraction_of_two<Output, typename Accesses::LabelTypes...>) {
       written = writer.write_as_it_is(spec);
     } else {
       written = writer.write(spec);
@@ -185,9 +214,10 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents, const Body& body) {
   const auto flat = materialise(scope, body);
+  using Values = typename expr::TreeTraits<std::decay_t<decltype(flat)>>::ValueLabels;
   return boost::hana::unpack(expr::accesses_of(flat), [&](const auto&... accesses) {
-    return write_statement<Output, Aggregated>(scope, name, expr::functor_of(flat), monoid, extents,
-                                               accesses...);
+    return write_statement<Output, Aggregated, Values>(scope, name, expr::functor_of(flat), monoid,
+                                                       extents, accesses...);
   });
 }
 
@@ -196,6 +226,10 @@ template <class Backend, class S, class... Ls>
 [[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>&,
                                               const Access<S, Ls...>& access) {
   return access;
+}
+template <class Backend, class L>
+[[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>&, const LabelValue<L>& label) {
+  return label;
 }
 template <class Backend, class T>
 [[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,

@@ -48,9 +48,12 @@ namespace graph {
 [[nodiscard]] constexpr Text join_text(const EinGraph& graph, const Vertex& v) {
   const std::string_view join = v.op.join;
   const auto text_of = [&](const Operand& operand) { return operand_text(graph, v, operand); };
+  const std::size_t tensors = v.operands.size();
   if (join == "identity" && v.operands.size() == 1) return text_of(v.operands[0]);
   if (join.find('#') == std::string_view::npos) {
-    return v.op.join + "(" + core::joined(v.operands, ", ", text_of) + ")";
+    Text text = v.op.join + "(" + core::joined(v.operands, ", ", text_of);
+    for (const int label : v.values) text += Text(", ") + label_text(graph, v, label);
+    return text + ")";
   }
   Text text;
   for (std::size_t i = 0; i < join.size(); ++i) {
@@ -65,6 +68,8 @@ namespace graph {
     // A user's functor may have a # in its name that counts nothing.
     if (o < v.operands.size()) {
       text += text_of(v.operands[o]);
+    } else if (o - tensors < v.values.size()) {
+      text += label_text(graph, v, v.values[o - tensors]);
     } else {
       text += '#';
     }

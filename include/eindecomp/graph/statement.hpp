@@ -98,6 +98,15 @@ constexpr void resolve_output(EinGraph& graph, const StatementSpec& spec, Vertex
   }
 }
 
+/// Enters the positions of labels whose values are taken.
+constexpr void resolve_values(const StatementSpec& spec, Vertex& v, const expr::LabelNames& names) {
+  for (const std::string_view label : spec.values) {
+    const int position = expr::find_name(names, label);
+    if (position < 0) core::fail(ErrorKind::statement, expr::value_fault(label), spec.where);
+    v.values.push_back(position);
+  }
+}
+
 /// A hash of the operands, which tell most statements apart.
 [[nodiscard]] constexpr std::uint64_t hash_of_operands(const Vertex& v) {
   core::Hasher hasher;
@@ -175,6 +184,7 @@ constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
     expr::LabelNames names;
     graph::resolve_operands(*this, spec, v, names);
     graph::resolve_output(*this, spec, v, names);
+    graph::resolve_values(spec, v, names);
     graph::check_bound(v.name, v.bound, spec.where);
   } catch (...) {
     labels.resize(labels_before);
@@ -270,7 +280,7 @@ constexpr VertexId EinGraph::find_same_statement(const Vertex& wanted) const {
     const Vertex& other = (*this)[v];
     return other.operands == wanted.operands && other.op.same_function(wanted.op) &&
            other.labels == wanted.labels && other.output == wanted.output &&
-           other.bound == wanted.bound;
+           other.values == wanted.values && other.bound == wanted.bound;
   };
   const auto* const entry = m_by_operands.find(graph::hash_of_operands(wanted), same);
   return entry == nullptr ? -1 : entry->vertex;

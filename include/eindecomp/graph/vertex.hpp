@@ -103,12 +103,14 @@ struct Vertex {
   std::vector<LabelId> labels;  ///< L: the operands' labels by first appearance, then the output's
   std::vector<Extent> extents;  ///< of each label of L
   std::vector<Operand> operands;  ///< in the order of ⊗
-  std::vector<int> output;        ///< position in L of the label on each output dimension
-  std::vector<int> aggregated;    ///< positions in L that the output lacks, in the order of L
-  Operator op;                    ///< ⊗ and ⊕
-  ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)
-  KernelTraits kernel;  ///< of the backend that runs it
-  bool kept = false;    ///< a result even if another statement reads it
+  /// Positions in L of labels whose values ⊗ takes, after the elements of the operands.
+  std::vector<int> values;
+  std::vector<int> output;      ///< position in L of the label on each output dimension
+  std::vector<int> aggregated;  ///< positions in L that the output lacks, in the order of L
+  Operator op;                  ///< ⊗ and ⊕
+  ElementType partial;          ///< an accumulator of ⊕ before it is finished (a pair for argmin)
+  KernelTraits kernel;          ///< of the backend that runs it
+  bool kept = false;            ///< a result even if another statement reads it
 
   /// Statements that compute the same share a vertex. The number of them that no other statement
   /// reads, each of which is a result to its author.
@@ -155,9 +157,11 @@ struct StatementSpec {
   Text name;
   std::vector<OperandSpec> operands;  ///< the tensors read, in the order of ⊗
   std::vector<OutputLabel> output;    ///< per dimension of the result
-  Operator op;                        ///< ⊗ and ⊕
-  ElementType element;                ///< of the result
-  ElementType partial;                ///< an accumulator of ⊕ before it is finished
+  /// Labels whose values ⊗ takes, after the elements of the operands.
+  std::vector<std::string_view> values;
+  Operator op;          ///< ⊗ and ⊕
+  ElementType element;  ///< of the result
+  ElementType partial;  ///< an accumulator of ⊕ before it is finished
   std::source_location where = std::source_location::current();  ///< where the user wrote it
 };
 

@@ -273,6 +273,9 @@ class Simulator {
       } else if (const auto* spread = list[i].as<Spread>()) {
         compute(rank, Event::Kind::copy, ready(rank, spread->from), seconds(rank, list[i]),
                 spread->size(), spread->to);
+      } else if (const auto* count = list[i].as<Count>()) {
+        compute(rank, Event::Kind::copy, 0, seconds(rank, list[i]), count->target.box.size(),
+                count->target.buffer);
       } else if (const auto* call = list[i].as<KernelCall>()) {
         run_call(rank, *call, seconds(rank, list[i]));
       } else if (const auto* combine = list[i].as<Combine>()) {

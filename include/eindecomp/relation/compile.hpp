@@ -62,6 +62,10 @@ class RankProgramSink {
   void filled(int rank, int buffer, const Box& box, OutsideValue value) {
     if (RankBuilder* b = of(rank)) b->fill(buffer, box, value);
   }
+  int counted(VertexId statement, const Box& values, int rank) {
+    RankBuilder* b = of(rank);
+    return b != nullptr ? b->add_values(statement, values) : -1;
+  }
   void spread(int rank, Spread&& spread) {
     if (RankBuilder* b = of(rank)) b->spread(std::move(spread));
   }

@@ -55,11 +55,14 @@ struct Work {
   if (const auto* spread = instruction.as<Spread>()) {
     return {0, 2 * bytes_of(spread->size(), buffer(spread->to))};
   }
+  if (const auto* count = instruction.as<Count>()) {
+    return {0, bytes_of(count->target.box.size(), buffer(count->target.buffer))};
+  }
   if (const auto* call = instruction.as<KernelCall>()) {
     const Vertex& v = graph[instruction.statement];
     Work work{static_cast<double>(call->domain.size()),
               bytes_of(elements_of(call->domain, v.output), buffer(call->output))};
-    for (std::size_t o = 0; o < call->operands.size(); ++o) {
+    for (std::size_t o = 0; o < v.operands.size(); ++o) {
       work.bytes +=
           bytes_of(elements_of(call->domain, v.operands[o].labels), buffer(call->operands[o]));
     }

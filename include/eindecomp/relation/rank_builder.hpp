@@ -60,6 +60,18 @@ class RankBuilder {
     return add(statement, box, true, Buffer::Role::scratch);
   }
 
+  int add_values(VertexId statement, const Box& values) {
+    Buffer b;
+    b.tensor = statement;
+    b.box = values;
+    b.counts = true;
+    b.bytes = element_bytes(*m_graph, b) * values.size();
+    m_program.buffers.push_back(std::move(b));
+    const int buffer = static_cast<int>(m_program.buffers.size()) - 1;
+    m_counts.push_back({{buffer, values}});
+    return buffer;
+  }
+
   void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
     m_statement = statement;
     m_calls = &calls;
@@ -179,6 +191,8 @@ class RankBuilder {
     for (auto& [round, late] : last) emit(std::move(late));
     for (Spread& spread : m_spreads) emit(std::move(spread));
     m_spreads.clear();
+    for (Count& count : m_counts) emit(std::move(count));
+    m_counts.clear();
   }
   [[nodiscard]] static bool touches(const std::vector<Piece>& pieces, int buffer) {
     return std::any_of(pieces.begin(), pieces.end(),
@@ -278,7 +292,7 @@ class RankBuilder {
           KernelCall call = whole;
           restrict_domain(call.domain, m_group->axes, s, n);
           if (call.domain.empty()) continue;
-          for (std::size_t o = 0; o < call.operands.size(); ++o) {
+          for (std::size_t o = 0; o < v.operands.size(); ++o) {
             call.operands[o] =
                 block_of(call.operands[o], v.operands[o].labels, call.domain, inside);
           }
@@ -386,6 +400,7 @@ class RankBuilder {
   const std::vector<JoinedBlocks>* m_joined = nullptr;
   std::vector<Fill> m_fills;
   std::vector<Spread> m_spreads;
+  std::vector<Count> m_counts;
   Rounds m_gathers;       ///< of operands
   Rounds m_aggregations;  ///< of accumulators
   std::vector<KernelCall> m_statement_calls;

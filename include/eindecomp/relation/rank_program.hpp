@@ -32,6 +32,7 @@ struct Buffer {
   VertexId tensor = -1;       ///< whose elements it holds
   Box box;                    ///< which of them
   bool partial = false;       ///< holds accumulators of ⊕ (Vertex::partial), not final elements
+  bool counts = false;        ///< holds the values of a label, for calls of the statement `tensor`
   Role role = Role::scratch;  ///< what it is for
   std::int64_t bytes = 0;     ///< of all elements of the box; of a tile, of the longest
   std::int64_t offset = 0;    ///< of scratch, within the arena; of a tile, within a thread's memory
@@ -84,6 +85,12 @@ struct Fill {
   constexpr bool operator==(const Fill&) const = default;
 };
 
+/// A buffer of a label's values, set to them.
+struct Count {
+  Region target;  ///< all of the buffer; the box is that of the values
+  constexpr bool operator==(const Count&) const = default;
+};
+
 /// Elements of a tensor copied to where calls read them at indices that are divided or taken back
 /// into the tensor: some indices apart, backwards, or one at many indices.
 struct Spread {
@@ -107,11 +114,12 @@ struct Spread {
 
 /// One kernel call: the domain's box of labels, operands by buffer.
 struct KernelCall {
-  Box domain;                 ///< lo and hi per label of L
-  std::vector<int> operands;  ///< a buffer that contains the box the call reads, per operand
-  int output = -1;            ///< a buffer that contains the box the call writes
-  bool accumulate = false;    ///< combine with what an earlier call left in the output
-  bool finish = false;        ///< write final elements, not accumulators
+  Box domain;  ///< lo and hi per label of L
+  /// A buffer that contains the box the call reads, per operand, then per label of Vertex::values.
+  std::vector<int> operands;
+  int output = -1;          ///< a buffer that contains the box the call writes
+  bool accumulate = false;  ///< combine with what an earlier call left in the output
+  bool finish = false;      ///< write final elements, not accumulators
   /// Of calls in tiles: the output is a result that the step group does not read.
   bool unread = false;
   constexpr bool operator==(const KernelCall&) const = default;
@@ -135,7 +143,7 @@ struct Instruction {
   /// have the same turns, though not in every turn something to do.
   int turn = 0;
   /// What is done.
-  std::variant<Receive, Send, Copy, KernelCall, Combine, Fill, Spread> work;
+  std::variant<Receive, Send, Copy, KernelCall, Combine, Fill, Spread, Count> work;
 
   /// The work if it is of that type, or null.
   template <class Work>
@@ -181,13 +189,13 @@ struct TensorNames {
 /// Everything one rank holds and does. Prints as a list of buffers and instructions.
 ///
 /// The instructions of a turn are in the order: what is filled, copies and messages with operands,
-/// round by round, what is spread, calls, messages with accumulators and combinations, round by
-/// round. Messages of one round are one exchange: they are under way together, each with a staging
-/// area of its own, and what comes after them waits for all. An exchange lists its receives first,
-/// from the previous rank, then from the one before that, and so round; then its sends, to the next
-/// rank, and so round; those of one peer by tensor, small ones of several tensors as one. So the
-/// messages between two ranks come in one order on both, and ranks that send alike each send to
-/// another one. Messages of constants are an exchange of their own, before the others of their
+/// round by round, what is spread or counted, calls, messages with accumulators and combinations,
+/// round by round. Messages of one round are one exchange: they are under way together, each with a
+/// staging area of its own, and what comes after them waits for all. An exchange lists its receives
+/// first, from the previous rank, then from the one before that, and so round; then its sends, to
+/// the next rank, and so round; those of one peer by tensor, small ones of several tensors as one.
+/// So the messages between two ranks come in one order on both, and ranks that send alike each send
+/// to another one. Messages of constants are an exchange of their own, before the others of their
 /// round.
 struct RankProgram {
   int rank = 0;                           ///< whose program it is
@@ -247,6 +255,7 @@ namespace relation {
 
 /// The size of the elements a buffer holds.
 [[nodiscard]] constexpr int element_bytes(const EinGraph& graph, const Buffer& buffer) {
+  if (buffer.counts) return sizeof(std::int64_t);
   const Vertex& v = graph[buffer.tensor];
   return static_cast<int>(buffer.partial ? v.partial.bytes : v.element.bytes);
 }
@@ -291,6 +300,8 @@ void for_each_region(AnyInstruction& instruction, const Read& read, const Write&
   } else if (auto* spread = std::get_if<Spread>(&instruction.work)) {
     read(spread->from, &spread->read);
     write(spread->to, &spread->written);
+  } else if (auto* count = std::get_if<Count>(&instruction.work)) {
+    write(count->target.buffer, &count->target.box);
   }
 }
 

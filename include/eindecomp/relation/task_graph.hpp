@@ -136,6 +136,7 @@ class TaskSink {
   static int assembled(VertexId, const Box&, int) { return 0; }
   static void filled(int, int, const Box&, OutsideValue) {}
   static void spread(int, const Spread&) {}
+  static int counted(VertexId, const Box&, int) { return -1; }
   static void copied(int, int, int, const Box&, int) {}
   void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box, int) {
     m_tasks.repartitions.push_back({tensor, box, from_rank, to_rank});

@@ -159,6 +159,7 @@ class UnitKeys {
       m_key.push_back(history);
       history = after(history, o, calls);
     }
+    add_list(vertex.values);
     add_tensor(unit, v);
     add_list(vertex.output);
   }

@@ -33,6 +33,7 @@ namespace eindecomp::relation {
 ///   void begin(statement, calls, join)             the join: of the calls of its ranks
 ///   int  assembled(tensor, box, rank)              a buffer for a box a call needs
 ///   void filled(rank, buffer, box, value)          of what was just assembled, outside the tensor
+///   int  counted(statement, values, rank)          a buffer of a label's values, for its calls
 ///   void spread(rank, Spread)                      to what was just assembled, after the messages
 ///   void copied(rank, from, to, box, round)        before the messages of that round
 ///   void moved(tensor, from_rank, from, to_rank, to, box, round)
@@ -119,6 +120,8 @@ class Walk {
       gather_operand(v, o, std::move(operands[o]));
       for (WalkedCall& call : m_walked) call.operands.push_back(m_gathered[call.index]);
     }
+    m_counted.clear();
+    for (const int label : vertex.values) count_label(v, label, calls);
     m_holdings.store(v);
     reduce_results(v, outputs);
     m_sink.end(v);
@@ -194,6 +197,28 @@ class Walk {
     }
   }
 
+  /// A buffer of a label's values.
+  struct Counted {
+    Box values;
+    int rank = 0;
+    int buffer = -1;
+  };
+  /// Gives every call a buffer of a label's values.
+  void count_label(VertexId v, int label, const BlockMap& calls) {
+    for (WalkedCall& call : m_walked) {
+      const Box domain = calls.relation().block(m_joined[call.index].key);
+      const Box values{{domain.lo[to_index(label)]}, {domain.hi[to_index(label)]}};
+      auto known = std::find_if(m_counted.begin(), m_counted.end(), [&](const Counted& c) {
+        return c.rank == call.rank && c.values == values;
+      });
+      if (known == m_counted.end()) {
+        const int buffer = m_sink.counted(v, values, call.rank);
+        known = m_counted.insert(known, {values, call.rank, buffer});
+      }
+      call.operands.push_back(known->buffer);
+    }
+  }
+
   /// Lets the calls compute the result, and brings it to where it is stored.
   void reduce_results(VertexId v, const CallsOfBlocks& outputs) {
     m_reducer.begin(v, m_own_calls, m_walked);
@@ -218,7 +243,8 @@ class Walk {
   std::vector<JoinedBlocks> m_joined;
   std::vector<WalkedCall> m_walked;
   std::vector<int> m_gathered;  ///< of the operand at hand, by call
-  int m_rounds = 0;             ///< of the operands so far
+  std::vector<Counted> m_counted;
+  int m_rounds = 0;  ///< of the operands so far
 };
 
 }  // namespace eindecomp::relation

@@ -65,7 +65,10 @@ class ProgramWriter {
   void write(std::size_t number, const Buffer& b) {
     m_out << "  b" << number << "  " << name(b.tensor) << ' ';
     write(b.box);
-    m_out << (b.partial ? " accumulators, " : ", ") << b.bytes << " bytes, ";
+    m_out << (b.partial  ? " accumulators, "
+              : b.counts ? " values of a label, "
+                         : ", ")
+          << b.bytes << " bytes, ";
     if (b.role == Buffer::Role::input) m_out << "input";
     if (b.role == Buffer::Role::result) m_out << "result";
     if (is_kept(m_program, b)) {
@@ -119,6 +122,10 @@ class ProgramWriter {
     m_out << " to b" << s.to << ' ';
     write(s.written);
   }
+  void write(const Count& c) {
+    m_out << "count ";
+    write(c.target);
+  }
   void write(const KernelCall& c) {
     m_out << "call";
     for (std::size_t o = 0; o < c.operands.size(); ++o) {
@@ -158,6 +165,7 @@ class ProgramHasher {
     add(program.rank, program.turns, program.arena_bytes, program.threads);
     m_hasher.add(program.constants);
     for (const Buffer& b : program.buffers) {
+      if (b.counts) add(1);
       add(b.tensor, b.partial, static_cast<int>(b.role), b.bytes, b.offset, b.first, b.last);
       add_box(b.box);
     }
@@ -209,6 +217,7 @@ class ProgramHasher {
     add_box(s.written);
     m_hasher.add(s.steps);
   }
+  void add_work(const Count& c) { add_regions({c.target}); }
   void add_work(const KernelCall& c) {
     add_box(c.domain);
     m_hasher.add(c.operands);

@@ -174,7 +174,8 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
   CallMemory call;
   kernel::LocalEinsum& shape = call.shape;
   shape.labels = static_cast<int>(statement.labels.size());
-  shape.operands = static_cast<int>(statement.operands.size());
+  const auto tensors = static_cast<int>(statement.operands.size());
+  shape.operands = tensors + static_cast<int>(statement.values.size());
   for (int l = 0; l < shape.labels; ++l) {
     shape.extent[l] = domain.extent(l);
     shape.begin[l] = domain.lo[at(l)];
@@ -190,7 +191,11 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
     }
     return block.data + offset * block.bytes;
   };
-  for (int o = 0; o < shape.operands; ++o) {
+  for (int o = tensors; o < shape.operands; ++o) {
+    const int label = statement.values[at(o - tensors)];
+    call.operands[o] = address(*operands[at(o)], {label}, shape.operand_stride[o]);
+  }
+  for (int o = 0; o < tensors; ++o) {
     const Operand& operand = statement.operands[at(o)];
     call.operands[o] =
         operand.is_computed()

@@ -161,7 +161,7 @@ class TilePreparer {
   void prefetch_next(FusedTiles& made) const {
     std::int64_t bytes = 0;
     for (std::size_t c = 0; c < size(); ++c) {
-      for (std::size_t o = 0; o < call(c).operands.size(); ++o) {
+      for (std::size_t o = 0; o < statement(c).operands.size(); ++o) {
         const int b = call(c).operands[o];
         if (buffer(b).role != Buffer::Role::input) continue;
         const BlockMemory& memory = m_buffers[at(b)];

@@ -174,6 +174,8 @@ class ProgramPreparer {
         if (!fill->target.box.empty()) add(first, last, prepare(*fill));
       } else if (const auto* spread = instruction.as<Spread>()) {
         add(first, last, prepare(*spread));
+      } else if (const auto* count = instruction.as<Count>()) {
+        add(first, last, prepare(*count));
       } else if (const auto* call = instruction.as<KernelCall>()) {
         add(first, last, prepare(instruction.statement, *call));
       } else if (const auto* combine = instruction.as<Combine>()) {
@@ -223,6 +225,12 @@ class ProgramPreparer {
     return {kernel::prepare_fill<Space>(one.bytes, strided_box(box, memory(buffer), one),
                                         kernel::bytes_of(fill.value, element)),
             into, into};
+  }
+
+  [[nodiscard]] PreparedPass<Space> prepare(const Count& count) const {
+    const auto& [buffer, values] = count.target;
+    const Place into = place(buffer, values.lo);
+    return {kernel::prepare_count<Space>(values.lo[0], values.extent(0)), into, into};
   }
 
   [[nodiscard]] PreparedPass<Space> prepare(const Spread& spread) const {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes windows.hpp: what NumPy, SciPy and JAX give for slices, windows and convolutions.
+"""Writes windows.hpp: what NumPy, SciPy and JAX give for slices, windows, convolutions and masks.
 
     python -m venv env && env/bin/pip install numpy scipy jax && env/bin/python make_windows.py
 
@@ -77,6 +77,13 @@ def cases():
     for mode in ("wrap", "nearest", "mirror"):
         yield "correlate_" + mode, scipy.ndimage.correlate(m, k, mode=mode)
     yield "roll", numpy.roll(m, 2, axis=1)
+    yield "tril", numpy.tril(m, 1)
+    yield "triu", numpy.triu(m)
+    yield "ramp", m * numpy.arange(7) + numpy.arange(6)[:, None]
+    yield "eye", m + numpy.eye(6, 7)
+    yield "one_hot", jax.nn.one_hot(numpy.asarray(x, "int32"), 4)
+    yield "taken", m[numpy.arange(9) % 6]
+    yield "cumsum", numpy.cumsum(m, axis=0)
 
 
 def main():

@@ -14,6 +14,7 @@ namespace ein = eindecomp;
 using ein::extent;
 using ein::Extent;
 using ein::let;
+using ein::value;
 using ein::whole;
 using ein::zero;
 
@@ -215,4 +216,24 @@ TEST_CASE("boundaries") {
   Windows t;
   const auto m = t.input({6, 7}, 0);
   t.expect("roll", let<"Y">(i, extent(j, 7)) = 1.0 * m(i, periodic(j - 2)));
+}
+
+TEST_CASE("labels as values") {
+  const auto expect = [](const char* name, const auto& write) {
+    Windows t;
+    const auto m = t.input({6, 7}, 0);
+    t.expect(name, write(m));
+  };
+  expect("tril", [](const auto& m) { return let<"Y">(i, j) = (j <= i + 1) * m(i, j); });
+  expect("triu", [](const auto& m) { return let<"Y">(i, j) = select(j >= i, m(i, j), 0.0); });
+  expect("ramp", [](const auto& m) { return let<"Y">(i, j) = m(i, j) * value(j) + value(i); });
+  expect("eye", [](const auto& m) { return let<"Y">(i, j) = m(i, j) + (i == j); });
+  expect("cumsum",
+         [](const auto& m) { return let<"Y">(extent(k, 6), j) = sum(i)((i <= k) * m(i, j)); });
+  expect("taken", [](const auto& m) {
+    return let<"Y">(extent(b, 9), j) = sum(i)((value(b - i) % 6 == 0) * m(i, j));
+  });
+  Windows t;
+  const auto x = t.input({9}, 0);
+  t.expect("one_hot", let<"Y">(b, extent(v, 4)) = 1.0 * (x(b) == v));
 }

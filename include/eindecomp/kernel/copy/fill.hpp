@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Boxes filled with one value.
+/// Boxes filled with one value, and rows of consecutive numbers.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -15,6 +15,7 @@
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/strided_tensor.hpp"
 
@@ -81,6 +82,26 @@ class PreparedFill final : public PreparedBox<Space> {
   PreparedBoxCopy<Space> m_copy;
   Kokkos::View<unsigned char[16], typename Space::memory_space> m_value;
 };
+
+/// first, first + 1, …
+struct CountKernel {
+  std::int64_t* into;
+  std::int64_t first;
+  EINDECOMP_FUNCTION void operator()(const Extent i) const { into[i] = first + i; }
+};
+template <class Space>
+class PreparedCount final : public PreparedBox<Space> {
+ public:
+  PreparedCount(std::int64_t first, Extent length) : m_first(first), m_length(length) {}
+  void run(const Space& space, void* into, const void*) const override {
+    launch(space, "EinDecomp::count", m_length,
+           CountKernel{static_cast<std::int64_t*>(into), m_first});
+  }
+
+ private:
+  std::int64_t m_first;
+  Extent m_length;
+};
 }  // namespace detail
 
 /// Fills the elements of a box with one value, made ready.
@@ -90,6 +111,13 @@ template <compat::ExecutionSpace Space>
                                                                      const StridedBox& box,
                                                                      const ElementBytes& value) {
   return std::make_unique<const detail::PreparedFill<Space>>(box, element_bytes, value);
+}
+
+/// Writes consecutive numbers, made ready.
+template <compat::ExecutionSpace Space>
+[[nodiscard]] std::unique_ptr<const PreparedBox<Space>> prepare_count(std::int64_t first,
+                                                                      Extent length) {
+  return std::make_unique<const detail::PreparedCount<Space>>(first, length);
 }
 
 }  // namespace eindecomp::kernel

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Labels as values: the `i < j` of a mask, the `value(i)` of a ramp.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/text.hpp"
+#include "eindecomp/expr/affine_index.hpp"
+#include "eindecomp/expr/expression.hpp"
+
+namespace eindecomp {
+
+/// The index that a label stands for, as an element.
+template <AnyLabel L>
+struct LabelValue : ExpressionBase {
+  using LabelTypes = LabelList<L>;  ///< the label
+  /// None: a label belongs to no program.
+  [[nodiscard]] static constexpr std::nullptr_t program() { return nullptr; }
+};
+
+namespace expr {
+
+/// The elements that labels are as values.
+using LabelNumber = std::int64_t;
+
+template <class L>
+struct ElementsOf<LabelValue<L>> {
+  using type = LabelNumber;
+};
+
+/// offset + Σ coefficient · value, of as many labels.
+template <std::size_t Labels>
+struct AffineValue {
+  std::array<Extent, Labels> coefficients{};
+  Extent offset = 0;
+  template <class... Values>
+  EINDECOMP_FUNCTION constexpr LabelNumber operator()(const Values&... values) const {
+    LabelNumber sum = offset;
+    std::size_t n = 0;
+    ((sum += coefficients[n++] * values), ...);
+    return sum;
+  }
+};
+template <std::size_t Labels>
+[[nodiscard]] constexpr Text describe(const AffineValue<Labels>&) {
+  return "affine";
+}
+template <std::size_t Labels>
+[[nodiscard]] constexpr bool append_state(const AffineValue<Labels>& f,
+                                          std::vector<std::uint64_t>& state) {
+  for (const Extent c : f.coefficients) state.push_back(static_cast<std::uint64_t>(c));
+  state.push_back(static_cast<std::uint64_t>(f.offset));
+  return true;
+}
+
+template <AnyLabel L>
+[[nodiscard]] constexpr LabelValue<L> value_of(L) {
+  return {};
+}
+template <class... Ls>
+[[nodiscard]] constexpr auto value_of(const Affine<Ls...>& index) {
+  using F = AffineValue<sizeof...(Ls)>;
+  return Apply<F, LabelValue<Ls>...>(F{index.coefficients, index.offset}, LabelValue<Ls>{}...);
+}
+template <class T>
+  requires(!AffineIndex<T>)
+[[nodiscard]] constexpr const T& value_of(const T& number_or_expression) {
+  return number_or_expression;
+}
+
+/// A label, or what is computed from labels, beside what it may be compared with. That there is one
+/// of them is asked first: the operators below are candidates for all types of this namespace.
+template <class A, class B>
+concept ComparedValues = (AffineIndex<A> || AffineIndex<B>)&&(
+    AffineIndex<A> || Expression<A> || Scalar<A>)&&(AffineIndex<B> || Expression<B> || Scalar<B>);
+
+}  // namespace expr
+
+/// The index that a label stands for, or that is computed from labels, as an element of 64 bits:
+/// `value(i)` is 0, 1, 2, … along i, `value(2 * i - j)` their combination. The label's extent is
+/// that of an operand or of the output. Nothing of that size is stored but its values, once.
+template <AffineIndex A>
+[[nodiscard]] constexpr auto value(const A& index) {
+  return expr::value_of(index);
+}
+
+// clang-format off
+/// Labels, and what is computed from them, compared as values: `i <= j` is the mask of a triangle,
+/// `I(b) == v` a one-hot row.
+/// @{
+#define EINDECOMP_COMPARISON(op, Op)                                                        \
+  template <class A, class B>                                                               \
+    requires expr::ComparedValues<A, B>                                                     \
+  [[nodiscard]] constexpr auto operator op(const A& a, const B& b) {                        \
+    return expr::apply(Op{}, expr::value_of(a), expr::value_of(b));                         \
+  }
+EINDECOMP_COMPARISON(<, Less)
+EINDECOMP_COMPARISON(<=, LessEqual)
+EINDECOMP_COMPARISON(>, Greater)
+EINDECOMP_COMPARISON(>=, GreaterEqual)
+EINDECOMP_COMPARISON(==, Equal)
+EINDECOMP_COMPARISON(!=, NotEqual)
+#undef EINDECOMP_COMPARISON
+/// @}
+// clang-format on
+
+}  // namespace eindecomp
