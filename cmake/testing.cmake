@@ -181,16 +181,19 @@ function(_eindecomp_command_like out libs)
   set(${out} --database ${CMAKE_BINARY_DIR}/compile_commands.json --like ${source} PARENT_SCOPE)
 endfunction()
 
-# eindecomp_add_compile_fail_test(NAME name SOURCE file CASE n [MESSAGE regex] [LIBS lib...])
+# eindecomp_add_compile_fail_test(NAME name SOURCE file CASE n [MESSAGE regex | RULES] [LIBS lib...])
 #
 # With EINDECOMP_CASE=n, n > 0, the compiler must refuse the file and say MESSAGE, a Python regular
-# expression; without MESSAGE, its errors must be the sentences that the file's comments foretell.
+# expression; without MESSAGE, its errors must be the sentences that the file's comments foretell. With
+# RULES it must find the rules broken that they foretell, and may say more.
 # With EINDECOMP_CASE=0 the file must compile, which is a test of its own, one per file
 # (the positive control). LIBS is `core` unless told.
 function(eindecomp_add_compile_fail_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SOURCE;CASE;MESSAGE;TIMEOUT" "LIBS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RULES" "NAME;SOURCE;CASE;MESSAGE;TIMEOUT" "LIBS")
   set(expected --message ${arg_MESSAGE})
-  if(NOT DEFINED arg_MESSAGE)
+  if(arg_RULES)
+    set(expected --rules)
+  elseif(NOT DEFINED arg_MESSAGE)
     set(expected --sentences)
   endif()
   if(NOT arg_LIBS)
