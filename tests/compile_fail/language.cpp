@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Statements that break a rule of the language, in case 1; the sentence that the compiler says of each
-// begins in the comment above it. In case 0, the statements that must compile in their place.
+// Statements that break a rule of the language, in case 1; the comment above each begins the
+// sentence that the compiler says of it. In case 0, the statements that must compile instead.
 
 #include <complex>
 
@@ -82,16 +82,16 @@ void statements() {
   // refused: the join OnText cannot take elements of type (double)
   EITHER((let<"H">(i, j) = ein::map(OnText{}, X(i, j))),
          (let<"H">(i, j) = ein::map(ein::Exp{}, X(i, j))));
-  // refused: the join ReturnsNoElement returns 
+  // refused: the join ReturnsNoElement returns ReturnsNoElement::operator()
   EITHER((let<"H">(i, j) = ein::map(ReturnsNoElement{}, X(i, j))),
          (let<"H">(i, j) = ein::map(ein::Exp{}, X(i, j))));
   // refused: the aggregation Average is not a commutative monoid (it does not promise so)
   EITHER((let<"H">(i) = ein::aggregate<Average>(j)(X(i, j))),
          (let<"H">(i) = ein::aggregate<ein::Sum>(j)(X(i, j))));
-  // refused: the aggregation NoIdentity is not a commutative monoid on double (it has no identity for it)
+  // refused: the aggregation NoIdentity is not a commutative monoid on double (it has no
   EITHER((let<"H">(i) = ein::aggregate<NoIdentity>(j)(X(i, j))),
          (let<"H">(i) = ein::aggregate<ein::Sum>(j)(X(i, j))));
-  // refused: the aggregation CannotCombine is not a commutative monoid on double (it cannot combine two
+  // refused: the aggregation CannotCombine is not a commutative monoid on double (it cannot
   EITHER((let<"H">(i) = ein::aggregate<CannotCombine>(j)(X(i, j))),
          (let<"H">(i) = ein::aggregate<ein::Sum>(j)(X(i, j))));
   // refused: the aggregation eindecomp::Min is not a commutative monoid on std::complex<double>
