@@ -245,3 +245,35 @@ TEST_CASE("labels as values take no operand, and tell statements apart") {
   CHECK(ein::formula(g.graph(), A.vertex()).view() == "A(i,j) = sub(i,X(i,j))");
   CHECK(ein::formula(g.graph(), D.vertex()).view() == "D(i,j) = mul(less(affine(i,j),3),X(i,j))");
 }
+
+TEST_CASE("the builder takes labels as values") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {6, 6});
+  const auto N = g.input<std::int64_t>("N", {6, 6});
+  ein::Builder builder(g);
+  const auto any = [&](const auto& symbol) { return ein::AnySymbol(g.graph(), symbol.vertex()); };
+  using Label = std::int64_t;
+  using ein::Mul;
+  using ein::Sum;
+  const auto A = let<"A">(i) = sum(j)(X(i, j) * ein::value(j));
+  const auto B =
+      builder.statement<Mul, Sum, double, Label>("B", {{any(X), {"i", "j"}}}, {{"i", 0}}, {"j"});
+  CHECK(A.vertex() == B.vertex());
+  // Products of integers, which are rewritten where no value is taken.
+  const auto C =
+      builder.statement<Mul, Sum, Label, Label>("C", {{any(N), {"i", "j"}}}, {{"i", 0}}, {"i"});
+  CHECK(ein::formula(g.graph(), C.vertex()).view() == "C(i) = sum[j] mul(N(i,j), i)");
+  CHECK(
+      message_of([&] {
+        builder.statement<Mul, Sum, double, double>("D", {{any(X), {"i", "j"}}}, {{"i", 0}}, {"j"});
+      }).find("takes the value of a label as elements that are no 64-bit integers") !=
+      std::string::npos);
+  CHECK(
+      message_of([&] {
+        builder.statement<Mul, Sum, double, Label>("E", {{any(X), {"i", "j"}}}, {{"i", 0}}, {"k"});
+      }).find("label 'k' has its value taken and is in no operand") != std::string::npos);
+  CHECK(message_of([&] {
+          builder.statement<Mul, Sum, double>("F", {{any(X), {"i", "j"}}}, {{"i", 0}}, {"j"});
+        }).find("names 1 element types for 1 operands and 1 values of labels") !=
+        std::string::npos);
+}

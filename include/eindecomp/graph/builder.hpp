@@ -4,6 +4,8 @@
 /// einsum make, the same checks at run time.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -88,6 +90,17 @@ class Builder {
                       const std::vector<Write>& output, const Join& join = {},
                       const Monoid& monoid = {},
                       std::source_location where = std::source_location::current()) {
+    return statement<Join, Monoid, Ts...>(name, operands, output, LabelStrings{}, join, monoid,
+                                          where);
+  }
+
+  /// The same where ⊗ takes, after the elements of the operands, the values of some labels, as
+  /// 64-bit integers, of which there is one at the end of Ts for each.
+  template <class Join, class Monoid, Element... Ts>
+  AnySymbol statement(std::string_view name, const std::vector<Read>& operands,
+                      const std::vector<Write>& output, const LabelStrings& values,
+                      const Join& join = {}, const Monoid& monoid = {},
+                      std::source_location where = std::source_location::current()) {
     static_assert(sizeof...(Ts) <= max_operands,
                   "EinDecomp: a statement has more than 8 operands; write a part of it as a "
                   "statement of its own");
@@ -96,7 +109,7 @@ class Builder {
     StatementSpec spec;
     spec.name = name;
     spec.where = where;
-    check_operands({element_type<Ts>()...}, operands, name, where);
+    check_operands({element_type<Ts>()...}, operands, values.size(), name, where);
     for (const Read& read : operands) {
       StatementSpec::OperandSpec& operand = spec.operands.emplace_back();
       operand.vertex = read.tensor.vertex();
@@ -111,6 +124,7 @@ class Builder {
     }
     take_ignored<Join, Monoid, Ts...>(spec, std::index_sequence_for<Ts...>());
     for (const Write& write : output) spec.output.push_back({write.label, write.extent});
+    spec.values.assign(values.begin(), values.end());
     if constexpr (std::is_same_v<Monoid, NoAggregation>) check_elementwise(spec);
 
     graph::Transaction transaction(state);
@@ -169,14 +183,28 @@ class Builder {
   }
 
   void check_operands(const std::vector<ElementType>& types, const std::vector<Read>& operands,
-                      std::string_view name, const std::source_location& where) const {
-    if (types.size() != operands.size()) {
+                      std::size_t values, std::string_view name,
+                      const std::source_location& where) const {
+    const auto is_number = [](const ElementType& type) {
+      return type == element_type<expr::LabelNumber>();
+    };
+    if (types.size() == operands.size() + values &&
+        !std::all_of(types.end() - static_cast<std::ptrdiff_t>(values), types.end(), is_number)) {
       core::fail(ErrorKind::statement,
-                 Text("statement ") + name + " names " + types.size() + " element types for " +
-                     operands.size() + " operands",
+                 Text("statement ") + name +
+                     " takes the value of a label as elements that are no 64-bit integers; name "
+                     "std::int64_t for it, after the types of the operands",
                  where);
     }
-    for (std::size_t o = 0; o < types.size(); ++o) {
+    if (types.size() != operands.size() + values) {
+      core::fail(ErrorKind::statement,
+                 Text("statement ") + name + " names " + types.size() + " element types for " +
+                     operands.size() + " operands" +
+                     (values > 0 ? Text(" and ") + static_cast<Extent>(values) + " values of labels"
+                                 : Text()),
+                 where);
+    }
+    for (std::size_t o = 0; o < operands.size(); ++o) {
       require_mine(operands[o].tensor, where);
       const Vertex& tensor = m_program->graph()[operands[o].tensor.vertex()];
       if (tensor.element != types[o]) {

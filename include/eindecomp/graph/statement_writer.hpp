@@ -86,6 +86,7 @@ class StatementWriter {
   /// \returns the vertex that holds the statement's result, an earlier one if it computes the same.
   constexpr VertexId write(StatementSpec spec) const {
     if constexpr (Rewritable<BareJoin, Monoid, Ts...>::value) {
+      if (!spec.values.empty()) return write_as_it_is(spec);
       if (m_state.options.aggregate_private_labels) aggregate_private_labels(spec);
       const auto is_computed = [](const auto& operand) { return !operand.indices.empty(); };
       if (spec.operands.size() > 2 && m_state.options.order_contractions &&
