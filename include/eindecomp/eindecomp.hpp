@@ -35,6 +35,7 @@
 #include "eindecomp/expr/expression.hpp"
 #include "eindecomp/graph/builder.hpp"
 #include "eindecomp/graph/einsum.hpp"
+#include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
 #include "eindecomp/graph/print.hpp"

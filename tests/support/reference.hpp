@@ -299,6 +299,32 @@ inline std::size_t place(const std::vector<int>& labels, const std::vector<Exten
   return at(sum);
 }
 
+/// The value that an operand has where the labels have these values.
+inline Wide read(const eindecomp::Operand& o, const Tensor& t, const std::vector<Extent>& index) {
+  if (!o.is_computed()) return t.values.at(place(o.labels, t.bound, index));
+  Extent sum = 0;
+  for (std::size_t k = 0; k < o.indices.size(); ++k) {
+    const eindecomp::OperandIndex& of = o.indices[k];
+    const Extent bound = t.bound[k];
+    Extent i = of.offset;
+    for (const auto& term : of.terms) i += term.coefficient * index[at(term.label)];
+    bool inside = i % of.divisor == 0;
+    i /= of.divisor;
+    if (of.boundary == eindecomp::Boundary::periodic) i = ((i % bound) + bound) % bound;
+    if (of.boundary == eindecomp::Boundary::clamp) i = std::clamp<Extent>(i, 0, bound - 1);
+    inside = inside && i >= 0 && i < bound;
+    if (!inside) {
+      using eindecomp::OutsideValue;
+      if (o.outside == OutsideValue::zero) return 0;
+      if (o.outside == OutsideValue::one) return 1;
+      const long double infinite = std::numeric_limits<long double>::infinity();
+      return o.outside == OutsideValue::lowest ? -infinite : infinite;
+    }
+    sum = sum * bound + i;
+  }
+  return t.values.at(at(sum));
+}
+
 inline bool next(std::vector<Extent>& index, const std::vector<Extent>& bound) {
   for (std::size_t k = bound.size(); k-- > 0;) {
     if (++index[k] < bound[k]) return true;
@@ -350,7 +376,7 @@ inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::
     Operands operands;
     for (const eindecomp::Operand& o : v.operands) {
       const Tensor& t = tensors.at(detail::at(o.vertex));
-      operands.push_back({t.kind, t.values.at(detail::place(o.labels, t.bound, index))});
+      operands.push_back({t.kind, detail::read(o, t, index)});
       result.exact = result.exact && t.exact;
       result.scale = std::max(result.scale, detail::magnitude(operands.back().value));
     }

@@ -333,6 +333,7 @@ struct IndexedSymbol {
 
   [[nodiscard]] constexpr auto vertex() const { return symbol.vertex(); }
   [[nodiscard]] constexpr int writing() const { return symbol.writing(); }
+  [[nodiscard]] constexpr bool is_constant() const { return symbol.is_constant(); }
   [[nodiscard]] constexpr const auto& name() const { return symbol.name(); }
   [[nodiscard]] constexpr auto* state() const { return symbol.state(); }
 };

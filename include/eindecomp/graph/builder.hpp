@@ -77,7 +77,7 @@ class Builder {
                   std::source_location where = std::source_location::current()) {
     auto& state = *m_program->state();
     const VertexId v = state.graph.add_input(name, std::move(bound), element_type<T>(), where);
-    state.launchers.resize(static_cast<std::size_t>(state.graph.size()));
+    state.resize(static_cast<std::size_t>(state.graph.size()));
     return {state.graph, v};
   }
 

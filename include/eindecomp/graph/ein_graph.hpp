@@ -105,6 +105,19 @@ class EinGraph {
   /// statement that shares a vertex is thus found by the name that its author gave it.
   constexpr void name_last_writing(std::string_view name);
 
+  /// Counts as one more statement what an earlier one computes: a result to its author.
+  /// \returns the number of the statement.
+  constexpr int write_again(VertexId v) {
+    m_writings.push_back({v, -1, {}});
+    ++vertices[static_cast<std::size_t>(v)].unread;
+    return last_writing();
+  }
+
+  /// Whether a statement reads the result of that number as its author's.
+  [[nodiscard]] constexpr bool is_read(int writing) const {
+    return m_writings[static_cast<std::size_t>(writing)].reader >= 0;
+  }
+
   /// Takes back all but the first so many tensors and labels, and the statements written after
   /// `writing`.
   constexpr void take_back(std::size_t tensors_left, std::size_t labels_left, int writing);

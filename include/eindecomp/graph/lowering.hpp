@@ -140,6 +140,7 @@ template <class Join, class Monoid, class S, class... Ls>
   spec.vertex = access.symbol.vertex();
   spec.labels = LabelList<Ls...>::names();
   spec.writing = access.symbol.writing();
+  spec.constant = access.symbol.is_constant();
   if constexpr (requires { access.symbol.indices; }) {
     spec.indices.assign(access.symbol.indices.begin(), access.symbol.indices.end());
     using T = typename S::value_type;

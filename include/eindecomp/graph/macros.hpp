@@ -50,8 +50,10 @@ struct Softmax : RefusesTensors {
     const auto x = as_access("softmax.of", expression, where);
     using All = typename decltype(x)::LabelTypes;
     using Rest = RemainingLabels<All, LabelList<Along>>;
+    // Whatever is subtracted, the quotient is the same: gradients need not look at it.
     const auto mx = let_under("softmax.max", Rest{}, where) = max(Along{})(x);
-    const auto ex = let_under("softmax.exp", All{}, where) = exp(x - access_under(mx, Rest{}));
+    const auto ex = let_under("softmax.exp", All{}, where) =
+        exp(x - access_under(mx.as_constant(), Rest{}));
     const auto sm = let_under("softmax.sum", Rest{}, where) = sum(Along{})(access_under(ex, All{}));
     return access_under(ex, All{}) / access_under(sm, Rest{});
   }

@@ -45,14 +45,35 @@ namespace graph {
 /// What became of the program that owned a state.
 enum class ProgramFate : std::uint8_t { in_use, assigned_over, destroyed };
 
+/// What a program keeps of every statement beside its launcher: nothing, unless it can be
+/// differentiated (differentiable.hpp).
+template <class Backend>
+struct StatementRecords {
+  constexpr void resize(std::size_t) {}
+};
+
 /// Behind a program, at an address that outlives its moves: the program and its symbols share it.
 template <class Backend>
 struct ProgramState {
   EinGraph graph;
   std::vector<typename Backend::Launcher> launchers;
+  [[no_unique_address]] StatementRecords<Backend> records;
   LoweringOptions options;
   ProgramFate fate = ProgramFate::in_use;
   core::ReferenceCount owners;
+
+  /// Makes room for what is kept of so many vertices, or takes it back.
+  constexpr void resize(std::size_t vertices) {
+    launchers.resize(vertices);
+    records.resize(vertices);
+  }
+};
+
+/// The state that statements of a backend are written into, and the backend of its program.
+template <class Backend>
+struct StateOf {
+  using type = ProgramState<Backend>;
+  using Program = Backend;
 };
 }  // namespace graph
 
@@ -65,6 +86,18 @@ template <int Rank, class... Labels>
          expr::access_text("", LabelList<Labels...>::names()) + "; give each dimension one label";
 }
 }  // namespace graph
+
+/// The backend that plans of a program run on.
+template <class Backend>
+struct PlanBackendOf {
+  using type = Backend;  ///< its own
+};
+/// That which a backend names.
+template <class Backend>
+  requires requires { typename Backend::PlanBackend; }
+struct PlanBackendOf<Backend> {
+  using type = typename Backend::PlanBackend;  ///< as it says
+};
 
 /// A tensor of a program, value type and rank in its type; a cheap handle. It may be used with
 /// plans and runs of the program, and of copies made after the tensor was written, for ever; in
@@ -83,6 +116,15 @@ class Symbol : public TensorBase {
         m_program_id(state->graph[vertex].program_id),
         m_vertex(vertex),
         m_writing(writing) {}
+
+  /// The same tensor, which gradients take for a constant where it is read as this symbol.
+  [[nodiscard]] constexpr Symbol as_constant() const {
+    Symbol constant(*this);
+    constant.m_constant = true;
+    return constant;
+  }
+  /// Whether gradients take it for a constant.
+  [[nodiscard]] constexpr bool is_constant() const { return m_constant; }
 
   /// The tensor read under labels: `X(i, j)`; one label per dimension.
   template <AnyLabel... Labels>
@@ -141,6 +183,7 @@ class Symbol : public TensorBase {
   std::uint64_t m_program_id;
   VertexId m_vertex;
   int m_writing;
+  bool m_constant = false;
 };
 
 /// A program: statements written into it in index notation (let.hpp), by a string (einsum.hpp) or
@@ -255,7 +298,7 @@ class BasicProgram {
                                                std::source_location where) {
     State* const here = state(where);
     const VertexId v = here->graph.add_input(name, std::move(bound), element_type<T>(), where);
-    here->launchers.resize(static_cast<std::size_t>(here->graph.size()));
+    here->resize(static_cast<std::size_t>(here->graph.size()));
     return {here, v};
   }
 

@@ -67,7 +67,7 @@ class OperandResolver {
     bool computed = false;
     for (std::size_t o = 0; o < m_spec.operands.size(); ++o) {
       const StatementSpec::OperandSpec& operand = m_spec.operands[o];
-      Operand resolved{operand.vertex, {}, {}, operand.ignored};
+      Operand resolved{operand.vertex, {}, {}, operand.ignored, operand.constant};
       for (std::size_t k = 0; k < rank_of(o); ++k) {
         if (is_label(operand, k)) {
           resolved.labels.push_back(enter_sized(o, label_name(operand, k), k));

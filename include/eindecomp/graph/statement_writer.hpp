@@ -34,7 +34,7 @@ class Transaction {
   constexpr ~Transaction() {
     if (m_committed) return;
     m_state.graph.take_back(m_vertices, m_labels, m_writing);
-    m_state.launchers.resize(m_vertices);
+    m_state.resize(m_vertices);
   }
   constexpr void commit() { m_committed = true; }
 
@@ -80,7 +80,9 @@ class StatementWriter {
   /// The type of the statement's final elements.
   using Result = typename MonoidTraits<Monoid, JoinResult<Join, Ts...>>::Result;
 
-  constexpr StatementWriter(ProgramState<Backend>& state, const Join& join, const Monoid& monoid)
+  using State = typename StateOf<Backend>::type;
+
+  constexpr StatementWriter(State& state, const Join& join, const Monoid& monoid)
       : m_state(state), m_join(join), m_monoid(monoid) {}
 
   /// \returns the vertex that holds the statement's result, an earlier one if it computes the same.
@@ -140,11 +142,14 @@ class StatementWriter {
     } else {
       v = graph.add_statement(spec);
     }
-    m_state.launchers.resize(static_cast<std::size_t>(graph.size()));
+    m_state.resize(static_cast<std::size_t>(graph.size()));
     auto& launcher = m_state.launchers.back();
     launcher = Backend::template make<J, M, Us...>(join, monoid);
     constexpr bool has_kernels = requires { launcher->traits(); };
     if constexpr (has_kernels) graph.vertices.back().kernel = launcher->traits();
+    if constexpr (requires { Backend::order; }) {
+      record_derivative<Backend, J, M, Us...>(m_state, join, monoid);
+    }
     return v;
   }
 
@@ -273,7 +278,7 @@ class StatementWriter {
                       : emit<J, NoAggregation, T, T>(pair, join, NoAggregation{});
   }
 
-  ProgramState<Backend>& m_state;
+  State& m_state;
   const Join& m_join;
   const Monoid& m_monoid;
 };

@@ -79,6 +79,7 @@ struct Operand {
   /// Per dimension; empty where every index is its label.
   std::vector<OperandIndex> indices = {};
   OutsideValue outside = OutsideValue::none;  ///< where an index leaves the tensor
+  bool constant = false;                      ///< gradients do not look at it
   constexpr bool operator==(const Operand&) const = default;
 
   /// Whether an index is computed from labels.
@@ -147,6 +148,7 @@ struct StatementSpec {
     /// Per dimension where an index is computed; `labels` then has each label of them once.
     std::vector<IndexSpec> indices = {};
     OutsideValue ignored = OutsideValue::none;  ///< the value that the operators ignore
+    bool constant = false;                      ///< gradients do not look at it
   };
   /// The label of one dimension of the result.
   struct OutputLabel {

@@ -24,6 +24,8 @@ namespace eindecomp {
 
 template <class Backend>
 class BasicProgram;
+template <class Backend>
+struct PlanBackendOf;
 
 /// `strategies`, for use at run time: with EINDECOMP_SEPARATE_PLANNER, the caller's translation
 /// unit does not compile them.
@@ -61,7 +63,7 @@ inline std::span<const Strategy> list_strategies() { return strategies; }
 
 /// As above, for a program that names its backend: the plan can be executed.
 template <class Backend>
-[[nodiscard]] constexpr BasicPlan<Backend> decompose(
+[[nodiscard]] constexpr BasicPlan<typename PlanBackendOf<Backend>::type> decompose(
     const BasicProgram<Backend>& program, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
   return {decompose(program.graph(), options, where), program.launchers()};

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/kernel/backend.hpp"
 
@@ -16,5 +17,12 @@ using ProgramOn = BasicProgram<KokkosBackend<Space>>;
 
 /// A program for Kokkos' default execution space.
 using Program = ProgramOn<Kokkos::DefaultExecutionSpace>;
+
+/// A program whose statements can be differentiated, Order times over (graph/gradient.hpp).
+template <class Space, int Order = 1>
+using DifferentiableProgramOn = BasicProgram<Differentiable<KokkosBackend<Space>, Order>>;
+
+/// The same for Kokkos' default execution space.
+using DifferentiableProgram = DifferentiableProgramOn<Kokkos::DefaultExecutionSpace>;
 
 }  // namespace eindecomp

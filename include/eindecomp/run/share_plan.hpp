@@ -38,7 +38,7 @@ namespace eindecomp {
 /// \throws Error, on all ranks alike: what `make` throws, or if ranks have different programs, or
 ///   the plan is of another program or not placed.
 template <class Backend, class Make>
-[[nodiscard]] BasicPlan<Backend> share_plan(
+[[nodiscard]] BasicPlan<typename PlanBackendOf<Backend>::type> share_plan(
     const BasicProgram<Backend>& program, MPI_Comm user, const Make& make,
     std::source_location where = std::source_location::current()) {
   comm::MpiCommunicator group(user, "EinDecomp plan", comm::default_chunk, 0, where);

@@ -81,7 +81,7 @@ class PlanCache {
   }
   /// As above, for a program that names its backend: the plan can be executed.
   template <class Backend>
-  [[nodiscard]] BasicPlan<Backend> decompose(
+  [[nodiscard]] BasicPlan<typename PlanBackendOf<Backend>::type> decompose(
       const BasicProgram<Backend>& program, const DecomposeOptions& options,
       const std::source_location& where = std::source_location::current()) {
     return {decompose(program.graph(), options, where), program.launchers()};

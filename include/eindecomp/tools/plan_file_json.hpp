@@ -323,8 +323,8 @@ inline void save_plan(const Plan& plan, const std::filesystem::path& path,
 }
 /// As above, for a program that names its backend: the plan can be executed.
 template <class Backend>
-[[nodiscard]] BasicPlan<Backend> load_plan(const BasicProgram<Backend>& program,
-                                           const std::filesystem::path& path) {
+[[nodiscard]] BasicPlan<typename PlanBackendOf<Backend>::type> load_plan(
+    const BasicProgram<Backend>& program, const std::filesystem::path& path) {
   return {load_plan(program.graph(), path), program.launchers()};
 }
 

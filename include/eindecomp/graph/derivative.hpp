@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What a program that can be differentiated keeps of its statements.
+///
+/// Operators are types, and a gradient is asked for when they are gone. So a program that is to be
+/// differentiated says so in its type, and beside the launcher of every statement it keeps the
+/// statement's derivative behind a pointer: one type per operator signature, as launchers. A
+/// program of any other type keeps and compiles nothing.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/graph/program.hpp"
+
+namespace eindecomp {
+
+/// The backend of programs that can be differentiated: statements run as on Base.
+/// \tparam Order  how many times: a gradient's own statements can be differentiated once less, so
+///   that no derivative is compiled of which nobody asks for one.
+template <class Base, int Order = 1>
+struct Differentiable {
+  static_assert(Order >= 1, "EinDecomp: a program is differentiable once at least");
+  /// As Base's.
+  using Launcher = typename Base::Launcher;
+  /// What plans of the program run on.
+  using PlanBackend = Base;
+  static constexpr int order = Order;  ///< how many times
+  /// The launcher of ⊗ = join over elements Ts and ⊕ = monoid.
+  template <class Join, class Monoid, class... Ts>
+  [[nodiscard]] static Launcher make(Join join, Monoid monoid) {
+    return Base::template make<Join, Monoid, Ts...>(std::move(join), std::move(monoid));
+  }
+};
+
+namespace graph {
+
+/// The cotangent of a tensor Z: the derivative of the loss after each element. It is a number, the
+/// same for all elements, or a tensor that may lack dimensions of Z along which it is constant.
+struct Cotangent {
+  double value = 0;          ///< of every element, if there is no tensor
+  VertexId vertex = -1;      ///< the tensor, or -1
+  int writing = -1;          ///< EinGraph::last_writing() of the tensor
+  std::vector<int> dims;     ///< per dimension of the tensor, which one it is of Z
+  std::vector<Text> labels;  ///< per dimension of Z, a label that stands for it
+  [[nodiscard]] bool is_number() const { return vertex < 0; }
+};
+
+/// What the statements of one gradient share.
+template <class Backend>
+struct GradientScope {
+  ProgramState<Backend>& state;
+  std::source_location where;
+  /// Writes a tensor of rank 0, of the loss' type.
+  std::function<Cotangent(double value)> constant;
+};
+
+/// How one statement is differentiated.
+template <class Backend>
+class Derivative {
+ public:
+  Derivative() = default;
+  Derivative(const Derivative&) = delete;
+  Derivative& operator=(const Derivative&) = delete;
+  virtual ~Derivative() = default;
+
+  /// Whether a change of an operand's elements changes the result's, in the eyes of derivatives.
+  [[nodiscard]] virtual bool depends_on(std::size_t operand) const = 0;
+  /// Writes what an operand of statement v contributes to its cotangent, given v's.
+  [[nodiscard]] virtual Cotangent pull(const GradientScope<Backend>& scope, VertexId v,
+                                       std::size_t operand, Cotangent of_result,
+                                       std::string_view name) const = 0;
+  /// Writes the sum of two cotangents of an operand.
+  [[nodiscard]] virtual Cotangent add(const GradientScope<Backend>& scope, std::size_t operand,
+                                      const Cotangent& a, const Cotangent& b,
+                                      std::string_view name) const = 0;
+};
+
+/// Writes into a program of backend B statements that can be differentiated Order times more.
+template <class B, int Order>
+struct AtOrder {
+  using Launcher = typename B::Launcher;
+  static constexpr int order = Order;
+  template <class Join, class Monoid, class... Ts>
+  [[nodiscard]] static Launcher make(Join join, Monoid monoid) {
+    return B::template make<Join, Monoid, Ts...>(std::move(join), std::move(monoid));
+  }
+};
+template <class B, int Order>
+struct StateOf<AtOrder<B, Order>> {
+  using type = ProgramState<B>;
+  using Program = B;
+};
+
+template <class Base, int Order>
+struct StatementRecords<Differentiable<Base, Order>> {
+  std::vector<std::shared_ptr<const Derivative<Differentiable<Base, Order>>>> derivatives;
+  void resize(std::size_t size) { derivatives.resize(size); }
+};
+
+}  // namespace graph
+}  // namespace eindecomp

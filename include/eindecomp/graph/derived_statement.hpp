@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The labels of a derivative: which statement gives the cotangent of one operand from that of the
+/// result. Knows no operators.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <source_location>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/graph/derivative.hpp"
+#include "eindecomp/graph/index_form.hpp"
+
+namespace eindecomp::graph {
+
+/// Statements around statement v that give the cotangent of its operand X.
+///
+/// The cotangent has X's dimensions, each under a label of its own. Where X is read under labels,
+/// these are they. Where an index of X is computed, y + r - 1 say, one of its labels is replaced in
+/// all that is read: y by p - r + 1, where p is the index into X. Values of p - r + 1 that no y has
+/// read a 0 of the result's cotangent. Where no label can be replaced (a diagonal, one index for
+/// all, a stride), the cotangent is read as a tensor with a dimension of extent 1 more, at an index
+/// that is 0 where X's index is p.
+///
+/// What is read is numbered: v's operands from 0, the cotangent n, v itself n + 1, further tensors
+/// of v's shape from n + 2.
+class DerivedStatement {
+ public:
+  DerivedStatement(const EinGraph& graph, VertexId v, std::size_t operand, Cotangent cotangent,
+                   std::vector<VertexId> more, std::source_location where)
+      : m_graph(&graph),
+        m_vertex(graph[v]),
+        m_id(v),
+        m_operand(operand),
+        m_more(std::move(more)),
+        m_where(where) {
+    for (std::size_t l = 0; l < m_vertex.labels.size(); ++l) {
+      m_names.push_back(graph.labels[static_cast<std::size_t>(m_vertex.labels[l])].name);
+      m_extents.push_back(m_vertex.extents[l]);
+      m_forms.push_back(form_of(static_cast<int>(l)));
+    }
+    m_names.reserve(m_names.size() + 3 * static_cast<std::size_t>(max_rank));
+    m_bound = graph[m_vertex.operands[operand].vertex].bound;
+    name_dimensions();
+    set_cotangent(std::move(cotangent));
+  }
+
+  /// Whether every index of the operand is a label, each another.
+  [[nodiscard]] bool is_plain() const { return m_plain; }
+  /// The cotangent, as it is read.
+  [[nodiscard]] const Cotangent& cotangent() const { return m_cotangent; }
+  /// Lets another be read, of labels among v's output.
+  void set_cotangent(Cotangent cotangent) {
+    m_cotangent = std::move(cotangent);
+    m_cotangent_forms.clear();
+    for (const int d : m_cotangent.dims) {
+      m_cotangent_forms.push_back(form_of(m_vertex.output[static_cast<std::size_t>(d)]));
+    }
+  }
+
+  /// Whether the cotangent lacks dimensions that indices are to be compared by.
+  [[nodiscard]] bool is_to_be_widened() const {
+    return !m_residuals.empty() || !lacking_labels().empty();
+  }
+  /// The cotangent with those dimensions.
+  [[nodiscard]] StatementSpec widened(std::string_view name) const {
+    StatementSpec spec = begin(name);
+    spec.operands.push_back(read(m_cotangent.vertex, m_cotangent.writing, m_cotangent_forms));
+    for (const IndexForm& form : m_cotangent_forms) write(spec, form.terms[0].first, 0);
+    for (const int l : lacking_labels()) write(spec, l, m_extents[static_cast<std::size_t>(l)]);
+    for (const Residual& residual : m_residuals) write(spec, residual.wide, 1);
+    return spec;
+  }
+  /// Lets the widened one be read.
+  void set_widened(VertexId vertex, int writing) {
+    const std::vector<int> lacking = lacking_labels();
+    for (const int l : lacking) m_cotangent_forms.push_back(form_of(l));
+    for (const Residual& residual : m_residuals) m_cotangent_forms.push_back(residual.form);
+    m_cotangent.vertex = vertex;
+    m_cotangent.writing = writing;
+  }
+
+  /// The statement that reads what is numbered. Its output has X's dimensions, but for those along
+  /// which it is constant; `all`: and all other labels.
+  [[nodiscard]] StatementSpec statement(std::string_view name, const std::vector<int>& leaves,
+                                        bool all = false) {
+    StatementSpec spec = begin(name);
+    std::vector<int> seen;
+    for (const int leaf : leaves) spec.operands.push_back(read_transposed(leaf, seen));
+    m_dims.clear();
+    for (std::size_t k = 0; k < m_dimensions.size(); ++k) {
+      if (!contains(seen, m_dimensions[k])) continue;
+      if (!all) write(spec, m_dimensions[k], m_bound[k]);
+      m_dims.push_back(static_cast<int>(k));
+    }
+    for (int l = 0; all && l < static_cast<int>(m_names.size()); ++l) {
+      if (contains(seen, l)) write(spec, l, m_extents[static_cast<std::size_t>(l)]);
+    }
+    m_aggregates =
+        std::any_of(seen.begin(), seen.end(), [&](int l) { return !contains(m_dimensions, l); });
+    return spec;
+  }
+  /// The sum of what statement(…, true) wrote, or a multiple of what statement() wrote.
+  [[nodiscard]] StatementSpec after(std::string_view name, VertexId vertex, int writing,
+                                    const StatementSpec& before) const {
+    StatementSpec spec = begin(name);
+    StatementSpec::OperandSpec operand;
+    operand.vertex = vertex;
+    operand.writing = writing;
+    for (const auto& out : before.output) operand.labels.push_back(out.label);
+    spec.operands.push_back(operand);
+    for (const int k : m_dims) {
+      write(spec, m_dimensions[static_cast<std::size_t>(k)], m_bound[static_cast<std::size_t>(k)]);
+    }
+    return spec;
+  }
+  /// Whether the last statement() has labels that its output lacks.
+  [[nodiscard]] bool aggregates() const { return m_aggregates; }
+  /// What the last statement() gave.
+  [[nodiscard]] Cotangent result(VertexId vertex, int writing) const {
+    return {0, vertex, writing, m_dims, dimension_names()};
+  }
+  [[nodiscard]] std::vector<Text> dimension_names() const {
+    std::vector<Text> names;
+    for (const int l : m_dimensions) names.push_back(m_names[static_cast<std::size_t>(l)]);
+    return names;
+  }
+
+  /// How many values take the labels that are summed over and in nothing that is read.
+  [[nodiscard]] double repetitions(const std::vector<int>& leaves) const {
+    std::vector<int> seen;
+    for (const int leaf : leaves) (void)read_transposed(leaf, seen);
+    double count = 1;
+    for (std::size_t l = 0; l < m_vertex.labels.size(); ++l) {
+      const int at = static_cast<int>(l);
+      const bool replaced = !(m_forms[l] == form_of(at));
+      if (replaced || contains(m_dimensions, at) || contains(seen, at)) continue;
+      count *= static_cast<double>(m_extents[l]);
+    }
+    return count;
+  }
+
+  /// A statement under v's own labels. \param whole  with all of them in the output, else with
+  /// those of v's output
+  [[nodiscard]] StatementSpec forward(std::string_view name, const std::vector<int>& leaves,
+                                      bool whole, std::vector<int>* dims = nullptr) const {
+    StatementSpec spec = begin(name);
+    std::vector<int> seen;
+    for (const int leaf : leaves) spec.operands.push_back(read_forward(leaf, seen));
+    std::vector<int> output = m_vertex.output;
+    for (std::size_t l = 0; whole && l < m_names_of_vertex(); ++l) {
+      if (!contains(output, static_cast<int>(l))) output.push_back(static_cast<int>(l));
+    }
+    for (std::size_t k = 0; k < output.size(); ++k) {
+      if (dims != nullptr && !contains(seen, output[k])) continue;
+      write(spec, output[k], m_extents[static_cast<std::size_t>(output[k])]);
+      if (dims != nullptr) dims->push_back(static_cast<int>(k));
+    }
+    return spec;
+  }
+
+ private:
+  /// An index that is 0 where a dimension's label has the value that the operand is read at.
+  struct Residual {
+    int wide;  ///< the label of the cotangent's additional dimension
+    IndexForm form;
+  };
+
+  [[nodiscard]] std::size_t m_names_of_vertex() const { return m_vertex.labels.size(); }
+  [[nodiscard]] static bool contains(const std::vector<int>& list, int l) {
+    return std::find(list.begin(), list.end(), l) != list.end();
+  }
+  [[nodiscard]] int fresh(Text name, Extent extent) {
+    while (std::find(m_names.begin(), m_names.end(), name) != m_names.end()) name += '\'';
+    m_names.push_back(std::move(name));
+    m_extents.push_back(extent);
+    return static_cast<int>(m_names.size()) - 1;
+  }
+
+  /// Gives every dimension of X its label.
+  void name_dimensions() {
+    const Operand& x = m_vertex.operands[m_operand];
+    const std::size_t rank = m_bound.size();
+    m_dimensions.assign(rank, -1);
+    m_plain = true;
+    for (std::size_t k = 0; k < rank; ++k) {
+      const IndexForm form = index_of(x, k);
+      const bool is_label = form.terms.size() == 1 && form == form_of(form.terms[0].first);
+      // A label may run over fewer values than the dimension has.
+      if (is_label && !contains(m_dimensions, form.terms[0].first) &&
+          m_extents[static_cast<std::size_t>(form.terms[0].first)] == m_bound[k]) {
+        m_dimensions[k] = form.terms[0].first;
+      } else {
+        m_plain = false;
+      }
+    }
+    for (std::size_t k = 0; k < rank; ++k) {
+      if (m_dimensions[k] < 0) replace_label(x, k);
+    }
+  }
+  void replace_label(const Operand& x, std::size_t k) {
+    IndexForm form = unfolded(index_of(x, k), m_bound[k]);
+    int replaced = -1;
+    Extent coefficient = 0;
+    int best = -1;
+    for (const auto& term : form.terms) {
+      if (is_elsewhere(x, k, term.first)) continue;
+      // That of an output label needs no wider cotangent, that without a factor no division.
+      const bool is_one = term.second == 1 || term.second == -1;
+      const int worth = (contains(m_vertex.output, term.first) ? 2 : 0) + (is_one ? 1 : 0);
+      if (worth <= best) continue;
+      best = worth;
+      replaced = term.first;
+      coefficient = term.second;
+    }
+    if (replaced < 0) {
+      const Text name = form.terms.empty() ? Text("at") : name_of(form.terms[0].first);
+      m_dimensions[k] = fresh(name + "'", m_bound[k]);
+      Residual residual{fresh(name + "*", 1), form_of(m_dimensions[k])};
+      add(residual.form, form, -1);
+      m_residuals.push_back(std::move(residual));
+      return;
+    }
+    // The label's name goes to the dimension; the label itself is read no more: of
+    // divisor · p = coefficient · label + rest it is (divisor · p - rest) / coefficient.
+    m_names.push_back(name_of(replaced));
+    m_extents.push_back(m_bound[k]);
+    m_dimensions[k] = static_cast<int>(m_names.size()) - 1;
+    const Extent sign = coefficient < 0 ? -1 : 1;
+    IndexForm rest = form;
+    rest.divisor = 1;
+    add(rest, form_of(replaced), -coefficient);
+    IndexForm solved;
+    add(solved, form_of(m_dimensions[k]), sign * form.divisor);
+    add(solved, rest, -sign);
+    solved.divisor = sign * coefficient;
+    m_forms[static_cast<std::size_t>(replaced)] = std::move(solved);
+  }
+  /// An index that may leave a dimension and comes back from its other end, as one that may only
+  /// leave it: less the dimension's extent times a label that says how often.
+  [[nodiscard]] IndexForm unfolded(IndexForm form, Extent bound) {
+    if (form.boundary == Boundary::ignored) return form;
+    if (form.boundary != Boundary::periodic || form.divisor != 1) {
+      core::fail(
+          ErrorKind::statement,
+          Text("the derivative of statement ") + m_vertex.name +
+              " is that of an index by clamp, by reflect or of a whole one by periodic (none "
+              "of which is written); write the tensor with its border as a statement of its "
+              "own operands",
+          m_where);
+    }
+    Extent lo = form.offset;
+    Extent hi = form.offset;
+    for (const auto& term : form.terms) {
+      const Extent reach = term.second * (m_extents[static_cast<std::size_t>(term.first)] - 1);
+      lo += std::min<Extent>(reach, 0);
+      hi += std::max<Extent>(reach, 0);
+    }
+    const auto floored = [bound](Extent i) { return i >= 0 ? i / bound : -((-i - 1) / bound) - 1; };
+    form.boundary = Boundary::ignored;
+    form.offset -= bound * floored(lo);
+    if (floored(hi) > floored(lo)) {
+      const int turns = fresh("turn", floored(hi) - floored(lo) + 1);
+      form.terms.emplace_back(turns, -bound);
+    }
+    return form;
+  }
+  [[nodiscard]] Text name_of(int l) const { return m_names[static_cast<std::size_t>(l)]; }
+  /// Whether a label is in another index of the operand than k, or stands for a dimension.
+  [[nodiscard]] bool is_elsewhere(const Operand& x, std::size_t k, int l) const {
+    if (contains(m_dimensions, l)) return true;
+    for (std::size_t other = 0; other < m_bound.size(); ++other) {
+      if (other == k) continue;
+      for (const auto& term : index_of(x, other).terms) {
+        if (term.first == l) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Replaced labels that the cotangent does not have, so that it would not be 0 outside of them.
+  [[nodiscard]] std::vector<int> lacking_labels() const {
+    std::vector<int> lacking;
+    for (std::size_t l = 0; l < m_forms.size(); ++l) {
+      const int at = static_cast<int>(l);
+      const auto is_it = [at](const IndexForm& form) { return form == form_of(at); };
+      if (!is_it(m_forms[l]) &&
+          std::none_of(m_cotangent_forms.begin(), m_cotangent_forms.end(), is_it)) {
+        lacking.push_back(at);
+      }
+    }
+    return lacking;
+  }
+
+  [[nodiscard]] StatementSpec begin(std::string_view name) const {
+    StatementSpec spec;
+    spec.name = name;
+    spec.where = m_where;
+    return spec;
+  }
+  void write(StatementSpec& spec, int l, Extent extent) const {
+    spec.output.push_back({m_names[static_cast<std::size_t>(l)], extent});
+  }
+
+  /// A tensor read at indices.
+  [[nodiscard]] StatementSpec::OperandSpec read(VertexId vertex, int writing,
+                                                const std::vector<IndexForm>& forms,
+                                                OutsideValue outside = OutsideValue::none) const {
+    StatementSpec::OperandSpec operand;
+    operand.vertex = vertex;
+    operand.writing = writing;
+    const std::vector<Extent>& bound = (*m_graph)[vertex].bound;
+    bool computed = false;
+    std::vector<bool> is_label;
+    for (std::size_t k = 0; k < forms.size(); ++k) {
+      is_label.push_back(forms[k].terms.size() == 1 &&
+                         forms[k] == form_of(forms[k].terms[0].first));
+      // A label may also run over fewer or more values than the dimension has.
+      computed = computed || !is_label[k] ||
+                 m_extents[static_cast<std::size_t>(forms[k].terms[0].first)] != bound[k];
+    }
+    for (std::size_t k = 0; k < forms.size(); ++k) {
+      const IndexForm& form = forms[k];
+      for (const auto& term : form.terms) {
+        const std::string_view name = m_names[static_cast<std::size_t>(term.first)];
+        if (computed && expr::find_name(operand.labels, name) >= 0) continue;
+        operand.labels.push_back(name);
+      }
+      if (!computed) continue;
+      if (form.terms.size() > expr::max_index_labels) {
+        core::fail(ErrorKind::statement,
+                   Text("the derivative of statement ") + m_vertex.name +
+                       " needs an index that is computed from more than 4 labels; write the part "
+                       "of the statement that has it as a statement of its own",
+                   m_where);
+      }
+      IndexSpec index;
+      for (const auto& [l, coefficient] : form.terms) {
+        const auto at = static_cast<std::size_t>(l);
+        index.terms.push_back({m_names[at], coefficient, m_extents[at]});
+      }
+      index.offset = form.offset;
+      index.divisor = form.divisor;
+      index.boundary = form.boundary;
+      const bool runs_otherwise =
+          is_label[k] && m_extents[static_cast<std::size_t>(form.terms[0].first)] != bound[k];
+      if (runs_otherwise) index.boundary = Boundary::zero;
+      operand.indices.push_back(index);
+    }
+    if (computed) operand.ignored = outside == OutsideValue::none ? OutsideValue::zero : outside;
+    return operand;
+  }
+  /// What a number stands for: the tensor, how it is read under v's labels, what is read outside.
+  struct Leaf {
+    VertexId vertex;
+    int writing;
+    std::vector<IndexForm> forms;
+    OutsideValue outside;
+  };
+  [[nodiscard]] Leaf leaf_of(int number) const {
+    const std::size_t n = m_vertex.operands.size();
+    const auto at = static_cast<std::size_t>(number);
+    Leaf leaf{m_id, -1, {}, OutsideValue::none};
+    if (at < n) {
+      const Operand& operand = m_vertex.operands[at];
+      leaf.vertex = operand.vertex;
+      leaf.outside = operand.outside;
+      for (std::size_t k = 0; k < operand.labels.size(); ++k) {
+        leaf.forms.push_back(index_of(operand, k));
+      }
+      return leaf;
+    }
+    if (at == n) {
+      return {m_cotangent.vertex, m_cotangent.writing, m_cotangent_forms, OutsideValue::none};
+    }
+    if (at >= n + 2) leaf.vertex = m_more[at - n - 2];
+    for (const int l : m_vertex.output) leaf.forms.push_back(form_of(l));
+    return leaf;
+  }
+  static void note(const std::vector<IndexForm>& forms, std::vector<int>& seen) {
+    for (const IndexForm& form : forms) {
+      for (const auto& term : form.terms) {
+        if (!contains(seen, term.first)) seen.push_back(term.first);
+      }
+    }
+  }
+  [[nodiscard]] StatementSpec::OperandSpec read_forward(int number, std::vector<int>& seen) const {
+    const Leaf leaf = leaf_of(number);
+    note(leaf.forms, seen);
+    return read(leaf.vertex, leaf.writing, leaf.forms, leaf.outside);
+  }
+  [[nodiscard]] StatementSpec::OperandSpec read_transposed(int number,
+                                                           std::vector<int>& seen) const {
+    Leaf leaf = leaf_of(number);
+    if (number == static_cast<int>(m_operand)) {
+      leaf.forms.clear();
+      for (const int l : m_dimensions) leaf.forms.push_back(form_of(l));
+    }
+    std::vector<IndexForm> forms;
+    for (const IndexForm& form : leaf.forms) {
+      IndexForm replaced;
+      replaced.offset = form.offset;
+      for (const auto& [l, coefficient] : form.terms) {
+        const auto at = static_cast<std::size_t>(l);
+        add(replaced, at < m_forms.size() ? m_forms[at] : form_of(l), coefficient);
+      }
+      replaced.divisor *= form.divisor;
+      replaced.boundary = form.boundary;
+      forms.push_back(std::move(replaced));
+    }
+    note(forms, seen);
+    return read(leaf.vertex, leaf.writing, forms, leaf.outside);
+  }
+
+  const EinGraph* m_graph;
+  Vertex m_vertex;  // a copy: the graph grows
+  VertexId m_id;
+  std::size_t m_operand;
+  std::vector<VertexId> m_more;
+  std::source_location m_where;
+  Cotangent m_cotangent;
+  std::vector<IndexForm> m_cotangent_forms;  // per dimension of the cotangent's tensor
+  std::vector<Text> m_names;                 // of v's labels, then of those that are made up
+  std::vector<Extent> m_extents;
+  std::vector<IndexForm> m_forms;  // what is read in place of each of v's labels
+  std::vector<Extent> m_bound;     // of X
+  std::vector<int> m_dimensions;   // the label of each dimension of X
+  std::vector<Residual> m_residuals;
+  bool m_plain = true;
+  std::vector<int> m_dims;  // of the last statement
+  bool m_aggregates = false;
+};
+
+}  // namespace eindecomp::graph

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Gradients, from statements to statements: `auto [dW1, dW2] = gradient(loss, W1, W2)`.
+#pragma once
+
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/graph/differentiable.hpp"
+#include "eindecomp/graph/einsum.hpp"
+#include "eindecomp/graph/gradient_call.hpp"
+
+namespace eindecomp {
+
+namespace graph {
+
+template <class Backend>
+inline constexpr bool is_differentiable = false;
+template <class Base, int Order>
+inline constexpr bool is_differentiable<Differentiable<Base, Order>> = true;
+
+template <class Backend>
+constexpr void require_differentiable() {
+  static_assert(is_differentiable<Backend>,
+                "EinDecomp: a gradient is asked of a program that keeps no derivatives; declare it "
+                "as a DifferentiableProgram");
+}
+
+template <class T, class Backend, class... Symbols>
+[[nodiscard]] std::tuple<Symbols...> gradient_of(const std::source_location& where,
+                                                 const Symbol<T, 0, Backend>& loss,
+                                                 const Symbols&... tensors) {
+  require_differentiable<Backend>();
+  if constexpr (is_differentiable<Backend>) {
+    GradientCall<Backend> call(*loss.state(), where);
+    call.require(loss, "of which a gradient is asked");
+    (call.require(tensors, "after which a gradient is asked"), ...);
+    call.read_loss(loss);
+    call.run(loss.vertex(), {1, -1, -1, {}, {}}, {tensors.vertex()...});
+    std::tuple<Symbols...> gradients{call.symbol(tensors, loss.name())...};
+    call.commit();
+    return gradients;
+  } else {
+    return {tensors...};
+  }
+}
+
+template <class Y, class G, class... Symbols>
+[[nodiscard]] std::tuple<Symbols...> vjp_of(const std::source_location& where, const Y& y,
+                                            const G& cotangent, const Symbols&... tensors) {
+  using Backend = typename Y::Backend;
+  require_differentiable<Backend>();
+  static_assert(std::is_same_v<Y, G>,
+                "EinDecomp: the cotangent of a tensor has other elements or another rank; give one "
+                "of the tensor's shape");
+  if constexpr (is_differentiable<Backend> && std::is_same_v<Y, G>) {
+    GradientCall<Backend> call(*y.state(), where);
+    call.require(y, "of which a product is asked");
+    call.require(cotangent, "which is its cotangent");
+    (call.require(tensors, "after which a product is asked"), ...);
+    call.require_like(y, cotangent);
+    graph::Cotangent seed{0, cotangent.vertex(), cotangent.writing(), {}, {}};
+    for (int k = 0; k < Y::rank; ++k) seed.dims.push_back(k);
+    call.run(y.vertex(), seed, {tensors.vertex()...});
+    std::tuple<Symbols...> products{call.symbol(tensors, y.name())...};
+    call.commit();
+    return products;
+  } else {
+    return {tensors...};
+  }
+}
+
+}  // namespace graph
+
+/// The gradient of a scalar after tensors of its program: `auto [dA, dB] = gradient(loss, A, B)`
+/// appends the statements that compute it to the program, which is planned and run as a whole. One
+/// tensor gives one symbol, several a tuple, a vector of symbols a vector; each has the shape of
+/// its tensor. What was a result of the program before stays one.
+///
+/// docs/gradients.md has the rules. Where a function has no derivative JAX's is taken: elements
+/// that tie for a minimum or maximum share its cotangent evenly.
+///
+/// \param loss   a tensor of rank 0 of a program of a Differentiable backend.
+/// \param where  the place that errors cite.
+/// \throws Error if a tensor is of another program, not of float or double, or nothing that can be
+///   differentiated leads from it to the loss; if an operator on the way has no derivative, or the
+///   program cannot be differentiated so many times. The program is then as it was.
+/// @{
+// clang-format off
+template <class T, class Backend, AnyTypedSymbol S1>
+[[nodiscard]] auto gradient(const Symbol<T, 0, Backend>& loss, const S1& s1,
+    std::source_location where = std::source_location::current()) {
+  return std::get<0>(graph::gradient_of(where, loss, s1));
+}
+template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2>
+[[nodiscard]] auto gradient(const Symbol<T, 0, Backend>& loss, const S1& s1, const S2& s2,
+    std::source_location where = std::source_location::current()) {
+  return graph::gradient_of(where, loss, s1, s2);
+}
+template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTypedSymbol S3>
+[[nodiscard]] auto gradient(const Symbol<T, 0, Backend>& loss, const S1& s1, const S2& s2, const S3& s3,
+    std::source_location where = std::source_location::current()) {
+  return graph::gradient_of(where, loss, s1, s2, s3);
+}
+template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTypedSymbol S3, AnyTypedSymbol S4>
+[[nodiscard]] auto gradient(const Symbol<T, 0, Backend>& loss, const S1& s1, const S2& s2, const S3& s3, const S4& s4,
+    std::source_location where = std::source_location::current()) {
+  return graph::gradient_of(where, loss, s1, s2, s3, s4);
+}
+template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTypedSymbol S3, AnyTypedSymbol S4, AnyTypedSymbol S5>
+[[nodiscard]] auto gradient(const Symbol<T, 0, Backend>& loss, const S1& s1, const S2& s2, const S3& s3, const S4& s4, const S5& s5,
+    std::source_location where = std::source_location::current()) {
+  return graph::gradient_of(where, loss, s1, s2, s3, s4, s5);
+}
+template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTypedSymbol S3, AnyTypedSymbol S4, AnyTypedSymbol S5, AnyTypedSymbol S6>
+[[nodiscard]] auto gradient(const Symbol<T, 0, Backend>& loss, const S1& s1, const S2& s2, const S3& s3, const S4& s4, const S5& s5, const S6& s6,
+    std::source_location where = std::source_location::current()) {
+  return graph::gradient_of(where, loss, s1, s2, s3, s4, s5, s6);
+}
+template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTypedSymbol S3, AnyTypedSymbol S4, AnyTypedSymbol S5, AnyTypedSymbol S6, AnyTypedSymbol S7>
+[[nodiscard]] auto gradient(const Symbol<T, 0, Backend>& loss, const S1& s1, const S2& s2, const S3& s3, const S4& s4, const S5& s5, const S6& s6, const S7& s7,
+    std::source_location where = std::source_location::current()) {
+  return graph::gradient_of(where, loss, s1, s2, s3, s4, s5, s6, s7);
+}
+template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTypedSymbol S3, AnyTypedSymbol S4, AnyTypedSymbol S5, AnyTypedSymbol S6, AnyTypedSymbol S7, AnyTypedSymbol S8>
+[[nodiscard]] auto gradient(const Symbol<T, 0, Backend>& loss, const S1& s1, const S2& s2, const S3& s3, const S4& s4, const S5& s5, const S6& s6, const S7& s7, const S8& s8,
+    std::source_location where = std::source_location::current()) {
+  return graph::gradient_of(where, loss, s1, s2, s3, s4, s5, s6, s7, s8);
+}
+// clang-format on
+template <class T, class Backend, class S>
+[[nodiscard]] std::vector<S> gradient(
+    const Symbol<T, 0, Backend>& loss, const std::vector<S>& tensors,
+    std::source_location where = std::source_location::current()) {
+  graph::require_differentiable<Backend>();
+  std::vector<S> gradients;
+  if constexpr (graph::is_differentiable<Backend>) {
+    graph::GradientCall<Backend> call(*loss.state(), where);
+    call.require(loss, "of which a gradient is asked");
+    std::vector<VertexId> vertices;
+    for (const S& tensor : tensors) {
+      call.require(tensor, "after which a gradient is asked");
+      vertices.push_back(tensor.vertex());
+    }
+    call.read_loss(loss);
+    call.run(loss.vertex(), {1, -1, -1, {}, {}}, vertices);
+    for (const S& tensor : tensors) gradients.push_back(call.symbol(tensor, loss.name()));
+    call.commit();
+  }
+  return gradients;
+}
+/// @}
+
+/// The product of a cotangent of tensor `y` and y's derivatives after other tensors: what
+/// gradient() gives of the scalar Σ cotangent · y. `auto [dA, dB] = vjp(Y, G, A, B)`.
+///
+/// \param y          any tensor of the program.
+/// \param cotangent  of y's shape, in the same program.
+/// \throws Error as gradient, and if y and its cotangent have other extents.
+/// @{
+// clang-format off
+template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol S1>
+[[nodiscard]] auto vjp(const Y& y, const G& cotangent, const S1& s1,
+    std::source_location where = std::source_location::current()) {
+  return std::get<0>(graph::vjp_of(where, y, cotangent, s1));
+}
+template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol S1, AnyTypedSymbol S2>
+[[nodiscard]] auto vjp(const Y& y, const G& cotangent, const S1& s1, const S2& s2,
+    std::source_location where = std::source_location::current()) {
+  return graph::vjp_of(where, y, cotangent, s1, s2);
+}
+template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTypedSymbol S3>
+[[nodiscard]] auto vjp(const Y& y, const G& cotangent, const S1& s1, const S2& s2, const S3& s3,
+    std::source_location where = std::source_location::current()) {
+  return graph::vjp_of(where, y, cotangent, s1, s2, s3);
+}
+template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTypedSymbol S3, AnyTypedSymbol S4>
+[[nodiscard]] auto vjp(const Y& y, const G& cotangent, const S1& s1, const S2& s2, const S3& s3, const S4& s4,
+    std::source_location where = std::source_location::current()) {
+  return graph::vjp_of(where, y, cotangent, s1, s2, s3, s4);
+}
+// clang-format on
+/// @}
+
+/// The tensor, which gradients take for a constant where it is read as what is returned:
+/// `exp(X(i, k) - stop_gradient(M)(i))`.
+template <Element T, int Rank, class Backend>
+[[nodiscard]] constexpr Symbol<T, Rank, Backend> stop_gradient(
+    const Symbol<T, Rank, Backend>& tensor) {
+  return tensor.as_constant();
+}
+/// The expression, which gradients take for a constant.
+template <Expression E>
+[[nodiscard]] constexpr auto stop_gradient(const E& e) {
+  return expr::apply(StopGradient{}, e);
+}
+
+}  // namespace eindecomp

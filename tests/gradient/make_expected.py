@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives by JAX, for the tests of this folder: python3 make_expected.py > expected.inc"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import erf, erfc
+
+jax.config.update("jax_enable_x64", True)
+
+
+def numbers(shape, seed, least, most):
+    """As jax.hpp has them."""
+    count = int(np.prod(shape))
+    i = np.arange(count, dtype=np.int64)
+    step = (i * 7919 + seed * 104729) % 1009
+    return jnp.array((least + (most - least) * (step + 0.5) / 1009).reshape(shape))
+
+
+def emit(name, array):
+    values = ", ".join(repr(float(v)) for v in np.asarray(array).ravel())
+    print('{"%s", {%s}},' % (name, values))
+
+
+n = 6
+C, V = numbers(n, 2, -1, 1), numbers(n, 3, -1, 1)
+
+one = {
+    "exp": (jnp.exp, -2, 2), "log": (jnp.log, 0.1, 3), "sqrt": (jnp.sqrt, 0.1, 3),
+    "tanh": (jnp.tanh, -2, 2), "sin": (jnp.sin, -3, 3), "cos": (jnp.cos, -3, 3),
+    "tan": (jnp.tan, -1, 1), "asin": (jnp.arcsin, -0.9, 0.9), "acos": (jnp.arccos, -0.9, 0.9),
+    "atan": (jnp.arctan, -3, 3), "sinh": (jnp.sinh, -2, 2), "cosh": (jnp.cosh, -2, 2),
+    "asinh": (jnp.arcsinh, -3, 3), "acosh": (jnp.arccosh, 1.1, 4),
+    "atanh": (jnp.arctanh, -0.9, 0.9), "exp2": (jnp.exp2, -2, 2), "expm1": (jnp.expm1, -2, 2),
+    "log2": (jnp.log2, 0.1, 3), "log10": (jnp.log10, 0.1, 3), "log1p": (jnp.log1p, -0.5, 3),
+    "cbrt": (jnp.cbrt, 0.2, 3), "erf": (erf, -2, 2), "erfc": (erfc, -2, 2),
+    "square": (jnp.square, -2, 2), "sigmoid": (jax.nn.sigmoid, -3, 3), "silu": (jax.nn.silu, -3, 3),
+    "gelu": (lambda x: jax.nn.gelu(x, approximate=False), -3, 3),
+}
+for name, (f, least, most) in one.items():
+    x = numbers(n, 1, least, most)
+    first = lambda x: jax.vjp(f, x)[1](C)[0]
+    emit(name + ".1", first(x))
+    emit(name + ".2", jax.grad(lambda x: jnp.sum(first(x) * V))(x))
+
+two = {
+    "mul": (lambda a, b: a * b, -2, 2), "sub": (lambda a, b: a - b, -2, 2),
+    "div": (lambda a, b: a / b, 0.5, 2), "sq_diff": (lambda a, b: (a - b) ** 2, -2, 2),
+    "abs_diff": (lambda a, b: jnp.abs(a - b), -2, 2), "min": (jnp.minimum, -2, 2),
+    "max": (jnp.maximum, -2, 2), "pow": (jnp.power, 0.2, 3), "mod": (jnp.mod, 0.3, 2),
+    "atan2": (jnp.arctan2, -2, 2), "hypot": (lambda a, b: jnp.sqrt(a * a + b * b), -2, 2),
+    "composed": (lambda a, b: jnp.exp(a * 0.5) * jnp.log(b) - jnp.sqrt(a + 2 * b), 0.2, 2),
+}
+for name, (f, least, most) in two.items():
+    x, z = numbers(n, 1, least, most), numbers(n, 4, least, most)
+    first = lambda x, z: jax.vjp(f, x, z)[1](C)
+    second = lambda x, z: jnp.sum(first(x, z)[0] * V + first(x, z)[1] * V * V)
+    emit(name + ".X", first(x, z)[0])
+    emit(name + ".Z", first(x, z)[1])
+    if name in ("sub", "min", "max", "abs_diff", "mod"):
+        continue
+    dx, dz = jax.grad(second, (0, 1))(x, z)
+    emit(name + ".XX", dx)
+    emit(name + ".ZZ", dz)
+
+
+def structure(name, f, *arguments):
+    """The products of C with the derivatives of f."""
+    y, back = jax.vjp(f, *arguments)
+    cotangents = back(numbers(y.shape, 9, -1, 1))
+    for number, cotangent in enumerate(cotangents):
+        emit("%s.%d" % (name, number), cotangent)
+
+
+A, B, D, S = (numbers((3, 4), 1, -1, 1), numbers((4, 5), 2, -1, 1), numbers((3, 5), 3, -1, 1),
+              numbers((4, 4), 4, -1, 1))
+v = numbers((4,), 5, -1, 1)
+structure("matmul", lambda a, b: a @ b, A, B)
+structure("diagonal", lambda s: jnp.einsum("ii->i", s), S)
+structure("trace", lambda s: jnp.einsum("ii->", s * s), S)
+structure("outer", lambda a, b: jnp.einsum("i,j->ij", a[:, 0], b[0]), A, B)
+structure("sum_ac", lambda t: jnp.einsum("abcd->bd", t), numbers((2, 3, 2, 2), 6, -1, 1))
+structure("broadcast", lambda v: jnp.broadcast_to((v * v)[:, None], (4, 3)), v)
+structure("twice", lambda s: s * s.T, S)
+structure("min_plus", lambda a, b: jnp.min(a[:, :, None] + b[None], axis=1), A, B)
+structure("distances", lambda a, d: jnp.sum((a[:, None, :] - d[None, :, :4]) ** 2, axis=2), A, D)
+structure("manhattan", lambda a, d: jnp.sum(jnp.abs(a[:, None, :] - d[None, :, :4]), axis=2), A, D)
+structure("ties", lambda t: jnp.max(t, axis=1),
+          jnp.array([[1.0, 2, 2, 2], [0, 1, 0, 0], [3, 3, 3, 3]]))
+structure("ties_min", lambda t: jnp.min(t, axis=1),
+          jnp.array([[1.0, 2, 2, 2], [0, 1, 0, 0], [3, 3, 3, 3]]))
+structure("prod", lambda t: jnp.prod(t, axis=1),
+          jnp.array([[1.5, 2, -2, 3], [0, 1.5, 2, 3], [0, 3, 0, 2]]))
+structure("lse", lambda a: jax.nn.logsumexp(a, axis=1), A)
+structure("softmax", lambda a: jax.nn.softmax(a, axis=1), A)
+structure("log_softmax", lambda a: jax.nn.log_softmax(a, axis=1), A)
+
+
+def layer_norm(a):
+    m = jnp.mean(a, axis=1, keepdims=True)
+    return (a - m) / jnp.sqrt(jnp.mean((a - m) ** 2, axis=1, keepdims=True) + 1e-3)
+
+
+structure("layer_norm", layer_norm, A)
+structure("rms_norm", lambda a: a / jnp.sqrt(jnp.mean(a * a, axis=1, keepdims=True) + 1e-3), A)
+structure("var", lambda a: jnp.var(a, axis=1), A)
+structure("norm", lambda a: jnp.linalg.norm(a), A)
+structure("attention",
+          lambda q, k, w: jax.nn.softmax(0.5 * q @ k.T, axis=1) @ w,
+          A, numbers((5, 4), 7, -1, 1), numbers((5, 2), 8, -1, 1))
+structure("max_of_exp", lambda a, v: jnp.max(jnp.exp(a) * v + a, axis=1), A, v)
+structure("three", lambda a, b, d: jnp.einsum("ij,jk,ik->i", a, b, d), A, B, D)
+structure("select", lambda a: jnp.where(a > 0.2, jnp.exp(a), 3 * a), A)
+structure("clip", lambda a: jnp.clip(a, -0.5, 0.4), A)
+structure("relu_abs", lambda a: jax.nn.relu(a) + 2 * jnp.abs(a), A)
+
+I, F = numbers((2, 3, 7, 7), 11, -1, 1), numbers((4, 3, 3, 3), 12, -1, 1)
+
+
+def conv(stride, pad, dilation):
+    return lambda i, f: jax.lax.conv_general_dilated(
+        i, f, (stride, stride), ((pad, pad), (pad, pad)), rhs_dilation=(dilation, dilation))
+
+
+for stride, pad, dilation in ((1, 0, 1), (1, 1, 1), (2, 1, 1), (2, 0, 2), (3, 1, 1)):
+    structure("conv_%d_%d_%d" % (stride, pad, dilation), conv(stride, pad, dilation), I, F)
+structure("conv_1d", lambda x, w: jnp.convolve(x, w, "same"), numbers((9,), 13, -1, 1),
+          numbers((3,), 14, -1, 1))
+structure("conv_groups", lambda i, f: jax.lax.conv_general_dilated(
+    i, f, (1, 1), ((1, 1), (1, 1)), feature_group_count=3), I, numbers((3, 1, 3, 3), 15, -1, 1))
+structure("conv_3d", lambda i, f: jax.lax.conv_general_dilated(
+    i, f, (2, 1, 1), ((1, 1), (0, 0), (1, 1))), numbers((1, 2, 4, 3, 4), 16, -1, 1),
+          numbers((2, 2, 3, 2, 3), 17, -1, 1))
+
+
+def pool(i, window, stride, pad):
+    return jax.lax.reduce_window(i, -jnp.inf, jax.lax.max, (1, 1, window, window),
+                                 (1, 1, stride, stride),
+                                 ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+
+
+structure("pool_3_2_1", lambda i: pool(i, 3, 2, 1), I)
+structure("pool_2_2_0", lambda i: pool(i, 2, 2, 0), I)
+structure("reversed", lambda s: s[::-1] * s, S)
+structure("row", lambda s: jnp.exp(s[2]), S)
+structure("every_second", lambda x: jnp.sin(x[::2]), numbers((9,), 13, -1, 1))
+structure("shifted", lambda x: x[1:] - x[:-1] * x[1:], numbers((9,), 13, -1, 1))
+structure("periodic", lambda x: jnp.roll(x, -1) * x - jnp.roll(x, 2), numbers((9,), 13, -1, 1))
+structure("windows", lambda x: jnp.sum(jnp.stack([x[k:k + 7] ** 2 for k in range(3)]), axis=0).sum(),
+          numbers((9,), 13, -1, 1))
+structure("off_diagonal", lambda s: jnp.square(jnp.diagonal(s, 1)), S)

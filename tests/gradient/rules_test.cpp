@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What gradients are of besides their values: which statements are written, what stays a result,
+// derivatives of one's own, and what is refused.
+
+#include <doctest/doctest.h>
+
+#include <complex>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eindecomp/graph/gradient.hpp"
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/print.hpp"
+#include "eindecomp/graph/statistics.hpp"
+#include "gradient/jax.hpp"
+#include "support/messages.hpp"
+
+namespace ein = eindecomp;
+using namespace ein::labels;
+using ein::let;
+using eindecomp_tests::contains;
+using eindecomp_tests::LoopRun;
+using eindecomp_tests::message_here;
+using Program = ein::DifferentiablePlanProgram;
+using LoopProgram = ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend>>;
+using TwiceProgram = ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend, 2>>;
+
+namespace {
+
+/// 3ab, which says what its derivatives are.
+struct Relay {
+  double works = 3;
+  double operator()(double x, double y) const { return works * x * y; }
+  template <int Operand>
+  [[nodiscard]] double derivative(double x, double y) const {
+    return works * (Operand == 0 ? y : x);
+  }
+  template <int Operand, int Then>
+  [[nodiscard]] double derivative(double, double) const {
+    return Operand == Then ? 0 : works;
+  }
+};
+/// Likewise of one operand, without a template.
+struct Cube {
+  double operator()(double x) const { return x * x * x; }
+  [[nodiscard]] double derivative(double x) const { return 3 * x * x; }
+};
+/// What says nothing.
+struct Silent {
+  double operator()(double x, double y) const { return x + 2 * y; }
+};
+/// √Σx², of states that are sums of squares.
+struct Length {
+  static constexpr bool commutative_monoid = true;
+  static double identity() { return 0; }
+  double operator()(double x, double y) const { return std::hypot(x, y); }
+  [[nodiscard]] double derivative(double x, double length) const { return x / length; }
+};
+struct SilentSum {
+  static constexpr bool commutative_monoid = true;
+  static double identity() { return 0; }
+  double operator()(double x, double y) const { return x + y; }
+};
+
+int statements(const ein::EinGraph& graph) {
+  int count = 0;
+  for (const ein::Vertex& v : graph.vertices) count += v.is_input() ? 0 : 1;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a mean's gradient is a number until a tensor is asked for") {
+  Program g;
+  const auto X = g.input<double>("X", {4, 5});
+  const auto W = g.input<double>("W", {5, 3});
+  const auto Y = let<"Y">(i, k) = sum(j)(X(i, j) * W(j, k));
+  const auto loss = let<"loss">() = ein::mean(i, k)(Y(i, k));
+  const int before = statements(g.graph());
+  const auto dW = ein::gradient(loss, W);
+  // The number, the sum over X's rows, its multiple for all k, and that for all j and k.
+  CHECK(statements(g.graph()) - before <= 4);
+  for (const ein::Vertex& v : g.graph().vertices) CHECK(v.size() <= 20);
+  CHECK(g.graph()[dW.vertex()].bound == std::vector<ein::Extent>{5, 3});
+}
+
+TEST_CASE("gradients of equal statements are shared, and what was a result stays one") {
+  Program g;
+  const auto X = g.input<double>("X", {4, 5});
+  const auto H = let<"H">(i, j) = ein::tanh(X(i, j));
+  const auto loss = let<"loss">() = sum(i, j)(H(i, j));
+  const auto once = ein::gradient(loss, X);
+  const int after = statements(g.graph());
+  const auto twice = ein::gradient(loss, X);
+  CHECK(statements(g.graph()) == after);
+  CHECK(once.vertex() == twice.vertex());
+  CHECK(g.graph()[loss.vertex()].is_result());
+  CHECK(g.graph()[once.vertex()].is_result());
+  const auto next = let<"next">(i, j) = X(i, j) - 0.1 * once(i, j) - 0.1 * twice(i, j);
+  CHECK(g.graph()[next.vertex()].is_result());
+  CHECK_FALSE(g.graph()[once.vertex()].is_result());
+}
+
+TEST_CASE("two tensors with one gradient each have a result") {
+  Program g;
+  const auto X = g.input<double>("X", {4});
+  const auto Y = g.input<double>("Y", {4});
+  const auto S = let<"S">(i) = X(i) + Y(i);
+  const auto loss = let<"loss">() = sum(i)(ein::square(S(i)));
+  const auto [dX, dY, dS] = ein::gradient(loss, X, Y, S);
+  CHECK(dX.vertex() == dY.vertex());
+  CHECK(dX.vertex() == dS.vertex());
+  CHECK(g.graph()[dX.vertex()].is_result());
+  const auto used = let<"used">(i) = dX(i) * X(i);
+  CHECK(g.graph()[dX.vertex()].is_result());  // to those who have dY and dS
+  CHECK(used.rank == 1);
+}
+
+TEST_CASE("a vector of symbols gives a vector") {
+  Program g;
+  std::vector<ein::Symbol<double, 2, Program::Backend>> weights;
+  auto x = g.input<double>("X", {3, 4});
+  for (int layer = 0; layer < 3; ++layer) {
+    weights.push_back(g.input<double>("W" + std::to_string(layer), {4, 4}));
+    x = let("x" + std::to_string(layer))(i, k) = ein::tanh(sum(j)(x(i, j) * weights.back()(j, k)));
+  }
+  const auto loss = let<"loss">() = sum(i, k)(x(i, k));
+  const auto gradients = ein::gradient(loss, weights);
+  REQUIRE(gradients.size() == 3);
+  for (const auto& dW : gradients) CHECK(g.graph()[dW.vertex()].is_result());
+}
+
+TEST_CASE("functors and monoids bring their derivatives") {
+  TwiceProgram g;
+  const auto X = g.input<double>("X", {2});
+  const auto Y = g.input<double>("Y", {2});
+  const auto P = let<"P">(i) = join(Relay{}, X(i), Y(i));
+  const auto Q = let<"Q">(i) = map(Cube{}, X(i));
+  const auto R = let<"R">() = ein::aggregate<Length>(i)(X(i));
+  const auto loss = let<"loss">() = sum(i)(P(i) + Q(i)) + R();
+  const auto [dX, dY] = ein::gradient(loss, X, Y);
+  const auto product = let<"product">() = sum(i)(dY(i) * dY(i));
+  const auto ddX = ein::gradient(product, X);
+  const LoopRun run(g, {{"X", {3, 4}}, {"Y", {5, 7}}});
+  CHECK(run.of(dX)[0] == doctest::Approx(3 * 5 + 27 + 0.6));
+  CHECK(run.of(dX)[1] == doctest::Approx(3 * 7 + 48 + 0.8));
+  CHECK(run.of(dY)[0] == doctest::Approx(9));
+  CHECK(run.of(ddX)[1] == doctest::Approx(2 * 12 * 3));
+}
+
+TEST_CASE("stop_gradient takes a tensor or an expression for a constant, where it is read so") {
+  LoopProgram g;
+  const auto X = g.input<double>("X", {2});
+  const auto Y = let<"Y">(i) =
+      X(i) * ein::stop_gradient(X)(i) + ein::stop_gradient(exp(X(i))) * X(i);
+  const auto loss = let<"loss">() = sum(i)(Y(i));
+  const auto dX = ein::gradient(loss, X);
+  const LoopRun run(g, {{"X", {3, 0}}});
+  CHECK(run.of(dX)[0] == doctest::Approx(3 + std::exp(3.0)));
+  CHECK(run.of(dX)[1] == doctest::Approx(1));
+  // The same product where both are looked at is another statement.
+  const auto Z = let<"Z">(i) = X(i) * X(i);
+  const auto S = let<"S">(i) = X(i) * ein::stop_gradient(X)(i);
+  CHECK(Z.vertex() != S.vertex());
+}
+
+TEST_CASE("casts pass gradients on in the operand's type") {
+  LoopProgram g;
+  const auto F = g.input<float>("F", {2});
+  const auto loss = let<"loss">() = sum(i)(ein::square(ein::cast<double>(F(i))));
+  const auto dF = ein::gradient(loss, F);
+  static_assert(std::is_same_v<decltype(dF)::value_type, float>);
+  CHECK(g.graph()[dF.vertex()].element == ein::element_type<float>());
+  CHECK(LoopRun(g, {{"F", {1.5, -2}}}).of(dF) == std::vector<double>{3, -4});
+}
+
+TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing is written") {
+  Program g;
+  const auto X = g.input<double>("X", {4});
+  const auto N = g.input<std::int32_t>("N", {4});
+  const auto Z = g.input<std::complex<double>>("Z", {4});
+  const auto other = g.input<double>("other", {4});
+  const auto loss = let<"loss">() = sum(i)(ein::square(X(i)) * N(i));
+  CHECK(message_here([&] { (void)ein::gradient(loss, N); }) ==
+        "EinDecomp: tensor N, after which a gradient is asked, has elements int32 (derivatives are "
+        "of float and double); convert it by cast");
+  CHECK(message_here([&] { (void)ein::gradient(loss, other); }) ==
+        "EinDecomp: the gradient of loss after other is 0 everywhere (no statement that can be "
+        "differentiated leads from other to loss); leave it out");
+  const auto best = let<"best">() = sum(i)(cast<double>(X(i) > 0.0));
+  CHECK(contains(message_here([&] { (void)ein::gradient(best, X); }), "is 0 everywhere"));
+
+  const auto silent = let<"silent">(i) = join(Silent{}, other(i), X(i));
+  const auto sum_of = let<"sum_of">() = sum(i)(silent(i));
+  const int before = statements(g.graph());
+  const std::string unknown = message_here([&] { (void)ein::gradient(sum_of, X); });
+  CHECK(contains(unknown,
+                 "Silent of statement silent has no derivative after its operand 2; give it "
+                 "`template <int Operand> auto derivative(operands...) const`, or read the "
+                 "operand by stop_gradient"));
+  CHECK(statements(g.graph()) == before);
+  CHECK(g.graph()[sum_of.vertex()].is_result());
+  const auto total = let<"total">() = ein::aggregate<SilentSum>(i)(X(i));
+  CHECK(
+      contains(message_here([&] { (void)ein::gradient(total, X); }),
+               "SilentSum of statement total has no derivative; give it `T derivative(T element, T "
+               "aggregate) const`"));
+  const auto squares = let<"squares">(i) = Z(i) * Z(i);
+  (void)squares;
+  CHECK(
+      message_here(
+          [&] { (void)ein::vjp(X, let<"two">(j) = 1.0 * g.input<double>("V", {5})(j), X); }) ==
+      "EinDecomp: the cotangent two is 5 and its tensor X is 4; give one of the tensor's extents");
+  const auto size = let<"size">() = sum(i)(ein::abs(X(i) * Z(i)));
+  CHECK(contains(message_here([&] { (void)ein::gradient(size, X); }),
+                 "which has elements that are neither float nor double"));
+  Program h;
+  const auto far = h.input<double>("far", {4});
+  CHECK(contains(message_here([&] { (void)ein::gradient(loss, far); }),
+                 "tensor far, after which a gradient is asked, belongs to another program"));
+}
+
+TEST_CASE("a program is differentiated as often as its type says") {
+  Program g;
+  const auto X = g.input<double>("X", {4});
+  const auto loss = let<"loss">() = sum(i)(ein::exp(X(i)));
+  const auto dX = ein::gradient(loss, X);
+  const auto again = let<"again">() = sum(i)(dX(i) * dX(i));
+  CHECK(contains(message_here([&] { (void)ein::gradient(again, X); }),
+                 "which a gradient wrote (the program can be differentiated 1 time); make it a "
+                 "BasicProgram<Differentiable<…, 2>>"));
+}

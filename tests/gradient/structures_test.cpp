@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Derivatives of contractions, aggregations, macros and computed indices against JAX's.
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/graph/gradient.hpp"
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/statistics.hpp"
+#include "gradient/jax.hpp"
+
+namespace ein = eindecomp;
+using namespace ein::labels;
+using ein::Extent;
+using ein::extent;
+using ein::let;
+using ein::zero;
+using eindecomp_tests::check_jax;
+using eindecomp_tests::LoopRun;
+using eindecomp_tests::numbers;
+
+namespace {
+
+/// A program, and the numbers of its inputs.
+struct Case {
+  ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend>> g;
+  std::map<std::string, std::vector<double>> values;
+
+  template <std::size_t Rank>
+  auto input(const std::string& name, const Extent (&bound)[Rank], std::vector<double> given) {
+    values[name] = std::move(given);
+    return g.input<double>(name, bound);
+  }
+  template <std::size_t Rank>
+  auto input(const std::string& name, const Extent (&bound)[Rank], int seed) {
+    Extent size = 1;
+    for (const Extent b : bound) size *= b;
+    return input(name, bound, numbers(size, seed, -1, 1));
+  }
+
+  /// Compares the products of a fixed cotangent with Y's derivatives after Xs.
+  template <class S, class... Ss>
+  void check(const std::string& name, const S& y, const Ss&... xs) {
+    S cotangent = y;
+    const std::vector<Extent> bound = g.graph()[y.vertex()].bound;
+    Extent size = 1;
+    for (const Extent b : bound) size *= b;
+    values["cotangent"] = numbers(size, 9, -1, 1);
+    if constexpr (S::rank == 0) {
+      cotangent = g.template input<double>("cotangent");
+    } else {
+      Extent extents[S::rank];
+      for (std::size_t k = 0; k < bound.size(); ++k) extents[k] = bound[k];
+      cotangent = g.template input<double>("cotangent", extents);
+    }
+    std::vector<ein::VertexId> found;
+    const auto products = ein::vjp(y, cotangent, xs...);
+    if constexpr (sizeof...(Ss) == 1) {
+      check_jax(name + ".0", LoopRun(g, values).of(products));
+    } else {
+      const LoopRun run(g, values);
+      int number = 0;
+      std::apply(
+          [&](const auto&... product) {
+            (check_jax(name + "." + std::to_string(number++), run.of(product)), ...);
+          },
+          products);
+    }
+  }
+};
+
+const std::vector<double> tied = {1, 2, 2, 2, 0, 1, 0, 0, 3, 3, 3, 3};
+
+}  // namespace
+
+TEST_CASE("contractions: diagonals, broadcasts, outer products, tensors read twice") {
+  const auto two = [](const std::string& name, const auto& statement) {
+    Case c;
+    const auto A = c.input("A", {3, 4}, 1);
+    const auto B = c.input("B", {4, 5}, 2);
+    c.check(name, statement(A, B), A, B);
+  };
+  two("matmul", [](auto A, auto B) { return let<"Y">(i, k) = sum(j)(A(i, j) * B(j, k)); });
+  two("min_plus", [](auto A, auto B) { return let<"Y">(i, k) = min(j)(A(i, j) + B(j, k)); });
+  const auto one = [](const std::string& name, const auto& statement) {
+    Case c;
+    const auto S = c.input("S", {4, 4}, 4);
+    c.check(name, statement(S), S);
+  };
+  one("diagonal", [](auto S) { return let<"Y">(i) = 1.0 * S(i, i); });
+  one("trace", [](auto S) { return let<"Y">() = sum(i)(S(i, i) * S(i, i)); });
+  one("twice", [](auto S) { return let<"Y">(i, j) = S(i, j) * S(j, i); });
+  {
+    Case c;
+    const auto A = c.input("A", {3, 4}, 1);
+    const auto B = c.input("B", {4, 5}, 2);
+    c.check("outer", let<"Y">(i, j) = A(i, 0) * B(0, j), A, B);
+  }
+  {
+    Case c;
+    const auto T = c.input("T", {2, 3, 2, 2}, 6);
+    c.check("sum_ac", let<"Y">(b, d) = sum(a, ein::labels::c)(T(a, b, ein::labels::c, d)), T);
+  }
+  {
+    Case c;
+    const auto V = c.input("V", {4}, 5);
+    c.check("broadcast", let<"Y">(i, extent(j, 3)) = square(V(i)), V);
+  }
+  {
+    Case c;
+    const auto A = c.input("A", {3, 4}, 1);
+    const auto B = c.input("B", {4, 5}, 2);
+    const auto D = c.input("D", {3, 5}, 3);
+    c.check("three", let<"Y">(i) = sum(j, k)(A(i, j) * B(j, k) * D(i, k)), A, B, D);
+  }
+  for (const bool squares : {true, false}) {
+    Case c;
+    const auto A = c.input("A", {3, 4}, 1);
+    const auto D = c.input("D", {3, 5}, 3);
+    if (squares) {
+      c.check("distances", let<"Y">(i, k) = sum(j)(sq_diff(A(i, j), D(k, zero(j)))), A, D);
+    } else {
+      c.check("manhattan", let<"Y">(i, k) = sum(j)(abs_diff(A(i, j), D(k, zero(j)))), A, D);
+    }
+  }
+}
+
+TEST_CASE("aggregations: ties share evenly, products with factors of 0, logarithms of sums") {
+  {
+    Case c;
+    const auto T = c.input("T", {3, 4}, tied);
+    c.check("ties", let<"Y">(i) = max(j)(T(i, j)), T);
+  }
+  {
+    Case c;
+    const auto T = c.input("T", {3, 4}, tied);
+    c.check("ties_min", let<"Y">(i) = min(j)(T(i, j)), T);
+  }
+  {
+    Case c;
+    const auto T = c.input("T", {3, 4}, {1.5, 2, -2, 3, 0, 1.5, 2, 3, 0, 3, 0, 2});
+    c.check("prod", let<"Y">(i) = prod(j)(T(i, j)), T);
+  }
+  {
+    Case c;
+    const auto A = c.input("A", {3, 4}, 1);
+    const auto V = c.input("v", {4}, 5);
+    c.check("max_of_exp", let<"Y">(i) = max(j)(exp(A(i, j)) * V(j) + A(i, j)), A, V);
+  }
+}
+
+#define MACRO(name, ...)                    \
+  {                                         \
+    Case c;                                 \
+    const auto A = c.input("A", {3, 4}, 1); \
+    c.check(#name, __VA_ARGS__, A);         \
+  }
+TEST_CASE("macros and maps") {
+  MACRO(lse, let<"Y">(i) = ein::log_sum_exp(j)(A(i, j)))
+  MACRO(softmax, let<"Y">(i, j) = ein::softmax(j)(A(i, j)))
+  MACRO(log_softmax, let<"Y">(i, j) = ein::log_softmax(j)(A(i, j)))
+  MACRO(layer_norm, let<"Y">(i, j) = ein::layer_norm(j)(A(i, j), 1e-3))
+  MACRO(rms_norm, let<"Y">(i, j) = ein::rms_norm(j)(A(i, j), 1e-3))
+  MACRO(var, let<"Y">(i) = ein::var(j)(A(i, j)))
+  MACRO(norm, let<"Y">() = ein::norm(i, j)(A(i, j)))
+  MACRO(select, let<"Y">(i, j) = select(A(i, j) > 0.2, exp(A(i, j)), 3.0 * A(i, j)))
+  MACRO(clip, let<"Y">(i, j) = ein::clip(A(i, j), -0.5, 0.4))
+  MACRO(relu_abs, let<"Y">(i, j) = relu(A(i, j)) + 2.0 * abs(A(i, j)))
+  Case c;
+  const auto A = c.input("A", {3, 4}, 1);
+  const auto K = c.input("K", {5, 4}, 7);
+  const auto W = c.input("W", {5, 2}, 8);
+  c.check("attention", ein::attention(A, K, W, 0.5), A, K, W);
+}
+
+TEST_CASE("convolutions: stride, padding, dilation, groups, one to three dimensions") {
+  const int shapes[][3] = {{1, 0, 1}, {1, 1, 1}, {2, 1, 1}, {2, 0, 2}, {3, 1, 1}};
+  for (const auto& [step, pad, apart] : shapes) {
+    Case t;
+    const auto I = t.input("I", {2, 3, 7, 7}, 11);
+    const auto F = t.input("F", {4, 3, 3, 3}, 12);
+    const auto Y = let<"Y">(b, o, y, x) = sum(
+        c, r, s)(I(b, c, step * y + apart * r - pad, step * x + apart * s - pad) * F(o, c, r, s));
+    t.check(
+        "conv_" + std::to_string(step) + "_" + std::to_string(pad) + "_" + std::to_string(apart), Y,
+        I, F);
+  }
+  {
+    Case t;
+    const auto X = t.input("X", {9}, 13);
+    const auto W = t.input("W", {3}, 14);
+    t.check("conv_1d", let<"Y">(i) = sum(k)(X(i - k + 1) * W(k)), X, W);
+  }
+  {
+    Case t;
+    const auto I = t.input("I", {2, 3, 7, 7}, 11);
+    const auto F = t.input("F", {3, 1, 3, 3}, 15);
+    t.check("conv_groups",
+            let<"Y">(b, c, y, x) = sum(r, s, a)(I(b, c, y + r - 1, x + s - 1) * F(c, a, r, s)), I,
+            F);
+  }
+  {
+    Case t;
+    const auto I = t.input("I", {1, 2, 4, 3, 4}, 16);
+    const auto F = t.input("F", {2, 2, 3, 2, 3}, 17);
+    t.check("conv_3d",
+            let<"Y">(b, o, z, y, x) =
+                sum(c, q, r, s)(I(b, c, 2 * z + q - 1, y + r, x + s - 1) * F(o, c, q, r, s)),
+            I, F);
+  }
+}
+
+TEST_CASE("pools and other computed indices") {
+  {
+    Case t;
+    const auto I = t.input("I", {2, 3, 7, 7}, 11);
+    t.check("pool_3_2_1",
+            let<"Y">(b, c, y, x) =
+                max(r, s)(I(b, c, 2 * y + extent(r, 3) - 1, 2 * x + extent(s, 3) - 1)),
+            I);
+  }
+  {
+    Case t;
+    const auto I = t.input("I", {2, 3, 7, 7}, 11);
+    t.check("pool_2_2_0",
+            let<"Y">(b, c, extent(y, 3), extent(x, 3)) =
+                max(r, s)(I(b, c, 2 * y + extent(r, 2), 2 * x + extent(s, 2))),
+            I);
+  }
+  const auto square = [](const std::string& name, const auto& statement) {
+    Case c;
+    const auto S = c.input("S", {4, 4}, 4);
+    c.check(name, statement(S), S);
+  };
+  square("reversed", [](auto S) { return let<"Y">(i, j) = S(3 - i, j) * S(i, j); });
+  square("row", [](auto S) { return let<"Y">(j) = exp(S(2, j)); });
+  square("off_diagonal",
+         [](auto S) { return let<"Y">(extent(i, 3)) = ein::square(S(zero(i), i + 1)); });
+  const auto line = [](const std::string& name, const auto& statement) {
+    Case c;
+    const auto X = c.input("X", {9}, 13);
+    c.check(name, statement(X), X);
+  };
+  line("every_second", [](auto X) { return let<"Y">(i) = ein::sin(X(2 * i)); });
+  line("shifted", [](auto X) { return let<"Y">(extent(i, 8)) = X(i + 1) - X(zero(i)) * X(i + 1); });
+  line("periodic", [](auto X) {
+    return let<"Y">(i) = X(ein::periodic(i + 1)) * X(i) - X(ein::periodic(i - 2));
+  });
+  line("windows",
+       [](auto X) { return let<"Y">() = sum(i, k)(ein::square(X(extent(i, 7) + extent(k, 3)))); });
+}
