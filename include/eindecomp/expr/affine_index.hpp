@@ -328,6 +328,7 @@ template <class Terms, class Name>
 template <class SymbolType, std::size_t Rank>
 struct IndexedSymbol {
   using value_type = typename SymbolType::value_type;  ///< of the elements
+  using Backend = typename SymbolType::Backend;        ///< of its program
   SymbolType symbol;                                   ///< the tensor
   std::array<IndexSpec, Rank> indices{};               ///< per dimension
 

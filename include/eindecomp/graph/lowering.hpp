@@ -140,7 +140,8 @@ template <class Join, class Monoid, class S, class... Ls>
   spec.vertex = access.symbol.vertex();
   spec.labels = LabelList<Ls...>::names();
   spec.writing = access.symbol.writing();
-  spec.constant = access.symbol.is_constant();
+  // Elsewhere it would keep what is computed alike from being shared.
+  if constexpr (requires { S::Backend::order; }) spec.constant = access.symbol.is_constant();
   if constexpr (requires { access.symbol.indices; }) {
     spec.indices.assign(access.symbol.indices.begin(), access.symbol.indices.end());
     using T = typename S::value_type;
