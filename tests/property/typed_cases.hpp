@@ -640,12 +640,123 @@ void program_cases(const Visit& visit) {
   });
 }
 
+/// Products of sums, differences, negatives and constants, and sums of products, which rewrites
+/// take apart; beside them the same as written.
+template <class Visit>
+void separable_cases(const Visit& visit) {
+  visit("a product with a sum of products", [](auto& t) {
+    const auto [T, ts] = t.template input<double>("T", {2, 3, 4, 5});
+    const auto [U, us] = t.template input<double>("U", {2, 4});
+    const auto [V, vs] = t.template input<double>("V", {3, 5});
+    const auto [W, ws] = t.template input<double>("W", {4, 5, 3});
+    const auto each = [&](Extent I, Extent J, Extent A) {
+      return total(4, [&](Extent E) {
+        return total(5, [&](Extent F) {
+          return (0.5 * ts(I, J, E, F) + us(I, E) * vs(J, F)) * ws(E, F, A);
+        });
+      });
+    };
+    t.expect(let<"H">(i, j, a) = sum(e, f)((0.5 * T(i, j, e, f) + U(i, e) * V(j, f)) * W(e, f, a)),
+             each);
+    t.expect(let<"G">(i, j, a) =
+                 sum(e, f)(ein::as_written((0.5 * T(i, j, e, f) + U(i, e) * V(j, f)) * W(e, f, a))),
+             each);
+  });
+  visit("a product with a difference of a tensor and its transpose", [](auto& t) {
+    const auto [T, ts] = t.template input<std::int64_t>("T", {4, 5});
+    const auto [V, vs] = t.template input<std::int64_t>("V", {5, 5});
+    const auto each = [&](Extent I, Extent K) {
+      return total(5, [&](Extent F) { return ts(I, F) * (2 * vs(F, K) - vs(K, F)); });
+    };
+    t.expect(let<"H">(i, k) = sum(f)(T(i, f) * (2 * V(f, k) - V(k, f))), each);
+    t.expect(let<"G">(i, k) = sum(f)(ein::as_written(T(i, f) * (2 * V(f, k) - V(k, f)))), each);
+  });
+  visit("signs in products", [](auto& t) {
+    const auto [T, ts] = t.template input<double>("T", {4, 5});
+    const auto [W, ws] = t.template input<double>("W", {5, 3});
+    const auto product = [&](Extent I, Extent K) {
+      return total(5, [&](Extent F) { return ts(I, F) * ws(F, K); });
+    };
+    t.expect(let<"H">(i, k) = sum(f)(-T(i, f) * W(f, k)),
+             [&](Extent I, Extent K) { return -product(I, K); });
+    t.expect(let<"G">(i, k) = sum(f)(-(T(i, f) * 2.0 * -W(f, k))),
+             [&](Extent I, Extent K) { return 2 * product(I, K); });
+    t.expect(let<"M">(i, k) = max(f)(-(T(i, f) * W(f, k))), [&](Extent I, Extent K) {
+      return largest(5, [&](Extent F) { return -ts(I, F) * ws(F, K); });
+    });
+  });
+  visit("a sum of products under one aggregation", [](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {4, 5});
+    const auto [Y, ys] = t.template input<double>("Y", {5, 3});
+    const auto [Z, zs] = t.template input<double>("Z", {4});
+    const auto [V, vs] = t.template input<double>("V", {5});
+    const auto each = [&](Extent I, Extent K) {
+      return total(5, [&](Extent J) { return xs(I, J) * ys(J, K) - 3 * zs(I) * vs(J) + vs(J); });
+    };
+    t.expect(let<"H">(i, k) = sum(j)(X(i, j) * Y(j, k) - 3.0 * Z(i) * V(j) + V(j)), each);
+    t.expect(let<"G">(i, k) = sum(j)(ein::as_written(X(i, j) * Y(j, k) - 3.0 * Z(i) * V(j) + V(j))),
+             each);
+    t.expect(let<"B">(i, k, extent(b, 2)) = sum(j)(X(i, j) * Y(j, k) + Z(i) * V(j)),
+             [&](Extent I, Extent K, Extent) {
+               return total(5, [&](Extent J) { return xs(I, J) * ys(J, K) + zs(I) * vs(J); });
+             });
+  });
+  visit("maps of factors", [](auto& t) {
+    const auto [X, xs] = t.template input<float>("X", {4, 5});
+    const auto [Y, ys] = t.template input<float>("Y", {5, 3});
+    t.expect(let<"H">(i, k) = sum(j)(relu(X(i, j)) * (Y(j, k) < 1.0F)), [&](Extent I, Extent K) {
+      return total(5, [&](Extent J) {
+        return std::max(xs(I, J), 0.0F) * static_cast<float>(ys(J, K) < 1 ? 1 : 0);
+      });
+    });
+    t.expect(let<"G">(i, k) = max(j)(ein::abs_diff(2.0F * X(i, j), Y(j, k))),
+             [&](Extent I, Extent K) {
+               return largest(5, [&](Extent J) { return std::abs(2 * xs(I, J) - ys(J, K)); });
+             });
+  });
+  visit("a product of twelve", [](auto& t) {
+    const auto [X, xs] = t.template input<std::int64_t>("X", {3, 3}, -1);
+    const auto [Y, ys] = t.template input<std::int64_t>("Y", {3}, -1);
+    const auto product = [&](Extent I) {
+      Array<std::int64_t, 1> at({3});
+      at.fill([&](Extent J) { return ys(J); });
+      for (int step = 0; step < 11; ++step) {
+        Array<std::int64_t, 1> next({3});
+        next.fill([&](Extent J) { return total(3, [&](Extent K) { return xs(J, K) * at(K); }); });
+        at = next;
+      }
+      return at(I);
+    };
+    t.expect(let<"H">(a) = sum(b, c, d, e, f, g, h, i, j, k,
+                               l)(X(a, b) * X(b, c) * X(c, d) * X(d, e) * X(e, f) * X(f, g) *
+                                  X(g, h) * X(h, i) * X(i, j) * X(j, k) * X(k, l) * Y(l)),
+             product);
+  });
+  visit("other algebras", [](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {4, 5});
+    const auto [Y, ys] = t.template input<double>("Y", {4, 5});
+    const auto [Z, zs] = t.template input<double>("Z", {5, 3});
+    t.expect(let<"H">(i, k) = min(j)(min(X(i, j), Y(i, j)) + Z(j, k)), [&](Extent I, Extent K) {
+      return smallest(5, [&](Extent J) { return std::min(xs(I, J), ys(I, J)) + zs(J, K); });
+    });
+    t.expect(let<"G">(i, k) = max(j)(max(X(i, j) + Z(j, k), Y(i, j))), [&](Extent I, Extent K) {
+      return largest(5, [&](Extent J) { return std::max(xs(I, J) + zs(J, K), ys(I, J)); });
+    });
+    t.expect(let<"P">(i, k) = prod(j)(X(i, j) * Z(j, k)), [&](Extent I, Extent K) {
+      double product = 1;
+      for (Extent J = 0; J < 5; ++J) product *= xs(I, J) * zs(J, K);
+      return product;
+    });
+  });
+}
+
 template <class Visit>
 void all_cases(const Visit& visit) {
   contraction_cases(visit);
   element_cases(visit);
   algebra_cases(visit);
   program_cases(visit);
+  separable_cases(visit);
 }
 
 }  // namespace property

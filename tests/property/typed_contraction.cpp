@@ -4,3 +4,6 @@
 TEST_CASE("typed programs on all ranks: contraction") {
   property::contraction_cases(property::RunCase{});
 }
+TEST_CASE("typed programs on all ranks: products and sums that are taken apart") {
+  property::separable_cases(property::RunCase{});
+}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -34,11 +35,10 @@ struct ContractionOrder {
 }
 
 /// The cheapest order in which to join operands two at a time, each label gone as soon as nothing
-/// needs it: by dynamic programming over subsets, in 3^n steps for n operands, of which a statement
-/// has at most max_operands.
-[[nodiscard]] constexpr ContractionOrder contraction_order(const std::vector<LabelSet>& operands,
-                                                           LabelSet output,
-                                                           const std::vector<Extent>& extents) {
+/// needs it: by dynamic programming over subsets, in 3^n steps for n operands.
+[[nodiscard]] constexpr ContractionOrder exact_order(const std::vector<LabelSet>& operands,
+                                                     LabelSet output,
+                                                     const std::vector<Extent>& extents) {
   const std::size_t n = operands.size();
   const std::size_t all = (std::size_t{1} << n) - 1;
   // What a subset's join leaves: labels that the output or an operand outside still needs.
@@ -86,6 +86,60 @@ struct ContractionOrder {
     return static_cast<int>(n + order.pairs.size()) - 1;
   };
   join(join, all);
+  return order;
+}
+
+/// So many operands are ordered exactly.
+inline constexpr std::size_t max_exactly_ordered = 10;
+
+/// The order of exact_order for up to max_exactly_ordered operands. Of more, the two whose join
+/// takes the least are joined first until so many are left.
+[[nodiscard]] constexpr ContractionOrder contraction_order(std::vector<LabelSet> operands,
+                                                           LabelSet output,
+                                                           const std::vector<Extent>& extents) {
+  std::vector<int> number;  // of each operand that is left
+  for (std::size_t o = 0; o < operands.size(); ++o) number.push_back(static_cast<int>(o));
+  int next = static_cast<int>(operands.size());
+  ContractionOrder order;
+  while (operands.size() > max_exactly_ordered) {
+    std::size_t best_a = 0;
+    std::size_t best_b = 0;
+    LabelSet best_left = 0;
+    double best = std::numeric_limits<double>::infinity();
+    for (std::size_t a = 0; a < operands.size(); ++a) {
+      for (std::size_t b = a + 1; b < operands.size(); ++b) {
+        LabelSet outside = output;
+        for (std::size_t o = 0; o < operands.size(); ++o) {
+          if (o != a && o != b) outside |= operands[o];
+        }
+        const LabelSet joined = operands[a] | operands[b];
+        const LabelSet left = joined & outside;
+        const double cost = volume(joined, extents) + volume(left, extents) -
+                            volume(operands[a], extents) - volume(operands[b], extents);
+        if (std::popcount(left) > max_rank || cost >= best) continue;
+        best = cost;
+        best_a = a;
+        best_b = b;
+        best_left = left;
+      }
+    }
+    if (best_b == 0) return {{}, best};
+    order.pairs.emplace_back(number[best_a], number[best_b]);
+    order.cost += volume(operands[best_a] | operands[best_b], extents) + volume(best_left, extents);
+    operands[best_a] = best_left;
+    number[best_a] = next++;
+    operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(best_b));
+    number.erase(number.begin() + static_cast<std::ptrdiff_t>(best_b));
+  }
+  ContractionOrder rest = exact_order(operands, output, extents);
+  if (rest.pairs.empty()) return rest;
+  const int left = static_cast<int>(operands.size());
+  const int joined = next - left;  // what the rest numbers from `left` on is so much higher here
+  const auto renumbered = [&](int n) {
+    return n < left ? number[static_cast<std::size_t>(n)] : n + joined;
+  };
+  for (const auto& [a, b] : rest.pairs) order.pairs.emplace_back(renumbered(a), renumbered(b));
+  order.cost += rest.cost;
   return order;
 }
 

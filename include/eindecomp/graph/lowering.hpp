@@ -15,6 +15,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/flatten.hpp"
 #include "eindecomp/graph/program.hpp"
+#include "eindecomp/graph/separate.hpp"
 #include "eindecomp/graph/statement_writer.hpp"
 
 namespace eindecomp::graph {
@@ -151,6 +152,43 @@ template <class Join, class Monoid, class S, class... Ls>
   return spec;
 }
 
+/// Of so many operands a statement may be that is written two operands at a time.
+inline constexpr int max_split_operands = 16;
+/// Whether a statement of these operands, and of as many values of labels, has a kernel or may be
+/// written so.
+template <class Join, class Monoid, bool AsItIs, int Values, class... Accesses>
+[[nodiscard]] constexpr bool has_few_operands() {
+  constexpr int operands = static_cast<int>(sizeof...(Accesses)) + Values;
+  if constexpr (operands <= max_operands) {
+    return true;
+  } else if constexpr (AsItIs || Values > 0 || operands > max_split_operands ||
+                       (expr::is_computed<Accesses> || ...)) {
+    return false;
+  } else if constexpr (std::is_invocable_v<const Join&,
+                                           const typename Accesses::Symbol::value_type&...>) {
+    return Rewritable<typename UnscaledJoin<Join>::type, Monoid,
+                      typename Accesses::Symbol::value_type...>::value;
+  } else {
+    return false;
+  }
+}
+
+/// ⊕ ⊗ of some accesses under explicit output labels, as it is handed to a graph.
+template <class Output, class Join, class Monoid, class Backend, class... Accesses>
+[[nodiscard]] constexpr StatementSpec statement_spec(const LoweringScope<Backend>& scope,
+                                                     std::string_view name,
+                                                     const std::vector<Extent>& extents,
+                                                     const Accesses&... accesses) {
+  (require_same_program(scope, name, accesses.symbol), ...);
+  StatementSpec spec;
+  spec.name = name;
+  (spec.operands.push_back(operand_spec<Join, Monoid>(accesses, spec.operands.empty())), ...);
+  const expr::LabelNames output = Output::names();
+  for (std::size_t k = 0; k < output.size(); ++k) spec.output.push_back({output[k], extents[k]});
+  spec.where = scope.where;
+  return spec;
+}
+
 /// Of as many labels whose values are taken.
 template <class Backend, class Join, class Monoid, class Values, class... Ts>
 struct WriterOf;
@@ -164,39 +202,35 @@ struct WriterOf<Backend, Join, Monoid, LabelList<Values...>, Ts...> {
 };
 
 /// Writes ⊕ ⊗ of some accesses, and of the values of some labels, under explicit output labels,
-/// once the compiler has checked them.
-template <class Output, class Aggregated, class Values, class Backend, class Join, class Monoid,
-          class... Accesses>
+/// once the compiler has checked them. \tparam AsItIs  without rewrites
+template <class Output, class Aggregated, class Values, bool AsItIs, class Backend, class Join,
+          class Monoid, class... Accesses>
 [[nodiscard]] constexpr auto write_statement(const LoweringScope<Backend>& scope,
                                              std::string_view name, const Join& join,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents,
                                              const Accesses&... accesses) {
   using Writers = WriterOf<Backend, Join, Monoid, Values, typename Accesses::Symbol::value_type...>;
-  if constexpr (sizeof...(Accesses) + Values::size > max_operands) {
-    static_assert(expr::never<Accesses...>,
-                  "EinDecomp: a statement has more than 8 operands (a tensor counts once for every "
-                  "order of labels that it is read under, an aggregation inside it and the value "
-                  "of a label once); write a part of it as a statement of its own");
+  if constexpr (!has_few_operands<Join, Monoid, AsItIs, Values::size, Accesses...>()) {
+    static_assert(
+        expr::never<Accesses...>,
+        "EinDecomp: a statement has more than 8 operands, or more than 16 of a product of one type "
+        "that may be joined two at a time (a tensor counts once for every order of labels that it "
+        "is read under, an aggregation inside it and the value of a label once); write part of it "
+        "as a statement of its own");
     return expr::Refused{};
   } else if constexpr (core::accept<
                            label_fault<Output, Aggregated, typename Accesses::LabelTypes...>>() &&
                        core::accept<
                            value_label_fault<Output, Values, typename Accesses::LabelTypes...>>() &&
                        Writers::accepted) {
-    (require_same_program(scope, name, accesses.symbol), ...);
-    StatementSpec spec;
-    spec.name = name;
-    (spec.operands.push_back(operand_spec<Join, Monoid>(accesses, spec.operands.empty())), ...);
-    const expr::LabelNames output = Output::names();
-    for (std::size_t k = 0; k < output.size(); ++k) spec.output.push_back({output[k], extents[k]});
-    spec.where = scope.where;
+    StatementSpec spec = statement_spec<Output, Join, Monoid>(scope, name, extents, accesses...);
     if constexpr (Values::size > 0) spec.values = Values::names();
 
     using Writer = typename Writers::type;
     const Writer writer(*scope.state, join, monoid);
     VertexId written = -1;
-    if constexpr (Values::size > 0 ||
+    if constexpr (AsItIs || Values::size > 0 ||
                   is_contraction_of_two<Output, typename Accesses::LabelTypes...>) {
       written = writer.write_as_it_is(spec);
     } else {
@@ -210,17 +244,51 @@ template <class Output, class Aggregated, class Values, class Backend, class Joi
 template <class Backend, class E>
 [[nodiscard]] constexpr auto materialise(LoweringScope<Backend>& scope, const E& expression);
 
+/// Writes ⊕ of an expression without aggregations.
+template <class Output, class Aggregated, bool AsItIs, class Backend, class Monoid, class E>
+[[nodiscard]] constexpr auto write_flat(const LoweringScope<Backend>& scope, std::string_view name,
+                                        const Monoid& monoid, const std::vector<Extent>& extents,
+                                        const E& flat) {
+  using Values = typename expr::TreeTraits<E>::ValueLabels;
+  return boost::hana::unpack(expr::accesses_of(flat), [&](const auto&... accesses) {
+    return write_statement<Output, Aggregated, Values, AsItIs>(scope, name, expr::functor_of(flat),
+                                                               monoid, extents, accesses...);
+  });
+}
+
+/// Checks the statement that an expression would be if nothing were separated from it, so that no
+/// message speaks of tensors that rewriting made up.
+template <class Output, class Monoid, class Backend, class E>
+constexpr void check_flat(const LoweringScope<Backend>& scope, std::string_view name,
+                          const std::vector<Extent>& extents, const E& flat) {
+  boost::hana::unpack(expr::accesses_of(flat), [&](const auto&... accesses) {
+    expr::LabelNames names;
+    (void)checked(scope.state->graph,
+                  statement_spec<Output, Identity, Monoid>(scope, name, extents, accesses...),
+                  names);
+  });
+}
+
 /// Lowers ⊕ of an expression under explicit output labels.
 template <class Output, class Aggregated, class Backend, class Monoid, class Body>
 [[nodiscard]] constexpr auto lower_statement(LoweringScope<Backend>& scope, std::string_view name,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents, const Body& body) {
   const auto flat = materialise(scope, body);
-  using Values = typename expr::TreeTraits<std::decay_t<decltype(flat)>>::ValueLabels;
-  return boost::hana::unpack(expr::accesses_of(flat), [&](const auto&... accesses) {
-    return write_statement<Output, Aggregated, Values>(scope, name, expr::functor_of(flat), monoid,
-                                                       extents, accesses...);
-  });
+  using Flat = std::remove_const_t<decltype(flat)>;
+  if constexpr (expr::is_as_written<Body>) {
+    return write_flat<Output, Aggregated, true>(scope, name, monoid, extents, flat);
+  } else if constexpr (expr::is_separable_sum<Monoid, Aggregated, Flat>) {
+    check_flat<Output, Monoid>(scope, name, extents, flat);
+    return write_flat<Output, LabelList<>, false>(scope, name, NoAggregation{}, extents,
+                                                  separate_terms<Aggregated>(scope, monoid, flat));
+  } else if constexpr (expr::is_separable_product<Monoid, Flat>) {
+    check_flat<Output, Monoid>(scope, name, extents, flat);
+    return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
+                                                 separated(scope, flat));
+  } else {
+    return write_flat<Output, Aggregated, false>(scope, name, monoid, extents, flat);
+  }
 }
 
 /// Replaces every aggregation inside an expression by an access to a statement of its own.
@@ -259,11 +327,12 @@ template <class Backend, class F, class... Es>
 template <class Backend, class Monoid, class Aggregated, class Body>
 [[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,
                                               const Aggregation<Monoid, Aggregated, Body>& node) {
-  using Output = typename Aggregation<Monoid, Aggregated, Body>::LabelTypes;
-  const Text name = scope.name + "." + ++scope.inner;
-  const auto symbol = lower_statement<Output, Aggregated>(
-      scope, name, node.monoid, std::vector<Extent>(Output::size, 0), node.body);
-  return access_under(symbol, Output{});
+  return statement_of<Aggregated>(scope, node.monoid, node.body);
+}
+template <class Backend, class Body>
+[[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,
+                                              const AsWritten<Body>& node) {
+  return materialise(scope, node.body);
 }
 template <class Backend, class E>
 [[nodiscard]] constexpr auto materialise(LoweringScope<Backend>& scope, const E& expression) {

@@ -46,6 +46,19 @@ class Transaction {
   bool m_committed = false;
 };
 
+/// A statement as the user wrote it, all rules checked, so that no message speaks of tensors that
+/// rewriting made up. `names` becomes those of Vertex::labels.
+constexpr Vertex checked(EinGraph& graph, const StatementSpec& spec, expr::LabelNames& names) {
+  check_labels(graph, spec, spec.name);
+  const std::size_t labels_before = graph.labels.size();
+  Vertex v;
+  v.name = spec.name;
+  resolve_operands(graph, spec, v, names);
+  resolve_output(graph, spec, v, names);
+  graph.labels.resize(labels_before);
+  return v;
+}
+
 /// Names one operator signature, for type_tag.
 template <class Join, class Monoid, class... Ts>
 struct Signature;
@@ -91,8 +104,8 @@ class StatementWriter {
       if (!spec.values.empty()) return write_as_it_is(spec);
       if (m_state.options.aggregate_private_labels) aggregate_private_labels(spec);
       const auto is_computed = [](const auto& operand) { return !operand.indices.empty(); };
-      if (spec.operands.size() > 2 && m_state.options.order_contractions &&
-          std::none_of(spec.operands.begin(), spec.operands.end(), is_computed)) {
+      if (is_split || (spec.operands.size() > 2 && m_state.options.order_contractions &&
+                       std::none_of(spec.operands.begin(), spec.operands.end(), is_computed))) {
         return write_in_order(spec);
       }
       if constexpr (sizeof...(Ts) == 2) {
@@ -106,11 +119,25 @@ class StatementWriter {
   }
 
   /// The same without rewrites.
+  /// \throws Error if it has more operands than a kernel.
   constexpr VertexId write_as_it_is(const StatementSpec& spec) const {
-    return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
+    if constexpr (is_split) {
+      core::fail(ErrorKind::statement,
+                 Text("statement ") + spec.name + " of " + spec.operands.size() +
+                     " operands cannot be written two operands at a time (an intermediate would "
+                     "have more than " +
+                     max_rank + " dimensions, or the statement has more than " +
+                     max_ordered_labels + " labels); write a part of it as a statement of its own",
+                 spec.where);
+    } else {
+      return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
+    }
   }
 
  private:
+  /// No kernel has so many operands: the statement is joined two at a time, whatever the options.
+  static constexpr bool is_split = sizeof...(Ts) > static_cast<std::size_t>(max_operands);
+
   template <class J, class M, class... Us>
   constexpr VertexId emit(StatementSpec spec, const J& join, const M& monoid) const {
     using Joined = JoinResult<J, Us...>;
@@ -159,25 +186,11 @@ class StatementWriter {
         expr::aggregated_names(operand_labels(spec), graph::output_labels(spec)).size());
   }
 
-  /// The statement as the user wrote it, all rules checked, so that no message speaks of tensors
-  /// that rewriting made up. `names` becomes those of Vertex::labels.
-  constexpr Vertex checked(const StatementSpec& spec, expr::LabelNames& names) const {
-    EinGraph& graph = m_state.graph;
-    check_labels(graph, spec, spec.name);
-    const std::size_t labels_before = graph.labels.size();
-    Vertex v;
-    v.name = spec.name;
-    resolve_operands(graph, spec, v, names);
-    resolve_output(graph, spec, v, names);
-    graph.labels.resize(labels_before);
-    return v;
-  }
-
   /// Replaces every operand that alone has an aggregated label by its own aggregation.
   constexpr void aggregate_private_labels(StatementSpec& spec) const {
     if (spec.operands.size() < 2) return;
     expr::LabelNames names;
-    (void)checked(spec, names);
+    (void)checked(m_state.graph, spec, names);
     const expr::LabelNames output = output_labels(spec);
     for (std::size_t o = 0; o < spec.operands.size(); ++o) {
       if (!spec.operands[o].indices.empty()) continue;  // others may size its labels
@@ -214,9 +227,9 @@ class StatementWriter {
   constexpr VertexId write_in_order(const StatementSpec& spec) const {
     using T = std::tuple_element_t<0, std::tuple<Ts...>>;
     expr::LabelNames names;
-    const Vertex v = checked(spec, names);
+    const Vertex v = checked(m_state.graph, spec, names);
     if (v.labels.size() > static_cast<std::size_t>(max_ordered_labels)) {
-      return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
+      return write_as_it_is(spec);
     }
     std::vector<LabelSet> sets;
     for (const Operand& operand : v.operands) {
@@ -227,7 +240,7 @@ class StatementWriter {
     LabelSet output = 0;
     for (int l : v.output) output |= LabelSet{1} << l;
     const ContractionOrder order = contraction_order(sets, output, v.extents);
-    if (order.pairs.empty()) return emit<Join, Monoid, Ts...>(spec, m_join, m_monoid);
+    if (order.pairs.empty()) return write_as_it_is(spec);
 
     std::vector<StatementSpec::OperandSpec> open = spec.operands;
     for (std::size_t k = 0; k < order.pairs.size(); ++k) {

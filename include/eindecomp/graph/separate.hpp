@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Rewrites of what is aggregated: its factors and its terms become statements of their own where
+/// that leaves products of tensors, which have fast kernels.
+///
+/// Labels decide, not extents: the kernel of what is not chosen would have to be compiled as well.
+#pragma once
+
+#include <boost/hana/unpack.hpp>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "eindecomp/core/text.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/factors.hpp"
+
+namespace eindecomp::graph {
+
+template <class Backend>
+struct LoweringScope;
+template <class Output, class Aggregated, class Backend, class Monoid, class Body>
+[[nodiscard]] constexpr auto lower_statement(LoweringScope<Backend>& scope, std::string_view name,
+                                             const Monoid& monoid,
+                                             const std::vector<Extent>& extents, const Body& body);
+
+/// An expression as an access to a statement of its own.
+template <class Aggregated, class Backend, class Monoid, class E>
+[[nodiscard]] constexpr auto statement_of(LoweringScope<Backend>& scope, const Monoid& monoid,
+                                          const E& e) {
+  using Output = RemainingLabels<typename E::LabelTypes, Aggregated>;
+  const Text name = scope.name + "." + ++scope.inner;
+  const auto symbol = lower_statement<Output, Aggregated>(scope, name, monoid,
+                                                          std::vector<Extent>(Output::size, 0), e);
+  return expr::access_under(symbol, Output{});
+}
+
+template <class F, class Backend, class... Es>
+[[nodiscard]] constexpr auto separate_factors(LoweringScope<Backend>& scope,
+                                              const Apply<F, Es...>& product);
+
+template <class F, class Backend, class E>
+[[nodiscard]] constexpr auto separate_factor(LoweringScope<Backend>& scope, const E& e) {
+  if constexpr (expr::is_leaf<E>) {
+    return e;
+  } else if constexpr (expr::joins_on<F, E>) {
+    return separate_factors<F>(scope, e);
+  } else if constexpr (expr::is_sign<F, E>) {
+    return separate_factor<F>(scope, e.operands[boost::hana::size_c<0>]);
+  } else {
+    return statement_of<LabelList<>>(scope, NoAggregation{}, e);
+  }
+}
+/// The factors of a product without their signs, those that are no tensors as statements.
+template <class F, class Backend, class... Es>
+[[nodiscard]] constexpr auto separate_factors(LoweringScope<Backend>& scope,
+                                              const Apply<F, Es...>& product) {
+  return boost::hana::unpack(product.operands, [&](const auto&... es) {
+    // Braces, for left-to-right order.
+    return Apply<F, decltype(separate_factor<F>(scope, es))...>{product.op,
+                                                                separate_factor<F>(scope, es)...};
+  });
+}
+
+/// What is aggregated as an operator of tensors, where SeparatedJoin says that it can be.
+template <class Backend, class E>
+[[nodiscard]] constexpr auto separated(LoweringScope<Backend>& scope, const E& body) {
+  using Join = expr::SeparatedJoin<E>;
+  const auto product = [&] {
+    if constexpr (expr::applies<typename Join::type, E>) {
+      return separate_factors<typename Join::type>(scope, body);
+    } else {
+      return separate_factor<typename Join::type>(scope, body);  // the negative of a product
+    }
+  }();
+  if constexpr (Join::signs % 2 == 0) {
+    return product;
+  } else {
+    using T = expr::Elements<E>;
+    return expr::apply(Mul{}, Constant<T>(T(-1)), product);
+  }
+}
+
+/// A sum with ⊕ of each of its terms in the place of the term.
+template <class Aggregated, class Backend, class Monoid, class E>
+[[nodiscard]] constexpr auto separate_terms(LoweringScope<Backend>& scope, const Monoid& monoid,
+                                            const E& e) {
+  if constexpr (expr::is_sum<Monoid, E>) {
+    return boost::hana::unpack(e.operands, [&](const auto&... es) {
+      return Apply<decltype(e.op), decltype(separate_terms<Aggregated>(scope, monoid, es))...>{
+          e.op, separate_terms<Aggregated>(scope, monoid, es)...};
+    });
+  } else {
+    return statement_of<Aggregated>(scope, monoid, e);
+  }
+}
+
+}  // namespace eindecomp::graph
