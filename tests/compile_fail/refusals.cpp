@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/permutations.hpp"
+#include "eindecomp/graph/scan.hpp"
 #include "eindecomp/graph/statistics.hpp"
 
 namespace ein = eindecomp;
@@ -72,6 +74,19 @@ void statements() {
   EITHER((let<"M1">(i) = mean(X(i, j))), (let<"M1">(i) = mean(j)(X(i, j))));
   // refused: a tensor stands in an expression without its labels; write one for each dimension
   EITHER((let<"M2">(i) = layer_norm(i)(X3, 1e-5)), (let<"M2">(i) = layer_norm(i)(X3(i), 1e-5)));
+  // refused: a label is exchanged that the expression lacks; exchange labels that it has
+  EITHER((let<"P1">(i, j) = antisymmetrize(i, k)(X(i, j))),
+         (let<"P1">(i, j) = antisymmetrize(i, j)(X(i, j))));
+  // refused: a label is exchanged with itself; name two
+  EITHER((let<"P2">(i, j) = exchange(i, i)(X(i, j))), (let<"P2">(i, j) = exchange(i, j)(X(i, j))));
+  // refused: a label is exchanged with itself; name each once
+  EITHER((let<"P3">(i, j) = symmetrize(i, j, i)(X(i, j))),
+         (let<"P3">(i, j) = symmetrize(i, j)(X(i, j))));
+  // refused: a scan goes along a label that the expression lacks; scan along one that it has
+  EITHER((let<"P4">(i, j) = cumsum(k)(X(i, j))), (let<"P4">(i, j) = cumsum(j)(X(i, j))));
+  // refused: a scan by an aggregation whose identity is none of 0, 1 and the least and the greatest
+  EITHER((let<"P5">(i) = ein::scan<ein::ArgMax>(i)(X3(i))),
+         (let<"P5">(i) = ein::scan<ein::Max>(i)(X3(i))));
   // refused: labels stand in brackets; write them in parentheses
   EITHER((let<"A10">(i) = X3[i]), (let<"A10">(i) = X3(i)));
   // refused: the statement reads no tensor; write
@@ -84,11 +99,11 @@ void statements() {
   EITHER((let("A14")(i, 3L) = X3(i)), (let("A14")(i, extent(k, 3)) = X3(i)));
   // refused: a label with its extent stands in an expression; write the label alone
   EITHER((let<"A15">(i, j) = X(i, extent(j, 5))), (let<"A15">(i, j) = X(i, j)));
-  // refused: a statement has more than 8 operands (a tensor counts once for every order of labels
-  EITHER((let<"B">() = sum(i, j, k)(X(i, j) * X(j, i) * X(i, k) * X(k, i) * X(j, k) * X(k, j) *
+  // refused: a statement has more than 8 operands, or more than 16 of a product
+  EITHER((let<"B">() = max(i, j, k)(X(i, j) * X(j, i) * X(i, k) * X(k, i) * X(j, k) * X(k, j) *
                                     X(i, i) * X(j, j) * X(k, k))),
          (let<"B">() = sum(i, j, k)(X(i, j) * X(j, i) * X(i, k) * X(k, i) * X(j, k) * X(k, j) *
-                                    X(i, i) * X(j, j))));
+                                    X(i, i) * X(j, j) * X(k, k))));
 #if EINDECOMP_CASE == 0
   let<"mine">(i, j) = user::lgamma(X(i, j));
   using user::lgamma;

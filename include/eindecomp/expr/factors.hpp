@@ -43,11 +43,11 @@ template <class Body>
 struct ElementsOf<AsWritten<Body>> : ElementsOf<Body> {};
 
 template <class E>
-inline constexpr bool is_leaf = false;
+inline constexpr bool is_operand = false;
 template <class S, class... Ls>
-inline constexpr bool is_leaf<Access<S, Ls...>> = true;
+inline constexpr bool is_operand<Access<S, Ls...>> = true;
 template <class T>
-inline constexpr bool is_leaf<Constant<T>> = true;
+inline constexpr bool is_operand<Constant<T>> = true;
 
 /// Whether E applies Op.
 template <class Op, class E>
@@ -97,10 +97,10 @@ inline constexpr bool joins_on = applies<F, E>&& is_associative_commutative<F>;
 /// The factors of E, which is an operand of ⊗ = F in a statement of labels All.
 template <class F, class All, class E>
 struct Factors {
-  static constexpr bool compound = !is_leaf<E>;  ///< one is negated, or more than a tensor
+  static constexpr bool compound = !is_operand<E>;  ///< one is negated, or more than a tensor
   /// Those that are more lack a label of the statement: computed by themselves they take less work
   /// than inside it, and leave ⊗ to be F of tensors.
-  static constexpr bool separable = is_leaf<E> || (!has_labels<E, All> && is_storable<E>);
+  static constexpr bool separable = is_operand<E> || (!has_labels<E, All> && is_storable<E>);
   static constexpr int signs = 0;    ///< how many are negated
   static constexpr int scalars = 0;  ///< how many are constants
 };
@@ -138,7 +138,7 @@ struct SeparatedJoin {
   static constexpr int signs = 0;
 };
 template <class F, class... Es>
-  requires(sizeof...(Es) > 1 && !(is_leaf<Es> && ...) && !is_computed<Apply<F, Es...>>)
+  requires(sizeof...(Es) > 1 && !(is_operand<Es> && ...) && !is_computed<Apply<F, Es...>>)
 struct SeparatedJoin<Apply<F, Es...>> {
   using Found = FactorsOfAll<F, typename Apply<F, Es...>::LabelTypes, Es...>;
   using type = std::conditional_t<Found::compound && Found::separable &&
@@ -173,7 +173,7 @@ inline constexpr bool is_sum<Monoid, Apply<Op, Es...>> =
 template <class Monoid, class Aggregated, class T, class E>
 struct Terms {
   static constexpr int count = 1;
-  static constexpr int tensors = is_leaf<E> ? 1 : 0;  ///< those that are no more
+  static constexpr int tensors = is_operand<E> ? 1 : 0;  ///< those that are no more
   /// All have every aggregated label, and elements T.
   static constexpr bool alike = has_labels<E, Aggregated> && std::is_same_v<Elements<E>, T>;
 };

@@ -41,7 +41,7 @@ template <class F, class Backend, class... Es>
 
 template <class F, class Backend, class E>
 [[nodiscard]] constexpr auto separate_factor(LoweringScope<Backend>& scope, const E& e) {
-  if constexpr (expr::is_leaf<E>) {
+  if constexpr (expr::is_operand<E>) {
     return e;
   } else if constexpr (expr::joins_on<F, E>) {
     return separate_factors<F>(scope, e);

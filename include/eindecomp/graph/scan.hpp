@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Running sums, products, maxima, …: scans along a label, as macros.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <source_location>
+#include <type_traits>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/affine_index.hpp"
+#include "eindecomp/expr/algebra.hpp"
+#include "eindecomp/expr/factors.hpp"
+#include "eindecomp/expr/monoid.hpp"
+#include "eindecomp/graph/macros.hpp"
+
+namespace eindecomp {
+
+namespace graph {
+
+/// How many values each statement of a scan combines.
+inline constexpr Extent scan_radix = 4;
+
+/// ⊕ of all elements up to each: every statement makes the windows that elements were aggregated
+/// over four times as wide (Hillis and Steele 1986, by twos), and reads the identity of ⊕ before
+/// the first element.
+template <class Monoid, class Along>
+struct Scan : RefusesTensors {
+  using RefusesTensors::operator();
+
+  template <Expression E>
+  [[nodiscard]] constexpr auto operator()(
+      const E& e, std::source_location where = std::source_location::current()) const {
+    if constexpr (!expr::has_labels<E, LabelList<Along>>) {
+      static_assert(
+          expr::never<E>,
+          "EinDecomp: a scan goes along a label that the expression lacks; scan along one "
+          "that it has");
+      return expr::Refused{};
+    } else if constexpr (expr::identity_value<Monoid> == OutsideValue::none) {
+      static_assert(expr::never<E>,
+                    "EinDecomp: a scan by an aggregation whose identity is none of 0, 1 and the "
+                    "least and the greatest number; scan by another");
+      return expr::Refused{};
+    } else {
+      return scanned(tensor_of(e, where), typename E::LabelTypes{}, where);
+    }
+  }
+
+ private:
+  template <class S, class All>
+  [[nodiscard]] static constexpr auto scanned(S x, All labels, const std::source_location& where) {
+    const Extent n = extent_along(x, labels);
+    Extent width = 1;
+    for (; width * scan_radix < n; width *= scan_radix) {
+      x = let_under("scan", labels, where) = wider(x, labels, width, n);
+    }
+    return wider(x, labels, width, n);
+  }
+
+  /// The symbol of a tensor of E's labels, each once.
+  template <class E>
+  [[nodiscard]] static constexpr auto tensor_of(const E& e, const std::source_location& where) {
+    if constexpr (expr::is_operand<E> && !expr::is_computed<E>) {
+      if constexpr (std::remove_cvref_t<decltype(e.symbol)>::rank == E::LabelTypes::size) {
+        return e.symbol;
+      } else {
+        return let_under("scan.of", typename E::LabelTypes{}, where) = e;
+      }
+    } else {
+      return let_under("scan.of", typename E::LabelTypes{}, where) = e;
+    }
+  }
+
+  /// Elements that were combined over `width` neighbours, over up to scan_radix times as many.
+  template <class S, class... Ls>
+  [[nodiscard]] static constexpr auto wider(const S& x, LabelList<Ls...>, Extent width, Extent n) {
+    const Label<"scan"> window{};
+    const auto index = [&]<class L>(L label) {
+      if constexpr (std::is_same_v<L, Along>) {
+        const Extent windows = std::min(scan_radix, ceil_div(n, width));
+        return extent(label, n) - width * extent(window, windows);
+      } else {
+        return label;
+      }
+    };
+    return aggregate<Monoid>(window)(x(index(Ls{})...));
+  }
+
+  template <class S, class... Ls>
+  [[nodiscard]] static constexpr Extent extent_along(const S& x, LabelList<Ls...>) {
+    const auto& bound = x.state()->graph[x.vertex()].bound;
+    Extent n = 1;
+    std::size_t d = 0;
+    ((n = std::is_same_v<Ls, Along> ? bound[d] : n, ++d), ...);
+    return n;
+  }
+};
+
+}  // namespace graph
+
+/// The aggregation of all elements up to each, along one label: `scan<Max>(j)(X(i, j))` is the
+/// largest of X(i, 0) … X(i, j). For ⊕ whose identity is 0, 1 or the least or greatest number: Sum,
+/// Prod, Min, Max, And, Or, LogSumExp. Of n elements it is ⌈log₄ n⌉ statements, each of which
+/// aggregates four, so that the label may be cut; sums are not added up from left to right.
+template <class Monoid, AnyLabel Along>
+[[nodiscard]] constexpr auto scan(Along) {
+  return graph::Scan<Monoid, Along>{};
+}
+/// Running sums along a label, NumPy's `cumsum`: `let<"C">(i, j) = cumsum(j)(X(i, j))`.
+template <AnyLabel Along>
+[[nodiscard]] constexpr auto cumsum(Along) {
+  return graph::Scan<Sum, Along>{};
+}
+/// Running products along a label, NumPy's `cumprod`.
+template <AnyLabel Along>
+[[nodiscard]] constexpr auto cumprod(Along) {
+  return graph::Scan<Prod, Along>{};
+}
+
+}  // namespace eindecomp

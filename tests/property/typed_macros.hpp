@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Typed programs of macros over any expression, as those of typed_cases.hpp: exchanges of labels,
+// scans, dropout.
+#pragma once
+
+#include "eindecomp/graph/permutations.hpp"
+#include "eindecomp/graph/random.hpp"
+#include "eindecomp/graph/scan.hpp"
+#include "property/typed_cases.hpp"
+
+namespace property {
+
+template <class Visit>
+void macro_cases(const Visit& visit) {
+  visit("exchanged labels", [](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {4, 4, 3});
+    const auto [Y, ys] = t.template input<double>("Y", {4, 3});
+    const auto [Z, zs] = t.template input<double>("Z", {3, 4});
+    t.expect(let<"H">(i, j, a) = exchange(i, j)(X(i, j, a)),
+             [&](Extent I, Extent J, Extent A) { return xs(J, I, A); });
+    const auto product = [&](Extent I, Extent J) {
+      return total(3, [&](Extent A) { return ys(I, A) * zs(A, J); });
+    };
+    t.expect(let<"G">(i, j) = 0.5 * symmetrize(i, j)(sum(a)(Y(i, a) * Z(a, j))),
+             [&](Extent I, Extent J) { return 0.5 * (product(I, J) + product(J, I)); });
+  });
+  visit("P(ij)P(ab)", [](auto& t) {
+    const auto [X, xs] = t.template input<std::int64_t>("X", {3, 4});
+    const auto [Y, ys] = t.template input<std::int64_t>("Y", {4, 3, 4});
+    const auto term = [&](Extent I, Extent J, Extent A, Extent B) {
+      return total(4, [&](Extent C) { return xs(I, C) * ys(A, J, B) * xs(J, C); });
+    };
+    t.expect(let<"H">(i, j, a, b) =
+                 antisymmetrize(i, j)(antisymmetrize(a, b)(sum(c)(X(i, c) * Y(a, j, b) * X(j, c)))),
+             [&](Extent I, Extent J, Extent A, Extent B) {
+               return term(I, J, A, B) - term(I, J, B, A) - term(J, I, A, B) + term(J, I, B, A);
+             });
+  });
+  visit("three and four labels antisymmetrized", [](auto& t) {
+    const auto [X, xs] = t.template input<std::int64_t>("X", {3, 3, 3, 3});
+    const auto three = [&](Extent I, Extent J, Extent K, Extent L) {
+      return xs(I, J, K, L) - xs(J, I, K, L) - xs(K, J, I, L) - xs(I, K, J, L) + xs(J, K, I, L) +
+             xs(K, I, J, L);
+    };
+    t.expect(let<"H">(i, j, k, l) = antisymmetrize(i, j, k)(X(i, j, k, l)), three);
+    t.expect(let<"G">(i, j, k, l) = antisymmetrize(i, j, k, l)(X(i, j, k, l)),
+             [&](Extent I, Extent J, Extent K, Extent L) {
+               return three(I, J, K, L) - three(L, J, K, I) - three(I, L, K, J) - three(I, J, L, K);
+             });
+  });
+  visit("dropout", [](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {4, 3});
+    const auto [U, us] = t.template input<double>("U", {4, 3});
+    t.expect(let<"H">(i, j) = ein::dropout(X(i, j), U(i, j), 0.5),
+             [&](Extent I, Extent J) { return us(I, J) < 0.5 ? 0 : 2 * xs(I, J); });
+  });
+}
+
+/// Scans, whose graphs read computed indices, which the reference does not know.
+template <class Visit>
+void scan_cases(const Visit& visit) {
+  visit("running sums, products and maxima", [](auto& t) {
+    const auto [X, xs] = t.template input<std::int64_t>("X", {3, 19});
+    const auto sum_to = [&](Extent I, Extent J) {
+      return total(J + 1, [&](Extent K) { return xs(I, K); });
+    };
+    t.expect(let<"S">(i, j) = cumsum(j)(X(i, j)), sum_to);
+    t.expect(let<"T">(j, i) = 2 * cumsum(j)(X(i, j)),
+             [&](Extent J, Extent I) { return 2 * sum_to(I, J); });
+    t.expect(let<"M">(i, j) = ein::scan<ein::Max>(j)(X(i, j) * X(i, j)), [&](Extent I, Extent J) {
+      return largest(J + 1, [&](Extent K) { return xs(I, K) * xs(I, K); });
+    });
+    t.expect(let<"P">(i, j) = cumprod(i)(X(i, j)), [&](Extent I, Extent J) {
+      std::int64_t product = 1;
+      for (Extent K = 0; K <= I; ++K) product *= xs(K, J);
+      return product;
+    });
+  });
+}
+
+}  // namespace property
