@@ -16,9 +16,7 @@ function(eindecomp_add_component name)
   set(target eindecomp_${name})
   add_library(${target} INTERFACE)
   add_library(EinDecomp::${name} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES
-    EXPORT_NAME ${name}
-    VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_sources(${target} INTERFACE
     FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
   target_compile_features(${target} INTERFACE cxx_std_20)

@@ -181,16 +181,19 @@ function(_eindecomp_command_like out libs)
   set(${out} --database ${CMAKE_BINARY_DIR}/compile_commands.json --like ${source} PARENT_SCOPE)
 endfunction()
 
-# eindecomp_add_compile_fail_test(NAME name SOURCE file CASE n [MESSAGE regex] [LIBS lib...])
+# eindecomp_add_compile_fail_test(NAME name SOURCE file CASE n [MESSAGE regex | RULES] [LIBS lib...])
 #
 # With EINDECOMP_CASE=n, n > 0, the compiler must refuse the file and say MESSAGE, a Python regular
-# expression; without MESSAGE, its errors must be the sentences that the file's comments foretell.
+# expression; without MESSAGE, its errors must be the sentences that the file's comments foretell. With
+# RULES it must find the rules broken that they foretell, and may say more.
 # With EINDECOMP_CASE=0 the file must compile, which is a test of its own, one per file
 # (the positive control). LIBS is `core` unless told.
 function(eindecomp_add_compile_fail_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SOURCE;CASE;MESSAGE;TIMEOUT" "LIBS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RULES" "NAME;SOURCE;CASE;MESSAGE;TIMEOUT" "LIBS")
   set(expected --message ${arg_MESSAGE})
-  if(NOT DEFINED arg_MESSAGE)
+  if(arg_RULES)
+    set(expected --rules)
+  elseif(NOT DEFINED arg_MESSAGE)
     set(expected --sentences)
   endif()
   if(NOT arg_LIBS)
@@ -215,4 +218,28 @@ function(eindecomp_add_compile_fail_test)
   add_test(NAME ${arg_NAME} COMMAND
     ${compile_fail} --case ${arg_CASE} ${expected} ${arg_SOURCE})
   _eindecomp_set_test_properties(${arg_NAME} ${arg_TIMEOUT} compile_only)
+endfunction()
+
+# eindecomp_check_headers_alone(NAME name LIBS lib... HEADERS header...)
+#
+# The target eindecomp_headers_alone_name compiles every header as a program would that includes it
+# first (tests/cmake/header_chains.py says how). It is not built unless asked for.
+function(eindecomp_check_headers_alone)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "LIBS;HEADERS")
+  _eindecomp_resolve_libs(libs ${arg_LIBS})
+  set(target eindecomp_headers_alone_${arg_NAME})
+  execute_process(
+    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/cmake/header_chains.py
+      --root ${PROJECT_SOURCE_DIR}/include --output ${PROJECT_BINARY_DIR}/${target} ${arg_HEADERS}
+    OUTPUT_VARIABLE sources COMMAND_ERROR_IS_FATAL ANY)
+  string(STRIP "${sources}" sources)
+  string(REPLACE "\n" ";" sources "${sources}")
+  # Ninja wants each file once, and version.cmake names its header.
+  get_property(inputs DIRECTORY PROPERTY CMAKE_CONFIGURE_DEPENDS)
+  list(APPEND inputs ${PROJECT_SOURCE_DIR}/tests/cmake/header_chains.py ${arg_HEADERS})
+  list(FILTER inputs EXCLUDE REGEX "/core/version\\.hpp$")
+  list(REMOVE_DUPLICATES inputs)
+  set_property(DIRECTORY PROPERTY CMAKE_CONFIGURE_DEPENDS ${inputs})
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(${target} PRIVATE ${libs} eindecomp_warnings)
 endfunction()

@@ -8,6 +8,9 @@ static_assert(false, "the label j is bound twice");
 // Nothing is wrong here, whatever is expected.
 #elif EINDECOMP_CASE == 3
 static_assert(false, "something else");
+#elif EINDECOMP_CASE == 4
+// refused: the label k is bound twice
+static_assert(false, "EinDecomp: the label j is bound twice");
 #elif EINDECOMP_CASE == 0 && defined(EINDECOMP_WRONG_CONTROL)
 #include <a_header_that_does_not_exist.hpp>
 #endif
