@@ -112,6 +112,22 @@ class Products {
 
 /// Part of the names of the programs that are measured.
 std::string chosen;
+/// Panels of every product; 1: none is streamed; 0: as the planner likes.
+ein::Extent panels = 0;
+
+/// How a program is decomposed.
+ein::DecomposeOptions options_for(const ein::Program& program, int ranks, ein::Extent into) {
+  ein::DecomposeOptions options{.workers = ranks};
+  if (into > 0) options.cache_bytes = 0;
+  if (into <= 1) return options;
+  const ein::EinGraph& graph = program.graph();
+  for (const ein::Vertex& v : graph.vertices) {
+    if (v.aggregated.empty()) continue;
+    const auto label = static_cast<std::size_t>(v.labels[ein::to_index(v.aggregated.front())]);
+    options.steps.push_back({v.name, v.name, {{graph.labels[label].name, into}}});
+  }
+  return options;
+}
 
 /// Measures a program whose inputs are `names`, and writes a line.
 void measure(const char* name, const ein::Program& program, const std::vector<std::string>& names,
@@ -121,7 +137,8 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const auto plan = ein::decompose(program, {.workers = size});
+  const auto plan = ein::decompose(program, options_for(program, size, panels));
+  const auto whole = ein::decompose(program, options_for(program, size, 1));
   ein::Executor executor(plan, MPI_COMM_WORLD, Space());
   std::vector<ein::Binding<Space>> bindings;
   for (const std::string& input : names) {
@@ -131,7 +148,8 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
     Kokkos::deep_copy(block, 1.0 / 1024);
     bindings.emplace_back(ein::bind(input, block));
   }
-  Messages messages(executor.program());
+  const ein::RankProgram unstreamed = whole.program(rank);
+  Messages messages(unstreamed);
   const Products products(plan);
   double run = std::numeric_limits<double>::infinity();
   double transfer = run;
@@ -174,11 +192,13 @@ void chain(const char* name, ein::Extent scale, ein::Extent thin, ein::Extent wi
 
 }  // namespace
 
-/// distributed [ROUNDS [WORD]]: the programs whose names have the word, each so many times.
+/// distributed [ROUNDS [WORD [PANELS]]]: the programs whose names have the word, each so many
+/// times, their products in so many panels (0: as the planner likes, 1: whole).
 int main(int argc, char** argv) {
   const ein::ScopedRuntime runtime(argc, argv);
   const int rounds = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 7;
   if (argc > 2) chosen = argv[2];
+  if (argc > 3) panels = std::max(std::atoi(argv[3]), 0);
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

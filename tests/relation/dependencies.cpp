@@ -91,9 +91,28 @@ class AnyOrder {
     for (const int before : m_waits[r][i]) {
       if (!m_done[r][at(before)]) return false;
     }
-    const eindecomp::Instruction& instruction = m_compiled[r].instructions[i];
-    if (instruction.as<eindecomp::Receive>() == nullptr) return true;
-    return m_wires.count(m_wire[r][i]) != 0;
+    const auto& list = m_compiled[r].instructions;
+    if (const auto* const await = list[i].as<eindecomp::Await>()) {
+      for (std::size_t n = 0; n < i; ++n) {
+        const auto* const m = list[n].as<eindecomp::Receive>();
+        if (m != nullptr && m->flight == await->flight && m_wires.count(m_wire[r][n]) == 0) {
+          return false;
+        }
+      }
+      return true;
+    }
+    const auto* const m = list[i].as<eindecomp::Receive>();
+    return m == nullptr || m->flight >= 0 || m_wires.count(m_wire[r][i]) != 0;
+  }
+
+  /// What was posted before arrives.
+  void arrive(std::size_t r, std::size_t i, const eindecomp::Await& await) {
+    for (std::size_t n = 0; n < i; ++n) {
+      const auto* const m = m_compiled[r].instructions[n].as<eindecomp::Receive>();
+      if (m == nullptr || m->flight != await.flight) continue;
+      CHECK(m_done[r][n]);
+      m_ranks[r].post_receive(*m, m_wires.at(m_wire[r][n]));
+    }
   }
 
   void execute(std::size_t r, std::size_t i) {
@@ -105,13 +124,15 @@ class AnyOrder {
     if (const Message* const m = instruction.message()) {
       m_ranks[r].take(*m);
       if (instruction.as<eindecomp::Send>() != nullptr) {
-        const bool fresh = m_wires.emplace(m_wire[r][i], m_ranks[r].pack(*m)).second;
-        CHECK(fresh);
-      } else {
+        const auto sent = m_wires.emplace(m_wire[r][i], m_ranks[r].pack(*m));
+        CHECK(sent.second);
+        if (m->flight >= 0) m_ranks[r].post_send(*m, sent.first->second);
+      } else if (m->flight < 0) {
         m_ranks[r].unpack(*m, m_wires.at(m_wire[r][i]));
       }
       m_ranks[r].leave(*m);
     } else {
+      if (const auto* const await = instruction.as<eindecomp::Await>()) arrive(r, i, *await);
       m_ranks[r].compute(instruction);
     }
     m_done[r][i] = true;
@@ -137,16 +158,19 @@ class AnyOrder {
 TEST_CASE("programs run in any order that their dependencies allow") {
   const unsigned first_seed = 31001;
   int out_of_order = 0;
-  for (unsigned n = 0; n < 150; ++n) {
+  for (unsigned n = 0; n < 250; ++n) {
     const unsigned seed = first_seed + n;
     CAPTURE(seed);
     Random random(seed);
     const RandomProgram program = random_program(random);
     const Mesh mesh = eindecomp::make_mesh(random.pick({1, 2, 4, 8, 6}));
     const Placement placement = random_placement(random, program.graph, mesh);
+    const int ranks = random.pick({1, 2, 3, 4, 8});
+    const eindecomp::SpaceFacts facts{1, random_constants(random, program.graph), 20};
+    const auto groups = n % 2 == 0 ? std::vector<eindecomp::StepGroup>{}
+                                   : random_streams(random, program.graph);
     const auto compiled =
-        eindecomp::compile_ranks(program.graph, placement, random.pick({1, 2, 3, 4, 8}), {},
-                                 {1, random_constants(random, program.graph)});
+        eindecomp::compile_ranks(program.graph, placement, ranks, groups, facts);
     out_of_order += AnyOrder(program, compiled).run(random);
   }
   CHECK(out_of_order > 1000);

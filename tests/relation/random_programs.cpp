@@ -3,6 +3,7 @@
 
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/program_profile.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "simulation.hpp"
 #include "support.hpp"
@@ -30,4 +31,38 @@ TEST_CASE("random programs run as planned, on any number of ranks") {
             compiled[at(r)]);
     }
   }
+}
+
+TEST_CASE("streamed statements give what they give whole, and move the same words") {
+  const unsigned first_seed = 5501;
+  int posted = 0;
+  int smaller = 0;
+  for (unsigned i = 0; i < 600; ++i) {
+    const unsigned seed = first_seed + i;
+    CAPTURE(seed);
+    Random random(seed);
+    const RandomProgram program = random_program(random);
+    const EinGraph& graph = program.graph;
+    const Mesh mesh = eindecomp::make_mesh(random.pick({2, 4, 8, 16, 6, 12}));
+    const Placement placement = random_placement(random, graph, mesh);
+    const int ranks = random.pick({1, 2, 3, 4, 5, 8, 16, 17});
+    const auto groups = random_streams(random, graph);
+    const eindecomp::SpaceFacts facts{random.number(0, 2), random_constants(random, graph),
+                                      random.number(1, 40)};
+    const auto tasks = eindecomp::make_task_graph(graph, placement, ranks);
+    const auto whole = eindecomp::compile_ranks(graph, placement, ranks, {}, facts);
+    const auto streamed = eindecomp::compile_ranks(graph, placement, ranks, groups, facts);
+    check_run(program, streamed, tasks);
+    const auto profile = eindecomp::relation::profile_of(graph, placement, ranks, groups, facts);
+    for (int r = 0; r < ranks; ++r) {
+      CHECK(eindecomp::compile_rank(graph, placement, ranks, r, groups, facts) == streamed[at(r)]);
+      CHECK(profile.memory().peak_bytes[at(r)] == streamed[at(r)].peak_bytes());
+      for (const auto& instruction : streamed[at(r)].instructions) {
+        posted += instruction.as<eindecomp::Await>() != nullptr ? 1 : 0;
+      }
+      smaller += streamed[at(r)].arena_bytes < whole[at(r)].arena_bytes ? 1 : 0;
+    }
+  }
+  CHECK(posted > 500);
+  CHECK(smaller > 50);
 }

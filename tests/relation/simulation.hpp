@@ -250,6 +250,29 @@ class SimulatedRank {
     CHECK(next == packed.size());
   }
 
+  /// Messages that are posted: a receive writes, and a send may still read, until they are awaited.
+  void post_receive(const Message& m, const std::vector<Value>& packed) {
+    m_flights[m.flight].received.emplace_back(&m, packed);
+  }
+  void post_send(const Message& m, const std::vector<Value>& packed) {
+    m_flights[m.flight].sent.emplace_back(&m, packed);
+  }
+  void await(const eindecomp::Await& await) {
+    const Flight flight = std::move(m_flights.at(await.flight));
+    m_flights.erase(await.flight);
+    CHECK(flight.received.size() == await.received.size());
+    CHECK(flight.sent.size() == await.sent.size());
+    for (const auto& [m, packed] : flight.received) {
+      CHECK(std::ranges::count(await.received, m->regions.at(0)) == 1);
+      unpack(*m, packed);
+    }
+    for (const auto& [m, packed] : flight.sent) {
+      CHECK(std::ranges::count(await.sent, m->regions.at(0)) >= 1);
+      CHECK(pack(*m) == packed);
+    }
+  }
+  [[nodiscard]] std::size_t flights() const { return m_flights.size(); }
+
   /// What is not staged lies without gaps, in memory of the library's own.
   void check_in_place(const Message& m) {
     if (m.staging >= 0) return;
@@ -274,7 +297,8 @@ class SimulatedRank {
     const Vertex& v = m_program.graph[statement];
     const Algebra algebra = m_program.algebra[at(statement)];
     REQUIRE(call.operands.size() == v.operands.size());
-    CHECK(!(call.finish && call.accumulate));
+    const bool in_place = call.finish && call.accumulate;
+    CHECK(!(in_place && v.op.finishes));
     std::map<std::vector<Extent>, Accumulator> sums;
     for_each_index(call.domain, [&](const std::vector<Extent>& index) {
       std::vector<Value> x;
@@ -289,7 +313,9 @@ class SimulatedRank {
     CHECK(buffer(call.output).tensor == statement);
     CHECK(buffer(call.output).partial == !call.finish);
     for (const auto& [index, sum] : sums) {
-      if (call.finish) {
+      if (in_place) {
+        write(call.output, index, 0, (read(call.output, index, 0) + sum[0]) % prime);
+      } else if (call.finish) {
         write(call.output, index, 0, relation_test::finish(algebra, sum));
       } else if (call.accumulate) {
         write(call.output, index,
@@ -324,6 +350,7 @@ class SimulatedRank {
     if (const auto* work = instruction.as<eindecomp::Copy>()) copy(*work);
     if (const auto* work = instruction.as<eindecomp::KernelCall>()) call(statement, *work);
     if (const auto* work = instruction.as<eindecomp::Combine>()) combine(statement, *work);
+    if (const auto* work = instruction.as<eindecomp::Await>()) await(*work);
   }
 
   [[nodiscard]] const Buffer& buffer(int b) const { return m_compiled.buffers.at(at(b)); }
@@ -406,7 +433,11 @@ class SimulatedRank {
   const RandomProgram& m_program;
   const RankProgram& m_compiled;
   std::vector<Word> m_arena;
+  struct Flight {
+    std::vector<std::pair<const Message*, std::vector<Value>>> received, sent;
+  };
   std::vector<std::vector<Word>> m_own;  ///< of inputs and results
+  std::map<int, Flight> m_flights;       ///< under way
   std::int64_t m_highest = 0;
 };
 
@@ -474,7 +505,9 @@ inline void check_run(const RandomProgram& program, const std::vector<RankProgra
         const auto* const m = list[i].as<eindecomp::Send>();
         if (m == nullptr) continue;
         REQUIRE(m->peer != static_cast<int>(r));
-        wires[{static_cast<int>(r), m->peer}].push_back(ranks[r].pack(*m));
+        auto& wire = wires[{static_cast<int>(r), m->peer}];
+        wire.push_back(ranks[r].pack(*m));
+        if (m->flight >= 0) ranks[r].post_send(*m, wire.back());
       }
     }
     for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -483,7 +516,12 @@ inline void check_run(const RandomProgram& program, const std::vector<RankProgra
         if (m == nullptr) continue;
         auto& wire = wires[{m->peer, static_cast<int>(r)}];
         REQUIRE(!wire.empty());
-        ranks[r].unpack(*m, wire.front());
+        if (m->flight >= 0) {
+          ranks[r].post_receive(*m, wire.front());
+        } else {
+          CHECK(ranks[r].flights() == 0);
+          ranks[r].unpack(*m, wire.front());
+        }
         wire.erase(wire.begin());
         received[r] += m->words;
         pairs[{m->peer, static_cast<int>(r)}] += m->words;

@@ -16,6 +16,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/step_group.hpp"
 #include "support/messages.hpp"
 
 namespace relation_test {
@@ -150,11 +151,28 @@ inline RandomProgram random_program(Random& random) {
     if (domain > 3000 || extents.size() > std::size(letters)) continue;
     const Algebra algebra = random.pick({Algebra::sum, Algebra::sum_then_scale, Algebra::pair});
     if (algebra == Algebra::pair) spec.partial.bytes = 16;
+    spec.op.finishes = algebra != Algebra::sum;
     const VertexId v = graph.add_statement(spec);
     graph.vertices[at(v)].kept = random.chance(20);
     program.algebra.push_back(algebra);
   }
   return program;
+}
+
+/// Statements of a program that aggregate, streamed along any of their labels.
+inline std::vector<eindecomp::StepGroup> random_streams(Random& random, const EinGraph& graph) {
+  std::vector<eindecomp::StepGroup> groups;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    const std::vector<int>& aggregated = graph[v].aggregated;
+    if (graph[v].is_input() || aggregated.empty() || random.chance(20)) continue;
+    const int label = aggregated[at(random.number(0, static_cast<int>(aggregated.size()) - 1))];
+    const Extent extent = graph[v].extents[at(label)];
+    eindecomp::StepAxis axis{{label}};
+    axis.stripes = random.number(1, static_cast<int>(std::min<Extent>(extent, 4)));
+    axis.parts = random.number(1, static_cast<int>(extent / axis.stripes));
+    groups.push_back({v, v, {axis}});
+  }
+  return groups;
 }
 
 /// Each axis of the mesh to a label that can take it, some axes to none.

@@ -40,8 +40,9 @@ concept Communicator = requires(T& group, const T& view, void* data, const void*
   group.begin(call);
   group.maximum(words);
   { group.all_gather(text) } -> std::same_as<std::vector<std::string>>;
-  group.receive(0, data, Extent{}, 0, 0);
-  group.send(0, source, Extent{}, 0, 0);
+  group.receive(0, data, Extent{}, 0, 0, Extent{});
+  group.send(0, source, Extent{}, 0, 0, Extent{});
+  group.progress();
   group.wait();
   group.broadcast(data, Extent{}, 0, 0);
   group.abort(text);
@@ -71,9 +72,11 @@ class SelfCommunicator {
   /// The text alone.
   [[nodiscard]] std::vector<std::string> all_gather(const std::string& text) { return {text}; }
   /// There is no other rank. \throws Error always.
-  void receive(int peer, void* /*into*/, Extent, int, int) { no_such_rank(peer); }
+  void receive(int peer, void* /*into*/, Extent, int, int, Extent = 0) { no_such_rank(peer); }
   /// There is no other rank. \throws Error always.
-  void send(int peer, const void* /*from*/, Extent, int, int) { no_such_rank(peer); }
+  void send(int peer, const void* /*from*/, Extent, int, int, Extent = 0) { no_such_rank(peer); }
+  /// Does nothing: there are no messages.
+  void progress() {}
   /// Does nothing: there are no messages.
   void wait() {}
   /// Does nothing: this rank has the data.

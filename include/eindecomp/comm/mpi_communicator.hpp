@@ -119,10 +119,12 @@ class MpiCommunicator {
 
   /// Starts receiving `elements` of `bytes` each. Messages of one peer and tag arrive in the order
   /// they were sent. `into` may not be touched before wait().
-  void receive(int peer, void* into, Extent elements, int bytes, int tag) {
+  /// \param most  the most elements of one message, the same at both ends; 0: the chunk.
+  void receive(int peer, void* into, Extent elements, int bytes, int tag, Extent most = 0) {
     const MPI_Datatype type = datatype(bytes);
-    for (Extent done = 0; done < elements; done += m_chunk) {
-      const Extent count = std::min(m_chunk, elements - done);
+    const Extent chunk = most > 0 ? std::min(most, m_chunk) : m_chunk;
+    for (Extent done = 0; done < elements; done += chunk) {
+      const Extent count = std::min(chunk, elements - done);
       detail::check(MPI_Irecv(static_cast<char*>(into) + done * bytes, static_cast<int>(count),
                               type, peer, tag, m_comm, &m_requests.emplace_back(MPI_REQUEST_NULL)),
                     "MPI_Irecv");
@@ -132,16 +134,36 @@ class MpiCommunicator {
   }
 
   /// Starts sending `elements` of `bytes` each. `from` may not be changed before wait().
-  void send(int peer, const void* from, Extent elements, int bytes, int tag) {
+  /// \param most  as receive() has it.
+  void send(int peer, const void* from, Extent elements, int bytes, int tag, Extent most = 0) {
     const MPI_Datatype type = datatype(bytes);
-    for (Extent done = 0; done < elements; done += m_chunk) {
-      const Extent count = std::min(m_chunk, elements - done);
+    const Extent chunk = most > 0 ? std::min(most, m_chunk) : m_chunk;
+    for (Extent done = 0; done < elements; done += chunk) {
+      const Extent count = std::min(chunk, elements - done);
       detail::check(
           MPI_Isend(static_cast<const char*>(from) + done * bytes, static_cast<int>(count), type,
                     peer, tag, m_comm, &m_requests.emplace_back(MPI_REQUEST_NULL)),
           "MPI_Isend");
       ++m_traffic.messages_sent;
       m_traffic.words_sent += count;
+    }
+  }
+
+  /// Moves on what was started, as far as that goes without waiting. MPI need not move anything
+  /// while nobody calls it.
+  void progress() {
+    const int count = static_cast<int>(m_requests.size());
+    m_completed.resize(m_requests.size());
+    // One look takes in what one read of each socket brings; there may be more as long as messages
+    // are completed.
+    constexpr int looks_in_vain = 2;
+    for (int in_vain = 0; in_vain < looks_in_vain;) {
+      int completed = 0;
+      detail::check(MPI_Testsome(count, m_requests.data(), &completed, m_completed.data(),
+                                 MPI_STATUSES_IGNORE),
+                    "MPI_Testsome");
+      if (completed == MPI_UNDEFINED) return;  // all are complete
+      in_vain = completed > 0 ? 0 : in_vain + 1;
     }
   }
 
@@ -270,6 +292,7 @@ class MpiCommunicator {
   detail::Watch m_watch;
   std::map<int, detail::Owned<MPI_Datatype>> m_datatypes;  ///< by the bytes of an element
   std::vector<MPI_Request> m_requests;
+  std::vector<int> m_completed;  ///< of requests, in one look at them
   Traffic m_traffic;
 };
 

@@ -148,6 +148,8 @@ class StatementWriter {
                            distributes_over<typename UnscaledJoin<J>::type, M>;
     const bool comparable = expr::append_state(join, spec.op.state) && std::is_empty_v<M>;
     spec.op.type = comparable ? &expr::type_tag<Signature<J, M, Us...>> : nullptr;
+    spec.op.finishes = Traits::finishes || !std::is_same_v<typename Traits::State, Joined> ||
+                       !std::is_same_v<typename Traits::State, typename Traits::Result>;
     spec.element = element_type<typename Traits::Result>();
     spec.partial = element_type<typename Traits::State>();
 

@@ -38,6 +38,9 @@ struct Operator {
   /// ⊗ and ⊕ are associative and commutative and ⊗ distributes over ⊕: operands may be joined in
   /// any order, and a label private to one operand may be summed there first.
   bool distributive = false;
+  /// What ⊕ accumulates becomes a final element by a function of its own, or may do so: false only
+  /// where every accumulator is an element, as sums and minima are.
+  bool finishes = true;
 
   /// Whether two operators are the same function, for sharing common sub-expressions: equal
   /// `type` and `state`. A functor whose state cannot be compared has no type and equals nothing.

@@ -68,6 +68,7 @@ constexpr void add_to_hash(core::Hasher& hasher, const std::vector<StepGroup>& g
       hasher.add(axis.positions);
       hasher.add(static_cast<std::uint64_t>(axis.parts));
       hasher.add(static_cast<std::uint64_t>(axis.size));
+      if (axis.stripes > 1) hasher.add(static_cast<std::uint64_t>(axis.stripes));
     }
     hasher.add(static_cast<std::uint64_t>(group.interleaved));
     add_to_hash(hasher, group.tiles);

@@ -24,8 +24,9 @@ namespace eindecomp {
 
 /// Whether a worker may compute while its messages are under way.
 enum class Overlap : std::uint8_t {
-  none,  ///< as the executor runs: a statement's transfers, its kernels, the next statement's
-  all,   ///< messages leave as soon as what they carry is there and the links are free
+  none,    ///< a statement's transfers, its kernels, the next statement's: one after another
+  as_run,  ///< as the executor runs: messages that are posted move while kernels run, no others
+  all,     ///< messages leave as soon as what they carry is there and the links are free
 };
 
 namespace plan {
@@ -94,6 +95,7 @@ class Simulator {
     double sends_free = 0;    ///< when the link is free, outwards
     double receives_free = 0;
     std::vector<double> ready;  ///< per buffer, when all that was put into it is there
+    double posted = 0;          ///< when all messages are over that are under way
   };
   /// Messages that are under way together: with operands, then with accumulators, round by round.
   struct Round {
@@ -216,7 +218,7 @@ class Simulator {
       for (const Region& region : t.sent->regions) {
         start = std::max(start, ready(t.from, region.buffer));
       }
-      if (m_overlap == Overlap::none) {
+      if (m_overlap != Overlap::all) {
         start = std::max({start, sender.kernels_free, receiver.kernels_free});
       }
       const MachineAxis& link = m_machine.between(static_cast<int>(t.from), static_cast<int>(t.to));
@@ -239,8 +241,10 @@ class Simulator {
     }
     for (const auto& [arrived, stop] : arrivals) *arrived = std::max(*arrived, stop);
     if (m_overlap == Overlap::all) return;
+    const bool posted = m_overlap == Overlap::as_run && round.number >= first_posted_round;
     for (std::size_t r = 0; r < m_workers.size(); ++r) {
-      m_workers[r].kernels_free = std::max(m_workers[r].kernels_free, done[r]);
+      double& free = posted ? m_workers[r].posted : m_workers[r].kernels_free;
+      free = std::max(free, done[r]);
     }
   }
 
@@ -280,6 +284,9 @@ class Simulator {
         run_call(rank, *call, seconds(rank, list[i]));
       } else if (const auto* combine = list[i].as<Combine>()) {
         run_combine(rank, *combine, seconds(rank, list[i]));
+      } else if (list[i].as<Await>() != nullptr) {
+        Worker& worker = m_workers[rank];
+        worker.kernels_free = std::max(worker.kernels_free, worker.posted);
       } else {
         return;
       }
@@ -335,7 +342,9 @@ class Simulator {
 /// Messages leave and arrive in the order of the programs, in which the executor posts them (see
 /// RankProgram), those of one statement before those of the next. Packing a message takes no time.
 /// With Overlap::all messages may arrive long before they are needed, which takes memory that the
-/// programs do not count: that time is one to aim at, not one to expect.
+/// programs do not count: that time is one to aim at, not one to expect. With Overlap::as_run
+/// kernels wait where the executor waits: for every message but those of streamed statements, and
+/// for those when they are awaited. That MPI is called only now and then counts nothing.
 ///
 /// \param programs  of all ranks, from compile_ranks()
 /// \throws Error if the machine is not well described or has fewer workers than there are ranks, or

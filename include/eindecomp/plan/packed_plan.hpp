@@ -113,6 +113,7 @@ void pass(Archive& archive, Value& value) {
     archive(value.positions);
     archive(value.parts);
     archive(value.size);
+    archive(value.stripes);
   } else if constexpr (std::is_same_v<Type, CarriedResult>) {
     archive(value.next);
     archive(value.input);

@@ -23,7 +23,8 @@ namespace eindecomp {
 /// A plan on a machine, one worker of it per rank.
 struct Simulation {
   Timeline in_turn;                      ///< transfers and kernels one after the other
-  Timeline overlapped;                   ///< transfers while kernels run
+  Timeline as_run;                       ///< transfers while kernels run where execute() does so
+  Timeline overlapped;                   ///< transfers while kernels run, wherever that is possible
   std::vector<std::int64_t> peak_bytes;  ///< of tensors, per rank
   std::vector<PairWords> pairs;          ///< pairs of ranks that exchange any, by sender, receiver
 };
@@ -38,6 +39,7 @@ struct Simulation {
       compile_ranks(plan.graph, plan.placement, plan.ranks, plan.steps, {}, where);
   Simulation simulation;
   simulation.in_turn = make_timeline(plan.graph, programs, machine, Overlap::none, where);
+  simulation.as_run = make_timeline(plan.graph, programs, machine, Overlap::as_run, where);
   simulation.overlapped = make_timeline(plan.graph, programs, machine, Overlap::all, where);
   std::map<std::pair<int, int>, Extent> words;
   for (const RankProgram& program : programs) {

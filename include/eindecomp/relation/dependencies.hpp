@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -42,10 +43,14 @@ class DependencyFinder {
       for_each_region(
           list[i], [&](int b, const Box* box) { wait_for_writers(i, b, box); },
           [](int, const Box*) {});
+      if (const auto* await = list[i].as<Await>()) wait(i, m_flights[await->flight]);
       const auto claim = [&](int b) { take_place(i, b); };
       for_each_access(list[i], claim, claim);
-      if (const Message* const m = list[i].message(); m != nullptr && m->staging >= 0) {
-        take_memory(i, m->staging, message_bytes(m_program, *m), {number(i)});
+      if (const Message* const m = list[i].message()) {
+        if (m->staging >= 0) {
+          take_memory(i, m->staging, message_bytes(m_program, *m), {number(i)});
+        }
+        if (m->flight >= 0) m_flights[m->flight].push_back(number(i));
       }
       for_each_region(
           list[i], [](int, const Box*) {},
@@ -140,13 +145,14 @@ class DependencyFinder {
   std::vector<std::vector<int>> m_before;      ///< by buffer, what its first use waited for
   Flags m_placed;                              ///< by buffer, whether it has been used
   std::vector<Range> m_ranges;
+  std::map<int, std::vector<int>> m_flights;  ///< messages posted so far
   std::vector<std::vector<int>> m_found;
 };
 
 }  // namespace relation
 
 /// For every instruction of a rank's program the earlier ones that must be over before it may
-/// begin: those that wrote what it reads, and those that used the memory which it is the first to
+/// begin: those that wrote what it reads, the posts that it awaits, and those that used the memory which it is the first to
 /// use again. Instructions that do not wait for each other may run at the same time, messages of an
 /// exchange among them. Takes time in proportion to the square of the buffers.
 [[nodiscard]] inline std::vector<std::vector<int>> dependencies(const RankProgram& program) {

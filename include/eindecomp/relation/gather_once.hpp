@@ -24,6 +24,7 @@ template <class SendOrReceive>
   SendOrReceive part;
   part.peer = message.peer;
   part.round = message.round;
+  part.flight = message.flight;
   for (const Region& region : message.regions) {
     const VertexId tensor = program.buffers[static_cast<std::size_t>(region.buffer)].tensor;
     if (std::binary_search(constants.begin(), constants.end(), tensor) != of_constants) continue;

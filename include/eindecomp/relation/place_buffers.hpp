@@ -87,8 +87,10 @@ inline void place_tiles(const EinGraph& graph, const std::vector<VertexId>& last
 }
 
 /// Whether a message is packed in the arena: unless it is one region that can be sent or received
-/// where it lies. Inputs lie in the user's memory, with or without gaps.
+/// where it lies, as those that are posted always are. Inputs lie in the user's memory, with or
+/// without gaps.
 [[nodiscard]] inline bool is_staged(const RankProgram& program, const Message& m) {
+  if (m.flight >= 0) return false;
   const Region& front = m.regions.front();
   const Buffer& b = program.buffers[static_cast<std::size_t>(front.buffer)];
   return m.regions.size() > 1 || b.role == Buffer::Role::input || !is_contiguous(front.box, b.box);

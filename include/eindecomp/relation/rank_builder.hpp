@@ -16,8 +16,10 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/gather_once.hpp"
+#include "eindecomp/relation/panel_builder.hpp"
 #include "eindecomp/relation/place_buffers.hpp"
 #include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/rounds.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/tuning.hpp"
@@ -35,7 +37,7 @@ class RankBuilder {
         m_group(groups.begin()),
         m_end(groups.end()),
         m_ranks(ranks),
-        m_constants(space.constants) {
+        m_space(space) {
     m_program.rank = rank;
     m_program.threads = space.threads;
     m_program.names = names;
@@ -107,6 +109,16 @@ class RankBuilder {
     m_aggregations.combines.emplace_back(round, std::move(combine));
   }
   void end() {
+    if (m_group != m_end && m_group->contains(m_statement) && is_streamed(*m_graph, *m_group)) {
+      PanelBuilder panels(*m_graph, m_program, *m_group, m_space, m_ranks, m_flights);
+      panels.take(m_gathers);
+      emit_gathers();
+      panels.emit(m_statement_calls);
+      m_statement_calls.clear();
+      emit_rounds(m_aggregations);
+      ++m_program.turns;
+      return;
+    }
     emit_gathers();
     if (m_group != m_end && m_group->contains(m_statement)) {
       // What runs in steps is stored where it is computed: nothing but calls is left.
@@ -127,26 +139,13 @@ class RankBuilder {
 
   [[nodiscard]] RankProgram finish() {
     remove_whole_buffers();
-    gather_once(m_program, m_constants);
+    gather_once(m_program, m_space.constants);
     place_buffers(*m_graph, m_program);
     return std::move(m_program);
   }
 
  private:
   using Work = decltype(Instruction::work);
-  struct Piece {
-    int round = 0;
-    VertexId tensor = -1;
-    int peer = -1;
-    Region region;
-  };
-  /// What is done in rounds, each list in any order of them.
-  struct Rounds {
-    std::vector<std::pair<int, Copy>> copies;
-    std::vector<Piece> receives;
-    std::vector<Piece> sends;
-    std::vector<std::pair<int, Combine>> combines;
-  };
   /// A statement of a group, until all statements of the group are known.
   struct Waiting {
     VertexId statement = -1;
@@ -156,15 +155,7 @@ class RankBuilder {
   [[nodiscard]] Buffer& buffer(int b) { return m_program.buffers[static_cast<std::size_t>(b)]; }
 
   int add(VertexId tensor, const Box& box, bool partial, Buffer::Role role) {
-    Buffer b;
-    b.tensor = tensor;
-    b.box = box;
-    b.partial = partial;
-    b.role = role;
-    const Vertex& v = (*m_graph)[tensor];
-    b.bytes = box.size() * (partial ? v.partial.bytes : v.element.bytes);
-    m_program.buffers.push_back(std::move(b));
-    return static_cast<int>(m_program.buffers.size()) - 1;
+    return add_buffer(*m_graph, m_program, tensor, box, partial, role);
   }
 
   void emit(Work&& work) {
@@ -194,9 +185,9 @@ class RankBuilder {
     for (Count& count : m_counts) emit(std::move(count));
     m_counts.clear();
   }
-  [[nodiscard]] static bool touches(const std::vector<Piece>& pieces, int buffer) {
+  [[nodiscard]] static bool touches(const std::vector<MessagePiece>& pieces, int buffer) {
     return std::any_of(pieces.begin(), pieces.end(),
-                       [buffer](const Piece& piece) { return piece.region.buffer == buffer; });
+                       [buffer](const MessagePiece& piece) { return piece.region.buffer == buffer; });
   }
   /// Round by round copies, messages, combinations. Empties the lists.
   void emit_rounds(Rounds& rounds) {
@@ -232,12 +223,12 @@ class RankBuilder {
 
   /// One message per round, peer and tensor, in the order that RankProgram states. Tensors of small
   /// messages share one. \param direction of a peer from this rank: 1 of sends, -1 of receives.
-  [[nodiscard]] std::vector<Message> messages(std::vector<Piece>& pieces, int direction) const {
+  [[nodiscard]] std::vector<Message> messages(std::vector<MessagePiece>& pieces, int direction) const {
     std::vector<std::array<int, 4>> order;
     order.reserve(pieces.size());
-    for (const Piece& piece : pieces) {
-      const int distance = direction * (piece.peer - m_program.rank);
-      order.push_back({piece.round, distance < 0 ? distance + m_ranks : distance, piece.tensor,
+    for (const MessagePiece& piece : pieces) {
+      order.push_back({piece.round,
+                       peer_distance(piece.peer, m_program.rank, direction, m_ranks), piece.tensor,
                        static_cast<int>(order.size())});
     }
     std::sort(order.begin(), order.end());
@@ -246,14 +237,14 @@ class RankBuilder {
       // The pieces of one tensor.
       std::size_t end = i;
       Extent words = 0;
-      const auto piece = [&](std::size_t n) -> Piece& {
+      const auto piece = [&](std::size_t n) -> MessagePiece& {
         return pieces[static_cast<std::size_t>(order[n][3])];
       };
       const auto same = [&](std::size_t n) {
         return std::equal(order[n].begin(), order[n].end() - 1, order[i].begin());
       };
       for (; end < order.size() && same(end); ++end) words += piece(end).region.box.size();
-      const Piece& front = piece(i);
+      const MessagePiece& front = piece(i);
       if (list.empty() || list.back().peer != front.peer || list.back().round != front.round ||
           !may_share(list.back(), front.region, words)) {
         list.emplace_back();
@@ -392,8 +383,9 @@ class RankBuilder {
   std::vector<StepGroup>::const_iterator m_group;  ///< the one at hand, or the next
   std::vector<StepGroup>::const_iterator m_end;
   int m_ranks;
-  std::vector<VertexId> m_constants;
+  SpaceFacts m_space;
   RankProgram m_program;
+  int m_flights = 0;  ///< so far
   // Of the statement at hand.
   VertexId m_statement = -1;
   const BlockMap* m_calls = nullptr;

@@ -17,6 +17,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/tuning.hpp"
 
 namespace eindecomp {
 
@@ -57,6 +58,9 @@ struct Message {
   int round = 0;                ///< of its statement: those of one are under way together
   /// Offset in the arena of the packed message; -1 of one that is sent or received where it lies.
   std::int64_t staging = -1;
+  /// Of one that is posted: it is under way until the Await of that number, one region that lies
+  /// without gaps. -1: it is complete when its exchange is.
+  int flight = -1;
   constexpr bool operator==(const Message&) const = default;
 };
 
@@ -68,6 +72,15 @@ struct Receive : Message {
 /// A message to another rank.
 struct Send : Message {
   constexpr bool operator==(const Send&) const = default;
+};
+
+/// The end of messages that were posted before: what they bring is there from now on, and what they
+/// took may change.
+struct Await {
+  int flight = -1;               ///< Message::flight of those messages
+  std::vector<Region> received;  ///< of its receives
+  std::vector<Region> sent;      ///< of its sends
+  constexpr bool operator==(const Await&) const = default;
 };
 
 /// Elements copied between two buffers of the rank.
@@ -119,7 +132,8 @@ struct KernelCall {
   std::vector<int> operands;
   int output = -1;          ///< a buffer that contains the box the call writes
   bool accumulate = false;  ///< combine with what an earlier call left in the output
-  bool finish = false;      ///< write final elements, not accumulators
+  /// Write final elements, not accumulators. Both where the two are the same (Operator::finishes).
+  bool finish = false;
   /// Of calls in tiles: the output is a result that the step group does not read.
   bool unread = false;
   constexpr bool operator==(const KernelCall&) const = default;
@@ -143,7 +157,7 @@ struct Instruction {
   /// have the same turns, though not in every turn something to do.
   int turn = 0;
   /// What is done.
-  std::variant<Receive, Send, Copy, KernelCall, Combine, Fill, Spread, Count> work;
+  std::variant<Receive, Send, Copy, KernelCall, Combine, Fill, Spread, Count, Await> work;
 
   /// The work if it is of that type, or null.
   template <class Work>
@@ -176,6 +190,9 @@ struct SpaceFacts {
   int threads = 1;  ///< that share out the tiles of a rank; 0: a device, which has none
   /// Inputs that do not change from run to run, ascending (RankProgram::constants).
   std::vector<VertexId> constants = {};
+  /// Operations, each a join with its aggregation, after which each thread of a rank whose messages
+  /// are under way is interrupted to call MPI; devices never are.
+  std::int64_t operations_between_polls = relation::tuning::operations_between_polls;
 };
 
 /// The names of a program's tensors, by vertex.
@@ -197,6 +214,11 @@ struct TensorNames {
 /// So the messages between two ranks come in one order on both, and ranks that send alike each send
 /// to another one. Messages of constants are an exchange of their own, before the others of their
 /// round.
+///
+/// A statement that is streamed (StepGroup) computes panel by panel: what is needed of the first is
+/// exchanged, then in every step messages of a later panel are posted, one panel is computed, and
+/// what was posted is awaited. Posted messages have rounds of their own, which follow all others
+/// with operands. At most one exchange is under way at a time, and no other meanwhile.
 struct RankProgram {
   int rank = 0;                           ///< whose program it is
   int turns = 0;                          ///< of all ranks
@@ -223,6 +245,9 @@ struct RankProgram {
   return buffer.role == Buffer::Role::scratch &&
          std::binary_search(program.constants.begin(), program.constants.end(), buffer.tensor);
 }
+
+/// The round of the first messages that a statement posts.
+inline constexpr int first_posted_round = 1 << 16;
 
 /// Whether an instruction belongs to the first run alone: what is filled or spread, a copy or
 /// message of constants.
@@ -302,6 +327,12 @@ void for_each_region(AnyInstruction& instruction, const Read& read, const Write&
     write(spread->to, &spread->written);
   } else if (auto* count = std::get_if<Count>(&instruction.work)) {
     write(count->target.buffer, &count->target.box);
+  } else if (auto* await = std::get_if<Await>(&instruction.work)) {
+    for (auto& region : await->sent) read(region.buffer, &region.box);
+    for (auto& region : await->received) {
+      read(region.buffer, &region.box);
+      write(region.buffer, &region.box);
+    }
   }
 }
 
@@ -325,6 +356,7 @@ void for_each_access(AnyInstruction& instruction, const Read& read, const Write&
   while (end < list.size() && list[end].message() != nullptr &&
          list[end].turn == list[first].turn &&
          list[end].message()->round == list[first].message()->round &&
+         list[end].message()->flight == list[first].message()->flight &&
          partial(end) == partial(first) &&
          is_done_once(program, list[end]) == is_done_once(program, list[first])) {
     ++end;

@@ -20,11 +20,15 @@
 namespace eindecomp {
 
 /// A label along which a group is cut. Every statement of the group has it, under whatever name,
-/// and none aggregates it. Of blocks the number is given, of tiles the length.
+/// and none aggregates it, unless it is streamed (StepGroup). Of blocks the number is given, of
+/// tiles the length.
 struct StepAxis {
   std::vector<int> positions;  ///< in Vertex::labels of each statement, in the group's order
   Extent parts = 1;            ///< pieces of nearly equal length that every kernel call is cut into
   Extent size = 0;             ///< if not 0: pieces are so long, but for the last
+  /// Of a label that is aggregated: it is first cut into so many stripes, and each of them into
+  /// `parts`; a panel has one part of every stripe.
+  Extent stripes = 1;
   constexpr bool operator==(const StepAxis&) const = default;
 
   /// The number of pieces of a range.
@@ -45,6 +49,11 @@ struct StepAxis {
 /// `tiles` are groups of its statements whose blocks are cut on, into tiles: a thread takes a tile
 /// from the group's first statement to its last before it takes another, and what the statements
 /// pass on exists as one tile per thread. Their axes are one or two and have sizes.
+///
+/// A statement that is a group of its own, cut along one label that it aggregates, is streamed: its
+/// kernel calls run panel by panel and accumulate. Of operands that only it reads, as many panels
+/// are held as are needed and on their way, and those on their way travel while a panel is
+/// computed. Moves no word that would not move otherwise either, in more messages.
 struct StepGroup {
   VertexId first = -1;                ///< the first statement
   VertexId last = -1;                 ///< the last statement, which is one of them
@@ -65,6 +74,16 @@ struct StepGroup {
     return n;
   }
 };
+
+/// Whether a group is a statement cut along a label that it aggregates.
+[[nodiscard]] constexpr bool is_streamed(const EinGraph& graph, const StepGroup& group) {
+  if (group.first != group.last || group.axes.size() != 1 || !group.tiles.empty()) return false;
+  const StepAxis& axis = group.axes.front();
+  const std::vector<int>& aggregated = graph[group.first].aggregated;
+  return axis.size == 0 && axis.positions.size() == 1 &&
+         std::find(aggregated.begin(), aggregated.end(), axis.positions.front()) !=
+             aggregated.end();
+}
 
 /// The statements of a group, in order.
 [[nodiscard]] constexpr std::vector<VertexId> statements_of(const EinGraph& graph,
@@ -219,9 +238,27 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
   return {};
 }
 
+/// Why a statement cannot be streamed along a label that it aggregates; empty if it can.
+[[nodiscard]] constexpr Text stream_fault(const EinGraph& graph, const StepGroup& group) {
+  const StepAxis& axis = group.axes.front();
+  const Vertex& v = graph[group.first];
+  const auto l = static_cast<std::size_t>(axis.positions.front());
+  const LabelInfo& label = graph.labels[static_cast<std::size_t>(v.labels[l])];
+  if (label.uncut) {
+    return "label '" + label.name + "' of statement '" + v.name + "' may not be cut";
+  }
+  if (axis.parts < 1 || axis.stripes < 1 || axis.parts > v.extents[l] / axis.stripes) {
+    return "label '" + label.name + "' of statement '" + v.name + "' has extent " +
+           core::to_text(v.extents[l]) + " and would be cut into " + core::to_text(axis.stripes) +
+           " times " + core::to_text(axis.parts) + " parts";
+  }
+  return {};
+}
+
 }  // namespace relation
 
-/// Why a group cannot run in steps under a placement, in words; empty if it can. It can if every
+/// Why a group cannot run in steps under a placement, in words; empty if it can. A statement that
+/// is streamed always can, along a label that may be cut. Other groups can if every
 /// axis is a label of all its statements that none aggregates, if a tensor that one statement of
 /// the group passes on to another is read block by block along the axes, and if it is read where
 /// it is made.
@@ -231,6 +268,7 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
       graph[group.first].is_input() || graph[group.last].is_input()) {
     return "it does not go from one statement to another";
   }
+  if (is_streamed(graph, group)) return relation::stream_fault(graph, group);
   const std::vector<VertexId> statements = statements_of(graph, group);
   for (std::size_t a = 0; a < group.axes.size(); ++a) {
     Text fault = relation::axis_fault(graph, group, statements, group.axes[a]);

@@ -11,4 +11,9 @@ namespace eindecomp::relation::tuning {
 /// 50 us, or one of 100 Gbit/s and 2 us, moves as many in the time that a message takes to begin.
 inline constexpr std::int64_t shared_message = std::int64_t{1} << 14;
 
+/// Operations, each a join with its aggregation, after which a kernel call is interrupted while
+/// messages are under way, so that somebody calls MPI: some 5 ms of a core. What a socket takes in
+/// meanwhile at 1 Gbit/s, 600 KiB, fits into its buffers.
+inline constexpr std::int64_t operations_between_polls = std::int64_t{1} << 28;
+
 }  // namespace eindecomp::relation::tuning

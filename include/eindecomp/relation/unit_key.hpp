@@ -14,6 +14,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/panels.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
@@ -162,6 +163,7 @@ class UnitKeys {
     add_list(vertex.values);
     add_tensor(unit, v);
     add_list(vertex.output);
+    m_key.push_back(vertex.op.finishes ? 1 : 0);
   }
 
   /// What a history becomes when calls read the tensor: what each rank then has follows from how
@@ -196,10 +198,16 @@ class UnitKeys {
       add_list(axis.positions);
       m_key.push_back(axis.parts);
       m_key.push_back(axis.size);
+      m_key.push_back(axis.stripes);
     }
   }
   void add_group(const Unit& unit) {
     add_axes(*unit.group);
+    if (is_streamed(m_graph, *unit.group)) {
+      for (const bool streams : streamed_operands(m_graph, *unit.group, m_constants)) {
+        m_key.push_back(streams ? 1 : 0);
+      }
+    }
     for (const VertexId v : unit.statements) {
       const VertexId reader = m_last_reader[to_index(v)];
       m_key.push_back(is_passed_on(m_graph, *unit.group, v, reader) ? 1 : 0);

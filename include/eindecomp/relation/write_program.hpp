@@ -102,10 +102,14 @@ class ProgramWriter {
       write(m.regions[r]);
     }
     m_out << preposition << m.peer << ", " << m.words << " words";
+    if (m.flight >= 0) m_out << ", flight " << m.flight;
     if (m.staging >= 0) m_out << " by way of " << m.staging;
   }
-  void write(const Receive& m) { write(m, "receive", " from rank "); }
-  void write(const Send& m) { write(m, "send", " to rank "); }
+  void write(const Receive& m) {
+    write(m, m.flight >= 0 ? "post receive" : "receive", " from rank ");
+  }
+  void write(const Send& m) { write(m, m.flight >= 0 ? "post send" : "send", " to rank "); }
+  void write(const Await& a) { m_out << "await flight " << a.flight; }
   void write(const Copy& c) {
     m_out << "copy b" << c.from << " to b" << c.to << ' ';
     write(c.box);
@@ -200,12 +204,17 @@ class ProgramHasher {
     }
   }
   void add_work(const Message& m) {
-    add(m.peer, m.words, m.round, m.staging);
+    add(m.peer, m.words, m.round, m.staging, m.flight);
     add_regions(m.regions);
   }
   void add_work(const Copy& c) {
     add(c.from, c.to);
     add_box(c.box);
+  }
+  void add_work(const Await& a) {
+    add(a.flight);
+    add_regions(a.received);
+    add_regions(a.sent);
   }
   void add_work(const Fill& f) {
     add_regions({f.target});

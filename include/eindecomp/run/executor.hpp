@@ -353,7 +353,9 @@ Executor<Space, Group>::Executor(const BasicPlan<KokkosBackend<Space>>& plan, Gr
         program.value()},
        {"plans of one program", "decompose with the same options on every rank", plan.hash()},
        {"chunk limits of messages", "give the executor the same options on every rank",
-        static_cast<std::uint64_t>(options.chunk)}});
+        static_cast<std::uint64_t>(options.chunk)},
+       {"eager limits of messages", "give the executor the same options on every rank",
+        static_cast<std::uint64_t>(options.eager_bytes)}});
 }
 
 template <class Space, comm::Communicator Group>
@@ -399,7 +401,7 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
         }
         run::Interpreter<Space, Group>(m_space, m_transfers, m_session->graph, *m_prepared,
                                        {m_buffers, m_arena.data()}, m_workspace.data(),
-                                       m_host.data(), new_constants, stage,
+                                       m_host.data(), m_options.eager_bytes, new_constants, stage,
                                        observer ? &*observer : nullptr)
             .run();
         const comm::Traffic after = m_transfers.traffic();

@@ -3,6 +3,7 @@
 /// The interpreter of a rank's program.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,13 +28,14 @@ class Interpreter {
  public:
   /// \param workspace of program.workspace_bytes.
   /// \param host for messages that pass through the host, of most_message_bytes; null if none do.
+  /// \param eager_bytes  the most of a message that is on its way while kernels run.
   /// \param with_constants  whether constants are gathered, or lie where a run before left them.
   /// \param current the stage that runs, for others to read.
   /// \param observer of the run; null if nobody watches.
   Interpreter(const Space& space, Group& group, const EinGraph& graph,
               const PreparedProgram<Space>& program, const Addresses& addresses,
-              unsigned char* workspace, char* host, bool with_constants, std::atomic<int>& current,
-              Observer* observer = nullptr)
+              unsigned char* workspace, char* host, std::int64_t eager_bytes, bool with_constants,
+              std::atomic<int>& current, Observer* observer = nullptr)
       : m_space(space),
         m_group(group),
         m_graph(graph),
@@ -41,6 +43,7 @@ class Interpreter {
         m_addresses(addresses),
         m_workspace(workspace),
         m_host(host),
+        m_eager_bytes(eager_bytes),
         m_with_constants(with_constants),
         m_current(current),
         m_observer(observer) {}
@@ -58,6 +61,7 @@ class Interpreter {
       } else {
         run_watched(stage, number);
       }
+      if (m_under_way) m_group.progress();
     }
     compat::fence(m_space, "EinDecomp::end of a run");
   }
@@ -77,17 +81,13 @@ class Interpreter {
   void record(const Stage<Space>& stage, double begin, double end) {
     Event event{Event::Kind::call, stage.last, stage.last, -1, 0, begin, end};
     if (const auto* exchange = std::get_if<PreparedExchange<Space>>(&stage.work)) {
-      event.tensor = -1;
-      const auto record_all = [&](Event::Kind kind, const auto& messages) {
-        event.kind = kind;
-        for (const PreparedMessage<Space>& m : messages) {
-          event.peer = m.peer;
-          event.words = m.words;
-          m_observer->record(event);
-        }
-      };
-      record_all(Event::Kind::receive, exchange->receives);
-      record_all(Event::Kind::send, exchange->sends);
+      record(*exchange, event);
+      return;
+    }
+    if (std::holds_alternative<PreparedPost<Space>>(stage.work)) return;
+    if (const auto* await = std::get_if<PreparedAwait<Space>>(&stage.work)) {
+      event.begin = m_posted;
+      record(posted(*await), event);
       return;
     }
     if (std::holds_alternative<PreparedPass<Space>>(stage.work)) event.kind = Event::Kind::copy;
@@ -95,6 +95,21 @@ class Interpreter {
       event.kind = Event::Kind::aggregate;
     }
     m_observer->record(event);
+  }
+
+  /// Records messages, which were under way together.
+  void record(const PreparedExchange<Space>& exchange, Event event) {
+    event.tensor = -1;
+    const auto record_all = [&](Event::Kind kind, const auto& messages) {
+      event.kind = kind;
+      for (const PreparedMessage<Space>& m : messages) {
+        event.peer = m.peer;
+        event.words = m.words;
+        m_observer->record(event);
+      }
+    };
+    record_all(Event::Kind::receive, exchange.receives);
+    record_all(Event::Kind::send, exchange.sends);
   }
 
   void run(const PreparedPass<Space>& pass) {
@@ -117,42 +132,75 @@ class Interpreter {
   }
 
   void run(const PreparedExchange<Space>& exchange) {
+    start(exchange, 0);
+    finish(exchange);
+  }
+
+  void run(const PreparedPost<Space>& post) {
+    start(post.exchange, m_eager_bytes);
+    m_posted = m_observer != nullptr ? m_observer->now() : 0;
+    m_under_way = true;
+  }
+
+  void run(const PreparedAwait<Space>& await) {
+    m_under_way = false;
+    finish(posted(await));
+  }
+
+  [[nodiscard]] const PreparedExchange<Space>& posted(const PreparedAwait<Space>& await) const {
+    return std::get<PreparedPost<Space>>(m_program.stages[await.post].work).exchange;
+  }
+
+  /// Starts an exchange: packs what it sends, and hands it to MPI. \param most_bytes  of one
+  /// message; 0: as the communicator has it.
+  void start(const PreparedExchange<Space>& exchange, std::int64_t most_bytes) {
     for (const PreparedMessage<Space>& m : exchange.sends) {
       for (const PreparedPass<Space>& copy : m.copies) run(copy);
     }
     char* host = m_host;
-    const auto next_on_host = [&host](const PreparedMessage<Space>& m) {
-      char* const here = host;
-      host += m.words * m.bytes;
-      return here;
-    };
     if (m_host != nullptr) {
       for (const PreparedMessage<Space>& m : exchange.sends) {
-        copy_to_host(m_space, next_on_host(m), m_addresses[m.packed], m.words * m.bytes);
+        copy_to_host(m_space, next_on_host(host, m), m_addresses[m.packed], m.words * m.bytes);
       }
     }
-    char* const received = host;
     // Also for the receives: kernels may still read what lay in their place before.
     compat::fence(m_space, "EinDecomp::before messages");
+    const auto most = [most_bytes](const PreparedMessage<Space>& m) {
+      return most_bytes > 0 ? std::max<Extent>(most_bytes / m.bytes, 1) : 0;
+    };
     for (const PreparedMessage<Space>& m : exchange.receives) {
-      char* const data = m_host != nullptr ? next_on_host(m) : m_addresses[m.packed];
-      m_group.receive(m.peer, data, m.words, m.bytes, exchange.tag);
+      char* const data = m_host != nullptr ? next_on_host(host, m) : m_addresses[m.packed];
+      m_group.receive(m.peer, data, m.words, m.bytes, exchange.tag, most(m));
     }
     host = m_host;
     for (const PreparedMessage<Space>& m : exchange.sends) {
-      const char* const data = m_host != nullptr ? next_on_host(m) : m_addresses[m.packed];
-      m_group.send(m.peer, data, m.words, m.bytes, exchange.tag);
+      const char* const data = m_host != nullptr ? next_on_host(host, m) : m_addresses[m.packed];
+      m_group.send(m.peer, data, m.words, m.bytes, exchange.tag, most(m));
     }
+  }
+
+  /// Ends an exchange: waits for all that was started, and unpacks what arrived.
+  void finish(const PreparedExchange<Space>& exchange) {
     m_group.wait();
-    host = received;
+    char* host = m_host;
+    if (m_host != nullptr) {
+      for (const PreparedMessage<Space>& m : exchange.sends) (void)next_on_host(host, m);
+    }
     for (const PreparedMessage<Space>& m : exchange.receives) {
       if (m_host != nullptr) {
-        copy_from_host(m_space, m_addresses[m.packed], next_on_host(m), m.words * m.bytes);
+        copy_from_host(m_space, m_addresses[m.packed], next_on_host(host, m), m.words * m.bytes);
       }
       for (const PreparedPass<Space>& copy : m.copies) run(copy);
     }
     // The next exchange writes to the host's copies again.
     if (m_host != nullptr) compat::fence(m_space, "EinDecomp::after messages");
+  }
+
+  /// The place of a message on the host, behind those before.
+  [[nodiscard]] static char* next_on_host(char*& host, const PreparedMessage<Space>& m) {
+    char* const here = host;
+    host += m.words * m.bytes;
+    return here;
   }
 
   const Space& m_space;
@@ -162,7 +210,10 @@ class Interpreter {
   Addresses m_addresses;
   unsigned char* m_workspace;
   char* m_host;
+  std::int64_t m_eager_bytes;
   bool m_with_constants;
+  bool m_under_way = false;  ///< messages that were posted
+  double m_posted = 0;       ///< when, for the observer
   std::atomic<int>& m_current;
   Observer* m_observer;
 };

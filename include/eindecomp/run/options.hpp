@@ -11,6 +11,7 @@
 
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp {
 
@@ -26,6 +27,9 @@ struct Progress {
 struct ExecuteOptions {
   /// The most elements of one message; longer transfers are cut.
   Extent chunk = comm::default_chunk;
+  /// The most bytes of one message that is on its way while kernels run: somewhat less than MPI's
+  /// eager limit, above which a message waits until both ranks call MPI.
+  std::int64_t eager_bytes = run::tuning::eager_bytes;
   /// The most bytes this rank may allocate for the run: arena, results, inputs that are generated
   /// or scattered, and the kernels' workspace. Exceeding it is an Error on all ranks before the
   /// run.

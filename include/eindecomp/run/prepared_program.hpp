@@ -85,6 +85,18 @@ struct PreparedExchange {
   int tag = 0;
 };
 
+/// Messages that are posted, under way until they are awaited.
+template <class Space>
+struct PreparedPost {
+  PreparedExchange<Space> exchange;
+};
+
+/// The end of what was posted last.
+template <class Space>
+struct PreparedAwait {
+  std::size_t post = 0;  ///< the stage that posted it
+};
+
 /// A kernel call.
 template <class Space>
 struct PreparedCall {
@@ -108,7 +120,7 @@ struct Stage {
   VertexId last = -1;   ///< the same but for statements that run tile by tile
   bool once = false;    ///< of constants: for the first run alone
   std::variant<PreparedExchange<Space>, PreparedPass<Space>, PreparedCall<Space>,
-               PreparedCombine<Space>, FusedTiles>
+               PreparedCombine<Space>, FusedTiles, PreparedPost<Space>, PreparedAwait<Space>>
       work;
 };
 
@@ -166,8 +178,15 @@ class ProgramPreparer {
         return;
       }
       const Instruction& instruction = m_program.instructions[first];
-      if (instruction.message() != nullptr) {
-        add(first, last, exchange(first, last));
+      if (const Message* const front = instruction.message()) {
+        if (front->flight >= 0) {
+          m_posted = m_made.stages.size();
+          add(first, last, PreparedPost<Space>{exchange(first, last)});
+        } else {
+          add(first, last, exchange(first, last));
+        }
+      } else if (instruction.as<Await>() != nullptr) {
+        add(first, last, PreparedAwait<Space>{m_posted});
       } else if (const auto* copy = instruction.as<Copy>()) {
         if (!copy->box.empty()) add(first, last, copy_of(copy->box, copy->to, copy->from));
       } else if (const auto* fill = instruction.as<Fill>()) {
@@ -286,8 +305,8 @@ class ProgramPreparer {
 
   [[nodiscard]] PreparedCall<Space> prepare(VertexId statement, const KernelCall& call) {
     const CallMemory addressed = call_memory(m_graph[statement], call, m_buffers);
-    const kernel::Write write = call.finish       ? kernel::Write::finished
-                                : call.accumulate ? kernel::Write::accumulate
+    const kernel::Write write = call.accumulate ? kernel::Write::accumulate
+                                : call.finish   ? kernel::Write::finished
                                                   : kernel::Write::partial;
     PreparedCall<Space> prepared;
     prepared.kernel = kernel_for(statement, addressed.shape, write);
@@ -350,6 +369,7 @@ class ProgramPreparer {
   const Launchers<Space>& m_launchers;
   const std::vector<BlockMemory>& m_buffers;
   std::vector<Known> m_known;
+  std::size_t m_posted = 0;  ///< the last stage that posted messages
   PreparedProgram<Space> m_made;
 };
 

@@ -63,6 +63,7 @@ inline constexpr std::array named_joins{
 struct AggregateTypes {
   ElementType result;   ///< of the finished elements
   ElementType partial;  ///< of accumulators
+  bool finishes = true; ///< Operator::finishes
 };
 
 /// An aggregation that files may name.
@@ -98,7 +99,8 @@ template <class Monoid>
               using T = tools::Aggregated<Monoid, typename decltype(t)::type>;
               using Traits = MonoidTraits<Monoid, T>;
               return AggregateTypes{element_type<typename Traits::Result>(),
-                                    element_type<typename Traits::State>()};
+                                    element_type<typename Traits::State>(),
+                                    Traits::finishes || !std::is_same_v<typename Traits::State, T>};
             });
           }};
 }

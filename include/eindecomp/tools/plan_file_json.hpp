@@ -86,6 +86,7 @@ namespace tools {
       nlohmann::ordered_json cut{{"labels", axis.positions}};
       if (axis.size == 0) cut["parts"] = axis.parts;
       if (axis.size > 0) cut["size"] = axis.size;
+      if (axis.stripes > 1) cut["stripes"] = axis.stripes;
       axes.push_back(std::move(cut));
     }
     json.push_back({{"first", group.first}, {"last", group.last}, {"axes", std::move(axes)}});
@@ -232,6 +233,7 @@ class PlanFileReader {
       } else {
         cut.parts = axis.at("parts").positive();
       }
+      if (const auto stripes = axis.find("stripes")) cut.stripes = stripes->positive();
       group.axes.push_back(std::move(cut));
     }
     if (const auto tiles = value.find("tiles")) {

@@ -228,6 +228,7 @@ class ProgramReader {
     const AggregateTypes types = aggregate->types(spec.element.kind);
     spec.element = types.result;
     spec.partial = types.partial;
+    spec.op.finishes = types.finishes;
   }
 
   /// Writes a statement, by the rewrites that its algebra allows if they are asked for.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <source_location>
 #include <type_traits>
@@ -20,6 +21,7 @@
 #include "eindecomp/plan/placement/choose_tiles.hpp"
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/panels.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
 namespace eindecomp {
@@ -213,6 +215,29 @@ template <class Given>
   return group;
 }
 
+/// Gives a streamed statement its stripes: as many as the parts in which ranks store its operands
+/// and call its kernels along the label, so that of every panel each rank has some to send, and
+/// something to compute.
+inline void set_stripes(const EinGraph& graph, const Placement& placement, StepGroup& group) {
+  if (!is_streamed(graph, group)) return;
+  StepAxis& axis = group.axes.front();
+  const int label = axis.positions.front();
+  const Vertex& v = graph[group.first];
+  Extent stripes = parts_of(placement.mesh, placement.calls[to_index(group.first)])[to_index(label)];
+  const Flags streamed = relation::streamed_operands(graph, group, {});
+  for (std::size_t o = 0; o < v.operands.size(); ++o) {
+    if (!streamed[o]) continue;
+    const std::vector<int>& labels = v.operands[o].labels;
+    const auto k = std::find(labels.begin(), labels.end(), label) - labels.begin();
+    stripes = std::lcm(
+        stripes,
+        parts_of(placement.mesh, placement.stored[to_index(v.operands[o].vertex)])[to_index(k)]);
+  }
+  if (stripes <= v.extents[to_index(label)] / std::max<Extent>(axis.parts, 1)) {
+    axis.stripes = stripes;
+  }
+}
+
 /// Whether the steps and tiles given by hand, if any, are possible under a placement.
 /// \throws Error if they name what is not there.
 [[nodiscard]] inline bool can_run_in_given_steps(const EinGraph& graph, const Placement& placement,
@@ -235,7 +260,10 @@ template <class Given>
                                                        const std::source_location& where) {
   const auto in_order = [](const StepGroup& a, const StepGroup& b) { return a.first < b.first; };
   if (options.tiles.empty()) {
-    for (StepGroup& group : groups) group.tiles = TileChooser(graph, placement, group).choose();
+    for (StepGroup& group : groups) {
+      if (is_streamed(graph, group)) continue;
+      group.tiles = TileChooser(graph, placement, group).choose();
+    }
   }
   for (const StatementTiles& given : options.tiles) {
     StepGroup tiles = group_by_hand(graph, given, where);
@@ -265,6 +293,7 @@ template <class Given>
   std::vector<StepGroup> groups;
   for (const StatementSteps& given : options.steps) {
     groups.push_back(plan::group_by_hand(graph, given, where));
+    plan::set_stripes(graph, placement, groups.back());
   }
   if (groups.empty() && options.cache_bytes > 0) {
     groups =

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What a rank does for a statement that is streamed: panels of its operands on their way while
+/// others are computed.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/panels.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/rounds.hpp"
+#include "eindecomp/relation/step_group.hpp"
+
+namespace eindecomp::relation {
+
+/// Emits the instructions of one streamed statement on one rank.
+///
+/// In step s messages are posted that bring panel n in round r of its gather, for every n + r = s:
+/// what a round passes on has arrived by then. A panel is computed in the step after its last
+/// messages were posted, when they have arrived and those of the next are under way. All ranks
+/// number steps alike, so messages between two of them are posted in one order.
+class PanelBuilder {
+ public:
+  /// \param flights  of the program so far
+  PanelBuilder(const EinGraph& graph, RankProgram& program, const StepGroup& group,
+               const SpaceFacts& space, int ranks, int& flights)
+      : m_graph(graph),
+        m_program(program),
+        m_statement(group.first),
+        m_label(group.axes.front().positions.front()),
+        m_panels(static_cast<int>(group.axes.front().parts)),
+        m_ranks(ranks),
+        m_flights(flights),
+        m_between_polls(space.operations_between_polls * space.threads),
+        m_streamed(streamed_operands(graph, group, space.constants)),
+        m_parts(panel_parts(graph[group.first].extents[to_index(m_label)], group.axes.front())) {}
+
+  /// Takes what comes panel by panel out of what is gathered.
+  void take(Rounds& gathers) {
+    std::erase_if(gathers.copies, [&](const auto& copied) {
+      const Copy& copy = copied.second;
+      return split(copy.to, copy.box, [&](std::size_t part, const Box& box) {
+        m_pieces[{copy.to, part}].copies.push_back({copy.from, copy.to, box});
+      });
+    });
+    std::erase_if(gathers.receives, [&](const MessagePiece& piece) {
+      return split(piece.region.buffer, piece.region.box, [&](std::size_t part, const Box& box) {
+        m_pieces[{piece.region.buffer, part}].received = true;
+        m_receives.push_back(posted(piece, part, box));
+        m_lag = std::max(m_lag, piece.round + 1);
+      });
+    });
+    std::erase_if(gathers.sends, [&](const MessagePiece& piece) {
+      return split(piece.region.buffer, piece.region.box, [&](std::size_t part, const Box& box) {
+        m_sends.push_back(posted(piece, part, box));
+      });
+    });
+  }
+
+  /// Emits everything else of the gather, and the calls.
+  void emit(const std::vector<KernelCall>& calls) {
+    int steps = m_panels + m_lag;
+    for (const Posted& p : m_receives) steps = std::max(steps, p.step + 1);
+    for (const Posted& p : m_sends) steps = std::max(steps, p.step + 1);
+    for (const KernelCall& call : calls) note_output(call);
+    for (int s = 0; s < steps; ++s) {
+      await();
+      post(s);
+      if (s >= m_lag && s - m_lag < m_panels) compute(calls, s - m_lag);
+    }
+    await();
+    for (const auto& [key, sum] : m_sums) {
+      if (sum.buffer >= 0) emit(Combine{{key.first, sum.box}, {{sum.buffer, sum.box}}});
+    }
+  }
+
+ private:
+  using Work = decltype(Instruction::work);
+  /// A message of a step.
+  struct Posted {
+    int step = 0;
+    VertexId tensor = -1;
+    std::size_t part = 0;
+    int peer = -1;
+    int buffer = -1;  ///< a stored one, or a whole operand that exists piece by piece
+    Box box;
+  };
+  /// The part of an operand that calls of one part of the label read.
+  struct Piece {
+    std::vector<Copy> copies;  ///< from what is stored here, to the whole operand
+    bool received = false;     ///< some of it comes from other ranks
+    int buffer = -1;           ///< once it is known
+  };
+  /// A box of results, which calls add to.
+  struct Sum {
+    Box box;
+    int buffer = -1;     ///< of accumulators, where final elements are not
+    bool begun = false;  ///< whether there is something to add to
+  };
+  using PieceKey = std::pair<int, std::size_t>;            ///< whole operand, part
+  using SumKey = std::pair<int, std::vector<Extent>>;      ///< buffer, where the box begins
+
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_program.buffers[to_index(b)]; }
+  void emit(Work&& work) {
+    m_program.instructions.push_back({m_statement, m_program.turns, std::move(work)});
+  }
+  int add(VertexId tensor, const Box& box, bool partial = false) {
+    return add_buffer(m_graph, m_program, tensor, box, partial, Buffer::Role::scratch);
+  }
+
+  /// The dimension of a tensor along which it is streamed; -1 if it is not.
+  [[nodiscard]] int dimension_of(VertexId tensor) const {
+    const std::vector<Operand>& operands = m_graph[m_statement].operands;
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      if (operands[o].vertex != tensor || !m_streamed[o]) continue;
+      const std::vector<int>& labels = operands[o].labels;
+      return static_cast<int>(std::find(labels.begin(), labels.end(), m_label) - labels.begin());
+    }
+    return -1;
+  }
+  [[nodiscard]] Box part_of(Box box, int dimension, std::size_t part) const {
+    const auto k = to_index(dimension);
+    box.lo[k] = std::max(box.lo[k], m_parts[part].lo);
+    box.hi[k] = std::min(box.hi[k], m_parts[part].hi);
+    return box;
+  }
+  /// Visits the parts of a box of a buffer, if its tensor is streamed. \returns whether it is.
+  template <class Visit>
+  bool split(int of_buffer, const Box& box, const Visit& visit) {
+    const int dimension = dimension_of(buffer(of_buffer).tensor);
+    if (dimension < 0) return false;
+    for (std::size_t part = 0; part < m_parts.size(); ++part) {
+      const Box both = part_of(box, dimension, part);
+      if (!both.empty()) visit(part, both);
+    }
+    return true;
+  }
+  [[nodiscard]] Posted posted(const MessagePiece& piece, std::size_t part, const Box& box) const {
+    return {static_cast<int>(m_parts[part].panel) + piece.round,
+            piece.tensor,
+            part,
+            piece.peer,
+            piece.region.buffer,
+            box};
+  }
+
+  /// The buffer with a part of an operand, or of what is stored: itself.
+  [[nodiscard]] int buffer_of(int whole, std::size_t part) {
+    const auto found = m_pieces.find({whole, part});
+    if (found == m_pieces.end()) return whole;
+    Piece& piece = found->second;
+    if (piece.buffer >= 0) return piece.buffer;
+    const Box box = part_of(buffer(whole).box, dimension_of(buffer(whole).tensor), part);
+    const bool lies_here =
+        !piece.received && piece.copies.size() == 1 && piece.copies.front().box == box;
+    if (lies_here) {
+      piece.buffer = piece.copies.front().from;
+      piece.copies.clear();
+    } else {
+      piece.buffer = add(buffer(whole).tensor, box);
+    }
+    return piece.buffer;
+  }
+
+  /// The messages of a step, in the order of their peers, then of their tensors and parts.
+  [[nodiscard]] std::vector<Posted> messages_of(int step, const std::vector<Posted>& all,
+                                                int direction) const {
+    std::vector<Posted> list;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(list),
+                 [&](const Posted& p) { return p.step == step; });
+    const auto key = [&](const Posted& p) {
+      return std::tuple(peer_distance(p.peer, m_program.rank, direction, m_ranks), p.tensor,
+                        p.part);
+    };
+    std::stable_sort(list.begin(), list.end(),
+                     [&](const Posted& a, const Posted& b) { return key(a) < key(b); });
+    return list;
+  }
+  template <class SendOrReceive>
+  [[nodiscard]] SendOrReceive message(const Posted& p, int from_or_to) const {
+    SendOrReceive message;
+    message.peer = p.peer;
+    message.regions = {{from_or_to, p.box}};
+    message.words = p.box.size();
+    message.round = first_posted_round + p.step;
+    message.flight = m_flights;
+    return message;
+  }
+
+  void post(int step) {
+    const std::vector<Posted> receives = messages_of(step, m_receives, -1);
+    const std::vector<Posted> sends = messages_of(step, m_sends, 1);
+    if (receives.empty() && sends.empty()) return;
+    m_await.flight = m_flights;
+    // What several peers get is packed once.
+    std::map<std::tuple<int, std::vector<Extent>, std::vector<Extent>>, int> packed;
+    std::vector<int> from;
+    for (const Posted& p : sends) {
+      int source = buffer_of(p.buffer, p.part);
+      const Buffer& b = buffer(source);
+      if (b.role == Buffer::Role::input || !is_contiguous(p.box, b.box)) {
+        const auto [known, fresh] = packed.try_emplace({source, p.box.lo, p.box.hi}, -1);
+        if (fresh) {
+          known->second = add(p.tensor, p.box);
+          emit(Copy{source, known->second, p.box});
+        }
+        source = known->second;
+      }
+      from.push_back(source);
+      m_await.sent.push_back({source, p.box});
+    }
+    for (const Posted& p : receives) {
+      const int target = buffer_of(p.buffer, p.part);
+      int landing = target;
+      if (!is_contiguous(p.box, buffer(target).box)) {
+        landing = add(p.tensor, p.box);
+        m_unpacked.push_back({landing, target, p.box});
+      }
+      emit(message<Receive>(p, landing));
+      m_await.received.push_back({landing, p.box});
+    }
+    for (std::size_t n = 0; n < sends.size(); ++n) emit(message<Send>(sends[n], from[n]));
+    ++m_flights;
+  }
+
+  /// Ends what is under way, if anything is.
+  void await() {
+    if (m_await.flight < 0) return;
+    emit(std::move(m_await));
+    m_await = {};
+    for (Copy& copy : m_unpacked) emit(std::move(copy));
+    m_unpacked.clear();
+  }
+
+  [[nodiscard]] Box output_box(const Box& domain) const {
+    Box box;
+    for (const int l : m_graph[m_statement].output) {
+      box.lo.push_back(domain.lo[to_index(l)]);
+      box.hi.push_back(domain.hi[to_index(l)]);
+    }
+    return box;
+  }
+  [[nodiscard]] Sum& sum_of(const KernelCall& call) {
+    return m_sums[{call.output, output_box(call.domain).lo}];
+  }
+  void note_output(const KernelCall& call) {
+    Sum& sum = sum_of(call);
+    sum.box = output_box(call.domain);
+    const bool adds_elsewhere = call.finish && m_graph[m_statement].op.finishes;
+    if (adds_elsewhere && sum.buffer < 0) sum.buffer = add(m_statement, sum.box, true);
+  }
+
+  /// The calls of a panel.
+  void compute(const std::vector<KernelCall>& calls, int panel) {
+    const auto is_part = [&](std::size_t part) { return m_parts[part].panel == panel; };
+    for (auto& [key, piece] : m_pieces) {
+      if (!is_part(key.second)) continue;
+      const int to = buffer_of(key.first, key.second);
+      for (const Copy& copy : piece.copies) emit(Copy{copy.from, to, copy.box});
+    }
+    for (const KernelCall& whole : calls) {
+      Sum& sum = sum_of(whole);
+      for (std::size_t part = 0; part < m_parts.size(); ++part) {
+        if (!is_part(part)) continue;
+        KernelCall call = whole;
+        call.domain = part_of(std::move(call.domain), m_label, part);
+        if (call.domain.empty()) continue;
+        for (int& operand : call.operands) operand = buffer_of(operand, part);
+        if (sum.buffer >= 0) {
+          call.output = sum.buffer;
+          call.finish = false;
+        }
+        call.accumulate = std::exchange(sum.begun, true);
+        emit_interrupted(std::move(call));
+      }
+    }
+  }
+
+  /// A call, while messages are under way in pieces that are over soon.
+  void emit_interrupted(KernelCall&& call) {
+    const std::vector<int>& output = m_graph[m_statement].output;
+    const auto longest = std::max_element(output.begin(), output.end(), [&](int a, int b) {
+      return call.domain.extent(a) < call.domain.extent(b);
+    });
+    const bool polls = m_await.flight >= 0 && m_between_polls > 0;
+    const Extent wanted = polls ? ceil_div(call.domain.size(), m_between_polls) : 1;
+    if (wanted == 1 || longest == output.end()) {
+      emit(std::move(call));
+      return;
+    }
+    const auto l = to_index(*longest);
+    const Extent lo = call.domain.lo[l];
+    const Extent extent = call.domain.extent(*longest);
+    const Extent pieces = std::min(wanted, extent);
+    for (Extent n = 0; n < pieces; ++n) {
+      KernelCall piece = call;
+      piece.domain.lo[l] = lo + part_begin(extent, pieces, n);
+      piece.domain.hi[l] = lo + part_begin(extent, pieces, n + 1);
+      emit(std::move(piece));
+    }
+  }
+
+  const EinGraph& m_graph;
+  RankProgram& m_program;
+  VertexId m_statement;
+  int m_label;
+  int m_panels;
+  int m_ranks;
+  int& m_flights;
+  Extent m_between_polls;  ///< operations
+  Flags m_streamed;
+  std::vector<PanelPart> m_parts;
+  std::map<PieceKey, Piece> m_pieces;
+  std::vector<Posted> m_receives;
+  std::vector<Posted> m_sends;
+  int m_lag = 0;  ///< steps from the first messages of a panel to its calls
+  std::map<SumKey, Sum> m_sums;
+  Await m_await;                 ///< of what is under way; of no flight if nothing is
+  std::vector<Copy> m_unpacked;  ///< when that has arrived
+};
+
+}  // namespace eindecomp::relation

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The panels of a statement that is streamed: which parts of its label each has, and which operands
+/// come panel by panel.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/step_group.hpp"
+
+namespace eindecomp::relation {
+
+/// A part of a streamed label.
+struct PanelPart {
+  Extent lo = 0;     ///< its first index
+  Extent hi = 0;     ///< one past its last
+  Extent panel = 0;  ///< which panel it belongs to
+};
+
+/// The parts of a streamed label, in order; none empty.
+[[nodiscard]] inline std::vector<PanelPart> panel_parts(Extent extent, const StepAxis& axis) {
+  std::vector<PanelPart> parts;
+  for (Extent s = 0; s < axis.stripes; ++s) {
+    const Extent begin = part_begin(extent, axis.stripes, s);
+    const Extent length = part_begin(extent, axis.stripes, s + 1) - begin;
+    for (Extent n = 0; n < axis.parts; ++n) {
+      const PanelPart part{begin + axis.begin(length, n), begin + axis.begin(length, n + 1), n};
+      if (part.lo < part.hi) parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+/// How many operands of a graph's statements are that tensor.
+[[nodiscard]] inline int times_read(const EinGraph& graph, VertexId tensor) {
+  int times = 0;
+  for (const Vertex& v : graph.vertices) {
+    for (const Operand& o : v.operands) times += o.vertex == tensor ? 1 : 0;
+  }
+  return times;
+}
+
+/// Per operand of a streamed statement, whether it comes panel by panel: if the label is on one of
+/// its dimensions, no other statement reads the tensor, and it is no constant, which is gathered
+/// once and for all. The others are gathered whole, before the first panel.
+[[nodiscard]] inline Flags streamed_operands(const EinGraph& graph, const StepGroup& group,
+                                             const std::vector<VertexId>& constants) {
+  const int label = group.axes.front().positions.front();
+  Flags streamed;
+  for (const Operand& o : graph[group.first].operands) {
+    streamed.push_back(!o.is_computed() && std::count(o.labels.begin(), o.labels.end(), label) == 1 &&
+                       times_read(graph, o.vertex) == 1 &&
+                       !std::binary_search(constants.begin(), constants.end(), o.vertex));
+  }
+  return streamed;
+}
+
+}  // namespace eindecomp::relation
