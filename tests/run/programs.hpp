@@ -15,6 +15,7 @@
 #include "eindecomp/run/execute.hpp"
 #include "eindecomp/run/executor.hpp"
 #include "support/messages.hpp"
+#include "support/streamed.hpp"
 
 namespace run_test {
 
@@ -151,14 +152,19 @@ inline std::vector<std::string> automatic_strategies() {
 }
 
 /// Calls visit(plan), for so many ranks, for every strategy; for the default one with more numbers
-/// of workers.
+/// of workers, and with what can be streamed streamed.
 template <class Visit>
 void for_each_plan(const Program& program, int ranks, const Visit& visit) {
   for (const std::string& strategy : automatic_strategies()) {
     const bool is_default = strategy == ein::DecomposeOptions{}.strategy;
     for (const int workers :
          is_default ? std::vector<int>{1, 2, 4, 8, 16} : std::vector<int>{6, 8}) {
-      visit(ein::decompose(program, {.workers = workers, .ranks = ranks, .strategy = strategy}));
+      const auto plan =
+          ein::decompose(program, {.workers = workers, .ranks = ranks, .strategy = strategy});
+      visit(plan);
+      if (is_default && workers > 1) {
+        visit(test_support::streamed(plan, workers > 4 ? 2 : 3, workers % 4 == 0));
+      }
     }
   }
 }

@@ -95,6 +95,22 @@ inline constexpr std::int64_t max_steps_for_memory = 1 << 10;
 /// What a step costs beside its work, as bytes of main memory that could have been read meanwhile.
 inline constexpr std::int64_t step_bytes = 16 * 1024;
 
+// --- Statements streamed in panels: products on four emulated nodes (docs/performance.md)
+
+/// Panels of one statement.
+inline constexpr Extent max_panels = 16;
+/// The same where they are for memory's sake.
+inline constexpr Extent max_panels_for_memory = 64;
+/// The same, with the messages of all ranks together: programs list every one.
+inline constexpr Extent max_streamed_messages = Extent{1} << 19;
+/// The fewest terms of the sums of one kernel call: a BLAS reads and writes its results once for so
+/// many in any case.
+inline constexpr Extent min_panel_terms = 256;
+/// Bytes of a panel's shortest message. The time of beginning one is to be small beside its own.
+inline constexpr std::int64_t min_panel_bytes = std::int64_t{1} << 20;
+/// The least share of a statement's time that streaming it must gain.
+inline constexpr double min_streaming_gain = 0.05;
+
 // --- Tiles: softmax of 6291 x 4000 and chains of four maps, one and two threads, 2 MiB of second
 // --- cache per core.
 

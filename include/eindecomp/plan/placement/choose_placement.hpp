@@ -88,6 +88,7 @@ struct SteppedProgram {
     std::vector<StepGroup> steps =
         with_tiles(StepChooser(graph, placement, passed, StepAim::memory).choose(), graph,
                    placement, options, where);
+    PanelChooser(graph, placement, options).add_to(steps, passed);
     if (steps == before) continue;
     before = steps;
     SteppedProgram other = stepped(std::move(steps));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <source_location>
 #include <type_traits>
@@ -18,10 +17,10 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/by_hand.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/placement/choose_panels.hpp"
 #include "eindecomp/plan/placement/choose_tiles.hpp"
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
-#include "eindecomp/relation/panels.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
 namespace eindecomp {
@@ -215,29 +214,6 @@ template <class Given>
   return group;
 }
 
-/// Gives a streamed statement its stripes: as many as the parts in which ranks store its operands
-/// and call its kernels along the label, so that of every panel each rank has some to send, and
-/// something to compute.
-inline void set_stripes(const EinGraph& graph, const Placement& placement, StepGroup& group) {
-  if (!is_streamed(graph, group)) return;
-  StepAxis& axis = group.axes.front();
-  const int label = axis.positions.front();
-  const Vertex& v = graph[group.first];
-  Extent stripes = parts_of(placement.mesh, placement.calls[to_index(group.first)])[to_index(label)];
-  const Flags streamed = relation::streamed_operands(graph, group, {});
-  for (std::size_t o = 0; o < v.operands.size(); ++o) {
-    if (!streamed[o]) continue;
-    const std::vector<int>& labels = v.operands[o].labels;
-    const auto k = std::find(labels.begin(), labels.end(), label) - labels.begin();
-    stripes = std::lcm(
-        stripes,
-        parts_of(placement.mesh, placement.stored[to_index(v.operands[o].vertex)])[to_index(k)]);
-  }
-  if (stripes <= v.extents[to_index(label)] / std::max<Extent>(axis.parts, 1)) {
-    axis.stripes = stripes;
-  }
-}
-
 /// Whether the steps and tiles given by hand, if any, are possible under a placement.
 /// \throws Error if they name what is not there.
 [[nodiscard]] inline bool can_run_in_given_steps(const EinGraph& graph, const Placement& placement,
@@ -283,7 +259,8 @@ inline void set_stripes(const EinGraph& graph, const Placement& placement, StepG
 }  // namespace plan
 
 /// The groups of a placed program's statements that run in steps: those given by hand; if there are
-/// none, those for which steps save traffic of main memory. And their tiles, likewise.
+/// none, those for which steps save traffic of main memory, and those statements that are faster
+/// streamed. And their tiles, likewise.
 ///
 /// \throws Error if a group given by hand names what is not there, or cannot run in steps
 ///   (step_fault).
@@ -295,11 +272,14 @@ inline void set_stripes(const EinGraph& graph, const Placement& placement, StepG
     groups.push_back(plan::group_by_hand(graph, given, where));
     plan::set_stripes(graph, placement, groups.back());
   }
-  if (groups.empty() && options.cache_bytes > 0) {
+  const bool chooses = groups.empty() && options.cache_bytes > 0;
+  if (chooses) {
     groups =
         plan::StepChooser(graph, placement, options.cache_bytes, plan::StepAim::speed).choose();
   }
-  return plan::with_tiles(std::move(groups), graph, placement, options, where);
+  groups = plan::with_tiles(std::move(groups), graph, placement, options, where);
+  if (chooses) plan::PanelChooser(graph, placement, options).add_to(groups, 0);
+  return groups;
 }
 
 }  // namespace eindecomp
