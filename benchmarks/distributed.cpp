@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Programs on several ranks: how long a run takes, beside its messages alone and its kernels alone
-/// on the same ranks, by turns in one run. On one machine, scripts/cluster gives the ranks a
+/// Programs on several ranks: how long a run takes, with transfers and kernels in turn and with
+/// products streamed, beside its messages alone and its kernels alone on the same ranks, all by
+/// turns in one run. On one machine, scripts/cluster gives the ranks a
 /// network.
 
 #include <mpi.h>
@@ -99,6 +100,15 @@ class Products {
     }
   }
 
+  /// The multiplications of this rank.
+  [[nodiscard]] double operations() const {
+    double sum = 0;
+    for (const Product& p : m_products) {
+      sum += static_cast<double>(p.a.extent(0) * p.a.extent(1) * p.b.extent(1));
+    }
+    return sum;
+  }
+
   void run() const {
     for (const Product& p : m_products) ein::einsum<"ij,jk->ik">(Space(), p.a, p.b, p.c);
   }
@@ -115,10 +125,15 @@ std::string chosen;
 /// Panels of every product; 1: none is streamed; 0: as the planner likes.
 ein::Extent panels = 0;
 
-/// How a program is decomposed.
-ein::DecomposeOptions options_for(const ein::Program& program, int ranks, ein::Extent into) {
+/// How a program is decomposed, for ranks that do so many operations per second.
+ein::DecomposeOptions options_for(const ein::Program& program, int ranks, ein::Extent into,
+                                  double rate) {
   ein::DecomposeOptions options{.workers = ranks};
   if (into > 0) options.cache_bytes = 0;
+  if (into == 0) {
+    options.machine = {.operations_per_second = rate,
+                       .axes = {{.size = ranks, .latency = 1e-4, .bandwidth = 125e6}}};
+  }
   if (into <= 1) return options;
   const ein::EinGraph& graph = program.graph();
   for (const ein::Vertex& v : graph.vertices) {
@@ -137,31 +152,42 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const auto plan = ein::decompose(program, options_for(program, size, panels));
-  const auto whole = ein::decompose(program, options_for(program, size, 1));
-  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto whole = ein::decompose(program, options_for(program, size, 1, 0));
+  const Products products(whole);
+  products.run();
+  const double rate = products.operations() / seconds([&] { products.run(); });
+  const auto streamed = ein::decompose(program, options_for(program, size, panels, rate));
+  ein::Executor in_turn(whole, MPI_COMM_WORLD, Space());
+  ein::Executor overlapped(streamed, MPI_COMM_WORLD, Space());
   std::vector<ein::Binding<Space>> bindings;
   for (const std::string& input : names) {
-    const ein::Box box = plan.local(plan.graph.find(input), rank).front();
+    const ein::Box box = whole.local(whole.graph.find(input), rank).front();
     const Matrix block(input, static_cast<std::size_t>(box.extent(0)),
                        static_cast<std::size_t>(box.extent(1)));
     Kokkos::deep_copy(block, 1.0 / 1024);
     bindings.emplace_back(ein::bind(input, block));
   }
-  const ein::RankProgram unstreamed = whole.program(rank);
-  Messages messages(unstreamed);
-  const Products products(plan);
-  double run = std::numeric_limits<double>::infinity();
-  double transfer = run;
-  double arithmetic = run;
+  Messages messages(in_turn.program());
+  constexpr double none = std::numeric_limits<double>::infinity();
+  double run = none;
+  double streaming = none;
+  double transfer = none;
+  double arithmetic = none;
   for (int round = 0; round < rounds; ++round) {
-    run = std::min(run, seconds([&] { (void)executor.run(bindings); }));
+    run = std::min(run, seconds([&] { (void)in_turn.run(bindings); }));
+    streaming = std::min(streaming, seconds([&] { (void)overlapped.run(bindings); }));
     transfer = std::min(transfer, seconds([&] { messages.run(); }));
     arithmetic = std::min(arithmetic, seconds([&] { products.run(); }));
   }
+  std::string cuts;
+  for (const ein::StepGroup& group : streamed.steps) {
+    if (!ein::is_streamed(streamed.graph, group)) continue;
+    cuts += (cuts.empty() ? "" : ", ") + std::to_string(group.axes.front().parts);
+  }
   if (rank != 0) return;
-  std::printf("| %s | %.1f | %.1f | %.1f | %.2f |\n", name, run * 1e3, transfer * 1e3,
-              arithmetic * 1e3, run / std::max(transfer, arithmetic));
+  std::printf("| %s | %.1f | %s | %.1f | %.1f | %.1f | %.2f | %.2f |\n", name, run * 1e3,
+              cuts.empty() ? "none" : cuts.c_str(), streaming * 1e3, transfer * 1e3,
+              arithmetic * 1e3, streaming / run, streaming / std::max(transfer, arithmetic));
   std::fflush(stdout);
 }
 
@@ -205,8 +231,10 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (rank == 0) {
     std::printf("%d ranks, the best of %d rounds, milliseconds\n\n", size, rounds);
-    std::printf("| program | run | messages alone | products alone | run / the longer |\n");
-    std::printf("|---|--:|--:|--:|--:|\n");
+    std::printf(
+        "| program | in turn | panels | streamed | messages alone | products alone | "
+        "streamed / in turn | streamed / the longer |\n");
+    std::printf("|---|--:|--:|--:|--:|--:|--:|--:|\n");
   }
   product("2048 x 2048 x 2048", 2048, 2048, 2048, rounds);
   product("4096 x 1024 x 4096", 4096, 1024, 4096, rounds);

@@ -50,7 +50,8 @@ inline void set_stripes(const EinGraph& graph, const Placement& placement, StepG
 }
 
 /// Chooses the statements that are streamed: those for which transfers and kernels together take
-/// less time than one after the other, or, for memory's sake, hold too much of their operands.
+/// less time on the machine than one after the other, or, for memory's sake, those that gather most
+/// of their operands.
 class PanelChooser {
  public:
   PanelChooser(const EinGraph& graph, const Placement& placement, const DecomposeOptions& options)
@@ -156,9 +157,11 @@ class PanelChooser {
     return std::clamp<Extent>(ceil_div(alive, held), 1, most);
   }
 
-  /// The number of panels that takes least time; 1 if streaming gains too little.
+  /// The number of panels that takes least time; 1 if streaming gains too little, or nothing is
+  /// known of the machine.
   [[nodiscard]] Extent fastest(VertexId v, const Gathered& gathered, Extent stripe) const {
     Extent best = 1;
+    if (m_options.machine.axes.empty()) return best;
     double least = seconds(v, gathered, 1) * (1 - tuning::min_streaming_gain);
     for (Extent panels = 2; panels <= tuning::max_panels; panels *= 2) {
       if (stripe / panels < tuning::min_panel_terms) break;
@@ -171,26 +174,21 @@ class PanelChooser {
     return best;
   }
 
-  /// How long a worker gathers and computes. Nothing is known of a machine that is not described:
-  /// then both are taken to last alike.
+  /// How long a worker of the machine gathers and computes.
   [[nodiscard]] double seconds(VertexId v, const Gathered& gathered, Extent panels) const {
+    const Machine& machine = m_options.machine;
     double latency = 0;
-    double bandwidth = 1;
-    double kernels = static_cast<double>(gathered.bytes);
-    if (m_options.machine.described() && !m_options.machine.axes.empty()) {
-      bandwidth = m_options.machine.axes.front().bandwidth;
-      for (const MachineAxis& axis : m_options.machine.axes) {
-        latency = std::max(latency, axis.latency);
-        bandwidth = std::min(bandwidth, axis.bandwidth);
-      }
-      double operations = 1;
-      const std::vector<Extent> parts =
-          parts_of(m_placement.mesh, m_placement.calls[to_index(v)]);
-      for (std::size_t l = 0; l < parts.size(); ++l) {
-        operations *= static_cast<double>(ceil_div(m_graph[v].extents[l], parts[l]));
-      }
-      kernels = operations / m_options.machine.operations_per_second;
+    double bandwidth = machine.axes.front().bandwidth;
+    for (const MachineAxis& axis : machine.axes) {
+      latency = std::max(latency, axis.latency);
+      bandwidth = std::min(bandwidth, axis.bandwidth);
     }
+    double operations = 1;
+    const std::vector<Extent> parts = parts_of(m_placement.mesh, m_placement.calls[to_index(v)]);
+    for (std::size_t l = 0; l < parts.size(); ++l) {
+      operations *= static_cast<double>(ceil_div(m_graph[v].extents[l], parts[l]));
+    }
+    const double kernels = operations / machine.operations_per_second;
     const auto n = static_cast<double>(panels);
     const double before = static_cast<double>(gathered.whole) / bandwidth;
     const double transfer = static_cast<double>(gathered.bytes) / bandwidth +

@@ -260,7 +260,7 @@ template <class Given>
 
 /// The groups of a placed program's statements that run in steps: those given by hand; if there are
 /// none, those for which steps save traffic of main memory, and those statements that are faster
-/// streamed. And their tiles, likewise.
+/// streamed on the machine. And their tiles, likewise.
 ///
 /// \throws Error if a group given by hand names what is not there, or cannot run in steps
 ///   (step_fault).
