@@ -249,3 +249,54 @@ TEST_CASE("tiles by hand") {
   check_error(refused({{"ex", "P", {{"s", 1}}}}), "its tiles are of other statements");
   check_error(refused({{"sm", "sm", {{"t", 1}}}}), "aggregates label 't'");
 }
+
+TEST_CASE("a product is streamed where transfer and kernels last alike, in stripes of its owners") {
+  EinGraph graph;
+  const VertexId a = input(graph, "A", {2048, 2048});
+  const VertexId b = input(graph, "B", {2048, 2048});
+  write(graph, "C", "ij,jk->ik", {a, b});
+  const auto planned = [&](double rate, double latency) {
+    const Machine machine{.operations_per_second = rate,
+                          .axes = {{.size = 4, .latency = latency, .bandwidth = 1.25e8}}};
+    return decompose(graph, {.workers = 4, .machine = machine});
+  };
+  const Plan plan = planned(2e10, 1e-4);
+  REQUIRE(plan.steps.size() == 1);
+  CHECK(is_streamed(graph, plan.steps[0]));
+  // Halves of j on each row and column of workers, in panels of 256 terms.
+  CHECK(plan.steps[0].axes == std::vector<StepAxis>{{{1}, 4, 0, 2}});
+  const Plan whole = decompose(graph, {.workers = 4});
+  CHECK(whole.steps.empty());
+  CHECK(plan.tasks().received == whole.tasks().received);
+  CHECK(most(plan.peak_bytes()) < most(whole.peak_bytes()));
+  CHECK(planned(2e10, 1).steps.empty());    // messages would take longer than all else
+  CHECK(planned(2e13, 1e-4).steps.empty());  // there is nothing to compute meanwhile
+}
+
+TEST_CASE("panels are smaller where memory is short") {
+  EinGraph graph;
+  const VertexId a = input(graph, "A", {32768, 32768});
+  const VertexId b = input(graph, "B", {32768, 32768});
+  write(graph, "C", "ij,jk->ik", {a, b});
+  const Plan plan = decompose(graph, {.workers = 64, .memory = 1'000'000'000});
+  CHECK(most(plan.peak_bytes()) <= 1'000'000'000);
+  REQUIRE(plan.steps.size() == 1);
+  CHECK(is_streamed(graph, plan.steps[0]));
+}
+
+TEST_CASE("streamed statements by hand") {
+  EinGraph graph;
+  const VertexId a = input(graph, "A", {64, 48});
+  const VertexId b = input(graph, "B", {48, 32});
+  const VertexId c = write(graph, "C", "ij,jk->ik", {a, b});
+  write(graph, "D", "ik->ik", {c});
+  const Plan plan = decompose(graph, {.workers = 4, .steps = {{"C", "C", {{"j", 3}}}}});
+  REQUIRE(plan.steps.size() == 1);
+  CHECK(plan.steps[0].axes.front().parts == 3);
+  const auto given = [&](std::vector<StatementSteps> steps) {
+    return [&graph, steps] { return decompose(graph, {.workers = 4, .steps = steps}); };
+  };
+  check_error(given({{"C", "C", {{"j", 49}}}}), "would be cut into");
+  check_error(given({{"C", "D", {{"j", 3}}}}), "label 'j'");
+  check_error(given({{"C", "C", {{"i", 2}, {"j", 3}}}}), "statement 'C' aggregates label 'j'");
+}

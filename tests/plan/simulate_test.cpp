@@ -220,6 +220,29 @@ TEST_CASE("transfers run while kernels do, by hand") {
   CHECK(simulation.in_turn.statements.at(1).adds == 5.5);
 }
 
+TEST_CASE("messages of a streamed statement move while kernels run, by hand") {
+  EinGraph graph;
+  const VertexId x = input(graph, "X", {32, 16});
+  const VertexId y = input(graph, "Y", {16, 4});
+  write(graph, "Z", "ij,jk->ik", {x, y});
+  const Plan plan = decompose(graph, {.workers = 2,
+                                      .strategy = "by_hand",
+                                      .by_hand = {{"Z", {{"i", 2}}}},
+                                      .layouts = {{"X", {2, 1}}, {"Y", {2, 1}}},
+                                      .steps = {{"Z", "Z", {{"j", 2}}}}});
+  // Of each panel 16 words of Y come in 1 s, and take 16 · 8 · 4 operations, 2 s.
+  const Simulation simulation = simulate(plan, pair_of_workers());
+  CHECK(simulation.in_turn.seconds == 1 + 1 + 2 + 2);
+  CHECK(simulation.as_run.seconds == 1 + 2 + 2);
+  CHECK(simulation.overlapped.seconds == 1 + 2 + 2);
+  CHECK(simulation.pairs == simulate(decompose(graph, {.workers = 2,
+                                                       .strategy = "by_hand",
+                                                       .by_hand = {{"Z", {{"i", 2}}}},
+                                                       .layouts = {{"X", {2, 1}}, {"Y", {2, 1}}}}),
+                                     pair_of_workers())
+                                .pairs);
+}
+
 TEST_CASE("statements that run in steps, by hand") {
   // Half of R's 512 elements on each worker, then S of the same, 64 rows at a time.
   EinGraph graph;
