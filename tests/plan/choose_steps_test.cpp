@@ -269,7 +269,7 @@ TEST_CASE("a product is streamed where transfer and kernels last alike, in strip
   CHECK(whole.steps.empty());
   CHECK(plan.tasks().received == whole.tasks().received);
   CHECK(most(plan.peak_bytes()) < most(whole.peak_bytes()));
-  CHECK(planned(2e10, 1).steps.empty());    // messages would take longer than all else
+  CHECK(planned(2e10, 1).steps.empty());     // messages would take longer than all else
   CHECK(planned(2e13, 1e-4).steps.empty());  // there is nothing to compute meanwhile
 }
 

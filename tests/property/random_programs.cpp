@@ -13,8 +13,8 @@
 
 #include "property/data.hpp"
 #include "property/random_program.hpp"
-#include "support/streamed.hpp"
 #include "support/pmpi_counter.hpp"
+#include "support/streamed.hpp"
 
 using namespace property;
 
@@ -41,7 +41,8 @@ void run_seed(std::uint64_t seed) {
   RandomProgram drawn(seed);
   const ein::EinGraph& graph = drawn.program.graph();
   auto plan = ein::decompose(drawn.program, drawn.draw_plan(ranks));
-  if (seed % 2 == 0) plan = test_support::streamed(std::move(plan), 2 + seed / 2 % 3, seed % 4 == 0);
+  if (seed % 2 == 0)
+    plan = test_support::streamed(std::move(plan), 2 + seed / 2 % 3, seed % 4 == 0);
   const std::string text =
       "seed " + std::to_string(seed) + "\n" + ein::to_text(graph).str() + plan_text(plan);
   INFO(text);

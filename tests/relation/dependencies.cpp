@@ -167,10 +167,9 @@ TEST_CASE("programs run in any order that their dependencies allow") {
     const Placement placement = random_placement(random, program.graph, mesh);
     const int ranks = random.pick({1, 2, 3, 4, 8});
     const eindecomp::SpaceFacts facts{1, random_constants(random, program.graph), 20};
-    const auto groups = n % 2 == 0 ? std::vector<eindecomp::StepGroup>{}
-                                   : random_streams(random, program.graph);
-    const auto compiled =
-        eindecomp::compile_ranks(program.graph, placement, ranks, groups, facts);
+    const auto groups =
+        n % 2 == 0 ? std::vector<eindecomp::StepGroup>{} : random_streams(random, program.graph);
+    const auto compiled = eindecomp::compile_ranks(program.graph, placement, ranks, groups, facts);
     out_of_order += AnyOrder(program, compiled).run(random);
   }
   CHECK(out_of_order > 1000);

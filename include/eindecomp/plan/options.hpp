@@ -127,7 +127,8 @@ struct DecomposeOptions {
   /// number. 0: the largest up to its square root.
   int groups = 0;
   /// Statements that run in steps (StepGroup), as `{{"T", "O", {{"h", 4}, {"s", 8}}}}`; if given,
-  /// no others do. One that names a label which it aggregates is streamed: `{{"C", "C", {{"j", 4}}}}`.
+  /// no others do. One that names a label which it aggregates is streamed: `{{"C", "C", {{"j",
+  /// 4}}}}`.
   std::vector<StatementSteps> steps = {};
   /// Statements that threads run tile by tile (StepGroup::tiles), as `{{"T", "O", {{"s", 16}}}}`,
   /// each list within one step group or outside all; if given, no others do. Devices have no tiles.

@@ -152,9 +152,10 @@ class DependencyFinder {
 }  // namespace relation
 
 /// For every instruction of a rank's program the earlier ones that must be over before it may
-/// begin: those that wrote what it reads, the posts that it awaits, and those that used the memory which it is the first to
-/// use again. Instructions that do not wait for each other may run at the same time, messages of an
-/// exchange among them. Takes time in proportion to the square of the buffers.
+/// begin: those that wrote what it reads, the posts that it awaits, and those that used the memory
+/// which it is the first to use again. Instructions that do not wait for each other may run at the
+/// same time, messages of an exchange among them. Takes time in proportion to the square of the
+/// buffers.
 [[nodiscard]] inline std::vector<std::vector<int>> dependencies(const RankProgram& program) {
   return relation::DependencyFinder(program).find();
 }

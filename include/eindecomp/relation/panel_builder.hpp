@@ -108,8 +108,8 @@ class PanelBuilder {
     int buffer = -1;     ///< of accumulators, where final elements are not
     bool begun = false;  ///< whether there is something to add to
   };
-  using PieceKey = std::pair<int, std::size_t>;            ///< whole operand, part
-  using SumKey = std::pair<int, std::vector<Extent>>;      ///< buffer, where the box begins
+  using PieceKey = std::pair<int, std::size_t>;        ///< whole operand, part
+  using SumKey = std::pair<int, std::vector<Extent>>;  ///< buffer, where the box begins
 
   [[nodiscard]] const Buffer& buffer(int b) const { return m_program.buffers[to_index(b)]; }
   void emit(Work&& work) {

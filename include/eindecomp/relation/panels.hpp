@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The panels of a statement that is streamed: which parts of its label each has, and which operands
-/// come panel by panel.
+/// The panels of a statement that is streamed: which parts of its label each has, and which
+/// operands come panel by panel.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,8 @@ struct PanelPart {
   const int label = group.axes.front().positions.front();
   Flags streamed;
   for (const Operand& o : graph[group.first].operands) {
-    streamed.push_back(!o.is_computed() && std::count(o.labels.begin(), o.labels.end(), label) == 1 &&
+    streamed.push_back(!o.is_computed() &&
+                       std::count(o.labels.begin(), o.labels.end(), label) == 1 &&
                        times_read(graph, o.vertex) == 1 &&
                        !std::binary_search(constants.begin(), constants.end(), o.vertex));
   }

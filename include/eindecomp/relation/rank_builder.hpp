@@ -186,8 +186,9 @@ class RankBuilder {
     m_counts.clear();
   }
   [[nodiscard]] static bool touches(const std::vector<MessagePiece>& pieces, int buffer) {
-    return std::any_of(pieces.begin(), pieces.end(),
-                       [buffer](const MessagePiece& piece) { return piece.region.buffer == buffer; });
+    return std::any_of(pieces.begin(), pieces.end(), [buffer](const MessagePiece& piece) {
+      return piece.region.buffer == buffer;
+    });
   }
   /// Round by round copies, messages, combinations. Empties the lists.
   void emit_rounds(Rounds& rounds) {
@@ -223,13 +224,13 @@ class RankBuilder {
 
   /// One message per round, peer and tensor, in the order that RankProgram states. Tensors of small
   /// messages share one. \param direction of a peer from this rank: 1 of sends, -1 of receives.
-  [[nodiscard]] std::vector<Message> messages(std::vector<MessagePiece>& pieces, int direction) const {
+  [[nodiscard]] std::vector<Message> messages(std::vector<MessagePiece>& pieces,
+                                              int direction) const {
     std::vector<std::array<int, 4>> order;
     order.reserve(pieces.size());
     for (const MessagePiece& piece : pieces) {
-      order.push_back({piece.round,
-                       peer_distance(piece.peer, m_program.rank, direction, m_ranks), piece.tensor,
-                       static_cast<int>(order.size())});
+      order.push_back({piece.round, peer_distance(piece.peer, m_program.rank, direction, m_ranks),
+                       piece.tensor, static_cast<int>(order.size())});
     }
     std::sort(order.begin(), order.end());
     std::vector<Message> list;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// What a rank copies, exchanges and combines for one statement, as a walk tells of it: pieces, which
-/// are put together to messages when all are known.
+/// What a rank copies, exchanges and combines for one statement, as a walk tells of it: pieces,
+/// which are put together to messages when all are known.
 #pragma once
 
 #include <utility>

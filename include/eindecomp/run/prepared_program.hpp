@@ -307,7 +307,7 @@ class ProgramPreparer {
     const CallMemory addressed = call_memory(m_graph[statement], call, m_buffers);
     const kernel::Write write = call.accumulate ? kernel::Write::accumulate
                                 : call.finish   ? kernel::Write::finished
-                                                  : kernel::Write::partial;
+                                                : kernel::Write::partial;
     PreparedCall<Space> prepared;
     prepared.kernel = kernel_for(statement, addressed.shape, write);
     prepared.operands = static_cast<int>(call.operands.size());

@@ -61,9 +61,9 @@ inline constexpr std::array named_joins{
 
 /// The types that an aggregation makes of elements.
 struct AggregateTypes {
-  ElementType result;   ///< of the finished elements
-  ElementType partial;  ///< of accumulators
-  bool finishes = true; ///< Operator::finishes
+  ElementType result;    ///< of the finished elements
+  ElementType partial;   ///< of accumulators
+  bool finishes = true;  ///< Operator::finishes
 };
 
 /// An aggregation that files may name.

@@ -151,9 +151,9 @@ class PanelChooser {
                                      std::int64_t held) const {
     const std::int64_t alive = gathered.bytes * (gathered.rounds + 1);
     const Extent messages = Extent{m_ranks} * std::max(gathered.messages, 1);
-    const Extent most = std::min(
-        {stripe, tuning::max_panels_for_memory,
-         std::max(tuning::max_streamed_messages / messages, tuning::max_panels)});
+    const Extent most =
+        std::min({stripe, tuning::max_panels_for_memory,
+                  std::max(tuning::max_streamed_messages / messages, tuning::max_panels)});
     return std::clamp<Extent>(ceil_div(alive, held), 1, most);
   }
 
@@ -191,8 +191,8 @@ class PanelChooser {
     const double kernels = operations / machine.operations_per_second;
     const auto n = static_cast<double>(panels);
     const double before = static_cast<double>(gathered.whole) / bandwidth;
-    const double transfer = static_cast<double>(gathered.bytes) / bandwidth +
-                            n * gathered.messages * latency;
+    const double transfer =
+        static_cast<double>(gathered.bytes) / bandwidth + n * gathered.messages * latency;
     // The first panel comes and the last is computed by itself.
     return before + (transfer + kernels) / n + std::max(transfer, kernels) * (n - 1) / n;
   }
