@@ -187,10 +187,10 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
   const auto other = g.input<double>("other", {4});
   const auto loss = let<"loss">() = sum(i)(ein::square(X(i)) * N(i));
   CHECK(message_here([&] { (void)ein::gradient(loss, N); }) ==
-        "EinDecomp: tensor N, after which a gradient is asked, has elements int32 (derivatives are "
+        "EinDecomp: tensor N, by which a loss is differentiated, has elements int32 (derivatives are "
         "of float and double); convert it by cast");
   CHECK(message_here([&] { (void)ein::gradient(loss, other); }) ==
-        "EinDecomp: the gradient of loss after other is 0 everywhere (no statement that can be "
+        "EinDecomp: the gradient of loss by other is 0 everywhere (no statement that can be "
         "differentiated leads from other to loss); leave it out");
   const auto best = let<"best">() = sum(i)(cast<double>(X(i) > 0.0));
   CHECK(contains(message_here([&] { (void)ein::gradient(best, X); }), "is 0 everywhere"));
@@ -200,7 +200,7 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
   const int before = statements(g.graph());
   const std::string unknown = message_here([&] { (void)ein::gradient(sum_of, X); });
   CHECK(contains(unknown,
-                 "Silent of statement silent has no derivative after its operand 2; give it "
+                 "Silent of statement silent has no derivative by its operand 2; give it "
                  "`template <int Operand> auto derivative(operands...) const`, or read the "
                  "operand by stop_gradient"));
   CHECK(statements(g.graph()) == before);
@@ -222,7 +222,7 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
   Program h;
   const auto far = h.input<double>("far", {4});
   CHECK(contains(message_here([&] { (void)ein::gradient(loss, far); }),
-                 "tensor far, after which a gradient is asked, belongs to another program"));
+                 "tensor far, by which a loss is differentiated, belongs to another program"));
 }
 
 TEST_CASE("a program is differentiated as often as its type says") {

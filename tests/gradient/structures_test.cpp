@@ -45,7 +45,7 @@ struct Case {
     return input(name, bound, numbers(size, seed, -1, 1));
   }
 
-  /// Compares the products of a fixed cotangent with Y's derivatives after Xs.
+  /// Compares the products of a fixed cotangent with Y's derivatives by Xs.
   template <class S, class... Ss>
   void check(const std::string& name, const S& y, const Ss&... xs) {
     S cotangent = y;

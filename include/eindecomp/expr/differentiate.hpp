@@ -134,8 +134,8 @@ struct Derivatives {
   }
 };
 
-/// A user's functor as its derivative: by `f.derivative<K>(operands…)` after one operand,
-/// `f.derivative<K, L>(operands…)` after two, `f.derivative(operand)` after its only one.
+/// A user's functor as its derivative: by `f.derivative<K>(operands…)` by one operand,
+/// `f.derivative<K, L>(operands…)` by two, `f.derivative(operand)` by its only one.
 template <class F, int... Ks>
 struct DerivativeOfFunctor {
   F f;

@@ -212,7 +212,7 @@ struct CastOf<Cast<T, F>> {
   static constexpr bool is = true;
   using Target = T;
 };
-/// The functor whose partial derivative after operand K is looked for, and that derivative if the
+/// The functor whose partial derivative by operand K is looked for, and that derivative if the
 /// functor's author gave it.
 template <class F, int K>
 struct GivenDerivative {
@@ -260,7 +260,7 @@ template <int K, class R, class... Vs, class F, class Z, class... Es>
   }
 }
 
-/// The derivative of an expression after the operand Arg<I>, where operands have elements Vs and
+/// The derivative of an expression by the operand Arg<I>, where operands have elements Vs and
 /// `z` stands for the expression.
 template <int I, class R, class... Vs, int K, class Z>
 [[nodiscard]] constexpr auto derivative_of(const Arg<K>&, const Z&) {

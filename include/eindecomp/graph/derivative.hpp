@@ -40,7 +40,7 @@ struct Differentiable {
 
 namespace graph {
 
-/// The cotangent of a tensor Z: the derivative of the loss after each element. It is a number, the
+/// The cotangent of a tensor Z: the derivative of the loss by each element. It is a number, the
 /// same for all elements, or a tensor that may lack dimensions of Z along which it is constant.
 struct Cotangent {
   double value = 0;          ///< of every element, if there is no tensor

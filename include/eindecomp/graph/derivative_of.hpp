@@ -163,7 +163,7 @@ class DerivativeOf final : public Derivative<B> {
     } else if constexpr (expr::is_missing<Partial<I>>) {
       core::fail(ErrorKind::statement,
                  Text("the join ") + missing_text(Partial<I>{}) + " of statement " + statement +
-                     " has no derivative after its operand " + (I + 1) +
+                     " has no derivative by its operand " + (I + 1) +
                      "; give it `template <int Operand> auto derivative(operands...) const`, or "
                      "read the operand by stop_gradient",
                  scope.where);

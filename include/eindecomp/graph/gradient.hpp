@@ -37,7 +37,7 @@ template <class T, class Backend, class... Symbols>
   if constexpr (is_differentiable<Backend>) {
     GradientCall<Backend> call(*loss.state(), where);
     call.require(loss, "of which a gradient is asked");
-    (call.require(tensors, "after which a gradient is asked"), ...);
+    (call.require(tensors, "by which a loss is differentiated"), ...);
     call.read_loss(loss);
     call.run(loss.vertex(), {1, -1, -1, {}, {}}, {tensors.vertex()...});
     std::tuple<Symbols...> gradients{call.symbol(tensors, loss.name())...};
@@ -60,7 +60,7 @@ template <class Y, class G, class... Symbols>
     GradientCall<Backend> call(*y.state(), where);
     call.require(y, "of which a product is asked");
     call.require(cotangent, "which is its cotangent");
-    (call.require(tensors, "after which a product is asked"), ...);
+    (call.require(tensors, "by which a tensor is differentiated"), ...);
     call.require_like(y, cotangent);
     graph::Cotangent seed{0, cotangent.vertex(), cotangent.writing(), {}, {}};
     for (int k = 0; k < Y::rank; ++k) seed.dims.push_back(k);
@@ -75,7 +75,7 @@ template <class Y, class G, class... Symbols>
 
 }  // namespace graph
 
-/// The gradient of a scalar after tensors of its program: `auto [dA, dB] = gradient(loss, A, B)`
+/// The gradient of a scalar with respect to tensors of its program: `auto [dA, dB] = gradient(loss, A, B)`
 /// appends the statements that compute it to the program, which is planned and run as a whole. One
 /// tensor gives one symbol, several a tuple, a vector of symbols a vector; each has the shape of
 /// its tensor. What was a result of the program before stays one.
@@ -142,7 +142,7 @@ template <class T, class Backend, class S>
     call.require(loss, "of which a gradient is asked");
     std::vector<VertexId> vertices;
     for (const S& tensor : tensors) {
-      call.require(tensor, "after which a gradient is asked");
+      call.require(tensor, "by which a loss is differentiated");
       vertices.push_back(tensor.vertex());
     }
     call.read_loss(loss);
@@ -154,7 +154,7 @@ template <class T, class Backend, class S>
 }
 /// @}
 
-/// The product of a cotangent of tensor `y` and y's derivatives after other tensors: what
+/// The product of a cotangent of tensor `y` and y's derivatives with respect to other tensors: what
 /// gradient() gives of the scalar Σ cotangent · y. `auto [dA, dB] = vjp(Y, G, A, B)`.
 ///
 /// \param y          any tensor of the program.

@@ -187,7 +187,7 @@ class GradientCall {
     const std::optional<Cotangent>& found = m_writer->of(tensor.vertex());
     if (!found.has_value()) {
       core::fail(ErrorKind::statement,
-                 Text("the gradient of ") + from + " after " + tensor.name() +
+                 Text("the gradient of ") + from + " by " + tensor.name() +
                      " is 0 everywhere (no statement that can be differentiated leads from " +
                      tensor.name() + " to " + from + "); leave it out",
                  m_scope.where);

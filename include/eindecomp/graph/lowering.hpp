@@ -161,10 +161,9 @@ template <class Join, class Monoid, bool AsItIs, int Values, class... Accesses>
   constexpr int operands = static_cast<int>(sizeof...(Accesses)) + Values;
   if constexpr (operands <= max_operands) {
     return true;
-  } else if constexpr (AsItIs || Values > 0 || operands > max_split_operands ||
-                       (expr::is_computed<Accesses> || ...)) {
-    return false;
-  } else if constexpr (std::is_invocable_v<const Join&,
+  } else if constexpr (!AsItIs && Values == 0 && operands <= max_split_operands &&
+                       !(expr::is_computed<Accesses> || ...) &&
+                       std::is_invocable_v<const Join&,
                                            const typename Accesses::Symbol::value_type&...>) {
     return Rewritable<typename UnscaledJoin<Join>::type, Monoid,
                       typename Accesses::Symbol::value_type...>::value;
