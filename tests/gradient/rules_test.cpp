@@ -186,9 +186,10 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
   const auto Z = g.input<std::complex<double>>("Z", {4});
   const auto other = g.input<double>("other", {4});
   const auto loss = let<"loss">() = sum(i)(ein::square(X(i)) * N(i));
-  CHECK(message_here([&] { (void)ein::gradient(loss, N); }) ==
-        "EinDecomp: tensor N, by which a loss is differentiated, has elements int32 (derivatives are "
-        "of float and double); convert it by cast");
+  CHECK(
+      message_here([&] { (void)ein::gradient(loss, N); }) ==
+      "EinDecomp: tensor N, by which a loss is differentiated, has elements int32 (derivatives are "
+      "of float and double); convert it by cast");
   CHECK(message_here([&] { (void)ein::gradient(loss, other); }) ==
         "EinDecomp: the gradient of loss by other is 0 everywhere (no statement that can be "
         "differentiated leads from other to loss); leave it out");

@@ -111,9 +111,11 @@ TEST_CASE("no labeling of a small program is faster, or cheaper, or leaner than 
 
 TEST_CASE("a limit of memory is kept by every strategy, or the plan refused") {
   const EinGraph graph = matmul(8, 8, 8);
-  // All of Y and a quarter of X and Z, beside the stored quarters: 1664 bytes, see report_test.
-  DecomposeOptions options{.workers = 4, .strategy = "by_hand", .by_hand = {{"Z", {{"i", 4}}}}};
+  // All of Y and a quarter of X and Z, beside the stored quarters, for nothing is streamed.
+  DecomposeOptions options{
+      .workers = 4, .strategy = "by_hand", .by_hand = {{"Z", {{"i", 4}}}}, .cache_bytes = 0};
   const std::int64_t needed = peak(decompose(graph, options));
+  CHECK(needed == 1408);
   options.memory = needed;
   CHECK(peak(decompose(graph, options)) == needed);
   options.memory = needed - 24;
@@ -131,6 +133,16 @@ TEST_CASE("a limit of memory is kept by every strategy, or the plan refused") {
                        doctest::Contains(sentence.c_str()), Error);
   options.memory = needed;  // instead of the machine's
   CHECK(peak(decompose(graph, options)) == needed);
+
+  // In panels less of Y is held at a time.
+  options.cache_bytes = DecomposeOptions().cache_bytes;
+  options.memory = needed - 24;
+  const Plan streamed = decompose(graph, options);
+  CHECK(peak(streamed) <= needed - 24);
+  CHECK(streamed.tasks().busiest_words() ==
+        decompose(graph, {.workers = 4, .strategy = "by_hand", .by_hand = {{"Z", {{"i", 4}}}}})
+            .tasks()
+            .busiest_words());
 }
 
 TEST_CASE("where no plan fits the error tells by how much the smallest misses") {

@@ -125,14 +125,18 @@ class Plans(unittest.TestCase):
         options = (program("chain"), "--workers", 16, "--strategy")
         ranked = self.plan(*options, "all")
         peaks = {plan["strategy"]: plan["peak_bytes"] for plan in ranked}
-        limit = sum(peaks.values()) // len(peaks)
+        # Less than any plan holds by itself: operands come in panels, where that is enough.
+        limit = sum(peaks.values()) // len(peaks) // 2
+        self.assertLess(limit, min(peaks.values()))
         left = self.plan(*options, "all", "--memory", limit)
         self.assertLess(len(left), len(ranked))
         for plan in left:
             self.assertLessEqual(plan["peak_bytes"], limit)
-        for strategy, peak in peaks.items():
+        fitting = [plan["strategy"] for plan in left]
+        self.assertIn("placed", fitting)
+        for strategy in peaks:
             refused = run(*options, strategy, "--memory", limit).returncode == 2
-            self.assertEqual(refused, peak > limit and strategy != "placed", strategy)
+            self.assertEqual(refused, strategy not in fitting, strategy)
 
     def test_every_vector_has_its_reason(self):
         plan = self.plan(program("matmul"), "--workers", 16, "--strategy", "exact", "--explain")

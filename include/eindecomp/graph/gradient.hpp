@@ -75,10 +75,10 @@ template <class Y, class G, class... Symbols>
 
 }  // namespace graph
 
-/// The gradient of a scalar with respect to tensors of its program: `auto [dA, dB] = gradient(loss, A, B)`
-/// appends the statements that compute it to the program, which is planned and run as a whole. One
-/// tensor gives one symbol, several a tuple, a vector of symbols a vector; each has the shape of
-/// its tensor. What was a result of the program before stays one.
+/// The gradient of a scalar with respect to tensors of its program: `auto [dA, dB] = gradient(loss,
+/// A, B)` appends the statements that compute it to the program, which is planned and run as a
+/// whole. One tensor gives one symbol, several a tuple, a vector of symbols a vector; each has the
+/// shape of its tensor. What was a result of the program before stays one.
 ///
 /// docs/gradients.md has the rules. Where a function has no derivative JAX's is taken: elements
 /// that tie for a minimum or maximum share its cotangent evenly.

@@ -53,10 +53,10 @@ struct PanelPart {
   const int label = group.axes.front().positions.front();
   Flags streamed;
   for (const Operand& o : graph[group.first].operands) {
-    const bool comes_in_panels =
-        !o.is_computed() && std::count(o.labels.begin(), o.labels.end(), label) == 1 &&
-        times_read(graph, o.vertex) == 1 &&
-        !std::binary_search(constants.begin(), constants.end(), o.vertex);
+    const bool comes_in_panels = !o.is_computed() &&
+                                 std::count(o.labels.begin(), o.labels.end(), label) == 1 &&
+                                 times_read(graph, o.vertex) == 1 &&
+                                 !std::binary_search(constants.begin(), constants.end(), o.vertex);
     streamed.push_back(comes_in_panels ? 1 : 0);
   }
   return streamed;
