@@ -19,6 +19,7 @@ namespace {
 
 using Words = std::array<std::uint32_t, 4>;
 
+// Random123's known answers (tests/kat_vectors, philox4x32 10).
 static_assert(ein::philox({0, 0, 0, 0}, {0, 0}) ==
               Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
 static_assert(ein::philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},

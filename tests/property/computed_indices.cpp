@@ -27,6 +27,10 @@ using ein::zero;
 
 namespace {
 
+Extent draw(std::mt19937& random, Extent low, Extent high) {
+  return low + static_cast<Extent>(random() % static_cast<unsigned>(high - low + 1));
+}
+
 /// A program with its loops, under every strategy and cut; of programs drawn at random, under few.
 template <class Write>
 void check(const Write& write, bool thorough = true) {
@@ -207,9 +211,7 @@ TEST_CASE("random strides, dilations, paddings and extents") {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
-    const auto any = [&](Extent low, Extent high) {
-      return low + static_cast<Extent>(random() % static_cast<unsigned>(high - low + 1));
-    };
+    const auto any = [&](Extent low, Extent high) { return draw(random, low, high); };
     check(
         [&](auto& t) {
           const Extent n = any(5, 17);
@@ -314,9 +316,7 @@ TEST_CASE("random boundaries, strides and divisors") {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
-    const auto any = [&](Extent low, Extent high) {
-      return low + static_cast<Extent>(random() % static_cast<unsigned>(high - low + 1));
-    };
+    const auto any = [&](Extent low, Extent high) { return draw(random, low, high); };
     check(
         [&](auto& t) {
           const Extent n = any(1, 13);

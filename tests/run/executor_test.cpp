@@ -224,6 +224,45 @@ TEST_CASE("one executor runs again and again with new data; earlier results stay
   CHECK(first.statistics().words_received == third.statistics().words_received);
 }
 
+TEST_CASE("messages that are posted are cut at the eager limit and arrive all the same") {
+  const World world;
+  Program program;
+  const auto A = program.input<float>("A", {24, 16});
+  const auto B = program.input<float>("B", {16, 20});
+  const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
+  const Plan plan = ein::decompose(
+      program, {.workers = 8, .ranks = world.size, .steps = {{"C", "C", {{"j", 2}}}}});
+  const auto run = [&](const ein::ExecuteOptions& options) {
+    ein::Executor executor(plan, MPI_COMM_WORLD, Space(), options);
+    // More than once: what was posted in one run is over in the next.
+    for (int n = 0; n < 2; ++n) {
+      (void)executor.run(ein::bind_generator(A, Formula<float>{3}),
+                         ein::bind_generator(B, Formula<float>{4}));
+    }
+    return executor.run(ein::bind_generator(A, Formula<float>{1}),
+                        ein::bind_generator(B, Formula<float>{2}));
+  };
+  const auto whole = run({.eager_bytes = 0});
+  const auto expected = on_host(whole.gather(C));
+  // 2 elements a message, and less than one.
+  for (const std::int64_t bytes : {8, 1}) {
+    CAPTURE(bytes);
+    const auto cut = run({.eager_bytes = bytes});
+    CHECK(cut.statistics().words_received == whole.statistics().words_received);
+    const Extent words = cut.statistics().words_received;
+    CHECK(cut.statistics().messages_received >= whole.statistics().messages_received);
+    if (words > whole.statistics().messages_received) {
+      CHECK(cut.statistics().messages_received > whole.statistics().messages_received);
+    }
+    const auto got = on_host(cut.gather(C));
+    bool same = true;
+    for (int r = 0; r < 24; ++r) {
+      for (int c = 0; c < 20; ++c) same = same && got(r, c) == expected(r, c);
+    }
+    CHECK(same);
+  }
+}
+
 TEST_CASE("messages are cut at the limit and arrive all the same") {
   const World world;
   Program program;

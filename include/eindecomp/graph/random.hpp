@@ -51,6 +51,9 @@ class RandomBits {
  public:
   template <class T, class Backend>
   constexpr RandomBits(const Symbol<T, Rank, Backend>& tensor, std::uint64_t seed) : m_seed(seed) {
+    static_assert(std::is_floating_point_v<T>,
+                  "EinDecomp: random numbers of a type that is no floating-point number; declare "
+                  "the tensor of float or double");
     const Vertex& v = tensor.state()->graph[tensor.vertex()];
     core::Hasher name;
     name.add(v.name.view());
@@ -86,9 +89,6 @@ template <class T>
 
 template <class T, int Rank>
 struct UniformNumbers {
-  static_assert(std::is_floating_point_v<T>,
-                "EinDecomp: random numbers of a type that is no floating-point number; declare the "
-                "tensor of float or double");
   RandomBits<Rank> bits;
   template <class... Index>
   [[nodiscard]] constexpr T operator()(Index... index) const {
@@ -99,9 +99,6 @@ struct UniformNumbers {
 
 template <class T, int Rank>
 struct NormalNumbers {
-  static_assert(std::is_floating_point_v<T>,
-                "EinDecomp: random numbers of a type that is no floating-point number; declare the "
-                "tensor of float or double");
   RandomBits<Rank> bits;
   template <class... Index>
   [[nodiscard]] T operator()(Index... index) const {

@@ -36,26 +36,18 @@ struct PanelPart {
   return parts;
 }
 
-/// How many operands of a graph's statements are that tensor.
-[[nodiscard]] inline int times_read(const EinGraph& graph, VertexId tensor) {
-  int times = 0;
-  for (const Vertex& v : graph.vertices) {
-    for (const Operand& o : v.operands) times += o.vertex == tensor ? 1 : 0;
-  }
-  return times;
-}
-
 /// Per operand of a streamed statement, whether it comes panel by panel: if the label is on one of
 /// its dimensions, no other statement reads the tensor, and it is no constant, which is gathered
 /// once and for all. The others are gathered whole, before the first panel.
 [[nodiscard]] inline Flags streamed_operands(const EinGraph& graph, const StepGroup& group,
                                              const std::vector<VertexId>& constants) {
   const int label = group.axes.front().positions.front();
+  const std::vector<int> readers = graph.reader_counts();
   Flags streamed;
   for (const Operand& o : graph[group.first].operands) {
     const bool comes_in_panels = !o.is_computed() &&
                                  std::count(o.labels.begin(), o.labels.end(), label) == 1 &&
-                                 times_read(graph, o.vertex) == 1 &&
+                                 readers[to_index(o.vertex)] == 1 &&
                                  !std::binary_search(constants.begin(), constants.end(), o.vertex);
     streamed.push_back(comes_in_panels ? 1 : 0);
   }

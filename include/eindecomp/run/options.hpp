@@ -28,7 +28,7 @@ struct ExecuteOptions {
   /// The most elements of one message; longer transfers are cut.
   Extent chunk = comm::default_chunk;
   /// The most bytes of one message that is on its way while kernels run: somewhat less than MPI's
-  /// eager limit, above which a message waits until both ranks call MPI.
+  /// eager limit, above which a message waits until both ranks call MPI. 0: as chunk has it.
   std::int64_t eager_bytes = run::tuning::eager_bytes;
   /// The most bytes this rank may allocate for the run: arena, results, inputs that are generated
   /// or scattered, and the kernels' workspace. Exceeding it is an Error on all ranks before the
