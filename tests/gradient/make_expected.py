@@ -91,6 +91,20 @@ structure("ties_min", lambda t: jnp.min(t, axis=1),
           jnp.array([[1.0, 2, 2, 2], [0, 1, 0, 0], [3, 3, 3, 3]]))
 structure("prod", lambda t: jnp.prod(t, axis=1),
           jnp.array([[1.5, 2, -2, 3], [0, 1.5, 2, 3], [0, 3, 0, 2]]))
+
+
+def product_twice(t):
+    """The products of the second derivatives of products with numbers."""
+    y = lambda t: jnp.prod(t, axis=(1, 2))
+    first = lambda t: jax.vjp(y, t)[1](numbers(t.shape[:1], 8, -1, 1))[0]
+    return jnp.sum(first(t) * numbers(t.shape, 7, -1, 1))
+
+
+# Rows with no factor that is 0, with one, with two and with three.
+zeros = numbers((4, 2, 6), 6, -2, 2)
+zeros = zeros.at[1, 0, 3].set(0).at[2, 0, 5].set(0).at[2, 1, 0].set(0)
+zeros = zeros.at[3, 0, 1].set(0).at[3, 0, 2].set(0).at[3, 1, 4].set(0)
+emit("prod_twice.0", jax.grad(product_twice)(zeros))
 structure("lse", lambda a: jax.nn.logsumexp(a, axis=1), A)
 structure("softmax", lambda a: jax.nn.softmax(a, axis=1), A)
 structure("log_softmax", lambda a: jax.nn.log_softmax(a, axis=1), A)

@@ -156,6 +156,21 @@ TEST_CASE("aggregations: ties share evenly, products with factors of 0, logarith
   }
 }
 
+TEST_CASE("second derivatives of products are right where no, one, two and three factors are 0") {
+  ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend, 2>> g;
+  const auto T = g.input<double>("T", {4, 2, 6});
+  const auto C = g.input<double>("C", {4});
+  const auto V = g.input<double>("V", {4, 2, 6});
+  const auto Y = let<"Y">(i) = prod(j, k)(T(i, j, k));
+  const auto dT = ein::vjp(Y, C, T);
+  const auto second = let<"second">() = sum(i, j, k)(dT(i, j, k) * V(i, j, k));
+  const auto ddT = ein::gradient(second, T);
+  std::vector<double> factors = numbers(48, 6, -2, 2);
+  for (const std::size_t zero : {15U, 29U, 30U, 37U, 38U, 46U}) factors[zero] = 0;
+  const LoopRun run(g, {{"T", factors}, {"C", numbers(4, 8, -1, 1)}, {"V", numbers(48, 7, -1, 1)}});
+  check_jax("prod_twice.0", run.of(ddT));
+}
+
 #define MACRO(name, ...)                    \
   {                                         \
     Case c;                                 \

@@ -16,6 +16,7 @@
 #include "eindecomp/expr/derived_join.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derived_statement.hpp"
+#include "eindecomp/graph/other_factors.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -213,6 +214,12 @@ class DerivativeOf final : public Derivative<B> {
       }
     } else if constexpr (kind == AggregateKind::extremum) {
       return pull_extremum<I>(scope, v, of_result, partial, name);
+    } else if constexpr (kind == AggregateKind::product && Order > 1) {
+      // OtherFactors has no derivative where two factors are 0.
+      const VertexId factors = write_elements(scope, v);
+      const std::size_t kept = scope.state.graph[v].output.size();
+      const ProductPull<B, Order - 1, Result> pull(scope, factors, kept);
+      return pull_elements<I>(scope, factors, pull(of_result), name);
     } else if constexpr (kind == AggregateKind::product) {
       const VertexId zeros = aggregate<Sum>(scope, v, expr::node(expr::IsZero{}, joined()));
       const VertexId others = aggregate<Prod>(scope, v, expr::node(expr::OneIfZero{}, joined()));
@@ -242,20 +249,17 @@ class DerivativeOf final : public Derivative<B> {
     } else {
       // A kernel that computes ⊗ again might round otherwise, so what is compared is written.
       const EinGraph& graph = scope.state.graph;
-      std::vector<int> all;
-      for (int o = 0; o < operands; ++o) all.push_back(o);
       const DerivedStatement here(graph, v, I, of_result, {}, scope.where);
-      const Written elements = write_at<B, Order - 1, Join, NoAggregation, Ts...>(
-          scope, here.forward(graph[v].name + ".elements", all, true), m_join, NoAggregation{});
+      const VertexId elements = write_elements(scope, v);
       StatementSpec again = here.forward(graph[v].name + ".again", {operands + 1}, false);
       again.operands.clear();
       StatementSpec::OperandSpec operand;
-      operand.vertex = elements.vertex;
+      operand.vertex = elements;
       std::vector<Text> names;
-      for (const int l : graph[elements.vertex].output) {
+      for (const int l : graph[elements].output) {
         names.push_back(graph
                             .labels[static_cast<std::size_t>(
-                                graph[elements.vertex].labels[static_cast<std::size_t>(l)])]
+                                graph[elements].labels[static_cast<std::size_t>(l)])]
                             .name);
       }
       for (const Text& label : names) operand.labels.push_back(label);
@@ -265,10 +269,25 @@ class DerivativeOf final : public Derivative<B> {
       const DerivativeOf<B, Order, Identity, Monoid, Value> of_elements(Identity{}, m_monoid);
       const Cotangent wide =
           of_elements.pull(scope, extremum.vertex, 0, of_result, Text("d") + graph[v].name);
-      // The elements' cotangent, as that of a statement that aggregates nothing.
-      const DerivativeOf<B, Order, Join, NoAggregation, Ts...> of_join(m_join, NoAggregation{});
-      return of_join.pull(scope, elements.vertex, I, wide, name);
+      return pull_elements<I>(scope, elements, wide, name);
     }
+  }
+  /// What ⊕ combines, as a statement of its own: under the result's labels, then all others.
+  [[nodiscard]] VertexId write_elements(const Scope& scope, VertexId v) const {
+    std::vector<int> all;
+    for (int o = 0; o < operands; ++o) all.push_back(o);
+    const DerivedStatement here(scope.state.graph, v, 0, {}, {}, scope.where);
+    const Text name = scope.state.graph[v].name + ".elements";
+    return write_at<B, Order - 1, Join, NoAggregation, Ts...>(scope, here.forward(name, all, true),
+                                                              m_join, NoAggregation{})
+        .vertex;
+  }
+  /// From the cotangent of write_elements().
+  template <std::size_t I>
+  [[nodiscard]] Cotangent pull_elements(const Scope& scope, VertexId elements,
+                                        const Cotangent& cotangent, std::string_view name) const {
+    const DerivativeOf<B, Order, Join, NoAggregation, Ts...> of_join(m_join, NoAggregation{});
+    return of_join.pull(scope, elements, I, cotangent, name);
   }
 
   /// ⊕ = M of an expression of the operands, under the result's labels.
