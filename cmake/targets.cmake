@@ -30,15 +30,21 @@ file(GLOB _umbrella CONFIGURE_DEPENDS ${_include}/eindecomp.hpp)
 # The part of comm that needs no MPI: runs of one process without it.
 set(_comm agreement.hpp call.hpp communicator.hpp or_abort.hpp)
 list(TRANSFORM _comm PREPEND ${_include}/comm/)
+# The part of train that writes statements: plans of training without Kokkos.
+set(_train batches.hpp minimise.hpp optimisers.hpp stop_signals.hpp update_writer.hpp)
+list(TRANSFORM _train PREPEND ${_include}/train/)
 eindecomp_add_component(core
   ROOMS core expr graph relation plan models tools
-  FILES ${_umbrella} ${_comm}
+  FILES ${_umbrella} ${_comm} ${_train}
   LINK Boost::headers)
 
 if(EINDECOMP_ENABLE_KOKKOS)
   list(APPEND EINDECOMP_COMPONENTS kokkos)
+  file(GLOB _with_kokkos CONFIGURE_DEPENDS ${_include}/train/*.hpp)
+  list(REMOVE_ITEM _with_kokkos ${_train})
   eindecomp_add_component(kokkos
     ROOMS kernel run
+    FILES ${_with_kokkos}
     LINK eindecomp_core Kokkos::kokkos Kokkos::kokkoskernels
     DEFINE EINDECOMP_ENABLE_KOKKOS=1)
 endif()

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives by JAX, for the tests of this folder: python3 make_expected.py > expected.inc"""
+"""Derivatives by JAX, and losses of training by Optax, for the tests of this folder:
+python3 make_expected.py > expected.inc"""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax.scipy.special import erf, erfc
 
 jax.config.update("jax_enable_x64", True)
@@ -163,3 +165,47 @@ structure("periodic", lambda x: jnp.roll(x, -1) * x - jnp.roll(x, 2), numbers((9
 structure("windows", lambda x: jnp.sum(jnp.stack([x[k:k + 7] ** 2 for k in range(3)]), axis=0).sum(),
           numbers((9,), 13, -1, 1))
 structure("off_diagonal", lambda s: jnp.square(jnp.diagonal(s, 1)), S)
+
+
+def losses(name, loss, weights, optimiser):
+    """The losses before each of 50 steps, in both precisions."""
+    for type, suffix in ((jnp.float32, ".float"), (jnp.float64, ".double")):
+        values = [w.astype(type) for w in weights]
+        state = optimiser.init(values)
+        found = []
+        step = jax.jit(jax.value_and_grad(loss))
+        for _ in range(50):
+            value, gradients = step(values)
+            found.append(value)
+            updates, state = optimiser.update(gradients, state, values)
+            values = optax.apply_updates(values, updates)
+        emit(name + suffix, jnp.array(found))
+
+
+def cross_entropy(logits, targets):
+    return -jnp.mean(jnp.sum(targets.astype(logits.dtype) * jax.nn.log_softmax(logits), axis=1))
+
+
+def perceptron(weights):
+    w1, b1, w2 = weights
+    x = numbers((12, 9), 1, -1, 1).astype(w1.dtype)
+    return cross_entropy(jax.nn.relu(x @ w1 + b1) @ w2, numbers((12, 5), 2, 0, 0.4))
+
+
+def convolutional(weights):
+    f, b, w = weights
+    x = numbers((6, 2, 6, 6), 1, -1, 1).astype(f.dtype)
+    y = jax.nn.relu(conv(1, 1, 1)(x, f) + b[:, None, None])
+    y = jnp.max(y.reshape(6, 4, 3, 2, 3, 2), axis=(3, 5))
+    return cross_entropy(jnp.einsum("boyx,oyxk->bk", y, w), numbers((6, 5), 2, 0, 0.4))
+
+
+layers = [numbers((9, 8), 3, -1, 1), numbers((8,), 4, -1, 1), numbers((8, 5), 5, -1, 1)]
+filters = [numbers((4, 2, 3, 3), 3, -0.5, 0.5), numbers((4,), 4, -1, 1),
+           numbers((4, 3, 3, 5), 5, -0.5, 0.5)]
+losses("sgd", perceptron, layers, optax.sgd(0.1))
+losses("momentum", perceptron, layers, optax.sgd(0.1, momentum=0.8))
+losses("adam", perceptron, layers, optax.adamw(0.02, weight_decay=0.03))
+losses("clipped", perceptron, layers,
+       optax.chain(optax.clip_by_global_norm(0.2), optax.sgd(0.1)))
+losses("convolutional", convolutional, filters, optax.adam(0.003, eps=1e-4))

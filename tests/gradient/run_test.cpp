@@ -6,7 +6,10 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <csignal>
 #include <map>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,7 +17,9 @@
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/statistics.hpp"
 #include "eindecomp/run/program.hpp"
+#include "eindecomp/train/fit.hpp"
 #include "gradient/jax.hpp"
+#include "gradient/networks.hpp"
 #include "run/programs.hpp"
 #include "support/pmpi_counter.hpp"
 
@@ -22,6 +27,7 @@ using namespace run_test;
 using namespace eindecomp::labels;
 using ein::extent;
 using ein::let;
+using eindecomp_tests::check_jax;
 using eindecomp_tests::LoopRun;
 using eindecomp_tests::numbers;
 
@@ -145,4 +151,188 @@ TEST_CASE("a step of training a perceptron") {
 
 TEST_CASE("the gradients of a convolution, a pool and a min-plus product") {
   check([](auto& g) { return network(g); }, {"placed", "exact", "data_parallel"});
+}
+
+namespace {
+
+template <class T>
+using Differentiable = ein::BasicProgram<ein::Differentiable<ein::KokkosBackend<Space>>>;
+
+/// A network that is trained on the ranks of a test.
+template <template <class, class> class Network, class T>
+struct Trained {
+  World world;
+  Differentiable<T> g;
+  Network<T, Differentiable<T>> net{g};
+  networks::Values values = net.values();
+
+  /// A function of an index into one of the network's tensors.
+  template <class S>
+  [[nodiscard]] auto element(const S& tensor) const {
+    const std::vector<double>& all = values.at(tensor.name().str());
+    return [all = &all, bound = g.graph()[tensor.vertex()].bound](auto... indices) {
+      Extent place = 0;
+      std::size_t k = 0;
+      ((place = place * bound[k++] + indices), ...);
+      return static_cast<T>((*all)[static_cast<std::size_t>(place)]);
+    };
+  }
+  template <class S>
+  [[nodiscard]] ein::Binding<Space> bound(const S& tensor) const {
+    return ein::bind_generator(tensor, element(tensor));
+  }
+  [[nodiscard]] std::vector<ein::Binding<Space>> data() const {
+    return {bound(net.X), bound(net.D)};
+  }
+  [[nodiscard]] std::vector<ein::Binding<Space>> first() const {
+    if constexpr (requires { net.W1; }) {
+      return {bound(net.W1), bound(net.B1), bound(net.W2)};
+    } else {
+      return {bound(net.F), bound(net.B), bound(net.W)};
+    }
+  }
+  template <class Updates>
+  [[nodiscard]] auto plan(const Updates& updates, const std::string& strategy = "placed",
+                          int workers = 0) const {
+    return ein::decompose(g, {.workers = workers > 0 ? workers : world.size,
+                              .ranks = world.size,
+                              .strategy = strategy,
+                              .carry = updates.carry()});
+  }
+};
+
+/// Fifty steps under each strategy, compared with Optax's losses.
+template <template <class, class> class Network, class T, class Optimiser>
+void check_losses(const std::string& name, const Optimiser& optimiser, double rate,
+                  const std::vector<std::string>& strategies) {
+  Trained<Network, T> t;
+  const auto updates = ein::minimise(t.net.loss, t.net.weights(), optimiser);
+  for (const std::string& strategy : strategies) {
+    CAPTURE(strategy);
+    const auto plan = t.plan(updates, strategy);
+    ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
+    trainer.start(t.first());
+    std::vector<double> losses;
+    for (int n = 0; n < 50; ++n) {
+      trainer.step(rate, t.data());
+      losses.push_back(static_cast<double>(trainer.loss()));
+    }
+    const bool is_float = std::is_same_v<T, float>;
+    check_jax(name + (is_float ? ".float" : ".double"), losses, is_float ? 1e-4 : 1e-10);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("fifty steps on ranks have Optax's losses") {
+  const World world;
+  if (world.size == 3 || world.size > 4) return;
+  check_losses<networks::Perceptron, double>(
+      "adam", ein::Adam{.decay = 0.03}, 0.02,
+      {"placed", "exact", "data_parallel", "model_parallel"});
+  check_losses<networks::Perceptron, float>("adam", ein::Adam{.decay = 0.03}, 0.02, {"placed"});
+  check_losses<networks::Convolutional, double>("convolutional", ein::Adam{.epsilon = 1e-4}, 0.003,
+                                                {"placed", "data_parallel"});
+  check_losses<networks::Convolutional, float>("convolutional", ein::Adam{.epsilon = 1e-4}, 0.003,
+                                               {"placed"});
+}
+
+TEST_CASE("training that is resumed equals training that was not interrupted, bit for bit") {
+  Trained<networks::Perceptron, double> t;
+  const auto updates = ein::minimise(t.net.loss, t.net.weights(), ein::Adam{.decay = 0.03});
+  const auto plan = t.plan(updates);
+  ein::Trainer whole(plan, MPI_COMM_WORLD, Space(), updates);
+  whole.start(t.first());
+  ein::Checkpoint middle;
+  ein::Checkpoint end;
+  ein::FitOptions options{.steps = 9, .rate = [](Extent n) { return 0.02 / (1.0 + 0.1 * n); }};
+  options.checkpoint_every = 4;
+  options.checkpoint = [&](const ein::Checkpoint& made) {
+    if (made.steps == 4) middle = made;
+    end = made;
+  };
+  std::vector<Extent> reports;
+  options.report_every = 4;
+  options.report = [&](const ein::FitProgress& p) { reports.push_back(p.step); };
+  const auto batch = [&](Extent) { return t.data(); };
+  CHECK(ein::fit(whole, options, batch));
+  CHECK(whole.steps() == 9);
+  CHECK(reports == std::vector<Extent>{4, 8, 9});
+  if (t.world.rank == 0) {
+    CHECK(end.steps == 9);
+    CHECK(end.tensors.size() == 3 + 2 * 3 + 1);
+    CHECK(end.tensors[0].name == "W1");
+  }
+
+  ein::Trainer resumed(plan, MPI_COMM_WORLD, Space(), updates);
+  resumed.resume(middle);
+  CHECK(resumed.steps() == 4);
+  ein::Checkpoint again;
+  options.checkpoint = [&](const ein::Checkpoint& made) { again = made; };
+  CHECK(ein::fit(resumed, options, batch));
+  CHECK(again == end);
+  CHECK(resumed.loss() == whole.loss());
+  const auto w = on_host(resumed.gather(t.net.W1));
+  const auto v = on_host(whole.gather(t.net.W1));
+  for (std::size_t n = 0; n < v.size(); ++n) CHECK(w.data()[n] == v.data()[n]);
+
+  // By another plan the bits may be others, the numbers are not.
+  const auto other = t.plan(updates, "data_parallel", 2 * t.world.size);
+  ein::Trainer elsewhere(other, MPI_COMM_WORLD, Space(), updates);
+  elsewhere.resume(middle);
+  CHECK(ein::fit(elsewhere, options, batch));
+  CHECK(elsewhere.loss() == doctest::Approx(whole.loss()).epsilon(1e-10));
+}
+
+TEST_CASE("a signal to one rank ends training on all of them, after a checkpoint") {
+  Trained<networks::Perceptron, double> t;
+  const auto updates = ein::minimise(t.net.loss, t.net.weights());
+  const auto plan = t.plan(updates);
+  ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
+  trainer.start(t.first());
+  Extent saved = 0;
+  ein::FitOptions options{.steps = 9};
+  options.checkpoint = [&](const ein::Checkpoint& made) { saved = made.steps; };
+  const auto batch = [&](Extent n) {
+    if (n == 2 && t.world.rank == t.world.size - 1) (void)std::raise(SIGTERM);
+    return t.data();
+  };
+  CHECK_FALSE(ein::fit(trainer, options, batch));
+  CHECK(trainer.steps() == 3);
+  if (t.world.rank == 0) CHECK(saved == 3);
+}
+
+TEST_CASE("a trainer says what is wrong, on all ranks alike") {
+  Trained<networks::Perceptron, double> t;
+  const auto updates = ein::minimise(t.net.loss, t.net.weights(), ein::Momentum{});
+  const auto forgotten = ein::decompose(t.g, {.workers = t.world.size});
+  CHECK(contains(
+      message_of([&] { ein::Trainer(forgotten, MPI_COMM_WORLD, Space(), updates); }),
+      "the plan does not carry W1' to W1 (a step's weights are the next one's); decompose with "
+      ".carry = updates.carry()"));
+  const auto plan = t.plan(updates);
+  ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
+  CHECK(contains(message_of([&] { trainer.step(0.1, t.data()); }),
+                 "a trainer takes a step before it has weights; call start() or resume() first"));
+  CHECK(contains(message_of([&] { (void)trainer.loss(); }),
+                 "a trainer is asked for what a step leaves before it took one"));
+  trainer.start(t.first());
+  CHECK(contains(message_of([&] { trainer.step(0.1, t.bound(t.net.X)); }), "input D is not bound"));
+  CHECK(trainer.steps() == 0);
+  trainer.step(0.1, t.bound(t.net.X), t.bound(t.net.D));
+  CHECK(contains(message_of([&] { (void)trainer.gather(t.net.X); }), "tensor X is not trained"));
+  ein::Checkpoint made = trainer.checkpoint();
+  CHECK(made.tensors.size() == (t.world.rank == 0 ? 6U : 0U));
+  if (t.world.rank == 0) made.tensors[1].bound = {4, 2};
+  CHECK(contains(message_of([&] { trainer.resume(made); }),
+                 "rank 0 of " + std::to_string(t.world.size) +
+                     ": the checkpoint has tensor B1 as 4 x 2 of double and the program as 8 of "
+                     "double"));
+  if (t.world.rank == 0) made.tensors.erase(made.tensors.begin() + 1);
+  CHECK(contains(message_of([&] { trainer.resume(made); }), "the checkpoint has no tensor B1"));
+  CHECK(contains(message_of([&] {
+                   trainer.on_first_rank([] { throw std::runtime_error("the disk is full"); });
+                 }),
+                 "the disk is full"));
+  CHECK(trainer.steps() == 1);
 }

@@ -133,6 +133,12 @@ class Run {
     return whole;
   }
 
+  /// The bytes of a result of whatever elements and rank, row-major, on rank `root`; none on the
+  /// others. Collective.
+  [[nodiscard]] run::Memory<MemorySpace> gather_bytes(
+      const std::string& tensor, int root,
+      std::source_location where = std::source_location::current()) const;
+
   /// Brings a result to a distribution of the user's: this rank's arrays of it are written, those
   /// of the other ranks by them. Views as bind(X, distribution, views) takes them, not const, of
   /// the tensor's value type. Collective; fences the run's space instance. \returns what moved, the
@@ -277,6 +283,23 @@ void Run<Space, Group>::collect(const run::NamedResult& named, std::optional<int
     compat::fence(m_space, "EinDecomp::gathered");
     if (!root.has_value()) transport->broadcast(collector, into);
   });
+}
+
+template <class Space, comm::Communicator Group>
+run::Memory<typename Space::memory_space> Run<Space, Group>::gather_bytes(
+    const std::string& tensor, int root, std::source_location where) const {
+  run::NamedResult named{{-1, 0, tensor}, {}, 0, where};
+  if (const VertexId v = m_session->graph.find(tensor); v >= 0) {
+    named.element = m_session->graph[v].element;
+    named.rank = m_session->graph[v].rank();
+  }
+  run::Memory<MemorySpace> bytes;
+  collect(named, root, [&](const Vertex& v) {
+    bytes = run::allocate<MemorySpace>("EinDecomp::gathered " + v.name.str(),
+                                       v.size() * v.element.bytes, where);
+    return static_cast<void*>(bytes.data());
+  });
+  return bytes;
 }
 
 template <class Space, comm::Communicator Group>

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Which samples are in which step of training.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/random.hpp"
+
+namespace eindecomp {
+
+/// Minibatches of shuffled samples, an epoch after another. What is in a step's batch is a function
+/// of the seed and the step's number: the same for any number of ranks, and after a checkpoint.
+class Batches {
+ public:
+  /// \param samples  how many there are
+  /// \param size     of each batch; samples that fill none are left out, others in every epoch
+  /// \param seed     of the order; each epoch has another
+  /// \throws Error if a batch has no sample, or more than there are.
+  Batches(Extent samples, Extent size, std::uint64_t seed = 0,
+          std::source_location where = std::source_location::current())
+      : m_samples(samples), m_size(size), m_seed(seed) {
+    if (size < 1 || size > samples) {
+      core::fail(ErrorKind::shape,
+                 Text("a batch of ") + size + " of " + samples +
+                     " samples (it has at least one, and each at most once); give another size",
+                 where);
+    }
+  }
+
+  /// Steps of one epoch.
+  [[nodiscard]] Extent per_epoch() const { return m_samples / m_size; }
+  /// The samples of a step's batch, in its order; steps count from 0.
+  [[nodiscard]] std::vector<Extent> samples(Extent step) const {
+    std::vector<Extent> chosen;
+    const Extent first = step % per_epoch() * m_size;
+    for (Extent n = first; n < first + m_size; ++n) {
+      chosen.push_back(shuffled(step / per_epoch(), n));
+    }
+    return chosen;
+  }
+  /// A function of a batch's index from one of the sample's, for bind_generator: row n of the batch
+  /// is `sample(samples(step)[n], …)`.
+  template <class Sample>
+  [[nodiscard]] auto rows(Extent step, Sample sample) const {
+    auto chosen = std::make_shared<const std::vector<Extent>>(samples(step));
+    return [chosen = std::move(chosen), sample = std::move(sample)](Extent row, auto... index) {
+      return sample((*chosen)[static_cast<std::size_t>(row)], index...);
+    };
+  }
+
+ private:
+  /// The sample at a place of an epoch's order: a permutation of all samples that is nowhere
+  /// stored. It is a Feistel network (Luby and Rackoff 1988) over the numbers below a power of 4,
+  /// gone through again where it leaves the samples (Black and Rogaway 2002).
+  [[nodiscard]] Extent shuffled(Extent epoch, Extent place) const {
+    constexpr std::uint32_t rounds = 6;
+    const auto all = static_cast<std::uint64_t>(m_samples);
+    const auto number = static_cast<std::uint64_t>(epoch);
+    const int half = (static_cast<int>(std::bit_width(all - 1)) + 1) / 2;
+    const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+    auto n = static_cast<std::uint64_t>(place);
+    do {
+      std::uint64_t left = n >> half;
+      std::uint64_t right = n & mask;
+      for (std::uint32_t round = 0; round < rounds; ++round) {
+        const auto random = philox(
+            {graph::low_half(right), round, graph::low_half(number), graph::high_half(number)},
+            {graph::low_half(m_seed), graph::high_half(m_seed)});
+        left = std::exchange(right, left ^ (random[0] & mask));
+      }
+      n = left << half | right;
+    } while (n >= all);
+    return static_cast<Extent>(n);
+  }
+
+  Extent m_samples;
+  Extent m_size;
+  std::uint64_t m_seed;
+};
+
+}  // namespace eindecomp

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Steps of training, from statements to statements: `minimise(loss, {W1, W2}, Adam{})`.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/graph/carried_tensor.hpp"
+#include "eindecomp/graph/gradient.hpp"
+#include "eindecomp/train/optimisers.hpp"
+#include "eindecomp/train/update_writer.hpp"
+
+namespace eindecomp {
+
+/// An input of a program that is trained, whatever its rank.
+template <class T, class Backend>
+struct Weight {
+  /// The input's symbol. \tparam U  its elements, which must be the loss'.
+  template <class U, int Rank>
+  // NOLINTNEXTLINE(google-explicit-constructor): a symbol is a weight wherever weights are listed.
+  Weight(const Symbol<U, Rank, Backend>& symbol)
+      : tensor(symbol.state(), symbol.vertex(), symbol.writing()) {
+    static_assert(std::is_same_v<U, T>,
+                  "EinDecomp: a weight has other elements than the loss; declare both of one type");
+  }
+  /// The same tensor; its rank is the program's to know, not this type's.
+  Symbol<T, 0, Backend> tensor;
+};
+
+/// What minimise() wrote into a program.
+template <class T, class Backend>
+struct Updates {
+  Symbol<T, 0, Backend> loss;          ///< what is minimised, a result
+  Symbol<T, 0, Backend> rate;          ///< the rate of learning, an input, bound in every run
+  std::vector<CarriedTensor> weights;  ///< which result is which weight's next value
+  std::vector<CarriedTensor> states;   ///< the same of the optimiser's states, which begin as 0
+
+  /// All of them, for DecomposeOptions::carry: weights and states stay where they are.
+  [[nodiscard]] std::vector<CarriedTensor> carry() const {
+    std::vector<CarriedTensor> all = weights;
+    all.insert(all.end(), states.begin(), states.end());
+    return all;
+  }
+};
+
+namespace train {
+
+/// Refuses what cannot be trained.
+template <class T, class Backend>
+void check_weights(const std::vector<Weight<T, Backend>>& weights,
+                   const graph::GradientCall<Backend>& call, const EinGraph& graph,
+                   const std::source_location& where) {
+  if (weights.empty()) {
+    core::fail(ErrorKind::statement, "no weight is given to minimise a loss by; give one or more",
+               where);
+  }
+  for (std::size_t n = 0; n < weights.size(); ++n) {
+    const auto& weight = weights[n].tensor;
+    call.require(weight, "by which a loss is minimised");
+    if (!graph[weight.vertex()].is_input()) {
+      core::fail(ErrorKind::statement,
+                 Text("weight ") + weight.name() +
+                     " is the result of a statement (its next value would have nowhere to go); "
+                     "give inputs of the program",
+                 where);
+    }
+    const auto is_it = [&](const auto& w) { return w.tensor.vertex() == weight.vertex(); };
+    if (std::count_if(weights.begin(), weights.end(), is_it) > 1) {
+      core::fail(ErrorKind::statement,
+                 Text("weight ") + weight.name() + " is given twice; give each once", where);
+    }
+  }
+}
+
+}  // namespace train
+
+/// Appends to a program the gradients of a loss by weights, and the statements that bring each
+/// weight W to its next value W' by an optimiser. What a run leaves of weights and of the
+/// optimiser's states is the next run's input: plan with `.carry = updates.carry()`, and go on by
+/// Run::carry(), or leave both to a Trainer (train/trainer.hpp).
+///
+///     auto updates = ein::minimise(loss, {W1, b1, W2}, ein::Adam{.decay = 0.01});
+///     auto plan = ein::decompose(g, {.workers = ranks, .carry = updates.carry()});
+///
+/// \param loss       a tensor of rank 0 of a program of a Differentiable backend; becomes a result.
+/// \param weights    inputs of the loss' type, each once, of any rank.
+/// \param optimiser  Sgd, Momentum, Adam, one ClippedByNorm, or one of your own (optimisers.hpp).
+/// \throws Error as gradient() does, and if a weight is not an input or given twice, none is given,
+///   or a setting of the optimiser is out of its bounds. The program is then as it was.
+template <class T, class Backend, class Optimiser = Sgd>
+[[nodiscard]] Updates<T, Backend> minimise(
+    const Symbol<T, 0, Backend>& loss,
+    const std::type_identity_t<std::vector<Weight<T, Backend>>>& weights,
+    const Optimiser& optimiser = {}, std::source_location where = std::source_location::current()) {
+  graph::require_differentiable<Backend>();
+  if constexpr (graph::is_differentiable<Backend>) {
+    optimiser.check(where);
+    auto& state = *loss.state();
+    graph::Transaction<Backend> transaction(state);
+    std::vector<typename train::UpdateWriter<T, Backend>::Trained> trained;
+    {
+      graph::GradientCall<Backend> call(state, where);
+      call.require(loss, "which is minimised");
+      train::check_weights(weights, call, state.graph, where);
+      call.read_loss(loss);
+      std::vector<VertexId> vertices;
+      for (const auto& weight : weights) vertices.push_back(weight.tensor.vertex());
+      call.run(loss.vertex(), {1, -1, -1, {}, {}}, vertices);
+      for (const auto& weight : weights) {
+        const auto gradient = call.symbol(weight.tensor, loss.name());
+        trained.push_back({weight.tensor.vertex(), {gradient.vertex(), gradient.writing()}});
+      }
+      call.commit();
+    }
+    train::UpdateWriter<T, Backend> writer(state, std::move(trained), where);
+    for (std::size_t n = 0; n < weights.size(); ++n) {
+      writer.begin(n);
+      (void)optimiser.write(writer);
+    }
+    state.graph.vertices[static_cast<std::size_t>(loss.vertex())].kept = true;
+    Updates<T, Backend> updates{
+        loss, {&state, writer.rate().written.vertex}, writer.weights(), writer.states()};
+    transaction.commit();
+    return updates;
+  } else {
+    return {loss, loss, {}, {}};
+  }
+}
+
+}  // namespace eindecomp

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// How gradients change weights: gradient descent, momentum, Adam, each as statements.
+///
+/// An optimiser is a struct of settings with a function `check(where)` that refuses those that
+/// cannot be, and a template `write(writer)` that is called once per weight and writes the
+/// statements from the weight and its gradient to the weight's next value (train::UpdateWriter).
+#pragma once
+
+#include <cstdio>
+#include <source_location>
+#include <string_view>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/expr/differentiate.hpp"
+
+namespace eindecomp {
+namespace train {
+
+/// Refuses a setting, of which `bounds` says what it must be, unless it fits.
+inline void check_setting(std::string_view what, double value, bool fits, std::string_view bounds,
+                          const std::source_location& where) {
+  if (fits) return;
+  char number[32];
+  std::snprintf(number, sizeof number, "%g", value);
+  core::fail(ErrorKind::statement,
+             Text(what) + " is " + number + " (it must be " + bounds + "); give another", where);
+}
+/// Refuses one that is not at least 0 and less than 1.
+inline void check_share(std::string_view what, double value, const std::source_location& where) {
+  check_setting(what, value, value >= 0 && value < 1, "at least 0 and less than 1", where);
+}
+
+}  // namespace train
+
+/// Gradient descent: the next W is W - rate · dW.
+struct Sgd {
+  /// Accepts everything.
+  void check(const std::source_location&) const {}
+  /// Writes a weight's next value.
+  template <class Writer>
+  [[nodiscard]] auto write(Writer& to) const {
+    const auto step = expr::node(Mul{}, Arg<1>{}, Arg<2>{});
+    return to.next(expr::node(Sub{}, Arg<0>{}, step), to.weight(), to.rate(), to.gradient());
+  }
+};
+
+/// Gradient descent along a velocity: the next V is factor · V + dW, the next W is W - rate · V,
+/// with the next V. One state per weight W, "W.velocity".
+struct Momentum {
+  double factor = 0.9;  ///< what remains of the velocity, in [0, 1)
+
+  /// \throws Error if the factor is out of its bounds.
+  void check(const std::source_location& where) const {
+    train::check_share("the factor of Momentum", factor, where);
+  }
+  /// Writes a weight's next value, and its velocity's.
+  template <class Writer>
+  [[nodiscard]] auto write(Writer& to) const {
+    const auto velocity = to.state(
+        ".velocity", expr::node(Add{}, expr::node(Mul{}, to.number(factor), Arg<0>{}), Arg<1>{}),
+        to.gradient());
+    const auto step = expr::node(Mul{}, Arg<1>{}, Arg<2>{});
+    return to.next(expr::node(Sub{}, Arg<0>{}, step), to.weight(), to.rate(), velocity);
+  }
+};
+
+/// Adam (Kingma and Ba 2015), with weights that decay apart from their gradients (AdamW, Loshchilov
+/// and Hutter 2019): M and V are running means of dW and dW², divided by 1 - beta^t in step t, and
+/// the next W is W - rate · (M / (√V + epsilon) + decay · W). Two states per weight W, "W.mean" and
+/// "W.square", and "steps", how many were taken.
+struct Adam {
+  double beta1 = 0.9;     ///< what remains of the mean of gradients, in [0, 1)
+  double beta2 = 0.999;   ///< what remains of the mean of their squares, in [0, 1)
+  double epsilon = 1e-8;  ///< keeps the quotient finite; at least 0
+  double decay = 0;       ///< of weights; at least 0
+
+  /// \throws Error if a setting is out of its bounds.
+  void check(const std::source_location& where) const {
+    train::check_share("beta1 of Adam", beta1, where);
+    train::check_share("beta2 of Adam", beta2, where);
+    train::check_setting("epsilon of Adam", epsilon, epsilon >= 0, "at least 0", where);
+    train::check_setting("decay of Adam", decay, decay >= 0, "at least 0", where);
+  }
+  /// Writes a weight's next value, and those of its two means.
+  template <class Writer>
+  [[nodiscard]] auto write(Writer& to) const {
+    // beta · mean + (1 - beta) · element
+    const auto mean = [&](double beta, const auto& element) {
+      return expr::node(Add{}, expr::node(Mul{}, to.number(beta), Arg<0>{}),
+                        expr::node(Mul{}, to.number(1 - beta), element));
+    };
+    const auto first = to.state(".mean", mean(beta1, Arg<1>{}), to.gradient());
+    const auto second =
+        to.state(".square", mean(beta2, expr::node(Square{}, Arg<1>{})), to.gradient());
+    const auto steps = to.scalar_state("steps", expr::node(Add{}, Arg<0>{}, to.number(1)));
+    const auto correction = [&](double beta) {
+      return expr::node(Sub{}, to.number(1), expr::node(Pow{}, to.number(beta), Arg<0>{}));
+    };
+    const auto of_first = to.scalar("steps.mean", correction(beta1), steps);
+    const auto of_second = to.scalar("steps.square", correction(beta2), steps);
+
+    const auto root = expr::node(Sqrt{}, expr::node(Div{}, Arg<4>{}, Arg<5>{}));
+    const auto direction = expr::node(Div{}, expr::node(Div{}, Arg<2>{}, Arg<3>{}),
+                                      expr::node(Add{}, root, to.number(epsilon)));
+    const auto decayed =
+        expr::node(Add{}, direction, expr::node(Mul{}, to.number(decay), Arg<0>{}));
+    const auto next = expr::node(Sub{}, Arg<0>{}, expr::node(Mul{}, Arg<1>{}, decayed));
+    return to.next(next, to.weight(), to.rate(), first, of_first, second, of_second);
+  }
+};
+
+/// Another optimiser, of gradients that are scaled down together to a norm of at most `max_norm`
+/// where √Σ dW² over all weights is larger: `ClippedByNorm{Adam{}, 1.0}`.
+template <class Optimiser>
+struct ClippedByNorm {
+  Optimiser optimiser;  ///< what clipped gradients go to
+  double max_norm = 1;  ///< the largest norm, more than 0
+
+  /// \throws Error if the norm is not positive, or as the optimiser says.
+  void check(const std::source_location& where) const {
+    train::check_setting("max_norm of ClippedByNorm", max_norm, max_norm > 0, "more than 0", where);
+    optimiser.check(where);
+  }
+  /// Writes what the optimiser writes, of the clipped gradient.
+  template <class Writer>
+  [[nodiscard]] auto write(Writer& to) const {
+    to.clip(max_norm);
+    return optimiser.write(to);
+  }
+};
+/// Of any optimiser.
+template <class Optimiser>
+ClippedByNorm(Optimiser, double) -> ClippedByNorm<Optimiser>;
+
+}  // namespace eindecomp

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Training on the ranks of a communicator: steps, losses, checkpoints.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/comm/agreement.hpp"
+#include "eindecomp/comm/call.hpp"
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/comm/or_abort.hpp"
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/graph/carried_tensor.hpp"
+#include "eindecomp/graph/stored_tensor.hpp"
+#include "eindecomp/kernel/backend.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/run/binding.hpp"
+#include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/executor.hpp"
+#include "eindecomp/run/options.hpp"
+#include "eindecomp/run/run.hpp"
+#include "eindecomp/run/transport.hpp"
+#include "eindecomp/train/minimise.hpp"
+
+namespace eindecomp {
+
+/// Runs a plan of a program that minimise() was called on, step after step: weights and the
+/// optimiser's states, of elements T, stay where the plan stores them. Begins by start() or
+/// resume(). All functions but those that say otherwise are collective. Must be destroyed on all
+/// ranks, and before Kokkos is finalised.
+///
+///     ein::Trainer trainer(plan, MPI_COMM_WORLD, space, updates);
+///     trainer.start({ein::bind_generator(W, w)});
+///     for (int n = 0; n < 100; ++n) trainer.step(0.01, ein::bind_generator(X, x));
+template <class T, class Space, comm::Communicator Group>
+class Trainer {
+  using MemorySpace = typename Space::memory_space;
+
+ public:
+  /// What a step leaves.
+  using RunType = Run<Space, Group>;
+
+#ifdef EINDECOMP_ENABLE_MPI
+  /// For the ranks of `user`, which is duplicated.
+  /// \param plan     carries what is updated: decompose with `.carry = updates.carry()`.
+  /// \param updates  of the planned program.
+  /// \throws Error, on all ranks alike, as an Executor's constructor, and if the plan does not
+  /// carry
+  ///   a weight or a state.
+  template <class Backend>
+  Trainer(
+      const BasicPlan<KokkosBackend<Space>>& plan, MPI_Comm user, const Space& space,
+      const Updates<T, Backend>& updates, const ExecuteOptions& options = {},
+      std::source_location where =
+          std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
+      : m_executor(plan, user, space, options, where),
+        m_group(user, "EinDecomp training", options.chunk, options.time_limit, where),
+        m_space(space) {
+    take(plan, updates, where);
+  }
+#endif
+  /// For this process alone, without MPI.
+  template <class Backend>
+  Trainer(
+      const BasicPlan<KokkosBackend<Space>>& plan, const Space& space,
+      const Updates<T, Backend>& updates, const ExecuteOptions& options = {},
+      std::source_location where =
+          std::source_location::current()) requires(std::is_same_v<Group, comm::SelfCommunicator>)
+      : m_executor(plan, space, options, where), m_space(space) {
+    take(plan, updates, where);
+  }
+
+  /// Lets training begin with these weights, one binding each; states are 0. Not collective.
+  void start(std::vector<Binding<Space>> weights) {
+    m_run.reset();
+    m_steps = 0;
+    m_next = std::move(weights);
+    for (const Held& held : m_states) m_next.push_back(zeros(held));
+  }
+  /// Lets training go on where a checkpoint of the same program has it; another plan, or another
+  /// number of ranks, may go on.
+  /// \param checkpoint  on rank 0; the other ranks' is not looked at.
+  /// \throws Error, on all ranks alike, if the checkpoint lacks a tensor, or has it with other
+  ///   elements or extents; training is then where it was.
+  void resume(const Checkpoint& checkpoint,
+              std::source_location where = std::source_location::current());
+
+  /// Takes a step: a run of the plan, on what the step before left and on bindings of all other
+  /// inputs. \param rate  of learning. \throws Error as Executor::run, and without start(); the
+  /// step was then not taken.
+  template <class... Bindings>
+    requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
+  void step(double rate, const Bindings&... others) {
+    const std::vector<Binding<Space>> all{Binding<Space>(others)...};
+    take_step(rate, all, all.front().facts().where);
+  }
+  /// The same with the bindings in a vector.
+  void step(double rate, const std::vector<Binding<Space>>& others,
+            std::source_location where = std::source_location::current()) {
+    take_step(rate, others, where);
+  }
+
+  /// How many steps were taken since start(), those before a checkpoint included. Not collective.
+  [[nodiscard]] Extent steps() const { return m_steps; }
+  /// The loss that the last step found, before it changed the weights; on every rank.
+  [[nodiscard]] T loss(std::source_location where = std::source_location::current()) const {
+    const auto value = last(where).template gather_as<T, 0>(m_loss, std::nullopt, where);
+    T loss{};
+    run::copy_to_host(m_space, reinterpret_cast<char*>(&loss),
+                      reinterpret_cast<const char*>(value.data()),
+                      static_cast<std::int64_t>(sizeof(T)));
+    compat::fence(m_space, "EinDecomp::loss");
+    return loss;
+  }
+  /// The run that the last step was: its words and times, and results that the program keeps. Not
+  /// collective. \throws Error before the first.
+  [[nodiscard]] const RunType& last(
+      std::source_location where = std::source_location::current()) const {
+    if (m_run) return *m_run;
+    throw Error(ErrorKind::binding,
+                "a trainer is asked for what a step leaves before it took one; call step() first",
+                where);
+  }
+  /// A weight as the last step left it, whole, on every rank.
+  template <run::TypedSymbol S>
+  [[nodiscard]] auto gather(const S& weight,
+                            std::source_location where = std::source_location::current()) const {
+    return last(where).template gather_as<T, static_cast<int>(S::rank)>(
+        next_of(weight.name(), where), std::nullopt, where);
+  }
+  /// All weights and states, whole, on rank 0; on other ranks none.
+  /// \throws Error before the first step.
+  [[nodiscard]] Checkpoint checkpoint(
+      std::source_location where = std::source_location::current()) const;
+
+  /// Whether it is true on any rank. The steps of all ranks come to the same end by it.
+  [[nodiscard]] bool any(bool here, std::source_location where = std::source_location::current()) {
+    comm::agree(m_group, comm::Call("training", where), std::nullopt, {}, &here);
+    return here;
+  }
+
+  /// Calls `work` on rank 0; what it throws there, all ranks throw. It must not communicate.
+  template <class Work>
+  void on_first_rank(const Work& work,
+                     std::source_location where = std::source_location::current()) {
+    comm::agree_on(m_group, comm::Call("training", where), [&] {
+      if (m_group.rank() == 0) work();
+    });
+  }
+  /// This process's rank. Not collective.
+  [[nodiscard]] int rank() const { return m_group.rank(); }
+
+ private:
+  /// A tensor that is carried, and its blocks on this rank.
+  struct Held {
+    std::string name;
+    std::string next;
+    ElementType element;
+    std::vector<Extent> bound;
+    std::vector<Box> boxes;
+  };
+
+  template <class Backend>
+  void take(const Plan& plan, const Updates<T, Backend>& updates,
+            const std::source_location& where) {
+    m_rate = updates.rate.name().str();
+    m_loss = updates.loss.name().str();
+    comm::agree_on(m_group, comm::Call("the construction of a Trainer", where), [&] {
+      for (const CarriedTensor& pair : updates.weights) {
+        m_weights.push_back(held(plan, pair, where));
+      }
+      for (const CarriedTensor& pair : updates.states) m_states.push_back(held(plan, pair, where));
+    });
+  }
+  [[nodiscard]] Held held(const Plan& plan, const CarriedTensor& pair,
+                          const std::source_location& where) const {
+    const VertexId input = plan.vertex(pair.input, where);
+    const VertexId next = plan.vertex(pair.next, where);
+    if (std::ranges::find(plan.carry, CarriedResult{next, input}) == plan.carry.end()) {
+      throw Error(ErrorKind::plan,
+                  "the plan does not carry " + pair.next + " to " + pair.input +
+                      " (a step's weights are the next one's); decompose with .carry = "
+                      "updates.carry()",
+                  where);
+    }
+    const Vertex& v = plan.graph[input];
+    Held made{pair.input.str(), pair.next.str(), v.element, v.bound, {}};
+    made.boxes = plan.local(input, m_group.rank(), where);
+    return made;
+  }
+
+  /// A binding of memory that it keeps.
+  [[nodiscard]] static Binding<Space> bound(const Held& held, run::BindingKind kind,
+                                            std::vector<kernel::StridedTensor> views,
+                                            std::shared_ptr<const void> owner) {
+    run::BindingFacts facts;
+    facts.tensor = {-1, 0, held.name};
+    facts.kind = kind;
+    facts.element = held.element;
+    facts.views = std::move(views);
+    facts.owner = std::move(owner);
+    if (kind == run::BindingKind::whole_on_root) facts.root = 0;
+    return Binding<Space>(std::move(facts));
+  }
+  [[nodiscard]] static kernel::StridedTensor dense(void* data, const Box& box, const Held& held) {
+    return run::strided_tensor(run::BlockMemory::dense(data, box, held.element.bytes));
+  }
+  [[nodiscard]] static Binding<Space> zeros(const Held& held) {
+    std::vector<run::Memory<MemorySpace>> blocks;
+    std::vector<kernel::StridedTensor> views;
+    for (const Box& box : held.boxes) {
+      const auto bytes = static_cast<std::size_t>(box.size() * held.element.bytes);
+      blocks.emplace_back("EinDecomp::" + held.name, bytes);  // initialised
+      views.push_back(dense(blocks.back().data(), box, held));
+    }
+    return bound(held, run::BindingKind::blocks, std::move(views),
+                 std::make_shared<const decltype(blocks)>(std::move(blocks)));
+  }
+  /// A tensor that rank 0 has.
+  [[nodiscard]] Binding<Space> restored(const Held& held, const Checkpoint& checkpoint,
+                                        const std::source_location& where) const;
+
+  void take_step(double rate, const std::vector<Binding<Space>>& others,
+                 const std::source_location& where) {
+    if (m_next.empty()) {
+      throw Error(ErrorKind::binding,
+                  "a trainer takes a step before it has weights; call start() or resume() first",
+                  where);
+    }
+    std::vector<Binding<Space>> all = m_next;
+    all.push_back(bind_generator_as<T, 0>(
+        m_rate, [rate] { return static_cast<T>(rate); }, where));
+    all.insert(all.end(), others.begin(), others.end());
+    m_run = m_executor.run(all, where);
+    m_next = m_run->carry(where);
+    ++m_steps;
+  }
+  [[nodiscard]] std::string next_of(std::string_view weight,
+                                    const std::source_location& where) const {
+    for (const Held& held : m_weights) {
+      if (held.name == weight) return held.next;
+    }
+    throw Error(ErrorKind::binding,
+                "tensor " + Text(weight) +
+                    " is not trained; ask for a weight that was given to "
+                    "minimise()",
+                where);
+  }
+
+  Executor<Space, Group> m_executor;
+  Group m_group;
+  Space m_space;
+  std::string m_rate;
+  std::string m_loss;
+  std::vector<Held> m_weights;
+  std::vector<Held> m_states;
+  std::vector<Binding<Space>> m_next;  // weights and states of the next step
+  std::optional<RunType> m_run;
+  Extent m_steps = 0;
+};
+
+template <class T, class Space, comm::Communicator Group>
+Binding<Space> Trainer<T, Space, Group>::restored(const Held& held, const Checkpoint& checkpoint,
+                                                  const std::source_location& where) const {
+  const Box whole = Box::whole(held.bound);
+  if (m_group.rank() != 0) {
+    return bound(held, run::BindingKind::whole_on_root, {dense(nullptr, whole, held)}, nullptr);
+  }
+  const auto found =
+      std::ranges::find_if(checkpoint.tensors, [&](const auto& t) { return t.name == held.name; });
+  if (found == checkpoint.tensors.end()) {
+    throw Error(ErrorKind::binding,
+                "the checkpoint has no tensor " + Text(held.name) +
+                    " (it is of another program, or of another optimiser); resume the program that "
+                    "it was made of",
+                where);
+  }
+  const std::int64_t bytes = whole.size() * held.element.bytes;
+  if (!(found->element == held.element) || found->bound != held.bound ||
+      static_cast<std::int64_t>(found->bytes.size()) != bytes) {
+    throw Error(ErrorKind::binding,
+                "the checkpoint has tensor " + Text(held.name) + " as " +
+                    run::extents_text(found->bound) + " of " + expr::element_text(found->element) +
+                    " and the program as " + run::extents_text(held.bound) + " of " +
+                    expr::element_text(held.element) + "; resume the program that it was made of",
+                where);
+  }
+  auto memory = std::make_shared<const run::Memory<MemorySpace>>(
+      run::allocate<MemorySpace>("EinDecomp::" + held.name, bytes, where));
+  run::copy_from_host(m_space, memory->data(), found->bytes.data(), bytes);
+  compat::fence(m_space, "EinDecomp::resumed");
+  const kernel::StridedTensor view = dense(memory->data(), whole, held);
+  return bound(held, run::BindingKind::whole_on_root, {view}, std::move(memory));
+}
+
+template <class T, class Space, comm::Communicator Group>
+void Trainer<T, Space, Group>::resume(const Checkpoint& checkpoint, std::source_location where) {
+  const comm::Call call("the resumption of training", where);
+  std::vector<Binding<Space>> next;
+  comm::agree_on(m_group, call, [&] {
+    for (const Held& held : m_weights) next.push_back(restored(held, checkpoint, where));
+    for (const Held& held : m_states) next.push_back(restored(held, checkpoint, where));
+  });
+  Extent steps = checkpoint.steps;
+  comm::or_abort(
+      m_group, call, [] { return ""; },
+      [&] { m_group.broadcast(&steps, 1, static_cast<int>(sizeof(steps)), 0); });
+  m_run.reset();
+  m_next = std::move(next);
+  m_steps = steps;
+}
+
+template <class T, class Space, comm::Communicator Group>
+Checkpoint Trainer<T, Space, Group>::checkpoint(std::source_location where) const {
+  Checkpoint made;
+  made.steps = m_steps;
+  const RunType& run = last(where);
+  for (const std::vector<Held>* all : {&m_weights, &m_states}) {
+    for (const Held& held : *all) {
+      const run::Memory<MemorySpace> whole = run.gather_bytes(held.next, 0, where);
+      if (m_group.rank() != 0) continue;
+      StoredTensor& stored =
+          made.tensors.emplace_back(StoredTensor{held.name, held.element, held.bound, {}});
+      stored.bytes.resize(whole.size());
+      run::copy_to_host(m_space, stored.bytes.data(), whole.data(),
+                        static_cast<std::int64_t>(whole.size()));
+      compat::fence(m_space, "EinDecomp::checkpoint");
+    }
+  }
+  return made;
+}
+
+#ifdef EINDECOMP_ENABLE_MPI
+/// With a communicator, the trainer is one of several processes.
+template <class Space, class T, class Backend>
+Trainer(const BasicPlan<KokkosBackend<Space>>&, MPI_Comm, const Space&, const Updates<T, Backend>&,
+        const ExecuteOptions& = {}, std::source_location = {})
+    -> Trainer<T, Space, comm::MpiCommunicator>;
+#endif
+/// Without one, it is this process's own.
+template <class Space, class T, class Backend>
+Trainer(const BasicPlan<KokkosBackend<Space>>&, const Space&, const Updates<T, Backend>&,
+        const ExecuteOptions& = {}, std::source_location = {})
+    -> Trainer<T, Space, comm::SelfCommunicator>;
+
+}  // namespace eindecomp

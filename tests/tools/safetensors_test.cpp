@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/tools/safetensors_json.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/messages.hpp"
+
+using namespace eindecomp;
+using eindecomp_tests::contains;
+using eindecomp_tests::message_of;
+
+namespace {
+
+template <class T>
+StoredTensor stored(const char* name, std::vector<Extent> bound, const std::vector<T>& elements) {
+  StoredTensor tensor{name, element_type<T>(), std::move(bound), {}};
+  tensor.bytes.resize(elements.size() * sizeof(T));
+  std::memcpy(tensor.bytes.data(), elements.data(), tensor.bytes.size());
+  return tensor;
+}
+
+class TemporaryFile {
+ public:
+  TemporaryFile()
+      : m_path(std::filesystem::temp_directory_path() /
+               ("eindecomp-" + std::to_string(std::random_device{}()) + ".safetensors")) {}
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { std::filesystem::remove(m_path); }
+  [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
+  [[nodiscard]] std::string content() const {
+    std::ifstream file(m_path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(const std::string& content) const {
+    std::ofstream(m_path, std::ios::binary) << content;
+  }
+  /// A header, its length before it, and elements.
+  void write(const std::string& header, const std::string& elements) const {
+    std::string length(8, '\0');
+    length[0] = static_cast<char>(header.size());
+    write(length + header + elements);
+  }
+
+ private:
+  std::filesystem::path m_path;
+};
+
+}  // namespace
+
+TEST_CASE("safetensors are written as the format has them, and read back") {
+  const TemporaryFile file;
+  const Safetensors tensors{{stored<float>("W", {2, 3}, {1, 2, 3, 4, 5, 6}),
+                             stored<double>("s", {}, {0.1}), stored<std::int32_t>("n", {1}, {7})},
+                            {{"made by", "a test"}}};
+  write_safetensors(file.path(), tensors);
+  const std::string content = file.content();
+  const std::string header =
+      R"({"__metadata__":{"made by":"a test"},"W":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+      R"("s":{"dtype":"F64","shape":[],"data_offsets":[24,32]},)"
+      R"("n":{"dtype":"I32","shape":[1],"data_offsets":[32,36]}})";
+  CHECK(content.substr(8, header.size()) == header);
+  const auto length = static_cast<std::size_t>(static_cast<unsigned char>(content[0]));
+  CHECK(length % 8 == 0);
+  CHECK(content.size() == 8 + length + 36);
+  const Safetensors read = read_safetensors(file.path());
+  CHECK(read.tensors == tensors.tensors);
+  CHECK(read.metadata == tensors.metadata);
+}
+
+TEST_CASE("a checkpoint comes back bit for bit") {
+  const TemporaryFile file;
+  const Checkpoint made{1234, {stored<double>("W", {2}, {0.1, -0.0})}};
+  write_checkpoint(file.path(), made);
+  CHECK(read_checkpoint(file.path()) == made);
+  write_safetensors(file.path(), {made.tensors, {}});
+  CHECK(contains(message_of([&] { (void)read_checkpoint(file.path()); }),
+                 "the metadata have no number of steps (it is no checkpoint)"));
+}
+
+TEST_CASE("what is no file of safetensors is refused in one sentence that begins with its path") {
+  const TemporaryFile file;
+  const auto message = [&] {
+    const std::string said = message_of([&] { (void)read_safetensors(file.path()); });
+    CHECK(contains(said, file.path().string() + ": "));
+    return said;
+  };
+  CHECK(contains(message(), "the file cannot be read"));
+  file.write("short");
+  CHECK(contains(message(), "the file ends before its header does"));
+  file.write("{]", "");
+  CHECK(contains(message(), "this is not JSON"));
+  file.write(R"({"W":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}})", "ab");
+  CHECK(contains(message(), "BF16 is no type of elements known here"));
+  file.write(R"({"W":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "abcd");
+  CHECK(contains(message(), "the tensor has 8 bytes and the file 4 of elements"));
+  file.write(R"({"W":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", "abcdefgh");
+  CHECK(contains(message(), "tensor W begins at byte 4"));
+  file.write(R"({"W":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "abcdefgh");
+  CHECK(contains(message(), "there are 8 bytes of elements and the header speaks of 4"));
+  file.write(R"({"W":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,4]}})",
+             "abcd");
+  CHECK(contains(message(), "more bytes than 64 bits count"));
+  file.write(R"({"W":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", "abcd");
+  CHECK(contains(message(), "there are two offsets"));
+
+  StoredTensor complex{"Z", element_type<std::complex<double>>(), {1}, std::string(16, '\0')};
+  CHECK(contains(message_of([&] {
+                   write_safetensors(file.path(), {{complex}, {}});
+                 }),
+                 "tensor Z has elements complex<double>"));
+  const StoredTensor twice = stored<float>("W", {1}, {1});
+  CHECK(contains(message_of([&] {
+                   write_safetensors(file.path(), {{twice, twice}, {}});
+                 }),
+                 "two tensors are called W"));
+  CHECK(contains(message_of([&] {
+                   write_safetensors("/nowhere/at/all", {{twice}, {}});
+                 }),
+                 "cannot write tensors to /nowhere/at/all"));
+}
