@@ -58,8 +58,28 @@ void statements() {
   EITHER((let<"A33">() = sum(a, b, c, d, e)(N(a + b + c + d + e))), (let<"A33">() = sum(k)(N(k))));
   // refused: an index that has a boundary or is divided is computed with; compute
   EITHER((let<"A34">(i, j) = X(ein::zero(i) + 1, j)), (let<"A34">(i, j) = X(ein::zero(i + 1), j)));
-  // refused: a tensor stands where a label belongs (X(I(b), j), a gather, is not supported); write
-  EITHER((let<"A4">(b, j) = X(I(b), j)), (let<"A4">(b, j) = sum(i)((I(b) == N(i)) * X(i, j))));
+  // refused: an index tensor is not of integers (its elements are indices); read
+  EITHER((let<"A4">(b, j) = X(X3(b), j)), (let<"A4">(b, j) = X(I(b), j)));
+  // refused: a tensor is given more or fewer indices than it has dimensions
+  EITHER((let<"A41">(b) = X(I(b))), (let<"A41">(b, j) = X(I(b), j)));
+  // refused: a tensor stands where a label belongs (index tensors are read, X(I(b), j)); write
+  EITHER((let("A42")(I(b)) = sum(b)(X3(b))),
+         (let("A42")(extent(v, 7)) = sum(b)(where(N(b) == v, X3(b)))));
+  // refused: an index tensor is not of integers (its elements are indices); read
+  EITHER((let<"A43">(extent(v, 7)) = sum(b)(where(X3(b) == v, X3(b)))),
+         (let<"A43">(extent(v, 7)) = sum(b)(where(cast<std::int64_t>(X3(b)) == v, X3(b)))));
+  // refused: where is given a condition that is no comparison of an index tensor with a label
+  EITHER((let<"A44">(extent(v, 7)) = sum(b)(where(N(b) <= v, X3(b)))),
+         (let<"A44">(extent(v, 7)) = sum(b)(select(N(b) <= v, X3(b), 0.0))));
+  // refused: a label that an index tensor is compared with is compared with another, or is one of
+  EITHER((let<"A45">(b) = sum(v)(where(N(v) == v, X(b, v)))),
+         (let<"A45">(b) = sum(v)(where(N(b) == v, X(b, v)))));
+  // refused: where(...) is not what an aggregation aggregates (only that has a value to pass over)
+  EITHER((let<"A46">(b, extent(v, 7)) = where(N(b) == v, X3(b))),
+         (let<"A46">(b, extent(v, 7)) = select(N(b) == v, X3(b), 0.0)));
+  // refused: an aggregation of where(...) has no element that it passes over, as sum has 0
+  EITHER((let<"A47">(extent(v, 7)) = argmax(b)(where(N(b) == v, X3(b)))),
+         (let<"A47">(extent(v, 7)) = max(b)(where(N(b) == v, X3(b)))));
   // refused: expressions have no function lgamma; write map(f, X(i, j)) or join
   EITHER((let<"A5">(i, j) = lgamma(X(i, j))), (let<"A5">(i, j) = map(user::LogGamma{}, X(i, j))));
   // refused: expressions have no function fmod; write

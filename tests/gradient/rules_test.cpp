@@ -220,6 +220,11 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
   const auto size = let<"size">() = sum(i)(ein::abs(X(i) * Z(i)));
   CHECK(contains(message_here([&] { (void)ein::gradient(size, X); }),
                  "which has elements that are neither float nor double"));
+  const auto least = let<"least">(extent(v, 2)) = min(i)(where(N(i) == v, X(i)));
+  const auto scattered = let<"scattered">() = sum(v)(least(v));
+  CHECK(contains(message_here([&] { (void)ein::gradient(scattered, X); }),
+                 "leads through statement least, which aggregates by min what index tensors select "
+                 "(only sums of that are differentiated)"));
   Program h;
   const auto far = h.input<double>("far", {4});
   CHECK(contains(message_here([&] { (void)ein::gradient(loss, far); }),

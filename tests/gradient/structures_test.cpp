@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
@@ -270,4 +273,52 @@ TEST_CASE("pools and other computed indices") {
   });
   line("windows",
        [](auto X) { return let<"Y">() = sum(i, k)(ein::square(X(extent(i, 7) + extent(k, 3)))); });
+}
+
+TEST_CASE("index tensors: what matrices of their one-hot rows give") {
+  Case c;
+  const auto T = c.input("T", {5, 3}, 1);
+  const auto W = c.input("W", {4, 3}, 2);
+  const auto X = c.input("X", {4, 3}, 3);
+  const auto I = c.g.input<std::int32_t>("I", {4});
+  const auto J = c.g.input<std::int64_t>("J", {4});
+  c.values["I"] = {3, 0, 3, 1};
+  c.values["J"] = {2, 2, 0, 1};
+  const auto one_hot = [&](const std::string& name, const std::string& of, Extent n) {
+    std::vector<double> rows;
+    for (const double index : c.values[of]) {
+      for (Extent at = 0; at < n; ++at) rows.push_back(static_cast<double>(at) == index ? 1 : 0);
+    }
+    return c.input(name, {4, n}, rows);
+  };
+  const auto H = one_hot("H", "I", 5);
+  const auto K = one_hot("K", "J", 3);
+  const auto same = [&](const auto& mine, const auto& other, const auto& A, const auto& B) {
+    const auto [dA, dB] = ein::gradient(mine, A, B);
+    const auto [eA, eB] = ein::gradient(other, A, B);
+    const LoopRun run(c.g, c.values);
+    const auto check = [&](const std::vector<double>& a, const std::vector<double>& b) {
+      REQUIRE(a.size() == b.size());
+      for (std::size_t n = 0; n < a.size(); ++n) CHECK(std::abs(a[n] - b[n]) < 1e-12);
+      CHECK(*std::max_element(b.begin(), b.end()) > 0);
+    };
+    check(run.of(dA), run.of(eA));
+    check(run.of(dB), run.of(eB));
+  };
+  // Of a gather a scatter; of what several index tensors read; of minima of what is gathered.
+  const auto squares = let<"s1">() = sum(i, d)(ein::sq_diff(T(I(i), d), W(i, d)));
+  const auto gathered = let<"G">(i, d) = sum(v)(H(i, v) * T(v, d));
+  same(squares, let<"s2">() = sum(i, d)(ein::sq_diff(gathered(i, d), W(i, d))), T, W);
+  const auto lost = let<"l1">() = sum(i)(T(I(i), J(i))) + sum(i, d)(W(i, d));
+  same(lost, let<"l2">() = sum(i, d)(K(i, d) * gathered(i, d)) + sum(i, d)(W(i, d)), T, W);
+  const auto least = let<"m1">(d) = min(i)(T(I(i), d));
+  const auto other_least = let<"m2">(d) = min(i)(gathered(i, d));
+  same(let<"m3">() = sum(i, d)(least(d) * W(i, d)),
+       let<"m4">() = sum(i, d)(other_least(d) * W(i, d)), T, W);
+  // Of a scatter a gather, of a product; with a cotangent that is one number.
+  const auto Z = let<"Z">(extent(v, 5), d) = sum(i)(where(I(i) == v, W(i, d) * X(i, d)));
+  const auto Y = let<"Y">(v, d) = sum(i)(H(i, v) * W(i, d) * X(i, d));
+  same(let<"z1">() = sum(v, d)(Z(v, d) * Z(v, d)), let<"z2">() = sum(v, d)(Y(v, d) * Y(v, d)), W,
+       X);
+  same(let<"z3">() = sum(v, d)(Z(v, d)), let<"z4">() = sum(v, d)(Y(v, d)), W, X);
 }

@@ -69,6 +69,17 @@ class Harness {
     return std::pair(symbol,
                      store(symbol.vertex(), Array<T, static_cast<int>(Rank)>(extents), low));
   }
+  /// An index tensor and its data: 0 to extent - 1.
+  template <class T, std::size_t Rank>
+  auto indices(std::string_view name, const Extent (&bound)[Rank], Extent extent) {
+    auto [symbol, array] = input<T>(name, bound);
+    array.fill([&](auto...) {
+      m_state = m_state * 6364136223846793005U + 1442695040888963407U;
+      return static_cast<T>((m_state >> 33) % static_cast<std::uint64_t>(extent));
+    });
+    inputs.back() = tensor_of(array);
+    return std::pair(symbol, array);
+  }
   template <class T>
   auto scalar(std::string_view name, int low = -3) {
     auto symbol = program.template input<T>(name);

@@ -123,6 +123,9 @@ class LoopRun {
       for (std::size_t o = 0; o < v.operands.size(); ++o) {
         term.operands[o] = read(v.operands[o], index);
       }
+      for (std::size_t k = 0; k < v.values.size(); ++k) {
+        term.operands[v.operands.size() + k] = static_cast<double>(index[at(v.values[k])]);
+      }
       term.index = v.aggregated.empty() ? 0 : index[at(v.aggregated[0])];
       Extent place = 0;
       for (std::size_t k = 0; k < v.output.size(); ++k) {

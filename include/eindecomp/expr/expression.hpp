@@ -51,6 +51,11 @@ struct Access : ExpressionBase {
 };
 
 namespace expr {
+template <class E>
+inline constexpr bool is_access = false;
+template <class S, class... Ls>
+inline constexpr bool is_access<Access<S, Ls...>> = true;
+
 template <class S, class... Ls>
 [[nodiscard]] constexpr auto access_under(const S& symbol, LabelList<Ls...>) {
   return Access<S, Ls...>(symbol);

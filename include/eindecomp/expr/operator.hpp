@@ -26,6 +26,10 @@ inline constexpr bool is_compute_bound = requires {
 };
 
 namespace expr {
+/// How many of a join's operands are index tensors, where.hpp: the first.
+template <class Join>
+inline constexpr int index_tensors = 0;
+
 // Inside this namespace the names below are functions of <cmath> for arithmetic types and, by
 // argument-dependent lookup, those of the complex types.
 using std::abs;

@@ -40,8 +40,9 @@ constexpr auto refuse_as_label() {
   using Plain = std::remove_cvref_t<T>;
   if constexpr (Expression<T> || TensorWithoutLabels<T>) {
     static_assert(never<T>,
-                  "EinDecomp: a tensor stands where a label belongs (X(I(b), j), a gather, is not "
-                  "supported); write sum(i)((I(b) == N(i)) * X(i, j)), N an input of 0, 1, 2, ...");
+                  "EinDecomp: a tensor stands where a label belongs (index tensors are read, "
+                  "X(I(b), j)); write to where one says by let<\"Z\">(extent(v, n), j) = "
+                  "sum(b)(where(I(b) == v, X(b, j)))");
   } else if constexpr (is_sized_label<Plain>) {
     static_assert(never<T>,
                   "EinDecomp: a label with its extent stands in an expression; write the label "

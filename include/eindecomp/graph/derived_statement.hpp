@@ -84,11 +84,15 @@ class DerivedStatement {
   }
 
   /// The statement that reads what is numbered. Its output has X's dimensions, but for those along
-  /// which it is constant; `all`: and all other labels.
+  /// which it is constant; `all`: and all other labels; `values`: and those of X whose values v
+  /// takes.
   [[nodiscard]] StatementSpec statement(std::string_view name, const std::vector<int>& leaves,
-                                        bool all = false) {
+                                        bool all = false, bool values = false) {
     StatementSpec spec = begin(name);
     std::vector<int> seen;
+    for (const int l : m_vertex.values) {
+      if (values && contains(m_dimensions, l)) seen.push_back(l);
+    }
     for (const int leaf : leaves) spec.operands.push_back(read_transposed(leaf, seen));
     m_dims.clear();
     for (std::size_t k = 0; k < m_dimensions.size(); ++k) {
@@ -102,6 +106,16 @@ class DerivedStatement {
     m_aggregates =
         std::any_of(seen.begin(), seen.end(), [&](int l) { return !contains(m_dimensions, l); });
     return spec;
+  }
+  /// Whether a label of v stands for itself, and is one of X or of what is numbered.
+  [[nodiscard]] bool has(const std::vector<int>& leaves, int l) const {
+    std::vector<int> seen = m_dimensions;
+    for (const int leaf : leaves) (void)read_transposed(leaf, seen);
+    return m_forms[static_cast<std::size_t>(l)] == form_of(l) && contains(seen, l);
+  }
+  /// A label's name.
+  [[nodiscard]] std::string_view label_name(int l) const {
+    return m_names[static_cast<std::size_t>(l)];
   }
   /// The sum of what statement(…, true) wrote, or a multiple of what statement() wrote.
   [[nodiscard]] StatementSpec after(std::string_view name, VertexId vertex, int writing,

@@ -89,7 +89,7 @@ class GradientWriter {
                      "); make it a BasicProgram<Differentiable<…, " + (Backend::order + 1) + ">>",
                  m_scope.where);
     }
-    if (!graph()[v].values.empty()) {
+    if (!graph()[v].values.empty() && graph()[v].op.index_tensors == 0) {
       core::fail(ErrorKind::statement,
                  Text("the gradient leads through statement ") + graph()[v].name +
                      ", which takes the values of labels (such statements are not differentiated); "

@@ -14,6 +14,7 @@
 #include "eindecomp/core/diagnostic.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/flatten.hpp"
+#include "eindecomp/graph/lower_selection.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/separate.hpp"
 #include "eindecomp/graph/statement_writer.hpp"
@@ -273,20 +274,24 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
 [[nodiscard]] constexpr auto lower_statement(LoweringScope<Backend>& scope, std::string_view name,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents, const Body& body) {
-  const auto flat = materialise(scope, body);
-  using Flat = std::remove_const_t<decltype(flat)>;
-  if constexpr (expr::is_as_written<Body>) {
-    return write_flat<Output, Aggregated, true>(scope, name, monoid, extents, flat);
-  } else if constexpr (expr::is_separable_sum<Monoid, Aggregated, Flat>) {
-    check_flat<Output, Monoid>(scope, name, extents, flat);
-    return write_flat<Output, LabelList<>, false>(scope, name, NoAggregation{}, extents,
-                                                  separate_terms<Aggregated>(scope, monoid, flat));
-  } else if constexpr (expr::is_separable_product<Monoid, Flat>) {
-    check_flat<Output, Monoid>(scope, name, extents, flat);
-    return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
-                                                 separated(scope, flat));
+  if constexpr (expr::is_selection<Body>) {
+    return lower_selection<Output, Aggregated>(scope, name, monoid, extents, body);
   } else {
-    return write_flat<Output, Aggregated, false>(scope, name, monoid, extents, flat);
+    const auto flat = materialise(scope, body);
+    using Flat = std::remove_const_t<decltype(flat)>;
+    if constexpr (expr::is_as_written<Body>) {
+      return write_flat<Output, Aggregated, true>(scope, name, monoid, extents, flat);
+    } else if constexpr (expr::is_separable_sum<Monoid, Aggregated, Flat>) {
+      check_flat<Output, Monoid>(scope, name, extents, flat);
+      return write_flat<Output, LabelList<>, false>(
+          scope, name, NoAggregation{}, extents, separate_terms<Aggregated>(scope, monoid, flat));
+    } else if constexpr (expr::is_separable_product<Monoid, Flat>) {
+      check_flat<Output, Monoid>(scope, name, extents, flat);
+      return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
+                                                   separated(scope, flat));
+    } else {
+      return write_flat<Output, Aggregated, false>(scope, name, monoid, extents, flat);
+    }
   }
 }
 

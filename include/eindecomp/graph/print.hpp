@@ -46,6 +46,20 @@ namespace graph {
 /// The join applied to the operands: `mul(X(i,j), W(j,k))`; of a composed functor, which names its
 /// operands #0, #1, …, the whole expression: `exp(sub(T(i,k),m(i)))`.
 [[nodiscard]] constexpr Text join_text(const EinGraph& graph, const Vertex& v) {
+  if (v.op.index_tensors > 0) {
+    Vertex inner = v;
+    inner.op.index_tensors = 0;
+    inner.op.join = std::string_view(v.op.join).substr(std::string_view("where ").size());
+    inner.operands.erase(inner.operands.begin(), inner.operands.begin() + v.op.index_tensors);
+    inner.values.clear();
+    Text text = "where(";
+    for (int k = 0; k < v.op.index_tensors; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      text += (k > 0 ? Text(" && ") : Text()) + operand_text(graph, v, v.operands[at]) +
+              " == " + label_text(graph, v, v.values[at]);
+    }
+    return text + ", " + join_text(graph, inner) + ")";
+  }
   const std::string_view join = v.op.join;
   const auto text_of = [&](const Operand& operand) { return operand_text(graph, v, operand); };
   const std::size_t tensors = v.operands.size();

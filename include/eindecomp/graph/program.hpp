@@ -15,6 +15,7 @@
 #include "eindecomp/expr/expression.hpp"
 #include "eindecomp/expr/functions.hpp"
 #include "eindecomp/expr/refusals.hpp"
+#include "eindecomp/expr/where.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 
 namespace eindecomp {
@@ -153,9 +154,15 @@ class Symbol : public TensorBase {
       return expr::access_under(Read{*this, {expr::index_spec(indices)...}}, Labels());
     }
   }
+  /// The tensor read at indices some of which index tensors hold: `T(I(b, s), d)`.
+  template <class... Indices>
+    requires expr::IndicesOfGather<Indices...>
+  [[nodiscard]] constexpr auto operator()(Indices&&... indices) const {
+    return expr::gathered(*this, indices...);
+  }
   /// Refuses what is no label.
   template <class... Indices>
-    requires(!(expr::Index<Indices> && ...))
+    requires(!(expr::Index<Indices> && ...) && !expr::IndicesOfGather<Indices...>)
   constexpr auto operator()(Indices&&...) const {
     return expr::refuse_first_that_is_no_label<Indices...>();
   }

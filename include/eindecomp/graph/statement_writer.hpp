@@ -150,6 +150,7 @@ class StatementWriter {
     spec.op.type = comparable ? &expr::type_tag<Signature<J, M, Us...>> : nullptr;
     spec.op.finishes = Traits::finishes || !std::is_same_v<typename Traits::State, Joined> ||
                        !std::is_same_v<typename Traits::State, typename Traits::Result>;
+    spec.op.index_tensors = expr::index_tensors<J>;
     spec.element = element_type<typename Traits::Result>();
     spec.partial = element_type<typename Traits::State>();
 

@@ -41,6 +41,9 @@ struct Operator {
   /// What ⊕ accumulates becomes a final element by a function of its own, or may do so: false only
   /// where every accumulator is an element, as sums and minima are.
   bool finishes = true;
+  /// How many operands are index tensors, the first: where an element of one is not the value of
+  /// its label, which Vertex::values has, ⊗ is the identity of ⊕. Kernels look the label up.
+  int index_tensors = 0;
 
   /// Whether two operators are the same function, for sharing common sub-expressions: equal
   /// `type` and `state`. A functor whose state cannot be compared has no type and equals nothing.
@@ -124,6 +127,13 @@ struct Vertex {
   /// EinGraph::program_id of the graph that the tensor was written into.
   std::uint64_t program_id = 0;
 
+  /// Whether the value of that label is looked up in an index tensor.
+  [[nodiscard]] constexpr bool is_looked_up(int label) const {
+    for (int k = 0; k < op.index_tensors; ++k) {
+      if (values[static_cast<std::size_t>(k)] == label) return true;
+    }
+    return false;
+  }
   /// Whether no statement writes it.
   [[nodiscard]] constexpr bool is_input() const { return operands.empty(); }
   /// Whether it exists when the program has run.

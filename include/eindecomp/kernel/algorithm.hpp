@@ -18,6 +18,7 @@ enum class Algorithm {
   blocks,  ///< blocks multiplied by the BLAS, transposed into a workspace where it needs that
   packed,  ///< products over any ⊗ and ⊕, packed and blocked for registers and caches
   tiled,   ///< the same on devices: tiles in the registers and the scratch of teams of threads
+  lookup,  ///< labels looked up in index tensors: gathers and scatters
 };
 
 /// Its name, as explain() has it.
@@ -39,6 +40,8 @@ enum class Algorithm {
       return "packed";
     case Algorithm::tiled:
       return "tiled";
+    case Algorithm::lookup:
+      return "lookup";
   }
   return "unknown";
 }

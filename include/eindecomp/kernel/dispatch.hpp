@@ -15,6 +15,7 @@
 #include "eindecomp/kernel/copy/prepared_copy.hpp"
 #include "eindecomp/kernel/generic/prepared_loops.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/lookup/prepared_lookup.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/semiring/prepared_packed.hpp"
 #include "eindecomp/kernel/semiring/prepared_tiled.hpp"
@@ -33,40 +34,45 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 template <class Space, class Join, class Monoid, class... Ts, class Use>
 decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const Join& join,
                            const Monoid& monoid, Write write, const Use& use) {
-  using Value = typename Signature<Join, Monoid, Ts...>::Value;
-  if constexpr (has_copy<Join, Monoid, Ts...>()) {
-    if (write != Write::accumulate && aggregates_nothing(shape)) {
-      PreparedCopy<Space, Value> copy(shape);
-      return use(copy);
+  if constexpr (expr::index_tensors < Join >> 0) {
+    PreparedLookup<Space, Join, Monoid, Ts...> lookup(space, shape, join, monoid, write);
+    return use(lookup);
+  } else {
+    using Value = typename Signature<Join, Monoid, Ts...>::Value;
+    if constexpr (has_copy<Join, Monoid, Ts...>()) {
+      if (write != Write::accumulate && aggregates_nothing(shape)) {
+        PreparedCopy<Space, Value> copy(shape);
+        return use(copy);
+      }
     }
-  }
-  const char* refusal = nullptr;
-  if constexpr (is_blas_product<Space, Join, Monoid, Ts...>()) {
-    refusal = "too small for a call of the BLAS";
-    if (all_joins(shape) >= machine_rates.min_gemv) {
-      const Value beta(write == Write::accumulate ? 1 : 0);
-      PreparedProduct<Space, Value> product(space, shape, product_factor<Value>(join), beta);
-      if (product.worthwhile()) return use(product);
-      refusal = product.reason();
+    const char* refusal = nullptr;
+    if constexpr (is_blas_product<Space, Join, Monoid, Ts...>()) {
+      refusal = "too small for a call of the BLAS";
+      if (all_joins(shape) >= machine_rates.min_gemv) {
+        const Value beta(write == Write::accumulate ? 1 : 0);
+        PreparedProduct<Space, Value> product(space, shape, product_factor<Value>(join), beta);
+        if (product.worthwhile()) return use(product);
+        refusal = product.reason();
+      }
     }
-  }
-  if constexpr (has_packed<Space, Join, Monoid, Ts...>()) {
-    if (worth_packing(shape)) {
-      PreparedPacked<Space, Join, Monoid, Ts...> packed(shape, join, monoid, write, refusal);
-      return use(packed);
+    if constexpr (has_packed<Space, Join, Monoid, Ts...>()) {
+      if (worth_packing(shape)) {
+        PreparedPacked<Space, Join, Monoid, Ts...> packed(shape, join, monoid, write, refusal);
+        return use(packed);
+      }
     }
-  }
-  if constexpr (has_tiled<Space, Join, Monoid, Ts...>()) {
-    const PackedShape product = packed_shape(shape, false);
-    if (worth_tiling(product)) {
-      PreparedTiled<tuning::device_team_rows, tuning::device_team_columns, Space, Join, Monoid,
-                    Ts...>
-          tiled(shape, product, join, monoid, write, refusal);
-      return use(tiled);
+    if constexpr (has_tiled<Space, Join, Monoid, Ts...>()) {
+      const PackedShape product = packed_shape(shape, false);
+      if (worth_tiling(product)) {
+        PreparedTiled<tuning::device_team_rows, tuning::device_team_columns, Space, Join, Monoid,
+                      Ts...>
+            tiled(shape, product, join, monoid, write, refusal);
+        return use(tiled);
+      }
     }
+    PreparedLoops<Space, Join, Monoid, Ts...> loops(space, shape, join, monoid, write, refusal);
+    return use(loops);
   }
-  PreparedLoops<Space, Join, Monoid, Ts...> loops(space, shape, join, monoid, write, refusal);
-  return use(loops);
 }
 
 /// Runs a kernel in the workspace that is given, or else one of its own. \param before  is called

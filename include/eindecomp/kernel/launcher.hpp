@@ -46,6 +46,7 @@ class JoinAggregateLauncher final : public Launcher<Space> {
 
   [[nodiscard]] KernelTraits traits() const override {
     KernelTraits traits;
+    if constexpr (expr::index_tensors < Join >> 0) return traits;
     traits.tiles = compat::is_synchronous<Space>;
     traits.copies = detail::has_copy<Join, Monoid, Ts...>();
     traits.multiplies = detail::is_blas_product<Space, Join, Monoid, Ts...>() ||
@@ -62,8 +63,8 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   }
 
   [[nodiscard]] std::unique_ptr<const TileKernel> prepare_tile(
-      const LocalEinsum& shape) const override {
-    if constexpr (compat::is_synchronous<Space>) {
+      [[maybe_unused]] const LocalEinsum& shape) const override {
+    if constexpr (expr::index_tensors<Join> == 0 && compat::is_synchronous<Space>) {
       return std::make_unique<const detail::LoopsOfTile<Space, Join, Monoid, Ts...>>(shape, m_join,
                                                                                      m_monoid);
     } else {

@@ -18,6 +18,8 @@ namespace eindecomp::kernel {
 /// The most labels one kernel call may have, and the most operands.
 inline constexpr int max_labels = 24;
 using eindecomp::max_operands;
+/// The most index tensors: each takes an operand, and one for the value of its label.
+inline constexpr int max_index_tensors = max_operands / 2;
 
 /// The geometry of a local EinSum: a loop nest over labels, and for each label the stride of every
 /// operand and of the output (0 where a tensor lacks it, the sum of strides where it is repeated).
@@ -31,8 +33,18 @@ struct LocalEinsum {
   Extent operand_stride[max_operands][max_labels]{};  ///< per operand and label
   Extent output_stride[max_labels]{};                 ///< per label
 
+  /// A label whose value an index tensor holds.
+  struct Lookup {
+    int label = 0;      ///< the label
+    Extent extent = 0;  ///< of it in the whole tensor: the indices that there are
+    constexpr bool operator==(const Lookup&) const = default;
+  };
+  int lookups = 0;                     ///< how many of the first operands are index tensors
+  Lookup lookup[max_index_tensors]{};  ///< per index tensor
+
   /// Forgets where labels begin that are not aggregated, which nobody asks: more shapes are equal.
   constexpr void forget_begins() {
+    if (lookups > 0) return;  // indices are counted from them
     for (int l = 0; l < labels; ++l) {
       if (!aggregated[l]) begin[l] = 0;
     }
@@ -68,7 +80,8 @@ class Launcher {
   /// The EinSum of a shape made ready: output[…] = ⊕ ⊗(operands[…]) over the aggregated labels.
   [[nodiscard]] virtual std::unique_ptr<const PreparedKernel<Space>> prepare(
       const Space& space, const LocalEinsum& shape, Write write) const = 0;
-  /// The same for tiles of one thread each, as a loop nest. Null on devices.
+  /// The same for tiles of one thread each, as a loop nest. Null on devices, and where labels are
+  /// looked up.
   [[nodiscard]] virtual std::unique_ptr<const TileKernel> prepare_tile(
       const LocalEinsum& shape) const = 0;
   /// into = into ⊕ from, both accumulators. Null where nothing is aggregated.

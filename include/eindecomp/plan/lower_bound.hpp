@@ -345,13 +345,14 @@ class MinSumOfExponentials {
 /// so many workers share its work evenly, every tensor is stored once, spread evenly, and every
 /// scalar operation is done: no memory limit is assumed. Matrix products in closed form, other
 /// statements by convex optimisation to 1e-8. 0 where nothing is proven: of inputs, of
-/// statements with more than five operands, and of those with computed indices.
+/// statements with more than five operands, and of those with computed indices or index tensors.
 ///
 /// A tensor that is read in several slots counts once, and a diagonal as what is read of it.
 [[nodiscard]] inline double lower_bound(const EinGraph& graph, VertexId v, int workers) {
   const Vertex& vertex = graph[v];
   if (vertex.is_input() || vertex.labels.empty() || workers <= 1) return 0;
   if (std::ranges::any_of(vertex.operands, &Operand::is_computed)) return 0;
+  if (vertex.op.index_tensors > 0) return 0;  // what is read depends on the indices
   const plan::WorkShape shape = plan::work_shape(graph, v);
   if (plan::is_matrix_product(vertex, shape)) {
     return matmul_lower_bound(vertex.extents[0], vertex.extents[1], vertex.extents[2], workers);

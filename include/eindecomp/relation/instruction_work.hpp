@@ -36,6 +36,16 @@ struct Work {
   return n;
 }
 
+/// How many joins a kernel call computes: labels that are looked up in index tensors have one value
+/// at a time.
+[[nodiscard]] inline Extent joins_of(const Vertex& v, const Box& domain) {
+  Extent n = domain.size();
+  for (int k = 0; k < v.op.index_tensors && n > 0; ++k) {
+    n /= domain.extent(v.values[static_cast<std::size_t>(k)]);
+  }
+  return n;
+}
+
 /// The work of an instruction of a program whose tiles are placed.
 [[nodiscard]] inline Work work_of(const EinGraph& graph, const RankProgram& program,
                                   const Instruction& instruction) {
@@ -60,11 +70,12 @@ struct Work {
   }
   if (const auto* call = instruction.as<KernelCall>()) {
     const Vertex& v = graph[instruction.statement];
-    Work work{static_cast<double>(call->domain.size()),
+    const Extent joins = joins_of(v, call->domain);
+    Work work{static_cast<double>(joins),
               bytes_of(elements_of(call->domain, v.output), buffer(call->output))};
     for (std::size_t o = 0; o < v.operands.size(); ++o) {
-      work.bytes +=
-          bytes_of(elements_of(call->domain, v.operands[o].labels), buffer(call->operands[o]));
+      const Extent read = elements_of(call->domain, v.operands[o].labels);
+      work.bytes += bytes_of(std::min(read, joins), buffer(call->operands[o]));
     }
     return work;
   }

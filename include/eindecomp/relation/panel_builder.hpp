@@ -16,6 +16,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/instruction_work.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/panels.hpp"
 #include "eindecomp/relation/rank_program.hpp"
@@ -294,7 +295,8 @@ class PanelBuilder {
       return call.domain.extent(a) < call.domain.extent(b);
     });
     const bool polls = m_await.flight >= 0 && m_between_polls > 0;
-    const Extent wanted = polls ? ceil_div(call.domain.size(), m_between_polls) : 1;
+    const Extent wanted =
+        polls ? ceil_div(joins_of(m_graph[m_statement], call.domain), m_between_polls) : 1;
     if (wanted == 1 || longest == output.end()) {
       emit(std::move(call));
       return;

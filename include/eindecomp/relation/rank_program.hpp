@@ -128,7 +128,8 @@ struct Spread {
 /// One kernel call: the domain's box of labels, operands by buffer.
 struct KernelCall {
   Box domain;  ///< lo and hi per label of L
-  /// A buffer that contains the box the call reads, per operand, then per label of Vertex::values.
+  /// A buffer that contains the box the call reads, per operand, then per label of Vertex::values
+  /// that is not looked up in an index tensor.
   std::vector<int> operands;
   int output = -1;          ///< a buffer that contains the box the call writes
   bool accumulate = false;  ///< combine with what an earlier call left in the output

@@ -164,6 +164,7 @@ class UnitKeys {
     add_tensor(unit, v);
     add_list(vertex.output);
     m_key.push_back(vertex.op.finishes ? 1 : 0);
+    m_key.push_back(vertex.op.index_tensors);
   }
 
   /// What a history becomes when calls read the tensor: what each rank then has follows from how

@@ -121,7 +121,9 @@ class Walk {
       for (WalkedCall& call : m_walked) call.operands.push_back(m_gathered[call.index]);
     }
     m_counted.clear();
-    for (const int label : vertex.values) count_label(v, label, calls);
+    if (vertex.op.index_tensors == 0) {  // else kernels look them up
+      for (const int label : vertex.values) count_label(v, label, calls);
+    }
     m_holdings.store(v);
     reduce_results(v, outputs);
     m_sink.end(v);

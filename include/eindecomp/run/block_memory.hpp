@@ -175,12 +175,17 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
   kernel::LocalEinsum& shape = call.shape;
   shape.labels = static_cast<int>(statement.labels.size());
   const auto tensors = static_cast<int>(statement.operands.size());
-  shape.operands = tensors + static_cast<int>(statement.values.size());
+  shape.lookups = statement.op.index_tensors;
+  shape.operands = tensors + static_cast<int>(statement.values.size()) - shape.lookups;
   for (int l = 0; l < shape.labels; ++l) {
     shape.extent[l] = domain.extent(l);
     shape.begin[l] = domain.lo[at(l)];
   }
   for (int l : statement.aggregated) shape.aggregated[l] = true;
+  for (int k = 0; k < shape.lookups; ++k) {
+    const int label = statement.values[at(k)];
+    shape.lookup[k] = {label, statement.extents[at(label)]};
+  }
 
   const auto address = [&domain](const BlockMemory& block, const std::vector<int>& labels,
                                  Extent* strides) {

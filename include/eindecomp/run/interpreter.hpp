@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/print.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/lookup/index_fault.hpp"
 #include "eindecomp/plan/timeline.hpp"
 #include "eindecomp/run/observer.hpp"
 #include "eindecomp/run/prepared_program.hpp"
@@ -119,7 +122,49 @@ class Interpreter {
   void run(const PreparedCall<Space>& call) {
     const void* operands[kernel::max_operands];
     for (int o = 0; o < call.operands; ++o) operands[o] = m_addresses[call.operand[o]];
-    call.kernel->run(m_space, operands, m_addresses[call.output], m_workspace);
+    try {
+      call.kernel->run(m_space, operands, m_addresses[call.output], m_workspace);
+    } catch (const kernel::IndexFault& fault) {
+      throw_fault(fault);
+    }
+  }
+
+  /// Says which element of which tensor is no index of what.
+  [[noreturn, gnu::cold]] void throw_fault(const kernel::IndexFault& fault) const {
+    const Vertex& v = m_graph[m_program.stages[at(m_current)].first];
+    const Operand& operand = v.operands[at(fault.operand())];
+    const int label = v.values[at(fault.operand())];
+    Text sentence = m_graph[operand.vertex].name + "(";
+    for (std::size_t k = 0; k < operand.labels.size(); ++k) {
+      Extent index = 0;
+      if (operand.is_computed()) {
+        index = operand.indices[k].offset;
+        for (const auto& term : operand.indices[k].terms) {
+          index += term.coefficient * fault.at(term.label);
+        }
+      } else {
+        index = fault.at(operand.labels[k]);
+      }
+      sentence << (k > 0 ? "," : "") << index;
+    }
+    const Extent extent = v.extents[at(label)];
+    sentence << ") is " << fault.value() << " and an index of ";
+    const auto is_read = [&](const Operand& o) {
+      return std::find(o.labels.begin(), o.labels.end(), label) != o.labels.end();
+    };
+    const auto tensor =
+        std::find_if(v.operands.begin() + v.op.index_tensors, v.operands.end(), is_read);
+    if (tensor != v.operands.end()) {
+      sentence << "dimension "
+               << std::find(tensor->labels.begin(), tensor->labels.end(), label) -
+                      tensor->labels.begin()
+               << " of " << m_graph[tensor->vertex].name;
+    } else {
+      sentence << "label " << expr::quoted(graph::label_text(m_graph, v, label));
+    }
+    sentence << ", of extent " << extent << " (indices are from 0 to " << extent - 1
+             << "); bind such values";
+    throw Error(ErrorKind::binding, sentence, v.where);
   }
 
   void run(const PreparedCombine<Space>& combine) {

@@ -186,6 +186,7 @@ class PanelChooser {
     double operations = 1;
     const std::vector<Extent> parts = parts_of(m_placement.mesh, m_placement.calls[to_index(v)]);
     for (std::size_t l = 0; l < parts.size(); ++l) {
+      if (m_graph[v].is_looked_up(static_cast<int>(l))) continue;
       operations *= static_cast<double>(ceil_div(m_graph[v].extents[l], parts[l]));
     }
     const double kernels = operations / machine.operations_per_second;

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The derivative of statements that read index tensors: of a gather a scatter with sum, of a
+/// scatter with sum a gather. Indices have none.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/diagnostic.hpp"
+#include "eindecomp/expr/derived_join.hpp"
+#include "eindecomp/expr/where.hpp"
+#include "eindecomp/graph/derivative.hpp"
+#include "eindecomp/graph/derived_statement.hpp"
+#include "eindecomp/graph/write_derived.hpp"
+
+namespace eindecomp::graph {
+
+/// An expression with the operands of numbers from First on in the place of those from 0 on.
+template <int First, int I>
+[[nodiscard]] constexpr auto renumbered_from(const Arg<I>&) {
+  return Arg<First + I>{};
+}
+template <int First, class T>
+[[nodiscard]] constexpr auto renumbered_from(const Value<T>& value) {
+  return value;
+}
+template <int First, class Op, class... Es>
+[[nodiscard]] constexpr auto renumbered_from(const Composed<Op, Es...>& e) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return expr::node(e.op, renumbered_from<First>(e.template child<I>())...);
+  }
+  (std::index_sequence_for<Es...>{});
+}
+
+template <class B, int Order, class Join, class Monoid, class... Ts>
+class DerivativeOfWhere;
+
+/// The derivative of ⊕ = Monoid of ⊗ = Where<Tensors, Join, Monoid> over elements Ts, in a program
+/// of backend B; what it writes can be differentiated Order - 1 times.
+template <class B, int Order, int Tensors, class Join, class Monoid, class... Ts>
+class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts...> final
+    : public Derivative<B> {
+  using Scope = GradientScope<B>;
+  using Result =
+      typename MonoidTraits<Monoid, JoinResult<expr::Where<Tensors, Join, Monoid>, Ts...>>::Result;
+  /// Index tensors, and what Join takes.
+  static constexpr int operands = static_cast<int>(sizeof...(Ts)) - Tensors;
+  static constexpr bool sums = expr::is_one_of<Monoid, Sum, CompensatedSum>;
+  using D = expr::Derivatives<Result>;
+  static constexpr Arg<operands> g{};
+  template <std::size_t I>
+  using OperandType = std::tuple_element_t<I, std::tuple<Ts...>>;
+  template <std::size_t>
+  using NumberOf = expr::LabelNumber;
+  using Operands = std::make_index_sequence<static_cast<std::size_t>(operands)>;
+  template <std::size_t... I>
+  static std::tuple<OperandType<I>..., Result> types_of(std::index_sequence<I...>);
+  // Of the operands and of the cotangent.
+  using Types = decltype(types_of(Operands{}));
+
+ public:
+  DerivativeOfWhere(const expr::Where<Tensors, Join, Monoid>& where, const Monoid&)
+      : m_join(where.join) {}
+
+  [[nodiscard]] bool depends_on(std::size_t operand) const override {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return ((I == operand && depends<I>()) || ...);
+    }
+    (Operands{});
+  }
+
+  [[nodiscard]] Cotangent pull(const Scope& scope, VertexId v, std::size_t operand,
+                               Cotangent of_result, std::string_view name) const override {
+    Cotangent pulled;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (..., (I == operand ? void(pulled = pull_operand<I>(scope, v, of_result, name)) : void()));
+    }
+    (Operands{});
+    return pulled;
+  }
+
+  [[nodiscard]] Cotangent add(const Scope& scope, std::size_t operand, const Cotangent& a,
+                              const Cotangent& b, std::string_view name) const override {
+    Cotangent sum;
+    const auto add_if = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if constexpr (std::is_floating_point_v<OperandType<I>>) {
+        if (I == operand) sum = add_cotangents<B, Order - 1, OperandType<I>>(scope, a, b, name);
+      }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (add_if(std::integral_constant<std::size_t, I>{}), ...);
+    }
+    (Operands{});
+    return sum;
+  }
+
+ private:
+  /// ∂⊗/∂(operand I) of operands that are numbered after the index tensors.
+  template <std::size_t I>
+  [[nodiscard]] constexpr auto partial() const {
+    const auto f = [&] {
+      if constexpr (expr::is_composed<Join>) {
+        return renumbered_from<Tensors>(m_join);
+      } else if constexpr (std::is_same_v<Join, Identity>) {
+        return Arg<Tensors>{};
+      } else {
+        return [&]<std::size_t... O>(std::index_sequence<O...>) {
+          return expr::node(m_join, Arg<Tensors + static_cast<int>(O)>{}...);
+        }
+        (std::make_index_sequence<static_cast<std::size_t>(operands - Tensors)>{});
+      }
+    }();
+    return [&]<std::size_t... O>(std::index_sequence<O...>) {
+      return expr::derivative_of<static_cast<int>(I), Result, OperandType<O>...>(f, f);
+    }
+    (Operands{});
+  }
+  template <std::size_t I>
+  using Partial = decltype(std::declval<const DerivativeOfWhere&>().template partial<I>());
+  static constexpr bool are_real =
+      std::is_floating_point_v<Result> && (std::is_arithmetic_v<Ts> && ...);
+
+  template <std::size_t I>
+  [[nodiscard]] static constexpr bool depends() {
+    if constexpr (std::is_integral_v<OperandType<I>> || std::is_integral_v<Result>) {
+      return false;  // so are index tensors
+    } else if constexpr (!are_real || !sums) {
+      return true;  // and is refused
+    } else {
+      return !expr::is_zero<Partial<I>>;
+    }
+  }
+
+  template <std::size_t I>
+  [[nodiscard]] Cotangent pull_operand(const Scope& scope, VertexId v, const Cotangent& of_result,
+                                       std::string_view name) const {
+    const auto refuse = [&](const Text& why) {
+      core::fail(ErrorKind::statement,
+                 Text("the gradient leads through statement ") + scope.state.graph[v].name +
+                     ", which " + why,
+                 scope.where);
+    };
+    if constexpr (!depends<I>()) {
+      return of_result;  // is not asked for
+    } else if constexpr (!are_real) {
+      refuse(
+          "has elements that are neither float nor double (derivatives are of real numbers); keep "
+          "the parts of complex numbers as two tensors");
+    } else if constexpr (!sums) {
+      refuse("aggregates by " + expr::describe(Monoid{}) +
+             " what index tensors select (only sums of that are differentiated); read its operands "
+             "by stop_gradient");
+    } else if constexpr (expr::is_missing<Partial<I>>) {
+      refuse(
+          "has a join that has no derivative by operand " + Text() + (static_cast<int>(I) + 1) +
+          "; give it `template <int Operand> auto derivative(operands...) const`, or write it as a "
+          "statement of its own");
+    } else {
+      return emit<I>(scope, v, whole(scope, v, of_result, Text(name) + ".whole"), name, refuse);
+    }
+    return {};
+  }
+
+  /// A cotangent with all dimensions of its tensor, so that what is looked up is among its labels.
+  [[nodiscard]] static Cotangent whole(const Scope& scope, VertexId v, Cotangent of_result,
+                                       const Text& name) {
+    if (of_result.is_number()) of_result = scope.constant(of_result.value);
+    const EinGraph& graph = scope.state.graph;
+    const Vertex z = graph[v];
+    if (of_result.dims.size() == z.output.size()) return of_result;
+    std::vector<Text> labels;
+    for (const int l : z.output) {
+      labels.push_back(
+          graph.labels[static_cast<std::size_t>(z.labels[static_cast<std::size_t>(l)])].name);
+    }
+    StatementSpec spec;
+    spec.name = name;
+    spec.where = scope.where;
+    StatementSpec::OperandSpec operand;
+    operand.vertex = of_result.vertex;
+    operand.writing = of_result.writing;
+    for (const int d : of_result.dims) {
+      operand.labels.push_back(labels[static_cast<std::size_t>(d)]);
+    }
+    spec.operands.push_back(operand);
+    of_result.dims.clear();
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      spec.output.push_back({labels[k], z.bound[k]});
+      of_result.dims.push_back(static_cast<int>(k));
+    }
+    const Written written = write_at<B, Order - 1, Identity, NoAggregation, Result>(
+        scope, spec, Identity{}, NoAggregation{});
+    of_result.vertex = written.vertex;
+    of_result.writing = written.writing;
+    return of_result;
+  }
+
+  template <std::size_t I, class Refuse>
+  [[nodiscard]] Cotangent emit(const Scope& scope, VertexId v, const Cotangent& of_result,
+                               std::string_view name, const Refuse& refuse) const {
+    using X = OperandType<I>;
+    const auto e = D::times(g, this->template partial<I>());
+    using Read = expr::DerivedJoin<expr::Converted<std::decay_t<decltype(e)>, X, Types>, Types>;
+    if constexpr (2 * Tensors + Read::count > max_operands) {
+      refuse(Text(
+          "has a derivative of more than 8 tensors and values of labels; write a part of it as "
+          "a statement of its own"));
+      return {};
+    } else {
+      const auto joined = Read::functor(expr::converted<X, Types>(e));
+      using Where = expr::Where<Tensors, std::decay_t<decltype(joined)>, Sum>;
+      std::vector<int> leaves;
+      for (int k = 0; k < Tensors; ++k) leaves.push_back(k);
+      for (const int leaf : Read::leaves()) leaves.push_back(leaf);
+      DerivedStatement here(scope.state.graph, v, I, of_result, {}, scope.where);
+      if (here.is_to_be_widened()) {
+        const Written wide = write_at<B, Order - 1, Identity, NoAggregation, Result>(
+            scope, here.widened(Text(name) + ".wide"), Identity{}, NoAggregation{});
+        here.set_widened(wide.vertex, wide.writing);
+      }
+      StatementSpec spec = here.statement(name, leaves, false, true);
+      for (const int label : scope.state.graph[v].values) {
+        if (!here.has(leaves, label)) {
+          refuse(
+              Text("has an index tensor that its derivative would not be read at; write what "
+                   "stands beside the tensor of that label as a statement of its own"));
+        }
+        spec.values.push_back(here.label_name(label));
+      }
+      const double repeated = here.repetitions(leaves);
+      Written written = [&]<std::size_t... K, class... Us>(std::index_sequence<K...>,
+                                                           std::tuple<Us...>*) {
+        return write_at<B, Order - 1, Where, Sum, OperandType<K>..., Us..., NumberOf<K>...>(
+            scope, spec, Where{joined, Sum{}}, Sum{});
+      }
+      (std::make_index_sequence<Tensors>{}, static_cast<typename Read::OperandTypes*>(nullptr));
+      if (repeated != 1) {
+        written = write_at<B, Order - 1, ScaledMul<X>, NoAggregation, X>(
+            scope, here.after(name, written.vertex, written.writing, spec),
+            ScaledMul<X>{static_cast<X>(repeated)}, NoAggregation{});
+      }
+      return here.result(written.vertex, written.writing);
+    }
+  }
+
+  Join m_join;
+};
+
+}  // namespace eindecomp::graph

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Gathers and scatters: joins whose labels are looked up in index tensors instead of being run
+/// over.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/where.hpp"
+#include "eindecomp/kernel/generic/row_access.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/launch.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/lookup/index_fault.hpp"
+#include "eindecomp/kernel/lookup/lookup_part.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
+#include "eindecomp/kernel/signature.hpp"
+
+namespace eindecomp::kernel::detail {
+inline namespace EINDECOMP_INSTRUCTION_SET {
+
+template <class Space, class Join, class Monoid, class... Ts>
+class PreparedLookup;
+
+/// ⊕ ⊗ with ⊗ = Where<Lookups, Join, Monoid> over elements Ts: index tensors, what Join takes, and
+/// the values of labels, for which there is no memory. On host spaces.
+template <class Space, int Lookups, class Join, class Monoid, class... Ts>
+class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid>, Monoid, Ts...> final
+    : public PreparedKernel<Space> {
+  static_assert(compat::is_synchronous<Space>,
+                "EinDecomp: index tensors are read on host spaces only; run the program on one");
+  using Sig = Signature<expr::Where<Lookups, Join, Monoid>, Monoid, Ts...>;
+  using Value = typename Sig::Value;
+  using Traits = typename Sig::Traits;
+  using State = typename Sig::State;
+  using Result = typename Sig::Result;
+  static constexpr int joined = Sig::operands - 2 * Lookups;  ///< operands of Join
+  static constexpr int tensors = Lookups + joined + 1;
+  static constexpr int output = tensors - 1;
+  static constexpr bool finishes = Traits::finishes || !std::is_same_v<State, Result>;
+  using Part = LookupPart<tensors>;
+  using Joined = std::make_index_sequence<static_cast<std::size_t>(joined)>;
+  template <std::size_t I>
+  using Operand = typename Sig::template OperandType<Lookups + I>;
+
+ public:
+  PreparedLookup(const Space& space, const LocalEinsum& shape,
+                 const expr::Where<Lookups, Join, Monoid>& where, const Monoid& monoid, Write write)
+      : m_shape(shape), m_join(where.join), m_monoid(monoid), m_write(write) {
+    Extent dense[max_labels]{};
+    m_outputs = 1;
+    for (int l = shape.labels - 1; l >= 0; --l) {
+      if (shape.aggregated[l]) continue;
+      dense[l] = m_outputs;
+      m_outputs *= shape.extent[l];
+    }
+    m_parts = lookup_parts<tensors>(shape, apart() ? dense : shape.output_stride,
+                                    compat::host_threads(space));
+  }
+
+  [[nodiscard]] Algorithm algorithm() const override {
+    return m_outputs == 0 ? Algorithm::none : Algorithm::lookup;
+  }
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    return apart() ? m_outputs * static_cast<std::int64_t>(sizeof(State)) : 0;
+  }
+  [[nodiscard]] std::string explain(const void* const*, const void*) const override {
+    return "algorithm " + std::string(to_string(algorithm())) + ", " + std::to_string(Lookups) +
+           (Lookups == 1 ? " index tensor" : " index tensors");
+  }
+
+  /// \throws IndexFault if an element of an index tensor is no value of its label.
+  void run(const Space& space, const void* const* operands, void* into,
+           unsigned char* workspace) const override {
+    if (m_outputs == 0) return;
+    std::atomic<bool> outside = false;
+    launch(space, "EinDecomp::lookup", static_cast<Extent>(m_parts.size()), [&](Extent p) {
+      const Part& part = m_parts[static_cast<std::size_t>(p)];
+      State* const states =
+          apart() ? reinterpret_cast<State*>(workspace) : static_cast<State*>(into);
+      if (!compute(part, operands, states)) outside = true;
+      if constexpr (finishes) {
+        if (apart()) finish(part, states, static_cast<Result*>(into));
+      }
+    });
+    if (outside) throw_fault(operands);
+  }
+
+ private:
+  /// Whether accumulators are no final elements, and final elements are asked for.
+  [[nodiscard]] bool apart() const { return finishes && m_write == Write::finished; }
+
+  /// \returns whether all indices are values of their labels.
+  [[nodiscard]] bool compute(const Part& part, const void* const* operands, State* states) const {
+    states += part.offset[output];
+    const bool assigns = part.one_term && m_write != Write::accumulate;
+    if (!assigns && m_write != Write::accumulate) fill(part, states);
+    const Extent points = part.indices.size();
+    if (points == 0 || part.rows.size() == 0) return true;
+    Cursor<tensors> at;
+    at.seek(part.indices, 0);
+    bool inside = true;
+    for (Extent point = 0; point < points; ++point, at.advance(part.indices)) {
+      Extent offset[tensors];
+      for (int t = 0; t < tensors; ++t) offset[t] = part.offset[t] + at.offset[t];
+      offset[output] -= part.offset[output];  // which `states` has
+      const Found found = look_up(part, operands, offset, std::make_index_sequence<Lookups>{});
+      inside = inside && found.inside;
+      if (found.here) {
+        if (assigns) {
+          run_rows<true>(part, operands, offset, states);
+        } else {
+          run_rows<false>(part, operands, offset, states);
+        }
+      } else if (assigns) {
+        clear_rows(part, offset[output], states);
+      }
+    }
+    return inside;
+  }
+
+  struct Found {
+    bool inside = true;  ///< every index is a value of its label
+    bool here = true;    ///< and one that this part has
+  };
+  /// Moves offsets to where the index tensors say.
+  template <std::size_t... K>
+  [[nodiscard]] Found look_up(const Part& part, const void* const* operands, Extent* offset,
+                              std::index_sequence<K...>) const {
+    const Extent index[] = {
+        static_cast<Extent>(static_cast<const IndexOf<K>*>(operands[K])[offset[K]])...};
+    Found found;
+    for (int k = 0; k < Lookups; ++k) {
+      found.inside = found.inside && index[k] >= 0 && index[k] < m_shape.lookup[k].extent;
+      const Extent here = index[k] - part.first[k];
+      found.here = found.here && here >= 0 && here < part.count[k];
+      for (int t = Lookups; t < tensors; ++t) offset[t] += here * part.stride[k][t];
+    }
+    return found;
+  }
+  template <std::size_t K>
+  using IndexOf = typename Sig::template OperandType<K>;
+
+  void fill(const Part& part, State* states) const {
+    const State identity = Traits::identity(m_monoid);
+    for_each_run(part.outputs, [&](const Extent* offset, Extent count, const Extent* stride) {
+      State* const first = states + offset[0];
+      if (stride[0] == 1) {
+        for (Extent i = 0; i < count; ++i) first[i] = identity;
+      } else {
+        for (Extent i = 0; i < count; ++i) first[i * stride[0]] = identity;
+      }
+    });
+  }
+  void finish(const Part& part, const State* states, Result* into) const {
+    states += part.offset[output];
+    into += part.final_offset;
+    for_each_run(part.outputs, [&](const Extent* offset, Extent count, const Extent* stride) {
+      for (Extent i = 0; i < count; ++i) {
+        into[offset[1] + i * stride[1]] =
+            Traits::finish(m_monoid, states[offset[0] + i * stride[0]]);
+      }
+    });
+  }
+  /// Calls visit(offsets, count, strides) for the runs of a nest's fastest loop.
+  template <int N, class Visit>
+  static void for_each_run(const LoopNest<N>& nest, const Visit& visit) {
+    const Extent size = nest.size();
+    if (size == 0) return;
+    const Extent count = nest.loops > 0 ? nest.extent[0] : 1;
+    Extent stride[N]{};
+    for (int t = 0; t < N && nest.loops > 0; ++t) stride[t] = nest.stride[t][0];
+    Cursor<N> at;
+    at.seek(nest, 0);
+    for (Extent done = 0; done < size; done += count) {
+      visit(at.offset, count, stride);
+      if (done + count < size) at.skip(nest, count);
+    }
+  }
+
+  /// What ⊕ gives of one term.
+  [[nodiscard]] State of_one(const Value& value) const {
+    const State state = Traits::lift(m_monoid, value, 0);
+    if constexpr (std::is_same_v<Monoid, Sum>) {
+      return state;
+    } else {
+      return Traits::combine(m_monoid, Traits::identity(m_monoid), state);
+    }
+  }
+
+  void clear_rows(const Part& part, Extent offset, State* states) const {
+    const State identity = Traits::identity(m_monoid);
+    for_each_run(part.rows, [&](const Extent* row, Extent count, const Extent* stride) {
+      State* const to = states + offset + row[output];
+      for (Extent i = 0; i < count; ++i) to[i * stride[output]] = identity;
+    });
+  }
+
+  /// All joins of one point of the index tensors.
+  template <bool Assigns>
+  void run_rows(const Part& part, const void* const* operands, const Extent* offset,
+                State* states) const {
+    for_each_run(part.rows, [&](const Extent* row, Extent count, const Extent* stride) {
+      Extent first[tensors];
+      unsigned contiguous = 0;
+      bool known = stride[output] == 1;
+      for (int t = Lookups; t < output; ++t) {
+        first[t] = offset[t] + row[t];
+        contiguous |= stride[t] == 1 ? 1U << (t - Lookups) : 0U;
+        known = known && (stride[t] == 0 || stride[t] == 1);
+      }
+      State* const to = states + offset[output] + row[output];
+      const auto run = [&](auto access) {
+        run_row<Assigns, decltype(access)>(Joined{}, operands, first, stride, count, to);
+      };
+      if constexpr (joined == 0) {
+        run(AnyStride{});
+      } else if constexpr (joined == 1) {
+        known&& contiguous == 1 ? run(KnownStride<1>{}) : run(AnyStride{});
+      } else if constexpr (joined == 2) {
+        known &= contiguous != 0;
+        !known            ? run(AnyStride{})
+        : contiguous == 1 ? run(KnownStride<1>{})
+        : contiguous == 2 ? run(KnownStride<2>{})
+                          : run(KnownStride<3>{});
+      } else {
+        run(AnyStride{});
+      }
+    });
+  }
+  template <bool Assigns, class Access, std::size_t... I>
+  void run_row(std::index_sequence<I...>, const void* const* operands, const Extent* first,
+               const Extent* stride, Extent count, State* to) const {
+    const auto value =
+        [this, ... element = Access::template row<I>(
+                   static_cast<const Operand<I>*>(operands[Lookups + I]) + first[Lookups + I],
+                   stride[Lookups + I])]([[maybe_unused]] Extent i) {
+          return static_cast<Value>(m_join(element[static_cast<int>(i)]...));
+        };
+    constexpr bool dense = !std::is_same_v<Access, AnyStride>;
+    const Extent step = dense ? 1 : stride[output];
+    if constexpr (Assigns) {
+      for (Extent i = 0; i < count; ++i) to[i * step] = of_one(value(i));
+    } else {
+      if (!dense && step == 0) {
+        State state = *to;
+        for (Extent i = 0; i < count; ++i) {
+          state = Traits::combine(m_monoid, state, Traits::lift(m_monoid, value(i), 0));
+        }
+        *to = state;
+        return;
+      }
+      for (Extent i = 0; i < count; ++i) {
+        State& into = to[i * step];
+        into = Traits::combine(m_monoid, into, Traits::lift(m_monoid, value(i), 0));
+      }
+    }
+  }
+
+  /// Finds the first element of an index tensor that is no index.
+  [[noreturn]] EINDECOMP_COMPACT void throw_fault(const void* const* operands) const {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (throw_fault_of(static_cast<int>(K), static_cast<const IndexOf<K>*>(operands[K])), ...);
+    }
+    (std::make_index_sequence<Lookups>{});
+    throw std::exception();  // not reached: there is one
+  }
+  template <class T>
+  EINDECOMP_COMPACT void throw_fault_of(int k, const T* elements) const {
+    LoopNest<1> nest;
+    int label[max_labels];
+    for (int l = m_shape.labels - 1; l >= 0; --l) {
+      if (m_shape.operand_stride[k][l] == 0) continue;
+      label[nest.loops] = l;
+      nest.stride[0][nest.loops] = m_shape.operand_stride[k][l];
+      nest.push(m_shape.extent[l]);
+    }
+    Cursor<1> at;
+    at.seek(nest, 0);
+    const Extent size = nest.size();
+    for (Extent n = 0; n < size; ++n, at.advance(nest)) {
+      const auto value = static_cast<Extent>(elements[at.offset[0]]);
+      if (value >= 0 && value < m_shape.lookup[k].extent) continue;
+      std::array<Extent, max_labels> labels{};
+      for (int l = 0; l < m_shape.labels; ++l) {
+        labels[static_cast<std::size_t>(l)] = m_shape.begin[l];
+      }
+      for (int i = 0; i < nest.loops; ++i) {
+        labels[static_cast<std::size_t>(label[i])] += at.coordinate[i];
+      }
+      throw IndexFault(k, value, labels);
+    }
+  }
+
+  LocalEinsum m_shape;
+  std::vector<Part> m_parts;
+  Join m_join;
+  Monoid m_monoid;
+  Write m_write;
+  Extent m_outputs = 1;
+};
+
+}  // namespace EINDECOMP_INSTRUCTION_SET
+}  // namespace eindecomp::kernel::detail

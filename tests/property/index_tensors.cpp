@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Index tensors on all ranks, however the labels are cut, those that are looked up among them:
+// results are those of loops over the data, and the words that move those that are predicted.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <type_traits>
+
+#include "property/checked.hpp"
+
+using namespace property;
+using namespace ein::labels;
+using ein::extent;
+using ein::let;
+using ein::where;
+
+namespace {
+
+TEST_CASE("gathers: embeddings, cross entropy, several index tensors") {
+  check([](auto& t) {
+    const auto [T, ts] = t.template input<float>("T", {11, 6});
+    const auto [I, is] = t.template indices<std::int32_t>("I", {4, 5}, 11);
+    const auto [J, js] = t.template indices<std::int64_t>("J", {4}, 6);
+    const auto [K, ks] = t.template indices<std::int32_t>("K", {11}, 5);
+    const auto& t_ = ts;
+    const auto& i_ = is;
+    const auto& j_ = js;
+    const auto& k_ = ks;
+    t.expect(let<"embedded">(b, s, d) = T(I(b, s), d),
+             [&](Extent B, Extent S, Extent D) { return t_(i_(B, S), D); });
+    t.expect(let<"bags">(b, d) = sum(s)(T(I(b, s), d)), [&](Extent B, Extent D) {
+      return total(5, [&](Extent S) { return t_(i_(B, S), D); });
+    });
+    t.expect(let<"largest">(d, b) = max(s)(T(I(b, s), d)), [&](Extent D, Extent B) {
+      return largest(5, [&](Extent S) { return t_(i_(B, S), D); });
+    });
+    t.expect(let<"both">(s, b) = T(I(b, s), J(b)) + 1.0,
+             [&](Extent S, Extent B) { return t_(i_(B, S), j_(B)) + 1; });
+    t.expect(let<"all">() = -sum(b, s)(T(I(b, s), J(b))), [&] {
+      return -total(
+          4, [&](Extent B) { return total(5, [&](Extent S) { return t_(i_(B, S), j_(B)); }); });
+    });
+    // What is read has labels of the index tensor; an index that is computed; one read at another.
+    t.expect(let<"own">(b) = I(b, K(b + 3)), [&](Extent B) { return i_(B, k_(B + 3)); });
+    t.expect(let<"after">(b, s) = K(I(b, s) * 1), [&](Extent B, Extent S) { return k_(i_(B, S)); });
+    t.expect(let<"twice">(b, s, c) = I(c, K(I(b, s))),
+             [&](Extent B, Extent S, Extent C) { return i_(C, k_(i_(B, S))); });
+    t.expect(let<"stride">(b, extent(d, 3)) = T(I(b, 2), 2 * d),
+             [&](Extent B, Extent D) { return t_(i_(B, 2), 2 * D); });
+    t.expect(let<"product">(b, c) = sum(d)(T(I(b, 1), d) * T(c, d)), [&](Extent B, Extent C) {
+      return total(6, [&](Extent D) { return t_(i_(B, 1), D) * t_(C, D); });
+    });
+  });
+}
+
+TEST_CASE("scatters with sum, min, max, prod; counts; into a matrix") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {9, 5}, 1);
+    const auto [W, ws] = t.template input<double>("W", {9});
+    const auto [I, is] = t.template indices<std::int32_t>("I", {9}, 7);
+    const auto [J, js] = t.template indices<std::int64_t>("J", {9, 5}, 4);
+    const auto& x_ = xs;
+    const auto& w_ = ws;
+    const auto& i_ = is;
+    const auto& j_ = js;
+    const auto over = [&](Extent V, Extent D, double neutral, const auto& op) {
+      double state = neutral;
+      for (Extent E = 0; E < 9; ++E) {
+        if (i_(E) == V) state = op(state, x_(E, D));
+      }
+      return state;
+    };
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    t.expect(
+        let<"sums">(extent(v, 7), d) = sum(e)(where(I(e) == v, X(e, d))),
+        [&](Extent V, Extent D) { return over(V, D, 0, [](auto a, auto b) { return a + b; }); });
+    t.expect(
+        let<"products">(d, extent(v, 7)) = prod(e)(where(I(e) == v, X(e, d))),
+        [&](Extent D, Extent V) { return over(V, D, 1, [](auto a, auto b) { return a * b; }); });
+    // Of no terms, the identity, of which differences are no numbers.
+    const auto least = let<"least">(extent(v, 7), d) = min(e)(where(I(e) == v, X(e, d)));
+    t.expect(let<"at most">(v, d) = min(least(v, d), 1e6), [&](Extent V, Extent D) {
+      return std::min(1e6, over(V, D, infinite, [](auto a, auto b) { return std::min(a, b); }));
+    });
+    const auto most = let<"most">(extent(v, 7), d) = max(e)(where(v == I(e), X(e, d)));
+    t.expect(let<"at least">(v, d) = max(most(v, d), -1e6), [&](Extent V, Extent D) {
+      return std::max(-1e6, over(V, D, -infinite, [](auto a, auto b) { return std::max(a, b); }));
+    });
+    t.expect(let<"weighted">(extent(v, 7)) = sum(e, d)(where(I(e) == v, W(e) * X(e, d))),
+             [&](Extent V) {
+               return total(9, [&](Extent E) {
+                 return i_(E) == V ? w_(E) * total(5, [&](Extent D) { return x_(E, D); }) : 0.0;
+               });
+             });
+    t.expect(let<"counts">(extent(v, 7)) = sum(e)(where(I(e) == v, 1)),
+             [&](Extent V) { return total(9, [&](Extent E) { return i_(E) == V ? 1 : 0; }); });
+    t.expect(let<"any">(extent(v, 7)) = any(e)(where(I(e) == v, W(e))), [&](Extent V) {
+      return largest(9, [&](Extent E) { return i_(E) == V && w_(E) != 0 ? 1 : 0; });
+    });
+    t.expect(let<"matrix">(extent(v, 7), extent(u, 4)) =
+                 sum(e, d)(where(I(e) == v && J(e, d) == u, X(e, d))),
+             [&](Extent V, Extent U) {
+               return total(9, [&](Extent E) {
+                 return total(
+                     5, [&](Extent D) { return i_(E) == V && j_(E, D) == U ? x_(E, D) : 0.0; });
+               });
+             });
+    t.expect(let<"rows">(e, extent(u, 4)) = sum(d)(where(J(e, d) == u, X(e, d))),
+             [&](Extent E, Extent U) {
+               return total(5, [&](Extent D) { return j_(E, D) == U ? x_(E, D) : 0.0; });
+             });
+    t.expect(let<"there and back">(e) = sum(v)(where(I(e) == v, W(v) * W(e))),
+             [&](Extent E) { return w_(i_(E)) * w_(E); });
+    const auto sums = let<"logarithms">(extent(v, 7)) = log_sum_exp(e)(where(I(e) == v, W(e)));
+    t.expect(
+        let<"exponentials">(v) = exp(sums(v)),
+        [&](Extent V) {
+          return total(9, [&](Extent E) { return i_(E) == V ? std::exp(w_(E)) : 0.0; });
+        },
+        false);
+  });
+}
+
+TEST_CASE("gathers and scatters at random") {
+  std::mt19937 random(20261125);
+  for (int n = 0; n < 6; ++n) {
+    check(
+        [&](auto& t) {
+          const Extent rows = draw(random, 1, 13);
+          const Extent width = draw(random, 1, 9);
+          const Extent batch = draw(random, 1, 8);
+          const Extent length = draw(random, 1, 7);
+          CAPTURE(rows);
+          CAPTURE(width);
+          CAPTURE(batch);
+          CAPTURE(length);
+          const auto [T, ts] = t.template input<std::int64_t>("T", {rows, width}, 1);
+          const auto [I, is] = t.template indices<std::int64_t>("I", {batch, length}, rows);
+          const auto [X, xs] = t.template input<std::int64_t>("X", {length, width, batch}, 1);
+          const auto gather = [&, ts = ts, is = is](const auto& symbol, auto neutral,
+                                                    const auto& op) {
+            t.expect(symbol, [&](Extent D, Extent B) {
+              std::int64_t state = neutral;
+              for (Extent S = 0; S < length; ++S) state = op(state, ts(is(B, S), D));
+              return state;
+            });
+          };
+          const auto scatter = [&, is = is, xs = xs](const auto& symbol, auto neutral,
+                                                     const auto& op) {
+            t.expect(symbol, [&](Extent V, Extent D) {
+              std::int64_t state = neutral;
+              for (Extent B = 0; B < batch; ++B) {
+                for (Extent S = 0; S < length; ++S) {
+                  if (is(B, S) == V) state = op(state, xs(S, D, B));
+                }
+              }
+              return state;
+            });
+          };
+          constexpr auto plus = [](std::int64_t a, std::int64_t b) { return a + b; };
+          constexpr auto least = [](std::int64_t a, std::int64_t b) { return std::min(a, b); };
+          constexpr auto most = [](std::int64_t a, std::int64_t b) { return std::max(a, b); };
+          constexpr auto times = [](std::int64_t a, std::int64_t b) { return a * b; };
+          using Limits = std::numeric_limits<std::int64_t>;
+          gather(let<"gs">(d, b) = sum(s)(T(I(b, s), d)), 0, plus);
+          gather(let<"gm">(d, b) = min(s)(T(I(b, s), d)), Limits::max(), least);
+          gather(let<"gx">(d, b) = max(s)(T(I(b, s), d)), Limits::min(), most);
+          gather(let<"gp">(d, b) = prod(s)(T(I(b, s), d)), 1, times);
+          scatter(let<"ss">(extent(v, rows), d) = sum(b, s)(where(I(b, s) == v, X(s, d, b))), 0,
+                  plus);
+          scatter(let<"sm">(extent(v, rows), d) = min(b, s)(where(I(b, s) == v, X(s, d, b))),
+                  Limits::max(), least);
+          scatter(let<"sx">(extent(v, rows), d) = max(b, s)(where(I(b, s) == v, X(s, d, b))),
+                  Limits::min(), most);
+        },
+        n % 3 == 0);
+  }
+}
+
+}  // namespace
