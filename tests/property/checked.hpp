@@ -50,6 +50,10 @@ void check(const Write& write, bool thorough = true) {
     options.strategy = "by_hand";
     for (const ein::Vertex& v : graph.vertices) {
       if (v.is_input()) continue;
+      if (v.labels.empty()) {
+        options.by_hand.push_back({v.name, {}});
+        continue;
+      }
       std::string label = graph.labels[ein::to_index(v.labels.front())].name;
       Extent parts = 1;
       for (std::size_t l = 0; l < v.labels.size(); ++l) {

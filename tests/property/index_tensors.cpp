@@ -45,7 +45,10 @@ TEST_CASE("gathers: embeddings, cross entropy, several index tensors") {
     });
     // What is read has labels of the index tensor; an index that is computed; one read at another.
     t.expect(let<"own">(b) = I(b, K(b + 3)), [&](Extent B) { return i_(B, k_(B + 3)); });
-    t.expect(let<"after">(b, s) = K(I(b, s) * 1), [&](Extent B, Extent S) { return k_(i_(B, S)); });
+    t.expect(let<"wrapped">(b, s) = K((I(b, s) + 5) % 11),
+             [&](Extent B, Extent S) { return k_((i_(B, S) + 5) % 11); });
+    t.expect(let<"clipped">(b, s) = K(clip(I(b, s) + 5, 0, 10)),
+             [&](Extent B, Extent S) { return k_(std::min(i_(B, S) + 5, 10)); });
     t.expect(let<"twice">(b, s, c) = I(c, K(I(b, s))),
              [&](Extent B, Extent S, Extent C) { return i_(C, k_(i_(B, S))); });
     t.expect(let<"stride">(b, extent(d, 3)) = T(I(b, 2), 2 * d),
