@@ -241,9 +241,6 @@ template <class Output, class Aggregated, class Values, bool AsItIs, class Backe
   }
 }
 
-template <class Backend, class E>
-[[nodiscard]] constexpr auto materialise(LoweringScope<Backend>& scope, const E& expression);
-
 /// Writes ⊕ of an expression without aggregations.
 template <class Output, class Aggregated, bool AsItIs, class Backend, class Monoid, class E>
 [[nodiscard]] constexpr auto write_flat(const LoweringScope<Backend>& scope, std::string_view name,

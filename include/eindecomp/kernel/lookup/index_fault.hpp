@@ -20,6 +20,7 @@ class IndexFault : public std::exception {
   /// \param labels   where it stands, as the value of each label in the whole tensor
   IndexFault(int operand, Extent value, const std::array<Extent, max_labels>& labels)
       : m_operand(operand), m_value(value), m_labels(labels) {}
+  /// What it is, without names.
   [[nodiscard]] const char* what() const noexcept override {
     return "an element of an index tensor is no index of the dimension that it is used for";
   }
