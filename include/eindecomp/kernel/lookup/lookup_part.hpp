@@ -16,11 +16,13 @@ namespace eindecomp::kernel::detail {
 /// first) and last the output, where accumulators are.
 template <int Tensors>
 struct LookupPart {
-  LoopNest<Tensors> indices;  ///< over the labels of index tensors
-  LoopNest<Tensors> rows;     ///< over all others that are not looked up
-  LoopNest<2> outputs;        ///< over the outputs: of accumulators, of final elements
-  Extent offset[Tensors]{};   ///< the first element of each tensor
-  Extent final_offset = 0;    ///< of the final elements
+  LoopNest<Tensors> indices;     ///< over the labels of index tensors
+  LoopNest<Tensors> rows;        ///< over all others that are not looked up, but for the fastest
+  Extent row_length = 1;         ///< of that one
+  Extent row_stride[Tensors]{};  ///< what its next value adds
+  LoopNest<2> outputs;           ///< over the outputs: of accumulators, of final elements
+  Extent offset[Tensors]{};      ///< the first element of each tensor
+  Extent final_offset = 0;       ///< of the final elements
   /// The values of each looked-up label that the part has, from `first` on, so many.
   Extent first[max_index_tensors]{};
   Extent count[max_index_tensors]{};            ///< see `first`
@@ -28,8 +30,9 @@ struct LookupPart {
   bool one_term = true;                         ///< no output has more than one term
 };
 
-/// The label by which work is cut: one of the output, so that no two threads write one element, if
-/// it can be one of an index tensor, which is then read once. -1 if there is none.
+/// The label by which work is cut: one of the output, so that no two threads write one element. If
+/// it can be one of an index tensor, which is then read once; else one that is looked up, so that
+/// each thread passes over what is another's. -1 if there is none.
 [[nodiscard]] inline int label_to_cut(const LocalEinsum& shape) {
   int best = -1;
   int best_rank = -1;
@@ -41,7 +44,7 @@ struct LookupPart {
       looked_up = looked_up || shape.lookup[k].label == l;
       of_index = of_index || shape.operand_stride[k][l] != 0;
     }
-    const int rank = of_index ? 2 : looked_up ? 0 : 1;
+    const int rank = of_index ? 2 : looked_up ? 1 : 0;
     const bool better =
         best < 0 || rank > best_rank || (rank == best_rank && shape.extent[l] > shape.extent[best]);
     if (!better) continue;
@@ -105,6 +108,11 @@ template <int Tensors>
   part.indices.merge();
   part.rows.sort_by(operands);
   part.rows.merge();
+  if (part.rows.loops > 0) {
+    part.row_length = part.rows.extent[0];
+    for (int t = 0; t < Tensors; ++t) part.row_stride[t] = part.rows.stride[t][0];
+    part.rows.erase(0);
+  }
   return part;
 }
 

@@ -4,6 +4,7 @@
 /// over.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -104,28 +105,95 @@ class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid>, Monoid, Ts...> f
     states += part.offset[output];
     const bool assigns = part.one_term && m_write != Write::accumulate;
     if (!assigns && m_write != Write::accumulate) fill(part, states);
+    unsigned contiguous = 0;
+    bool known = part.row_stride[output] == 1;
+    for (int t = Lookups; t < output; ++t) {
+      contiguous |= part.row_stride[t] == 1 ? 1U << (t - Lookups) : 0U;
+      known = known && (part.row_stride[t] == 0 || part.row_stride[t] == 1);
+    }
+    const auto run = [&](auto access) {
+      using Access = decltype(access);
+      return assigns ? run_points<true, Access>(part, operands, states)
+                     : run_points<false, Access>(part, operands, states);
+    };
+    if constexpr (joined == 1) {
+      if (known && contiguous == 1) return run(KnownStride<1>{});
+    } else if constexpr (joined == 2) {
+      if (known && contiguous == 1) return run(KnownStride<1>{});
+      if (known && contiguous == 2) return run(KnownStride<2>{});
+      if (known && contiguous == 3) return run(KnownStride<3>{});
+    }
+    return run(AnyStride{});
+  }
+  /// All joins of a part, point by point of the index tensors.
+  template <bool Assigns, class Access>
+  [[nodiscard]] bool run_points(const Part& part, const void* const* operands,
+                                State* states) const {
     const Extent points = part.indices.size();
-    if (points == 0 || part.rows.size() == 0) return true;
+    if (points == 0 || part.row_length == 0) return true;
     Cursor<tensors> at;
     at.seek(part.indices, 0);
     bool inside = true;
-    for (Extent point = 0; point < points; ++point, at.advance(part.indices)) {
-      Extent offset[tensors];
-      for (int t = 0; t < tensors; ++t) offset[t] = part.offset[t] + at.offset[t];
-      offset[output] -= part.offset[output];  // which `states` has
-      const Found found = look_up(part, operands, offset, std::make_index_sequence<Lookups>{});
-      inside = inside && found.inside;
-      if (found.here) {
-        if (assigns) {
-          run_rows<true>(part, operands, offset, states);
-        } else {
-          run_rows<false>(part, operands, offset, states);
+    // What indices name lies anywhere: many are on their way to the caches at a time.
+    constexpr Extent most = 16;
+    Extent offset[most][tensors];
+    bool here[most];
+    for (Extent first = 0; first < points; first += most) {
+      const Extent count = std::min(most, points - first);
+      for (Extent p = 0; p < count; ++p, at.advance(part.indices)) {
+        for (int t = 0; t < tensors; ++t) offset[p][t] = part.offset[t] + at.offset[t];
+        offset[p][output] = at.offset[output];  // `states` has what the part begins with
+        const Found found = look_up(part, operands, offset[p], std::make_index_sequence<Lookups>{});
+        inside = inside && found.inside;
+        here[p] = found.here;
+        if (found.here) prefetch(Joined{}, operands, offset[p], states);
+      }
+      for (Extent p = 0; p < count; ++p) {
+        if (here[p] || Assigns) {
+          run_rows<Assigns, Access>(part, operands, offset[p], here[p], states);
         }
-      } else if (assigns) {
-        clear_rows(part, offset[output], states);
       }
     }
     return inside;
+  }
+
+  /// Begins to fetch the first line that a point reads of each operand, and that it writes.
+  template <std::size_t... I>
+  static void prefetch([[maybe_unused]] std::index_sequence<I...>,
+                       [[maybe_unused]] const void* const* operands,
+                       [[maybe_unused]] const Extent* offset, [[maybe_unused]] State* states) {
+#if defined(__GNUC__)
+    (__builtin_prefetch(static_cast<const Operand<I>*>(operands[Lookups + I]) +
+                        offset[Lookups + I]),
+     ...);
+    __builtin_prefetch(states + offset[output], 1);
+#endif
+  }
+
+  /// All joins of one point. \param here  whether the part has what the indices name
+  template <bool Assigns, class Access>
+  void run_rows(const Part& part, const void* const* operands, Extent* offset, bool here,
+                State* states) const {
+    const auto run = [&] {
+      if (here) {
+        run_row<Assigns, Access>(Joined{}, operands, offset, part, states + offset[output]);
+      } else {
+        clear_row(part, states + offset[output]);
+      }
+    };
+    if (part.rows.loops == 0) {
+      run();
+      return;
+    }
+    const Extent rows = part.rows.size();
+    Cursor<tensors> row;
+    row.seek(part.rows, 0);
+    Extent first[tensors];
+    for (int t = 0; t < tensors; ++t) first[t] = offset[t];
+    for (Extent r = 0; r < rows; ++r, row.advance(part.rows)) {
+      for (int t = 0; t < tensors; ++t) offset[t] = first[t] + row.offset[t];
+      run();
+    }
   }
 
   struct Found {
@@ -197,71 +265,40 @@ class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid>, Monoid, Ts...> f
     }
   }
 
-  void clear_rows(const Part& part, Extent offset, State* states) const {
+  void clear_row(const Part& part, State* to) const {
     const State identity = Traits::identity(m_monoid);
-    for_each_run(part.rows, [&](const Extent* row, Extent count, const Extent* stride) {
-      State* const to = states + offset + row[output];
-      for (Extent i = 0; i < count; ++i) to[i * stride[output]] = identity;
-    });
+    for (Extent i = 0; i < part.row_length; ++i) to[i * part.row_stride[output]] = identity;
   }
 
-  /// All joins of one point of the index tensors.
-  template <bool Assigns>
-  void run_rows(const Part& part, const void* const* operands, const Extent* offset,
-                State* states) const {
-    for_each_run(part.rows, [&](const Extent* row, Extent count, const Extent* stride) {
-      Extent first[tensors];
-      unsigned contiguous = 0;
-      bool known = stride[output] == 1;
-      for (int t = Lookups; t < output; ++t) {
-        first[t] = offset[t] + row[t];
-        contiguous |= stride[t] == 1 ? 1U << (t - Lookups) : 0U;
-        known = known && (stride[t] == 0 || stride[t] == 1);
-      }
-      State* const to = states + offset[output] + row[output];
-      const auto run = [&](auto access) {
-        run_row<Assigns, decltype(access)>(Joined{}, operands, first, stride, count, to);
-      };
-      if constexpr (joined == 0) {
-        run(AnyStride{});
-      } else if constexpr (joined == 1) {
-        known&& contiguous == 1 ? run(KnownStride<1>{}) : run(AnyStride{});
-      } else if constexpr (joined == 2) {
-        known &= contiguous != 0;
-        !known            ? run(AnyStride{})
-        : contiguous == 1 ? run(KnownStride<1>{})
-        : contiguous == 2 ? run(KnownStride<2>{})
-                          : run(KnownStride<3>{});
-      } else {
-        run(AnyStride{});
-      }
-    });
-  }
+  /// The joins of a row, so many at a time that an int counts them, which vectorises.
   template <bool Assigns, class Access, std::size_t... I>
-  void run_row(std::index_sequence<I...>, const void* const* operands, const Extent* first,
-               const Extent* stride, Extent count, State* to) const {
-    const auto value =
-        [this, ... element = Access::template row<I>(
-                   static_cast<const Operand<I>*>(operands[Lookups + I]) + first[Lookups + I],
-                   stride[Lookups + I])]([[maybe_unused]] Extent i) {
-          return static_cast<Value>(m_join(element[static_cast<int>(i)]...));
-        };
+  void run_row(std::index_sequence<I...>, const void* const* operands, const Extent* offset,
+               const Part& part, State* to) const {
+    constexpr Extent most = Extent{1} << 30;
     constexpr bool dense = !std::is_same_v<Access, AnyStride>;
-    const Extent step = dense ? 1 : stride[output];
-    if constexpr (Assigns) {
-      for (Extent i = 0; i < count; ++i) to[i * step] = of_one(value(i));
-    } else {
-      if (!dense && step == 0) {
-        State state = *to;
-        for (Extent i = 0; i < count; ++i) {
+    const Extent step = dense ? 1 : part.row_stride[output];
+    for (Extent begin = 0; begin < part.row_length; begin += most) {
+      const auto count = static_cast<int>(std::min(most, part.row_length - begin));
+      const auto value = [this, ... element = Access::template row<I>(
+                                    static_cast<const Operand<I>*>(operands[Lookups + I]) +
+                                        offset[Lookups + I] + begin * part.row_stride[Lookups + I],
+                                    part.row_stride[Lookups + I])]([[maybe_unused]] int i) {
+        return static_cast<Value>(m_join(element[i]...));
+      };
+      State* const into = to + begin * step;
+      if constexpr (Assigns) {
+        for (int i = 0; i < count; ++i) into[i * step] = of_one(value(i));
+      } else if (!dense && step == 0) {
+        State state = *into;
+        for (int i = 0; i < count; ++i) {
           state = Traits::combine(m_monoid, state, Traits::lift(m_monoid, value(i), 0));
         }
-        *to = state;
-        return;
-      }
-      for (Extent i = 0; i < count; ++i) {
-        State& into = to[i * step];
-        into = Traits::combine(m_monoid, into, Traits::lift(m_monoid, value(i), 0));
+        *into = state;
+      } else {
+        for (int i = 0; i < count; ++i) {
+          State& one = into[i * step];
+          one = Traits::combine(m_monoid, one, Traits::lift(m_monoid, value(i), 0));
+        }
       }
     }
   }
