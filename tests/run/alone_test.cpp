@@ -367,3 +367,55 @@ TEST_CASE("a kernel's choice is made again where the BLAS was switched on or off
   CHECK(executor.run(a).statistics().kernels_prepared == 1);
   (void)C;
 }
+
+// On three threads, too (CMakeLists.txt): which are given parts that are long enough.
+TEST_CASE("index tensors: parts of threads, cut by an index's label and by what is looked up") {
+  constexpr Extent rows = 37;
+  constexpr Extent width = 70;
+  constexpr Extent batch = 61;
+  constexpr Extent length = 23;
+  Program program;
+  const auto T = program.input<double>("T", {rows, width});
+  const auto I = program.input<std::int32_t>("I", {batch, length});
+  const auto X = program.input<double>("X", {batch, length, width});
+  const auto E = let<"E">(d, b, s) = T(I(b, s), d);
+  const auto M = let<"M">(d, ein::extent(v, rows)) =
+      max(b, s)(ein::where(I(b, s) == v, X(b, s, d)));
+  const auto L = let<"L">(ein::extent(v, rows)) =
+      log_sum_exp(b, s, d)(ein::where(I(b, s) == v, X(b, s, d)));
+  const auto index = [](Extent r, Extent c) {
+    return static_cast<std::int32_t>((r * 41 + c * 17) % rows);
+  };
+  const auto of_x = [](Extent r, Extent c, Extent k) {
+    return static_cast<double>((r * 7 + c * 3 + k * 5) % 13);
+  };
+  const Formula<> of_t{1};
+  const auto run =
+      ein::execute(ein::decompose(program, {.workers = 1}), Space(), ein::bind_generator(T, of_t),
+                   ein::bind_generator(I, index), ein::bind_generator(X, of_x));
+  const auto e = on_host(run.gather(E));
+  const auto m = on_host(run.gather(M));
+  const auto l = on_host(run.gather(L));
+  std::vector<double> most(rows * width, -1);
+  std::vector<double> sums(rows, 0);
+  bool right = true;
+  for (Extent r = 0; r < batch; ++r) {
+    for (Extent c = 0; c < length; ++c) {
+      const Extent at = index(r, c);
+      for (Extent k = 0; k < width; ++k) {
+        right = right && e(k, r, c) == of_t(at, k);
+        double& largest = most[static_cast<std::size_t>(at * width + k)];
+        largest = std::max(largest, of_x(r, c, k));
+        sums[static_cast<std::size_t>(at)] += std::exp(of_x(r, c, k));
+      }
+    }
+  }
+  CHECK(right);
+  for (Extent at = 0; at < rows; ++at) {
+    CHECK(std::abs(l(at) - std::log(sums[static_cast<std::size_t>(at)])) < 1e-11);
+    for (Extent k = 0; k < width; ++k) {
+      right = right && m(k, at) == most[static_cast<std::size_t>(at * width + k)];
+    }
+  }
+  CHECK(right);
+}
