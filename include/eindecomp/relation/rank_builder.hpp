@@ -20,6 +20,7 @@
 #include "eindecomp/relation/place_buffers.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/rounds.hpp"
+#include "eindecomp/relation/split_rounds.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/tuning.hpp"
@@ -192,6 +193,7 @@ class RankBuilder {
   }
   /// Round by round copies, messages, combinations. Empties the lists.
   void emit_rounds(Rounds& rounds) {
+    RoundSplitter(*m_graph, m_program, m_space.longest_message).split(rounds);
     auto& [copies, received, sent, combines] = rounds;
     const auto by_round = [](const auto& a, const auto& b) { return a.first < b.first; };
     std::stable_sort(copies.begin(), copies.end(), by_round);

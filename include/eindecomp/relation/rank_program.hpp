@@ -194,6 +194,8 @@ struct SpaceFacts {
   /// Operations, each a join with its aggregation, after which each thread of a rank whose messages
   /// are under way is interrupted to call MPI; devices never are.
   std::int64_t operations_between_polls = relation::tuning::operations_between_polls;
+  /// Bytes of which a message has no more: longer ones are sent in parts, one after another.
+  std::int64_t longest_message = relation::tuning::longest_message;
 };
 
 /// The names of a program's tensors, by vertex.
@@ -248,7 +250,7 @@ struct RankProgram {
 }
 
 /// The round of the first messages that a statement posts.
-inline constexpr int first_posted_round = 1 << 16;
+inline constexpr int first_posted_round = 1 << 28;
 
 /// Whether an instruction belongs to the first run alone: what is filled or spread, a copy or
 /// message of constants.

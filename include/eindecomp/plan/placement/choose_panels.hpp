@@ -157,11 +157,17 @@ class PanelChooser {
     return std::clamp<Extent>(ceil_div(alive, held), 1, most);
   }
 
-  /// The number of panels that takes least time; 1 if streaming gains too little, or nothing is
-  /// known of the machine.
+  /// The number of panels that takes least time; 1 if streaming gains too little. If nothing is
+  /// known of the machine, as many as cost nothing on any: they hold less.
   [[nodiscard]] Extent fastest(VertexId v, const Gathered& gathered, Extent stripe) const {
     Extent best = 1;
-    if (m_options.machine.axes.empty()) return best;
+    if (m_options.machine.axes.empty()) {
+      while (best < tuning::max_panels && stripe / (2 * best) >= tuning::min_panel_terms &&
+             gathered.message / (2 * best) >= tuning::min_free_panel_bytes) {
+        best *= 2;
+      }
+      return best;
+    }
     double least = seconds(v, gathered, 1) * (1 - tuning::min_streaming_gain);
     for (Extent panels = 2; panels <= tuning::max_panels; panels *= 2) {
       if (stripe / panels < tuning::min_panel_terms) break;

@@ -65,17 +65,38 @@ struct SteppedProgram {
   relation::ProgramMemory memory;
 };
 
+/// What is to be known of steps that exceed a limit of memory.
+enum class Excess : std::uint8_t {
+  exact,    ///< by how much
+  bounded,  ///< no more than the first rank tells: of streamed statements all would take long
+};
+
 /// Runs a placed program in steps that keep it within a limit of memory: in those that
 /// choose_steps() takes, if they do; else in the coarsest steps for memory's sake that do; else in
 /// those with the lowest peak.
 /// \throws Error if steps given by hand are not possible.
 [[nodiscard]] inline SteppedProgram step_within(const EinGraph& graph, const Placement& placement,
                                                 const DecomposeOptions& options,
-                                                relation::Profiler& profiler,
+                                                relation::Profiler& profiler, Excess excess,
                                                 const std::source_location& where) {
   const std::int64_t limit = memory_limit(options);
+  const int ranks = ranks_of(options);
   const auto stepped = [&](std::vector<StepGroup> steps) {
     SteppedProgram made{std::move(steps), {}};
+    const bool streamed = std::ranges::any_of(
+        made.steps, [&](const StepGroup& group) { return is_streamed(graph, group); });
+    if (streamed && excess == Excess::bounded) {
+      const std::int64_t first =
+          relation::programs_of(graph, placement, ranks, 0, 1, made.steps,
+                                SpaceFacts{.threads = options.threads})
+              .front()
+              .peak_bytes();
+      if (first > limit) {
+        made.memory.peak = {first, 0, made.steps.front().first};
+        made.memory.overflow = ranks * (first - limit);
+        return made;
+      }
+    }
     made.memory = profiler.profile(placement, made.steps).memory(limit);
     return made;
   };
@@ -238,7 +259,7 @@ class PlacementChooser {
     }
     const double before = m_profiler.spent();
     const relation::ProgramMemory memory =
-        step_within(m_graph, placement, m_options, m_profiler, m_where).memory;
+        step_within(m_graph, placement, m_options, m_profiler, Excess::bounded, m_where).memory;
     score.excess = std::max<std::int64_t>(memory.peak.bytes - m_limit, 0);
     if (score.excess > 0) score.overflow = memory.overflow;
     m_spent += m_profiler.spent() - before;
@@ -263,16 +284,26 @@ class PlacementChooser {
     Partitions partitions(m_graph.vertices.size());
     for (const Class& c : m_classes) cut(partitions, c, 0);
     std::vector<std::size_t> chosen(m_classes.size(), 0);
-    while (true) {
-      keep_better(default_placement(partitions));
-      std::size_t n = 0;
-      for (; n < chosen.size(); ++n) {
+    const bool by_words = m_limit > 0 && m_options.objective == Objective::words;
+    std::vector<std::pair<WordSum, Placement>> all;
+    for (std::size_t n = 0; n < chosen.size();) {
+      Placement placement = default_placement(partitions);
+      if (by_words) {
+        const WordSum words = sum_of(quick_words(m_graph, placement, m_ranks));
+        all.emplace_back(words, std::move(placement));
+      } else {
+        keep_better(std::move(placement));
+      }
+      for (n = 0; n < chosen.size(); ++n) {
         chosen[n] = (chosen[n] + 1) % m_classes[n].vectors.size();
         cut(partitions, m_classes[n], chosen[n]);
         if (chosen[n] != 0) break;
       }
-      if (n == chosen.size()) return true;
     }
+    // Of the first that fits none that comes later is better, whatever it holds.
+    std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first; });
+    for (auto& [words, placement] : all) keep_better(std::move(placement));
+    return true;
   }
 
   /// \param limit  what m_spent may grow to

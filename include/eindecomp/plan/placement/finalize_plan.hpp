@@ -59,7 +59,7 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
     return plan;
   }
   relation::Profiler profiler(graph, plan.ranks, SpaceFacts{.threads = options.threads});
-  SteppedProgram made = step_within(graph, plan.placement, options, profiler, where);
+  SteppedProgram made = step_within(graph, plan.placement, options, profiler, Excess::exact, where);
   check_memory(graph, made.memory.peak, options, where);
   plan.steps = std::move(made.steps);
   return plan;
