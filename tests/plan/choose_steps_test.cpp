@@ -284,6 +284,22 @@ TEST_CASE("panels are smaller where memory is short") {
   CHECK(is_streamed(graph, plan.steps[0]));
 }
 
+TEST_CASE("what is large is gathered in panels on any machine") {
+  EinGraph graph;
+  const VertexId a = input(graph, "A", {32768, 32768});
+  const VertexId b = input(graph, "B", {32768, 32768});
+  write(graph, "C", "ij,jk->ik", {a, b});
+  const Plan plan = decompose(graph, {.workers = 64});
+  REQUIRE(plan.steps.size() == 1);
+  CHECK(is_streamed(graph, plan.steps[0]));
+  // A block of 8192 x 8192 doubles is 537 MB: whole, those of A, B and C would be 1.61 GB.
+  CHECK(plan.program(0).arena_bytes <= 1'000'000'000);
+  Plan whole = plan;
+  whole.steps.clear();
+  CHECK(whole.tasks().received == plan.tasks().received);
+  CHECK(whole.program(0).arena_bytes > 1'600'000'000);
+}
+
 TEST_CASE("streamed statements by hand") {
   EinGraph graph;
   const VertexId a = input(graph, "A", {64, 48});

@@ -22,7 +22,8 @@ TEST_CASE("random programs run as planned, on any number of ranks") {
     const int ranks = random.pick({1, 2, 3, 4, 5, 8, 16, 17});
 
     const auto tasks = eindecomp::make_task_graph(program.graph, placement, ranks);
-    const eindecomp::SpaceFacts facts{1, random_constants(random, program.graph)};
+    eindecomp::SpaceFacts facts{1, random_constants(random, program.graph)};
+    if (i % 2 == 1) facts.longest_message = random.number(1, 64);
     const auto compiled = eindecomp::compile_ranks(program.graph, placement, ranks, {}, facts);
     check_run(program, compiled, tasks);
     CHECK(tasks.received == words_by_definition(program.graph, placement, ranks));
@@ -48,7 +49,7 @@ TEST_CASE("streamed statements give what they give whole, and move the same word
     const int ranks = random.pick({1, 2, 3, 4, 5, 8, 16, 17});
     const auto groups = random_streams(random, graph);
     const eindecomp::SpaceFacts facts{random.number(0, 2), random_constants(random, graph),
-                                      random.number(1, 40)};
+                                      random.number(1, 40), random.number(1, 256)};
     const auto tasks = eindecomp::make_task_graph(graph, placement, ranks);
     const auto whole = eindecomp::compile_ranks(graph, placement, ranks, {}, facts);
     const auto streamed = eindecomp::compile_ranks(graph, placement, ranks, groups, facts);
@@ -65,4 +66,31 @@ TEST_CASE("streamed statements give what they give whole, and move the same word
   }
   CHECK(posted > 500);
   CHECK(smaller > 50);
+}
+
+TEST_CASE("long messages go in parts, and accumulators are combined part by part") {
+  // Halves of j on two ranks: each sends the other half of C, 32 x 64 doubles of 512 bytes a row.
+  const EinGraph graph = matmul(64, 64, 8);
+  const Mesh mesh = eindecomp::make_mesh(2);
+  Placement placement;
+  placement.mesh = mesh;
+  placement.stored = {{{}, {0}}, {{0}, {}}, {{0}, {}}};
+  placement.calls = {{}, {}, {{}, {0}, {}}};
+  const auto program = [&](std::int64_t longest) {
+    eindecomp::SpaceFacts facts;
+    facts.longest_message = longest;
+    return eindecomp::compile_rank(graph, placement, 2, 0, {}, facts);
+  };
+  const auto messages = [](const eindecomp::RankProgram& p) {
+    return std::ranges::count_if(p.instructions, [](const auto& instruction) {
+      return instruction.template as<eindecomp::Receive>() != nullptr;
+    });
+  };
+  const eindecomp::RankProgram whole = program(1 << 20);
+  const eindecomp::RankProgram parts = program(4096);
+  CHECK(messages(whole) == 1);
+  CHECK(messages(parts) == 32 * 512 / 4096);
+  // Accumulators of C and what has been received of the other's; then a fourth of that.
+  CHECK(whole.arena_bytes == 64 * 512 + 32 * 512);
+  CHECK(parts.arena_bytes == 64 * 512 + 4096);
 }

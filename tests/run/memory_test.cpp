@@ -195,3 +195,36 @@ TEST_CASE("what is kept for later runs is freed where the limit needs it") {
   const auto third = executor.run(ein::bind_global(W, w));
   CHECK(tally.now <= before - third.statistics().result_bytes + tally.rounding);
 }
+
+TEST_CASE("what is received to be combined waits in parts of at most 16 MiB") {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size != 2 && size != 4) return;
+  Program program;
+  const Extent n = 2050;  // half of Z is 16.8 MB
+  const auto X = program.input<double>("X", {2 * size, n, n});
+  const auto Z = let<"Z">(i, k) = sum(j)(X(j, i, k));
+  const Plan plan = ein::decompose(program, {.workers = size, .layouts = {{"X", {size, 1, 1}}}});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto run = executor.run(ein::bind_generator(X, Formula<>{1}));
+  CHECK(run.statistics().words_received == plan.tasks().received[static_cast<std::size_t>(rank)]);
+  CHECK(run.statistics().words_received >= n * n / 2);
+  // The rank's own sums; a fourth of them that goes, packed, and a fourth that comes.
+  CHECK(run.statistics().arena_bytes <= (n + 2 * (n / 4 + 1)) * n * 8 + 4096);
+  Extent wrong = 0;
+  for (const auto& block : run.local(Z)) {
+    const auto got = on_host(block.view);
+    for (Extent r = 0; r < block.box.extent(0); ++r) {
+      for (Extent c = 0; c < block.box.extent(1); ++c) {
+        double want = 0;
+        for (Extent b = 0; b < 2 * size; ++b) {
+          want += Formula<>{1}(b, r + block.box.lo[0], c + block.box.lo[1]);
+        }
+        wrong += got(static_cast<std::size_t>(r), static_cast<std::size_t>(c)) == want ? 0 : 1;
+      }
+    }
+  }
+  CHECK(wrong == 0);
+}

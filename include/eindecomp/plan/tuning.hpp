@@ -108,9 +108,12 @@ inline constexpr Extent max_streamed_messages = Extent{1} << 19;
 inline constexpr Extent min_panel_terms = 256;
 /// Bytes of a panel's shortest message. The time of beginning one is to be small beside its own.
 inline constexpr std::int64_t min_panel_bytes = std::int64_t{1} << 20;
-/// The same where nothing is known of the network: beginning a message takes three thousandths of its
-/// own time at 100 Gbit/s and 2 us.
+/// The same where nothing is known of the network: beginning a message takes three thousandths of
+/// its own time at 100 Gbit/s and 2 us.
 inline constexpr std::int64_t min_free_panel_bytes = std::int64_t{1} << 23;
+/// Bytes that a worker gathers, above which it is worth holding less of them: panels of 256 terms
+/// took a product of two ranks that exchange through memory up to 1.03 of its time whole.
+inline constexpr std::int64_t min_free_gather_bytes = std::int64_t{1} << 28;
 /// The least share of a statement's time that streaming it must gain.
 inline constexpr double min_streaming_gain = 0.05;
 

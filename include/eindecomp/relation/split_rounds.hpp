@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,9 @@ namespace eindecomp::relation {
 /// Every round becomes so many: part n of a long message goes in the nth of them.
 inline constexpr int parts_of_round = 1 << 10;
 
-/// Cuts messages that are longer than a number of bytes. Both ends cut alike, by the box alone.
-/// Accumulators that are received in parts are combined part by part.
+/// Cuts messages that are longer than a number of bytes. Both ends cut alike, by the boxes and
+/// their order. Accumulators that are received are combined as soon as all that belongs to them is
+/// there, those of one long piece part by part.
 class RoundSplitter {
  public:
   RoundSplitter(const EinGraph& graph, RankProgram& program, std::int64_t longest)
@@ -31,39 +33,35 @@ class RoundSplitter {
 
   void split(Rounds& rounds) {
     for (auto& [round, copy] : rounds.copies) round *= parts_of_round;
-    const auto is_long = [&](const MessagePiece& piece) { return bytes_of(piece.region) > m_longest; };
-    if (std::ranges::none_of(rounds.receives, is_long) &&
-        std::ranges::none_of(rounds.sends, is_long)) {
-      for (MessagePiece& piece : rounds.receives) piece.round *= parts_of_round;
-      for (MessagePiece& piece : rounds.sends) piece.round *= parts_of_round;
-      for (auto& [round, combine] : rounds.combines) round *= parts_of_round;
-      return;
-    }
-    split_combined(rounds);
     split_pieces(rounds.receives, true);
     split_pieces(rounds.sends, false);
     split_combines(rounds.combines);
   }
 
  private:
-  /// A part of a received buffer of accumulators, in a buffer of its own.
+  /// A part of a received buffer of accumulators.
   struct Part {
     Box box;
     int buffer = -1;
+    int number = 0;  ///< in its round
+  };
+  /// How much of a message has been handed out to parts.
+  struct Filled {
+    int number = 0;          ///< of the part at hand
+    std::int64_t bytes = 0;  ///< of it
   };
 
-  [[nodiscard]] const Buffer& buffer(int b) const { return m_program.buffers[to_index(b)]; }
-
   [[nodiscard]] std::int64_t bytes_of(const Region& region) const {
-    return region.box.size() * element_bytes(m_graph, buffer(region.buffer));
+    const Buffer& buffer = m_program.buffers[to_index(region.buffer)];
+    return region.box.size() * element_bytes(m_graph, buffer);
   }
 
-  /// The parts that a message of a box comes in.
+  /// The boxes that one piece goes in.
   [[nodiscard]] std::vector<Box> parts_of(const Region& region) const {
     const Box& box = region.box;
     const Extent wanted =
         std::clamp<Extent>(ceil_div(bytes_of(region), m_longest), 1, parts_of_round);
-    if (wanted <= 1) return {box};
+    if (wanted <= 1 || box.rank() == 0) return {box};
     // The slowest dimension that is long enough: parts lie together where the whole does.
     int along = 0;
     for (int k = 0; k < box.rank() && box.extent(along) < wanted; ++k) {
@@ -80,31 +78,43 @@ class RoundSplitter {
     return parts;
   }
 
-  /// Finds the buffers that are received in parts to be combined, and gives each part its own.
-  void split_combined(const Rounds& rounds) {
-    for (const MessagePiece& piece : rounds.receives) {
-      const bool combined = buffer(piece.region.buffer).partial;
-      if (!combined) continue;
-      const std::vector<Box> boxes = parts_of(piece.region);
-      if (boxes.size() == 1) continue;
-      std::vector<Part>& parts = m_parts[piece.region.buffer];
-      for (const Box& box : boxes) {
-        parts.push_back(
-            {box, add_buffer(m_graph, m_program, piece.tensor, box, true, Buffer::Role::scratch)});
-      }
-    }
+  /// The part of its message in which a piece begins.
+  [[nodiscard]] int first_part(const MessagePiece& piece, int boxes) {
+    Filled& filled = m_filled[{piece.round, piece.peer, piece.tensor}];
+    const std::int64_t bytes = bytes_of(piece.region);
+    if (filled.bytes > 0 && filled.bytes + bytes > m_longest) filled = {filled.number + 1, 0};
+    const int first = filled.number;
+    filled.bytes += bytes;
+    if (boxes > 1) filled = {first + boxes, 0};
+    return first;
   }
 
-  void split_pieces(std::vector<MessagePiece>& pieces, bool received) const {
+  void split_pieces(std::vector<MessagePiece>& pieces, bool received) {
+    std::int64_t all = 0;
+    for (MessagePiece& piece : pieces) all += bytes_of(piece.region);
+    if (all <= m_longest) {
+      for (MessagePiece& piece : pieces) piece.round *= parts_of_round;
+      return;
+    }
+    m_filled.clear();
     std::vector<MessagePiece> split;
     split.reserve(pieces.size());
-    for (MessagePiece& piece : pieces) {
+    for (const MessagePiece& piece : pieces) {
       const std::vector<Box> boxes = parts_of(piece.region);
-      const auto own = received ? m_parts.find(piece.region.buffer) : m_parts.end();
+      const int first = first_part(piece, static_cast<int>(boxes.size()));
+      const bool combined = received && m_program.buffers[to_index(piece.region.buffer)].partial;
       for (std::size_t n = 0; n < boxes.size(); ++n) {
-        const int target = own == m_parts.end() ? piece.region.buffer : own->second[n].buffer;
-        split.push_back({piece.round * parts_of_round + static_cast<int>(n), piece.tensor,
-                         piece.peer, {target, boxes[n]}});
+        const int number = std::min(first + static_cast<int>(n), parts_of_round - 1);
+        int target = piece.region.buffer;
+        if (combined) {
+          if (boxes.size() > 1) {
+            target =
+                add_buffer(m_graph, m_program, piece.tensor, boxes[n], true, Buffer::Role::scratch);
+          }
+          m_parts[piece.region.buffer].push_back({boxes[n], target, number});
+        }
+        split.push_back(
+            {piece.round * parts_of_round + number, piece.tensor, piece.peer, {target, boxes[n]}});
       }
     }
     pieces = std::move(split);
@@ -115,25 +125,25 @@ class RoundSplitter {
     split.reserve(combines.size());
     for (auto& [round, combine] : combines) {
       // What is combined is one box in all parts, and so received in as many pieces from everybody.
-      const std::vector<Part>* pieces = nullptr;
+      std::vector<Part> pieces = {{combine.target.box}};
       for (const Region& part : combine.parts) {
-        if (const auto found = m_parts.find(part.buffer); found != m_parts.end()) {
-          pieces = &found->second;
+        const auto found = m_parts.find(part.buffer);
+        if (found == m_parts.end()) continue;
+        pieces.resize(found->second.size());
+        for (std::size_t n = 0; n < pieces.size(); ++n) {
+          pieces[n].box = found->second[n].box;
+          pieces[n].number = std::max(pieces[n].number, found->second[n].number);
         }
       }
-      if (pieces == nullptr) {
-        split.emplace_back(round * parts_of_round, std::move(combine));
-        continue;
-      }
-      for (std::size_t n = 0; n < pieces->size(); ++n) {
-        const Box& box = (*pieces)[n].box;
+      for (std::size_t n = 0; n < pieces.size(); ++n) {
+        const Box& box = pieces[n].box;
         Combine part{{combine.target.buffer, box}, {}};
         for (const Region& region : combine.parts) {
           const auto found = m_parts.find(region.buffer);
           part.parts.push_back(
               {found == m_parts.end() ? region.buffer : found->second[n].buffer, box});
         }
-        split.emplace_back(round * parts_of_round + static_cast<int>(n), std::move(part));
+        split.emplace_back(round * parts_of_round + pieces[n].number, std::move(part));
       }
     }
     combines = std::move(split);
@@ -141,7 +151,9 @@ class RoundSplitter {
 
   const EinGraph& m_graph;
   RankProgram& m_program;
-  std::int64_t m_longest;                   ///< bytes of a message
+  std::int64_t m_longest;  ///< bytes of a message
+  /// By round, peer and tensor.
+  std::map<std::tuple<int, int, VertexId>, Filled> m_filled;
   std::map<int, std::vector<Part>> m_parts;  ///< of received accumulators, by whole buffer
 };
 

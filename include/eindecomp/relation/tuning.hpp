@@ -11,8 +11,8 @@ namespace eindecomp::relation::tuning {
 /// 50 us, or one of 100 Gbit/s and 2 us, moves as many in the time that a message takes to begin.
 inline constexpr std::int64_t shared_message = std::int64_t{1} << 14;
 
-/// Bytes of the longest message that is packed, or whose accumulators wait to be combined. Beginning
-/// one takes a thousandth of its own time at 100 Gbit/s and 2 us.
+/// Bytes of the longest message that is packed, or whose accumulators wait to be combined.
+/// Beginning one takes a thousandth of its own time at 100 Gbit/s and 2 us.
 inline constexpr std::int64_t longest_message = std::int64_t{1} << 24;
 
 /// Operations, each a join with its aggregation, after which a kernel call is interrupted while

@@ -86,11 +86,10 @@ enum class Excess : std::uint8_t {
     const bool streamed = std::ranges::any_of(
         made.steps, [&](const StepGroup& group) { return is_streamed(graph, group); });
     if (streamed && excess == Excess::bounded) {
-      const std::int64_t first =
-          relation::programs_of(graph, placement, ranks, 0, 1, made.steps,
-                                SpaceFacts{.threads = options.threads})
-              .front()
-              .peak_bytes();
+      const std::int64_t first = relation::programs_of(graph, placement, ranks, 0, 1, made.steps,
+                                                       SpaceFacts{.threads = options.threads})
+                                     .front()
+                                     .peak_bytes();
       if (first > limit) {
         made.memory.peak = {first, 0, made.steps.front().first};
         made.memory.overflow = ranks * (first - limit);
