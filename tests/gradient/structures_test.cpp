@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/graph/blocks.hpp"
+#include "eindecomp/graph/concat.hpp"
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
@@ -272,6 +274,47 @@ TEST_CASE("pools and other computed indices") {
   });
   line("windows",
        [](auto X) { return let<"Y">() = sum(i, k)(ein::square(X(extent(i, 7) + extent(k, 3)))); });
+}
+
+TEST_CASE("blocks: what operands read elsewhere as zeros give") {
+  Case c;
+  const auto X = c.input("X", {3, 4}, 1);
+  const auto Y = c.input("Y", {5, 4}, 2);
+  const auto W = c.input("W", {8, 4}, 3);
+  const auto same = [&](const auto& mine, const auto& other) {
+    const auto [dX, dY] = ein::gradient(mine, X, Y);
+    const auto [eX, eY] = ein::gradient(other, X, Y);
+    const LoopRun run(c.g, c.values);
+    const auto check = [&](const std::vector<double>& a, const std::vector<double>& b) {
+      REQUIRE(a.size() == b.size());
+      for (std::size_t n = 0; n < a.size(); ++n) CHECK(std::abs(a[n] - b[n]) < 1e-12);
+      CHECK(b != std::vector<double>(b.size(), 0));
+    };
+    check(run.of(dX), run.of(eX));
+    check(run.of(dY), run.of(eY));
+  };
+  const auto Z = let<"Z">(i, j) = ein::concat(i)(X(i, j), square(Y(i, j)));
+  const auto Z2 = let<"Z2">(extent(i, 8), j) = X(zero(i), j) + square(Y(zero(i - 3), j));
+  same(let<"z">() = sum(i, j)(Z(i, j) * Z(i, j) * W(i, j)),
+       let<"z2">() = sum(i, j)(Z2(i, j) * Z2(i, j) * W(i, j)));
+  // With a cotangent that is one number, and one that is the same along a label.
+  same(let<"s">() = sum(i, j)(Z(i, j)), let<"s2">() = sum(i, j)(Z2(i, j)));
+  const auto v = c.input("v", {8}, 4);
+  same(let<"r">() = sum(i)(v(i) * sum(j)(Z(i, j))), let<"r2">() = sum(i)(v(i) * sum(j)(Z2(i, j))));
+  // Between each other, padded, read twice, and added where they overlap.
+  auto U = ein::blocks<double>(c.g, "U", {9, 10}, 0.0);
+  U(2 * i + 1, j + 1) = X(i, j) * X(i, j);
+  U(range(i, 2, 9, 3), range(j, 6, 10)) = X(i, j);
+  U(0, j) = sum(i)(Y(i, j));
+  U(i + 1, j) += Y(i, j);
+  const auto u = U.tensor();
+  const auto u2 = let<"u2">(extent(i, 9), extent(j, 10)) =
+      square(X(zero(whole(i - 1, 2)), zero(j - 1))) + X(zero(whole(i - 2, 3)), zero(j - 6)) +
+      Y(zero(i - 1), zero(j));
+  const auto top = let<"top">() = sum(j)(sum(i)(Y(i, j)) * 1.0);
+  same(let<"w">() = sum(i, j)(ein::square(u(i, j))) + sum(i, j)(u(i, j)),
+       let<"w2">() = sum(i, j)(ein::square(u2(i, j))) + sum(i, j)(u2(i, j)) + top() +
+                     sum(j)(ein::square(sum(i)(Y(i, j)))));
 }
 
 TEST_CASE("index tensors: what matrices of their one-hot rows give") {

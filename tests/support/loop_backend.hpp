@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -114,15 +115,32 @@ class LoopRun {
     return value == OutsideValue::lowest ? -infinite : infinite;
   }
 
+  /// What a result that is put together from blocks has at some indices.
+  [[nodiscard]] double of_blocks(const eindecomp::Vertex& v,
+                                 const std::vector<Extent>& index) const {
+    for (const eindecomp::Operand& o : v.operands) {
+      bool inside = true;
+      for (std::size_t k = 0; k < o.block.size() && o.is_computed(); ++k) {
+        const Extent i = index[at(v.output[k])] + o.indices[k].offset;
+        const Extent step = o.indices[k].divisor;
+        inside = inside && i >= 0 && i % step == 0 && i / step < o.block[k];
+      }
+      if (inside) return read(o, index);
+    }
+    if (v.op.state.empty()) throw std::logic_error("no block has an element");
+    return std::bit_cast<double>(v.op.state[0]);
+  }
+
   [[nodiscard]] Values evaluated(const eindecomp::Vertex& v,
                                  const LoopBackend::Launcher& launcher) const {
     std::vector<std::vector<LoopTerm>> terms(at(v.size()));
     std::vector<Extent> index(v.extents.size(), 0);
     for (bool more = true; more;) {
       LoopTerm term;
-      for (std::size_t o = 0; o < v.operands.size(); ++o) {
+      for (std::size_t o = 0; o < v.operands.size() && !v.op.blocks; ++o) {
         term.operands[o] = read(v.operands[o], index);
       }
+      if (v.op.blocks) term.operands[0] = of_blocks(v, index);
       for (std::size_t k = 0; k < v.values.size(); ++k) {
         term.operands[v.operands.size() + k] = static_cast<double>(index[at(v.values[k])]);
       }

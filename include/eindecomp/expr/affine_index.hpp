@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <source_location>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/static_vector.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
@@ -202,6 +204,34 @@ template <expr::Boundable A, expr::Integer I>
 template <expr::Integer I>
 [[nodiscard]] constexpr Affine<> at(I index) {
   return expr::as_affine(index);
+}
+
+/// A label that runs over lo ≤ index < hi, NumPy's `lo:hi`: `X(range(i, 2, 7), j)` is
+/// `X(extent(i, 5) + 2, j)`.
+/// \throws Error if that is nothing.
+template <AnyLabel L>
+[[nodiscard]] constexpr Affine<L> range(
+    L, Extent lo, Extent hi, std::source_location where = std::source_location::current()) {
+  if (hi <= lo) {
+    core::fail(ErrorKind::shape, where, "range(", L::name, ", ", lo, ", ", hi,
+               ") is empty (extents are positive); give an end behind the begin");
+  }
+  return {{}, {1}, {hi - lo}, lo};
+}
+/// The same by steps, NumPy's `lo:hi:step`.
+template <AnyLabel L>
+[[nodiscard]] constexpr Affine<L> range(
+    L label, Extent lo, Extent hi, Extent step,
+    std::source_location where = std::source_location::current()) {
+  if (step < 1) {
+    core::fail(ErrorKind::shape, where, "range(", L::name, ", ", lo, ", ", hi, ", ", step,
+               ") does not go forwards; give a step of 1 or more, and write ", hi - 1,
+               " - i to go backwards");
+  }
+  Affine<L> index = range(label, lo, hi, where);
+  index.coefficients = {step};
+  index.extents = {ceil_div(hi - lo, step)};
+  return index;
 }
 
 namespace expr {

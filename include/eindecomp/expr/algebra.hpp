@@ -55,6 +55,7 @@ enum class OutsideValue : std::uint8_t {
   one,      ///< 1
   lowest,   ///< the identity of max: -∞, or the least integer
   highest,  ///< the identity of min: ∞, or the greatest integer
+  stated,   ///< what the statement says, Operator::blocks
 };
 
 namespace expr {

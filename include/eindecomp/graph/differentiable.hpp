@@ -7,6 +7,7 @@
 
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derivative_of.hpp"
+#include "eindecomp/graph/derivative_of_blocks.hpp"
 #include "eindecomp/graph/derivative_of_where.hpp"
 
 namespace eindecomp {

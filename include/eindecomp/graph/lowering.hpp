@@ -273,6 +273,8 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
                                              const std::vector<Extent>& extents, const Body& body) {
   if constexpr (expr::is_selection<Body>) {
     return lower_selection<Output, Aggregated>(scope, name, monoid, extents, body);
+  } else if constexpr (requires { typename Body::IsOfBlocks; }) {
+    return lower_blocks<Output, Aggregated>(scope, name, monoid, extents, body);  // blocks.hpp
   } else {
     const auto flat = materialise(scope, body);
     using Flat = std::remove_const_t<decltype(flat)>;

@@ -3,6 +3,8 @@
 /// Graphs as text, the same for the same graph on every machine.
 #pragma once
 
+#include <algorithm>
+
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/operand_index.hpp"
 
@@ -63,6 +65,11 @@ namespace graph {
   const std::string_view join = v.op.join;
   const auto text_of = [&](const Operand& operand) { return operand_text(graph, v, operand); };
   const std::size_t tensors = v.operands.size();
+  if (v.op.blocks) {  // "blocks", or "blocks else 0.5"
+    const std::size_t end = std::min(join.find(' '), join.size());
+    return Text(join.substr(0, end)) + "(" + core::joined(v.operands, ", ", text_of) +
+           (end < join.size() ? Text(",") : Text()) + join.substr(end) + ")";
+  }
   if (join == "identity" && v.operands.size() == 1) return text_of(v.operands[0]);
   if (join.find('#') == std::string_view::npos) {
     Text text = v.op.join + "(" + core::joined(v.operands, ", ", text_of);

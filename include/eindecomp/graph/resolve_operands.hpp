@@ -68,8 +68,9 @@ class OperandResolver {
     for (std::size_t o = 0; o < m_spec.operands.size(); ++o) {
       const StatementSpec::OperandSpec& operand = m_spec.operands[o];
       Operand resolved{operand.vertex, {}, {}, operand.ignored, operand.constant};
+      if (m_spec.op.blocks) resolved.block = tensor(o).bound;
       for (std::size_t k = 0; k < rank_of(o); ++k) {
-        if (is_label(operand, k)) {
+        if (is_label(o, k)) {
           resolved.labels.push_back(enter_sized(o, label_name(operand, k), k));
         } else {
           computed = true;
@@ -81,6 +82,7 @@ class OperandResolver {
     if (!computed) return;
     infer_extents();
     for (std::size_t o = 0; o < m_spec.operands.size(); ++o) finish_computed(o);
+    if (m_spec.op.blocks) return;
     for (std::size_t o = 0; o < m_spec.operands.size(); ++o) read_together(o);
   }
 
@@ -94,9 +96,13 @@ class OperandResolver {
   [[nodiscard]] constexpr Extent bound(std::size_t o, std::size_t k) const {
     return tensor(o).bound[k];
   }
-  [[nodiscard]] static constexpr bool is_label(const StatementSpec::OperandSpec& operand,
-                                               std::size_t k) {
-    return operand.indices.empty() || operand.indices[k].is_label();
+  /// Whether an index is a label that runs over the whole dimension.
+  [[nodiscard]] constexpr bool is_label(std::size_t o, std::size_t k) const {
+    const StatementSpec::OperandSpec& operand = m_spec.operands[o];
+    if (operand.indices.empty()) return true;
+    if (!operand.indices[k].is_label()) return false;
+    const Extent extent = operand.indices[k].terms[0].extent;
+    return extent == 0 || extent == bound(o, k);
   }
   [[nodiscard]] static constexpr std::string_view label_name(
       const StatementSpec::OperandSpec& operand, std::size_t k) {

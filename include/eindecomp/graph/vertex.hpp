@@ -44,6 +44,10 @@ struct Operator {
   /// How many operands are index tensors, the first: where an element of one is not the value of
   /// its label, which Vertex::values has, ⊗ is the identity of ⊕. Kernels look the label up.
   int index_tensors = 0;
+  /// Operands are blocks of the result, apart from each other (Operand::block): ⊗ is the one that
+  /// has the element, and where none has, what `state` has the bytes of. Nothing is computed:
+  /// blocks are copied to where they belong.
+  bool blocks = false;
 
   /// Whether two operators are the same function, for sharing common sub-expressions: equal
   /// `type` and `state`. A functor whose state cannot be compared has no type and equals nothing.
@@ -86,12 +90,16 @@ struct Operand {
   std::vector<OperandIndex> indices = {};
   OutsideValue outside = OutsideValue::none;  ///< where an index leaves the tensor
   bool constant = false;                      ///< gradients do not look at it
+  /// Of a block of the result, its extents: calls read what of it is theirs, and nothing outside.
+  std::vector<Extent> block = {};
   constexpr bool operator==(const Operand&) const = default;
 
   /// Whether an index is computed from labels.
   [[nodiscard]] constexpr bool is_computed() const { return !indices.empty(); }
-  /// Whether an index is divided, or taken back into the tensor where it leaves it.
+  /// Whether an index is divided, or taken back into the tensor where it leaves it, or the operand
+  /// is a block of the result.
   [[nodiscard]] constexpr bool is_bounded() const {
+    if (!block.empty()) return is_computed();
     for (const OperandIndex& index : indices) {
       if (index.divisor != 1 || index.boundary != Boundary::ignored) return true;
     }

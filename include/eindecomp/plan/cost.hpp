@@ -78,16 +78,20 @@ namespace plan {
 
 namespace plan {
 
-/// Elements of the largest block that calls read of an operand, beyond the ends of its tensor, too.
+/// Elements of the largest block that calls read of an operand, beyond the ends of its tensor, too,
+/// but not beyond those of a block of the result.
 [[nodiscard]] constexpr Extent operand_words(const Vertex& v, const Operand& operand,
                                              std::span<const Extent> d) {
   if (!operand.is_computed()) return operand_words(v, operand.labels, d);
   Extent n = 1;
-  for (const OperandIndex& index : operand.indices) {
+  for (std::size_t k = 0; k < operand.indices.size(); ++k) {
+    const OperandIndex& index = operand.indices[k];
     const graph::IndexRange range = graph::index_range(
         index, [](int) { return Extent{0}; },
         [&](int l) { return ceil_div(v.extents[to_index(l)], d[to_index(l)]); });
-    n = multiply_words(n, (range.hi - range.lo - 1) / index.divisor + 1);
+    Extent read = (range.hi - range.lo - 1) / index.divisor + 1;
+    if (!operand.block.empty()) read = std::min(read, operand.block[k]);
+    n = multiply_words(n, read);
   }
   return n;
 }

@@ -18,6 +18,7 @@
 #include "eindecomp/relation/gather_once.hpp"
 #include "eindecomp/relation/panel_builder.hpp"
 #include "eindecomp/relation/place_buffers.hpp"
+#include "eindecomp/relation/put_blocks.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/rounds.hpp"
 #include "eindecomp/relation/split_rounds.hpp"
@@ -101,6 +102,11 @@ class RankBuilder {
     m_aggregations.receives.push_back({round, statement, peer, {to, box}});
   }
   void call(const WalkedCall& walked) {
+    if ((*m_graph)[m_statement].op.blocks) {
+      put_blocks(*m_graph, m_statement, m_calls->relation().block((*m_joined)[walked.index].key),
+                 walked, m_fills, m_spreads);
+      return;
+    }
     m_statement_calls.push_back({m_calls->relation().block((*m_joined)[walked.index].key),
                                  walked.operands, walked.output, walked.accumulate, walked.finish});
   }

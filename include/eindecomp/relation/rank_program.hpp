@@ -91,7 +91,8 @@ struct Copy {
   constexpr bool operator==(const Copy&) const = default;
 };
 
-/// Elements outside of a tensor, in a buffer that kernels read beyond its ends, set to a value.
+/// Elements outside of a tensor, in a buffer that kernels read beyond its ends, set to a value; or
+/// those of a result that none of its blocks has.
 struct Fill {
   Region target;                            ///< which elements
   OutsideValue value = OutsideValue::none;  ///< what they become
@@ -105,10 +106,11 @@ struct Count {
 };
 
 /// Elements of a tensor copied to where calls read them at indices that are divided or taken back
-/// into the tensor: some indices apart, backwards, or one at many indices.
+/// into the tensor: some indices apart, backwards, or one at many indices. Or a block copied to
+/// where it belongs in a result.
 struct Spread {
   int from = -1;              ///< the buffer that is read
-  int to = -1;                ///< the buffer that is written, which is in indices
+  int to = -1;                ///< the buffer that is written, in indices; of a block, the result's
   Box read;                   ///< which elements
   Box written;                ///< from the first index to the last
   std::vector<Extent> steps;  ///< per dimension, from one element's index to the next one's; or 0

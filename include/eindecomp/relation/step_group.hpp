@@ -201,6 +201,7 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
   for (std::size_t s = 0; s < statements.size(); ++s) {
     const Vertex& v = graph[statements[s]];
     const int position = axis.positions[s];
+    if (v.op.blocks) return "statement '" + v.name + "' puts blocks together, and has no calls";
     if (position < 0 || static_cast<std::size_t>(position) >= v.labels.size()) {
       return "statement '" + v.name + "' has no label number " + core::to_text(position);
     }

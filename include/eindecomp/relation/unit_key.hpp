@@ -164,7 +164,8 @@ class UnitKeys {
     add_tensor(unit, v);
     add_list(vertex.output);
     m_key.push_back(vertex.op.finishes ? 1 : 0);
-    m_key.push_back(vertex.op.index_tensors);
+    m_key.push_back(vertex.op.blocks ? -1 : vertex.op.index_tensors);
+    if (vertex.op.blocks) m_key.push_back(vertex.op.state.empty() ? 0 : 1);
   }
 
   /// What a history becomes when calls read the tensor: what each rank then has follows from how

@@ -146,7 +146,8 @@ class Walk {
     return of_calls;
   }
 
-  /// Gives every call a buffer for what it reads of an operand whose indices are bounded.
+  /// Gives every call a buffer for what it reads of an operand whose indices are bounded; of a
+  /// block of the result -1 if that is nothing.
   void gather_bounded(VertexId v, std::size_t o, const BlockMap& calls) {
     const Operand& operand = m_graph[v].operands[o];
     const auto pieces = to_index(graph::piece_count(operand));
@@ -158,6 +159,10 @@ class Walk {
       for (std::size_t i = 0; i < m_walked.size(); ++i) buffers[i * pieces + piece] = m_gathered[i];
     }
     const HeldTensor::Use& use = *m_holdings[operand.vertex].uses.back();
+    if (!operand.block.empty()) {  // what there is of it goes to the result
+      for (WalkedCall& call : m_walked) call.operands.push_back(buffers[call.index]);
+      return;
+    }
     for (WalkedCall& call : m_walked) {
       call.operands.push_back(m_bounder.buffer(
           operand.vertex, use.way, use.readers.relation(), m_joined[call.index].operands[o],

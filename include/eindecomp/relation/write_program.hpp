@@ -115,7 +115,8 @@ class ProgramWriter {
     write(c.box);
   }
   void write(const Fill& f) {
-    constexpr const char* values[] = {"nothing", "0", "1", "the lowest value", "the highest value"};
+    constexpr const char* values[] = {
+        "nothing", "0", "1", "the lowest value", "the highest value", "the value stated"};
     m_out << "fill ";
     write(f.target);
     m_out << " with " << values[static_cast<std::size_t>(f.value)];

@@ -151,7 +151,8 @@ class Executor {
     }
     for (const Vertex& v : plan.graph.vertices) {
       if (v.labels.size() > static_cast<std::size_t>(kernel::max_labels) ||
-          v.operands.size() + v.values.size() > static_cast<std::size_t>(kernel::max_operands)) {
+          (!v.op.blocks &&
+           v.operands.size() + v.values.size() > static_cast<std::size_t>(kernel::max_operands))) {
         throw Error(ErrorKind::statement,
                     "statement " + v.name + " has " + std::to_string(v.labels.size()) +
                         " labels and " + std::to_string(v.operands.size()) +

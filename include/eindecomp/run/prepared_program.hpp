@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -190,7 +191,7 @@ class ProgramPreparer {
       } else if (const auto* copy = instruction.as<Copy>()) {
         if (!copy->box.empty()) add(first, last, copy_of(copy->box, copy->to, copy->from));
       } else if (const auto* fill = instruction.as<Fill>()) {
-        if (!fill->target.box.empty()) add(first, last, prepare(*fill));
+        if (!fill->target.box.empty()) add(first, last, prepare(instruction.statement, *fill));
       } else if (const auto* spread = instruction.as<Spread>()) {
         add(first, last, prepare(*spread));
       } else if (const auto* count = instruction.as<Count>()) {
@@ -236,13 +237,16 @@ class ProgramPreparer {
             place(into, box.lo), place(from, box.lo)};
   }
 
-  [[nodiscard]] PreparedPass<Space> prepare(const Fill& fill) const {
+  [[nodiscard]] PreparedPass<Space> prepare(VertexId statement, const Fill& fill) const {
     const auto& [buffer, box] = fill.target;
     const BlockMemory one{nullptr, box, {}, memory(buffer).bytes};
     const ElementType element = m_graph[m_program.buffers[at(buffer)].tensor].element;
     const Place into = place(buffer, box.lo);
-    return {kernel::prepare_fill<Space>(one.bytes, strided_box(box, memory(buffer), one),
-                                        kernel::bytes_of(fill.value, element)),
+    kernel::ElementBytes value = kernel::bytes_of(fill.value, element);
+    if (fill.value == OutsideValue::stated) {
+      std::memcpy(value.data(), m_graph[statement].op.state.data(), value.size());
+    }
+    return {kernel::prepare_fill<Space>(one.bytes, strided_box(box, memory(buffer), one), value),
             into, into};
   }
 

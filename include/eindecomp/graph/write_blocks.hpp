@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Writes the statement that puts blocks of a tensor together (Operator::blocks).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/expr/compose.hpp"
+#include "eindecomp/expr/weak_scalar.hpp"
+#include "eindecomp/graph/block_list.hpp"
+#include "eindecomp/graph/lowering.hpp"
+#include "eindecomp/graph/program.hpp"
+
+namespace eindecomp::graph {
+
+/// What lies between blocks.
+struct BlockFill {
+  std::vector<std::uint64_t> bytes;  ///< of the element, in two words; empty: nothing may
+  Text text;                         ///< " else 0.5"
+
+  template <class T>
+  [[nodiscard]] static constexpr BlockFill of(const T& value) {
+    const auto own = std::bit_cast<std::array<unsigned char, sizeof(T)>>(value);
+    std::array<unsigned char, 16> wide{};
+    std::copy(own.begin(), own.end(), wide.begin());
+    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(wide);
+    return {{words[0], words[1]}, Text(" else ") + expr::describe(Value<T>{value})};
+  }
+  [[nodiscard]] static constexpr BlockFill nothing() { return {}; }
+};
+
+/// A scalar as an element between blocks. \throws Error if T cannot hold it.
+template <class T, class F>
+[[nodiscard]] constexpr T fill_value(const F& fill, std::string_view name,
+                                     const std::source_location& where) {
+  static_assert(expr::scalar_kind<F> <= expr::number_kind<T>,
+                "EinDecomp: the value between blocks is none of the tensor's type (elements are "
+                "not converted to the value's); give one that is");
+  const expr::WeakScalar<T> scalar(fill);
+  if (!scalar.held) {
+    core::fail(ErrorKind::statement, where, "the value between the blocks of ", name,
+               " is none that ", expr::element_text(element_type<T>()),
+               " can hold; give one that is");
+  }
+  return scalar.value;
+}
+
+/// Names one type of blocks, for type_tag.
+template <class T>
+struct BlocksOf;
+
+/// Blocks as a statement, by name.
+[[nodiscard]] constexpr StatementSpec blocks_spec(const BlockList& list, const BlockFill& fill,
+                                                  std::string_view name,
+                                                  const std::vector<Text>& labels,
+                                                  const EinGraph& graph,
+                                                  const std::source_location& where) {
+  StatementSpec spec;
+  spec.name = name;
+  spec.where = where;
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    spec.output.push_back({labels[k], list.bound()[k]});
+  }
+  for (const PlacedBlock& block : list.blocks()) {
+    StatementSpec::OperandSpec operand;
+    operand.vertex = block.vertex;
+    operand.writing = block.writing;
+    operand.constant = block.constant;
+    bool computed = false;
+    const std::vector<Extent>& extents = graph[block.vertex].bound;
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      operand.labels.push_back(labels[k]);
+      IndexSpec index = IndexSpec::of({{labels[k], 1}});
+      if (extents[k] != list.bound()[k]) {
+        // Where no block is, nothing is read.
+        index = IndexSpec::of({{labels[k], 1}}, -block.first[k], block.step[k], Boundary::zero);
+        computed = true;
+      }
+      operand.indices.push_back(index);
+    }
+    if (!computed) operand.indices.clear();
+    spec.operands.push_back(std::move(operand));
+  }
+  spec.op.join = Text("blocks") + fill.text;
+  spec.op.blocks = true;
+  spec.op.state = fill.bytes;
+  return spec;
+}
+
+/// A label for each dimension of what blocks are put together to: of a block that has one there.
+[[nodiscard]] constexpr std::vector<Text> labels_of_blocks(const BlockList& list) {
+  std::vector<Text> labels(list.bound().size());
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    for (const PlacedBlock& block : list.blocks()) {
+      if (labels[k].empty()) labels[k] = block.labels[k];
+    }
+    if (labels[k].empty()) labels[k] = Text("d") + static_cast<Extent>(k);
+    while (std::find(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(k), labels[k]) !=
+           labels.begin() + static_cast<std::ptrdiff_t>(k)) {
+      labels[k] += '\'';
+    }
+  }
+  return labels;
+}
+
+/// Writes blocks of elements T as a statement.
+template <class T, int Rank, class Backend>
+[[nodiscard]] constexpr Symbol<T, Rank, Backend> write_blocks(
+    ProgramState<Backend>* state, const BlockList& list, const BlockFill& fill,
+    std::string_view name, const std::vector<Text>& labels, const std::source_location& where) {
+  EinGraph& graph = state->graph;
+  StatementSpec spec = blocks_spec(list, fill, name, labels, graph, where);
+  spec.op.type = &expr::type_tag<BlocksOf<T>>;
+  spec.op.finishes = false;
+  spec.element = spec.partial = element_type<T>();
+  const int before = graph.size();
+  const VertexId v = state->options.share_subexpressions ? graph.add_or_share_statement(spec)
+                                                         : graph.add_statement(spec);
+  if (v == before) {
+    state->resize(static_cast<std::size_t>(graph.size()));
+    // For what is passed on to where it is stored.
+    state->launchers.back() = Backend::template make<Identity, NoAggregation, T>({}, {});
+    if constexpr (requires { Backend::order; }) record_blocks_derivative<T>(*state);
+  }
+  return {state, v, graph.last_writing()};
+}
+
+template <class L>
+struct PlainLabel {
+  using type = L;
+};
+template <class L>
+  requires requires { typename L::Plain; }
+struct PlainLabel<L> {
+  using type = typename L::Plain;
+};
+template <class... Ls>
+[[nodiscard]] constexpr auto plain_labels(LabelList<Ls...>) {
+  return LabelList<typename PlainLabel<Ls>::type...>{};
+}
+
+/// A tensor of an expression's elements under output labels: itself if it is one under these, else
+/// a statement of that name.
+template <class Output, class Backend, class E>
+[[nodiscard]] constexpr auto tensor_of(LoweringScope<Backend>& scope, const Text& name,
+                                       const std::vector<Extent>& extents, const E& e) {
+  if constexpr (expr::is_access<E> && !expr::is_computed<E>) {
+    if constexpr (std::is_same_v<typename E::LabelTypes, Output>) {
+      require_same_program(scope, scope.name, e.symbol);
+      return e.symbol;
+    } else {
+      return lower_statement<Output, LabelList<>>(scope, name, NoAggregation{}, extents, e);
+    }
+  } else {
+    return lower_named<Output>(scope, name, extents, e);
+  }
+}
+/// lower_top under another name.
+template <class Output, class Backend, class E>
+[[nodiscard]] constexpr auto lower_named(LoweringScope<Backend>& scope, const Text& name,
+                                         const std::vector<Extent>& extents, const E& e) {
+  return lower_statement<Output, LabelList<>>(scope, name, NoAggregation{}, extents, e);
+}
+template <class Output, class Backend, class M, class A, class B>
+[[nodiscard]] constexpr auto lower_named(LoweringScope<Backend>& scope, const Text& name,
+                                         const std::vector<Extent>& extents,
+                                         const Aggregation<M, A, B>& node) {
+  return lower_statement<Output, A>(scope, name, node.monoid, extents, node.body);
+}
+
+/// Whether two lists have the same labels, in whatever order.
+template <class A, class B>
+inline constexpr bool same_labels = A::size == B::size&& UnitedLabels<A, B>::size == A::size;
+
+}  // namespace eindecomp::graph

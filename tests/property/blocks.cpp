@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors put together from blocks, on all ranks, however their labels are cut: results are those
+// of loops over the data, and the words that move those that are predicted.
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "eindecomp/graph/blocks.hpp"
+#include "eindecomp/graph/concat.hpp"
+#include "property/checked.hpp"
+
+using namespace property;
+using namespace ein::labels;
+using ein::blocks;
+using ein::concat;
+using ein::extent;
+using ein::let;
+using ein::pad;
+using ein::range;
+
+TEST_CASE("concatenation along the first, the last and a middle label") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {4, 6});
+    const auto [Y, ys] = t.template input<double>("Y", {5, 6});
+    const auto& x_ = xs;
+    const auto& y_ = ys;
+    const auto both = [&](Extent I, Extent J) { return I < 4 ? x_(I, J) : y_(I - 4, J); };
+    const auto Z = let<"Z">(i, j) = concat(i)(X(i, j), Y(i, j));
+    t.expect(Z, both);
+    t.expect(let<"turned">(j, i) = concat(i)(X(i, j), 2.0 * Y(i, j), X(i, j)),
+             [&](Extent J, Extent I) {
+               return I < 4 ? x_(I, J) : I < 9 ? 2.0 * y_(I - 4, J) : x_(I - 9, J);
+             });
+    t.expect(let<"wide">(i, j) = concat(j)(X(i, j), X(i, j) + 1.0, X(3 - i, j)),
+             [&](Extent I, Extent J) {
+               return J < 6 ? x_(I, J) : J < 12 ? x_(I, J - 6) + 1.0 : x_(3 - I, J - 12);
+             });
+    t.expect(let<"product">(i, k) = sum(j)(Z(i, j) * Y(k, j)), [&](Extent I, Extent K) {
+      return total(6, [&](Extent J) { return both(I, J) * y_(K, J); });
+    });
+    t.expect(let<"within">(j) = 3.0 * sum(i)(concat(i)(X(i, j), Y(i, j))),
+             [&](Extent J) { return 3.0 * total(9, [&](Extent I) { return both(I, J); }); });
+    t.expect(
+        let<"sums">(i, j) = concat(j)(sum(k)(Y(i, k) * X(j, k)), Y(i, j)), [&](Extent I, Extent J) {
+          return J < 4 ? total(6, [&](Extent K) { return y_(I, K) * x_(J, K); }) : y_(I, J - 4);
+        });
+  });
+}
+
+TEST_CASE("padding with zeros and other values, in several dimensions and types") {
+  check(
+      [](auto& t) {
+        const auto [X, xs] = t.template input<float>("X", {3, 5});
+        const auto [N, ns] = t.template input<std::int32_t>("N", {2, 3, 4});
+        const auto [V, vs] = t.template input<double>("V", {7});
+        t.expect(let<"P">(i, j) = pad(i, j)(X(i, j), {{1, 2}, {0, 3}}),
+                 [&, xs = xs](Extent I, Extent J) {
+                   return I >= 1 && I < 4 && J < 5 ? xs(I - 1, J) : 0;
+                 });
+        t.expect(let<"Q">(c, b, a) = pad(b)(N(a, b, c), {{2, 1}}, -7),
+                 [&, ns = ns](Extent C, Extent B, Extent A) {
+                   return B >= 2 && B < 5 ? ns(A, B - 2, C) : -7;
+                 });
+        t.expect(let<"R">(i) = pad(i)(V(i) * V(i), {{0, 6}}, 0.5) + 1.0,
+                 [&, vs = vs](Extent I) { return I < 7 ? vs(I) * vs(I) + 1 : 1.5; });
+        t.expect(let<"S">(i) = pad(i)(V(i), {{0, 0}}), [&, vs = vs](Extent I) { return vs(I); });
+      },
+      false);
+}
+
+TEST_CASE("blocks written by statements of their own, one after another and between each other") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {4, 6});
+    const auto [Y, ys] = t.template input<double>("Y", {5, 6});
+    const auto [v, vs] = t.template input<double>("v", {6});
+    const auto& x_ = xs;
+    const auto& y_ = ys;
+    const auto& v_ = vs;
+    auto Z = blocks<double>(t.program, "Z", {12, 6});
+    Z(i, j) = X(i, j);
+    Z(i + 4, j) = 2.0 * Y(i, j);
+    Z(9, j) = v(j);
+    Z(range(i, 10, 12), j) = X(range(i, 1, 3), j);
+    const auto z = [&](Extent I, Extent J) {
+      return I < 4 ? x_(I, J) : I < 9 ? 2 * y_(I - 4, J) : I == 9 ? v_(J) : x_(I - 9, J);
+    };
+    t.expect(Z.tensor(), z);
+    t.expect(let<"after">(k) = sum(i, j)(Z.tensor()(i, j) * X(k, j)), [&](Extent K) {
+      return total(
+          12, [&](Extent I) { return total(6, [&](Extent J) { return z(I, J) * x_(K, J); }); });
+    });
+    auto W = blocks<double>(t.program, "W", {6, 8});
+    W(j, 2 * i) = X(i, j);
+    W(j, 2 * i + 1) = sum(k)(X(i, k) * Y(1, k)) + v(j);
+    t.expect(W.tensor(), [&](Extent J, Extent I) {
+      return I % 2 == 0 ? x_(I / 2, J)
+                        : total(6, [&](Extent K) { return x_(I / 2, K) * y_(1, K); }) + v_(J);
+    });
+    auto U = blocks<double>(t.program, "U", {14, 9}, 3.5);
+    U(3 * i + 1, j + 2) = X(i, j);
+    U(range(k, 2, 14, 3), 0) = X(k, 2);
+    t.expect(U.tensor(), [&](Extent I, Extent J) {
+      if (I % 3 == 1 && I < 12 && J >= 2 && J < 8) return x_(I / 3, J - 2);
+      return I % 3 == 2 && J == 0 ? x_(I / 3, 2) : 3.5;
+    });
+  });
+}
+
+TEST_CASE("blocks that are added where they overlap") {
+  check(
+      [](auto& t) {
+        const auto [X, xs] = t.template input<double>("X", {5, 8});
+        const auto& x_ = xs;
+        // Frames of 8 values, 3 apart: overlap-add.
+        auto Z = blocks<double>(t.program, "Z", {20}, 0);
+        for (Extent frame = 0; frame < 5; ++frame) Z(j + 3 * frame) += X(ein::at(frame), j);
+        t.expect(Z.tensor(), [&](Extent N) {
+          return total(
+              5, [&](Extent F) { return N >= 3 * F && N < 3 * F + 8 ? x_(F, N - 3 * F) : 0.0; });
+        });
+        auto Y = blocks<double>(t.program, "Y", {6, 8}, 10);
+        Y(i, j) = X(i, j);
+        Y(i + 1, j) += X(i, j);
+        t.expect(Y.tensor(), [&](Extent I, Extent J) {
+          return (I < 5 ? x_(I, J) : 10) + (I > 0 ? x_(I - 1, J) : 0);
+        });
+      },
+      false);
+}
+
+TEST_CASE("blocks drawn at random: some cut in halves again and again") {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    check(
+        [&](auto& t) {
+          const Extent rows = draw(random, 3, 14);
+          const Extent columns = draw(random, 3, 14);
+          const auto [X, xs] = t.template input<std::int64_t>("X", {rows, columns}, 1);
+          const auto [Y, ys] = t.template input<std::int64_t>("Y", {columns, rows}, 1);
+          const auto& x_ = xs;
+          const auto& y_ = ys;
+          struct Part {
+            ein::Box box;
+            int kind;
+          };
+          std::vector<Part> parts{{{{0, 0}, {rows, columns}}, 0}};
+          for (int cuts = static_cast<int>(draw(random, 1, 10)); cuts > 0; --cuts) {
+            Part& one = parts[random() % parts.size()];
+            const std::size_t k = random() % 2;
+            if (one.box.extent(static_cast<int>(k)) < 2) continue;
+            Part two = one;
+            one.box.hi[k] = two.box.lo[k] = draw(random, one.box.lo[k] + 1, one.box.hi[k] - 1);
+            parts.push_back(two);
+          }
+          for (Part& part : parts) part.kind = static_cast<int>(draw(random, 0, 3));
+          auto Z = blocks<std::int64_t>(t.program, "Z", {rows, columns}, -5);
+          for (const Part& part : parts) {
+            const auto& [lo, hi] = part.box;
+            const auto I = range(i, lo[0], hi[0]);
+            const auto J = range(j, lo[1], hi[1]);
+            if (part.kind == 0) Z(I, J) = X(I, J);
+            if (part.kind == 1) Z(I, J) = X(I, J) + Y(J, I);
+            if (part.kind == 2) Z(I, J) = 2 * Y(J, I);
+          }
+          if (parts.front().kind == 3) Z(0, 0) = sum(i)(X(i, 0 * i) * X(0 * i, 0 * i));
+          bool any = parts.front().kind == 3;
+          for (const Part& part : parts) any = any || part.kind != 3;
+          if (!any) return;
+          t.expect(Z.tensor(), [&](Extent I, Extent J) -> std::int64_t {
+            if (parts.front().kind == 3 && I == 0 && J == 0) {
+              return x_(0, 0) * total(rows, [&](Extent K) { return x_(K, 0); });
+            }
+            for (const Part& part : parts) {
+              if (!part.box.contains({{I, J}, {I + 1, J + 1}})) continue;
+              if (part.kind == 0) return x_(I, J);
+              if (part.kind == 1) return x_(I, J) + y_(J, I);
+              if (part.kind == 2) return 2 * y_(J, I);
+            }
+            return -5;
+          });
+        },
+        false);
+  }
+}
