@@ -284,6 +284,37 @@ TEST_CASE("panels are smaller where memory is short") {
   CHECK(is_streamed(graph, plan.steps[0]));
 }
 
+TEST_CASE("every rank keeps within a limit of memory, or there is an error") {
+  // Uneven blocks: which rank holds most is not known beforehand.
+  int streamed = 0;
+  int refused = 0;
+  for (const int workers : {3, 6}) {
+    EinGraph graph;
+    const VertexId a = input(graph, "A", {1001, 1403});
+    const VertexId b = input(graph, "B", {1403, 905});
+    const VertexId c = input(graph, "C", {905, 1203});
+    const VertexId ab = write(graph, "AB", "ij,jk->ik", {a, b});
+    write(graph, "D", "ik,kl->il", {ab, c});
+    const std::int64_t whole = most(decompose(graph, {.workers = workers}).peak_bytes());
+    for (int percent = 40; percent < 100; percent += 14) {
+      CAPTURE(workers);
+      CAPTURE(percent);
+      const std::int64_t limit = whole * percent / 100;
+      try {
+        const Plan plan = decompose(graph, {.workers = workers, .memory = limit});
+        CHECK(most(plan.peak_bytes()) <= limit);
+        streamed += std::ranges::any_of(
+            plan.steps, [&](const StepGroup& group) { return is_streamed(graph, group); });
+      } catch (const eindecomp::Error& error) {
+        CHECK(error.kind() == eindecomp::ErrorKind::memory);
+        ++refused;
+      }
+    }
+  }
+  CHECK(streamed > 1);
+  CHECK(refused > 0);
+}
+
 TEST_CASE("what is large is gathered in panels on any machine") {
   EinGraph graph;
   const VertexId a = input(graph, "A", {32768, 32768});

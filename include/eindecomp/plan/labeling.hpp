@@ -16,6 +16,7 @@
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/step_group.hpp"
 
 namespace eindecomp {
 
@@ -26,6 +27,9 @@ struct Labeling {
   std::optional<Extent> gap;
   /// Where calls and tensors lie, of a strategy that decides that too; if empty, place() does.
   Placement placement;
+  /// Which statements run in steps, if the strategy has found that all ranks then keep within the
+  /// limit of memory; if empty, that is still to be seen.
+  std::vector<StepGroup> steps;
   std::vector<Extent> cuts;  ///< of k_cut, see Plan::cuts
 
   /// A choice, and how far it may be above the least cost.

@@ -42,7 +42,7 @@ namespace eindecomp::plan {
             cost,
             chosen.gap,
             std::move(chosen.placement),
-            {},
+            std::move(chosen.steps),
             carried_results(graph, options, where),
             std::move(chosen.cuts)};
   if (plan.cost.total() == unaffordable) {

@@ -3,6 +3,9 @@
 /// The default strategy, which works at run time alone.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <source_location>
 #include <utility>
 #include <vector>
@@ -31,6 +34,7 @@ namespace eindecomp::plan {
 [[nodiscard]] inline Labeling search_placed(const EinGraph& graph, const DecomposeOptions& options,
                                             const std::source_location& where) {
   std::vector<Partitions> labelings;
+  std::vector<Placement> starts;
   std::vector<Placement> placements;
   for (const Strategy& other : strategies) {
     if (!is_start(other, graph, options)) continue;
@@ -39,24 +43,31 @@ namespace eindecomp::plan {
     if (!found.placement.stored.empty()) placements.push_back(std::move(found.placement));
   }
   const PlaceOptions layouts = place_options(graph, options, where);
-  PlacementChooser chooser(graph, options, layouts, where);
   PlacedOptions search{.max_idle = options.max_idle, .effort = options.effort.placed};
   if (ranks_of(options) < options.workers) {
     // The search by worker sometimes finds what the search by rank, whose blocks are larger,
     // misses.
-    chooser.consider(placed(graph, options.workers, search, layouts, labelings, where));
+    starts.push_back(placed(graph, options.workers, search, layouts, labelings, where));
     search.ranks = ranks_of(options);
   }
-  chooser.consider(placed(graph, options.workers, search, layouts, labelings, where));
-  for (Placement& other : placements) chooser.consider(std::move(other));
-  if (chooser.beyond_words()) {  // placed() evaluates nothing else
-    for (const Partitions& partitions : labelings) chooser.consider(partitions);
-    chooser.search();
-  }
-  Placement placement = chooser.take();
-  Labeling labeling(partitions_of(placement));
-  labeling.placement = std::move(placement);
-  return labeling;
+  starts.push_back(placed(graph, options.workers, search, layouts, labelings, where));
+  std::ranges::move(placements, std::back_inserter(starts));
+  const auto choose = [&](Excess excess) -> std::optional<Labeling> {
+    PlacementChooser chooser(graph, options, layouts, excess, where);
+    for (const Placement& start : starts) chooser.consider(start);
+    if (chooser.beyond_words()) {  // placed() evaluates nothing else
+      for (const Partitions& partitions : labelings) chooser.consider(partitions);
+      chooser.search();
+    }
+    if (!chooser.choose_best_steps()) return std::nullopt;
+    Placement placement = chooser.take();
+    Labeling labeling(partitions_of(placement));
+    labeling.placement = std::move(placement);
+    labeling.steps = chooser.take_steps();
+    return labeling;
+  };
+  if (std::optional<Labeling> found = choose(Excess::bounded)) return std::move(*found);
+  return *choose(Excess::exact);
 }
 
 #ifndef EINDECOMP_SEPARATE_PLANNER

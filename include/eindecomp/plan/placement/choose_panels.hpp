@@ -158,11 +158,13 @@ class PanelChooser {
   }
 
   /// The number of panels that takes least time; 1 if streaming gains too little. If nothing is
-  /// known of the machine, of much that is gathered as many as cost little on any: they hold less.
+  /// known of the machine, as many as cost little on any, where what is gathered is much or memory
+  /// is limited: they hold less.
   [[nodiscard]] Extent fastest(VertexId v, const Gathered& gathered, Extent stripe) const {
     Extent best = 1;
     if (m_options.machine.axes.empty()) {
-      if (gathered.bytes < tuning::min_free_gather_bytes) return 1;
+      const bool much = gathered.bytes >= tuning::min_free_gather_bytes;
+      if (!much && memory_limit(m_options) == 0) return 1;
       while (best < tuning::max_panels && stripe / (2 * best) >= tuning::min_panel_terms &&
              gathered.message / (2 * best) >= tuning::min_free_panel_bytes) {
         best *= 2;

@@ -68,7 +68,7 @@ struct SteppedProgram {
 /// What is to be known of steps that exceed a limit of memory.
 enum class Excess : std::uint8_t {
   exact,    ///< by how much
-  bounded,  ///< no more than the first rank tells: of streamed statements all would take long
+  bounded,  ///< what the first and the last rank tell: of streamed statements all would take long
 };
 
 /// Runs a placed program in steps that keep it within a limit of memory: in those that
@@ -86,15 +86,19 @@ enum class Excess : std::uint8_t {
     const bool streamed = std::ranges::any_of(
         made.steps, [&](const StepGroup& group) { return is_streamed(graph, group); });
     if (streamed && excess == Excess::bounded) {
-      const std::int64_t first = relation::programs_of(graph, placement, ranks, 0, 1, made.steps,
-                                                       SpaceFacts{.threads = options.threads})
-                                     .front()
-                                     .peak_bytes();
-      if (first > limit) {
-        made.memory.peak = {first, 0, made.steps.front().first};
-        made.memory.overflow = ranks * (first - limit);
-        return made;
+      for (const int rank : {0, ranks - 1}) {
+        const std::int64_t bytes =
+            relation::programs_of(graph, placement, ranks, rank, rank + 1, made.steps,
+                                  SpaceFacts{.threads = options.threads})
+                .front()
+                .peak_bytes();
+        if (bytes > made.memory.peak.bytes) {
+          made.memory.peak = {bytes, rank, made.steps.front().first};
+        }
+        if (bytes > limit) break;
       }
+      made.memory.overflow = ranks * std::max<std::int64_t>(made.memory.peak.bytes - limit, 0);
+      return made;
     }
     made.memory = profiler.profile(placement, made.steps).memory(limit);
     return made;
@@ -122,10 +126,11 @@ enum class Excess : std::uint8_t {
 class PlacementChooser {
  public:
   PlacementChooser(const EinGraph& graph, const DecomposeOptions& options,
-                   const PlaceOptions& layouts, const std::source_location& where)
+                   const PlaceOptions& layouts, Excess excess, const std::source_location& where)
       : m_graph(graph),
         m_options(options),
         m_layouts(layouts),
+        m_excess(excess),
         m_where(where),
         m_mesh(make_mesh(options.workers, where)),
         m_ranks(ranks_of(options)),
@@ -175,7 +180,20 @@ class PlacementChooser {
     }
   }
 
+  /// Chooses the steps in which the best placement keeps all ranks within the limit of memory.
+  /// \returns false if it does not, though no more than a bound was asked for and it does.
+  [[nodiscard]] bool choose_best_steps() {
+    if (m_limit == 0 || m_score.excess > 0) return true;  // nothing to keep, or no way to keep it
+    SteppedProgram made = step_within(m_graph, *m_best, m_options, m_profiler, m_excess, m_where);
+    const auto exact = m_profiler.profile(*m_best, made.steps).memory(m_limit);
+    if (exact.peak.bytes > m_limit) return m_excess == Excess::exact;
+    m_steps = std::move(made.steps);
+    return true;
+  }
+
   [[nodiscard]] Placement take() { return std::move(*m_best); }
+  /// Of choose_best_steps(); empty if it has not chosen any.
+  [[nodiscard]] std::vector<StepGroup> take_steps() { return std::move(m_steps); }
 
  private:
   /// Where a search begins.
@@ -258,7 +276,7 @@ class PlacementChooser {
     }
     const double before = m_profiler.spent();
     const relation::ProgramMemory memory =
-        step_within(m_graph, placement, m_options, m_profiler, Excess::bounded, m_where).memory;
+        step_within(m_graph, placement, m_options, m_profiler, m_excess, m_where).memory;
     score.excess = std::max<std::int64_t>(memory.peak.bytes - m_limit, 0);
     if (score.excess > 0) score.overflow = memory.overflow;
     m_spent += m_profiler.spent() - before;
@@ -326,6 +344,7 @@ class PlacementChooser {
   const EinGraph& m_graph;
   const DecomposeOptions& m_options;
   const PlaceOptions& m_layouts;
+  Excess m_excess;
   std::source_location m_where;
   Mesh m_mesh;
   int m_ranks;
@@ -333,6 +352,7 @@ class PlacementChooser {
   relation::Profiler m_profiler;
   OutsideWords m_outside;
   std::optional<Placement> m_best;
+  std::vector<StepGroup> m_steps;
   Score m_score;
   std::vector<Start> m_starts;  ///< the best first
   std::vector<Class> m_classes;
