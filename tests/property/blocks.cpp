@@ -131,6 +131,34 @@ TEST_CASE("blocks that are added where they overlap") {
       false);
 }
 
+TEST_CASE("sums of contractions, which accumulate in one result") {
+  check([](auto& t) {
+    const auto [A, as] = t.template input<double>("A", {6, 5});
+    const auto [B, bs] = t.template input<double>("B", {5, 7});
+    const auto [C, cs] = t.template input<double>("C", {6, 7});
+    const auto [D, ds] = t.template input<double>("D", {7, 7});
+    const auto ab = [&, as = as, bs = bs](Extent I, Extent K) {
+      return total(5, [&](Extent J) { return as(I, J) * bs(J, K); });
+    };
+    const auto cd = [&, cs = cs, ds = ds](Extent I, Extent K) {
+      return total(7, [&](Extent J) { return cs(I, J) * ds(J, K); });
+    };
+    const auto dd = [&, ds = ds](Extent I, Extent K) {
+      return total(7, [&](Extent J) { return ds(I, J) * ds(J, K); });
+    };
+    t.expect(let<"two">(i, k) = sum(j)(A(i, j) * B(j, k)) + sum(l)(C(i, l) * D(l, k)),
+             [&](Extent I, Extent K) { return ab(I, K) + cd(I, K); });
+    t.expect(let<"onto">(i, k) = C(i, k) + 2.0 * sum(j)(A(i, j) * B(j, k)) * 1.0,
+             [&, cs = cs](Extent I, Extent K) { return cs(I, K) + 2 * ab(I, K); });
+    t.expect(let<"three">(i, k) =
+                 sum(j)(2.0 * D(i, j) * D(j, k)) + D(i, k) + sum(l)(3.0 * D(l, i) * D(l, k)),
+             [&, ds = ds](Extent I, Extent K) {
+               return 2 * dd(I, K) + ds(I, K) +
+                      total(7, [&](Extent L) { return 3 * ds(L, I) * ds(L, K); });
+             });
+  });
+}
+
 TEST_CASE("blocks drawn at random: some cut in halves again and again") {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     CAPTURE(seed);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/step_group.hpp"
@@ -187,6 +188,84 @@ TEST_CASE("programs in steps give what they give whole, and move the same words"
   }
   CHECK(steps_run > 200);
   CHECK(tiles_run > 150);
+}
+
+TEST_CASE("terms accumulate in the place of their sum, and move the same words") {
+  int copied = 0;
+  for (unsigned seed = 81001; seed < 81121; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const Extent rows = random.number(4, 9);
+    const Extent columns = random.number(4, 9);
+    const Extent inner = random.number(1, 6);
+    RandomProgram program;
+    EinGraph& graph = program.graph;
+    const VertexId x = graph.add_input("X", {rows, inner}, {});
+    const VertexId y = graph.add_input("Y", {inner, columns}, {});
+    const VertexId b = graph.add_input("B", {rows, columns}, {});
+    const bool reads = random.chance(50);  // a tensor that is there before
+    const int terms = random.number(reads ? 1 : 2, 4);
+    std::vector<std::pair<const char*, VertexId>> operands;
+    if (reads) operands.emplace_back("ik", b);
+    for (int t = 0; t < terms; ++t) {
+      const std::string name = "T" + std::to_string(t);
+      const bool map = t == 0 && !reads && random.chance(50);
+      const VertexId term = map ? add(graph, name, {{"ik", b}}, "ik")
+                                : add(graph, name, {{"ij", x}, {"jk", y}}, "ik");
+      graph.vertices.back().op.sums = !map;
+      graph.vertices.back().op.finishes = false;
+      operands.emplace_back("ik", term);
+    }
+    if (random.chance(50)) std::reverse(operands.begin(), operands.end());
+    StatementSpec spec;
+    spec.name = "Z";
+    for (const auto& [labels, vertex] : operands) {
+      spec.operands.push_back({vertex, {std::string_view("i"), std::string_view("k")}});
+    }
+    spec.output = {{"i", 0}, {"k", 0}};
+    const VertexId z = graph.add_statement(spec);
+    graph.vertices.back().op.adds = true;
+    add(graph, "R", {{"ik", z}}, "k");
+    graph.vertices.back().op.finishes = false;
+    program.algebra.assign(graph.vertices.size(), Algebra::sum);
+    const Extent parts_i = random.pick({1, 2, 4});
+    const Extent parts_k = random.pick({1, 2});
+    const int workers = static_cast<int>(parts_i * parts_k);
+    std::vector<PartitionVector> d;
+    for (const Vertex& v : graph.vertices) {
+      PartitionVector parts(v.labels.size(), 1);
+      for (std::size_t l = 0; l < parts.size(); ++l) {
+        const std::string_view label = graph.labels[at(v.labels[l])].name;
+        if (label == "i") parts[l] = parts_i;
+        if (label == "k") parts[l] = parts_k;
+      }
+      d.push_back(parts);
+    }
+    const Placement placement = on(workers, graph, d);
+    StepGroup group{z - terms, z};
+    group.accumulates = true;
+    if (!step_fault(graph, placement, group).empty()) {
+      CHECK(reads);  // the tensor lies elsewhere
+      continue;
+    }
+    const int ranks = random.pick({1, 2, 3, 8});
+    const auto tasks = eindecomp::make_task_graph(graph, placement, ranks);
+    const auto plain = eindecomp::compile_ranks(graph, placement, ranks);
+    const auto summed = eindecomp::compile_ranks(graph, placement, ranks, {group});
+    check_run(program, summed, tasks);
+    for (int r = 0; r < ranks; ++r) {
+      CHECK(eindecomp::compile_rank(graph, placement, ranks, r, {group}) == summed[at(r)]);
+      CHECK(summed[at(r)].arena_bytes <= plain[at(r)].arena_bytes);
+      for (const eindecomp::Instruction& i : summed[at(r)].instructions) {
+        CHECK((i.statement != z || i.as<eindecomp::KernelCall>() == nullptr));
+        copied += i.statement == group.first && i.as<eindecomp::Copy>() != nullptr ? 1 : 0;
+      }
+    }
+    const auto profile = eindecomp::relation::profile_of(graph, placement, ranks, {group}, {});
+    const std::vector<std::int64_t> peaks = profile.memory().peak_bytes;
+    for (int r = 0; r < ranks; ++r) CHECK(peaks[at(r)] == summed[at(r)].peak_bytes());
+  }
+  CHECK(copied > 0);
 }
 
 TEST_CASE("a block is cut on into tiles, of which each thread holds what is passed on") {

@@ -73,6 +73,19 @@ struct UnscaledJoin<ScaledMul<Factor>> {
   using type = Mul;
 };
 
+/// How many operands a join of nothing but additions adds; 0 if it is none.
+template <class Join>
+inline constexpr int added_operands = 0;
+template <>
+inline constexpr int added_operands<Add> = 2;
+template <class T>
+inline constexpr int added_terms = added_operands<T>;
+template <int I>
+inline constexpr int added_terms<Arg<I>> = 1;
+template <class... Children>
+inline constexpr int added_operands<Composed<Add, Children...>> =
+    ((added_terms<Children> > 0) && ...) ? (added_terms<Children> + ...) : 0;
+
 /// Whether operands Ts may be joined in any order and aggregated early. Operands of one type only:
 /// promoting early would change what an integer product holds.
 template <class Join, class Monoid, class... Ts>
@@ -151,6 +164,10 @@ class StatementWriter {
     spec.op.finishes = Traits::finishes || !std::is_same_v<typename Traits::State, Joined> ||
                        !std::is_same_v<typename Traits::State, typename Traits::Result>;
     spec.op.index_tensors = expr::index_tensors<J>;
+    // Read once each: one that stands twice in the sum is one operand.
+    spec.op.adds = std::is_same_v<M, NoAggregation> && (std::is_same_v<Us, Joined> && ...) &&
+                   added_operands<J> == static_cast<int>(sizeof...(Us));
+    spec.op.sums = std::is_same_v<M, Sum> && !spec.op.finishes && spec.op.index_tensors == 0;
     spec.element = element_type<typename Traits::Result>();
     spec.partial = element_type<typename Traits::State>();
 

@@ -48,6 +48,8 @@ struct Operator {
   /// has the element, and where none has, what `state` has the bytes of. Nothing is computed:
   /// blocks are copied to where they belong.
   bool blocks = false;
+  bool adds = false;  ///< ⊗ is the sum of its operands, nothing is aggregated, all are of one type
+  bool sums = false;  ///< ⊕ is the sum, and its accumulators are elements
 
   /// Whether two operators are the same function, for sharing common sub-expressions: equal
   /// `type` and `state`. A functor whose state cannot be compared has no type and equals nothing.

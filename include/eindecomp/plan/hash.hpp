@@ -72,6 +72,7 @@ constexpr void add_to_hash(core::Hasher& hasher, const std::vector<StepGroup>& g
       if (axis.stripes > 1) hasher.add(static_cast<std::uint64_t>(axis.stripes));
     }
     hasher.add(static_cast<std::uint64_t>(group.interleaved));
+    if (group.accumulates) hasher.add(std::uint64_t{1});
     add_to_hash(hasher, group.tiles);
   }
 }

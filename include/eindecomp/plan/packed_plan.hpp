@@ -109,6 +109,7 @@ void pass(Archive& archive, Value& value) {
     archive(value.axes);
     archive(value.tiles);
     archive(value.interleaved);
+    archive(value.accumulates);
   } else if constexpr (std::is_same_v<Type, StepAxis>) {
     archive(value.positions);
     archive(value.parts);

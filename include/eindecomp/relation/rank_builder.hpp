@@ -14,6 +14,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/accumulate.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/gather_once.hpp"
 #include "eindecomp/relation/panel_builder.hpp"
@@ -126,8 +127,10 @@ class RankBuilder {
       ++m_program.turns;
       return;
     }
+    const bool sums = m_group != m_end && m_group->contains(m_statement) && m_group->accumulates;
+    if (sums && m_statement == m_group->first) m_sum_begin = m_program.instructions.size();
     emit_gathers();
-    if (m_group != m_end && m_group->contains(m_statement)) {
+    if (m_group != m_end && m_group->contains(m_statement) && !sums) {
       // What runs in steps is stored where it is computed: nothing but calls is left.
       m_waiting.push_back({m_statement, std::move(m_statement_calls)});
       m_statement_calls.clear();
@@ -139,6 +142,9 @@ class RankBuilder {
     m_statement_calls.clear();
     emit_rounds(m_aggregations);
     ++m_program.turns;
+    if (sums && m_statement == m_group->last) {
+      accumulate(*m_graph, m_program, *m_group, m_sum_begin);
+    }
   }
 
   /// What there is of it so far, nothing placed.
@@ -407,6 +413,7 @@ class RankBuilder {
   std::vector<KernelCall> m_statement_calls;
   // Of the group at hand.
   std::vector<Waiting> m_waiting;
+  std::size_t m_sum_begin = 0;            ///< the first instruction, where the group accumulates
   std::unordered_map<int, int> m_blocks;  ///< of the block at hand, by whole buffer
 };
 

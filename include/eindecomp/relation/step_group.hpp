@@ -59,6 +59,9 @@ struct StepGroup {
   VertexId last = -1;                 ///< the last statement, which is one of them
   std::vector<StepAxis> axes = {};    ///< what is cut
   std::vector<StepGroup> tiles = {};  ///< in order; none of a group of tiles
+  /// The last statement is a sum of the results of the others, which accumulate in its place: it
+  /// has no calls of its own. One operand may be a tensor that is there before.
+  bool accumulates = false;
   /// Of tiles, the statement that computes while the results of the last one's tile before are on
   /// their way to memory, the two interleaved; a thread then holds two tiles. -1: none does.
   VertexId interleaved = -1;
@@ -239,6 +242,40 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
   return {};
 }
 
+/// Why the statements of a group cannot accumulate in the place of the last one's result; empty if
+/// they can.
+[[nodiscard]] constexpr Text accumulation_fault(const EinGraph& graph, const StepGroup& group,
+                                                const std::vector<VertexId>& statements) {
+  const Vertex& v = graph[group.last];
+  if (!v.op.adds || !group.axes.empty() || !group.tiles.empty()) {
+    return "statement '" + v.name + "' is no sum of tensors in one block";
+  }
+  std::size_t others = 0;  // operands that are there before
+  const std::vector<VertexId> last = last_readers(graph);
+  for (const Operand& o : v.operands) {
+    if (o.is_computed() || o.labels != v.output) {
+      return "statement '" + v.name + "' reads '" + graph[o.vertex].name + "' under other labels";
+    }
+    if (!is_passed_on(graph, group, o.vertex, last[static_cast<std::size_t>(o.vertex)])) ++others;
+  }
+  std::size_t terms = 0;
+  for (const VertexId s : statements) {
+    if (s == group.last) continue;
+    const bool is_term = std::any_of(v.operands.begin(), v.operands.end(),
+                                     [&](const Operand& o) { return o.vertex == s; });
+    const bool first = terms++ == 0 && others == 0;  // written, where others are added
+    if (!is_term || graph[s].op.blocks || !(first || graph[s].op.sums) ||
+        last[static_cast<std::size_t>(s)] != group.last ||
+        is_read_by(graph, {statements.begin(), statements.end() - 1}, s)) {
+      return "the result of statement '" + graph[s].name + "' is no term that accumulates";
+    }
+  }
+  if (others > 1 || terms + others != v.operands.size() || terms == 0) {
+    return "several terms of '" + v.name + "' are there before";
+  }
+  return {};
+}
+
 /// Why a statement cannot be streamed along a label that it aggregates; empty if it can.
 [[nodiscard]] constexpr Text stream_fault(const EinGraph& graph, const StepGroup& group) {
   const StepAxis& axis = group.axes.front();
@@ -271,6 +308,10 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
   }
   if (is_streamed(graph, group)) return relation::stream_fault(graph, group);
   const std::vector<VertexId> statements = statements_of(graph, group);
+  if (group.accumulates) {
+    Text fault = relation::accumulation_fault(graph, group, statements);
+    if (!fault.empty()) return fault;
+  }
   for (std::size_t a = 0; a < group.axes.size(); ++a) {
     Text fault = relation::axis_fault(graph, group, statements, group.axes[a]);
     if (!fault.empty()) return fault;
@@ -303,7 +344,8 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
       return "the result of statement '" + graph[v].name + "' is not stored where it is computed";
     }
     for (const Operand& o : graph[v].operands) {
-      if (!group.contains(o.vertex) || graph[o.vertex].is_input()) continue;
+      const bool made = group.contains(o.vertex) && !graph[o.vertex].is_input();
+      if (!made && !(group.accumulates && v == group.last)) continue;
       if (!relation::in_place(calls, o.labels,
                               placement.stored[static_cast<std::size_t>(o.vertex)])) {
         return "statement '" + graph[v].name + "' reads '" + graph[o.vertex].name +

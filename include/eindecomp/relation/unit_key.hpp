@@ -205,6 +205,7 @@ class UnitKeys {
   }
   void add_group(const Unit& unit) {
     add_axes(*unit.group);
+    m_key.push_back(unit.group->accumulates ? 1 : 0);
     if (is_streamed(m_graph, *unit.group)) {
       for (const bool streams : streamed_operands(m_graph, *unit.group, m_constants)) {
         m_key.push_back(streams ? 1 : 0);

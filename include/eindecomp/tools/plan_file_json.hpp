@@ -92,6 +92,7 @@ namespace tools {
     json.push_back({{"first", group.first}, {"last", group.last}, {"axes", std::move(axes)}});
     if (!group.tiles.empty()) json.back()["tiles"] = steps_json(group.tiles);
     if (group.interleaved >= 0) json.back()["interleaved"] = group.interleaved;
+    if (group.accumulates) json.back()["accumulates"] = true;
   }
   return json;
 }
@@ -240,6 +241,7 @@ class PlanFileReader {
       for (const JsonValue& each : tiles->elements()) group.tiles.push_back(step_group(each));
     }
     if (const auto v = value.find("interleaved")) group.interleaved = small_number(*v);
+    group.accumulates = value.find("accumulates").has_value();
     return group;
   }
 

@@ -49,6 +49,10 @@ namespace tools {
       text += '\n';
     };
     if (!group.axes.empty()) write(group, "steps      ", " run block by block:");
+    if (group.accumulates) {
+      text << "sums       " << plan.graph[group.first].name << " to " << plan.graph[group.last].name
+           << " accumulate in the memory of " << plan.graph[group.last].name << '\n';
+    }
     for (const StepGroup& tiles : group.tiles) {
       write(tiles, "tiles      ", " run tile by tile, in tiles of");
     }

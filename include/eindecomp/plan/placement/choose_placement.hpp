@@ -113,6 +113,7 @@ enum class Excess : std::uint8_t {
         with_tiles(StepChooser(graph, placement, passed, StepAim::memory).choose(), graph,
                    placement, options, where);
     PanelChooser(graph, placement, options).add_to(steps, passed);
+    add_accumulations(graph, placement, steps);
     if (steps == before) continue;
     before = steps;
     SteppedProgram other = stepped(std::move(steps));

@@ -164,6 +164,37 @@ class StepChooser {
   std::vector<VertexId> m_last_reader;
 };
 
+/// Adds to groups of steps those of statements that accumulate in one result, of statements that
+/// are in none.
+inline void add_accumulations(const EinGraph& graph, const Placement& placement,
+                              std::vector<StepGroup>& groups) {
+  std::vector<StepGroup> found;
+  std::vector<VertexId> open;  // the statements since the last one that is in a group
+  auto group = groups.begin();
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    while (group != groups.end() && group->last < v) ++group;
+    if (graph[v].is_input()) continue;
+    if (group != groups.end() && group->contains(v)) {
+      open.clear();
+      continue;
+    }
+    const auto terms = static_cast<std::ptrdiff_t>(
+        std::min(graph[v].op.adds ? graph[v].operands.size() : 0, open.size()));
+    open.push_back(v);
+    for (std::ptrdiff_t n = terms; n > 0; --n) {
+      StepGroup sum{open.end()[-n - 1], v};
+      sum.accumulates = true;
+      if (!step_fault(graph, placement, sum).empty()) continue;
+      found.push_back(std::move(sum));
+      open.clear();
+      break;
+    }
+  }
+  if (found.empty()) return;
+  groups.insert(groups.end(), found.begin(), found.end());
+  std::ranges::sort(groups, {}, &StepGroup::first);
+}
+
 /// The statement of that name. \param what  is given for it, as `steps`.
 /// \throws Error if there is none.
 [[nodiscard]] inline VertexId statement_by_hand(const EinGraph& graph, const Text& name,
@@ -278,7 +309,10 @@ template <class Given>
         plan::StepChooser(graph, placement, options.cache_bytes, plan::StepAim::speed).choose();
   }
   groups = plan::with_tiles(std::move(groups), graph, placement, options, where);
-  if (chooses) plan::PanelChooser(graph, placement, options).add_to(groups, 0);
+  if (chooses) {
+    plan::PanelChooser(graph, placement, options).add_to(groups, 0);
+    plan::add_accumulations(graph, placement, groups);
+  }
   return groups;
 }
 
