@@ -10,9 +10,11 @@ EINDECOMP_JOBS=${EINDECOMP_JOBS:-$(nproc)}
 # Where bootstrap puts Kokkos and Kokkos Kernels; the CMake presets look here.
 EINDECOMP_DEPS_PREFIX=${EINDECOMP_DEPS_PREFIX:-${XDG_CACHE_HOME:-$HOME/.cache}/eindecomp/kokkos-3.4.01}
 
-# A second build of unchanged sources takes seconds.
+# A second build of unchanged sources takes seconds, with precompiled headers where ccache may take
+# their macros for told.
 if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}
+  export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 fi
 
 # Several ranks share few cores: one OpenMP thread per rank, unpinned, that yields when it waits.

@@ -18,8 +18,9 @@ namespace property {
 
 using RunHarness = Harness<ein::KokkosBackend<Space>, Kokkos::complex<double>>;
 
-inline void check_run(const RunHarness& t, const ein::DecomposeOptions& options, int rank) {
-  const auto plan = ein::decompose(t.program, options);
+/// Runs a plan of the program: its results must be those expected, and its words those planned.
+template <class Plan>
+void check_run(const RunHarness& t, const Plan& plan, int rank) {
   std::vector<Binding> bindings;
   Memory memory;
   for (std::size_t v = 0; v < t.inputs.size(); ++v) {
@@ -66,7 +67,10 @@ struct RunCase {
       for (const int workers : {4, 8}) {
         CAPTURE(strategy);
         CAPTURE(workers);
-        check_run(t, {.workers = workers, .ranks = ranks, .strategy = strategy}, rank);
+        check_run(
+            t,
+            ein::decompose(t.program, {.workers = workers, .ranks = ranks, .strategy = strategy}),
+            rank);
       }
     }
   }

@@ -4,8 +4,10 @@
 #include <eindecomp/eindecomp.hpp>
 
 int main() {
-  std::printf("EinDecomp %d, %zu strategies\n", EINDECOMP_VERSION,
-              eindecomp::list_strategies().size());
+  std::printf("EinDecomp %d\n", EINDECOMP_VERSION);
+#if defined(EINDECOMP_SEPARATE_PLANNER)
+  std::printf("%zu strategies\n", eindecomp::list_strategies().size());
+#endif
 #if defined(EINDECOMP_ENABLE_KOKKOS)
   const Kokkos::ScopeGuard kokkos;
   const Kokkos::View<double**> a("a", 2, 3);
