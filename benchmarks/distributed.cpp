@@ -15,26 +15,17 @@
 #include <vector>
 
 #include "eindecomp/eindecomp.hpp"
+#include "support/slowest_rank.hpp"
 
 namespace ein = eindecomp;
 using ein::let;
 using ein::labels::i, ein::labels::j, ein::labels::k, ein::labels::l, ein::labels::m;
+using eindecomp_benchmarks::seconds_of_slowest;
 
 namespace {
 
 using Space = Kokkos::DefaultHostExecutionSpace;
 using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
-
-/// The slowest rank's seconds.
-template <class Work>
-double seconds(const Work& work) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double begin = MPI_Wtime();
-  work();
-  double taken = MPI_Wtime() - begin;
-  MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return taken;
-}
 
 /// The messages of a program and nothing else: exchange by exchange, each as one message.
 class Messages {
@@ -155,7 +146,7 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
   const auto whole = ein::decompose(program, options_for(program, size, 1, 0));
   const Products products(whole);
   products.run();
-  const double rate = products.operations() / seconds([&] { products.run(); });
+  const double rate = products.operations() / seconds_of_slowest([&] { products.run(); });
   const auto streamed = ein::decompose(program, options_for(program, size, panels, rate));
   ein::Executor in_turn(whole, MPI_COMM_WORLD, Space());
   ein::Executor overlapped(streamed, MPI_COMM_WORLD, Space());
@@ -174,10 +165,10 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
   double transfer = none;
   double arithmetic = none;
   for (int round = 0; round < rounds; ++round) {
-    run = std::min(run, seconds([&] { (void)in_turn.run(bindings); }));
-    streaming = std::min(streaming, seconds([&] { (void)overlapped.run(bindings); }));
-    transfer = std::min(transfer, seconds([&] { messages.run(); }));
-    arithmetic = std::min(arithmetic, seconds([&] { products.run(); }));
+    run = std::min(run, seconds_of_slowest([&] { (void)in_turn.run(bindings); }));
+    streaming = std::min(streaming, seconds_of_slowest([&] { (void)overlapped.run(bindings); }));
+    transfer = std::min(transfer, seconds_of_slowest([&] { messages.run(); }));
+    arithmetic = std::min(arithmetic, seconds_of_slowest([&] { products.run(); }));
   }
   std::string cuts;
   for (const ein::StepGroup& group : streamed.steps) {

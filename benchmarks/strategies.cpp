@@ -22,25 +22,17 @@
 #include "eindecomp/models/feed_forward.hpp"
 #include "eindecomp/models/matrix_chain.hpp"
 #include "eindecomp/models/transformer.hpp"
-#include "eindecomp/plan/strategy.hpp"
+#include "support/slowest_rank.hpp"
 
 namespace ein = eindecomp;
 using ein::let;
+using eindecomp_benchmarks::seconds_of_slowest;
 using Space = Kokkos::DefaultHostExecutionSpace;
 using Backend = ein::Program::Backend;
 using Plan = ein::BasicPlan<Backend>;
 using Executor = decltype(ein::Executor(std::declval<const Plan&>(), MPI_COMM_WORLD, Space()));
 
 namespace {
-
-template <class T, int rank>
-struct Pointers {
-  using type = typename Pointers<T, rank - 1>::type*;
-};
-template <class T>
-struct Pointers<T, 0> {
-  using type = T;
-};
 
 /// Gives inputs memory, where a plan wants it.
 class Inputs {
@@ -49,14 +41,12 @@ class Inputs {
 
   template <class T, int rank>
   Inputs& add(const ein::Symbol<T, rank, Backend>& symbol) {
-    using View = Kokkos::View<typename Pointers<T, rank>::type, Kokkos::LayoutRight, Space>;
+    using View = ein::run::TensorView<T, rank, Space::memory_space>;
     std::vector<View> views;
     for (const ein::Box& box : m_plan.local(symbol, m_rank)) {
-      typename View::array_layout layout;
-      for (int k = 0; k < rank; ++k) {
-        layout.dimension[k] = static_cast<std::size_t>(box.extent(k));
-      }
-      views.emplace_back(std::string(symbol.name()), layout);
+      std::vector<ein::Extent> extents;
+      for (int k = 0; k < rank; ++k) extents.push_back(box.extent(k));
+      views.emplace_back(std::string(symbol.name()), ein::run::layout_of(extents));
       Kokkos::deep_copy(views.back(), T(1) / T(64));
     }
     m_bindings.emplace_back(ein::bind(symbol, views));
@@ -184,17 +174,6 @@ std::vector<Workload> workloads() {
           neighbours(2048, 1024, 64)};
 }
 
-/// The slowest rank's seconds.
-template <class Work>
-double seconds(const Work& work) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double begin = MPI_Wtime();
-  work();
-  double taken = MPI_Wtime() - begin;
-  MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return taken;
-}
-
 /// A strategy's plan, ready to run.
 class Candidate {
  public:
@@ -210,7 +189,8 @@ class Candidate {
   ~Candidate() = default;
 
   void run() {
-    m_best = std::min(m_best, seconds([&] { (void)m_executor.run(m_inputs.bindings()); }));
+    m_best =
+        std::min(m_best, seconds_of_slowest([&] { (void)m_executor.run(m_inputs.bindings()); }));
   }
   [[nodiscard]] const std::string& strategy() const { return m_strategy; }
   [[nodiscard]] const Plan& plan() const { return m_plan; }
@@ -228,7 +208,7 @@ class Candidate {
 std::vector<std::unique_ptr<Candidate>> candidates(const ein::Program& program, const Fill& fill,
                                                    int rank, int size) {
   std::vector<std::unique_ptr<Candidate>> found;
-  for (const ein::Strategy& strategy : ein::strategies) {
+  for (const ein::Strategy& strategy : ein::list_strategies()) {
     if (strategy.name == "by_hand") continue;
     try {
       const Plan plan =

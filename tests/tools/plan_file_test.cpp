@@ -113,6 +113,28 @@ TEST_CASE("a plan is read as it was written, by every strategy") {
   check_equal(read_plan(g.graph(), plan_file(tiled), "f.plan"), tiled);
 }
 
+TEST_CASE("a file says which sums accumulate in their results") {
+  using namespace eindecomp::labels;
+  PlanProgram g;
+  const auto A = g.input<double>("A", {64, 64});
+  const auto B = g.input<double>("B", {64, 64});
+  const auto P = let<"P">(i, k) = sum(j)(A(i, j) * B(j, k));
+  const auto Q = let<"Q">(i, k) = sum(j)(B(i, j) * A(j, k));
+  let<"S">(i, k) = P(i, k) + Q(i, k);
+  const Plan plan = decompose(g.graph(), {.workers = 1});
+  REQUIRE(plan.steps.size() == 1);
+  REQUIRE(plan.steps[0].accumulates);
+  const std::string text = plan_file(plan);
+  check_equal(read_plan(g.graph(), text, "f.plan"), plan);
+  const auto with = [&](const Json& value) {
+    return edited(
+        text, [&](Json& json) { json["steps"][0]["accumulates"] = value; }, true);
+  };
+  CHECK_FALSE(read_plan(g.graph(), with(false), "f.plan").steps.at(0).accumulates);
+  CHECK(complaint(g.graph(), with(1)).find("accumulates: 1 is not true or false") !=
+        std::string::npos);
+}
+
 TEST_CASE("a plan is saved whole or not at all") {
   const Folder folder;
   const PlanProgram g = layer();

@@ -91,7 +91,7 @@ class RoundSplitter {
 
   void split_pieces(std::vector<MessagePiece>& pieces, bool received) {
     std::int64_t all = 0;
-    for (MessagePiece& piece : pieces) all += bytes_of(piece.region);
+    for (const MessagePiece& piece : pieces) all += bytes_of(piece.region);
     if (all <= m_longest) {
       for (MessagePiece& piece : pieces) piece.round *= parts_of_round;
       return;

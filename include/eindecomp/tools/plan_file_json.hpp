@@ -241,7 +241,7 @@ class PlanFileReader {
       for (const JsonValue& each : tiles->elements()) group.tiles.push_back(step_group(each));
     }
     if (const auto v = value.find("interleaved")) group.interleaved = small_number(*v);
-    group.accumulates = value.find("accumulates").has_value();
+    if (const auto sums = value.find("accumulates")) group.accumulates = sums->boolean();
     return group;
   }
 

@@ -186,8 +186,13 @@ class PlacementChooser {
   [[nodiscard]] bool choose_best_steps() {
     if (m_limit == 0 || m_score.excess > 0) return true;  // nothing to keep, or no way to keep it
     SteppedProgram made = step_within(m_graph, *m_best, m_options, m_profiler, m_excess, m_where);
-    const auto exact = m_profiler.profile(*m_best, made.steps).memory(m_limit);
-    if (exact.peak.bytes > m_limit) return m_excess == Excess::exact;
+    if (m_excess == Excess::bounded) {
+      made.memory = m_profiler.profile(*m_best, made.steps).memory(m_limit);
+      if (made.memory.peak.bytes > m_limit) {
+        made = step_within(m_graph, *m_best, m_options, m_profiler, Excess::exact, m_where);
+      }
+    }
+    if (made.memory.peak.bytes > m_limit) return m_excess == Excess::exact;
     m_steps = std::move(made.steps);
     return true;
   }
