@@ -200,6 +200,26 @@ def convolutional(weights):
     return cross_entropy(jnp.einsum("boyx,oyxk->bk", y, w), numbers((6, 5), 2, 0, 0.4))
 
 
+def transformer(weights):
+    """Two layers whose norms come first; tokens are the numbers rounded down."""
+    e, p, *layers, u = weights
+    x, d = (jnp.floor(numbers((4, 6), seed, 0, 7)).astype(int) for seed in (1, 2))
+    y = e[x] + p
+    for g, wq, wk, wv, wo, w1, w2 in (layers[:7], layers[7:]):
+        n = normed(y) * g
+        q, k, v = (jnp.einsum("bsd,dhe->bhse", n, w) for w in (wq, wk, wv))
+        scores = jnp.where(jnp.tri(6, dtype=bool), 0.5 * jnp.einsum("bhse,bhte->bhst", q, k), -jnp.inf)
+        o = jnp.einsum("bhst,bhte->bhse", jax.nn.softmax(scores), v)
+        r = y + jnp.einsum("bhse,hed->bsd", o, wo)
+        y = r + jax.nn.gelu(normed(r) @ w1, approximate=False) @ w2
+    return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(y @ u), d[..., None], axis=2))
+
+
+def normed(y):
+    c = y - jnp.mean(y, axis=-1, keepdims=True)
+    return c / jnp.sqrt(jnp.mean(c * c, axis=-1, keepdims=True) + 1e-5)
+
+
 layers = [numbers((9, 8), 3, -1, 1), numbers((8,), 4, -1, 1), numbers((8, 5), 5, -1, 1)]
 filters = [numbers((4, 2, 3, 3), 3, -0.5, 0.5), numbers((4,), 4, -1, 1),
            numbers((4, 3, 3, 5), 5, -0.5, 0.5)]
@@ -209,3 +229,12 @@ losses("adam", perceptron, layers, optax.adamw(0.02, weight_decay=0.03))
 losses("clipped", perceptron, layers,
        optax.chain(optax.clip_by_global_norm(0.2), optax.sgd(0.1)))
 losses("convolutional", convolutional, filters, optax.adam(0.003, eps=1e-4))
+
+heads = [numbers((7, 8), 3, -1, 1), numbers((6, 8), 4, -1, 1)]
+for seed in (10, 20):
+    heads += [numbers((8,), seed, 0.5, 1.5)]
+    heads += [numbers((8, 2, 4), seed + n, -0.5, 0.5) for n in (1, 2, 3)]
+    heads += [numbers((2, 4, 8), seed + 4, -0.5, 0.5), numbers((8, 16), seed + 5, -0.5, 0.5),
+              numbers((16, 8), seed + 6, -0.5, 0.5)]
+heads += [numbers((8, 7), 5, -0.5, 0.5)]
+losses("transformer", transformer, heads, optax.adamw(0.003, eps=1e-4, weight_decay=0.01))

@@ -34,7 +34,7 @@ template <class Optimiser>
 std::vector<double> losses(const Optimiser& optimiser, double rate) {
   Loops g;
   const networks::Perceptron<double, Loops> net(g);
-  const auto updates = ein::minimise(net.loss, net.weights(), optimiser);
+  const auto updates = ein::minimise(net.loss, networks::weights_of(net), optimiser);
   std::map<std::string, std::vector<double>> values = net.values();
   for (const ein::CarriedTensor& state : updates.states) {
     const ein::Vertex& v = g.graph()[g.graph().find(state.input)];
@@ -64,7 +64,7 @@ TEST_CASE("fifty steps by each optimiser have Optax's losses") {
 TEST_CASE("weights and states are carried, and plans store each as its next value") {
   Program g;
   const networks::Perceptron<float, Program> net(g);
-  const auto updates = ein::minimise(net.loss, net.weights(), ein::Adam{});
+  const auto updates = ein::minimise(net.loss, networks::weights_of(net), ein::Adam{});
   CHECK(updates.weights.size() == 3);
   CHECK(updates.states.size() == 2 * 3 + 1);
   CHECK(updates.weights[0].input == "W1");

@@ -25,6 +25,7 @@
 #include "eindecomp/kernel/backend.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/plan/plan.hpp"
+#include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/executor.hpp"
@@ -127,11 +128,17 @@ class Trainer {
   /// collective. \throws Error before the first.
   [[nodiscard]] const RunType& last(
       std::source_location where = std::source_location::current()) const {
-    if (m_run) return *m_run;
-    throw Error(ErrorKind::binding,
-                "a trainer is asked for what a step leaves before it took one; call step() first",
-                where);
+    require_a_step(m_run.has_value(), where);
+    return *m_run;
   }
+  /// The weights as the last step left them, bound by their names: for a program that applies what
+  /// is learned and has inputs of the same names and extents, whatever its plan,
+  /// `executor.run(trainer.weights(), bind(X, x))`. Nothing is gathered: the run reads them where
+  /// they lie, and exchanges what its plan stores elsewhere (RunStatistics::inputs). They stay as
+  /// they are for as long as the bindings live. Not collective. \throws Error before the first
+  /// step, but for one that was resumed.
+  [[nodiscard]] std::vector<Binding<Space>> weights(
+      std::source_location where = std::source_location::current()) const;
   /// A weight as the last step left it, whole, on every rank.
   template <run::TypedSymbol S>
   [[nodiscard]] auto gather(const S& weight,
@@ -169,7 +176,15 @@ class Trainer {
     ElementType element;
     std::vector<Extent> bound;
     std::vector<Box> boxes;
+    std::shared_ptr<const Distribution> distribution;  // of the input
   };
+
+  static void require_a_step(bool taken, const std::source_location& where) {
+    if (taken) return;
+    throw Error(ErrorKind::binding,
+                "a trainer is asked for what a step leaves before it took one; call step() first",
+                where);
+  }
 
   template <class Backend>
   void take(const Plan& plan, const Updates<T, Backend>& updates,
@@ -195,9 +210,12 @@ class Trainer {
                   where);
     }
     const Vertex& v = plan.graph[input];
-    Held made{pair.input.str(), pair.next.str(), v.element, v.bound, {}};
-    made.boxes = plan.local(input, m_group.rank(), where);
-    return made;
+    return {pair.input.str(),
+            pair.next.str(),
+            v.element,
+            v.bound,
+            plan.local(input, m_group.rank(), where),
+            std::make_shared<const Distribution>(plan.distribution(input, where))};
   }
 
   /// A binding of memory that it keeps.
@@ -319,6 +337,24 @@ void Trainer<T, Space, Group>::resume(const Checkpoint& checkpoint, std::source_
   m_run.reset();
   m_next = std::move(next);
   m_steps = steps;
+}
+
+template <class T, class Space, comm::Communicator Group>
+std::vector<Binding<Space>> Trainer<T, Space, Group>::weights(std::source_location where) const {
+  require_a_step(m_steps > 0, where);
+  std::vector<Binding<Space>> bindings;
+  for (const Held& held : m_weights) {
+    const auto& binding = *std::ranges::find_if(
+        m_next, [&](const auto& next) { return next.facts().tensor.name == held.name; });
+    run::BindingFacts facts = binding.facts();
+    facts.where = where;
+    if (facts.kind == run::BindingKind::blocks) {  // which another plan may not have
+      facts.kind = run::BindingKind::distributed;
+      facts.distribution = held.distribution;
+    }
+    bindings.push_back(Binding<Space>(std::move(facts)));
+  }
+  return bindings;
 }
 
 template <class T, class Space, comm::Communicator Group>
