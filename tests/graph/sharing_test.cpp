@@ -155,3 +155,45 @@ TEST_CASE("labels as data share likewise") {
   builder.einsum<ein::Identity, ein::Max, double>("D", "i->", {B});
   CHECK_FALSE(is_result(g.graph(), B.vertex()));
 }
+
+TEST_CASE("signs and factors of a contraction are its own, and its terms lie as the sum does") {
+  ein::PlanProgram g;
+  const auto A = g.input<double>("A", {4, 5});
+  const auto B = g.input<double>("B", {5, 6});
+  const auto C = g.input<double>("C", {4, 6});
+  const auto n = g.input<int>("n", {4, 5});
+  const auto op = [&](const auto& symbol) -> const ein::Vertex& {
+    return g.graph()[symbol.vertex()];
+  };
+  const auto of = [&](const char* name) -> const ein::Vertex& {
+    REQUIRE(g.graph().find(name) >= 0);
+    return g.graph()[g.graph().find(name)];
+  };
+  const auto Z = let<"Z">(k, i) =
+      C(i, k) - 0.5 * sum(j)(A(i, j) * B(j, k)) - 2.0 * (sum(j)(B(j, k) * A(i, j)) - C(i, k));
+  CHECK_FALSE(op(Z).op.adds);  // what is subtracted is a tensor, of which nothing is known
+  const auto Y = let<"Y">(k, i) =
+      1.0 * sum(j)(A(i, j) * B(j, k)) - 2.0 * (sum(j)(B(j, k) * A(i, j)) - C(i, k) * 1);
+  CHECK_FALSE(op(Y).op.adds);
+  const auto X = let<"X">(k, i) = C(i, k) - 0.5 * sum(j)(A(i, j) * B(j, k)) -
+                                  2.0 * (sum(j)(B(j, k) * A(i, j)) - sum(j)(A(i, j) * B(j, k)));
+  CHECK(op(X).op.adds);
+  CHECK(op(X).op.join == "add");
+  CHECK(op(X).operands.size() == 4);
+  for (const char* term : {"X.1", "X.2", "X.3"}) {
+    CAPTURE(term);
+    CHECK(of(term).op.sums);
+    CHECK(of(term).op.join == "scaled_mul");
+    CHECK(of(term).bound == std::vector<ein::Extent>{6, 4});
+    CHECK(op(X).operands.back().labels == op(X).output);
+  }
+  // One contraction with a factor is one statement, in any order of labels.
+  const int before = g.graph().size();
+  const auto W = let<"W">(k, i) = -0.5 * sum(j)(A(i, j) * B(j, k));
+  CHECK(g.graph().size() == before);  // it is X.1
+  CHECK(W.vertex() == g.graph().find("X.1"));
+  // Elements of other types are converted after they are summed, and what is as written stays.
+  CHECK_FALSE(op(let<"V">(i) = 0.5 * sum(j)(n(i, j) * n(i, j))).op.sums);
+  const auto U = let<"U">(i, k) = C(i, k) - sum(j)(ein::as_written(A(i, j) * B(j, k)));
+  CHECK(op(U).op.join == "sub");
+}

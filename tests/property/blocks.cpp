@@ -156,6 +156,16 @@ TEST_CASE("sums of contractions, which accumulate in one result") {
                return 2 * dd(I, K) + ds(I, K) +
                       total(7, [&](Extent L) { return 3 * ds(L, I) * ds(L, K); });
              });
+    t.expect(let<"less">(k, i) =
+                 C(i, k) - 2.0 * (sum(j)(A(i, j) * B(j, k)) - sum(l)(C(i, l) * D(l, k)) * 0.5) -
+                 sum(l)(D(l, k) * C(i, l)),
+             [&, cs = cs](Extent K, Extent I) { return cs(I, K) - 2 * ab(I, K); });
+    t.expect(let<"turned">(k, i) = -sum(j)((A(i, j) + 1.0) * B(j, k)),
+             [&, bs = bs](Extent K, Extent I) {
+               return -ab(I, K) - total(5, [&](Extent J) { return bs(J, K); });
+             });
+    t.expect(let<"twice">(i, k) = D(i, k) + D(i, k) - sum(j)(2.0 * D(i, j) * D(j, k)),
+             [&, ds = ds](Extent I, Extent K) { return 2 * ds(I, K) - 2 * dd(I, K); });
   });
 }
 

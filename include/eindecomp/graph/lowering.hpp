@@ -18,6 +18,7 @@
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/separate.hpp"
 #include "eindecomp/graph/statement_writer.hpp"
+#include "eindecomp/graph/write_terms.hpp"
 
 namespace eindecomp::graph {
 
@@ -275,6 +276,15 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
     return lower_selection<Output, Aggregated>(scope, name, monoid, extents, body);
   } else if constexpr (requires { typename Body::IsOfBlocks; }) {
     return lower_blocks<Output, Aggregated>(scope, name, monoid, extents, body);  // blocks.hpp
+  } else if constexpr (std::is_same_v<Monoid, NoAggregation> &&
+                       expr::is_sum_of_contractions<Body>) {
+    using T = expr::Elements<Body>;
+    if constexpr (is_one_contraction<Output, Body>) {
+      return write_terms<Output, T>(scope, name, expr::Unscaled{}, body).symbol;
+    } else {
+      const auto sum = write_terms<Output, T>(scope, {}, expr::Unscaled{}, body);
+      return write_flat<Output, LabelList<>, false>(scope, name, monoid, extents, sum);
+    }
   } else {
     const auto flat = materialise(scope, body);
     using Flat = std::remove_const_t<decltype(flat)>;

@@ -166,7 +166,7 @@ class StatementWriter {
     spec.op.index_tensors = expr::index_tensors<J>;
     // Read once each: one that stands twice in the sum is one operand.
     spec.op.adds = std::is_same_v<M, NoAggregation> && (std::is_same_v<Us, Joined> && ...) &&
-                   added_operands<J> == static_cast<int>(sizeof...(Us));
+                   (std::is_same_v<J, Add> || added_operands<J> == static_cast<int>(sizeof...(Us)));
     spec.op.sums = std::is_same_v<M, Sum> && !spec.op.finishes && spec.op.index_tensors == 0;
     spec.element = element_type<typename Traits::Result>();
     spec.partial = element_type<typename Traits::State>();
