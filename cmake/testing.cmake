@@ -21,6 +21,9 @@ check_cxx_compiler_flag(-march=native EINDECOMP_COMPILES_NATIVE)
 # scripts/test runs the tests of one process under sanitizers and need not build them twice.
 option(EINDECOMP_SINGLE_PROCESS_TESTS "Build the tests that need no MPI" ON)
 
+# To compile the files of a program as one takes half the time, to compile one of them again all of it.
+option(EINDECOMP_UNITY_TESTS "Compile all files of a test program as one" OFF)
+
 # Resolves LIBS into OUT; OUT stays empty where a component is not enabled.
 function(_eindecomp_resolve_libs out)
   set(targets)
@@ -52,13 +55,20 @@ function(_eindecomp_support_objects out source component)
   set(${out} $<TARGET_OBJECTS:${target}> PARENT_SCOPE)
 endfunction()
 
-# The first of libs is the component that the test is of.
+# The first of libs is the component that the test is of. A program that is there already is given
+# these sources and libraries, too.
 function(_eindecomp_add_test_program name main sources libs)
   list(GET libs 0 component)
+  if(TARGET eindecomp_test_${name})
+    target_sources(eindecomp_test_${name} PRIVATE ${sources})
+    target_link_libraries(eindecomp_test_${name} PRIVATE ${libs})
+    return()
+  endif()
   _eindecomp_support_objects(main_objects ${main} ${component})
   add_executable(eindecomp_test_${name} ${sources}
     ${main_objects} $<TARGET_OBJECTS:eindecomp_doctest>)
-  set_target_properties(eindecomp_test_${name} PROPERTIES OUTPUT_NAME ${name})
+  set_target_properties(eindecomp_test_${name} PROPERTIES
+    OUTPUT_NAME ${name} UNITY_BUILD ${EINDECOMP_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 12)
   target_include_directories(eindecomp_test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(eindecomp_test_${name} PRIVATE
     ${libs} doctest::doctest eindecomp_warnings)
@@ -71,6 +81,18 @@ function(_eindecomp_add_test_program name main sources libs)
     $<$<CXX_COMPILER_ID:Clang>:-fconstexpr-steps=1000000000>)
 endfunction()
 
+# What a test runs of a program that it shares with others: the test cases of its own files.
+function(_eindecomp_filter_of out program sources)
+  set(files)
+  if(program)
+    list(TRANSFORM sources PREPEND "*")
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    list(JOIN sources "," files)
+    set(files "--source-file=${files}")
+  endif()
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
 # Further arguments are further labels.
 function(_eindecomp_set_test_properties name timeout)
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
@@ -78,20 +100,24 @@ function(_eindecomp_set_test_properties name timeout)
     math(EXPR timeout "4 * ${timeout}")
   endif()
   set_tests_properties(${name} PROPERTIES
-    LABELS "${room};${ARGN}" TIMEOUT ${timeout} ENVIRONMENT "${EINDECOMP_TEST_ENVIRONMENT}")
+    LABELS "${room};${ARGN}" TIMEOUT ${timeout} ENVIRONMENT "${EINDECOMP_TEST_ENVIRONMENT}"
+    # What doctest says where a filter leaves nothing to run.
+    FAIL_REGULAR_EXPRESSION "test cases: +0 ")
 endfunction()
 
-# eindecomp_add_test(NAME name SOURCES file... LIBS lib... [TIMEOUT seconds] [COST number]
-#   [HEADER_ONLY] [NATIVE] [UNSANITIZED_TOO])
+# eindecomp_add_test(NAME name SOURCES file... LIBS lib... [PROGRAM program] [TIMEOUT seconds]
+#   [COST number] [HEADER_ONLY] [NATIVE] [UNSANITIZED] [UNSANITIZED_TOO])
 #
-# A doctest program of one process. Kokkos is initialised around the tests where LIBS bring it. It
+# A doctest program of one process. Tests that name the same PROGRAM are compiled and linked as one, which
+# takes a fraction of the time, and each runs the test cases of its files. Kokkos is initialised around the tests where LIBS bring it. It
 # links the planner that is compiled once, unless HEADER_ONLY. With NATIVE there is a second one,
 # name_native, with the widest vectors of this machine, for which other code is compiled; of the two
-# it alone is sanitized. With UNSANITIZED_TOO it is built where the tests of one process are left to
+# it alone is sanitized. With UNSANITIZED none is: what it compiles is what others run under
+# sanitizers, which would take as long again. With UNSANITIZED_TOO it is built where the tests of one process are left to
 # the sanitizers, too: one that runs more random cases there (tests/support/cases.hpp). Tests of a
 # higher COST start first.
 function(eindecomp_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "HEADER_ONLY;NATIVE;UNSANITIZED_TOO" "NAME;TIMEOUT;COST"
+  cmake_parse_arguments(PARSE_ARGV 0 arg "HEADER_ONLY;NATIVE;UNSANITIZED;UNSANITIZED_TOO" "NAME;PROGRAM;TIMEOUT;COST"
     "SOURCES;LIBS")
   _eindecomp_resolve_libs(libs ${arg_LIBS})
   if(NOT libs OR NOT (EINDECOMP_SINGLE_PROCESS_TESTS OR arg_UNSANITIZED_TOO))
@@ -103,20 +129,29 @@ function(eindecomp_add_test)
   if(NOT arg_HEADER_ONLY)
     list(APPEND libs eindecomp_planner)
   endif()
-  set(names ${arg_NAME})
+  set(program ${arg_NAME})
+  if(arg_PROGRAM)
+    set(program ${arg_PROGRAM})
+  endif()
+  set(variants "")
   set(plain)
+  if(arg_UNSANITIZED AND EINDECOMP_SANITIZED)
+    set(plain -fno-sanitize=all)
+  endif()
   if(arg_NATIVE AND EINDECOMP_COMPILES_NATIVE)
-    _eindecomp_add_test_program(${arg_NAME}_native doctest_main.cpp "${arg_SOURCES}" "${libs}")
-    target_compile_options(eindecomp_test_${arg_NAME}_native PRIVATE -march=native)
-    list(APPEND names ${arg_NAME}_native)
+    _eindecomp_add_test_program(${program}_native doctest_main.cpp "${arg_SOURCES}" "${libs}")
+    target_compile_options(eindecomp_test_${program}_native PRIVATE -march=native)
+    list(APPEND variants _native)
     if(EINDECOMP_SANITIZED)
       set(plain -fno-sanitize=all)
     endif()
   endif()
-  _eindecomp_add_test_program(${arg_NAME} doctest_main.cpp "${arg_SOURCES}" "${libs}")
-  target_compile_options(eindecomp_test_${arg_NAME} PRIVATE ${plain})
-  foreach(name IN LISTS names)
-    add_test(NAME ${name} COMMAND eindecomp_test_${name})
+  _eindecomp_add_test_program(${program} doctest_main.cpp "${arg_SOURCES}" "${libs}")
+  target_compile_options(eindecomp_test_${program} PRIVATE ${plain})
+  _eindecomp_filter_of(filter "${arg_PROGRAM}" "${arg_SOURCES}")
+  foreach(variant IN LISTS variants ITEMS "")
+    set(name ${arg_NAME}${variant})
+    add_test(NAME ${name} COMMAND eindecomp_test_${program}${variant} ${filter})
     _eindecomp_set_test_properties(${name} ${arg_TIMEOUT})
     if(arg_COST)
       set_tests_properties(${name} PROPERTIES COST ${arg_COST})
@@ -124,14 +159,15 @@ function(eindecomp_add_test)
   endforeach()
 endfunction()
 
-# eindecomp_add_mpi_test(NAME name SOURCES file... [LIBS lib...] [RANKS n...] [TIMEOUT seconds]
-#   [COUNTS_WORDS])
+# eindecomp_add_mpi_test(NAME name SOURCES file... [PROGRAM program] [LIBS lib...] [RANKS n...]
+#   [TIMEOUT seconds] [COUNTS_WORDS])
 #
 # A doctest program run by mpirun, once per number of ranks, as name_np1, name_np2, ... Every rank
-# runs every test case. It links planner, kernels and executors that are compiled once. LIBS is `eindecomp`
+# runs every test case. PROGRAM is what it is above. It links planner, kernels and executors that are compiled once. LIBS is `eindecomp`
 # unless told, RANKS 1 2 3 4 8. With COUNTS_WORDS it counts what MPI sends (support/pmpi_counter.hpp).
 function(eindecomp_add_mpi_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "COUNTS_WORDS" "NAME;TIMEOUT" "SOURCES;LIBS;RANKS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "COUNTS_WORDS" "NAME;PROGRAM;TIMEOUT"
+    "SOURCES;LIBS;RANKS")
   if(NOT arg_LIBS)
     set(arg_LIBS eindecomp)
   endif()
@@ -149,20 +185,25 @@ function(eindecomp_add_mpi_test)
   if("eindecomp_eindecomp" IN_LIST libs AND EINDECOMP_ENABLE_KOKKOS)
     list(APPEND libs eindecomp_executor)
   endif()
+  set(program ${arg_NAME})
+  if(arg_PROGRAM)
+    set(program ${arg_PROGRAM})
+  endif()
+  _eindecomp_filter_of(filter "${arg_PROGRAM}" "${arg_SOURCES}")
   if(arg_COUNTS_WORDS)
     list(GET libs 0 component)
     _eindecomp_support_objects(counter pmpi_counter.cpp ${component})
     list(APPEND arg_SOURCES ${counter})
   endif()
-  _eindecomp_add_test_program(${arg_NAME} mpi_main.cpp "${arg_SOURCES}" "${libs}")
+  _eindecomp_add_test_program(${program} mpi_main.cpp "${arg_SOURCES}" "${libs}")
   if(eindecomp_executor IN_LIST libs)
-    eindecomp_precompile(eindecomp_test_${arg_NAME})
+    eindecomp_precompile(eindecomp_test_${program})
   endif()
   foreach(ranks IN LISTS arg_RANKS)
     set(test ${arg_NAME}_np${ranks})
     add_test(NAME ${test} COMMAND
       ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS}
-      $<TARGET_FILE:eindecomp_test_${arg_NAME}> ${MPIEXEC_POSTFLAGS})
+      $<TARGET_FILE:eindecomp_test_${program}> ${MPIEXEC_POSTFLAGS} ${filter})
     _eindecomp_set_test_properties(${test} ${arg_TIMEOUT})
     set_tests_properties(${test} PROPERTIES PROCESSORS ${ranks})
   endforeach()

@@ -25,8 +25,8 @@ using Matrix = ein::Symbol<double, 2, ein::NoBackend>;
 
 namespace {
 
-/// The sentence of an Error, without the place.
-const auto message = [](const auto& work) {
+/// The sentence of an Error of a statement, without the place.
+const auto symbol_message = [](const auto& work) {
   return eindecomp_tests::message_here(work, ein::ErrorKind::statement);
 };
 
@@ -39,21 +39,23 @@ TEST_CASE("a symbol whose program was assigned over writes nothing, and says so"
   ein::PlanProgram other;
   const Matrix Y = other.input<double>("Y", {4, 5});
   g = other;
-  CHECK(message([&] { let<"Z">(i) = sum(j)(X(i, j)); }) ==
+  CHECK(symbol_message([&] { let<"Z">(i) = sum(j)(X(i, j)); }) ==
         "EinDecomp: statement Z reads tensor X, whose program was assigned over (its symbols serve "
         "plans and runs of it, and no new statements); use the symbols of a program that is there");
-  CHECK(message([&] { (void)ein::einsum<"i->">("Z", H); }) ==
+  CHECK(symbol_message([&] { (void)ein::einsum<"i->">("Z", H); }) ==
         "EinDecomp: statement Z reads tensor H, whose program was assigned over (its symbols "
         "serve plans and runs of it, and no new statements); use the symbols of a program "
         "that is there");
   // Where it is not the first tensor, and inside an expression.
-  CHECK(message([&] {
+  CHECK(symbol_message([&] {
           let<"Z">(i) = sum(j)(Y(i, j) * X(i, j));
         }).starts_with("EinDecomp: statement Z reads tensor X, whose program was assigned over"));
-  CHECK(message([&] {
+  CHECK(symbol_message([&] {
           let<"Z">(i, j) = Y(i, j) / max(j)(X(i, j));
         }).starts_with("EinDecomp: statement Z.1 reads tensor X, whose program was assigned"));
-  CHECK(message([&] { g.keep(H); }).starts_with("EinDecomp: tensor H belongs to another graph"));
+  CHECK(symbol_message([&] {
+          g.keep(H);
+        }).starts_with("EinDecomp: tensor H belongs to another graph"));
   CHECK(X.name() == "X");
   CHECK(g.graph().size() == 1);
   CHECK(other.graph().size() == 1);
@@ -64,7 +66,7 @@ TEST_CASE("a symbol whose program was destroyed writes nothing, and says so") {
   const Matrix X = g->input<double>("X", {4, 5});
   const ein::EinGraph graph = g->graph();
   g.reset();
-  CHECK(message([&] {
+  CHECK(symbol_message([&] {
           let<"Z">(i) = sum(j)(X(i, j));
         }).starts_with("EinDecomp: statement Z reads tensor X, whose program was destroyed ("));
   CHECK(X.name() == "X");
@@ -81,10 +83,10 @@ TEST_CASE("symbols go where their program is moved, and what it was moved from s
       "EinDecomp: the program was moved from (its statements are in the program it was moved to, "
       "and so are its symbols'); use that one, or assign a program to this first";
   // NOLINTBEGIN(bugprone-use-after-move): it is what is tested.
-  CHECK(message([&] { (void)g.graph(); }) == expected);
-  CHECK(message([&] { (void)g.launchers(); }) == expected);
-  CHECK(message([&] { (void)g.input<double>("Y", {4}); }) == expected);
-  CHECK(message([&] { g.keep(X); }) == expected);
+  CHECK(symbol_message([&] { (void)g.graph(); }) == expected);
+  CHECK(symbol_message([&] { (void)g.launchers(); }) == expected);
+  CHECK(symbol_message([&] { (void)g.input<double>("Y", {4}); }) == expected);
+  CHECK(symbol_message([&] { g.keep(X); }) == expected);
   CHECK_THROWS_WITH_AS(g.uncut(i), doctest::Contains("was moved from"), ein::Error);
   CHECK_THROWS_WITH_AS(ein::PlanProgram(std::as_const(g)), doctest::Contains("was moved from"),
                        ein::Error);
@@ -111,10 +113,10 @@ TEST_CASE("of diverged copies, each has its own tensors and those from before") 
   const std::string reason =
       " belongs to another graph (it was written into another program, or into one of two copies "
       "after they were made); use the symbols of this one";
-  CHECK(message([&] { g.keep(Z); }) == "EinDecomp: tensor Z" + reason);
-  CHECK(message([&] { h.keep(Y); }) == "EinDecomp: tensor Y" + reason);
-  CHECK(message([&] { (void)h.symbol(Y); }) == "EinDecomp: tensor Y" + reason);
-  CHECK(message([&] {
+  CHECK(symbol_message([&] { g.keep(Z); }) == "EinDecomp: tensor Z" + reason);
+  CHECK(symbol_message([&] { h.keep(Y); }) == "EinDecomp: tensor Y" + reason);
+  CHECK(symbol_message([&] { (void)h.symbol(Y); }) == "EinDecomp: tensor Y" + reason);
+  CHECK(symbol_message([&] {
           let<"W">(i) = Y(i) + Z(i);
         }).starts_with("EinDecomp: statement W reads tensor Z, which belongs to another graph"));
   CHECK_FALSE(g.graph().same_tensors(h.graph()));
@@ -155,7 +157,7 @@ TEST_CASE("labels as data heed copies too") {
   const ein::AnySymbol Y = in_g.einsum<ein::Identity, ein::Sum, double>("Y", "ij->i", {X});
   const ein::AnySymbol Z = in_h.einsum<ein::Identity, ein::Max, double>("Z", "ij->i", {X});
   CHECK(Y.vertex() == Z.vertex());
-  CHECK(message([&] {
+  CHECK(symbol_message([&] {
           in_g.keep(Z);
         }).starts_with("EinDecomp: tensor number 1 belongs to another graph"));
   in_h.keep(Z);

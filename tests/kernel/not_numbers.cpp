@@ -33,7 +33,6 @@ struct TiledWay {
 template <bool Larger, class T>
 constexpr T none = Larger ? -std::numeric_limits<T>::infinity()
                           : std::numeric_limits<T>::infinity();
-const auto same = [](const auto& accumulator) { return accumulator; };
 
 /// The smaller or larger of two; not a number if one of them is not.
 template <bool Larger>

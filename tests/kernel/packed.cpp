@@ -26,8 +26,6 @@ using Space = Kokkos::OpenMP;
 using Space = Kokkos::DefaultHostExecutionSpace;
 #endif
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// The packed algorithm.
 struct PackedWay {
   static constexpr Algorithm algorithm = Algorithm::packed;
@@ -62,7 +60,6 @@ void check(std::uint64_t seed, const Join& join, const Monoid&, const Expected& 
   check_launcher<A, B>(250, seed + 1, products, launcher, expected);
 }
 
-const auto same = [](const auto& accumulator) { return accumulator; };
 const auto add_to = [](auto& sum, auto value, Extent) { sum += value; };
 const auto keep_less = [](auto& least, auto value, Extent) { least = std::min(least, value); };
 const auto keep_more = [](auto& most, auto value, Extent) { most = std::max(most, value); };

@@ -13,10 +13,6 @@ namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
 
-const auto same = [](const auto& accumulator) { return accumulator; };
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// A user's join with state: |a - shift·b|.
 struct Distance {
   double shift;

@@ -26,6 +26,11 @@
 
 namespace kernel_test {
 
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Finishes an accumulator that is the result.
+inline constexpr auto same = [](const auto& accumulator) { return accumulator; };
+
 using eindecomp::Extent;
 using eindecomp::kernel::Algorithm;
 using eindecomp::kernel::LocalEinsum;

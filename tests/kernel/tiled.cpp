@@ -20,8 +20,6 @@ namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// The tiled algorithm by teams of Rows x Columns threads.
 template <int Rows, int Columns>
 struct TiledWay {
@@ -46,14 +44,14 @@ const Family products =
     any_product(any_labels({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 130}), 60000);
 
 template <class A, class B = A, class Team = Way, class Join, class Monoid, class Expected>
-void check(std::uint64_t seed, const Join& join, const Monoid& monoid, const Expected& expected,
-           const Family& first = anything, const Family& second = products) {
+void check_tiled(std::uint64_t seed, const Join& join, const Monoid& monoid,
+                 const Expected& expected, const Family& first = anything,
+                 const Family& second = products) {
   const ForcedLauncher<Space, Team, Join, Monoid, A, B> launcher(join, monoid);
   check_launcher<A, B>(150, seed, first, launcher, expected);
   check_launcher<A, B>(150, seed + 1, second, launcher, expected);
 }
 
-const auto same = [](const auto& accumulator) { return accumulator; };
 const auto add_to = [](auto& sum, auto value, Extent) { sum += value; };
 
 }  // namespace
@@ -62,28 +60,30 @@ TEST_CASE("tiled: min-plus by teams of one and of several threads") {
   const Expectation expected{
       infinity, [](double a, double b) { return a + b; },
       [](double& least, double value, Extent) { least = std::min(least, value); }, same, 0.0};
-  check<double>(301, ein::Add{}, ein::Min{}, expected);
+  check_tiled<double>(301, ein::Add{}, ein::Min{}, expected);
   if constexpr (!ein::compat::is_device<Space>) {
     if (Space().concurrency() >= 3) {
-      check<double, double, TiledWay<2, 1>>(303, ein::Add{}, ein::Min{}, expected);
-      check<double, double, TiledWay<1, 3>>(305, ein::Add{}, ein::Min{}, expected);
+      check_tiled<double, double, TiledWay<2, 1>>(303, ein::Add{}, ein::Min{}, expected);
+      check_tiled<double, double, TiledWay<1, 3>>(305, ein::Add{}, ein::Min{}, expected);
     }
   }
 }
 
 TEST_CASE("tiled: a join that is not commutative, elements of 4 bytes") {
-  check<float>(307, ein::Sub{}, ein::Max{},
-               Expectation{static_cast<float>(-infinity), [](float a, float b) { return a - b; },
-                           [](float& most, float value, Extent) { most = std::max(most, value); },
-                           same, 0.0});
+  check_tiled<float>(
+      307, ein::Sub{}, ein::Max{},
+      Expectation{static_cast<float>(-infinity), [](float a, float b) { return a - b; },
+                  [](float& most, float value, Extent) { most = std::max(most, value); }, same,
+                  0.0});
 }
 
 TEST_CASE("tiled: complex elements, mixed elements") {
   using Complex = Kokkos::complex<double>;
-  check<Complex>(309, ein::Sub{}, ein::Sum{},
-                 Expectation{Complex(), [](const Complex& a, const Complex& b) { return a - b; },
-                             add_to, same, 0.0});
-  check<std::int32_t, double>(
+  check_tiled<Complex>(
+      309, ein::Sub{}, ein::Sum{},
+      Expectation{Complex(), [](const Complex& a, const Complex& b) { return a - b; }, add_to, same,
+                  0.0});
+  check_tiled<std::int32_t, double>(
       311, ein::Mul{}, ein::Sum{},
       Expectation{0.0, [](std::int32_t a, double b) { return a * b; }, add_to, same, 0.0});
 }
@@ -92,11 +92,11 @@ TEST_CASE("tiled: argmin, whose accumulators are pairs and know the index") {
   Family family = anything;
   family.min_labels = 1;
   family.one_aggregated = true;
-  check<double>(313, ein::Add{}, ein::ArgMin{}, argmin_of_sums(), family, family);
+  check_tiled<double>(313, ein::Add{}, ein::ArgMin{}, argmin_of_sums(), family, family);
 }
 
 TEST_CASE("tiled: results that are not the accumulators") {
-  check<double>(
+  check_tiled<double>(
       315, ein::Mul{}, ein::LogSumExp{},
       Expectation{0.0L, [](double a, double b) { return a * b; },
                   [](long double& sum, double value, Extent) {

@@ -12,6 +12,7 @@
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "plan/partition_of.hpp"
 #include "plan/programs.hpp"
 #include "plan/random_graph.hpp"
 
@@ -48,25 +49,20 @@ EinGraph transformer() {
   return graph;
 }
 
-PartitionVector vector_of(const EinGraph& graph, const char* strategy, int p,
-                          const char* statement) {
-  return decompose(graph, {.workers = p, .strategy = strategy}).partition(statement);
-}
-
 }  // namespace
 
 TEST_CASE("model parallelism cuts hidden labels, of the output before aggregated ones") {
   using Vector = PartitionVector;
   const EinGraph graph = network();
-  CHECK(vector_of(graph, "model_parallel", 8, "H") == Vector{1, 1, 8});
-  CHECK(vector_of(graph, "model_parallel", 8, "R") == Vector{1, 8});
-  CHECK(vector_of(graph, "model_parallel", 8, "Z") == Vector{1, 8, 1});
+  CHECK(partition_of(graph, "model_parallel", 8, "H") == Vector{1, 1, 8});
+  CHECK(partition_of(graph, "model_parallel", 8, "R") == Vector{1, 8});
+  CHECK(partition_of(graph, "model_parallel", 8, "Z") == Vector{1, 8, 1});
   EinGraph all = graph;
   give_role(all, "k", "hidden");
   give_role(all, "i", "hidden");
-  CHECK(vector_of(all, "model_parallel", 8, "Z") == Vector{1, 1, 8});
-  CHECK(vector_of(all, "model_parallel", 8, "H") == Vector{1, 1, 8});
-  CHECK(vector_of(all, "model_parallel", 64, "Z") == Vector{1, 4, 16});  // what k cannot take
+  CHECK(partition_of(all, "model_parallel", 8, "Z") == Vector{1, 1, 8});
+  CHECK(partition_of(all, "model_parallel", 8, "H") == Vector{1, 1, 8});
+  CHECK(partition_of(all, "model_parallel", 64, "Z") == Vector{1, 4, 16});  // what k cannot take
 }
 
 TEST_CASE("hybrid parallelism cuts the batch among groups and hidden labels within") {
@@ -81,8 +77,8 @@ TEST_CASE("hybrid parallelism cuts the batch among groups and hidden labels with
   CHECK(hybrid_of(16, 8, "Z") == Vector{8, 2, 1});
   CHECK(hybrid_of(12, 0, "H") == Vector{3, 1, 4});
   CHECK(hybrid_of(30, 6, "Z") == Vector{6, 5, 1});
-  CHECK(hybrid_of(16, 16, "H") == vector_of(graph, "data_parallel", 16, "H"));
-  CHECK(hybrid_of(16, 1, "H") == vector_of(graph, "model_parallel", 16, "H"));
+  CHECK(hybrid_of(16, 16, "H") == partition_of(graph, "data_parallel", 16, "H"));
+  CHECK(hybrid_of(16, 1, "H") == partition_of(graph, "model_parallel", 16, "H"));
   for (const int groups : {-1, 3, 32}) {
     CHECK_THROWS_WITH_AS(static_cast<void>(hybrid_of(16, groups, "H")),
                          doctest::Contains("the strategy hybrid with"), Error);
@@ -93,20 +89,20 @@ TEST_CASE("the baselines of transformers cut heads and the sequence") {
   using Vector = PartitionVector;
   const EinGraph graph = transformer();
   // Qh: s, a, h, d. T: s, h, d, t. O: h, s, t, d. Y: s, h, d, a.
-  CHECK(vector_of(graph, "megatron", 8, "Qh") == Vector{1, 1, 8, 1});
-  CHECK(vector_of(graph, "megatron", 8, "Y") == Vector{1, 8, 1, 1});
-  CHECK(vector_of(graph, "megatron", 32, "Qh") == Vector{1, 4, 8, 1});  // what heads leave
-  CHECK(vector_of(graph, "attention", 32, "Qh") == Vector{1, 1, 8, 1});
-  CHECK(vector_of(graph, "attention", 4, "T") == Vector{1, 4, 1, 1});
-  CHECK(vector_of(graph, "sequence", 16, "Qh") == Vector{16, 1, 1, 1});
-  CHECK(vector_of(graph, "sequence", 16, "Kh") == Vector{16, 1, 1, 1});
-  CHECK(vector_of(graph, "sequence", 16, "T") == Vector{16, 1, 1, 1});
-  CHECK(vector_of(graph, "sequence", 16, "O") == Vector{1, 16, 1, 1});
+  CHECK(partition_of(graph, "megatron", 8, "Qh") == Vector{1, 1, 8, 1});
+  CHECK(partition_of(graph, "megatron", 8, "Y") == Vector{1, 8, 1, 1});
+  CHECK(partition_of(graph, "megatron", 32, "Qh") == Vector{1, 4, 8, 1});  // what heads leave
+  CHECK(partition_of(graph, "attention", 32, "Qh") == Vector{1, 1, 8, 1});
+  CHECK(partition_of(graph, "attention", 4, "T") == Vector{1, 4, 1, 1});
+  CHECK(partition_of(graph, "sequence", 16, "Qh") == Vector{16, 1, 1, 1});
+  CHECK(partition_of(graph, "sequence", 16, "Kh") == Vector{16, 1, 1, 1});
+  CHECK(partition_of(graph, "sequence", 16, "T") == Vector{16, 1, 1, 1});
+  CHECK(partition_of(graph, "sequence", 16, "O") == Vector{1, 16, 1, 1});
   // megatron's network, without heads
   EinGraph both = network();
   both.label("unused head");
   give_role(both, "unused head", "head");
-  CHECK(vector_of(both, "megatron", 8, "H") == Vector{1, 1, 8});
+  CHECK(partition_of(both, "megatron", 8, "H") == Vector{1, 1, 8});
 }
 
 TEST_CASE("strategies by role say which role is missing") {

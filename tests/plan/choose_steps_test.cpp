@@ -10,16 +10,12 @@
 
 #include "eindecomp/plan/decompose.hpp"
 #include "plan/programs.hpp"
+#include "support/messages.hpp"
 
 using namespace eindecomp;
 using namespace eindecomp_tests;
 
 namespace {
-
-template <class Call>
-void check_error(Call&& call, const char* message) {
-  CHECK_THROWS_WITH_AS(call(), doctest::Contains(message), Error);
-}
 
 /// softmax(Q·Kᵀ)·V over b batch entries and h heads.
 EinGraph attention_block(Extent b, Extent h, Extent s, Extent d) {

@@ -17,10 +17,6 @@ using namespace eindecomp_tests;
 
 namespace {
 
-constexpr Extent total(const EinGraph& graph, const Partitions& partitions) {
-  return graph_cost(graph, partitions).total();
-}
-
 constexpr Extent chain_total(int p) {
   const EinGraph graph = matrix_chain(1024);
   return total(graph, ein_decomp(graph, p));

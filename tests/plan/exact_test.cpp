@@ -20,10 +20,6 @@ using namespace eindecomp_tests;
 
 namespace {
 
-Extent total(const EinGraph& graph, const Partitions& partitions) {
-  return graph_cost(graph, partitions).total();
-}
-
 /// The cost that exact() claims, and that its labeling has.
 Extent exact_total(const EinGraph& graph, int p) {
   const ExactResult found = exact(graph, p);
@@ -33,9 +29,9 @@ Extent exact_total(const EinGraph& graph, int p) {
   return found.cost;
 }
 
-constexpr Extent chain_total(int p) { return exact(matrix_chain(1024), p).cost; }
-static_assert(chain_total(4) == 14680064);
-static_assert(chain_total(64) == 45088768);
+constexpr Extent exact_chain_total(int p) { return exact(matrix_chain(1024), p).cost; }
+static_assert(exact_chain_total(4) == 14680064);
+static_assert(exact_chain_total(64) == 45088768);
 
 bool reads_twice(const EinGraph& graph) {
   const std::vector<int> readers = graph.reader_counts();

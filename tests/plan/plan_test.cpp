@@ -12,6 +12,7 @@
 
 #include "eindecomp/plan/decompose.hpp"
 #include "plan/programs.hpp"
+#include "support/messages.hpp"
 
 using namespace eindecomp;
 using namespace eindecomp_tests;
@@ -25,11 +26,6 @@ struct Symbol {
   VertexId vertex() const { return id; }
   std::uint64_t program_id() const { return program; }
 };
-
-template <class Call>
-void check_error(Call&& call, const char* message) {
-  CHECK_THROWS_WITH_AS(call(), doctest::Contains(message), Error);
-}
 
 }  // namespace
 

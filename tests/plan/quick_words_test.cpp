@@ -119,7 +119,7 @@ TEST_CASE("quick words of many readers are counted once") {
 }
 
 TEST_CASE("quick words of a large mesh") {
-  const EinGraph graph = matmul(4096, 4096, 4096);
+  const EinGraph graph = eindecomp_tests::matmul(4096, 4096, 4096);
   for (int p : {1024, 720, 509}) {
     const Mesh mesh = eindecomp::make_mesh(p);
     PartitionVector d{1, 1, 1};

@@ -23,6 +23,10 @@ Integer draw(std::mt19937& random, Integer first, Integer last) {
   return std::uniform_int_distribution<Integer>(first, last)(random);
 }
 
+constexpr Extent total(const EinGraph& graph, const eindecomp::Partitions& partitions) {
+  return graph_cost(graph, partitions).total();
+}
+
 /// One to `most` statements of one to three operands, ranks 0 to 3, uneven extents, diagonals,
 /// broadcasts. A tree if asked for: no statement's result is read twice.
 inline EinGraph random_graph(std::mt19937& random, bool tree, int most = 4) {

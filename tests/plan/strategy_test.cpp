@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eindecomp/plan/decompose.hpp"
+#include "plan/partition_of.hpp"
 #include "plan/programs.hpp"
 #include "plan/random_graph.hpp"
 
@@ -15,12 +16,6 @@ using namespace eindecomp;
 using namespace eindecomp_tests;
 
 namespace {
-
-/// The partition vector of one statement under a strategy.
-PartitionVector vector_of(const EinGraph& graph, const char* strategy, int p,
-                          const char* statement) {
-  return decompose(graph, {.workers = p, .strategy = strategy}).partition(statement);
-}
 
 EinGraph with_role(EinGraph graph, const char* label, const char* role) {
   graph.labels[static_cast<std::size_t>(graph.find_label(label))].role = role;
@@ -32,34 +27,34 @@ EinGraph with_role(EinGraph graph, const char* label, const char* role) {
 TEST_CASE("square cuts the two largest labels of the output evenly") {
   using Vector = PartitionVector;
   // Labels i, j, k; output i, k.
-  CHECK(vector_of(matmul(64, 64, 64), "square", 16, "Z") == Vector{4, 1, 4});
-  CHECK(vector_of(matmul(64, 64, 64), "square", 8, "Z") == Vector{4, 1, 2});
-  CHECK(vector_of(matmul(64, 64, 128), "square", 8, "Z") == Vector{2, 1, 4});
-  CHECK(vector_of(matmul(64, 64, 64), "square", 12, "Z") == Vector{4, 1, 3});
-  CHECK(vector_of(matmul(64, 64, 128), "square", 7, "Z") == Vector{1, 1, 7});
-  CHECK(vector_of(matmul(64, 64, 64), "square", 720, "Z") == Vector{30, 1, 24});
-  CHECK(vector_of(matmul(5, 64, 10), "square", 42, "Z") == Vector{3, 2, 7});
+  CHECK(partition_of(matmul(64, 64, 64), "square", 16, "Z") == Vector{4, 1, 4});
+  CHECK(partition_of(matmul(64, 64, 64), "square", 8, "Z") == Vector{4, 1, 2});
+  CHECK(partition_of(matmul(64, 64, 128), "square", 8, "Z") == Vector{2, 1, 4});
+  CHECK(partition_of(matmul(64, 64, 64), "square", 12, "Z") == Vector{4, 1, 3});
+  CHECK(partition_of(matmul(64, 64, 128), "square", 7, "Z") == Vector{1, 1, 7});
+  CHECK(partition_of(matmul(64, 64, 64), "square", 720, "Z") == Vector{30, 1, 24});
+  CHECK(partition_of(matmul(5, 64, 10), "square", 42, "Z") == Vector{3, 2, 7});
   // Of 12 parts i could have 4 and k 1, but 6 and 2 are more.
-  CHECK(vector_of(matmul(6, 1, 2), "square", 12, "Z") == Vector{6, 1, 2});
+  CHECK(partition_of(matmul(6, 1, 2), "square", 12, "Z") == Vector{6, 1, 2});
   // What k cannot take goes back to i, and from there to the aggregated j.
-  CHECK(vector_of(matmul(64, 64, 2), "square", 16, "Z") == Vector{8, 1, 2});
-  CHECK(vector_of(matmul(4, 64, 2), "square", 64, "Z") == Vector{4, 8, 2});
+  CHECK(partition_of(matmul(64, 64, 2), "square", 16, "Z") == Vector{8, 1, 2});
+  CHECK(partition_of(matmul(4, 64, 2), "square", 64, "Z") == Vector{4, 8, 2});
   // What nothing can take is left.
-  CHECK(vector_of(matmul(2, 2, 2), "square", 64, "Z") == Vector{2, 2, 2});
+  CHECK(partition_of(matmul(2, 2, 2), "square", 64, "Z") == Vector{2, 2, 2});
 
   EinGraph graph;
   const VertexId x = input(graph, "X", {4, 32, 8, 16});
   write(graph, "row", "abcd->b", {x});
   write(graph, "all", "abcd->", {x});
   write(graph, "most", "abcd->acbd", {x});
-  CHECK(vector_of(graph, "square", 8, "row") == Vector{1, 8, 1, 1});
-  CHECK(vector_of(graph, "square", 64, "row") == Vector{1, 32, 1, 2});
-  CHECK(vector_of(graph, "square", 8, "all") == Vector{1, 8, 1, 1});
-  CHECK(vector_of(graph, "square", 64, "most") == Vector{1, 8, 1, 8});
-  CHECK(vector_of(graph, "square", 1024, "most") == Vector{1, 32, 2, 16});  // overflow to c
+  CHECK(partition_of(graph, "square", 8, "row") == Vector{1, 8, 1, 1});
+  CHECK(partition_of(graph, "square", 64, "row") == Vector{1, 32, 1, 2});
+  CHECK(partition_of(graph, "square", 8, "all") == Vector{1, 8, 1, 1});
+  CHECK(partition_of(graph, "square", 64, "most") == Vector{1, 8, 1, 8});
+  CHECK(partition_of(graph, "square", 1024, "most") == Vector{1, 32, 2, 16});  // overflow to c
 
   graph.labels[static_cast<std::size_t>(graph.find_label("b"))].uncut = true;
-  CHECK(vector_of(graph, "square", 64, "most") == Vector{1, 1, 8, 8});
+  CHECK(partition_of(graph, "square", 64, "most") == Vector{1, 1, 8, 8});
 }
 
 TEST_CASE("data_parallel cuts the batch label, other statements as is cheapest") {

@@ -5,15 +5,15 @@ namespace property {
 
 namespace {
 template <class... Monoids>
-void add_each(std::vector<Signature>& to) {
+void add_each_aggregation(std::vector<Signature>& to) {
   (add<ein::Identity, Monoids, double>(to), ...);
 }
 }  // namespace
 
 /// Every aggregation, over maps and over joins.
 void add_aggregations(std::vector<Signature>& to) {
-  add_each<ein::Sum, ein::Prod, ein::Min, ein::Max, ein::And, ein::Or, ein::ArgMin, ein::ArgMax,
-           ein::LogSumExp, Spread>(to);
+  add_each_aggregation<ein::Sum, ein::Prod, ein::Min, ein::Max, ein::And, ein::Or, ein::ArgMin,
+                       ein::ArgMax, ein::LogSumExp, Spread>(to);
   add<ein::Add, ein::Min, double, double>(to);
   add<ein::Add, ein::Min, double, double, double>(to);
   add<ein::Add, ein::Max, double, double>(to);

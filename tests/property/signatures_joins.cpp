@@ -5,17 +5,18 @@ namespace property {
 
 namespace {
 template <class Monoid, class... Joins>
-void add_each(std::vector<Signature>& to) {
+void add_each_join(std::vector<Signature>& to) {
   (add<Joins, Monoid, double, double>(to), ...);
 }
 }  // namespace
 
 /// Every join of two operands and more.
 void add_joins(std::vector<Signature>& to) {
-  add_each<ein::NoAggregation, ein::Add, ein::Sub, ein::Mul, ein::Div, ein::AbsDiff, ein::SqDiff,
-           ein::Less, ein::LessEqual, ein::Greater, ein::GreaterEqual, ein::Equal, ein::NotEqual,
-           ein::Min, ein::Max, ein::And, ein::Or, Blend>(to);
-  add_each<ein::Sum, ein::Add, ein::Sub, ein::Mul, ein::AbsDiff, ein::SqDiff, ein::Less, Blend>(to);
+  add_each_join<ein::NoAggregation, ein::Add, ein::Sub, ein::Mul, ein::Div, ein::AbsDiff,
+                ein::SqDiff, ein::Less, ein::LessEqual, ein::Greater, ein::GreaterEqual, ein::Equal,
+                ein::NotEqual, ein::Min, ein::Max, ein::And, ein::Or, Blend>(to);
+  add_each_join<ein::Sum, ein::Add, ein::Sub, ein::Mul, ein::AbsDiff, ein::SqDiff, ein::Less,
+                Blend>(to);
   add<ein::Select, ein::NoAggregation, double, double, double>(to);
   add<ein::Select, ein::Sum, std::int32_t, double, double>(to);
   add<ein::Mul, ein::Sum, double, double, double>(to);

@@ -57,9 +57,9 @@ inline Accumulator lift(Value x) { return {x, x * x % prime}; }
 inline Accumulator combine(const Accumulator& a, const Accumulator& b) {
   return {(a[0] + b[0]) % prime, (a[1] + b[1]) % prime};
 }
-inline Value finish(Algebra algebra, const Accumulator& a) {
-  if (algebra == Algebra::sum) return a[0];
-  if (algebra == Algebra::sum_then_scale) return (7 * a[0] + 1) % prime;
+inline Value finish(Aggregation algebra, const Accumulator& a) {
+  if (algebra == Aggregation::sum) return a[0];
+  if (algebra == Aggregation::sum_then_scale) return (7 * a[0] + 1) % prime;
   return (a[0] + 5 * a[1]) % prime;
 }
 
@@ -302,7 +302,7 @@ class SimulatedRank {
 
   void call(VertexId statement, const eindecomp::KernelCall& call) {
     const Vertex& v = m_program.graph[statement];
-    const Algebra algebra = m_program.algebra[at(statement)];
+    const Aggregation algebra = m_program.algebra[at(statement)];
     REQUIRE(call.operands.size() == v.operands.size());
     const bool in_place = call.finish && call.accumulate;
     CHECK(!(in_place && v.op.finishes));
@@ -378,7 +378,7 @@ class SimulatedRank {
   };
 
   [[nodiscard]] int words_per(const Buffer& b) const {
-    return b.partial && m_program.algebra[at(b.tensor)] == Algebra::pair ? 2 : 1;
+    return b.partial && m_program.algebra[at(b.tensor)] == Aggregation::pair ? 2 : 1;
   }
   [[nodiscard]] std::int64_t staging_bytes(const Message& m) const {
     return m.words * 8 * words_per(buffer(m.regions.front().buffer));

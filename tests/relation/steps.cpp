@@ -59,7 +59,7 @@ Chain random_chain(Random& random, Extent parts_i, Extent parts_h) {
   graph.add_input("X", {i, j, h}, {});
   graph.add_input("W", {j, j}, {});
   graph.add_input("B", {h, j}, {});
-  chain.program.algebra.assign(3, Algebra::sum);
+  chain.program.algebra.assign(3, Aggregation::sum);
   chain.vectors.resize(3);
   VertexId previous = 0;
   const int statements = random.number(2, 5);
@@ -92,8 +92,8 @@ Chain random_chain(Random& random, Extent parts_i, Extent parts_h) {
     chain.vectors.push_back(d);
     chain.kept.emplace_back(at_a, at_b);
     chain.program.algebra.push_back(
-        random.pick({Algebra::sum, Algebra::sum_then_scale, Algebra::pair}));
-    if (chain.program.algebra.back() == Algebra::pair) graph.vertices.back().partial.bytes = 16;
+        random.pick({Aggregation::sum, Aggregation::sum_then_scale, Aggregation::pair}));
+    if (chain.program.algebra.back() == Aggregation::pair) graph.vertices.back().partial.bytes = 16;
     graph.vertices.back().kept = random.chance(15);
     previous = v;
   }
@@ -227,7 +227,7 @@ TEST_CASE("terms accumulate in the place of their sum, and move the same words")
     graph.vertices.back().op.adds = true;
     add(graph, "R", {{"ik", z}}, "k");
     graph.vertices.back().op.finishes = false;
-    program.algebra.assign(graph.vertices.size(), Algebra::sum);
+    program.algebra.assign(graph.vertices.size(), Aggregation::sum);
     const Extent parts_i = random.pick({1, 2, 4});
     const Extent parts_k = random.pick({1, 2});
     const int workers = static_cast<int>(parts_i * parts_k);

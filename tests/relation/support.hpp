@@ -84,11 +84,11 @@ class Random {
 };
 
 /// How an operator of the simulation behaves; see simulation.hpp.
-enum class Algebra { sum, sum_then_scale, pair };
+enum class Aggregation { sum, sum_then_scale, pair };
 
 struct RandomProgram {
   EinGraph graph;
-  std::vector<Algebra> algebra;  ///< per vertex
+  std::vector<Aggregation> algebra;  ///< per vertex
 };
 
 /// 1-4 statements of 1-3 operands of ranks 0-4, diagonals, broadcasts, uneven extents.
@@ -104,7 +104,7 @@ inline RandomProgram random_program(Random& random) {
     // Equal extents make diagonals and shared labels likely.
     if (bound.size() > 1 && random.chance(50)) bound[1] = bound[0];
     graph.add_input("X" + std::to_string(i), bound, {});
-    program.algebra.push_back(Algebra::sum);
+    program.algebra.push_back(Aggregation::sum);
   }
   const int statements = random.number(1, 4);
   while (graph.size() < inputs + statements) {
@@ -149,9 +149,10 @@ inline RandomProgram random_program(Random& random) {
       spec.output.push_back({"z", b});
     }
     if (domain > 3000 || extents.size() > std::size(letters)) continue;
-    const Algebra algebra = random.pick({Algebra::sum, Algebra::sum_then_scale, Algebra::pair});
-    if (algebra == Algebra::pair) spec.partial.bytes = 16;
-    spec.op.finishes = algebra != Algebra::sum;
+    const Aggregation algebra =
+        random.pick({Aggregation::sum, Aggregation::sum_then_scale, Aggregation::pair});
+    if (algebra == Aggregation::pair) spec.partial.bytes = 16;
+    spec.op.finishes = algebra != Aggregation::sum;
     const VertexId v = graph.add_statement(spec);
     graph.vertices[at(v)].kept = random.chance(20);
     program.algebra.push_back(algebra);

@@ -75,10 +75,6 @@ bool has(const Run& run, const Twice& twice, const std::vector<double>& expected
   return all;
 }
 
-Extent of_rank(const std::vector<Extent>& words) {
-  return words[static_cast<std::size_t>(World().rank)];
-}
-
 }  // namespace
 
 TEST_CASE("from its second run on an executor gathers nothing of what is constant") {
@@ -105,7 +101,7 @@ TEST_CASE("from its second run on an executor gathers nothing of what is constan
       ein::bind(twice.A, rows, in_rows).constant()};
   const auto b = ein::bind_generator(twice.b, twice.fb).constant();
   const Extent full = plan.tasks().received[static_cast<std::size_t>(world.rank)];
-  const Extent again = of_rank(plan.repeated_words({"A", "b"}));
+  const Extent again = of_this_rank(plan.repeated_words({"A", "b"}));
   if (world.size > 1) {
     Extent difference = full - again;
     MPI_Allreduce(MPI_IN_PLACE, &difference, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -208,7 +204,7 @@ TEST_CASE("constants that change are gathered anew where the executor is told or
   const auto x = ein::bind_generator(twice.x, fx);
   const auto b = ein::bind_generator(twice.b, twice.fb);
   const Extent full = plan.tasks().received[static_cast<std::size_t>(world.rank)];
-  const Extent again = of_rank(plan.repeated_words({"A"}));
+  const Extent again = of_this_rank(plan.repeated_words({"A"}));
   ein::Executor executor(plan, MPI_COMM_WORLD, Space());
   const auto blocks_of = [&](const Formula<>& f) {
     return blocks<Matrix>(plan, twice.A, world.rank, f);

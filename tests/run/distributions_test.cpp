@@ -27,7 +27,7 @@ namespace {
 
 using Index = std::vector<Extent>;
 template <class T>
-using Matrix = Kokkos::View<T**, Kokkos::LayoutStride, Space>;
+using StridedMatrix = Kokkos::View<T**, Kokkos::LayoutStride, Space>;
 
 template <class Random>
 Extent pick(Random& random, Extent n) {
@@ -36,7 +36,7 @@ Extent pick(Random& random, Extent n) {
 
 /// A view of any strides: either order, its rows or columns apart or not.
 template <class T, class Random>
-Matrix<T> any_view(Random& random, const Index& extents) {
+StridedMatrix<T> any_view(Random& random, const Index& extents) {
   const auto gap = static_cast<std::size_t>(pick(random, 3));
   const auto rows = static_cast<std::size_t>(extents[0]);
   const auto columns = static_cast<std::size_t>(extents[1]);
@@ -50,9 +50,9 @@ Matrix<T> any_view(Random& random, const Index& extents) {
 
 /// This rank's arrays of a matrix in a distribution, with the formula's values or zeros.
 template <class T, class Random>
-std::vector<Matrix<T>> arrays(Random& random, const Distribution& distribution, int rank,
-                              const Formula<T>* formula = nullptr) {
-  std::vector<Matrix<T>> views;
+std::vector<StridedMatrix<T>> arrays(Random& random, const Distribution& distribution, int rank,
+                                     const Formula<T>* formula = nullptr) {
+  std::vector<StridedMatrix<T>> views;
   for (const ein::LocalArray& array : distribution.arrays(rank)) {
     views.push_back(any_view<T>(random, array.extents()));
     if (formula == nullptr) continue;
@@ -74,10 +74,6 @@ bool right(const Distribution& distribution, int rank, const std::vector<View>& 
     });
   }
   return all;
-}
-
-Extent of_rank(const std::vector<Extent>& words) {
-  return words[static_cast<std::size_t>(World().rank)];
 }
 
 Extent sum(const std::vector<Extent>& words) {
@@ -109,9 +105,9 @@ void redistribute_at_random(int cases, unsigned seed) {
     const auto moved = ein::redistribute(MPI_COMM_WORLD, Space(), from, old, to, fresh);
     CHECK(right(to, world.rank, fresh, formula));
     const std::vector<Extent> words = ein::redistributed_words(from, to);
-    CHECK(moved.words_received == of_rank(words));
+    CHECK(moved.words_received == of_this_rank(words));
     const pmpi::Counts counted = pmpi::counts("EinDecomp redistribution");
-    CHECK(counted.received == agreements.received + of_rank(words));
+    CHECK(counted.received == agreements.received + of_this_rank(words));
     CHECK(counted.sent == agreements.sent + moved.words_sent);
     CHECK(counted.others == 0);
   }
@@ -171,7 +167,7 @@ TEST_CASE("a redistributor moves new data again and again") {
     const auto old = arrays<double>(random, from, world.rank, &formula);
     const auto fresh = arrays<double>(random, to, world.rank);
     CHECK(redistributor.run(old, fresh).words_received ==
-          of_rank(ein::redistributed_words(from, to)));
+          of_this_rank(ein::redistributed_words(from, to)));
     CHECK(right(to, world.rank, fresh, formula));
   }
 }
@@ -252,17 +248,17 @@ TEST_CASE("a program takes its inputs as they lie and gives results as they are 
     ein::Executor executor(plan, MPI_COMM_WORLD, Space());
     for (int again = 0; again < 2; ++again) {
       const auto run = executor.run(ein::bind(product.A, of_a, a), ein::bind(product.B, of_b, b));
-      const Extent words =
-          of_rank(plan.input_words(product.A, of_a)) + of_rank(plan.input_words("B", of_b));
+      const Extent words = of_this_rank(plan.input_words(product.A, of_a)) +
+                           of_this_rank(plan.input_words("B", of_b));
       CHECK(run.statistics().inputs.words_received == words);
-      CHECK(run.statistics().words_received == of_rank(plan.tasks().received));
+      CHECK(run.statistics().words_received == of_this_rank(plan.tasks().received));
       CHECK((again == 0 || run.statistics().kernels_prepared == 0));
       CHECK(contains(executor.explain(),
                      "A: in a distribution of its own, " +
-                         std::to_string(of_rank(plan.input_words(product.A, of_a))) +
+                         std::to_string(of_this_rank(plan.input_words(product.A, of_a))) +
                          " words received"));
       const auto moved = run.redistribute(product.C, of_c, c);
-      CHECK(moved.words_received == of_rank(plan.result_words(product.C, of_c)));
+      CHECK(moved.words_received == of_this_rank(plan.result_words(product.C, of_c)));
       CHECK(right(of_c, world.rank, c, [&](Extent i, Extent k) { return product.expected(i, k); }));
       CHECK(product.right(run));
     }

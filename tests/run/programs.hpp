@@ -49,6 +49,11 @@ struct World {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
   }
 };
+
+/// What this process has of words by rank.
+inline Extent of_this_rank(const std::vector<Extent>& words) {
+  return words[static_cast<std::size_t>(World().rank)];
+}
 #endif
 
 /// A view of a box with the formula's values, for binding.

@@ -3,6 +3,8 @@
 // What errors say.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <optional>
 #include <source_location>
 #include <string>
@@ -37,6 +39,12 @@ std::string message_here(const Work& work, std::optional<eindecomp::ErrorKind> k
     return what.substr(0, what.rfind(" ["));
   }
   return "no error";
+}
+
+/// Checks that `work` throws an Error whose sentence contains `part`.
+template <class Work>
+void check_error(const Work& work, const char* part) {
+  CHECK_THROWS_WITH_AS(work(), doctest::Contains(part), eindecomp::Error);
 }
 
 inline bool contains(std::string_view text, std::string_view part) {

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <string>
 
 #include "eindecomp/plan/decompose.hpp"
 #include "plan/programs.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace eindecomp;
 using namespace eindecomp_tests;
@@ -23,23 +23,6 @@ std::size_t count(const std::string& text, const std::string& part) {
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
   return n;
 }
-
-/// A folder that goes away with the test.
-class ScratchFolder {
- public:
-  ScratchFolder()
-      : m_path(std::filesystem::temp_directory_path() /
-               ("eindecomp-dot-" + std::to_string(std::random_device{}()))) {
-    std::filesystem::create_directory(m_path);
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(m_path); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return m_path; }
-
- private:
-  std::filesystem::path m_path;
-};
 
 }  // namespace
 
@@ -87,7 +70,7 @@ TEST_CASE("names with quotes stay within theirs") {
 }
 
 TEST_CASE("a file is replaced as a whole, an error leaves nothing behind") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Plan plan = decompose(matmul(8, 8, 8), {.workers = 4});
   const std::filesystem::path path = folder.path() / "plan.dot";
   std::ofstream(path) << "an older and longer picture" << std::string(100000, ' ');

@@ -12,7 +12,7 @@ using namespace eindecomp;
 
 namespace {
 
-std::string complaint(const std::string& text) {
+std::string machine_complaint(const std::string& text) {
   try {
     static_cast<void>(read_machine(text, "m.json"));
   } catch (const Error& error) {
@@ -21,7 +21,7 @@ std::string complaint(const std::string& text) {
   return "";
 }
 
-std::string machine(const std::string& axes, const std::string& more = "") {
+std::string machine_text(const std::string& axes, const std::string& more = "") {
   return R"({"operations_per_second": 1e12, "axes": [)" + axes + "]" + more + "}";
 }
 
@@ -29,14 +29,15 @@ std::string machine(const std::string& axes, const std::string& more = "") {
 
 TEST_CASE("a machine is read") {
   const Machine read = read_machine(
-      machine(R"({"size": 4, "latency": 5e-6, "bandwidth": 25e9}, {"size": 8, "bandwidth": 3e11})",
-              R"(, "memory": 16000000000, "memory_bandwidth": 1e12)"),
+      machine_text(
+          R"({"size": 4, "latency": 5e-6, "bandwidth": 25e9}, {"size": 8, "bandwidth": 3e11})",
+          R"(, "memory": 16000000000, "memory_bandwidth": 1e12)"),
       "m.json");
   CHECK(read == Machine{.operations_per_second = 1e12,
                         .memory = 16'000'000'000,
                         .memory_bandwidth = 1e12,
                         .axes = {{4, 5e-6, 25e9}, {8, 0, 3e11}}});
-  CHECK(read_machine(machine(""), "m.json") == Machine{.operations_per_second = 1e12});
+  CHECK(read_machine(machine_text(""), "m.json") == Machine{.operations_per_second = 1e12});
 }
 
 TEST_CASE("a machine is written as it is read") {
@@ -57,20 +58,24 @@ TEST_CASE("what is no machine is refused with its place") {
       {R"({"flops": 1})", "m.json: \"flops\" means nothing here"},
       {R"({"operations_per_second": "fast"})", "m.json: operations_per_second: \"fast\" is not a "},
       {R"({"operations_per_second": 0, "axes": []})", "m.json: a machine whose workers do no"},
-      {machine("", R"(, "memory": 0)"), "m.json: memory: 0 is not positive"},
-      {machine("", R"(, "memory": 1.5)"), "m.json: memory: 1.5 is not a whole number"},
-      {machine("", R"(, "memory_bandwidth": -1)"), "m.json: a machine whose memory has no"},
-      {machine("7"), "m.json: axes[0]: 7 is not an object"},
-      {machine(R"({"size": 2})"), "m.json: axes[0]: there is no \"bandwidth\""},
-      {machine(R"({"bandwidth": 2})"), "m.json: axes[0]: there is no \"size\""},
-      {machine(R"({"size": 0, "bandwidth": 1})"), "m.json: axes[0].size: 0 is not positive"},
-      {machine(R"({"size": 4294967296, "bandwidth": 1})"), "m.json: axes[0].size: 4294967296 is"},
-      {machine(R"({"size": 2, "bandwidth": 0})"), "m.json: axis 0 of a machine has no bandwidth"},
-      {machine(R"({"size": 2, "bandwidth": 1, "latency": -1})"), "m.json: axis 0 of a machine has"},
-      {machine(R"({"size": 2, "bandwidth": 1, "speed": 1})"), "m.json: axes[0]: \"speed\" means"},
+      {machine_text("", R"(, "memory": 0)"), "m.json: memory: 0 is not positive"},
+      {machine_text("", R"(, "memory": 1.5)"), "m.json: memory: 1.5 is not a whole number"},
+      {machine_text("", R"(, "memory_bandwidth": -1)"), "m.json: a machine whose memory has no"},
+      {machine_text("7"), "m.json: axes[0]: 7 is not an object"},
+      {machine_text(R"({"size": 2})"), "m.json: axes[0]: there is no \"bandwidth\""},
+      {machine_text(R"({"bandwidth": 2})"), "m.json: axes[0]: there is no \"size\""},
+      {machine_text(R"({"size": 0, "bandwidth": 1})"), "m.json: axes[0].size: 0 is not positive"},
+      {machine_text(R"({"size": 4294967296, "bandwidth": 1})"),
+       "m.json: axes[0].size: 4294967296 is"},
+      {machine_text(R"({"size": 2, "bandwidth": 0})"),
+       "m.json: axis 0 of a machine has no bandwidth"},
+      {machine_text(R"({"size": 2, "bandwidth": 1, "latency": -1})"),
+       "m.json: axis 0 of a machine has"},
+      {machine_text(R"({"size": 2, "bandwidth": 1, "speed": 1})"),
+       "m.json: axes[0]: \"speed\" means"},
   };
   for (const auto& [text, message] : cases) {
     CAPTURE(text);
-    CHECK(complaint(text).rfind(message, 0) == 0);
+    CHECK(machine_complaint(text).rfind(message, 0) == 0);
   }
 }

@@ -7,19 +7,19 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "eindecomp/graph/let.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace eindecomp;
+using eindecomp_tests::TemporaryFolder;
 
 namespace {
 
-PlanProgram product(Extent rows = 64) {
+PlanProgram cached_product(Extent rows = 64) {
   using namespace eindecomp::labels;
   PlanProgram g;
   const auto X = g.input<double>("X", {rows, 64});
@@ -28,44 +28,27 @@ PlanProgram product(Extent rows = 64) {
   return g;
 }
 
-class Folder {
- public:
-  Folder()
-      : m_path(std::filesystem::temp_directory_path() /
-               ("eindecomp-cache-" + std::to_string(std::random_device{}()))) {}
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(m_path); }
-  [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
-  [[nodiscard]] std::ptrdiff_t files() const {
-    return std::distance(std::filesystem::directory_iterator(m_path), {});
-  }
-
- private:
-  std::filesystem::path m_path;
-};
-
 }  // namespace
 
 TEST_CASE("a plan is made once, and found by every later cache") {
-  const Folder folder;
-  const PlanProgram g = product();
+  const TemporaryFolder folder;
+  const PlanProgram g = cached_product();
   PlanCache first(folder.path() / "of" / "plans");
   const Plan made = first.decompose(g, {.workers = 8});
   CHECK(first.decompose(g.graph(), {.workers = 8}).hash() == made.hash());
   CHECK(first.statistics().misses == 1);
   CHECK(first.statistics().hits == 1);
   PlanCache second(folder.path() / "of" / "plans");
-  CHECK(second.decompose(product(), {.workers = 8}).hash() == made.hash());
+  CHECK(second.decompose(cached_product(), {.workers = 8}).hash() == made.hash());
   CHECK(second.statistics().hits == 1);
   CHECK(second.statistics().refused.empty());
 }
 
 TEST_CASE("every program and every option has its own plan") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const PlanCache cache(folder.path());
-  std::set<std::filesystem::path> paths{cache.file_of(product(65).graph(), {})};
-  const EinGraph graph = product().graph();
+  std::set<std::filesystem::path> paths{cache.file_of(cached_product(65).graph(), {})};
+  const EinGraph graph = cached_product().graph();
   const std::vector<std::function<void(DecomposeOptions&)>> changes{
       [](DecomposeOptions&) {},
       [](DecomposeOptions& o) { o.workers = 2; },
@@ -122,7 +105,7 @@ TEST_CASE("every program and every option has its own plan") {
     DecomposeOptions options;
     change(options);
     CHECK(paths.insert(cache.file_of(graph, options)).second);
-    CHECK(cache.file_of(product().graph(), options) == cache.file_of(graph, options));
+    CHECK(cache.file_of(cached_product().graph(), options) == cache.file_of(graph, options));
   }
   EinGraph with_kernels = graph;
   with_kernels.vertices.back().kernel.maps = true;
@@ -130,14 +113,14 @@ TEST_CASE("every program and every option has its own plan") {
 }
 
 TEST_CASE("a file that is no plan of the program is a miss, never a wrong plan") {
-  const Folder folder;
+  const TemporaryFolder folder;
   PlanCache cache(folder.path());
-  const EinGraph graph = product().graph();
+  const EinGraph graph = cached_product().graph();
   const DecomposeOptions options{.workers = 8};
   const Plan made = cache.decompose(graph, options);
   const auto path = cache.file_of(graph, options);
   const std::string text = tools::read_file(path);
-  const std::string foreign = plan_file(decompose(product(65).graph(), options));
+  const std::string foreign = plan_file(decompose(cached_product(65).graph(), options));
   int misses = 1;
   for (const std::string& wrong :
        {std::string(), text.substr(0, text.size() / 2), foreign,
@@ -152,7 +135,7 @@ TEST_CASE("a file that is no plan of the program is a miss, never a wrong plan")
 }
 
 TEST_CASE("a folder that cannot be used is an error, a plan that cannot be kept is none") {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path());
   std::ofstream(folder.path() / "file") << "taken";
   CHECK_THROWS_WITH_AS(PlanCache(folder.path() / "file"),
@@ -161,15 +144,16 @@ TEST_CASE("a folder that cannot be used is an error, a plan that cannot be kept 
 
   PlanCache cache(folder.path() / "gone");
   std::filesystem::remove(folder.path() / "gone");
-  const Plan plan = cache.decompose(product().graph(), {.workers = 2});
-  CHECK(plan.hash() == decompose(product().graph(), {.workers = 2}).hash());
+  const Plan plan = cache.decompose(cached_product().graph(), {.workers = 2});
+  CHECK(plan.hash() == decompose(cached_product().graph(), {.workers = 2}).hash());
   CHECK(cache.statistics().not_written.view().find("cannot write the plan to") !=
         std::string_view::npos);
 }
 
 TEST_CASE("an error of the planner is the caller's, and not kept") {
-  const Folder folder;
+  const TemporaryFolder folder;
   PlanCache cache(folder.path());
-  CHECK_THROWS_AS(static_cast<void>(cache.decompose(product().graph(), {.workers = 0})), Error);
+  CHECK_THROWS_AS(static_cast<void>(cache.decompose(cached_product().graph(), {.workers = 0})),
+                  Error);
   CHECK(folder.files() == 0);
 }

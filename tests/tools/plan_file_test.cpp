@@ -10,7 +10,6 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +19,10 @@
 #include "eindecomp/models/transformer.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/strategy.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace eindecomp;
+using eindecomp_tests::TemporaryFolder;
 
 namespace {
 
@@ -39,26 +40,7 @@ PlanProgram layer(Extent rows = 512, double factor = 2, bool keep = false) {
   return g;
 }
 
-class Folder {
- public:
-  Folder()
-      : m_path(std::filesystem::temp_directory_path() /
-               ("eindecomp-plans-" + std::to_string(std::random_device{}()))) {
-    std::filesystem::create_directory(m_path);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(m_path); }
-  [[nodiscard]] std::filesystem::path operator/(const char* name) const { return m_path / name; }
-  [[nodiscard]] std::ptrdiff_t files() const {
-    return std::distance(std::filesystem::directory_iterator(m_path), {});
-  }
-
- private:
-  std::filesystem::path m_path;
-};
-
-std::string complaint(const EinGraph& graph, const std::string& text) {
+std::string plan_complaint(const EinGraph& graph, const std::string& text) {
   try {
     static_cast<void>(read_plan(graph, text, "f.plan"));
   } catch (const Error& error) {
@@ -131,12 +113,12 @@ TEST_CASE("a file says which sums accumulate in their results") {
         text, [&](Json& json) { json["steps"][0]["accumulates"] = value; }, true);
   };
   CHECK_FALSE(read_plan(g.graph(), with(false), "f.plan").steps.at(0).accumulates);
-  CHECK(complaint(g.graph(), with(1)).find("accumulates: 1 is not true or false") !=
+  CHECK(plan_complaint(g.graph(), with(1)).find("accumulates: 1 is not true or false") !=
         std::string::npos);
 }
 
 TEST_CASE("a plan is saved whole or not at all") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const PlanProgram g = layer();
   const Plan plan = decompose(g.graph(), {.workers = 4});
   const auto path = folder / "layer.plan";
@@ -175,20 +157,21 @@ TEST_CASE("a plan is saved whole or not at all") {
 TEST_CASE("a file that is not as it was written is refused") {
   const PlanProgram g = layer();
   const std::string text = plan_file(decompose(g.graph(), {.workers = 4}));
-  REQUIRE(complaint(g.graph(), text) == "");
+  REQUIRE(plan_complaint(g.graph(), text) == "");
   for (std::size_t length = 0; length + 2 < text.size(); length += 17) {
     CAPTURE(length);
-    CHECK(complaint(g.graph(), text.substr(0, length)).rfind("f.plan: this is not JSON", 0) == 0);
+    CHECK(plan_complaint(g.graph(), text.substr(0, length)).rfind("f.plan: this is not JSON", 0) ==
+          0);
   }
-  CHECK(complaint(g.graph(), "{}").rfind("f.plan: this is no plan file", 0) == 0);
-  CHECK(complaint(g.graph(), "[1]").rfind("f.plan: this is no plan file", 0) == 0);
+  CHECK(plan_complaint(g.graph(), "{}").rfind("f.plan: this is no plan file", 0) == 0);
+  CHECK(plan_complaint(g.graph(), "[1]").rfind("f.plan: this is no plan file", 0) == 0);
   const auto newer = edited(
       text, [](Json& json) { json["version"] = 2; }, true);
-  CHECK(complaint(g.graph(), newer) ==
+  CHECK(plan_complaint(g.graph(), newer) ==
         "f.plan: the file has version 2 of the format (this library reads version 1); plan again");
   const auto changed = edited(
       text, [](Json& json) { json["tensors"][2]["calls"][0] = {1}; }, false);
-  CHECK(complaint(g.graph(), changed).rfind("f.plan: the file was changed since", 0) == 0);
+  CHECK(plan_complaint(g.graph(), changed).rfind("f.plan: the file was changed since", 0) == 0);
 
   // Any one byte, unless it only is a space.
   std::mt19937 random(7);
@@ -200,24 +183,26 @@ TEST_CASE("a file that is not as it was written is refused") {
     wrong[at] = c;
     CAPTURE(at);
     CAPTURE(c);
-    CHECK(complaint(g.graph(), wrong) != "");
+    CHECK(plan_complaint(g.graph(), wrong) != "");
   }
 }
 
 TEST_CASE("a plan of another program is refused, and what differs is named") {
   const std::string text = plan_file(decompose(layer().graph(), {.workers = 4}));
-  CHECK(complaint(layer(500).graph(), text) ==
+  CHECK(plan_complaint(layer(500).graph(), text) ==
         "f.plan: the plan is of another program (its tensor number 0 is X(512,1024) : double; here "
         "it is X(500,1024) : double); load it for the program that it was made for, or plan this "
         "one");
-  CHECK(complaint(layer(512, 3).graph(), text).find("here it is R(i,k) = mul(max(H(i,k),0),3)") !=
+  CHECK(plan_complaint(layer(512, 3).graph(), text)
+            .find("here it is R(i,k) = mul(max(H(i,k),0),3)") != std::string::npos);
+  CHECK(plan_complaint(layer(512, 2, true).graph(), text).find("other results") !=
         std::string::npos);
-  CHECK(complaint(layer(512, 2, true).graph(), text).find("other results") != std::string::npos);
   EinGraph more = layer().graph();
   more.add_input("Z", {4}, {});
-  CHECK(complaint(more, text).find("(its tensor number 4 is none; here it is Z(4) : double)") !=
-        std::string::npos);
-  CHECK(complaint(EinGraph(), text).find("here it is none)") != std::string::npos);
+  CHECK(
+      plan_complaint(more, text).find("(its tensor number 4 is none; here it is Z(4) : double)") !=
+      std::string::npos);
+  CHECK(plan_complaint(EinGraph(), text).find("here it is none)") != std::string::npos);
 }
 
 TEST_CASE("a file with a right hash and wrong numbers is refused") {
@@ -248,7 +233,7 @@ TEST_CASE("a file with a right hash and wrong numbers is refused") {
   };
   for (const auto& [edit, message] : cases) {
     CAPTURE(message);
-    CHECK(complaint(g.graph(), edited(text, edit, true)).find(message) != std::string::npos);
+    CHECK(plan_complaint(g.graph(), edited(text, edit, true)).find(message) != std::string::npos);
   }
 }
 

@@ -25,7 +25,7 @@ std::string product(const std::string& more = "") {
   return R"({"name": "C", "einsum": "ij,jk->ik", "operands": ["A", "B"])" + more + "}";
 }
 
-std::string complaint(const std::string& text) {
+std::string program_complaint(const std::string& text) {
   try {
     static_cast<void>(read_program(text, "p.json"));
   } catch (const Error& error) {
@@ -279,7 +279,7 @@ TEST_CASE("every error names the file and the place") {
   };
   for (const Case& c : cases) {
     CAPTURE(c.text);
-    const std::string message = complaint(c.text);
+    const std::string message = program_complaint(c.text);
     CAPTURE(message);
     CHECK(message.find(c.message) != std::string::npos);
     CHECK(message.rfind("p.json: ", 0) == 0);

@@ -20,7 +20,7 @@ using namespace eindecomp;
 
 namespace {
 
-PlanProgram product() {
+PlanProgram traced_product() {
   using namespace eindecomp::labels;
   PlanProgram g;
   const auto X = g.input<double>("X", {64, 64});
@@ -42,7 +42,7 @@ const Machine machine{.operations_per_second = 1e9,
 }  // namespace
 
 TEST_CASE("events sum up to the times of statements") {
-  const EinGraph graph = product().graph();
+  const EinGraph graph = traced_product().graph();
   using Kind = Event::Kind;
   // Two messages of one exchange, a kernel, then one of the other statement on another rank.
   const Timeline timeline =
@@ -64,7 +64,7 @@ TEST_CASE("events sum up to the times of statements") {
 }
 
 TEST_CASE("a trace has every event, where and when it was") {
-  const PlanProgram g = product();
+  const PlanProgram g = traced_product();
   const Plan plan = decompose(g.graph(), {.workers = 4});
   const Timeline timeline = simulate(plan, machine).in_turn;
   const auto json =
@@ -91,7 +91,7 @@ TEST_CASE("a trace has every event, where and when it was") {
 }
 
 TEST_CASE("a picture has a bar for every event and a row for every rank") {
-  const PlanProgram g = product();
+  const PlanProgram g = traced_product();
   const Plan plan = decompose(g.graph(), {.workers = 4});
   const Timeline timeline = simulate(plan, machine).in_turn;
   const std::string svg = timeline_svg(plan.graph, {{"predicted", timeline}});
@@ -108,7 +108,7 @@ TEST_CASE("a picture has a bar for every event and a row for every rank") {
 }
 
 TEST_CASE("a trace is written whole or not at all") {
-  const PlanProgram g = product();
+  const PlanProgram g = traced_product();
   const Timeline timeline = timeline_of(g.graph(), {{}});
   const auto path = std::filesystem::temp_directory_path() / "eindecomp-trace-test.svg";
   write_trace(g.graph(), {{"run", timeline}}, path);
