@@ -21,7 +21,7 @@ check_cxx_compiler_flag(-march=native EINDECOMP_COMPILES_NATIVE)
 # scripts/test runs the tests of one process under sanitizers and need not build them twice.
 option(EINDECOMP_SINGLE_PROCESS_TESTS "Build the tests that need no MPI" ON)
 
-# To compile the files of a program as one takes half the time, to compile one of them again all of it.
+# Saves much of the time to compile all tests, and costs it where one file has changed.
 option(EINDECOMP_UNITY_TESTS "Compile all files of a test program as one" OFF)
 
 # Resolves LIBS into OUT; OUT stays empty where a component is not enabled.
@@ -85,7 +85,7 @@ endfunction()
 function(_eindecomp_filter_of out program sources)
   set(files)
   if(program)
-    list(TRANSFORM sources PREPEND "*")
+    list(TRANSFORM sources PREPEND "*/")
     list(FILTER sources INCLUDE REGEX "\\.cpp$")
     list(JOIN sources "," files)
     set(files "--source-file=${files}")
@@ -108,12 +108,14 @@ endfunction()
 # eindecomp_add_test(NAME name SOURCES file... LIBS lib... [PROGRAM program] [TIMEOUT seconds]
 #   [COST number] [HEADER_ONLY] [NATIVE] [UNSANITIZED] [UNSANITIZED_TOO])
 #
-# A doctest program of one process. Tests that name the same PROGRAM are compiled and linked as one, which
-# takes a fraction of the time, and each runs the test cases of its files. Kokkos is initialised around the tests where LIBS bring it. It
-# links the planner that is compiled once, unless HEADER_ONLY. With NATIVE there is a second one,
+# A doctest program of one process. Tests that name the same PROGRAM are compiled and linked as one,
+# which takes a fraction of the time, and each runs the test cases of its files; they must agree in
+# HEADER_ONLY, NATIVE and UNSANITIZED. Kokkos is initialised around the tests where LIBS bring it.
+# It links the planner that is compiled once, unless HEADER_ONLY. With NATIVE there is a second one,
 # name_native, with the widest vectors of this machine, for which other code is compiled; of the two
 # it alone is sanitized. With UNSANITIZED none is: what it compiles is what others run under
-# sanitizers, which would take as long again. With UNSANITIZED_TOO it is built where the tests of one process are left to
+# sanitizers, which would take as long again. With UNSANITIZED_TOO it is built where the tests of
+# one process are left to
 # the sanitizers, too: one that runs more random cases there (tests/support/cases.hpp). Tests of a
 # higher COST start first.
 function(eindecomp_add_test)
@@ -163,7 +165,8 @@ endfunction()
 #   [TIMEOUT seconds] [COUNTS_WORDS])
 #
 # A doctest program run by mpirun, once per number of ranks, as name_np1, name_np2, ... Every rank
-# runs every test case. PROGRAM is what it is above. It links planner, kernels and executors that are compiled once. LIBS is `eindecomp`
+# runs every test case. PROGRAM is what it is above. It links planner, kernels and executors that are
+# compiled once. LIBS is `eindecomp`
 # unless told, RANKS 1 2 3 4 8. With COUNTS_WORDS it counts what MPI sends (support/pmpi_counter.hpp).
 function(eindecomp_add_mpi_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "COUNTS_WORDS" "NAME;PROGRAM;TIMEOUT"

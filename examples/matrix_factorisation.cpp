@@ -106,12 +106,7 @@ int main(int argc, char** argv) {
 
     bool all_right = true;
     for (const std::string& strategy : context.chosen(g)) {
-      const auto plan = ein::share_plan(g, context.comm, [&] {
-        return ein::decompose(g, {.workers = context.workers,
-                                  .ranks = context.ranks,
-                                  .strategy = strategy,
-                                  .carry = updates.carry()});
-      });
+      const auto plan = examples::shared_plan(context, g, strategy, updates.carry());
       if (context.rank == 0 && context.report) fmt::print("{}\n", ein::report(plan));
       ein::Trainer trainer(plan, context.comm, examples::Space{}, updates);
       trainer.start({first(U), first(V)});

@@ -8,17 +8,15 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <eindecomp/tools/safetensors_json.hpp>
 #include <eindecomp/train/batches.hpp>
 #include <eindecomp/train/fit.hpp>
-#include <filesystem>
 #include <iostream>
 #include <numbers>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "support/checkpoint.hpp"
 #include "support/example.hpp"
 #include "support/npy.hpp"
 
@@ -164,10 +162,7 @@ int main(int argc, char** argv) {
     auto I = h.input<float>("I", {test.size(), side, side});
     auto A = let<"A">(b) = argmax(k)(reader(I)(b, k));
     h.role(b, "batch");
-    const auto reading = ein::share_plan(h, context.comm, [&] {
-      return ein::decompose(h, {.workers = context.workers, .ranks = context.ranks});
-    });
-    ein::Executor read(reading, context.comm, examples::Space{});
+    ein::Executor read(examples::shared_plan(context, h), context.comm, examples::Space{});
 
     using Bindings = std::vector<ein::Binding<examples::Space>>;
     const auto step = [&](ein::Extent n) -> Bindings {
@@ -194,22 +189,10 @@ int main(int argc, char** argv) {
 
     bool all_right = true;
     for (const std::string& strategy : context.chosen(g)) {
-      const auto plan = ein::share_plan(g, context.comm, [&] {
-        return ein::decompose(g, {.workers = context.workers,
-                                  .ranks = context.ranks,
-                                  .strategy = strategy,
-                                  .carry = updates.carry()});
-      });
+      const auto plan = examples::shared_plan(context, g, strategy, updates.carry());
       if (context.rank == 0 && context.report) fmt::print("{}\n", ein::report(plan));
       ein::Trainer trainer(plan, context.comm, examples::Space{}, updates);
-      if (!file.empty() && std::filesystem::exists(file)) {
-        trainer.resume(context.rank == 0 ? ein::read_checkpoint(file) : ein::Checkpoint{});
-      } else {
-        trainer.start(network.first(seed));
-      }
-      if (trainer.steps() >= steps) {
-        throw std::runtime_error(file + " has taken all steps; ask for more epochs");
-      }
+      examples::start_or_resume(context, trainer, file, network.first(seed), steps);
       const double begin = MPI_Wtime();
       ein::FitOptions options{.steps = steps, .rate = falling};
       options.report_every = batches.per_epoch();

@@ -9,10 +9,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <eindecomp/tools/safetensors_json.hpp>
 #include <eindecomp/train/batches.hpp>
 #include <eindecomp/train/fit.hpp>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numbers>
@@ -21,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "support/checkpoint.hpp"
 #include "support/example.hpp"
 #include "support/npy.hpp"
 
@@ -318,33 +317,17 @@ int main(int argc, char** argv) {
       return rate * std::min(10 * done, 0.5 + 0.5 * std::cos(std::numbers::pi * done));
     };
 
-    const ein::DecomposeOptions options{.workers = context.workers, .ranks = context.ranks};
-    const auto planned = [&](const Program& g) {
-      return ein::share_plan(g, context.comm, [&] { return ein::decompose(g, options); });
-    };
     const Foretelling test(sizes, batch, 0);
-    ein::Executor foretell(planned(test.g), context.comm, examples::Space{});
+    ein::Executor foretell(examples::shared_plan(context, test.g), context.comm, examples::Space{});
     const Writing writing(sizes, texts, temperature);
-    ein::Executor write(planned(writing.g), context.comm, examples::Space{});
+    ein::Executor write(examples::shared_plan(context, writing.g), context.comm, examples::Space{});
 
     bool all_right = true;
     for (const std::string& strategy : context.chosen(learning.g)) {
-      const auto plan = ein::share_plan(learning.g, context.comm, [&] {
-        return ein::decompose(learning.g, {.workers = context.workers,
-                                           .ranks = context.ranks,
-                                           .strategy = strategy,
-                                           .carry = updates.carry()});
-      });
+      const auto plan = examples::shared_plan(context, learning.g, strategy, updates.carry());
       if (context.rank == 0 && context.report) fmt::print("{}\n", ein::report(plan));
       ein::Trainer trainer(plan, context.comm, examples::Space{}, updates);
-      if (!file.empty() && std::filesystem::exists(file)) {
-        trainer.resume(context.rank == 0 ? ein::read_checkpoint(file) : ein::Checkpoint{});
-      } else {
-        trainer.start(learning.network.first());
-      }
-      if (trainer.steps() >= steps) {
-        throw std::runtime_error(file + " has taken all steps; ask for more");
-      }
+      examples::start_or_resume(context, trainer, file, learning.network.first(), steps);
       const double begin = MPI_Wtime();
       ein::FitOptions fit{.steps = steps, .rate = rates, .report_every = steps / 20 + 1};
       fit.report = [&](const ein::FitProgress& p) {

@@ -79,6 +79,18 @@ template <class View>
   return largest;
 }
 
+/// The plan of a program, made by rank 0 for all. Collective.
+template <class Program>
+[[nodiscard]] auto shared_plan(const Context& context, const Program& program,
+                               const std::string& strategy = "placed",
+                               const std::vector<ein::CarriedTensor>& carry = {}) {
+  return ein::share_plan(program, context.comm, [&] {
+    return ein::decompose(
+        program,
+        {.workers = context.workers, .ranks = context.ranks, .strategy = strategy, .carry = carry});
+  });
+}
+
 /// One strategy's figures, over all ranks.
 struct Measurement {
   Extent predicted_words = 0;

@@ -247,7 +247,7 @@ TEST_CASE("steps on ranks have Optax's losses") {
   check_losses<networks::Convolutional, double>("convolutional", smooth, 0.003,
                                                 with_placed(world.size <= 4));
   check_losses<networks::Convolutional, float>("convolutional", smooth, 0.003,
-                                               with_placed(world.size < 3));
+                                               with_placed(world.size <= 4));
   check_losses<networks::Transformer, double>("transformer", decaying, 0.003,
                                               with_placed(world.size <= 2));
   check_losses<networks::Transformer, float>("transformer", decaying, 0.003, with_placed(false));
@@ -310,6 +310,7 @@ TEST_CASE("a trainer's weights are another program's inputs, however its plan st
   CHECK(contains(message_of([&] { (void)trainer.weights(); }),
                  "a trainer is asked for what a step leaves before it took one"));
   for (int n = 0; n < 3; ++n) trainer.step(0.02, t.data());
+  const auto kept = trainer.weights();
   const ein::Checkpoint made = trainer.checkpoint();
 
   Trained<networks::Perceptron, double> other;
@@ -330,7 +331,11 @@ TEST_CASE("a trainer's weights are another program's inputs, however its plan st
   ein::Executor executor(same_plan, MPI_COMM_WORLD, Space());
   losses.push_back(on_host(executor.run(with_data(resumed.weights())).gather(other.net.loss))());
   trainer.step(0.02, t.data());  // which finds the loss that the steps before it led to
-  for (const double loss : losses) CHECK(loss == doctest::Approx(trainer.loss()).epsilon(1e-12));
+  const double expected = trainer.loss();
+  // They are as they were, whatever the trainer does.
+  for (int n = 0; n < 3; ++n) trainer.step(0.02, t.data());
+  losses.push_back(on_host(executor.run(with_data(kept)).gather(other.net.loss))());
+  for (const double loss : losses) CHECK(loss == doctest::Approx(expected).epsilon(1e-12));
 }
 
 TEST_CASE("a signal to one rank ends training on all of them, after a checkpoint") {
