@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <eindecomp/run/tensor_files.hpp>
+#include <eindecomp/tools/npy.hpp>
 #include <numbers>
 #include <string>
 
@@ -35,6 +37,8 @@ int main(int argc, char** argv) {
       ->check(examples::positive)
       ->capture_default_str();
   app.add_option("--steps", steps, "of time")->check(examples::positive)->capture_default_str();
+  std::string output;
+  app.add_option("--output", output, "a .npy file for the temperatures after the last step");
 
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {
     ein::Program g;
@@ -64,6 +68,7 @@ int main(int argc, char** argv) {
         seconds += run.statistics().seconds;
         words = run.statistics().words_received + run.statistics().inputs.words_received;
       }
+      if (!output.empty()) ein::save(run, next, ein::NpyFile(output));
       words = examples::reduced(words, MPI_INT64_T, MPI_SUM, context.comm);
 
       // A step multiplies this wave by a number.

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,33 @@ TEST_CASE("safetensors are written as the format has them, and read back") {
   const Safetensors read = read_safetensors(file.path());
   CHECK(read.tensors == tensors.tensors);
   CHECK(read.metadata == tensors.metadata);
+}
+
+TEST_CASE("boxes of one tensor of a file of safetensors are read and written") {
+  const TemporaryFile file;
+  write_safetensors(
+      file.path(),
+      {{stored<double>("s", {}, {0.1}), stored<float>("W", {2, 3}, {1, 2, 3, 4, 5, 6})}, {}});
+  const SafetensorsFile W(file.path(), "W");
+  const StoredShape shape{element_type<float>(), {2, 3}};
+  CHECK(W.shape() == shape);
+  std::vector<float> box(2);
+  W.read(shape, {{0, 2}, {2, 3}}, box.data());
+  CHECK(box == std::vector<float>{3, 6});
+  CHECK(contains(message_of([&] { (void)SafetensorsFile(file.path(), "V").shape(); }),
+                 file.path().string() + ": the file has no tensor V (it has s, W)"));
+  CHECK(contains(message_of([&] {
+                   W.read({shape.element, {3, 2}}, {{0, 0}, {1, 1}}, box.data());
+                 }),
+                 file.path().string() + ": W: the file has changed"));
+
+  const auto where = std::source_location::current();
+  const PartialFile partial = W.begin(shape, where);
+  const std::vector<float> rows{7, 8, 9};
+  for (const Extent i : {1, 0}) W.write(partial, shape, {{i, 0}, {i + 1, 3}}, rows.data(), where);
+  W.finish(partial, where);
+  CHECK(read_safetensors(file.path()).tensors ==
+        std::vector<StoredTensor>{stored<float>("W", {2, 3}, {7, 8, 9, 7, 8, 9})});
 }
 
 TEST_CASE("a checkpoint comes back bit for bit") {

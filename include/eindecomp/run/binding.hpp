@@ -63,7 +63,14 @@ concept TypedSymbol = TensorSymbol<S> && requires {
   std::remove_cvref_t<S>::rank;
 };
 
-enum class BindingKind : std::uint8_t { blocks, whole, whole_on_root, distributed, generator };
+enum class BindingKind : std::uint8_t {
+  blocks,
+  whole,
+  whole_on_root,
+  distributed,
+  generator,
+  file
+};
 
 /// What one binding says, in terms that every binding shares.
 struct BindingFacts {
@@ -81,6 +88,7 @@ struct BindingFacts {
   std::vector<Extent> result_bound;
   std::optional<std::vector<Box>> boxes;
   std::shared_ptr<const void> owner;
+  std::function<void(const Vertex&)> check;  ///< of a file: throws where it is not the input's
 };
 
 }  // namespace run
@@ -126,6 +134,9 @@ struct GeneratorBinding {
 template <class Space>
 class Binding {
  public:
+  /// Fills a dense row-major block of an input.
+  using Fill = std::function<void(const Space&, const Vertex&, const Box&, void*)>;
+
   /// From what bind and bind_global return. The views must lie in memory that Space reaches.
   template <class MemorySpace>
   // NOLINTNEXTLINE(google-explicit-constructor): a binding of any kind is a binding.
@@ -139,12 +150,16 @@ class Binding {
   // NOLINTNEXTLINE(google-explicit-constructor)
   Binding(const GeneratorBinding<T, Rank, Function>& binding)
       : m_facts(binding.facts),
-        m_fill([function = binding.function](const Space& space, const Box& box, void* into) {
+        m_fill([function = binding.function](const Space& space, const Vertex&, const Box& box,
+                                             void* into) {
           run::generate<T, Rank>(space, function, box, static_cast<T*>(into));
         }) {}
 
   /// Of a binding whose types are forgotten: views in memory that Space reaches.
   explicit Binding(run::BindingFacts facts) : m_facts(std::move(facts)) {}
+  /// The same of a function that fills blocks, as fill() does.
+  Binding(run::BindingFacts facts, Fill fill)
+      : m_facts(std::move(facts)), m_fill(std::move(fill)) {}
 
   /// Which input, and how it is bound.
   [[nodiscard]] const run::BindingFacts& facts() const { return m_facts; }
@@ -154,12 +169,14 @@ class Binding {
     same.m_facts.constant = true;
     return same;
   }
-  /// Fills a dense row-major block; fences `space`.
-  void fill(const Space& space, const Box& box, void* into) const { m_fill(space, box, into); }
+  /// Fills a dense row-major block of the input; fences `space`.
+  void fill(const Space& space, const Vertex& input, const Box& box, void* into) const {
+    m_fill(space, input, box, into);
+  }
 
  private:
   run::BindingFacts m_facts;
-  std::function<void(const Space&, const Box&, void*)> m_fill;
+  Fill m_fill;
 };
 
 namespace run {

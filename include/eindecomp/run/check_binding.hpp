@@ -25,7 +25,7 @@ namespace eindecomp::run {
 
 /// Whether an input bound so lies in memory of the executor's own on a rank, all of it.
 [[nodiscard]] inline bool fills_memory(const BindingFacts& facts, int rank) {
-  return facts.kind == BindingKind::generator ||
+  return facts.kind == BindingKind::generator || facts.kind == BindingKind::file ||
          (facts.kind == BindingKind::whole_on_root && facts.root != rank);
 }
 
@@ -45,6 +45,10 @@ class BindingChecker {
   /// \throws Error if what is bound does not fit the tensor or this rank's part of it.
   void check(VertexId v, const BindingFacts& facts) const {
     const Vertex& tensor = m_session.graph[v];
+    if (facts.kind == BindingKind::file) {
+      facts.check(tensor);
+      return;
+    }
     if (!(facts.element == tensor.element)) {
       throw Error(ErrorKind::binding,
                   "input " + tensor.name +

@@ -125,8 +125,8 @@ class RunInputs {
     return bytes + (scatters ? tuning::slab_bytes : 0);
   }
 
-  /// Allocates what is missing, and fills what is generated. Does not communicate; fences `space`
-  /// after a generator.
+  /// Allocates what is missing, and fills what is generated or read from files. Does not
+  /// communicate; fences `space` after it filled.
   void prepare(const Space& space, const std::source_location& where) {
     bool scatters = false;
     for_each_input([&](VertexId v, const Binding<Space>& binding, const std::vector<int>& buffers) {
@@ -155,8 +155,11 @@ class RunInputs {
                                                facts.where);
         }
         m_memory[at(b)] = BlockMemory::dense(m_own[at(b)].data(), buffer(b).box, bytes);
-        if (facts.kind == BindingKind::generator && !m_kept[at(v)]) {
+        if (m_kept[at(v)]) continue;
+        if (facts.kind == BindingKind::generator) {
           fill(tensor, binding, space, buffer(b).box, m_own[at(b)].data());
+        } else if (facts.kind == BindingKind::file) {
+          binding.fill(space, tensor, buffer(b).box, m_own[at(b)].data());
         }
       }
     });
@@ -255,7 +258,7 @@ class RunInputs {
   static void fill(const Vertex& tensor, const Binding<Space>& binding, const Space& space,
                    const Box& box, void* into) {
     try {
-      binding.fill(space, box, into);
+      binding.fill(space, tensor, box, into);
     } catch (...) {
       const comm::Failure failure = comm::failure_of(std::current_exception());
       throw Error(failure.kind,

@@ -39,6 +39,8 @@
 namespace eindecomp {
 namespace run {
 
+struct ResultFiles;
+
 /// A result as its reader names it, the types forgotten.
 struct NamedResult {
   TensorReference tensor;
@@ -184,6 +186,8 @@ class Run {
       std::source_location where = std::source_location::current()) const;
 
  private:
+  friend run::ResultFiles;  // run/tensor_files.hpp
+
   /// The vertex of a result. \throws Error as local_as.
   [[nodiscard]] VertexId result(const run::NamedResult& named) const;
 

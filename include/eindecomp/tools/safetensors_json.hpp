@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <ios>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,6 +21,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,6 +29,9 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/graph/stored_tensor.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/tensor_file.hpp"
+#include "eindecomp/tools/file_boxes.hpp"
 #include "eindecomp/tools/json_value.hpp"
 #include "eindecomp/tools/write_file.hpp"
 
@@ -55,39 +61,51 @@ inline constexpr SafetensorsType safetensors_types[] = {
     {"I64", element_type<std::int64_t>()},
 };
 
-/// The elements of a file, by its header.
+/// A tensor as a header describes it.
+struct SafetensorsEntry {
+  Text name;
+  StoredShape shape;
+  std::uint64_t begin = 0;  ///< of its elements, in bytes from where elements begin
+  std::uint64_t bytes = 0;
+};
+
+/// What a file has in its header.
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> tensors;  ///< in the order of their elements
+  std::map<std::string, std::string> metadata;
+  std::uint64_t length = 0;  ///< of all that stands before the elements, in bytes
+};
+
+/// Reads a header.
 class SafetensorsReader {
  public:
-  SafetensorsReader(std::string file, std::string_view content)
-      : m_file(std::move(file)), m_content(content) {}
+  explicit SafetensorsReader(const std::filesystem::path& path) : m_file(path.string()) {}
 
-  [[nodiscard]] Safetensors read() {
-    take_header();
-    const auto json = parse_json(m_header, m_file);
-    Safetensors read;
-    std::vector<std::pair<std::uint64_t, StoredTensor>> found;
+  [[nodiscard]] SafetensorsHeader read() {
+    const std::string text = take_header();
+    const auto json = parse_json(text, m_file);
+    SafetensorsHeader read{{}, {}, length_bytes + text.size()};
     for (const auto& [name, value] : JsonValue(json, m_file).members()) {
       if (name == "__metadata__") {
-        for (const auto& [key, text] : value.members()) read.metadata[key] = text.string();
+        for (const auto& [key, said] : value.members()) read.metadata[key] = said.string();
       } else {
-        found.push_back(tensor(name, value));
+        read.tensors.push_back(tensor(name, value));
       }
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(read.tensors.begin(), read.tensors.end(),
+                     [](const auto& a, const auto& b) { return a.begin < b.begin; });
     std::uint64_t next = 0;
-    for (auto& [begin, tensor] : found) {
-      if (begin != next) {
+    for (const SafetensorsEntry& tensor : read.tensors) {
+      if (tensor.begin != next) {
         fail_at(m_file, Text("tensor ") + tensor.name + " begins at byte " +
-                            static_cast<Extent>(begin) + " of the elements and the one before it " +
-                            "ends at " + static_cast<Extent>(next) +
+                            static_cast<Extent>(tensor.begin) + " of the elements and the one " +
+                            "before it ends at " + static_cast<Extent>(next) +
                             " (tensors lie one after another); write the file anew");
       }
-      next += tensor.bytes.size();
-      read.tensors.push_back(std::move(tensor));
+      next += tensor.bytes;
     }
-    if (next != m_elements.size()) {
-      fail_at(m_file, Text("there are ") + static_cast<Extent>(m_elements.size()) +
+    if (next != m_elements) {
+      fail_at(m_file, Text("there are ") + static_cast<Extent>(m_elements) +
                           " bytes of elements and the header speaks of " +
                           static_cast<Extent>(next) + "; write the file anew");
     }
@@ -95,47 +113,58 @@ class SafetensorsReader {
   }
 
  private:
-  void take_header() {
-    constexpr std::size_t length_bytes = 8;
-    std::uint64_t length = 0;
-    for (std::size_t n = 0; n < length_bytes && m_content.size() >= length_bytes; ++n) {
-      length |= std::uint64_t{static_cast<unsigned char>(m_content[n])} << 8 * n;
+  static constexpr std::size_t length_bytes = 8;
+
+  /// The header's text.
+  [[nodiscard]] std::string take_header() {
+    std::error_code failed;
+    const std::uintmax_t size = std::filesystem::file_size(m_file, failed);
+    std::ifstream file(m_file, std::ios::binary);
+    if (failed || !file) {
+      fail_at(m_file, "the file cannot be read; name one that exists and is readable");
     }
-    if (m_content.size() < length_bytes || length > m_content.size() - length_bytes) {
+    std::string begin(length_bytes, '\0');
+    file.read(begin.data(), length_bytes);
+    std::uint64_t length = 0;
+    for (std::size_t n = 0; n < length_bytes; ++n) {
+      length |= std::uint64_t{static_cast<unsigned char>(begin[n])} << 8 * n;
+    }
+    if (!file || length > size - length_bytes) {
       fail_at(m_file,
               "the file ends before its header does (it is cut short, or no safetensors); "
               "name another");
     }
-    m_header = m_content.substr(length_bytes, length);
-    m_elements = m_content.substr(length_bytes + length);
+    m_elements = size - length_bytes - length;
+    std::string text(length, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(length));
+    if (!file) fail_at(m_file, "the header cannot be read; write the file anew");
+    return text;
   }
 
-  /// A tensor, and where its elements begin.
-  [[nodiscard]] std::pair<std::uint64_t, StoredTensor> tensor(const std::string& name,
-                                                              const JsonValue& value) const {
-    StoredTensor made{Text(name), type(value.at("dtype")), {}, {}};
-    auto bytes = static_cast<std::uint64_t>(made.element.bytes);
+  [[nodiscard]] SafetensorsEntry tensor(const std::string& name, const JsonValue& value) const {
+    SafetensorsEntry made{Text(name), {type(value.at("dtype")), {}}};
+    made.bytes = static_cast<std::uint64_t>(made.shape.element.bytes);
     for (const JsonValue& extent : value.at("shape").elements()) {
-      made.bound.push_back(extent.positive());
-      const auto n = static_cast<std::uint64_t>(made.bound.back());
-      if (bytes > std::numeric_limits<std::uint64_t>::max() / n) {
+      made.shape.bound.push_back(extent.positive());
+      const auto n = static_cast<std::uint64_t>(made.shape.bound.back());
+      if (made.bytes > std::numeric_limits<std::uint64_t>::max() / n) {
         extent.fail("the tensor has more bytes than 64 bits count; write the file anew");
       }
-      bytes *= n;
+      made.bytes *= n;
     }
     const JsonValue place = value.at("data_offsets");
     const std::vector<JsonValue> ends = place.elements();
     if (ends.size() != 2) place.fail("there are two offsets, of the first byte and past the last");
     const Extent begin = ends[0].whole_number();
     const Extent end = ends[1].whole_number();
-    if (begin < 0 || end < begin || static_cast<std::uint64_t>(end) > m_elements.size() ||
-        static_cast<std::uint64_t>(end - begin) != bytes) {
-      place.fail(Text("the tensor has ") + static_cast<Extent>(bytes) + " bytes and the file " +
-                 static_cast<Extent>(m_elements.size()) +
+    if (begin < 0 || end < begin || static_cast<std::uint64_t>(end) > m_elements ||
+        static_cast<std::uint64_t>(end - begin) != made.bytes) {
+      place.fail(Text("the tensor has ") + static_cast<Extent>(made.bytes) +
+                 " bytes and the file " + static_cast<Extent>(m_elements) +
                  " of elements, which the offsets do not fit; write the file anew");
     }
-    made.bytes = m_elements.substr(static_cast<std::size_t>(begin), bytes);
-    return {static_cast<std::uint64_t>(begin), std::move(made)};
+    made.begin = static_cast<std::uint64_t>(begin);
+    return made;
   }
   [[nodiscard]] static ElementType type(const JsonValue& value) {
     const std::string name = value.string();
@@ -148,10 +177,51 @@ class SafetensorsReader {
   }
 
   std::string m_file;
-  std::string_view m_content;
-  std::string_view m_header;
-  std::string_view m_elements;
+  std::uint64_t m_elements = 0;  ///< bytes of them
 };
+
+/// Where the elements of a tensor lie in a file.
+[[nodiscard]] inline FileElements elements_of(const SafetensorsHeader& header,
+                                              const SafetensorsEntry& tensor) {
+  return {static_cast<std::int64_t>(header.length + tensor.begin), tensor.shape.bound, false,
+          static_cast<int>(tensor.shape.element.bytes)};
+}
+
+/// Adds a tensor to a header. \returns one past its last byte.
+inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor,
+                              const StoredShape& shape, std::size_t begin,
+                              const std::source_location& where) {
+  const auto* const type =
+      std::find_if(std::begin(safetensors_types), std::end(safetensors_types),
+                   [&](const SafetensorsType& known) { return known.element == shape.element; });
+  if (type == std::end(safetensors_types)) {
+    core::fail(ErrorKind::io,
+               Text("tensor ") + tensor + " has elements " + expr::element_text(shape.element) +
+                   " (safetensors are written of float, double and integers of 32 and 64 bits); "
+                   "convert it by cast",
+               where);
+  }
+  const std::string name = tensor.str();
+  if (header.contains(name)) {
+    core::fail(ErrorKind::io, Text("two tensors are called ") + tensor + "; give each another name",
+               where);
+  }
+  const std::size_t end =
+      begin + static_cast<std::size_t>(Box::whole(shape.bound).size() * shape.element.bytes);
+  header[name] = {{"dtype", type->name}, {"shape", shape.bound}, {"data_offsets", {begin, end}}};
+  return end;
+}
+
+/// What stands before the elements.
+[[nodiscard]] inline std::string safetensors_begin(const nlohmann::ordered_json& header) {
+  std::string text = header.dump();
+  while (text.size() % 8 != 0) text += ' ';  // so that elements are aligned
+  std::string begin;
+  for (std::size_t n = 0; n < 8; ++n) {
+    begin += static_cast<char>(std::uint64_t{text.size()} >> 8 * n & 0xFFU);
+  }
+  return begin + text;
+}
 
 /// A file's content.
 [[nodiscard]] inline std::string to_safetensors(const Safetensors& file,
@@ -160,35 +230,10 @@ class SafetensorsReader {
   if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
   std::size_t next = 0;
   for (const StoredTensor& tensor : file.tensors) {
-    const auto type =
-        std::find_if(std::begin(safetensors_types), std::end(safetensors_types),
-                     [&](const SafetensorsType& known) { return known.element == tensor.element; });
-    if (type == std::end(safetensors_types)) {
-      core::fail(ErrorKind::io,
-                 Text("tensor ") + tensor.name + " has elements " +
-                     expr::element_text(tensor.element) +
-                     " (safetensors are written of float, double and integers of 32 and 64 bits); "
-                     "convert it by cast",
-                 where);
-    }
-    const std::string name = tensor.name.str();
-    if (header.contains(name)) {
-      core::fail(ErrorKind::io,
-                 Text("two tensors are called ") + tensor.name + "; give each another name", where);
-    }
-    header[name] = {{"dtype", type->name},
-                    {"shape", tensor.bound},
-                    {"data_offsets", {next, next + tensor.bytes.size()}}};
-    next += tensor.bytes.size();
+    next = add_tensor(header, tensor.name, {tensor.element, tensor.bound}, next, where);
   }
-  std::string text = header.dump();
-  while (text.size() % 8 != 0) text += ' ';  // so that elements are aligned
-  std::string content;
-  content.reserve(8 + text.size() + next);
-  for (std::size_t n = 0; n < 8; ++n) {
-    content += static_cast<char>(std::uint64_t{text.size()} >> 8 * n & 0xFFU);
-  }
-  content += text;
+  std::string content = safetensors_begin(header);
+  content.reserve(content.size() + next);
   for (const StoredTensor& tensor : file.tensors) content += tensor.bytes;
   return content;
 }
@@ -199,8 +244,16 @@ class SafetensorsReader {
 /// \throws Error, which begins with the path, if it cannot be read, is damaged, or has elements
 ///   other than float, double and integers of 32 and 64 bits.
 [[nodiscard]] inline Safetensors read_safetensors(const std::filesystem::path& path) {
-  const std::string content = tools::read_file(path);
-  return tools::SafetensorsReader(path.string(), content).read();
+  tools::SafetensorsHeader header = tools::SafetensorsReader(path).read();
+  Safetensors read{{}, std::move(header.metadata)};
+  for (const tools::SafetensorsEntry& tensor : header.tensors) {
+    StoredTensor& made = read.tensors.emplace_back(
+        StoredTensor{tensor.name, tensor.shape.element, tensor.shape.bound, {}});
+    made.bytes.resize(tensor.bytes);
+    tools::read_box(path, tools::elements_of(header, tensor), Box::whole(made.bound),
+                    made.element.bytes, made.bytes.data(), path.string());
+  }
+  return read;
 }
 
 /// Writes one, which replaces what was there as a whole or, on an error, not at all.
@@ -233,5 +286,55 @@ inline void write_checkpoint(const std::filesystem::path& path, const Checkpoint
   }
   return {std::stoll(steps->second), std::move(file.tensors)};
 }
+
+/// One tensor of a file of the format safetensors, by its name: `bind_file(W,
+/// SafetensorsFile("model.safetensors", "W"))`. What is written is a file of this tensor alone.
+class SafetensorsFile final : public TensorFile {
+ public:
+  /// The tensor of that name in the file of that path, which need not exist before it is written.
+  SafetensorsFile(const std::filesystem::path& path, std::string tensor)
+      : m_path(path.string()), m_tensor(std::move(tensor)) {}
+
+  [[nodiscard]] std::string name() const override { return m_path + ": " + m_tensor; }
+  [[nodiscard]] StoredShape shape() const override {
+    return find(tools::SafetensorsReader(m_path).read()).shape;
+  }
+  void read(const StoredShape& shape, const Box& box, void* into) const override {
+    const tools::SafetensorsHeader header = tools::SafetensorsReader(m_path).read();
+    const tools::SafetensorsEntry& found = find(header);
+    tools::check_still(found.shape, shape, box, name());
+    tools::read_box(m_path, tools::elements_of(header, found), box, shape.element.bytes, into,
+                    name());
+  }
+  [[nodiscard]] PartialFile begin(const StoredShape& shape,
+                                  const std::source_location& where) const override {
+    nlohmann::ordered_json header = nlohmann::ordered_json::object();
+    const std::size_t bytes = tools::add_tensor(header, Text(m_tensor), shape, 0, where);
+    return tools::begin_file(m_path, tools::safetensors_begin(header),
+                             static_cast<std::int64_t>(bytes), where);
+  }
+  void write(const PartialFile& partial, const StoredShape& shape, const Box& box, const void* from,
+             const std::source_location& where) const override {
+    tools::write_box(partial.path, {partial.offset, shape.bound, false, shape.element.bytes}, box,
+                     from, m_path, where);
+  }
+  void finish(const PartialFile& partial, const std::source_location& where) const override {
+    tools::put_in_place(partial.path, m_path, "a tensor", where);
+  }
+
+ private:
+  [[nodiscard]] const tools::SafetensorsEntry& find(const tools::SafetensorsHeader& header) const {
+    Text names;
+    for (const tools::SafetensorsEntry& tensor : header.tensors) {
+      if (tensor.name == Text(m_tensor)) return tensor;
+      names += (names.empty() ? "" : ", ") + tensor.name;
+    }
+    tools::fail_at(m_path, "the file has no tensor " + Text(m_tensor) + " (it has " + names +
+                               "); name one of them");
+  }
+
+  std::string m_path;
+  std::string m_tensor;
+};
 
 }  // namespace eindecomp

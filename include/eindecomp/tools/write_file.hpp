@@ -48,6 +48,11 @@ namespace eindecomp::tools {
              where);
 }
 
+/// Why the last write failed, as far as the system says.
+[[nodiscard]] inline std::string why_not_written() {
+  return errno != 0 ? std::generic_category().message(errno) : "it does not take it";
+}
+
 /// Puts a file that is complete in another's place; on an error removes it.
 /// \throws Error if that cannot be done.
 inline void put_in_place(const std::filesystem::path& complete, const std::filesystem::path& path,
@@ -71,8 +76,7 @@ inline void write_file(const std::filesystem::path& path, std::string_view conte
   file << content;
   file.close();
   if (file) return;
-  const std::string why =
-      errno != 0 ? std::generic_category().message(errno) : "it does not take it";
+  const std::string why = why_not_written();
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
   fail_to_write(what, shown, why, where);

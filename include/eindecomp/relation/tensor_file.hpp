@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// A tensor in a file as those see it who read and write boxes of it, whatever the file's format.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/element.hpp"
+#include "eindecomp/relation/box.hpp"
+
+namespace eindecomp {
+
+/// What a tensor in a file is.
+struct StoredShape {
+  ElementType element;        ///< of its elements
+  std::vector<Extent> bound;  ///< its extents
+  /// Whether both are equal.
+  bool operator==(const StoredShape&) const = default;
+};
+
+/// A file that is being written, beside the one that it will replace.
+struct PartialFile {
+  std::string path;         ///< its own
+  std::int64_t offset = 0;  ///< of the tensor's elements in it, in bytes
+};
+
+/// One tensor in one file: bind_file() reads it, save() writes it. The formats derive from it, as
+/// NpyFile does. Only a path is kept: nothing is open between two calls, and several processes may
+/// call at once.
+class TensorFile {
+ public:
+  TensorFile() = default;
+  TensorFile(const TensorFile&) = default;
+  TensorFile& operator=(const TensorFile&) = default;
+  TensorFile(TensorFile&&) = default;
+  TensorFile& operator=(TensorFile&&) = default;
+  virtual ~TensorFile() = default;
+
+  /// What messages call it: its path, and what in the file, where that can have several tensors.
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  /// What the file says the tensor is. \throws Error, which begins with the name, if the file
+  /// cannot be read, is damaged or too short, or has elements that no tensor here has.
+  [[nodiscard]] virtual StoredShape shape() const = 0;
+
+  /// Reads the elements of a box, to memory of the host, row-major without gaps.
+  /// \param shape  what the caller takes the tensor for
+  /// \throws Error as shape(), and if the tensor is another.
+  virtual void read(const StoredShape& shape, const Box& box, void* into) const = 0;
+
+  /// Begins a new file beside the path: all but the elements, for which it has room.
+  /// \throws Error if that cannot be done or the format has no such elements.
+  [[nodiscard]] virtual PartialFile begin(const StoredShape& shape,
+                                          const std::source_location& where) const = 0;
+
+  /// Writes the elements of a box, row-major in memory of the host. Processes write boxes that do
+  /// not overlap at once. \throws Error if they cannot be written.
+  virtual void write(const PartialFile& partial, const StoredShape& shape, const Box& box,
+                     const void* from, const std::source_location& where) const = 0;
+
+  /// Puts the new file, which is complete, in place of what was at the path.
+  /// \throws Error if that cannot be done; the new file is then removed.
+  virtual void finish(const PartialFile& partial, const std::source_location& where) const = 0;
+};
+
+}  // namespace eindecomp

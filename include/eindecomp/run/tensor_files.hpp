@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Inputs that are read from files and results that are written to them, by every rank its own
+/// blocks. Not part of the umbrella; the formats are in tools (tools/npy.hpp).
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/comm/agreement.hpp"
+#include "eindecomp/comm/call.hpp"
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/comm/or_abort.hpp"
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/hash.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/element.hpp"
+#include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/tensor_file.hpp"
+#include "eindecomp/run/binding.hpp"
+#include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/run.hpp"
+#include "eindecomp/run/tuning.hpp"
+
+namespace eindecomp {
+namespace run {
+
+/// "12 x 10 of double".
+[[nodiscard]] inline std::string shape_text(const StoredShape& shape) {
+  return extents_text(shape.bound) + " of " + expr::element_text(shape.element).str();
+}
+
+/// Which way elements go.
+enum class Copied : std::uint8_t { to_host, from_host };
+
+/// Shows dense memory of Space on the host, box by box: calls visit(part, its elements). Where the
+/// host cannot reach the memory, parts are copied before that or after it. Fences `space`.
+template <class Space, class Visit>
+void for_each_part_on_host(const Space& space, const Box& box, void* memory, int bytes, Copied way,
+                           const Visit& visit) {
+  using MemorySpace = typename Space::memory_space;
+  compat::fence(space, "EinDecomp::file");
+  if constexpr (compat::accessible<Kokkos::DefaultHostExecutionSpace, MemorySpace>) {
+    visit(box, memory);
+  } else {
+    using Host = Kokkos::View<char*, Kokkos::HostSpace>;
+    using There = Kokkos::View<char*, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    const Extent most = std::max<Extent>(tuning::slab_bytes / bytes, 1);
+    const Host host(Kokkos::view_alloc(Kokkos::WithoutInitializing, "EinDecomp::file"),
+                    static_cast<std::size_t>(std::min(box.size(), most) * bytes));
+    for_each_slab(box, most, [&](const Box& part, Extent first) {
+      const auto size = static_cast<std::size_t>(part.size() * bytes);
+      const There there(static_cast<char*>(memory) + first * bytes, size);
+      const auto here = Kokkos::subview(host, std::pair<std::size_t, std::size_t>(0, size));
+      if (way == Copied::to_host) {
+        Kokkos::deep_copy(space, here, there);
+        compat::fence(space, "EinDecomp::file");
+      }
+      visit(part, host.data());
+      if (way == Copied::from_host) {
+        Kokkos::deep_copy(space, there, here);
+        compat::fence(space, "EinDecomp::file");
+      }
+    });
+  }
+}
+
+/// Removes a file that was begun, unless it was finished.
+class UnfinishedFile {
+ public:
+  UnfinishedFile() = default;
+  explicit UnfinishedFile(std::string path) : m_path(std::move(path)) {}
+  UnfinishedFile(UnfinishedFile&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
+  UnfinishedFile& operator=(UnfinishedFile&& other) noexcept {
+    std::swap(m_path, other.m_path);
+    return *this;
+  }
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+  ~UnfinishedFile() {
+    if (!m_path.empty()) static_cast<void>(std::remove(m_path.c_str()));
+  }
+  void keep() { m_path.clear(); }
+
+ private:
+  std::string m_path;
+};
+
+/// Writes a tensor, of which every rank has blocks, to a file. Collective.
+/// \param take        called within an agreement; returns what the tensor is
+/// \param write_mine  calls its argument as write(box, elements on the host) for this rank's blocks
+template <comm::Communicator Group, class Take, class WriteMine>
+void write_together(Group& group, const comm::Call& call, const TensorFile& file,
+                    const std::source_location& where, const Take& take,
+                    const WriteMine& write_mine) {
+  core::Hasher name;
+  name.add(file.name());
+  StoredShape shape;
+  PartialFile partial;
+  UnfinishedFile unfinished;
+  const auto is_first = [&group] { return group.rank() == 0; };
+  comm::agree_on(group, call,
+                 [&] {
+                   shape = take();
+                   if (!is_first()) return;
+                   partial = file.begin(shape, where);
+                   unfinished = UnfinishedFile(partial.path);
+                 },
+                 {{"files", "write to the same file on every rank", name.value()}});
+  comm::or_abort(
+      group, call, [] { return ""; },
+      [&] {
+        const std::string begun =
+            group.all_gather(std::to_string(partial.offset) + ' ' + partial.path)[0];
+        const std::size_t blank = begun.find(' ');
+        partial = {begun.substr(blank + 1), std::stoll(begun.substr(0, blank))};
+      });
+  comm::agree_on(group, call, [&] {
+    write_mine([&](const Box& box, const void* elements) {
+      file.write(partial, shape, box, elements, where);
+    });
+  });
+  comm::agree_on(group, call, [&] {
+    if (!is_first()) return;
+    unfinished.keep();
+    file.finish(partial, where);
+  });
+}
+
+/// Writes results of runs.
+struct ResultFiles {
+  template <class Space, comm::Communicator Group>
+  static void save(const Run<Space, Group>& run, const TensorReference& tensor,
+                   const TensorFile& file, const std::source_location& where) {
+    const auto& session = *run.m_session;
+    VertexId v = -1;
+    write_together(
+        run.m_session->control, comm::Call("saving of " + tensor.name, where), file, where,
+        [&]() -> StoredShape {
+          const Vertex& named = session.graph[session.vertex_of(tensor, where)];
+          v = run.result({tensor, named.element, named.rank(), where});
+          return {named.element, named.bound};
+        },
+        [&](const auto& write) {
+          for (int b : session.stored_buffers(v)) {
+            for_each_part_on_host(
+                run.m_space, session.program.buffers[at(b)].box, run.m_results[at(b)]->data(),
+                static_cast<int>(session.graph[v].element.bytes), Copied::to_host, write);
+          }
+        });
+  }
+};
+
+}  // namespace run
+
+/// An input's data in a file; made by bind_file.
+struct FileBinding {
+  /// Which input.
+  run::BindingFacts facts;
+  /// Where its elements are.
+  std::shared_ptr<const TensorFile> file;
+
+  /// The same binding of a file that stays as it is: the first run reads it, later ones do not. As
+  /// ViewBinding::constant().
+  [[nodiscard]] FileBinding constant() const {
+    FileBinding same = *this;
+    same.facts.constant = true;
+    return same;
+  }
+
+  /// For a run on Space.
+  template <class Space>
+  // NOLINTNEXTLINE(google-explicit-constructor): a binding of any kind is a binding.
+  operator Binding<Space>() const {
+    return Binding<Space>(facts, [source = file](const Space& space, const Vertex& input,
+                                                 const Box& box, void* into) {
+      const StoredShape shape{input.element, input.bound};
+      run::for_each_part_on_host(
+          space, box, into, static_cast<int>(shape.element.bytes), run::Copied::from_host,
+          [&](const Box& part, void* elements) { source->read(shape, part, elements); });
+    });
+  }
+};
+
+namespace run {
+template <>
+inline constexpr bool is_binding<FileBinding> = true;
+}  // namespace run
+
+/// An input that lies in a file: `bind_file(X, NpyFile("x.npy"))`. Every rank reads the blocks that
+/// the plan stores there, and nothing else, when the run starts; each run reads them anew unless
+/// the binding is constant(). All ranks see the file under that path. Not collective.
+///
+/// The run throws an Error of kind `io`, on all ranks alike, that names file and input if the file
+/// cannot be read, is damaged or too short, or has a tensor of other elements or extents.
+template <TensorName Symbol, std::derived_from<TensorFile> File>
+[[nodiscard]] FileBinding bind_file(Symbol&& symbol, File file,
+                                    std::source_location where = std::source_location::current()) {
+  FileBinding binding{{}, std::make_shared<const File>(std::move(file))};
+  binding.facts.tensor = run::reference_to(symbol);
+  binding.facts.where = where;
+  binding.facts.kind = run::BindingKind::file;
+  binding.facts.check = [source = binding.file, where](const Vertex& input) {
+    StoredShape found;
+    try {
+      found = source->shape();
+    } catch (const Error& error) {
+      throw Error(error.kind(), "input " + input.name + " is bound to " + Text(error.sentence()),
+                  where);
+    }
+    const StoredShape wanted{input.element, input.bound};
+    if (found == wanted) return;
+    throw Error(ErrorKind::io,
+                "input " + input.name + " is " + run::shape_text(wanted) + " and is bound to " +
+                    source->name() + ", which has " + run::shape_text(found) +
+                    " (elements are neither converted nor rearranged); name another file, or "
+                    "declare the input so",
+                where);
+  };
+  return binding;
+}
+
+/// Writes a result to a file, every rank its own blocks: `save(run, Y, NpyFile("y.npy"))`. The
+/// file replaces what was at the path as a whole when all ranks have written, or, on an error, not
+/// at all. All ranks see the folder under that path. Collective; fences the run's space instance.
+/// \throws Error, on all ranks alike, if on any the symbol is not a result, ranks name different
+///   files, the format has no such elements, or the file cannot be written.
+template <class Space, comm::Communicator Group, TensorName Symbol>
+void save(const Run<Space, Group>& run, const Symbol& symbol, const TensorFile& file,
+          std::source_location where = std::source_location::current()) {
+  run::ResultFiles::save(run, run::reference_to(symbol), file, where);
+}
+
+}  // namespace eindecomp
