@@ -21,7 +21,9 @@
 #include "eindecomp/train/fit.hpp"
 #include "gradient/jax.hpp"
 #include "gradient/networks.hpp"
+#include "gradient/random_gradients.hpp"
 #include "run/programs.hpp"
+#include "support/cases.hpp"
 #include "support/pmpi_counter.hpp"
 
 using namespace run_test;
@@ -230,6 +232,80 @@ void check_losses(const std::string& name, const Optimiser& optimiser, double ra
 }
 
 }  // namespace
+
+namespace {
+
+/// A random program with its gradients, by a strategy that the seed chooses, against plain loops.
+void check_random(std::uint64_t seed) {
+  namespace random = random_gradients;
+  const random::Drawing<Loops> drawn(seed, random::few_signatures<Loops::Backend>());
+  const auto differentiated = [&](auto& program) {
+    using Backend = typename std::decay_t<decltype(program)>::Backend;
+    random::write(program, random::few_signatures<Backend>(), drawn.recipe);
+    const ein::Symbol<double, 0, Backend> loss(program.state(),
+                                               program.graph().find(drawn.recipe.loss));
+    std::vector<ein::VertexId> gradients;
+    for (const random::Input& input : drawn.recipe.inputs) {
+      random::with_symbol(program, program.graph().find(input.name), [&](const auto& tensor) {
+        gradients.push_back(ein::gradient(loss, tensor).vertex());
+      });
+    }
+    return gradients;
+  };
+  Loops loops;
+  const std::vector<ein::VertexId> expected = differentiated(loops);
+  Differentiable<double> g;
+  const std::vector<ein::VertexId> gradients = differentiated(g);
+  const std::string text = "seed " + std::to_string(seed) + "\n" + ein::to_text(g.graph()).str();
+  INFO(text);
+  const LoopRun run(loops, drawn.values);
+
+  const World world;
+  const char* const strategies[] = {"placed", "exact", "square", "linearized"};
+  const auto plan = ein::decompose(g, {.workers = world.size * (1 + static_cast<int>(seed % 2)),
+                                       .ranks = world.size,
+                                       .strategy = strategies[seed / 2 % 4]});
+  std::vector<ein::Binding<Space>> bindings;
+  for (const random::Input& input : drawn.recipe.inputs) {
+    random::with_symbol(g, g.graph().find(input.name), [&](const auto& tensor) {
+      bindings.push_back(ein::bind_generator(
+          tensor, [bound = input.bound, all = &drawn.values.at(input.name)](auto... indices) {
+            Extent place = 0;
+            std::size_t k = 0;
+            ((place = place * bound[k++] + indices), ...);
+            return (*all)[static_cast<std::size_t>(place)];
+          }));
+    });
+  }
+  const ein::TaskGraph tasks = plan.tasks();
+  pmpi::reset();
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  auto result = executor.run(bindings);
+  const pmpi::Counts moved = pmpi::counts("EinDecomp transfers");
+  CHECK(moved.received == of_this_rank(tasks.received));
+  CHECK(moved.sent == of_this_rank(tasks.sent));
+  for (std::size_t n = 0; n < gradients.size(); ++n) {
+    const std::vector<double>& right = run.of_vertex(expected[n]);
+    random::with_symbol(g, gradients[n], [&](const auto& gradient) {
+      const auto got = on_host(result.gather(gradient));
+      REQUIRE(got.size() == right.size());
+      double worst = 0;
+      for (std::size_t i = 0; i < right.size(); ++i) {
+        const double off = std::abs(got.data()[i] - right[i]) / std::max(1.0, std::abs(right[i]));
+        if (!(off <= worst)) worst = off;
+      }
+      CAPTURE(drawn.recipe.inputs[n].name);
+      CHECK(worst < 1e-10);
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gradients of random programs on ranks are those of plain loops") {
+  const int cases = eindecomp_tests::random_cases(World().size <= 4 ? 120 : 20);
+  for (int n = 0; n < cases; ++n) check_random(static_cast<std::uint64_t>(n));
+}
 
 TEST_CASE("steps on ranks have Optax's losses") {
   check_losses<networks::Perceptron, double>(

@@ -78,8 +78,9 @@ class LoopRun {
   }
   template <class Symbol>
   [[nodiscard]] const Values& of(const Symbol& symbol) const {
-    return m_values[at(symbol.vertex())];
+    return of_vertex(symbol.vertex());
   }
+  [[nodiscard]] const Values& of_vertex(eindecomp::VertexId v) const { return m_values[at(v)]; }
 
  private:
   static std::size_t at(Extent i) { return static_cast<std::size_t>(i); }
@@ -97,6 +98,10 @@ class LoopRun {
         i /= of.divisor;
         if (of.boundary == eindecomp::Boundary::periodic) {
           i = ((i % bound[k]) + bound[k]) % bound[k];
+        }
+        if (of.boundary == eindecomp::Boundary::clamp) i = std::clamp<Extent>(i, 0, bound[k] - 1);
+        while (of.boundary == eindecomp::Boundary::reflect && (i < 0 || i >= bound[k])) {
+          i = bound[k] == 1 ? 0 : i < 0 ? -i : 2 * (bound[k] - 1) - i;
         }
         if (!whole || i < 0 || i >= bound[k]) return outside(o.outside);
       } else {

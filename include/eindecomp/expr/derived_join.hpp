@@ -34,6 +34,20 @@ inline constexpr bool is_leaf<Arg<I>> = true;
 template <class Op, class... Es>
 inline constexpr bool keeps_bits<Composed<Op, Es...>> = keeps_bits<Op> && (is_leaf<Es> && ...);
 
+/// Whether a join may be no number where an operand is 0: it is more than sums, products and
+/// choices of its operands.
+template <class F>
+inline constexpr bool may_have_pole =
+    !(keeps_bits<F> || is_piecewise_constant<F> ||
+      is_one_of<F, Square, Exp, Tanh, Sigmoid, Sin, Cos, Select, WhereEqual>);
+template <int I>
+inline constexpr bool may_have_pole<Arg<I>> = false;
+template <class T>
+inline constexpr bool may_have_pole<Value<T>> = false;
+template <class Op, class... Es>
+inline constexpr bool may_have_pole<Composed<Op, Es...>> = may_have_pole<Op> ||
+                                                           (may_have_pole<Es> || ...);
+
 /// The most tensors that a derivative speaks of.
 using ArgList = static_vector<int, 16>;
 

@@ -343,6 +343,7 @@ class DerivativeOf final : public Derivative<B> {
       using F = std::decay_t<decltype(functor)>;
       const std::vector<int> leaves = Read::leaves();
       DerivedStatement here(scope.state.graph, v, I, of_result, std::move(others), scope.where);
+      if constexpr (expr::may_have_pole<F>) here.read_ones_outside();
       if (here.is_to_be_widened()) {
         const Written wide = write_at<B, Order - 1, Identity, NoAggregation, Result>(
             scope, here.widened(Text(name) + ".wide"), Identity{}, NoAggregation{});

@@ -61,6 +61,9 @@ class DerivedStatement {
     }
   }
 
+  /// Lets what is read besides the cotangent be 1 where a replaced label has no value, so that what
+  /// divides by it is no NaN there: the cotangent is 0.
+  void read_ones_outside() { m_ones_outside = true; }
   /// Whether the cotangent lacks dimensions that indices are to be compared by.
   [[nodiscard]] bool is_to_be_widened() const {
     return !m_residuals.empty() || !lacking_labels().empty();
@@ -221,9 +224,12 @@ class DerivedStatement {
     Extent coefficient = 0;
     int best = -1;
     for (const auto& term : form.terms) {
+      // A label that unfolded() made stands for itself: no other index would be compared with it.
+      if (static_cast<std::size_t>(term.first) >= m_forms.size()) continue;
       if (is_elsewhere(x, k, term.first)) continue;
       // That of an output label needs no wider cotangent, that without a factor no division.
       const bool is_one = term.second == 1 || term.second == -1;
+      if (!is_one && is_folded(term.first)) continue;
       const int worth = (contains(m_vertex.output, term.first) ? 2 : 0) + (is_one ? 1 : 0);
       if (worth <= best) continue;
       best = worth;
@@ -295,6 +301,20 @@ class DerivedStatement {
     return false;
   }
 
+  /// Whether a label is in an index that comes back into its tensor, where no quotient may stand
+  /// for it.
+  [[nodiscard]] bool is_folded(int l) const {
+    for (const Operand& operand : m_vertex.operands) {
+      for (const OperandIndex& index : operand.indices) {
+        if (index.boundary == Boundary::ignored || index.boundary == Boundary::zero) continue;
+        for (const auto& term : index.terms) {
+          if (term.label == l) return true;
+        }
+      }
+    }
+    return false;
+  }
+
   /// Replaced labels that the cotangent does not have, so that it would not be 0 outside of them.
   [[nodiscard]] std::vector<int> lacking_labels() const {
     std::vector<int> lacking;
@@ -361,7 +381,9 @@ class DerivedStatement {
       index.boundary = form.boundary;
       const bool runs_otherwise =
           is_label[k] && m_extents[static_cast<std::size_t>(form.terms[0].first)] != bound[k];
-      if (runs_otherwise) index.boundary = Boundary::zero;
+      if (runs_otherwise) {
+        index.boundary = outside == OutsideValue::one ? Boundary::clamp : Boundary::zero;
+      }
       operand.indices.push_back(index);
     }
     if (computed) operand.ignored = outside == OutsideValue::none ? OutsideValue::zero : outside;
@@ -413,6 +435,9 @@ class DerivedStatement {
       leaf.forms.clear();
       for (const int l : m_dimensions) leaf.forms.push_back(form_of(l));
     }
+    const std::size_t n = m_vertex.operands.size();
+    const bool stays = leaf.outside == OutsideValue::none;
+    if (m_ones_outside && stays && number != static_cast<int>(n)) leaf.outside = OutsideValue::one;
     std::vector<IndexForm> forms;
     for (const IndexForm& form : leaf.forms) {
       IndexForm replaced;
@@ -444,6 +469,7 @@ class DerivedStatement {
   std::vector<int> m_dimensions;   // the label of each dimension of X
   std::vector<Residual> m_residuals;
   bool m_plain = true;
+  bool m_ones_outside = false;
   std::vector<int> m_dims;  // of the last statement
   bool m_aggregates = false;
 };

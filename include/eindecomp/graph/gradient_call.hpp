@@ -192,7 +192,7 @@ class GradientCall {
                      tensor.name() + " to " + from + "); leave it out",
                  m_scope.where);
     }
-    const Written made = whole<T>(*found, m_state.graph[tensor.vertex()]);
+    const Written made = whole<T>(*found, tensor.vertex());
     return {&m_state, made.vertex, made.writing};
   }
 
@@ -209,7 +209,8 @@ class GradientCall {
  private:
   /// A tensor with all dimensions, in their order, that no other statement reads as this one.
   template <class T>
-  Written whole(const Cotangent& found, const Vertex& of) {
+  Written whole(const Cotangent& found, VertexId tensor) {
+    const Vertex of = m_state.graph[tensor];  // a copy: the graph grows
     Cotangent c = found.is_number() ? m_scope.constant(found.value) : found;
     bool is_whole = c.dims.size() == of.bound.size() && !m_state.graph[c.vertex].is_input();
     for (std::size_t k = 0; is_whole && k < c.dims.size(); ++k) {
