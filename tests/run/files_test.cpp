@@ -8,11 +8,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <source_location>
 #include <string>
 #include <vector>
 
 #include "eindecomp/run/tensor_files.hpp"
 #include "eindecomp/tools/npy.hpp"
+#ifdef EINDECOMP_TEST_HDF5
+#include "eindecomp/tools/hdf5.hpp"
+#endif
 #include "run/programs.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -70,6 +74,33 @@ std::string npy(Extent rows, Extent columns, const Formula<T>& formula, bool col
   return content;
 }
 
+/// A file into which a rank cannot write.
+class FullFile final : public ein::TensorFile {
+ public:
+  FullFile(const std::string& path, bool is_full) : m_file(path), m_is_full(is_full) {}
+  [[nodiscard]] std::string name() const override { return m_file.name(); }
+  [[nodiscard]] ein::StoredShape shape() const override { return m_file.shape(); }
+  void read(const ein::StoredShape& shape, const ein::Box& box, void* into) const override {
+    m_file.read(shape, box, into);
+  }
+  [[nodiscard]] ein::PartialFile begin(const ein::StoredShape& shape,
+                                       const std::source_location& where) const override {
+    return m_file.begin(shape, where);
+  }
+  void write(const ein::PartialFile& partial, const ein::StoredShape& shape, const ein::Box& box,
+             const void* from, const std::source_location& where) const override {
+    if (m_is_full) throw ein::Error(ein::ErrorKind::io, "the disk is full", where);
+    m_file.write(partial, shape, box, from, where);
+  }
+  void finish(const ein::PartialFile& partial, const std::source_location& where) const override {
+    m_file.finish(partial, where);
+  }
+
+ private:
+  NpyFile m_file;
+  bool m_is_full;
+};
+
 }  // namespace
 
 TEST_CASE("inputs are read from .npy files and results written to one, whatever the plan") {
@@ -95,6 +126,30 @@ TEST_CASE("inputs are read from .npy files and results written to one, whatever 
   }
   CHECK(folder.files() == 3);
 }
+
+#ifdef EINDECOMP_TEST_HDF5
+TEST_CASE("results are written to HDF5 files and are inputs again") {
+  const World world;
+  const SharedFolder folder;
+  const Product product;
+  const auto b = ein::bind_generator(product.B, product.fb);
+  for (const int workers : {1, 4, 6}) {
+    const Plan plan = ein::decompose(product.program, {.workers = workers, .ranks = world.size});
+    const auto run =
+        ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(product.A, product.fa), b);
+    ein::save(run, "C", ein::Hdf5File(folder / "c.h5", "of/a/product"));
+    Program same;
+    auto C = same.input<double>("C", {12, 14});
+    auto D = ein::let<"D">(ein::labels::i, ein::labels::k) =
+        1.0 * C(ein::labels::i, ein::labels::k);
+    const Plan next = ein::decompose(same, {.workers = 2 * workers, .ranks = world.size});
+    const auto read = ein::execute(next, MPI_COMM_WORLD, Space(),
+                                   bind_file(C, ein::Hdf5File(folder / "c.h5", "of/a/product")));
+    CHECK(product.right(on_host(read.gather(D)), ein::Box{{0, 0}, {12, 14}}));
+  }
+  CHECK(folder.files() == 1);
+}
+#endif
 
 TEST_CASE("a file that is bound as constant is read once") {
   const World world;
@@ -171,6 +226,11 @@ TEST_CASE("a result that cannot be written leaves what was there, on all ranks")
                  "rank 0 of " + std::to_string(world.size) + ": cannot write a tensor to " +
                      (folder / "none/c.npy")));
   folder.write("old.npy", "what was there");
+  CHECK(contains(message_of([&] {
+                   ein::save(run, "C", FullFile(folder / "old.npy", world.rank == world.size - 1));
+                 }),
+                 "rank " + std::to_string(world.size - 1) + " of " + std::to_string(world.size) +
+                     ": the disk is full"));
   if (world.size > 1) {
     CHECK(contains(message_of([&] {
                      ein::save(run, "C",

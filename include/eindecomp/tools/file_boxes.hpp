@@ -100,6 +100,10 @@ inline void check_still(const StoredShape& found, const StoredShape& wanted, con
 /// int32.
 inline void spread_elements(const char* from, int from_bytes, Extent elements, char* into,
                             int into_bytes, Extent stride) {
+  if (from_bytes == into_bytes && stride == 1) {
+    std::memcpy(into, from, static_cast<std::size_t>(elements * into_bytes));
+    return;
+  }
   const Extent step = stride * into_bytes;
   for (Extent n = 0; n < elements; ++n, from += from_bytes, into += step) {
     if (from_bytes == into_bytes) {
@@ -111,35 +115,81 @@ inline void spread_elements(const char* from, int from_bytes, Extent elements, c
   }
 }
 
+/// Puts runs of a file that are near each other into memory with one read.
+class RunReader {
+ public:
+  /// \param bytes  of an element in memory
+  RunReader(const std::filesystem::path& path, int file_bytes, void* into, int bytes)
+      : m_file_bytes(file_bytes), m_into(static_cast<char*>(into)), m_bytes(bytes) {
+    m_stream.rdbuf()->pubsetbuf(nullptr, 0);  // a seek would throw away what is in a buffer
+    m_stream.open(path, std::ios::binary);
+  }
+
+  /// Reads a run, now or with those that follow.
+  void take(const FileRun& run) {
+    const Extent fit = most / m_file_bytes;
+    if (run.elements > fit && m_file_bytes == m_bytes && run.stride == 1) {
+      flush();
+      m_stream.seekg(run.offset);
+      m_stream.read(m_into + run.first * m_bytes, run.elements * m_bytes);
+      return;
+    }
+    for (Extent n = 0; n < run.elements; n += fit) {
+      add({run.offset + n * m_file_bytes, std::min(fit, run.elements - n),
+           run.first + n * run.stride, run.stride});
+    }
+  }
+
+  /// Reads what is left. \returns whether all was there.
+  [[nodiscard]] bool finish() {
+    flush();
+    return m_stream.good();
+  }
+
+ private:
+  static constexpr std::int64_t most = 1 << 18;      ///< bytes that are read at once
+  static constexpr std::int64_t largest_gap = 4096;  ///< bytes that are read for nothing
+
+  void add(const FileRun& run) {
+    const std::int64_t end = run.offset + run.elements * m_file_bytes;
+    if (!m_runs.empty() && (run.offset > m_end + largest_gap || end > m_runs[0].offset + most)) {
+      flush();
+    }
+    m_runs.push_back(run);
+    m_end = end;
+  }
+  void flush() {
+    if (m_runs.empty()) return;
+    const std::int64_t begin = m_runs[0].offset;
+    m_buffer.resize(static_cast<std::size_t>(m_end - begin));
+    m_stream.seekg(begin);
+    if (m_stream.read(m_buffer.data(), m_end - begin)) {
+      for (const FileRun& run : m_runs) {
+        spread_elements(m_buffer.data() + (run.offset - begin), m_file_bytes, run.elements,
+                        m_into + run.first * m_bytes, m_bytes, run.stride);
+      }
+    }
+    m_runs.clear();
+  }
+
+  std::ifstream m_stream;
+  int m_file_bytes;
+  char* m_into;
+  int m_bytes;
+  std::vector<FileRun> m_runs;  ///< that are read together, ascending
+  std::int64_t m_end = 0;       ///< of the last of them
+  std::vector<char> m_buffer;
+};
+
 /// Reads the elements of a box, row-major without gaps.
 /// \param bytes  of an element in memory
 /// \param shown  what the message calls the file
 /// \throws Error if there are less.
 inline void read_box(const std::filesystem::path& path, const FileElements& file, const Box& box,
                      int bytes, void* into, const std::string& shown) {
-  constexpr std::int64_t piece = 1 << 20;  // bytes that are spread at once
-  std::ifstream stream(path, std::ios::binary);
-  std::vector<char> buffer;
-  std::int64_t position = 0;
-  for_each_run(file, box, [&](const FileRun& run) {
-    if (run.offset != position) stream.seekg(run.offset);
-    position = run.offset + run.elements * file.bytes;
-    char* const first = static_cast<char*>(into) + run.first * bytes;
-    if (file.bytes == bytes && (run.stride == 1 || run.elements == 1)) {
-      stream.read(first, run.elements * bytes);
-      return;
-    }
-    for (Extent n = 0; n < run.elements && stream;) {
-      const Extent count = std::min(run.elements - n, piece / file.bytes);
-      buffer.resize(static_cast<std::size_t>(count * file.bytes));
-      stream.read(buffer.data(), count * file.bytes);
-      if (!stream) break;
-      spread_elements(buffer.data(), file.bytes, count, first + n * run.stride * bytes, bytes,
-                      run.stride);
-      n += count;
-    }
-  });
-  if (stream) return;
+  RunReader reader(path, file.bytes, into, bytes);
+  for_each_run(file, box, [&](const FileRun& run) { reader.take(run); });
+  if (reader.finish()) return;
   throw Error(ErrorKind::io,
               shown +
                   ": the file cannot be read or ends before its elements do (they are read by "
@@ -154,11 +204,11 @@ inline void write_box(const std::filesystem::path& path, const FileElements& fil
                       const void* from, const std::filesystem::path& shown,
                       const std::source_location& where) {
   errno = 0;
-  std::fstream stream(path, std::ios::binary | std::ios::in | std::ios::out);
-  std::int64_t position = 0;
+  std::fstream stream;
+  stream.rdbuf()->pubsetbuf(nullptr, 0);  // a seek would write what is in a buffer
+  stream.open(path, std::ios::binary | std::ios::in | std::ios::out);
   for_each_run(file, box, [&](const FileRun& run) {
-    if (run.offset != position) stream.seekp(run.offset);
-    position = run.offset + run.elements * file.bytes;
+    stream.seekp(run.offset);
     stream.write(static_cast<const char*>(from) + run.first * file.bytes,
                  run.elements * file.bytes);
   });

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Tensors in HDF5 files, for bind_file() and save() of run/tensor_files.hpp. Needs the HDF5
+/// library (1.10 or newer), parallel or not: every process reads by itself, and writes elements to
+/// the place that the library gave them.
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/element.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/tensor_file.hpp"
+#include "eindecomp/tools/file_boxes.hpp"
+#include "eindecomp/tools/write_file.hpp"
+
+namespace eindecomp {
+namespace tools {
+
+/// Something of HDF5's that is closed in the end.
+class Hdf5Handle {
+ public:
+  Hdf5Handle(hid_t id, herr_t (*close)(hid_t)) : m_id(id), m_close(close) {}
+  Hdf5Handle(Hdf5Handle&& other) noexcept
+      : m_id(std::exchange(other.m_id, H5I_INVALID_HID)), m_close(other.m_close) {}
+  Hdf5Handle& operator=(Hdf5Handle&& other) noexcept {
+    std::swap(m_id, other.m_id);
+    std::swap(m_close, other.m_close);
+    return *this;
+  }
+  Hdf5Handle(const Hdf5Handle&) = delete;
+  Hdf5Handle& operator=(const Hdf5Handle&) = delete;
+  ~Hdf5Handle() { static_cast<void>(close()); }
+
+  [[nodiscard]] hid_t id() const { return m_id; }
+  [[nodiscard]] bool is_open() const { return m_id >= 0; }
+  /// Closes it now. \returns whether that could be done.
+  bool close() { return m_id < 0 || m_close(std::exchange(m_id, H5I_INVALID_HID)) >= 0; }
+
+ private:
+  hid_t m_id;
+  herr_t (*m_close)(hid_t);
+};
+
+/// While it lives, HDF5 prints nothing of its errors, which are thrown here.
+class Hdf5Silence {
+ public:
+  Hdf5Silence() {
+    H5Eget_auto2(H5E_DEFAULT, &m_print, &m_data);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  Hdf5Silence(const Hdf5Silence&) = delete;
+  Hdf5Silence& operator=(const Hdf5Silence&) = delete;
+  ~Hdf5Silence() { H5Eset_auto2(H5E_DEFAULT, m_print, m_data); }
+
+ private:
+  H5E_auto2_t m_print = nullptr;
+  void* m_data = nullptr;
+};
+
+/// HDF5's type of elements in memory; not open where it has none. Complex numbers are compounds of
+/// "r" and "i", as h5py has them.
+[[nodiscard]] inline Hdf5Handle hdf5_type(ElementType element) {
+  const auto complex = [](hid_t part) {
+    const std::size_t size = H5Tget_size(part);
+    Hdf5Handle made(H5Tcreate(H5T_COMPOUND, 2 * size), H5Tclose);
+    H5Tinsert(made.id(), "r", 0, part);
+    H5Tinsert(made.id(), "i", size, part);
+    return made;
+  };
+  switch (element.kind) {
+    case ElementKind::float32:
+      return {H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose};
+    case ElementKind::float64:
+      return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
+    case ElementKind::complex64:
+      return complex(H5T_NATIVE_FLOAT);
+    case ElementKind::complex128:
+      return complex(H5T_NATIVE_DOUBLE);
+    case ElementKind::int32:
+      return {H5Tcopy(H5T_NATIVE_INT32), H5Tclose};
+    case ElementKind::int64:
+      return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
+    case ElementKind::other:
+      break;
+  }
+  return {H5I_INVALID_HID, H5Tclose};
+}
+
+/// A dataset that is open for reading.
+struct Hdf5Dataset {
+  Hdf5Handle file;
+  Hdf5Handle dataset;
+  Hdf5Handle space;
+  StoredShape shape;
+};
+
+}  // namespace tools
+
+/// A tensor in an HDF5 file, a dataset of it: `bind_file(X, Hdf5File("run.h5", "fields/x"))`.
+///
+/// Elements are float, double, both as complex numbers (compounds of "r" and "i", as h5py has
+/// them), and integers of 32 and 64 bits, in any order of bytes; shorter integers are read as 32
+/// bits. Datasets may be chunked and compressed. What is written is a file of this dataset alone,
+/// contiguous, with the groups that its name has.
+class Hdf5File final : public TensorFile {
+ public:
+  /// The dataset of that name in the file of that path, which need not exist before it is written.
+  Hdf5File(const std::filesystem::path& path, std::string dataset)
+      : m_path(path.string()), m_dataset(std::move(dataset)) {}
+
+  [[nodiscard]] std::string name() const override { return m_path + ": " + m_dataset; }
+
+  [[nodiscard]] StoredShape shape() const override {
+    const tools::Hdf5Silence silence;
+    return open().shape;
+  }
+
+  void read(const StoredShape& shape, const Box& box, void* into) const override {
+    const tools::Hdf5Silence silence;
+    const tools::Hdf5Dataset found = open();
+    tools::check_still(found.shape, shape, box, name());
+    const std::vector<hsize_t> begin(box.lo.begin(), box.lo.end());
+    std::vector<hsize_t> extents;
+    for (int k = 0; k < box.rank(); ++k) extents.push_back(static_cast<hsize_t>(box.extent(k)));
+    const tools::Hdf5Handle memory(box.rank() == 0
+                                       ? H5Screate(H5S_SCALAR)
+                                       : H5Screate_simple(box.rank(), extents.data(), nullptr),
+                                   H5Sclose);
+    const bool selected =
+        box.rank() == 0 || H5Sselect_hyperslab(found.space.id(), H5S_SELECT_SET, begin.data(),
+                                               nullptr, extents.data(), nullptr) >= 0;
+    const tools::Hdf5Handle type = tools::hdf5_type(shape.element);
+    if (!selected || H5Dread(found.dataset.id(), type.id(), memory.id(), found.space.id(),
+                             H5P_DEFAULT, into) < 0) {
+      fail(
+          "its elements cannot be read (HDF5 failed; they may be damaged, or compressed by a "
+          "filter that is not there); write the file anew");
+    }
+  }
+
+  [[nodiscard]] PartialFile begin(const StoredShape& shape,
+                                  const std::source_location& where) const override {
+    const tools::Hdf5Silence silence;
+    const tools::Hdf5Handle type = tools::hdf5_type(shape.element);
+    if (!type.is_open()) {
+      core::fail(ErrorKind::io,
+                 "elements of " + expr::element_text(shape.element) + " cannot be written to " +
+                     Text(name()) + " (they are no numbers); convert them by cast",
+                 where);
+    }
+    PartialFile partial{tools::name_beside(m_path).string()};
+    if (create(shape, type, partial)) return partial;
+    std::error_code ignored;
+    std::filesystem::remove(partial.path, ignored);
+    tools::fail_to_write("a tensor", m_path, "HDF5 failed", where);
+  }
+
+  void write(const PartialFile& partial, const StoredShape& shape, const Box& box, const void* from,
+             const std::source_location& where) const override {
+    tools::write_box(partial.path, {partial.offset, shape.bound, false, shape.element.bytes}, box,
+                     from, m_path, where);
+  }
+
+  void finish(const PartialFile& partial, const std::source_location& where) const override {
+    tools::put_in_place(partial.path, m_path, "a tensor", where);
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view sentence) const {
+    throw Error(ErrorKind::io, name() + ": " + std::string(sentence), std::source_location{});
+  }
+
+  [[nodiscard]] tools::Hdf5Dataset open() const {
+    std::error_code ignored;
+    if (!std::filesystem::exists(m_path, ignored)) {
+      fail("there is no such file; name one that exists and is readable");
+    }
+    tools::Hdf5Handle file(H5Fopen(m_path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    if (!file.is_open()) {
+      fail(
+          "the file cannot be opened (it is no HDF5 file, cut short, not readable, or being "
+          "written); name another");
+    }
+    tools::Hdf5Handle dataset(H5Dopen2(file.id(), m_dataset.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!dataset.is_open()) fail("the file has no such dataset; name one that it has");
+    tools::Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose);
+    StoredShape shape{element_of(dataset), {}};
+    if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) {
+      fail("the dataset is empty (a tensor has elements); name another");
+    }
+    std::vector<hsize_t> extents(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space.id())));
+    H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr);
+    if (extents.size() > max_rank) {
+      fail(Text("the dataset has ") + extents.size() + " dimensions (a tensor has at most " +
+           max_rank + "); reshape it");
+    }
+    for (const hsize_t extent : extents) {
+      if (extent == 0) fail("a dimension has extent 0 (a tensor has elements); write another");
+      shape.bound.push_back(static_cast<Extent>(extent));
+    }
+    return {std::move(file), std::move(dataset), std::move(space), std::move(shape)};
+  }
+
+  [[nodiscard]] ElementType element_of(const tools::Hdf5Handle& dataset) const {
+    const tools::Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
+    const std::size_t size = H5Tget_size(type.id());
+    const H5T_class_t is = H5Tget_class(type.id());
+    if (is == H5T_FLOAT && size == 4) return {ElementKind::float32, 4};
+    if (is == H5T_FLOAT && size == 8) return {ElementKind::float64, 8};
+    if (is == H5T_INTEGER) {
+      const std::size_t bits = 8 * size + (H5Tget_sign(type.id()) == H5T_SGN_NONE ? 1 : 0);
+      if (bits <= 32) return {ElementKind::int32, 4};
+      if (bits <= 64) return {ElementKind::int64, 8};
+    }
+    for (const ElementType complex :
+         {ElementType{ElementKind::complex64, 8}, ElementType{ElementKind::complex128, 16}}) {
+      if (is != H5T_COMPOUND || size != static_cast<std::size_t>(complex.bytes)) continue;
+      if (H5Tequal(type.id(), tools::hdf5_type(complex).id()) > 0) return complex;
+    }
+    fail(
+        "its elements are of a type that no tensor has (float, double, compounds of two of them "
+        "called r and i, and integers of up to 64 bits can be read); convert them");
+  }
+
+  /// Creates a file with room for the tensor; notes where. \returns whether that could be done.
+  [[nodiscard]] bool create(const StoredShape& shape, const tools::Hdf5Handle& type,
+                            PartialFile& partial) const {
+    tools::Hdf5Handle file(H5Fcreate(partial.path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT),
+                           H5Fclose);
+    const std::vector<hsize_t> extents(shape.bound.begin(), shape.bound.end());
+    const tools::Hdf5Handle space(
+        extents.empty()
+            ? H5Screate(H5S_SCALAR)
+            : H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
+        H5Sclose);
+    const tools::Hdf5Handle with_groups(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+    H5Pset_create_intermediate_group(with_groups.id(), 1);
+    const tools::Hdf5Handle at_once(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    H5Pset_layout(at_once.id(), H5D_CONTIGUOUS);
+    H5Pset_alloc_time(at_once.id(), H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(at_once.id(), H5D_FILL_TIME_NEVER);
+    if (!file.is_open()) return false;
+    tools::Hdf5Handle dataset(H5Dcreate2(file.id(), m_dataset.c_str(), type.id(), space.id(),
+                                         with_groups.id(), at_once.id(), H5P_DEFAULT),
+                              H5Dclose);
+    if (!dataset.is_open()) return false;
+    const haddr_t offset = H5Dget_offset(dataset.id());
+    partial.offset = static_cast<std::int64_t>(offset);
+    return offset != HADDR_UNDEF && dataset.close() && file.close();
+  }
+
+  std::string m_path;
+  std::string m_dataset;
+};
+
+}  // namespace eindecomp

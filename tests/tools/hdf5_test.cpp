@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eindecomp/tools/hdf5.hpp"
+
+#include <doctest/doctest.h>
+#include <hdf5.h>
+
+#include <complex>
+#include <cstdint>
+#include <fstream>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
+
+using namespace eindecomp;
+using eindecomp_tests::contains;
+using eindecomp_tests::message_of;
+using eindecomp_tests::TemporaryFolder;
+
+namespace {
+
+/// Writes a dataset of 6 x 4 numbers 0, 1, … by the library alone, or of other extents.
+class Hdf5Written {
+ public:
+  explicit Hdf5Written(const std::string& path)
+      : m_file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)) {}
+  Hdf5Written(const Hdf5Written&) = delete;
+  Hdf5Written& operator=(const Hdf5Written&) = delete;
+  ~Hdf5Written() { H5Fclose(m_file); }
+
+  void dataset(const char* name, hid_t type, bool chunked = false,
+               const std::vector<hsize_t>& extents = {6, 4}) const {
+    const hid_t space = H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr);
+    const hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    const hsize_t chunk[] = {4, 3};
+    if (chunked) H5Pset_chunk(how, 2, chunk);
+    if (chunked) H5Pset_shuffle(how);
+    const hid_t made = H5Dcreate2(m_file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    std::vector<int> numbers(24);
+    for (int n = 0; n < 24; ++n) numbers[static_cast<std::size_t>(n)] = n;
+    if (extents == std::vector<hsize_t>{6, 4}) {
+      H5Dwrite(made, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data());
+    }
+    H5Dclose(made);
+    H5Pclose(how);
+    H5Sclose(space);
+  }
+
+ private:
+  hid_t m_file;
+};
+
+template <class T>
+std::vector<T> read_box_of(const Hdf5File& file, const Box& box) {
+  std::vector<T> elements(static_cast<std::size_t>(box.size()));
+  file.read({element_type<T>(), {6, 4}}, box, elements.data());
+  return elements;
+}
+
+}  // namespace
+
+TEST_CASE("boxes of datasets are read, of every layout, type and order of bytes") {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "x.h5").string();
+  {
+    const Hdf5Written made(path);
+    made.dataset("f8", H5T_IEEE_F64LE);
+    made.dataset("big", H5T_IEEE_F32BE);
+    made.dataset("chunks", H5T_STD_I64LE, true);
+    made.dataset("bytes", H5T_STD_U8LE);
+    made.dataset("words", H5T_STD_U32LE);
+  }
+  const Box box{{4, 1}, {6, 4}};
+  CHECK(read_box_of<double>({path, "f8"}, box) == std::vector<double>{17, 18, 19, 21, 22, 23});
+  CHECK(read_box_of<float>({path, "big"}, box) == std::vector<float>{17, 18, 19, 21, 22, 23});
+  CHECK(read_box_of<std::int64_t>({path, "/chunks"}, box) ==
+        std::vector<std::int64_t>{17, 18, 19, 21, 22, 23});
+  CHECK(read_box_of<std::int32_t>({path, "bytes"}, {{0, 3}, {2, 4}}) ==
+        std::vector<std::int32_t>{3, 7});
+  CHECK(Hdf5File(path, "words").shape() == StoredShape{element_type<std::int64_t>(), {6, 4}});
+}
+
+TEST_CASE("datasets are written box by box, and read by the library") {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "x.h5").string();
+  const Hdf5File file(path, "fields/x");
+  const StoredShape shape{element_type<double>(), {2, 3}};
+  const auto where = std::source_location::current();
+  const PartialFile partial = file.begin(shape, where);
+  const std::vector<double> columns[] = {{0.5, 3.5}, {1.5, 2.5, 4.5, 5.5}};
+  file.write(partial, shape, {{0, 1}, {2, 3}}, columns[1].data(), where);
+  file.write(partial, shape, {{0, 0}, {2, 1}}, columns[0].data(), where);
+  file.finish(partial, where);
+  CHECK(folder.files() == 1);
+  CHECK(file.shape() == shape);
+
+  const hid_t opened = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(opened, "/fields/x", H5P_DEFAULT);
+  std::vector<double> all(6);
+  CHECK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()) >= 0);
+  CHECK(all == std::vector<double>{0.5, 1.5, 2.5, 3.5, 4.5, 5.5});
+  H5Dclose(dataset);
+  H5Fclose(opened);
+
+  const Hdf5File scalar(path, "z");
+  const StoredShape one{element_type<std::complex<float>>(), {}};
+  const std::complex<float> z(1, -2);
+  std::complex<float> read = 0;
+  const PartialFile begun = scalar.begin(one, where);
+  scalar.write(begun, one, {}, &z, where);
+  scalar.finish(begun, where);
+  scalar.read(one, {}, &read);
+  CHECK(read == z);
+}
+
+TEST_CASE("what is no dataset of numbers is refused in a sentence that names file and dataset") {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "x.h5").string();
+  const auto message = [&](const char* dataset) {
+    const std::string said = message_of([&] { (void)Hdf5File(path, dataset).shape(); });
+    CHECK(contains(said, path + ": " + dataset + ": "));
+    return said;
+  };
+  CHECK(contains(message("x"), "there is no such file"));
+  std::ofstream(path) << "no HDF5";
+  CHECK(contains(message("x"), "the file cannot be opened"));
+  {
+    const Hdf5Written made(path);
+    made.dataset("text", H5T_C_S1, false, {2});
+    made.dataset("none", H5T_IEEE_F64LE, false, {0});
+    made.dataset("deep", H5T_IEEE_F64LE, false, {1, 1, 1, 1, 1, 1, 1, 1, 1});
+    made.dataset("large", H5T_STD_U64LE);
+    made.dataset("f8", H5T_IEEE_F64LE);
+  }
+  CHECK(contains(message("x"), "the file has no such dataset"));
+  CHECK(contains(message("text"), "its elements are of a type that no tensor has"));
+  CHECK(contains(message("large"), "its elements are of a type that no tensor has"));
+  CHECK(contains(message("none"), "a dimension has extent 0"));
+  CHECK(contains(message("deep"), "the dataset has 9 dimensions (a tensor has at most 8)"));
+  CHECK(contains(message_of([&] {
+                   (void)read_box_of<float>({path, "f8"}, {{0, 0}, {1, 1}});
+                 }),
+                 "the file has changed while it was read"));
+
+  const auto where = std::source_location::current();
+  CHECK(contains(
+      message_of([&] {
+        (void)Hdf5File("/nowhere/at/all.h5", "x").begin({element_type<float>(), {1}}, where);
+      }),
+      "cannot write a tensor to /nowhere/at/all.h5 (HDF5 failed)"));
+  CHECK(contains(message_of([&] {
+                   (void)Hdf5File(path, "x").begin({{ElementKind::other, 3}, {1}}, where);
+                 }),
+                 "elements of 3 bytes cannot be written"));
+  CHECK(folder.files() == 1);
+}
