@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -168,34 +169,95 @@ class WordCounter {
   std::int64_t m_spent = 0;
 };
 
+/// Counts the words of placements of one graph, one after another: of a tensor that is stored,
+/// computed and read as in the placement before, they are those of before.
+class ProgramWords {
+ public:
+  /// The graph must outlive it. \param ranks  that share the workers
+  ProgramWords(const EinGraph& graph, int ranks)
+      : m_graph(graph), m_ranks(ranks), m_tensors(graph.vertices.size()) {
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      for (const Operand& o : graph[v].operands) {
+        std::vector<VertexId>& readers = m_tensors[to_index(o.vertex)].readers;
+        if (readers.empty() || readers.back() != v) readers.push_back(v);
+      }
+    }
+  }
+
+  /// The words that each rank receives. \param placement  see quick_words()
+  [[nodiscard]] std::vector<Extent> count(const Placement& placement) {
+    if (!m_counter || placement.mesh != m_counter->mesh()) {
+      m_counter.emplace(placement.mesh, m_ranks);
+      for (Tensor& t : m_tensors) t.words.clear();
+    }
+    std::vector<Extent> received(to_index(m_ranks), 0);
+    for (VertexId v = 0; v < m_graph.size(); ++v) {
+      Tensor& tensor = m_tensors[to_index(v)];
+      if (tensor.words.empty() || !same(tensor, placement, v)) count(tensor, placement, v);
+      for (std::size_t r = 0; r < tensor.words.size(); ++r) received[r] += tensor.words[r];
+    }
+    return received;
+  }
+
+  /// What the last count has on account of one tensor, by rank that has workers.
+  [[nodiscard]] const std::vector<Extent>& of(VertexId v) const {
+    return m_tensors[to_index(v)].words;
+  }
+
+ private:
+  struct Tensor {
+    std::vector<VertexId> readers;  ///< each once
+    AxisLists stored, calls;        ///< of what was counted
+    std::vector<AxisLists> reads;   ///< likewise, the readers' calls
+    std::vector<Extent> words;
+  };
+
+  [[nodiscard]] static bool same(const Tensor& tensor, const Placement& placement, VertexId v) {
+    if (tensor.stored != placement.stored[to_index(v)]) return false;
+    if (tensor.calls != placement.calls[to_index(v)]) return false;
+    for (std::size_t i = 0; i < tensor.readers.size(); ++i) {
+      if (tensor.reads[i] != placement.calls[to_index(tensor.readers[i])]) return false;
+    }
+    return true;
+  }
+
+  void count(Tensor& tensor, const Placement& placement, VertexId v) {
+    m_needs.clear();
+    m_computed.clear();
+    for (const VertexId reader : tensor.readers) {
+      const AxisCuts calls = cuts_of(placement.calls[to_index(reader)]);
+      for (const Operand& o : m_graph[reader].operands) {
+        if (o.vertex != v) continue;
+        for (int piece = 0; piece < graph::piece_count(o); ++piece) {
+          m_computed.push_back(computed_read(m_graph[reader], o, piece));
+          m_needs.push_back(m_counter->need(calls, o.labels, m_computed.back()));
+        }
+      }
+    }
+    tensor.stored = placement.stored[to_index(v)];
+    tensor.calls = placement.calls[to_index(v)];
+    tensor.reads.clear();
+    for (const VertexId r : tensor.readers) tensor.reads.push_back(placement.calls[to_index(r)]);
+    if (m_counter->count(m_graph[v], cuts_of(tensor.stored), m_needs, cuts_of(tensor.calls),
+                         tensor.words)) {
+      WordCounter::spread(tensor.words);
+    }
+  }
+
+  const EinGraph& m_graph;
+  int m_ranks;
+  std::vector<Tensor> m_tensors;
+  std::optional<WordCounter> m_counter;
+  std::vector<Need> m_needs;            ///< of the tensor that is counted
+  std::deque<ComputedRead> m_computed;  ///< likewise
+};
+
 /// The words that each rank of a placed program receives: those of
 /// make_task_graph(graph, placement, ranks).received, in a small part of its time.
 /// \param placement  suits the graph; its mesh has at most max_mesh_axes axes
 [[nodiscard]] inline std::vector<Extent> quick_words(const EinGraph& graph,
                                                      const Placement& placement, int ranks) {
-  WordCounter counter(placement.mesh, ranks);
-  std::vector<AxisCuts> calls;
-  std::vector<std::vector<Need>> needs(graph.vertices.size());
-  std::deque<ComputedRead> computed;
-  for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
-    calls.push_back(cuts_of(placement.calls[i]));
-    for (const Operand& o : graph.vertices[i].operands) {
-      for (int piece = 0; piece < graph::piece_count(o); ++piece) {
-        computed.push_back(computed_read(graph.vertices[i], o, piece));
-        needs[to_index(o.vertex)].push_back(counter.need(calls[i], o.labels, computed.back()));
-      }
-    }
-  }
-  std::vector<Extent> received(to_index(ranks), 0);
-  std::vector<Extent> words;
-  for (std::size_t i = 0; i < graph.vertices.size(); ++i) {
-    const AxisCuts stored = cuts_of(placement.stored[i]);
-    if (counter.count(graph.vertices[i], stored, needs[i], calls[i], words)) {
-      WordCounter::spread(words);
-    }
-    for (std::size_t w = 0; w < words.size(); ++w) received[w] += words[w];
-  }
-  return received;
+  return ProgramWords(graph, ranks).count(placement);
 }
 
 }  // namespace eindecomp::plan

@@ -138,6 +138,7 @@ class PlacementChooser {
         m_limit(memory_limit(options)),
         m_profiler(graph, m_ranks, SpaceFacts{.threads = options.threads},
                    options.objective == Objective::time),
+        m_words(graph, m_ranks),
         m_outside(graph, options, where) {
     if (options.objective == Objective::time) check_machine_for(options.machine, m_ranks, where);
   }
@@ -217,12 +218,24 @@ class PlacementChooser {
     return place(m_graph, partitions, m_mesh, m_layouts, m_where);
   }
 
-  Score keep_better(Placement placement) {
+  Score keep_better(Placement placement) { return *keep_below(std::move(placement), nullptr); }
+
+  /// Keeps the placement if it is better than all before.
+  /// \returns its score; nothing if that is found to be no better than `limit` before it is known.
+  std::optional<Score> keep_below(Placement placement, const Score* limit) {
+    WordSum words;
     if (m_outside.any()) {
-      placement = m_outside.settle(std::move(placement));
       m_spent += static_cast<double>(m_graph.size()) * m_ranks;
+      const bool by_words = limit != nullptr && *limit == Score{.words = limit->words};
+      std::optional<OutsideWords::Settled> settled =
+          m_outside.settle_below(std::move(placement), m_words, by_words ? &limit->words : nullptr);
+      if (!settled) return std::nullopt;
+      placement = std::move(settled->placement);
+      words = sum_of(settled->words);
+    } else {
+      words = sum_of(m_words.count(placement));
     }
-    const Score score = evaluate(placement);
+    const Score score = evaluate(placement, words);
     if (!m_best || score < m_score) {
       m_score = score;
       m_best = std::move(placement);
@@ -230,15 +243,9 @@ class PlacementChooser {
     return score;
   }
 
-  [[nodiscard]] Score evaluate(const Placement& placement) {
-    Score score;
-    std::vector<Extent> words = quick_words(m_graph, placement, m_ranks);
-    const Extent busiest = sum_of(words).busiest;
-    if (m_outside.any()) {
-      const std::vector<Extent> outside = m_outside.count(placement);
-      for (std::size_t r = 0; r < words.size(); ++r) words[r] += outside[r];
-    }
-    score.words = sum_of(words);
+  /// \param words  in all
+  [[nodiscard]] Score evaluate(const Placement& placement, const WordSum& words) {
+    Score score{.words = words};
     if (m_options.objective == Objective::paper) {
       score.cost = graph_cost(m_graph, partitions_of(placement)).total();
     }
@@ -246,7 +253,7 @@ class PlacementChooser {
     if (m_limit == 0 && !timed) return score;
     m_spent += static_cast<double>(m_graph.size());
     // What remains to be found out can only make it worse.
-    if (timed) score.seconds = least_seconds(busiest);
+    if (timed) score.seconds = least_seconds(sum_of(m_words.count(placement)).busiest);
     if (m_best && !(score < m_score)) return score;
     const double before = m_profiler.spent();
     const relation::ProgramProfile whole = m_profiler.profile(placement, {});
@@ -256,7 +263,7 @@ class PlacementChooser {
     return score;
   }
 
-  /// The least time in which a rank receives so many words.
+  /// The least time in which a rank receives so many words within statements.
   [[nodiscard]] double least_seconds(Extent words) const {
     double bandwidth = 1;
     for (const MachineAxis& link : m_options.machine.axes) {
@@ -312,7 +319,7 @@ class PlacementChooser {
     for (std::size_t n = 0; n < chosen.size();) {
       Placement placement = default_placement(partitions);
       if (by_words) {
-        const WordSum words = sum_of(quick_words(m_graph, placement, m_ranks));
+        const WordSum words = sum_of(m_words.count(placement));
         all.emplace_back(words, std::move(placement));
       } else {
         keep_better(std::move(placement));
@@ -339,9 +346,9 @@ class PlacementChooser {
         if (m_spent > limit) return;
         cut(partitions, m_classes[n], i);
         if (partitions == at.partitions) continue;
-        const Score score = keep_better(default_placement(partitions));
-        if (!(score < at.score)) continue;
-        at = {score, partitions};
+        const std::optional<Score> score = keep_below(default_placement(partitions), &at.score);
+        if (!score || !(*score < at.score)) continue;
+        at = {*score, partitions};
         unchanged = 0;
       }
     }
@@ -356,6 +363,7 @@ class PlacementChooser {
   int m_ranks;
   std::int64_t m_limit;
   relation::Profiler m_profiler;
+  ProgramWords m_words;
   OutsideWords m_outside;
   std::optional<Placement> m_best;
   std::vector<StepGroup> m_steps;

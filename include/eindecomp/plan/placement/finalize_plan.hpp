@@ -53,7 +53,7 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
                            place_options(graph, options, where), where);
   }
   const OutsideWords outside(graph, options, where);
-  if (outside.any()) plan.placement = outside.settle(std::move(plan.placement));
+  if (outside.any()) plan.placement = outside.settle(std::move(plan.placement)).placement;
   if (!plan.steps.empty()) return plan;
   if (memory_limit(options) == 0) {
     plan.steps = choose_steps(graph, plan.placement, options, where);

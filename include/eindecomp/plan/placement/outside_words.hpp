@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <source_location>
 #include <utility>
 #include <vector>
@@ -62,10 +63,133 @@ class OutsideWords {
     return words;
   }
 
+  /// A placement, and the words that each rank then receives in all.
+  struct Settled {
+    Placement placement;
+    std::vector<Extent> words;
+  };
+
   /// The placement with these tensors stored as suits all words together best: of the layouts that
   /// spread a tensor over the axes that its calls, or of an input the whole mesh, may use, and of
   /// those of the tensor that it passes to or comes from.
-  [[nodiscard]] Placement settle(Placement placement) const {
+  [[nodiscard]] Settled settle(Placement placement) const {
+    ProgramWords words(m_graph, m_ranks);
+    return *settle_below(std::move(placement), words, nullptr);
+  }
+
+  /// The same; nothing where the words of the other tensors, which this does not change, are no
+  /// fewer than `limit`.
+  /// \param program  counts the words of this graph's placements
+  [[nodiscard]] std::optional<Settled> settle_below(Placement placement, ProgramWords& program,
+                                                    const WordSum* limit) const {
+    // Words are a sum over tensors: a layout changes those of its own tensor, and of what it passes
+    // to or comes from.
+    std::vector<Extent> words = program.count(placement);
+    const std::vector<VertexId> movable = movable_tensors();
+    if (limit != nullptr) {
+      std::vector<Extent> others = words;
+      for (const VertexId v : movable) add(others, program.of(v), -1);
+      if (!(sum_of(others) < *limit)) return std::nullopt;
+    }
+    WordCounter counter(placement.mesh, m_ranks);
+    std::vector<OwnWords> tensors;
+    for (const VertexId v : movable) {
+      tensors.emplace_back(m_graph, placement, counter, v, program.of(v));
+      for (const VertexId reader : m_readers[to_index(v)]) tensors.back().add_reader(reader);
+    }
+    add(words, count(placement));
+    for (int round = 0; round < tuning::outside_rounds; ++round) {
+      bool changed = false;
+      for (OwnWords& own : tensors) {
+        const VertexId v = own.tensor();
+        std::vector<Extent> others = words;
+        add(others, own.kept(), -1);
+        add(others, count(placement, v), -1);
+        AxisLists kept = placement.stored[to_index(v)];
+        for (AxisLists& lists : candidates(placement, v)) {
+          if (lists == kept) continue;
+          placement.stored[to_index(v)] = std::move(lists);
+          std::vector<Extent> sum = others;
+          std::vector<Extent> now = own.count();
+          add(sum, now);
+          if (!(sum_of(sum) < sum_of(words))) continue;
+          add(sum, count(placement, v));
+          if (!(sum_of(sum) < sum_of(words))) continue;
+          own.keep(std::move(now));
+          words = std::move(sum);
+          kept = placement.stored[to_index(v)];
+          changed = true;
+        }
+        placement.stored[to_index(v)] = std::move(kept);
+      }
+      if (!changed) break;
+    }
+    return Settled{std::move(placement), std::move(words)};
+  }
+
+ private:
+  struct Given {
+    VertexId tensor = -1;
+    const Distribution* distribution = nullptr;
+  };
+
+  /// The words of the statements on account of one tensor, wherever it is stored. What its readers
+  /// need of it is looked up once.
+  class OwnWords {
+   public:
+    /// All outlive it; the placement's calls stay as they are.
+    /// \param kept  what count() would return
+    OwnWords(const EinGraph& graph, const Placement& placement, WordCounter& counter, VertexId v,
+             std::vector<Extent> kept)
+        : m_graph(&graph),
+          m_placement(&placement),
+          m_counter(&counter),
+          m_tensor(v),
+          m_calls(cuts_of(placement.calls[to_index(v)])),
+          m_kept(std::move(kept)) {}
+
+    [[nodiscard]] VertexId tensor() const { return m_tensor; }
+    [[nodiscard]] const std::vector<Extent>& kept() const { return m_kept; }
+    void keep(std::vector<Extent> words) { m_kept = std::move(words); }
+
+    void add_reader(VertexId reader) {
+      const AxisCuts calls = cuts_of(m_placement->calls[to_index(reader)]);
+      for (const Operand& o : (*m_graph)[reader].operands) {
+        if (o.vertex != m_tensor) continue;
+        for (int piece = 0; piece < graph::piece_count(o); ++piece) {
+          m_computed.push_back(computed_read((*m_graph)[reader], o, piece));
+          m_needs.push_back(m_counter->need(calls, o.labels, m_computed.back()));
+        }
+      }
+    }
+
+    /// By rank that has workers, stored as it now is.
+    [[nodiscard]] std::vector<Extent> count() const {
+      std::vector<Extent> words;
+      if (m_counter->count((*m_graph)[m_tensor], cuts_of(m_placement->stored[to_index(m_tensor)]),
+                           m_needs, m_calls, words)) {
+        WordCounter::spread(words);
+      }
+      return words;
+    }
+
+   private:
+    const EinGraph* m_graph;
+    const Placement* m_placement;
+    WordCounter* m_counter;
+    VertexId m_tensor;
+    AxisCuts m_calls;
+    std::deque<ComputedRead> m_computed;
+    std::vector<Need> m_needs;
+    std::vector<Extent> m_kept;
+  };
+
+  static void add(std::vector<Extent>& sum, const std::vector<Extent>& words, Extent factor = 1) {
+    for (std::size_t r = 0; r < words.size(); ++r) sum[r] += factor * words[r];
+  }
+
+  /// Those of the tensors that come and go for which the user gives no parts.
+  [[nodiscard]] std::vector<VertexId> movable_tensors() const {
     std::vector<VertexId> tensors;
     for (const Given& given : m_given) tensors.push_back(given.tensor);
     for (const CarriedResult& pair : m_carried) {
@@ -77,45 +201,7 @@ class OutsideWords {
     std::erase_if(tensors, [this](VertexId v) {
       return std::find(m_fixed.begin(), m_fixed.end(), v) != m_fixed.end();
     });
-    // Words are a sum over tensors: a layout changes those of its own tensor, and of what it passes
-    // to or comes from.
-    WordCounter counter(placement.mesh, m_ranks);
-    std::vector<Extent> words = quick_words(m_graph, placement, m_ranks);
-    add(words, count(placement));
-    for (int round = 0; round < tuning::outside_rounds; ++round) {
-      bool changed = false;
-      for (VertexId v : tensors) {
-        std::vector<Extent> others = words;
-        add(others, own_words(counter, placement, v), -1);
-        add(others, count(placement, v), -1);
-        AxisLists kept = placement.stored[to_index(v)];
-        for (AxisLists& lists : candidates(placement, v)) {
-          if (lists == kept) continue;
-          placement.stored[to_index(v)] = std::move(lists);
-          std::vector<Extent> sum = others;
-          add(sum, own_words(counter, placement, v));
-          if (!(sum_of(sum) < sum_of(words))) continue;
-          add(sum, count(placement, v));
-          if (!(sum_of(sum) < sum_of(words))) continue;
-          words = std::move(sum);
-          kept = placement.stored[to_index(v)];
-          changed = true;
-        }
-        placement.stored[to_index(v)] = std::move(kept);
-      }
-      if (!changed) break;
-    }
-    return placement;
-  }
-
- private:
-  struct Given {
-    VertexId tensor = -1;
-    const Distribution* distribution = nullptr;
-  };
-
-  static void add(std::vector<Extent>& sum, const std::vector<Extent>& words, Extent factor = 1) {
-    for (std::size_t r = 0; r < sum.size(); ++r) sum[r] += factor * words[r];
+    return tensors;
   }
 
   /// What count() has on account of one tensor.
@@ -127,30 +213,6 @@ class OutsideWords {
     for (const CarriedResult& pair : m_carried) {
       if (pair.input == v || pair.next == v) add(words, words_of(placement, pair));
     }
-    return words;
-  }
-
-  /// The words of the statements on account of one tensor.
-  [[nodiscard]] std::vector<Extent> own_words(WordCounter& counter, const Placement& placement,
-                                              VertexId v) const {
-    std::vector<Need> needs;
-    std::deque<ComputedRead> computed;
-    for (const VertexId reader : m_readers[to_index(v)]) {
-      for (const Operand& o : m_graph[reader].operands) {
-        if (o.vertex != v) continue;
-        for (int piece = 0; piece < graph::piece_count(o); ++piece) {
-          computed.push_back(computed_read(m_graph[reader], o, piece));
-          needs.push_back(
-              counter.need(cuts_of(placement.calls[to_index(reader)]), o.labels, computed.back()));
-        }
-      }
-    }
-    std::vector<Extent> words;
-    if (counter.count(m_graph[v], cuts_of(placement.stored[to_index(v)]), needs,
-                      cuts_of(placement.calls[to_index(v)]), words)) {
-      WordCounter::spread(words);
-    }
-    words.resize(to_index(m_ranks), 0);  // ranks without workers receive nothing
     return words;
   }
 
