@@ -5,6 +5,7 @@
 
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/task_graph.hpp"
+#include "plan/programs.hpp"
 #include "relation/support.hpp"
 
 using namespace relation_test;
@@ -64,6 +65,37 @@ TEST_CASE("quick words by rank are those of the task graph, however many workers
   }
   CHECK(moving > 600);
   CHECK(fewer > 600);
+}
+
+TEST_CASE("words of placements one after another, of which some tensors are placed as before") {
+  const unsigned first_seed = 20250120;
+  for (unsigned i = 0; i < 300; ++i) {
+    const unsigned seed = first_seed + i;
+    CAPTURE(seed);
+    Random random(seed);
+    const RandomProgram program = random_program(random);
+    const int ranks = random.pick({2, 3, 4, 6});
+    eindecomp::plan::ProgramWords words(program.graph, ranks);
+    const Mesh mesh = eindecomp::make_mesh(random.pick({2, 4, 6, 12}));
+    Placement placement = random_placement(random, program.graph, mesh);
+    for (int change = 0; change < 12; ++change) {
+      CAPTURE(change);
+      CHECK(words.count(placement) == make_task_graph(program.graph, placement, ranks).received);
+      const Placement other = random_placement(random, program.graph, mesh);
+      const auto v = static_cast<std::size_t>(random.number(0, program.graph.size() - 1));
+      if (change == 6) {  // another mesh: nothing is as before
+        const Mesh new_mesh = eindecomp::make_mesh(random.pick({3, 8}));
+        placement = random_placement(random, program.graph, new_mesh);
+        CHECK(words.count(placement) == make_task_graph(program.graph, placement, ranks).received);
+        placement = other;
+      } else if (change % 3 == 0) {
+        placement.stored[v] = other.stored[v];
+      } else {
+        placement.calls[v] = other.calls[v];
+        placement.stored[v] = other.stored[v];
+      }
+    }
+  }
 }
 
 TEST_CASE("quick words where all parts are even") {

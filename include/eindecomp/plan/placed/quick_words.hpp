@@ -169,6 +169,21 @@ class WordCounter {
   std::int64_t m_spent = 0;
 };
 
+/// Adds what a reader's calls need of a tensor.
+/// \param calls     how the reader's calls are cut
+/// \param computed  outlives the needs
+inline void add_needs(const EinGraph& graph, VertexId tensor, VertexId reader,
+                      const AxisCuts& calls, WordCounter& counter, std::vector<Need>& needs,
+                      std::deque<ComputedRead>& computed) {
+  for (const Operand& o : graph[reader].operands) {
+    if (o.vertex != tensor) continue;
+    for (int piece = 0; piece < graph::piece_count(o); ++piece) {
+      computed.push_back(computed_read(graph[reader], o, piece));
+      needs.push_back(counter.need(calls, o.labels, computed.back()));
+    }
+  }
+}
+
 /// Counts the words of placements of one graph, one after another: of a tensor that is stored,
 /// computed and read as in the placement before, they are those of before.
 class ProgramWords {
@@ -225,14 +240,8 @@ class ProgramWords {
     m_needs.clear();
     m_computed.clear();
     for (const VertexId reader : tensor.readers) {
-      const AxisCuts calls = cuts_of(placement.calls[to_index(reader)]);
-      for (const Operand& o : m_graph[reader].operands) {
-        if (o.vertex != v) continue;
-        for (int piece = 0; piece < graph::piece_count(o); ++piece) {
-          m_computed.push_back(computed_read(m_graph[reader], o, piece));
-          m_needs.push_back(m_counter->need(calls, o.labels, m_computed.back()));
-        }
-      }
+      add_needs(m_graph, v, reader, cuts_of(placement.calls[to_index(reader)]), *m_counter, m_needs,
+                m_computed);
     }
     tensor.stored = placement.stored[to_index(v)];
     tensor.calls = placement.calls[to_index(v)];

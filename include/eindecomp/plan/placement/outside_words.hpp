@@ -153,14 +153,8 @@ class OutsideWords {
     void keep(std::vector<Extent> words) { m_kept = std::move(words); }
 
     void add_reader(VertexId reader) {
-      const AxisCuts calls = cuts_of(m_placement->calls[to_index(reader)]);
-      for (const Operand& o : (*m_graph)[reader].operands) {
-        if (o.vertex != m_tensor) continue;
-        for (int piece = 0; piece < graph::piece_count(o); ++piece) {
-          m_computed.push_back(computed_read((*m_graph)[reader], o, piece));
-          m_needs.push_back(m_counter->need(calls, o.labels, m_computed.back()));
-        }
-      }
+      add_needs(*m_graph, m_tensor, reader, cuts_of(m_placement->calls[to_index(reader)]),
+                *m_counter, m_needs, m_computed);
     }
 
     /// By rank that has workers, stored as it now is.
