@@ -82,6 +82,11 @@ std::vector<Signature<Backend>> few_signatures() {
   add<ein::Max, double>(all, ein::Identity{});
   add<ein::Prod, double>(all, ein::Identity{});
   add<ein::LogSumExp, double>(all, ein::Identity{});
+  // A triangle.
+  using ein::expr::node;
+  add<None, double, std::int64_t, std::int64_t>(
+      all, node(ein::Select{}, node(ein::LessEqual{}, ein::Arg<2>{}, ein::Arg<1>{}),
+                node(ein::Square{}, ein::Arg<0>{}), ein::Arg<0>{}));
   return all;
 }
 

@@ -59,6 +59,11 @@ std::vector<Signature<Backend>> all_signatures() {
   add<None, double, double, double>(
       all, node(ein::Select{}, node(ein::Less{}, ein::Arg<0>{}, ein::Arg<1>{}),
                 node(ein::Mul{}, ein::Arg<1>{}, ein::Arg<2>{}), ein::Arg<0>{}));
+  // Values of labels.
+  using Label = std::int64_t;
+  add<ein::Sum, double, Label>(all, ein::Mul{});
+  add<ein::Max, double, double, Label>(
+      all, node(ein::Add{}, node(ein::Mul{}, ein::Arg<0>{}, ein::Arg<2>{}), ein::Arg<1>{}));
   return all;
 }
 

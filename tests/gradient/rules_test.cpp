@@ -179,6 +179,45 @@ TEST_CASE("casts pass gradients on in the operand's type") {
   CHECK(LoopRun(g, {{"F", {1.5, -2}}}).of(dF) == std::vector<double>{3, -4});
 }
 
+TEST_CASE("labels are values in derivatives as in what they are of") {
+  TwiceProgram g;
+  const auto X = g.input<double>("X", {3, 3});
+  const auto W = g.input<double>("W", {2});
+  const auto lower = let<"lower">(i, j) = (j <= i) * ein::square(X(i, j));
+  const auto least = let<"least">() = sum(i, j)(lower(i, j) * value(2 * i - j));
+  // What is summed over k is the value of k alone, of a cotangent that is one number.
+  const auto running = let<"running">(ein::extent(k, 4), j) = sum(i)((i <= k) * X(i, j));
+  const auto all = let<"all">() = sum(k, j)(running(k, j)) + least();
+  const auto dX = ein::gradient(all, X);
+  const auto again = let<"again">() = sum(i, j)(dX(i, j) * dX(i, j));
+  const auto ddX = ein::gradient(again, X);
+  // A computed index beside a value of one of its labels; neighbours, and windows.
+  const auto ramp = let<"ramp">() = sum(i, j)(X(zero(i + 1), j) * value(i) * X(i, 1));
+  const auto window = let<"window">() =
+      sum(i, k)(select(i + k < 2, X(i + ein::extent(k, 2), 0), 3.0) * W(k));
+  const auto [dRamp, dW] = ein::gradient(let<"both">() = ramp() + window(), X, W);
+  const std::vector<double> x = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const LoopRun run(g, {{"X", x}, {"W", {0.5, 0.25}}});
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 3; ++column) {
+      CAPTURE(row);
+      CAPTURE(column);
+      const auto at = static_cast<std::size_t>(3 * row + column);
+      const double factor = column <= row ? 2 * (2 * row - column) : 0;
+      const double first = factor * x[at] + (4 - row);
+      CHECK(run.of(dX)[at] == first);
+      CHECK(run.of(ddX)[at] == 2 * first * factor);
+      double ramped = row > 0 ? (row - 1) * x[static_cast<std::size_t>(3 * row - 2)] : 0;
+      for (std::size_t other = 0; other < 3 && column == 1 && row < 2; ++other) {
+        ramped += row * x[static_cast<std::size_t>(3 * row + 3) + other];
+      }
+      if (column == 0) ramped += row == 0 ? 0.5 : row == 1 ? 0.5 + 0.25 : 0;
+      CHECK(run.of(dRamp)[at] == ramped);
+    }
+  }
+  CHECK(run.of(dW) == std::vector<double>{1 + 4, 4 + 3});
+}
+
 TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing is written") {
   Program g;
   const auto X = g.input<double>("X", {4});

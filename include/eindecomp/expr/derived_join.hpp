@@ -4,6 +4,7 @@
 /// others, in the form that kernels recognise.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
@@ -12,6 +13,7 @@
 
 #include "eindecomp/core/static_vector.hpp"
 #include "eindecomp/expr/flatten.hpp"
+#include "eindecomp/expr/label_value.hpp"
 #include "eindecomp/expr/partials.hpp"
 
 namespace eindecomp::expr {
@@ -103,10 +105,24 @@ template <class List, class Op, class... Es>
 /// The ⊗ of an expression E over tensors of which Types are the elements.
 template <class E, class Types>
 struct DerivedJoin {
+  /// What is read, in the order of the expression; then what may be the value of a label, in
+  /// its own: a statement takes values after elements.
   static constexpr ArgList args = [] {
+    constexpr auto is_number = []<class... Ts>(std::tuple<Ts...>*) {
+      return std::array<bool, sizeof...(Ts)>{std::is_same_v<Ts, LabelNumber>...};
+    }(static_cast<Types*>(nullptr));
     ArgList list;
     Leaves<E>::add(list);
-    return list;
+    ArgList ordered;
+    for (const int i : list) {
+      if (!is_number[static_cast<std::size_t>(i)]) ordered.push_back(i);
+    }
+    for (int i = 0; i < static_cast<int>(is_number.size()); ++i) {
+      for (const int read : list) {
+        if (read == i && is_number[static_cast<std::size_t>(i)]) ordered.push_back(i);
+      }
+    }
+    return ordered;
   }();
   static constexpr int count = static_cast<int>(args.size());  ///< of the tensors that it reads
 

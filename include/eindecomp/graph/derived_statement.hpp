@@ -25,8 +25,9 @@ namespace eindecomp::graph {
 /// all, a stride), the cotangent is read as a tensor with a dimension of extent 1 more, at an index
 /// that is 0 where X's index is p.
 ///
-/// What is read is numbered: v's operands from 0, the cotangent n, v itself n + 1, further tensors
-/// of v's shape from n + 2.
+/// What is read is numbered: v's operands and then the labels whose values it takes from 0, the
+/// cotangent n, v itself n + 1, further tensors of v's shape from n + 2. A label whose value is
+/// taken is not replaced.
 class DerivedStatement {
  public:
   DerivedStatement(const EinGraph& graph, VertexId v, std::size_t operand, Cotangent cotangent,
@@ -43,6 +44,8 @@ class DerivedStatement {
       m_forms.push_back(form_of(static_cast<int>(l)));
     }
     m_names.reserve(m_names.size() + 3 * static_cast<std::size_t>(max_rank));
+    // Those that index tensors select by are DerivativeOfWhere's.
+    if (m_vertex.op.index_tensors == 0) m_values = m_vertex.values;
     m_bound = graph[m_vertex.operands[operand].vertex].bound;
     name_dimensions();
     set_cotangent(std::move(cotangent));
@@ -64,8 +67,16 @@ class DerivedStatement {
   /// Lets what is read besides the cotangent be 1 where a replaced label has no value, so that what
   /// divides by it is no NaN there: the cotangent is 0.
   void read_ones_outside() { m_ones_outside = true; }
-  /// Whether the cotangent lacks dimensions that indices are to be compared by.
-  [[nodiscard]] bool is_to_be_widened() const {
+  /// Whether the cotangent lacks dimensions that indices are to be compared by, or that only values
+  /// of labels among what is numbered would have.
+  [[nodiscard]] bool is_to_be_widened(const std::vector<int>& leaves) {
+    std::vector<int> seen = m_dimensions;
+    for (const int leaf : leaves) {
+      if (!is_value(leaf)) (void)read_transposed(leaf, seen);
+    }
+    for (const int leaf : leaves) {
+      if (is_value(leaf) && !contains(seen, value_of(leaf))) m_bare.push_back(value_of(leaf));
+    }
     return !m_residuals.empty() || !lacking_labels().empty();
   }
   /// The cotangent with those dimensions.
@@ -96,7 +107,13 @@ class DerivedStatement {
     for (const int l : m_vertex.values) {
       if (values && contains(m_dimensions, l)) seen.push_back(l);
     }
-    for (const int leaf : leaves) spec.operands.push_back(read_transposed(leaf, seen));
+    for (const int leaf : leaves) {
+      if (is_value(leaf)) {
+        take_value(spec, leaf, seen);
+      } else {
+        spec.operands.push_back(read_transposed(leaf, seen));
+      }
+    }
     m_dims.clear();
     for (std::size_t k = 0; k < m_dimensions.size(); ++k) {
       if (!contains(seen, m_dimensions[k])) continue;
@@ -113,7 +130,7 @@ class DerivedStatement {
   /// Whether a label of v stands for itself, and is one of X or of what is numbered.
   [[nodiscard]] bool has(const std::vector<int>& leaves, int l) const {
     std::vector<int> seen = m_dimensions;
-    for (const int leaf : leaves) (void)read_transposed(leaf, seen);
+    for (const int leaf : leaves) note(leaf, seen);
     return m_forms[static_cast<std::size_t>(l)] == form_of(l) && contains(seen, l);
   }
   /// A label's name.
@@ -149,7 +166,7 @@ class DerivedStatement {
   /// How many values take the labels that are summed over and in nothing that is read.
   [[nodiscard]] double repetitions(const std::vector<int>& leaves) const {
     std::vector<int> seen;
-    for (const int leaf : leaves) (void)read_transposed(leaf, seen);
+    for (const int leaf : leaves) note(leaf, seen);
     double count = 1;
     for (std::size_t l = 0; l < m_vertex.labels.size(); ++l) {
       const int at = static_cast<int>(l);
@@ -166,7 +183,13 @@ class DerivedStatement {
                                       bool whole, std::vector<int>* dims = nullptr) const {
     StatementSpec spec = begin(name);
     std::vector<int> seen;
-    for (const int leaf : leaves) spec.operands.push_back(read_forward(leaf, seen));
+    for (const int leaf : leaves) {
+      if (is_value(leaf)) {
+        take_value(spec, leaf, seen);
+      } else {
+        spec.operands.push_back(read_forward(leaf, seen));
+      }
+    }
     std::vector<int> output = m_vertex.output;
     for (std::size_t l = 0; whole && l < m_names_of_vertex(); ++l) {
       if (!contains(output, static_cast<int>(l))) output.push_back(static_cast<int>(l));
@@ -226,6 +249,7 @@ class DerivedStatement {
     for (const auto& term : form.terms) {
       // A label that unfolded() made stands for itself: no other index would be compared with it.
       if (static_cast<std::size_t>(term.first) >= m_forms.size()) continue;
+      if (contains(m_values, term.first)) continue;
       if (is_elsewhere(x, k, term.first)) continue;
       // That of an output label needs no wider cotangent, that without a factor no division.
       const bool is_one = term.second == 1 || term.second == -1;
@@ -315,13 +339,14 @@ class DerivedStatement {
     return false;
   }
 
-  /// Replaced labels that the cotangent does not have, so that it would not be 0 outside of them.
+  /// Replaced labels that the cotangent does not have, so that it would not be 0 outside of them,
+  /// and those that nothing else has.
   [[nodiscard]] std::vector<int> lacking_labels() const {
     std::vector<int> lacking;
     for (std::size_t l = 0; l < m_forms.size(); ++l) {
       const int at = static_cast<int>(l);
       const auto is_it = [at](const IndexForm& form) { return form == form_of(at); };
-      if (!is_it(m_forms[l]) &&
+      if ((!is_it(m_forms[l]) || contains(m_bare, at)) &&
           std::none_of(m_cotangent_forms.begin(), m_cotangent_forms.end(), is_it)) {
         lacking.push_back(at);
       }
@@ -337,6 +362,30 @@ class DerivedStatement {
   }
   void write(StatementSpec& spec, int l, Extent extent) const {
     spec.output.push_back({m_names[static_cast<std::size_t>(l)], extent});
+  }
+
+  [[nodiscard]] std::size_t number_of_cotangent() const {
+    return m_vertex.operands.size() + m_values.size();
+  }
+  /// Whether a number is that of a label whose value is taken.
+  [[nodiscard]] bool is_value(int number) const {
+    const auto at = static_cast<std::size_t>(number);
+    return at >= m_vertex.operands.size() && at < number_of_cotangent();
+  }
+  [[nodiscard]] int value_of(int number) const {
+    return m_values[static_cast<std::size_t>(number) - m_vertex.operands.size()];
+  }
+  void take_value(StatementSpec& spec, int number, std::vector<int>& seen) const {
+    note(number, seen);
+    spec.values.push_back(label_name(value_of(number)));
+  }
+  /// Notes the labels of what is numbered.
+  void note(int number, std::vector<int>& seen) const {
+    if (!is_value(number)) {
+      (void)read_transposed(number, seen);
+    } else if (!contains(seen, value_of(number))) {
+      seen.push_back(value_of(number));
+    }
   }
 
   /// A tensor read at indices.
@@ -382,7 +431,9 @@ class DerivedStatement {
       const bool runs_otherwise =
           is_label[k] && m_extents[static_cast<std::size_t>(form.terms[0].first)] != bound[k];
       if (runs_otherwise) {
-        index.boundary = outside == OutsideValue::one ? Boundary::clamp : Boundary::zero;
+        // Where the label has no value the cotangent is 0, so that any element will do.
+        const bool is_zero = outside == OutsideValue::none || outside == OutsideValue::zero;
+        index.boundary = is_zero ? Boundary::zero : Boundary::clamp;
       }
       operand.indices.push_back(index);
     }
@@ -397,10 +448,10 @@ class DerivedStatement {
     OutsideValue outside;
   };
   [[nodiscard]] Leaf leaf_of(int number) const {
-    const std::size_t n = m_vertex.operands.size();
+    const std::size_t n = number_of_cotangent();
     const auto at = static_cast<std::size_t>(number);
     Leaf leaf{m_id, -1, {}, OutsideValue::none};
-    if (at < n) {
+    if (at < m_vertex.operands.size()) {
       const Operand& operand = m_vertex.operands[at];
       leaf.vertex = operand.vertex;
       leaf.outside = operand.outside;
@@ -435,9 +486,10 @@ class DerivedStatement {
       leaf.forms.clear();
       for (const int l : m_dimensions) leaf.forms.push_back(form_of(l));
     }
-    const std::size_t n = m_vertex.operands.size();
     const bool stays = leaf.outside == OutsideValue::none;
-    if (m_ones_outside && stays && number != static_cast<int>(n)) leaf.outside = OutsideValue::one;
+    if (m_ones_outside && stays && number != static_cast<int>(number_of_cotangent())) {
+      leaf.outside = OutsideValue::one;
+    }
     std::vector<IndexForm> forms;
     for (const IndexForm& form : leaf.forms) {
       IndexForm replaced;
@@ -468,6 +520,8 @@ class DerivedStatement {
   std::vector<Extent> m_bound;     // of X
   std::vector<int> m_dimensions;   // the label of each dimension of X
   std::vector<Residual> m_residuals;
+  std::vector<int> m_values;  // the labels whose values ⊗ takes
+  std::vector<int> m_bare;    // those of them that nothing that is read has
   bool m_plain = true;
   bool m_ones_outside = false;
   std::vector<int> m_dims;  // of the last statement

@@ -89,13 +89,6 @@ class GradientWriter {
                      "); make it a BasicProgram<Differentiable<…, " + (Backend::order + 1) + ">>",
                  m_scope.where);
     }
-    if (!graph()[v].values.empty() && graph()[v].op.index_tensors == 0) {
-      core::fail(ErrorKind::statement,
-                 Text("the gradient leads through statement ") + graph()[v].name +
-                     ", which takes the values of labels (such statements are not differentiated); "
-                     "write what the labels give as a statement of its own, and read that",
-                 m_scope.where);
-    }
     const Text name = Text("d") + graph()[x].name;
     std::optional<Cotangent>& sum = m_cotangents[at(x)];
     const int readers = m_readers[at(x)];
