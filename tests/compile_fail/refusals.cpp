@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/permutations.hpp"
 #include "eindecomp/graph/scan.hpp"
@@ -144,4 +145,17 @@ void statements() {
     EITHER((let<"C3">(j) = sum(i)(X(j, j))),
            (let<"C3">(j) = sum(ein::labels::i)(X(ein::labels::i, j))));
   }
+}
+
+void gradients() {
+  EITHER(ein::PlanProgram, ein::DifferentiablePlanProgram) g;
+  ein::DifferentiablePlanProgram h;
+  const auto X = g.input<double>("X", {5});
+  const auto Y = h.input<double>("Y", {5});
+  const auto C = h.input<double>("C", {5, 5});
+  const auto loss = let<"loss">() = sum(i)(X(i) * X(i));
+  // refused: a gradient is asked of a program that keeps no derivatives; declare it as a
+  (void)ein::gradient(loss, X);
+  // refused: the cotangent of a tensor has other elements or another rank; give one of the
+  (void)EITHER((ein::vjp(Y, C, Y)), (ein::vjp(Y, Y, Y)));
 }
