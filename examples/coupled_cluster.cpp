@@ -31,8 +31,8 @@ class Molecule {
  public:
   explicit Molecule(ein::Extent electrons)
       : m_occupied(electrons),
-        m_energies(examples::load<double>(examples::data_file("water_orbital_energies.npy"))),
-        m_integrals(examples::load<double>(examples::data_file("water_integrals.npy"))) {}
+        m_energies(examples::load<double*>(examples::data_file("water_orbital_energies.npy"))),
+        m_integrals(examples::load<double****>(examples::data_file("water_integrals.npy"))) {}
 
   /// How many spin orbitals a letter stands for: o for the occupied ones, v for the others.
   [[nodiscard]] ein::Extent count(char space) const {
@@ -56,8 +56,8 @@ class Molecule {
 
  private:
   ein::Extent m_occupied;
-  xt::xarray<double> m_energies;
-  xt::xarray<double> m_integrals;
+  examples::HostView<double*> m_energies;
+  examples::HostView<double****> m_integrals;
 };
 
 }  // namespace
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {
     const Molecule water(10);
     const auto energies =  // SCF, MP2, CCSD
-        examples::load<double>(examples::data_file("water_energies.npy"));
+        examples::load<double*>(examples::data_file("water_energies.npy"));
 
     // Integrals <pq||rs>, named by the spaces of their orbitals, energies of orbitals, amplitudes.
     // To exchange p and q, or r and s, changes the sign, to exchange both pairs nothing, so that

@@ -27,10 +27,10 @@ int main(int argc, char** argv) {
   app.add_option("--output", output, "write each image's nearest neighbour to this .npy");
 
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {
-    const auto pixels = examples::load<std::uint8_t>(images);
-    const auto classes = examples::load<std::uint8_t>(digits);
-    const auto count = std::min(first, static_cast<ein::Extent>(pixels.shape(0)));
-    const auto width = static_cast<ein::Extent>(pixels.shape(1));
+    const auto pixels = examples::load<std::int32_t**>(images);
+    const auto classes = examples::load<std::int32_t*>(digits);
+    const auto count = std::min(first, static_cast<ein::Extent>(pixels.extent(0)));
+    const auto width = static_cast<ein::Extent>(pixels.extent(1));
 
     ein::Program g;
     auto X = g.input<std::int32_t>("X", {count, width});

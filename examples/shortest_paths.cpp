@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
   app.add_option("--output", output, "write the distances to this .npy");
 
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {
-    const auto weight = examples::load<std::int32_t>(graph);
-    const auto n = static_cast<ein::Extent>(weight.shape(0));
+    const auto weight = examples::load<std::int32_t**>(graph);
+    const auto n = static_cast<ein::Extent>(weight.extent(0));
     const auto edge = [&](ein::Extent from, ein::Extent to) {
       if (from == to) return 0.0;
       const std::int32_t w = weight(from, to);

@@ -97,9 +97,9 @@ class Part {
  public:
   /// \param is_test  whether every fifth image, or else all others
   explicit Part(bool is_test)
-      : m_pixels(examples::load<std::uint8_t>(examples::data_file("digits.npy"))),
-        m_digits(examples::load<std::uint8_t>(examples::data_file("digits_labels.npy"))) {
-    for (std::size_t n = 0; n < m_pixels.shape(0); ++n) {
+      : m_pixels(examples::load<std::int32_t**>(examples::data_file("digits.npy"))),
+        m_digits(examples::load<std::int32_t*>(examples::data_file("digits_labels.npy"))) {
+    for (std::size_t n = 0; n < m_pixels.extent(0); ++n) {
       if ((n % 5 == 4) == is_test) m_images.push_back(n);
     }
   }
@@ -115,8 +115,8 @@ class Part {
   [[nodiscard]] std::size_t at(ein::Extent n) const {
     return m_images[static_cast<std::size_t>(n)];
   }
-  xt::xarray<std::uint8_t> m_pixels;
-  xt::xarray<std::uint8_t> m_digits;
+  examples::HostView<std::int32_t**> m_pixels;
+  examples::HostView<std::int32_t*> m_digits;
   std::vector<std::size_t> m_images;
 };
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// NumPy's .npy files, and the data that come with the examples.
+/// NumPy's .npy files as Kokkos views, and the data that come with the examples.
 #pragma once
 
+#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstddef>
-#include <exception>
+#include <cstring>
+#include <eindecomp/expr/element.hpp>
+#include <eindecomp/graph/stored_tensor.hpp>
+#include <eindecomp/tools/npy.hpp>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
-#include <vector>
-#include <xtensor/xadapt.hpp>
-#include <xtensor/xarray.hpp>
-#include <xtensor/xnpy.hpp>
 
 namespace examples {
 
@@ -21,29 +21,42 @@ namespace examples {
   return (std::filesystem::path(EINDECOMP_EXAMPLES_DATA) / name).string();
 }
 
-/// Reads a .npy file whose elements are T, row by row. \throws std::runtime_error that names it.
-template <class T>
-[[nodiscard]] xt::xarray<T> load(const std::string& path) {
-  if (!std::filesystem::exists(path)) {
-    throw std::runtime_error("there is no file " + path);
+/// A view on the host, row-major; Data is double** for a matrix of double.
+template <class Data>
+using HostView = Kokkos::View<Data, Kokkos::LayoutRight, Kokkos::HostSpace>;
+
+/// Reads a .npy file. Bytes are read as 32-bit integers.
+/// \throws std::runtime_error that names it if it cannot be read or does not hold a Data
+template <class Data>
+[[nodiscard]] HostView<Data> load(const std::string& path) {
+  using View = HostView<Data>;
+  const eindecomp::StoredTensor tensor = eindecomp::read_npy(path);
+  constexpr auto rank = static_cast<std::size_t>(View::rank);
+  if (tensor.bound.size() != rank ||
+      tensor.element != eindecomp::element_type<typename View::value_type>()) {
+    throw std::runtime_error(path + " has a tensor of other elements, or of another rank, than " +
+                             "is read here");
   }
-  try {
-    return xt::load_npy<T>(path);
-  } catch (const std::exception& error) {
-    throw std::runtime_error("cannot read " + path + ": " + error.what());
+  Kokkos::LayoutRight layout;
+  for (std::size_t k = 0; k < rank; ++k) {
+    layout.dimension[k] = static_cast<std::size_t>(tensor.bound[k]);
   }
+  View view(path, layout);
+  std::memcpy(view.data(), tensor.bytes.data(), tensor.bytes.size());
+  return view;
 }
 
 /// Writes a View in row-major order, which the host can reach, to a .npy file.
 template <class View>
 void save(const std::string& path, const View& view) {
-  std::vector<std::size_t> shape;
+  using T = typename View::non_const_value_type;
+  eindecomp::StoredTensor tensor{"", eindecomp::element_type<T>(), {}, {}};
   for (std::size_t k = 0; k < static_cast<std::size_t>(View::rank); ++k) {
-    shape.push_back(view.extent(k));
+    tensor.bound.push_back(static_cast<eindecomp::Extent>(view.extent(k)));
   }
-  const std::vector<typename View::non_const_value_type> elements(view.data(),
-                                                                  view.data() + view.size());
-  xt::dump_npy(path, xt::adapt(elements, shape));
+  tensor.bytes.resize(view.size() * sizeof(T));
+  std::memcpy(tensor.bytes.data(), view.data(), tensor.bytes.size());
+  eindecomp::write_npy(path, tensor);
 }
 
 }  // namespace examples
