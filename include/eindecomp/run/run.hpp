@@ -181,7 +181,7 @@ class Run {
   /// the others'. A message lasts as long as the exchange that it is part of, packing and unpacking
   /// included; its tensor is not recorded, nor are the words of what is not a message. Statements
   /// that run tile by tile are one kernel call of the last of them.
-  /// 	hrows Error, on all ranks alike, if on any the run was not recorded (ExecuteOptions::trace).
+  /// \throws Error, on all ranks alike, if on any the run was not recorded (ExecuteOptions::trace).
   [[nodiscard]] Timeline timeline(
       std::source_location where = std::source_location::current()) const;
 
