@@ -14,7 +14,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -169,18 +168,21 @@ class WordCounter {
   std::int64_t m_spent = 0;
 };
 
-/// Adds what a reader's calls need of a tensor.
-/// \param calls     how the reader's calls are cut
-/// \param computed  outlives the needs
-inline void add_needs(const EinGraph& graph, VertexId tensor, VertexId reader,
-                      const AxisCuts& calls, WordCounter& counter, std::vector<Need>& needs,
-                      std::deque<ComputedRead>& computed) {
-  for (const Operand& o : graph[reader].operands) {
-    if (o.vertex != tensor) continue;
-    for (int piece = 0; piece < graph::piece_count(o); ++piece) {
-      computed.push_back(computed_read(graph[reader], o, piece));
-      needs.push_back(counter.need(calls, o.labels, computed.back()));
-    }
+/// A piece of an operand of some statement.
+struct PieceRead {
+  VertexId reader = -1;              ///< the statement
+  const Operand* operand = nullptr;  ///< in the graph
+  ComputedRead computed;
+};
+
+/// What the readers' calls need of a tensor.
+/// \param reads  of the tensor; outlives what is counted with the needs
+inline void assign_needs(std::span<const PieceRead> reads, const Placement& placement,
+                         const WordCounter& counter, std::vector<Need>& needs) {
+  needs.clear();
+  for (const PieceRead& read : reads) {
+    const AxisCuts calls = cuts_of(placement.calls[to_index(read.reader)]);
+    needs.push_back(counter.need(calls, read.operand->labels, read.computed));
   }
 }
 
@@ -193,8 +195,11 @@ class ProgramWords {
       : m_graph(graph), m_ranks(ranks), m_tensors(graph.vertices.size()) {
     for (VertexId v = 0; v < graph.size(); ++v) {
       for (const Operand& o : graph[v].operands) {
-        std::vector<VertexId>& readers = m_tensors[to_index(o.vertex)].readers;
-        if (readers.empty() || readers.back() != v) readers.push_back(v);
+        Tensor& tensor = m_tensors[to_index(o.vertex)];
+        if (tensor.readers.empty() || tensor.readers.back() != v) tensor.readers.push_back(v);
+        for (int piece = 0; piece < graph::piece_count(o); ++piece) {
+          tensor.reads.push_back({v, &o, computed_read(graph[v], o, piece)});
+        }
       }
     }
   }
@@ -214,6 +219,11 @@ class ProgramWords {
     return received;
   }
 
+  /// Who reads a tensor.
+  [[nodiscard]] std::span<const PieceRead> reads(VertexId v) const {
+    return m_tensors[to_index(v)].reads;
+  }
+
   /// What the last count has on account of one tensor, by rank that has workers.
   [[nodiscard]] const std::vector<Extent>& of(VertexId v) const {
     return m_tensors[to_index(v)].words;
@@ -221,9 +231,10 @@ class ProgramWords {
 
  private:
   struct Tensor {
-    std::vector<VertexId> readers;  ///< each once
-    AxisLists stored, calls;        ///< of what was counted
-    std::vector<AxisLists> reads;   ///< likewise, the readers' calls
+    std::vector<VertexId> readers;        ///< each once
+    std::vector<PieceRead> reads;         ///< theirs
+    AxisLists stored, calls;              ///< of what was counted
+    std::vector<AxisLists> reader_calls;  ///< likewise, per reader
     std::vector<Extent> words;
   };
 
@@ -231,22 +242,19 @@ class ProgramWords {
     if (tensor.stored != placement.stored[to_index(v)]) return false;
     if (tensor.calls != placement.calls[to_index(v)]) return false;
     for (std::size_t i = 0; i < tensor.readers.size(); ++i) {
-      if (tensor.reads[i] != placement.calls[to_index(tensor.readers[i])]) return false;
+      if (tensor.reader_calls[i] != placement.calls[to_index(tensor.readers[i])]) return false;
     }
     return true;
   }
 
   void count(Tensor& tensor, const Placement& placement, VertexId v) {
-    m_needs.clear();
-    m_computed.clear();
-    for (const VertexId reader : tensor.readers) {
-      add_needs(m_graph, v, reader, cuts_of(placement.calls[to_index(reader)]), *m_counter, m_needs,
-                m_computed);
-    }
+    assign_needs(tensor.reads, placement, *m_counter, m_needs);
     tensor.stored = placement.stored[to_index(v)];
     tensor.calls = placement.calls[to_index(v)];
-    tensor.reads.clear();
-    for (const VertexId r : tensor.readers) tensor.reads.push_back(placement.calls[to_index(r)]);
+    tensor.reader_calls.clear();
+    for (const VertexId r : tensor.readers) {
+      tensor.reader_calls.push_back(placement.calls[to_index(r)]);
+    }
     if (m_counter->count(m_graph[v], cuts_of(tensor.stored), m_needs, cuts_of(tensor.calls),
                          tensor.words)) {
       WordCounter::spread(tensor.words);
@@ -257,8 +265,7 @@ class ProgramWords {
   int m_ranks;
   std::vector<Tensor> m_tensors;
   std::optional<WordCounter> m_counter;
-  std::vector<Need> m_needs;            ///< of the tensor that is counted
-  std::deque<ComputedRead> m_computed;  ///< likewise
+  std::vector<Need> m_needs;  ///< of the tensor that is counted
 };
 
 /// The words that each rank of a placed program receives: those of

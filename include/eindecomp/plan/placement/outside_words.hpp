@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
 #include <optional>
 #include <source_location>
 #include <utility>
@@ -37,13 +36,6 @@ class OutsideWords {
       : m_graph(graph),
         m_carried(carried_results(graph, options, where)),
         m_ranks(ranks_of(options)) {
-    m_readers.resize(graph.vertices.size());
-    for (VertexId v = 0; v < graph.size(); ++v) {
-      for (const Operand& o : graph[v].operands) {
-        std::vector<VertexId>& readers = m_readers[to_index(o.vertex)];
-        if (readers.empty() || readers.back() != v) readers.push_back(v);
-      }
-    }
     for (const TensorLayout& given : options.layouts) {
       const VertexId v = graph.find(given.tensor);
       if (given.distribution.ranks() > 0) m_given.push_back({v, &given.distribution});
@@ -94,8 +86,7 @@ class OutsideWords {
     WordCounter counter(placement.mesh, m_ranks);
     std::vector<OwnWords> tensors;
     for (const VertexId v : movable) {
-      tensors.emplace_back(m_graph, placement, counter, v, program.of(v));
-      for (const VertexId reader : m_readers[to_index(v)]) tensors.back().add_reader(reader);
+      tensors.emplace_back(m_graph, placement, counter, v, program);
     }
     add(words, count(placement));
     for (int round = 0; round < tuning::outside_rounds; ++round) {
@@ -138,24 +129,21 @@ class OutsideWords {
   class OwnWords {
    public:
     /// All outlive it; the placement's calls stay as they are.
-    /// \param kept  what count() would return
+    /// \param program  has just counted the placement
     OwnWords(const EinGraph& graph, const Placement& placement, WordCounter& counter, VertexId v,
-             std::vector<Extent> kept)
+             const ProgramWords& program)
         : m_graph(&graph),
           m_placement(&placement),
           m_counter(&counter),
           m_tensor(v),
           m_calls(cuts_of(placement.calls[to_index(v)])),
-          m_kept(std::move(kept)) {}
+          m_kept(program.of(v)) {
+      assign_needs(program.reads(v), placement, counter, m_needs);
+    }
 
     [[nodiscard]] VertexId tensor() const { return m_tensor; }
     [[nodiscard]] const std::vector<Extent>& kept() const { return m_kept; }
     void keep(std::vector<Extent> words) { m_kept = std::move(words); }
-
-    void add_reader(VertexId reader) {
-      add_needs(*m_graph, m_tensor, reader, cuts_of(m_placement->calls[to_index(reader)]),
-                *m_counter, m_needs, m_computed);
-    }
 
     /// By rank that has workers, stored as it now is.
     [[nodiscard]] std::vector<Extent> count() const {
@@ -173,7 +161,6 @@ class OutsideWords {
     WordCounter* m_counter;
     VertexId m_tensor;
     AxisCuts m_calls;
-    std::deque<ComputedRead> m_computed;
     std::vector<Need> m_needs;
     std::vector<Extent> m_kept;
   };
@@ -291,8 +278,7 @@ class OutsideWords {
   std::vector<CarriedResult> m_carried;
   int m_ranks;
   std::vector<Given> m_given;
-  std::vector<std::vector<VertexId>> m_readers;  ///< by vertex, each once
-  std::vector<VertexId> m_fixed;                 ///< stored in the parts that the user gives
+  std::vector<VertexId> m_fixed;  ///< stored in the parts that the user gives
 };
 
 }  // namespace eindecomp::plan
