@@ -32,10 +32,14 @@ template <class Data>
   using View = HostView<Data>;
   const eindecomp::StoredTensor tensor = eindecomp::read_npy(path);
   constexpr auto rank = static_cast<std::size_t>(View::rank);
-  if (tensor.bound.size() != rank ||
-      tensor.element != eindecomp::element_type<typename View::value_type>()) {
-    throw std::runtime_error(path + " has a tensor of other elements, or of another rank, than " +
-                             "is read here");
+  constexpr eindecomp::ElementType wanted = eindecomp::element_type<typename View::value_type>();
+  if (tensor.bound.size() != rank || tensor.element != wanted) {
+    const auto text = [](std::size_t dimensions, eindecomp::ElementType element) {
+      return std::to_string(dimensions) + " dimensions of " +
+             eindecomp::expr::element_text(element).str();
+    };
+    throw std::runtime_error(path + " has " + text(tensor.bound.size(), tensor.element) +
+                             " where " + text(rank, wanted) + " are read");
   }
   Kokkos::LayoutRight layout;
   for (std::size_t k = 0; k < rank; ++k) {

@@ -117,21 +117,36 @@ bool is_refusal(const std::string& what) {
          what.find("(the limit is 8") != std::string::npos;
 }
 
+/// A random program, and one that its gradients are written to.
+template <class Program>
+struct Written {
+  Drawing<Program> drawn;
+  Program forward, program;
+  std::string text;  ///< of the forward program, for a failure
+  ein::VertexId at;  ///< the loss
+
+  template <class Signatures>
+  Written(std::uint64_t seed, const Signatures& signatures) : drawn(seed, signatures) {
+    write(forward, signatures, drawn.recipe);
+    write(program, signatures, drawn.recipe);
+    text = described(seed, forward.graph(), drawn.values);
+    at = program.graph().find(drawn.recipe.loss);
+  }
+  ein::Symbol<double, 0, typename Program::Backend> loss() { return {program.state(), at}; }
+};
+
 void run_once(std::uint64_t seed, Tally& tally) {
   static const auto signatures = all_signatures<Once::Backend>();
-  const Drawing<Once> drawn(seed, signatures);
-  Once forward;
-  write(forward, signatures, drawn.recipe);
-  Once program;
-  write(program, signatures, drawn.recipe);
-  const std::string text = described(seed, forward.graph(), drawn.values);
-  INFO(text);
-  const ein::VertexId at = program.graph().find(drawn.recipe.loss);
-  const ein::Symbol<double, 0, Once::Backend> loss(program.state(), at);
+  Written<Once> written(seed, signatures);
+  const auto& drawn = written.drawn;
+  const auto& forward = written.forward;
+  auto& program = written.program;
+  INFO(written.text);
   std::map<std::string, std::optional<ein::VertexId>> gradients;
   for (const Input& input : drawn.recipe.inputs) {
     try {
-      gradients[input.name] = gradient_by(program, loss, program.graph().find(input.name));
+      gradients[input.name] =
+          gradient_by(program, written.loss(), program.graph().find(input.name));
     } catch (const ein::Error& error) {
       const std::string what = error.what();
       CAPTURE(what);
@@ -154,7 +169,7 @@ void run_once(std::uint64_t seed, Tally& tally) {
         for (std::size_t i = 0; i < size; ++i) {
           moved[name][i] = drawn.values.at(name)[i] + length * step[i];
         }
-        return LoopRun(forward, moved).of_vertex(at)[0];
+        return LoopRun(forward, moved).of_vertex(written.at)[0];
       };
       const auto expected = central_difference(loss_at, 2e-4);
       if (!expected.has_value()) {
@@ -183,21 +198,17 @@ std::vector<Signature<Backend>> twice_signatures() {
 /// The gradient of Σ V · (the gradient by one input) by another input.
 void run_twice(std::uint64_t seed, Tally& tally) {
   static const auto signatures = twice_signatures<Twice::Backend>();
-  Drawing<Twice> drawn(seed, signatures);
-  Twice forward;
-  write(forward, signatures, drawn.recipe);
-  Twice program;
-  write(program, signatures, drawn.recipe);
-  const std::string text = described(seed, forward.graph(), drawn.values);
-  INFO(text);
-  const ein::VertexId at = program.graph().find(drawn.recipe.loss);
-  const ein::Symbol<double, 0, Twice::Backend> loss(program.state(), at);
+  Written<Twice> written(seed, signatures);
+  const auto& drawn = written.drawn;
+  const auto& forward = written.forward;
+  auto& program = written.program;
+  INFO(written.text);
   Random random(seed);
   const Input first = pick(random, drawn.recipe.inputs);
   const Input second = pick(random, drawn.recipe.inputs);
   std::optional<ein::VertexId> twice;
   try {
-    const auto once = gradient_by(program, loss, program.graph().find(first.name));
+    const auto once = gradient_by(program, written.loss(), program.graph().find(first.name));
     if (!once.has_value()) return;
     ein::Builder<Twice::Backend> builder(program);
     const ein::AnySymbol weights = builder.input<double>("V", first.bound);
@@ -235,7 +246,7 @@ void run_twice(std::uint64_t seed, Tally& tally) {
       moved[first.name][i] += along_first * numbers["V"][i];
     }
     for (std::size_t i = 0; i < size; ++i) moved[second.name][i] += along_second * step[i];
-    return LoopRun(forward, moved).of_vertex(at)[0];
+    return LoopRun(forward, moved).of_vertex(written.at)[0];
   };
   const double there = 0.005;
   bool smooth = true;

@@ -73,10 +73,10 @@ TEST_CASE("words of placements one after another, of which some tensors are plac
   eindecomp::PlanProgram windows;
   {
     using namespace eindecomp::labels;
+    // Tensors alike that are read by the same calls at different indices.
     const auto x = windows.input<float>("X", {13, 10});
-    const auto w = windows.input<float>("W", {3});
-    const auto y = eindecomp::let<"Y">(i, j) = sum(r)(x(2 * i + r - 1, j) * w(r));
-    eindecomp::let<"Z">(i, j) = y(eindecomp::periodic(i + 2), j) - x(i, 9 - j);
+    const auto w = windows.input<float>("W", {13, 10});
+    eindecomp::let<"Y">(i, j) = x(eindecomp::periodic(i + 4), j) * w(12 - i, j);
   }
   const unsigned first_seed = 20250120;
   for (unsigned i = 0; i < 300; ++i) {

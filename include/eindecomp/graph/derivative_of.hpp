@@ -344,7 +344,8 @@ class DerivativeOf final : public Derivative<B> {
       const std::vector<int> leaves = Read::leaves();
       DerivedStatement here(scope.state.graph, v, I, of_result, std::move(others), scope.where);
       if constexpr (expr::may_have_pole<F>) here.read_ones_outside();
-      if (here.is_to_be_widened(leaves)) {
+      here.note_bare_values(leaves);
+      if (here.is_to_be_widened()) {
         const Written wide = write_at<B, Order - 1, Identity, NoAggregation, Result>(
             scope, here.widened(Text(name) + ".wide"), Identity{}, NoAggregation{});
         here.set_widened(wide.vertex, wide.writing);

@@ -37,7 +37,7 @@ class DerivativeOfBlocks final : public Derivative<B> {
         return write_at<B, Order - 1, Identity, NoAggregation, T>(scope, spec, Identity{},
                                                                   NoAggregation{});
       };
-      if (here.is_to_be_widened({})) {
+      if (here.is_to_be_widened()) {
         const Written wide = write(here.widened(Text(name) + ".wide"));
         here.set_widened(wide.vertex, wide.writing);
       }

@@ -218,7 +218,8 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       for (int k = 0; k < Tensors; ++k) leaves.push_back(k);
       for (const int leaf : Read::leaves()) leaves.push_back(leaf);
       DerivedStatement here(scope.state.graph, v, I, of_result, {}, scope.where);
-      if (here.is_to_be_widened(leaves)) {
+      here.note_bare_values(leaves);
+      if (here.is_to_be_widened()) {
         const Written wide = write_at<B, Order - 1, Identity, NoAggregation, Result>(
             scope, here.widened(Text(name) + ".wide"), Identity{}, NoAggregation{});
         here.set_widened(wide.vertex, wide.writing);

@@ -67,9 +67,8 @@ class DerivedStatement {
   /// Lets what is read besides the cotangent be 1 where a replaced label has no value, so that what
   /// divides by it is no NaN there: the cotangent is 0.
   void read_ones_outside() { m_ones_outside = true; }
-  /// Whether the cotangent lacks dimensions that indices are to be compared by, or that only values
-  /// of labels among what is numbered would have.
-  [[nodiscard]] bool is_to_be_widened(const std::vector<int>& leaves) {
+  /// Notes the labels that ⊗ takes the values of and that nothing else that is read has.
+  void note_bare_values(const std::vector<int>& leaves) {
     std::vector<int> seen = m_dimensions;
     for (const int leaf : leaves) {
       if (!is_value(leaf)) (void)read_transposed(leaf, seen);
@@ -77,6 +76,10 @@ class DerivedStatement {
     for (const int leaf : leaves) {
       if (is_value(leaf) && !contains(seen, value_of(leaf))) m_bare.push_back(value_of(leaf));
     }
+  }
+  /// Whether the cotangent lacks dimensions that indices are to be compared by, or those of bare
+  /// values.
+  [[nodiscard]] bool is_to_be_widened() const {
     return !m_residuals.empty() || !lacking_labels().empty();
   }
   /// The cotangent with those dimensions.

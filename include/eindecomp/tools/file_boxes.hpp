@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +13,8 @@
 #include <ios>
 #include <source_location>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -232,5 +235,25 @@ inline void write_box(const std::filesystem::path& path, const FileElements& fil
   }
   return {partial.string(), static_cast<std::int64_t>(before.size())};
 }
+
+/// A file in which the elements of a tensor that is written lie row-major without gaps.
+class DenseFile : public TensorFile {
+ public:
+  void write(const PartialFile& partial, const StoredShape& shape, const Box& box, const void* from,
+             const std::source_location& where) const override {
+    write_box(partial.path, {partial.offset, shape.bound, false, shape.element.bytes}, box, from,
+              m_path, where);
+  }
+  void finish(const PartialFile& partial, const std::source_location& where) const override {
+    put_in_place(partial.path, m_path, "a tensor", where);
+  }
+
+ protected:
+  explicit DenseFile(const std::filesystem::path& path) : m_path(path.string()) {}
+  [[nodiscard]] const std::string& path() const { return m_path; }
+
+ private:
+  std::string m_path;
+};
 
 }  // namespace eindecomp::tools

@@ -114,13 +114,13 @@ struct Hdf5Dataset {
 /// them), and integers of 32 and 64 bits, in any order of bytes; shorter integers are read as 32
 /// bits. Datasets may be chunked and compressed. What is written is a file of this dataset alone,
 /// contiguous, with the groups that its name has.
-class Hdf5File final : public TensorFile {
+class Hdf5File final : public tools::DenseFile {
  public:
   /// The dataset of that name in the file of that path, which need not exist before it is written.
   Hdf5File(const std::filesystem::path& path, std::string dataset)
-      : m_path(path.string()), m_dataset(std::move(dataset)) {}
+      : DenseFile(path), m_dataset(std::move(dataset)) {}
 
-  [[nodiscard]] std::string name() const override { return m_path + ": " + m_dataset; }
+  [[nodiscard]] std::string name() const override { return path() + ": " + m_dataset; }
 
   [[nodiscard]] StoredShape shape() const override {
     const tools::Hdf5Silence silence;
@@ -160,21 +160,11 @@ class Hdf5File final : public TensorFile {
                      Text(name()) + " (they are no numbers); convert them by cast",
                  where);
     }
-    PartialFile partial{tools::name_beside(m_path).string()};
+    PartialFile partial{tools::name_beside(path()).string()};
     if (create(shape, type, partial)) return partial;
     std::error_code ignored;
     std::filesystem::remove(partial.path, ignored);
-    tools::fail_to_write("a tensor", m_path, "HDF5 failed", where);
-  }
-
-  void write(const PartialFile& partial, const StoredShape& shape, const Box& box, const void* from,
-             const std::source_location& where) const override {
-    tools::write_box(partial.path, {partial.offset, shape.bound, false, shape.element.bytes}, box,
-                     from, m_path, where);
-  }
-
-  void finish(const PartialFile& partial, const std::source_location& where) const override {
-    tools::put_in_place(partial.path, m_path, "a tensor", where);
+    tools::fail_to_write("a tensor", path(), "HDF5 failed", where);
   }
 
  private:
@@ -184,10 +174,10 @@ class Hdf5File final : public TensorFile {
 
   [[nodiscard]] tools::Hdf5Dataset open() const {
     std::error_code ignored;
-    if (!std::filesystem::exists(m_path, ignored)) {
+    if (!std::filesystem::exists(path(), ignored)) {
       fail("there is no such file; name one that exists and is readable");
     }
-    tools::Hdf5Handle file(H5Fopen(m_path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    tools::Hdf5Handle file(H5Fopen(path().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (!file.is_open()) {
       fail(
           "the file cannot be opened (it is no HDF5 file, cut short, not readable, or being "
@@ -261,7 +251,6 @@ class Hdf5File final : public TensorFile {
     return offset != HADDR_UNDEF && dataset.close() && file.close();
   }
 
-  std::string m_path;
   std::string m_dataset;
 };
 

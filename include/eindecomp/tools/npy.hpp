@@ -301,36 +301,25 @@ class NpyDictionary {
 /// Elements are float, double, both as complex numbers, and integers of 32 and 64 bits, the lowest
 /// byte first; truth values and unsigned bytes are read as 32-bit integers. Arrays in Fortran's
 /// order are read as what they are; what is written is in C's order.
-class NpyFile final : public TensorFile {
+class NpyFile final : public tools::DenseFile {
  public:
   /// The file of that path, which need not exist before it is written.
-  explicit NpyFile(const std::filesystem::path& path) : m_path(path.string()) {}
+  explicit NpyFile(const std::filesystem::path& path) : DenseFile(path) {}
 
-  [[nodiscard]] std::string name() const override { return m_path; }
-  [[nodiscard]] StoredShape shape() const override { return tools::read_npy_header(m_path).shape; }
+  [[nodiscard]] std::string name() const override { return path(); }
+  [[nodiscard]] StoredShape shape() const override { return tools::read_npy_header(path()).shape; }
 
   void read(const StoredShape& shape, const Box& box, void* into) const override {
-    const tools::NpyHeader header = tools::read_npy_header(m_path);
-    tools::check_still(header.shape, shape, box, m_path);
-    tools::read_box(m_path, header.elements, box, shape.element.bytes, into, m_path);
+    const tools::NpyHeader header = tools::read_npy_header(path());
+    tools::check_still(header.shape, shape, box, path());
+    tools::read_box(path(), header.elements, box, shape.element.bytes, into, path());
   }
 
   [[nodiscard]] PartialFile begin(const StoredShape& shape,
                                   const std::source_location& where) const override {
-    return tools::begin_file(m_path, tools::npy_begin(m_path, shape, where),
+    return tools::begin_file(path(), tools::npy_begin(path(), shape, where),
                              Box::whole(shape.bound).size() * shape.element.bytes, where);
   }
-  void write(const PartialFile& partial, const StoredShape& shape, const Box& box, const void* from,
-             const std::source_location& where) const override {
-    tools::write_box(partial.path, {partial.offset, shape.bound, false, shape.element.bytes}, box,
-                     from, m_path, where);
-  }
-  void finish(const PartialFile& partial, const std::source_location& where) const override {
-    tools::put_in_place(partial.path, m_path, "a tensor", where);
-  }
-
- private:
-  std::string m_path;
 };
 
 /// Reads a .npy file, the elements in row-major order whatever their order in the file. The tensor

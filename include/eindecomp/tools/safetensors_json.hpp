@@ -289,37 +289,29 @@ inline void write_checkpoint(const std::filesystem::path& path, const Checkpoint
 
 /// One tensor of a file of the format safetensors, by its name: `bind_file(W,
 /// SafetensorsFile("model.safetensors", "W"))`. What is written is a file of this tensor alone.
-class SafetensorsFile final : public TensorFile {
+class SafetensorsFile final : public tools::DenseFile {
  public:
   /// The tensor of that name in the file of that path, which need not exist before it is written.
   SafetensorsFile(const std::filesystem::path& path, std::string tensor)
-      : m_path(path.string()), m_tensor(std::move(tensor)) {}
+      : DenseFile(path), m_tensor(std::move(tensor)) {}
 
-  [[nodiscard]] std::string name() const override { return m_path + ": " + m_tensor; }
+  [[nodiscard]] std::string name() const override { return path() + ": " + m_tensor; }
   [[nodiscard]] StoredShape shape() const override {
-    return find(tools::SafetensorsReader(m_path).read()).shape;
+    return find(tools::SafetensorsReader(path()).read()).shape;
   }
   void read(const StoredShape& shape, const Box& box, void* into) const override {
-    const tools::SafetensorsHeader header = tools::SafetensorsReader(m_path).read();
+    const tools::SafetensorsHeader header = tools::SafetensorsReader(path()).read();
     const tools::SafetensorsEntry& found = find(header);
     tools::check_still(found.shape, shape, box, name());
-    tools::read_box(m_path, tools::elements_of(header, found), box, shape.element.bytes, into,
+    tools::read_box(path(), tools::elements_of(header, found), box, shape.element.bytes, into,
                     name());
   }
   [[nodiscard]] PartialFile begin(const StoredShape& shape,
                                   const std::source_location& where) const override {
     nlohmann::ordered_json header = nlohmann::ordered_json::object();
     const std::size_t bytes = tools::add_tensor(header, Text(m_tensor), shape, 0, where);
-    return tools::begin_file(m_path, tools::safetensors_begin(header),
+    return tools::begin_file(path(), tools::safetensors_begin(header),
                              static_cast<std::int64_t>(bytes), where);
-  }
-  void write(const PartialFile& partial, const StoredShape& shape, const Box& box, const void* from,
-             const std::source_location& where) const override {
-    tools::write_box(partial.path, {partial.offset, shape.bound, false, shape.element.bytes}, box,
-                     from, m_path, where);
-  }
-  void finish(const PartialFile& partial, const std::source_location& where) const override {
-    tools::put_in_place(partial.path, m_path, "a tensor", where);
   }
 
  private:
@@ -329,11 +321,10 @@ class SafetensorsFile final : public TensorFile {
       if (tensor.name == Text(m_tensor)) return tensor;
       names += (names.empty() ? "" : ", ") + tensor.name;
     }
-    tools::fail_at(m_path, "the file has no tensor " + Text(m_tensor) + " (it has " + names +
+    tools::fail_at(path(), "the file has no tensor " + Text(m_tensor) + " (it has " + names +
                                "); name one of them");
   }
 
-  std::string m_path;
   std::string m_tensor;
 };
 

@@ -195,10 +195,8 @@ class ProgramWords {
       : m_graph(graph), m_ranks(ranks), m_tensors(graph.vertices.size()) {
     for (VertexId v = 0; v < graph.size(); ++v) {
       for (const Operand& o : graph[v].operands) {
-        Tensor& tensor = m_tensors[to_index(o.vertex)];
-        if (tensor.readers.empty() || tensor.readers.back() != v) tensor.readers.push_back(v);
         for (int piece = 0; piece < graph::piece_count(o); ++piece) {
-          tensor.reads.push_back({v, &o, computed_read(graph[v], o, piece)});
+          m_tensors[to_index(o.vertex)].reads.push_back({v, &o, computed_read(graph[v], o, piece)});
         }
       }
     }
@@ -231,18 +229,17 @@ class ProgramWords {
 
  private:
   struct Tensor {
-    std::vector<VertexId> readers;        ///< each once
-    std::vector<PieceRead> reads;         ///< theirs
+    std::vector<PieceRead> reads;
     AxisLists stored, calls;              ///< of what was counted
-    std::vector<AxisLists> reader_calls;  ///< likewise, per reader
+    std::vector<AxisLists> reader_calls;  ///< likewise, per read
     std::vector<Extent> words;
   };
 
   [[nodiscard]] static bool same(const Tensor& tensor, const Placement& placement, VertexId v) {
     if (tensor.stored != placement.stored[to_index(v)]) return false;
     if (tensor.calls != placement.calls[to_index(v)]) return false;
-    for (std::size_t i = 0; i < tensor.readers.size(); ++i) {
-      if (tensor.reader_calls[i] != placement.calls[to_index(tensor.readers[i])]) return false;
+    for (std::size_t i = 0; i < tensor.reads.size(); ++i) {
+      if (tensor.reader_calls[i] != placement.calls[to_index(tensor.reads[i].reader)]) return false;
     }
     return true;
   }
@@ -252,8 +249,8 @@ class ProgramWords {
     tensor.stored = placement.stored[to_index(v)];
     tensor.calls = placement.calls[to_index(v)];
     tensor.reader_calls.clear();
-    for (const VertexId r : tensor.readers) {
-      tensor.reader_calls.push_back(placement.calls[to_index(r)]);
+    for (const PieceRead& read : tensor.reads) {
+      tensor.reader_calls.push_back(placement.calls[to_index(read.reader)]);
     }
     if (m_counter->count(m_graph[v], cuts_of(tensor.stored), m_needs, cuts_of(tensor.calls),
                          tensor.words)) {
