@@ -3,12 +3,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <sstream>
 #include <tuple>
 #include <vector>
 
+#include "eindecomp/graph/blocks.hpp"
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/program.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/write_program.hpp"
@@ -173,6 +177,37 @@ TEST_CASE("programs run in any order that their dependencies allow") {
     out_of_order += AnyOrder(program, compiled).run(random);
   }
   CHECK(out_of_order > 1000);
+}
+
+TEST_CASE("what is spread waits for what fills the gaps between its elements") {
+  using namespace eindecomp::labels;
+  eindecomp::PlanProgram g;
+  const auto X = g.input<double>("X", {7, 3});
+  auto Z = eindecomp::blocks<double>(g, "Z", {15, 3}, 0.5);
+  Z(2 * i + 1, j) = X(i, j);
+  (void)(eindecomp::let<"Y">(extent(i, 40), j) =
+             1.0 * Z.tensor()(eindecomp::zero(eindecomp::whole(i, 3)), j));
+  int pairs = 0;
+  for (const int workers : {1, 2, 4}) {
+    const Mesh mesh = eindecomp::make_mesh(workers);
+    const Placement placement = place(g.graph(), {{}, {workers, 1}, {workers, 1}}, mesh);
+    for (const RankProgram& program : eindecomp::compile_ranks(g.graph(), placement, workers)) {
+      const auto waits = eindecomp::dependencies(program);
+      for (std::size_t n = 0; n < program.instructions.size(); ++n) {
+        const auto* const spread = program.instructions[n].as<eindecomp::Spread>();
+        if (spread == nullptr) continue;
+        for (std::size_t before = 0; before < n; ++before) {
+          const auto* const fill = program.instructions[before].as<eindecomp::Fill>();
+          if (fill == nullptr || fill->target.buffer != spread->to) continue;
+          if (intersect(fill->target.box, spread->written).empty()) continue;
+          ++pairs;
+          CAPTURE(n);
+          CHECK(std::ranges::count(waits[n], static_cast<int>(before)) == 1);
+        }
+      }
+    }
+  }
+  CHECK(pairs >= 10);
 }
 
 TEST_CASE("a program prints its buffers, its instructions and what they wait for") {

@@ -39,10 +39,12 @@ class DependencyFinder {
       if (tiled != m_program.tiled.end() && static_cast<std::size_t>(tiled->first) == i) {
         take_tiles(*tiled++);
       }
-      // Elements are written once, but for accumulators, which are read as well.
+      // Elements are written once, but for accumulators, which are read as well, and for those that
+      // are filled before something is spread over them.
       for_each_region(
           list[i], [&](int b, const Box* box) { wait_for_writers(i, b, box); },
           [](int, const Box*) {});
+      if (const auto* spread = list[i].as<Spread>()) wait_for_fills(i, *spread);
       if (const auto* await = list[i].as<Await>()) wait(i, m_flights[await->flight]);
       const auto claim = [&](int b) { take_place(i, b); };
       for_each_access(list[i], claim, claim);
@@ -85,6 +87,17 @@ class DependencyFinder {
       const bool apart =
           box != nullptr && writer.box != nullptr && intersect(*box, *writer.box).empty();
       if (!apart) m_found[i].push_back(writer.instruction);
+    }
+  }
+
+  /// The gaps between what is spread are filled together with its place.
+  void wait_for_fills(std::size_t i, const Spread& spread) {
+    for (const Writer& writer : m_writers[static_cast<std::size_t>(spread.to)]) {
+      const auto n = static_cast<std::size_t>(writer.instruction);
+      if (m_program.instructions[n].as<Fill>() != nullptr &&
+          !intersect(spread.written, *writer.box).empty()) {
+        m_found[i].push_back(writer.instruction);
+      }
     }
   }
 
@@ -152,10 +165,10 @@ class DependencyFinder {
 }  // namespace relation
 
 /// For every instruction of a rank's program the earlier ones that must be over before it may
-/// begin: those that wrote what it reads, the posts that it awaits, and those that used the memory
-/// which it is the first to use again. Instructions that do not wait for each other may run at the
-/// same time, messages of an exchange among them. Takes time in proportion to the square of the
-/// buffers.
+/// begin: those that wrote what it reads, those that filled what it spreads elements over, the
+/// posts that it awaits, and those that used the memory which it is the first to use again.
+/// Instructions that do not wait for each other may run at the same time, messages of an exchange
+/// among them. Takes time in proportion to the square of the buffers.
 [[nodiscard]] inline std::vector<std::vector<int>> dependencies(const RankProgram& program) {
   return relation::DependencyFinder(program).find();
 }
