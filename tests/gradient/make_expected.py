@@ -67,11 +67,13 @@ for name, (f, least, most) in two.items():
 
 
 def structure(name, f, *arguments):
-    """The products of C with the derivatives of f."""
+    """The products of the derivatives of f with a cotangent, and with tangents."""
     y, back = jax.vjp(f, *arguments)
     cotangents = back(numbers(y.shape, 9, -1, 1))
     for number, cotangent in enumerate(cotangents):
         emit("%s.%d" % (name, number), cotangent)
+    tangents = [numbers(x.shape, 10 + k, -1, 1) for k, x in enumerate(arguments)]
+    emit(name + ".jvp", jax.jvp(f, arguments, tuple(tangents))[1])
 
 
 A, B, D, S = (numbers((3, 4), 1, -1, 1), numbers((4, 5), 2, -1, 1), numbers((3, 5), 3, -1, 1),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradients of random programs, and gradients of those, against central differences of the programs
-// evaluated in plain loops.
+// Gradients of random programs, derivatives along tangents and gradients of gradients, against
+// central differences of the programs evaluated in plain loops.
 
 #include <doctest/doctest.h>
 
@@ -105,8 +105,32 @@ std::optional<ein::VertexId> gradient_by(Program& program, const Loss& loss, ein
   return found;
 }
 
+/// The derivative of the loss along the tangents V0 of one tensor and V1 of another.
+template <class Program, class Loss>
+ein::VertexId derivative_along(Program& program, const Loss& loss, ein::VertexId one,
+                               std::optional<ein::VertexId> other) {
+  ein::VertexId found = -1;
+  const auto tangent_of = [&]<class S>(const S& tensor, const char* name) {
+    const Input input{name, program.graph()[tensor.vertex()].bound};
+    write_input(program, input);
+    return S(program.state(), program.graph().find(name));
+  };
+  with_symbol(program, one, [&](const auto& x) {
+    const auto v = tangent_of(x, "V0");
+    if (!other.has_value()) {
+      found = ein::jvp(loss, x, v).vertex();
+      return;
+    }
+    with_symbol(program, *other, [&](const auto& y) {
+      found = ein::jvp(loss, x, v, y, tangent_of(y, "V1")).vertex();
+    });
+  });
+  return found;
+}
+
 struct Tally {
   int checked = 0;
+  int along = 0;  ///< along tangents
   int kinks = 0;
   int refused = 0;
 };
@@ -155,7 +179,50 @@ void run_once(std::uint64_t seed, Tally& tally) {
       return;
     }
   }
-  const LoopRun run(program, drawn.values);
+  // Along one tensor or two that the loss depends on.
+  std::vector<std::string> along;
+  Values numbers = drawn.values;
+  Random directions(seed + 1);
+  for (const auto& [name, gradient] : gradients) {
+    if (!gradient.has_value() || along.size() == 2) continue;
+    numbers["V" + std::to_string(along.size())] =
+        direction(directions, drawn.values.at(name).size(), false);
+    along.push_back(name);
+  }
+  ein::VertexId derivative = -1;
+  if (!along.empty()) {
+    const ein::EinGraph& graph = program.graph();
+    derivative =
+        derivative_along(program, written.loss(), graph.find(along[0]),
+                         along.size() == 2 ? std::optional(graph.find(along[1])) : std::nullopt);
+  }
+  const LoopRun run(program, numbers);
+  if (!along.empty()) {
+    Values moved = drawn.values;
+    const auto loss_at = [&](double length) {
+      for (std::size_t k = 0; k < along.size(); ++k) {
+        const std::vector<double>& step = numbers.at("V" + std::to_string(k));
+        for (std::size_t i = 0; i < step.size(); ++i) {
+          moved[along[k]][i] = drawn.values.at(along[k])[i] + length * step[i];
+        }
+      }
+      return LoopRun(forward, moved).of_vertex(written.at)[0];
+    };
+    const double slope = run.of_vertex(derivative)[0];
+    double by_gradients = 0;
+    for (std::size_t k = 0; k < along.size(); ++k) {
+      by_gradients +=
+          product(run.of_vertex(*gradients.at(along[k])), numbers.at("V" + std::to_string(k)));
+    }
+    CAPTURE(slope);
+    CHECK(std::abs(slope - by_gradients) <= 1e-9 * std::max(1.0, std::abs(by_gradients)));
+    if (const auto expected = central_difference(loss_at, 2e-4); expected.has_value()) {
+      ++tally.along;
+      CAPTURE(expected->slope);
+      CAPTURE(expected->tolerance);
+      CHECK(std::abs(slope - expected->slope) <= expected->tolerance);
+    }
+  }
   Random random(seed);
   for (const auto& [name, gradient] : gradients) {
     const std::size_t size = drawn.values.at(name).size();
@@ -207,6 +274,7 @@ void run_twice(std::uint64_t seed, Tally& tally) {
   const Input first = pick(random, drawn.recipe.inputs);
   const Input second = pick(random, drawn.recipe.inputs);
   std::optional<ein::VertexId> twice;
+  std::optional<ein::VertexId> along;
   try {
     const auto once = gradient_by(program, written.loss(), program.graph().find(first.name));
     if (!once.has_value()) return;
@@ -224,6 +292,16 @@ void run_twice(std::uint64_t seed, Tally& tally) {
                              "P", {{by_one, labels}, {weights, labels}}, ein::LabelStrings{});
     const ein::Symbol<double, 0, Twice::Backend> sum(program.state(), product.vertex());
     twice = gradient_by(program, sum, program.graph().find(second.name));
+    // Forwards through the gradient's statements.
+    if (twice.has_value()) {
+      (void)builder.input<double>("W", second.bound);
+      with_symbol(program, *once, [&](const auto& gradient) {
+        with_symbol(program, program.graph().find(second.name), [&]<class S>(const S& tensor) {
+          const S tangent(program.state(), program.graph().find("W"));
+          along = ein::jvp(gradient, tensor, tangent).vertex();
+        });
+      });
+    }
   } catch (const ein::Error& error) {
     const std::string what = error.what();
     CAPTURE(what);
@@ -235,10 +313,18 @@ void run_twice(std::uint64_t seed, Tally& tally) {
   const std::vector<double> step = direction(random, size, false);
   Values numbers = drawn.values;
   numbers["V"] = direction(random, drawn.values.at(first.name).size(), false);
+  if (along.has_value()) numbers["W"] = step;
   const std::vector<double> zeros(size, 0);
   const LoopRun run(program, numbers);
   const std::vector<double>& by = twice.has_value() ? run.of_vertex(*twice) : zeros;
   REQUIRE(by.size() == size);
+  if (along.has_value()) {
+    const double forwards = product(run.of_vertex(*along), numbers.at("V"));
+    const double backwards = product(by, step);
+    CAPTURE(forwards);
+    CAPTURE(backwards);
+    CHECK(std::abs(forwards - backwards) <= 1e-9 * std::max(1.0, std::abs(backwards)));
+  }
   // The slope along V, itself by central differences, along the step.
   const auto loss_at = [&](double along_first, double along_second) {
     Values moved = drawn.values;
@@ -275,9 +361,10 @@ TEST_CASE("gradients of random programs are their central differences") {
   Tally tally;
   const int cases = eindecomp_tests::random_cases(2000);
   for (int n = 0; n < cases; ++n) run_once(static_cast<std::uint64_t>(n), tally);
-  MESSAGE(cases, " programs: ", tally.checked, " slopes compared, ", tally.kinks, " at kinks, ",
-          tally.refused, " programs refused");
+  MESSAGE(cases, " programs: ", tally.checked, " slopes compared, ", tally.along,
+          " along tangents, ", tally.kinks, " at kinks, ", tally.refused, " programs refused");
   CHECK(tally.checked > 2 * cases);
+  CHECK(10 * tally.along > 8 * cases);
   CHECK(20 * tally.kinks <= tally.checked);
   CHECK(20 * tally.refused <= cases);
 }

@@ -235,6 +235,28 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
   const auto best = let<"best">() = sum(i)(cast<double>(X(i) > 0.0));
   CHECK(contains(message_here([&] { (void)ein::gradient(best, X); }), "is 0 everywhere"));
 
+  CHECK(message_here([&] { (void)ein::jvp(loss, N, N); }) ==
+        "EinDecomp: tensor N, along which a tensor is differentiated, has elements int32 "
+        "(derivatives are of float and double); convert it by cast");
+  CHECK(message_here([&] { (void)ein::jvp(loss, other, X); }) ==
+        "EinDecomp: the derivative of loss along other is 0 everywhere (no statement that can be "
+        "differentiated leads from other to loss); leave it out");
+  const auto longer = g.input<double>("longer", {5});
+  CHECK(
+      message_here([&] { (void)ein::jvp(loss, X, longer); }) ==
+      "EinDecomp: the tangent longer is 5 and its tensor X is 4; give one of the tensor's extents");
+  CHECK(message_here([&] { (void)ein::jvp(loss, X, other, X, other); }) ==
+        "EinDecomp: tensor X is given two tangents (a derivative is along one); give their sum");
+  CHECK(message_here([&] {
+          (void)ein::jvp(loss, std::vector{X}, std::vector{other, other});
+        }) ==
+        "EinDecomp: a derivative of loss is asked along 1 tensors with 2 tangents; give each "
+        "tensor, of one or more, its tangent");
+  Program elsewhere;
+  const auto stranger = elsewhere.input<double>("stranger", {4});
+  CHECK(contains(message_here([&] { (void)ein::jvp(loss, X, stranger); }),
+                 "tensor stranger, which is its tangent, belongs to another program"));
+
   const auto silent = let<"silent">(i) = join(Silent{}, other(i), X(i));
   const auto sum_of = let<"sum_of">() = sum(i)(silent(i));
   const int before = statements(g.graph());
@@ -277,6 +299,6 @@ TEST_CASE("a program is differentiated as often as its type says") {
   const auto dX = ein::gradient(loss, X);
   const auto again = let<"again">() = sum(i)(dX(i) * dX(i));
   CHECK(contains(message_here([&] { (void)ein::gradient(again, X); }),
-                 "which a gradient wrote (the program can be differentiated 1 time); make it a "
+                 "which a derivative wrote (the program can be differentiated 1 time); make it a "
                  "BasicProgram<Differentiable<…, 2>>"));
 }

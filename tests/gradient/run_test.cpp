@@ -235,7 +235,8 @@ void check_losses(const std::string& name, const Optimiser& optimiser, double ra
 
 namespace {
 
-/// A random program with its gradients, by a strategy that the seed chooses, against plain loops.
+/// A random program with its gradients and its derivatives along its inputs, by a strategy that the
+/// seed chooses, against plain loops.
 void check_random(std::uint64_t seed) {
   namespace random = random_gradients;
   const random::Drawing<Loops> drawn(seed, random::few_signatures<Loops::Backend>());
@@ -245,11 +246,14 @@ void check_random(std::uint64_t seed) {
     const ein::Symbol<double, 0, Backend> loss(program.state(),
                                                program.graph().find(drawn.recipe.loss));
     std::vector<ein::VertexId> gradients;
+    std::vector<ein::VertexId> derivatives;
     for (const random::Input& input : drawn.recipe.inputs) {
       random::with_symbol(program, program.graph().find(input.name), [&](const auto& tensor) {
         gradients.push_back(ein::gradient(loss, tensor).vertex());
+        derivatives.push_back(ein::jvp(loss, tensor, tensor).vertex());
       });
     }
+    gradients.insert(gradients.end(), derivatives.begin(), derivatives.end());
     return gradients;
   };
   Loops loops;
@@ -294,7 +298,7 @@ void check_random(std::uint64_t seed) {
         const double off = std::abs(got.data()[i] - right[i]) / std::max(1.0, std::abs(right[i]));
         if (!(off <= worst)) worst = off;
       }
-      CAPTURE(drawn.recipe.inputs[n].name);
+      CAPTURE(g.graph()[gradients[n]].name.str());
       CHECK(worst < 1e-10);
     });
   }
@@ -302,7 +306,7 @@ void check_random(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("gradients of random programs on ranks are those of plain loops") {
+TEST_CASE("gradients and jvps of random programs on ranks are those of plain loops") {
   const int cases = eindecomp_tests::random_cases(World().size <= 4 ? 120 : 20);
   for (int n = 0; n < cases; ++n) check_random(static_cast<std::uint64_t>(n));
 }

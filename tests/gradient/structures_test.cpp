@@ -49,34 +49,61 @@ struct Case {
     return input(name, bound, numbers(size, seed, -1, 1));
   }
 
-  /// Compares the products of a fixed cotangent with Y's derivatives by Xs.
-  template <class S, class... Ss>
-  void check(const std::string& name, const S& y, const Ss&... xs) {
-    S cotangent = y;
-    const std::vector<Extent> bound = g.graph()[y.vertex()].bound;
+  /// An input of a tensor's shape.
+  template <class S>
+  S input_like(const S& tensor, const std::string& name, int seed) {
+    const std::vector<Extent> bound = g.graph()[tensor.vertex()].bound;
     Extent size = 1;
     for (const Extent b : bound) size *= b;
-    values["cotangent"] = numbers(size, 9, -1, 1);
+    values[name] = numbers(size, seed, -1, 1);
     if constexpr (S::rank == 0) {
-      cotangent = g.template input<double>("cotangent");
+      return g.template input<double>(name);
     } else {
       Extent extents[S::rank];
       for (std::size_t k = 0; k < bound.size(); ++k) extents[k] = bound[k];
-      cotangent = g.template input<double>("cotangent", extents);
+      return g.template input<double>(name, extents);
     }
-    std::vector<ein::VertexId> found;
-    const auto products = ein::vjp(y, cotangent, xs...);
-    if constexpr (sizeof...(Ss) == 1) {
-      check_jax(name + ".0", LoopRun(g, values).of(products));
-    } else {
-      const LoopRun run(g, values);
-      int number = 0;
-      std::apply(
-          [&](const auto&... product) {
-            (check_jax(name + "." + std::to_string(number++), run.of(product)), ...);
-          },
-          products);
-    }
+  }
+  /// Compares the products of Y's derivatives by Xs with a fixed cotangent, and with fixed
+  /// tangents.
+  template <class S, class... Ss>
+  void check(const std::string& name, const S& y, const Ss&... xs) {
+    const std::tuple products = [&] {
+      const S cotangent = input_like(y, "cotangent", 9);
+      if constexpr (sizeof...(Ss) == 1) {
+        return std::tuple(ein::vjp(y, cotangent, xs...));
+      } else {
+        return ein::vjp(y, cotangent, xs...);
+      }
+    }();
+    int number = 0;
+    const auto tangent_of = [&](const auto& x) {
+      const int of = number++;
+      return input_like(x, "tangent." + std::to_string(of), 10 + of);
+    };
+    // Braces, for left-to-right order.
+    const S along = std::apply([&](const auto&... pairs) { return along_all(y, pairs...); },
+                               std::tuple<std::pair<Ss, Ss>...>{std::pair(xs, tangent_of(xs))...});
+    const LoopRun run(g, values);
+    number = 0;
+    std::apply(
+        [&](const auto&... product) {
+          (check_jax(name + "." + std::to_string(number++), run.of(product)), ...);
+        },
+        products);
+    check_jax(name + ".jvp", run.of(along));
+  }
+  template <class S, class P>
+  static S along_all(const S& y, const P& p) {
+    return ein::jvp(y, p.first, p.second);
+  }
+  template <class S, class P, class Q>
+  static S along_all(const S& y, const P& p, const Q& q) {
+    return ein::jvp(y, p.first, p.second, q.first, q.second);
+  }
+  template <class S, class P, class Q, class R>
+  static S along_all(const S& y, const P& p, const Q& q, const R& r) {
+    return ein::jvp(y, p.first, p.second, q.first, q.second, r.first, r.second);
   }
 };
 
@@ -169,10 +196,13 @@ TEST_CASE("second derivatives of products are right where no, one, two and three
   const auto dT = ein::vjp(Y, C, T);
   const auto second = let<"second">() = sum(i, j, k)(dT(i, j, k) * V(i, j, k));
   const auto ddT = ein::gradient(second, T);
+  // Forwards: the Hessian is symmetric.
+  const auto along = ein::jvp(dT, T, V);
   std::vector<double> factors = numbers(48, 6, -2, 2);
   for (const std::size_t zero : {15U, 29U, 30U, 37U, 38U, 46U}) factors[zero] = 0;
   const LoopRun run(g, {{"T", factors}, {"C", numbers(4, 8, -1, 1)}, {"V", numbers(48, 7, -1, 1)}});
   check_jax("prod_twice.0", run.of(ddT));
+  check_jax("prod_twice.0", run.of(along));
 }
 
 #define MACRO(name, ...)                    \
@@ -281,9 +311,15 @@ TEST_CASE("blocks: what operands read elsewhere as zeros give") {
   const auto X = c.input("X", {3, 4}, 1);
   const auto Y = c.input("Y", {5, 4}, 2);
   const auto W = c.input("W", {8, 4}, 3);
+  const auto VX = c.input("VX", {3, 4}, 5);
+  const auto VY = c.input("VY", {5, 4}, 6);
   const auto same = [&](const auto& mine, const auto& other) {
     const auto [dX, dY] = ein::gradient(mine, X, Y);
     const auto [eX, eY] = ein::gradient(other, X, Y);
+    const auto along = ein::jvp(mine, X, VX, Y, VY);
+    const auto along_one = ein::jvp(mine, Y, VY);
+    const auto other_along = ein::jvp(other, X, VX, Y, VY);
+    const auto other_one = ein::jvp(other, Y, VY);
     const LoopRun run(c.g, c.values);
     const auto check = [&](const std::vector<double>& a, const std::vector<double>& b) {
       REQUIRE(a.size() == b.size());
@@ -292,6 +328,8 @@ TEST_CASE("blocks: what operands read elsewhere as zeros give") {
     };
     check(run.of(dX), run.of(eX));
     check(run.of(dY), run.of(eY));
+    check(run.of(along), run.of(other_along));
+    check(run.of(along_one), run.of(other_one));
   };
   const auto Z = let<"Z">(i, j) = ein::concat(i)(X(i, j), square(Y(i, j)));
   const auto Z2 = let<"Z2">(extent(i, 8), j) = X(zero(i), j) + square(Y(zero(i - 3), j));
@@ -335,9 +373,17 @@ TEST_CASE("index tensors: what matrices of their one-hot rows give") {
   };
   const auto H = one_hot("H", "I", 5);
   const auto K = one_hot("K", "J", 3);
+  const auto VT = c.input("VT", {5, 3}, 4);
+  const auto VW = c.input("VW", {4, 3}, 5);
+  const auto VX = c.input("VX", {4, 3}, 6);
+  const auto tangent_of = [&](const auto& A) {
+    return A.vertex() == T.vertex() ? VT : A.vertex() == W.vertex() ? VW : VX;
+  };
   const auto same = [&](const auto& mine, const auto& other, const auto& A, const auto& B) {
     const auto [dA, dB] = ein::gradient(mine, A, B);
     const auto [eA, eB] = ein::gradient(other, A, B);
+    const auto along = ein::jvp(mine, A, tangent_of(A), B, tangent_of(B));
+    const auto other_along = ein::jvp(other, A, tangent_of(A), B, tangent_of(B));
     const LoopRun run(c.g, c.values);
     const auto check = [&](const std::vector<double>& a, const std::vector<double>& b) {
       REQUIRE(a.size() == b.size());
@@ -346,6 +392,7 @@ TEST_CASE("index tensors: what matrices of their one-hot rows give") {
     };
     check(run.of(dA), run.of(eA));
     check(run.of(dB), run.of(eB));
+    check(run.of(along), run.of(other_along));
   };
   // Of a gather a scatter; of what several index tensors read; of minima of what is gathered.
   const auto squares = let<"s1">() = sum(i, d)(ein::sq_diff(T(I(i), d), W(i, d)));
@@ -363,4 +410,30 @@ TEST_CASE("index tensors: what matrices of their one-hot rows give") {
   same(let<"z1">() = sum(v, d)(Z(v, d) * Z(v, d)), let<"z2">() = sum(v, d)(Y(v, d) * Y(v, d)), W,
        X);
   same(let<"z3">() = sum(v, d)(Z(v, d)), let<"z4">() = sum(v, d)(Y(v, d)), W, X);
+  // A label that is looked up, in an index that is computed.
+  const auto L = one_hot("L", "I", 4);
+  const auto next = let<"N">(extent(v, 4), d) = sum(i)(where(I(i) == v, W(i, d) * T(v + 1, d)));
+  const auto other_next = let<"M">(v, d) = sum(i)(L(i, v) * W(i, d) * T(v + 1, d));
+  same(let<"n1">() = sum(v, d)(next(v, d) * next(v, d)),
+       let<"n2">() = sum(v, d)(other_next(v, d) * other_next(v, d)), T, W);
+  same(let<"n3">() = sum(v, d)(next(v, d)), let<"n4">() = sum(v, d)(other_next(v, d)), T, W);
+}
+
+TEST_CASE("tangents at boundaries: those of a linear function are its values") {
+  Case c;
+  const auto X = c.input("X", {6}, 1);
+  const auto V = c.input("V", {6}, 2);
+  const auto W = c.input("W", {3}, 3);
+  const auto same = [&](const auto& along, const auto& expected) {
+    const LoopRun run(c.g, c.values);
+    const auto got = run.of(along);
+    const auto right = run.of(expected);
+    REQUIRE(got.size() == right.size());
+    for (std::size_t n = 0; n < got.size(); ++n) CHECK(got[n] == doctest::Approx(right[n]));
+  };
+  const auto Y = let<"Y">(extent(i, 6)) = sum(r)(W(r) * X(clamp(i + r - 1)));
+  same(ein::jvp(Y, X, V), let<"Y2">(extent(i, 6)) = sum(r)(W(r) * V(clamp(i + r - 1))));
+  const auto Z = let<"Z">(extent(i, 6)) = sum(r)(W(r) * ein::square(X(reflect(i + r - 1))));
+  same(ein::jvp(Z, X, V), let<"Z2">(extent(i, 6)) =
+                              sum(r)(2.0 * W(r) * X(reflect(i + r - 1)) * V(reflect(i + r - 1))));
 }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -51,6 +52,19 @@ struct Cotangent {
   [[nodiscard]] bool is_number() const { return vertex < 0; }
 };
 
+/// The tangents that a statement's result has its own from: derivatives of tensors along others,
+/// as tensors that may lack dimensions too.
+struct Tangents {
+  std::vector<std::optional<Cotangent>> of_operands;  ///< one per operand, if it has one
+  std::optional<Cotangent> own;                       ///< that of the result, if it is given one
+  /// How many there are.
+  [[nodiscard]] int count() const {
+    int n = own.has_value() ? 1 : 0;
+    for (const auto& tangent : of_operands) n += tangent.has_value() ? 1 : 0;
+    return n;
+  }
+};
+
 /// What the statements of one gradient share.
 template <class Backend>
 struct GradientScope {
@@ -58,6 +72,7 @@ struct GradientScope {
   std::source_location where;
   /// Writes a tensor of rank 0, of the loss' type.
   std::function<Cotangent(double value)> constant;
+  std::string_view what = "gradient";  ///< what is asked for
 };
 
 /// How one statement is differentiated.
@@ -75,6 +90,9 @@ class Derivative {
   [[nodiscard]] virtual Cotangent pull(const GradientScope<Backend>& scope, VertexId v,
                                        std::size_t operand, Cotangent of_result,
                                        std::string_view name) const = 0;
+  /// Writes the tangent of statement v.
+  [[nodiscard]] virtual Cotangent push(const GradientScope<Backend>& scope, VertexId v,
+                                       const Tangents& tangents, std::string_view name) const = 0;
   /// Writes the sum of two cotangents of an operand.
   [[nodiscard]] virtual Cotangent add(const GradientScope<Backend>& scope, std::size_t operand,
                                       const Cotangent& a, const Cotangent& b,

@@ -4,13 +4,19 @@
 /// place.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "eindecomp/core/diagnostic.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derived_statement.hpp"
+#include "eindecomp/graph/forward_statement.hpp"
+#include "eindecomp/graph/write_blocks.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -45,11 +51,57 @@ class DerivativeOfBlocks final : public Derivative<B> {
       const Written written = write(here.statement(name, {cotangent}));
       return here.result(written.vertex, written.writing);
     } else {
-      core::fail(ErrorKind::statement,
-                 Text("the gradient leads through statement ") + scope.state.graph[v].name +
-                     ", which has elements that are neither float nor double (derivatives are of "
-                     "real numbers); keep the parts of complex numbers as two tensors",
-                 scope.where);
+      refuse(scope, v);
+    }
+  }
+
+  /// The blocks' tangents, put together, and 0 in the place of blocks that have none.
+  [[nodiscard]] Cotangent push(const Scope& scope, VertexId v, const Tangents& tangents,
+                               std::string_view name) const override {
+    if constexpr (std::is_floating_point_v<T>) {
+      const Vertex of = scope.state.graph[v];  // a copy: the graph grows
+      std::vector<Text> labels;
+      for (const int l : of.output) {
+        labels.push_back(
+            scope.state.graph
+                .labels[static_cast<std::size_t>(of.labels[static_cast<std::size_t>(l)])]
+                .name);
+      }
+      const bool adds = tangents.own.has_value();
+      StatementSpec spec;
+      spec.name = adds ? Text(name) + ".blocks" : Text(name);
+      spec.where = scope.where;
+      for (std::size_t k = 0; k < labels.size(); ++k) {
+        spec.output.push_back({labels[k], of.bound[k]});
+      }
+      for (std::size_t o = 0; o < of.operands.size(); ++o) {
+        if (!tangents.of_operands[o].has_value()) continue;
+        Cotangent tangent = *tangents.of_operands[o];
+        const std::vector<Extent> bound = scope.state.graph[of.operands[o].vertex].bound;
+        if (tangent.dims.size() < bound.size()) {
+          tangent = write_whole<B, Order - 1, T>(scope, tangent, tangent.labels, bound,
+                                                 Text(name) + ".whole");
+        }
+        ForwardStatement here(scope.state.graph, v, o, tangent, {}, scope.where);
+        StatementSpec::OperandSpec& operand = spec.operands.emplace_back(here.read_tangent());
+        // Names that are here to stay.
+        for (std::string_view& label : operand.labels) label = same_name(labels, label);
+        for (IndexSpec& index : operand.indices) {
+          for (auto& term : index.terms) term.label = same_name(labels, term.label);
+        }
+      }
+      const bool is_full = of.op.state.empty() && spec.operands.size() == of.operands.size();
+      const BlockFill fill = is_full ? BlockFill::nothing() : BlockFill::of(T(0));
+      spec.op.join = Text("blocks") + fill.text;
+      spec.op.state = fill.bytes;
+      spec.name = scope.state.graph.unused_name(spec.name);
+      Cotangent made{0, -1, -1, {}, labels};
+      made.vertex = write_blocks_statement<T, AtOrder<B, Order - 1>>(scope.state, std::move(spec));
+      made.writing = scope.state.graph.last_writing();
+      for (std::size_t k = 0; k < labels.size(); ++k) made.dims.push_back(static_cast<int>(k));
+      return adds ? add_cotangents<B, Order - 1, T>(scope, *tangents.own, made, name) : made;
+    } else {
+      refuse(scope, v);
     }
   }
 
@@ -61,13 +113,29 @@ class DerivativeOfBlocks final : public Derivative<B> {
       return a;
     }
   }
+
+ private:
+  [[noreturn]] static void refuse(const Scope& scope, VertexId v) {
+    core::fail(ErrorKind::statement,
+               Text("the ") + scope.what + " leads through statement " + scope.state.graph[v].name +
+                   ", which has elements that are neither float nor double (derivatives are of "
+                   "real numbers); keep the parts of complex numbers as two tensors",
+               scope.where);
+  }
+  [[nodiscard]] static std::string_view same_name(const std::vector<Text>& names,
+                                                  std::string_view name) {
+    return *std::find(names.begin(), names.end(), name);
+  }
 };
 
 /// Keeps the derivative of the last statement, which puts blocks of elements T together.
 template <class T, class Backend>
-void record_blocks_derivative(ProgramState<Backend>& state) {
-  state.records.derivatives.back() =
-      std::make_shared<const DerivativeOfBlocks<Backend, Backend::order, T>>();
+void record_blocks_derivative(typename StateOf<Backend>::type& state) {
+  if constexpr (Backend::order > 0) {
+    using Program = typename StateOf<Backend>::Program;
+    state.records.derivatives.back() =
+        std::make_shared<const DerivativeOfBlocks<Program, Backend::order, T>>();
+  }
 }
 
 }  // namespace eindecomp::graph

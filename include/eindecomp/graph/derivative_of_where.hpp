@@ -16,6 +16,7 @@
 #include "eindecomp/expr/where.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derived_statement.hpp"
+#include "eindecomp/graph/forward_statement.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -58,10 +59,9 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
   template <std::size_t>
   using NumberOf = expr::LabelNumber;
   using Operands = std::make_index_sequence<static_cast<std::size_t>(operands)>;
-  template <std::size_t... I>
-  static std::tuple<OperandType<I>..., Result> types_of(std::index_sequence<I...>);
-  // Of the operands and of the cotangent.
-  using Types = decltype(types_of(Operands{}));
+  // Of the operands and of the cotangent or the tangent.
+  template <class From, std::size_t... I>
+  static std::tuple<OperandType<I>..., From> types_of(std::index_sequence<I...>);
 
  public:
   DerivativeOfWhere(const expr::Where<Tensors, Join, Monoid>& where, const Monoid&)
@@ -82,6 +82,21 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
     }
     (Operands{});
     return pulled;
+  }
+
+  [[nodiscard]] Cotangent push(const Scope& scope, VertexId v, const Tangents& tangents,
+                               std::string_view name) const override {
+    const auto push_one = [&](std::size_t operand, const Cotangent& tangent,
+                              std::string_view own_name) {
+      Cotangent pushed;
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (...,
+         (I == operand ? void(pushed = push_operand<I>(scope, v, tangent, own_name)) : void()));
+      }
+      (Operands{});
+      return pushed;
+    };
+    return push_all<B, Order - 1, Result>(scope, tangents, name, push_one);
   }
 
   [[nodiscard]] Cotangent add(const Scope& scope, std::size_t operand, const Cotangent& a,
@@ -136,18 +151,16 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
     }
   }
 
-  template <std::size_t I>
-  [[nodiscard]] Cotangent pull_operand(const Scope& scope, VertexId v, const Cotangent& of_result,
-                                       std::string_view name) const {
+  /// Refuses what has no derivative by operand I; else calls `write`, which writes it.
+  template <std::size_t I, class Write>
+  [[nodiscard]] Cotangent write_if_real(const Scope& scope, VertexId v, const Write& write) const {
     const auto refuse = [&](const Text& why) {
       core::fail(ErrorKind::statement,
-                 Text("the gradient leads through statement ") + scope.state.graph[v].name +
-                     ", which " + why,
+                 Text("the ") + scope.what + " leads through statement " +
+                     scope.state.graph[v].name + ", which " + why,
                  scope.where);
     };
-    if constexpr (!depends<I>()) {
-      return of_result;  // is not asked for
-    } else if constexpr (!are_real) {
+    if constexpr (!are_real) {
       refuse(
           "has elements that are neither float nor double (derivatives are of real numbers); keep "
           "the parts of complex numbers as two tensors");
@@ -161,9 +174,39 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
           "; give it `template <int Operand> auto derivative(operands...) const`, or write it as a "
           "statement of its own");
     } else {
-      return emit<I>(scope, v, whole(scope, v, of_result, Text(name) + ".whole"), name, refuse);
+      return write(refuse);
     }
     return {};
+  }
+  template <std::size_t I>
+  [[nodiscard]] Cotangent pull_operand(const Scope& scope, VertexId v, const Cotangent& of_result,
+                                       std::string_view name) const {
+    if constexpr (!depends<I>()) {
+      return of_result;  // is not asked for
+    } else {
+      return write_if_real<I>(scope, v, [&](const auto& refuse) {
+        const Cotangent all = whole(scope, v, of_result, Text(name) + ".whole");
+        return emit<I, DerivedStatement, Result, OperandType<I>>(scope, v, all, name, refuse);
+      });
+    }
+  }
+  template <std::size_t I>
+  [[nodiscard]] Cotangent push_operand(const Scope& scope, VertexId v, const Cotangent& tangent,
+                                       std::string_view name) const {
+    if constexpr (!depends<I>()) {
+      return tangent;  // is not asked for
+    } else {
+      return write_if_real<I>(scope, v, [&](const auto& refuse) {
+        Cotangent all = tangent;
+        const VertexId x = scope.state.graph[v].operands[I].vertex;
+        const std::vector<Extent> bound = scope.state.graph[x].bound;
+        if (all.dims.size() < bound.size()) {
+          all = write_whole<B, Order - 1, OperandType<I>>(scope, tangent, tangent.labels, bound,
+                                                          Text(name) + ".whole");
+        }
+        return emit<I, ForwardStatement, OperandType<I>, Result>(scope, v, all, name, refuse);
+      });
+    }
   }
 
   /// A cotangent with all dimensions of its tensor, so that what is looked up is among its labels.
@@ -178,32 +221,14 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       labels.push_back(
           graph.labels[static_cast<std::size_t>(z.labels[static_cast<std::size_t>(l)])].name);
     }
-    StatementSpec spec;
-    spec.name = name;
-    spec.where = scope.where;
-    StatementSpec::OperandSpec operand;
-    operand.vertex = of_result.vertex;
-    operand.writing = of_result.writing;
-    for (const int d : of_result.dims) {
-      operand.labels.push_back(labels[static_cast<std::size_t>(d)]);
-    }
-    spec.operands.push_back(operand);
-    of_result.dims.clear();
-    for (std::size_t k = 0; k < labels.size(); ++k) {
-      spec.output.push_back({labels[k], z.bound[k]});
-      of_result.dims.push_back(static_cast<int>(k));
-    }
-    const Written written = write_at<B, Order - 1, Identity, NoAggregation, Result>(
-        scope, spec, Identity{}, NoAggregation{});
-    of_result.vertex = written.vertex;
-    of_result.writing = written.writing;
-    return of_result;
+    return write_whole<B, Order - 1, Result>(scope, of_result, labels, z.bound, name);
   }
 
-  template <std::size_t I, class Refuse>
-  [[nodiscard]] Cotangent emit(const Scope& scope, VertexId v, const Cotangent& of_result,
+  /// Writes Σ of the cotangent or the tangent times ∂⊗/∂(operand I), under the same conditions.
+  template <std::size_t I, class Statement, class From, class X, class Refuse>
+  [[nodiscard]] Cotangent emit(const Scope& scope, VertexId v, const Cotangent& from,
                                std::string_view name, const Refuse& refuse) const {
-    using X = OperandType<I>;
+    using Types = decltype(types_of<From>(Operands{}));
     const auto e = D::times(g, this->template partial<I>());
     using Read = expr::DerivedJoin<expr::Converted<std::decay_t<decltype(e)>, X, Types>, Types>;
     if constexpr (2 * Tensors + Read::count > max_operands) {
@@ -217,20 +242,15 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       std::vector<int> leaves;
       for (int k = 0; k < Tensors; ++k) leaves.push_back(k);
       for (const int leaf : Read::leaves()) leaves.push_back(leaf);
-      DerivedStatement here(scope.state.graph, v, I, of_result, {}, scope.where);
+      Statement here(scope.state.graph, v, I, from, {}, scope.where);
       here.note_bare_values(leaves);
       if (here.is_to_be_widened()) {
-        const Written wide = write_at<B, Order - 1, Identity, NoAggregation, Result>(
+        const Written wide = write_at<B, Order - 1, Identity, NoAggregation, From>(
             scope, here.widened(Text(name) + ".wide"), Identity{}, NoAggregation{});
         here.set_widened(wide.vertex, wide.writing);
       }
       StatementSpec spec = here.statement(name, leaves, false, true);
       for (const int label : scope.state.graph[v].values) {
-        if (!here.has(leaves, label)) {
-          refuse(
-              Text("has an index tensor that its derivative would not be read at; write what "
-                   "stands beside the tensor of that label as a statement of its own"));
-        }
         spec.values.push_back(here.label_name(label));
       }
       const double repeated = here.repetitions(leaves);

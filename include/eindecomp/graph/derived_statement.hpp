@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "eindecomp/graph/derivative.hpp"
+#include "eindecomp/graph/derived_reads.hpp"
 #include "eindecomp/graph/index_form.hpp"
 
 namespace eindecomp::graph {
@@ -25,44 +26,23 @@ namespace eindecomp::graph {
 /// all, a stride), the cotangent is read as a tensor with a dimension of extent 1 more, at an index
 /// that is 0 where X's index is p.
 ///
-/// What is read is numbered: v's operands and then the labels whose values it takes from 0, the
-/// cotangent n, v itself n + 1, further tensors of v's shape from n + 2. A label whose value is
-/// taken is not replaced.
-class DerivedStatement {
+/// A label whose value is taken is not replaced.
+class DerivedStatement : public DerivedReads {
  public:
   DerivedStatement(const EinGraph& graph, VertexId v, std::size_t operand, Cotangent cotangent,
                    std::vector<VertexId> more, std::source_location where)
-      : m_graph(&graph),
-        m_vertex(graph[v]),
-        m_id(v),
-        m_operand(operand),
-        m_more(std::move(more)),
-        m_where(where) {
+      : DerivedReads(graph, v, std::move(cotangent), std::move(more), where), m_operand(operand) {
     for (std::size_t l = 0; l < m_vertex.labels.size(); ++l) {
-      m_names.push_back(graph.labels[static_cast<std::size_t>(m_vertex.labels[l])].name);
-      m_extents.push_back(m_vertex.extents[l]);
       m_forms.push_back(form_of(static_cast<int>(l)));
     }
     m_names.reserve(m_names.size() + 3 * static_cast<std::size_t>(max_rank));
-    // Those that index tensors select by are DerivativeOfWhere's.
-    if (m_vertex.op.index_tensors == 0) m_values = m_vertex.values;
     m_bound = graph[m_vertex.operands[operand].vertex].bound;
     name_dimensions();
-    set_cotangent(std::move(cotangent));
+    read_as_result();
   }
 
   /// Whether every index of the operand is a label, each another.
   [[nodiscard]] bool is_plain() const { return m_plain; }
-  /// The cotangent, as it is read.
-  [[nodiscard]] const Cotangent& cotangent() const { return m_cotangent; }
-  /// Lets another be read, of labels among v's output.
-  void set_cotangent(Cotangent cotangent) {
-    m_cotangent = std::move(cotangent);
-    m_cotangent_forms.clear();
-    for (const int d : m_cotangent.dims) {
-      m_cotangent_forms.push_back(form_of(m_vertex.output[static_cast<std::size_t>(d)]));
-    }
-  }
 
   /// Lets what is read besides the cotangent be 1 where a replaced label has no value, so that what
   /// divides by it is no NaN there: the cotangent is 0.
@@ -75,6 +55,10 @@ class DerivedStatement {
     }
     for (const int leaf : leaves) {
       if (is_value(leaf) && !contains(seen, value_of(leaf))) m_bare.push_back(value_of(leaf));
+    }
+    for (int k = 0; k < m_vertex.op.index_tensors; ++k) {
+      const int l = m_vertex.values[static_cast<std::size_t>(k)];  // is looked up
+      if (!contains(seen, l)) m_bare.push_back(l);
     }
   }
   /// Whether the cotangent lacks dimensions that indices are to be compared by, or those of bare
@@ -130,25 +114,10 @@ class DerivedStatement {
         std::any_of(seen.begin(), seen.end(), [&](int l) { return !contains(m_dimensions, l); });
     return spec;
   }
-  /// Whether a label of v stands for itself, and is one of X or of what is numbered.
-  [[nodiscard]] bool has(const std::vector<int>& leaves, int l) const {
-    std::vector<int> seen = m_dimensions;
-    for (const int leaf : leaves) note(leaf, seen);
-    return m_forms[static_cast<std::size_t>(l)] == form_of(l) && contains(seen, l);
-  }
-  /// A label's name.
-  [[nodiscard]] std::string_view label_name(int l) const {
-    return m_names[static_cast<std::size_t>(l)];
-  }
   /// The sum of what statement(…, true) wrote, or a multiple of what statement() wrote.
   [[nodiscard]] StatementSpec after(std::string_view name, VertexId vertex, int writing,
                                     const StatementSpec& before) const {
-    StatementSpec spec = begin(name);
-    StatementSpec::OperandSpec operand;
-    operand.vertex = vertex;
-    operand.writing = writing;
-    for (const auto& out : before.output) operand.labels.push_back(out.label);
-    spec.operands.push_back(operand);
+    StatementSpec spec = reading(name, vertex, writing, before);
     for (const int k : m_dims) {
       write(spec, m_dimensions[static_cast<std::size_t>(k)], m_bound[static_cast<std::size_t>(k)]);
     }
@@ -180,31 +149,6 @@ class DerivedStatement {
     return count;
   }
 
-  /// A statement under v's own labels. \param whole  with all of them in the output, else with
-  /// those of v's output
-  [[nodiscard]] StatementSpec forward(std::string_view name, const std::vector<int>& leaves,
-                                      bool whole, std::vector<int>* dims = nullptr) const {
-    StatementSpec spec = begin(name);
-    std::vector<int> seen;
-    for (const int leaf : leaves) {
-      if (is_value(leaf)) {
-        take_value(spec, leaf, seen);
-      } else {
-        spec.operands.push_back(read_forward(leaf, seen));
-      }
-    }
-    std::vector<int> output = m_vertex.output;
-    for (std::size_t l = 0; whole && l < m_names_of_vertex(); ++l) {
-      if (!contains(output, static_cast<int>(l))) output.push_back(static_cast<int>(l));
-    }
-    for (std::size_t k = 0; k < output.size(); ++k) {
-      if (dims != nullptr && !contains(seen, output[k])) continue;
-      write(spec, output[k], m_extents[static_cast<std::size_t>(output[k])]);
-      if (dims != nullptr) dims->push_back(static_cast<int>(k));
-    }
-    return spec;
-  }
-
  private:
   /// An index that is 0 where a dimension's label has the value that the operand is read at.
   struct Residual {
@@ -212,10 +156,6 @@ class DerivedStatement {
     IndexForm form;
   };
 
-  [[nodiscard]] std::size_t m_names_of_vertex() const { return m_vertex.labels.size(); }
-  [[nodiscard]] static bool contains(const std::vector<int>& list, int l) {
-    return std::find(list.begin(), list.end(), l) != list.end();
-  }
   [[nodiscard]] int fresh(Text name, Extent extent) {
     while (std::find(m_names.begin(), m_names.end(), name) != m_names.end()) name += '\'';
     m_names.push_back(std::move(name));
@@ -252,7 +192,7 @@ class DerivedStatement {
     for (const auto& term : form.terms) {
       // A label that unfolded() made stands for itself: no other index would be compared with it.
       if (static_cast<std::size_t>(term.first) >= m_forms.size()) continue;
-      if (contains(m_values, term.first)) continue;
+      if (contains(m_vertex.values, term.first)) continue;
       if (is_elsewhere(x, k, term.first)) continue;
       // That of an output label needs no wider cotangent, that without a factor no division.
       const bool is_one = term.second == 1 || term.second == -1;
@@ -357,31 +297,6 @@ class DerivedStatement {
     return lacking;
   }
 
-  [[nodiscard]] StatementSpec begin(std::string_view name) const {
-    StatementSpec spec;
-    spec.name = name;
-    spec.where = m_where;
-    return spec;
-  }
-  void write(StatementSpec& spec, int l, Extent extent) const {
-    spec.output.push_back({m_names[static_cast<std::size_t>(l)], extent});
-  }
-
-  [[nodiscard]] std::size_t number_of_cotangent() const {
-    return m_vertex.operands.size() + m_values.size();
-  }
-  /// Whether a number is that of a label whose value is taken.
-  [[nodiscard]] bool is_value(int number) const {
-    const auto at = static_cast<std::size_t>(number);
-    return at >= m_vertex.operands.size() && at < number_of_cotangent();
-  }
-  [[nodiscard]] int value_of(int number) const {
-    return m_values[static_cast<std::size_t>(number) - m_vertex.operands.size()];
-  }
-  void take_value(StatementSpec& spec, int number, std::vector<int>& seen) const {
-    note(number, seen);
-    spec.values.push_back(label_name(value_of(number)));
-  }
   /// Notes the labels of what is numbered.
   void note(int number, std::vector<int>& seen) const {
     if (!is_value(number)) {
@@ -389,98 +304,6 @@ class DerivedStatement {
     } else if (!contains(seen, value_of(number))) {
       seen.push_back(value_of(number));
     }
-  }
-
-  /// A tensor read at indices.
-  [[nodiscard]] StatementSpec::OperandSpec read(VertexId vertex, int writing,
-                                                const std::vector<IndexForm>& forms,
-                                                OutsideValue outside = OutsideValue::none) const {
-    StatementSpec::OperandSpec operand;
-    operand.vertex = vertex;
-    operand.writing = writing;
-    const std::vector<Extent>& bound = (*m_graph)[vertex].bound;
-    bool computed = false;
-    std::vector<bool> is_label;
-    for (std::size_t k = 0; k < forms.size(); ++k) {
-      is_label.push_back(forms[k].terms.size() == 1 &&
-                         forms[k] == form_of(forms[k].terms[0].first));
-      // A label may also run over fewer or more values than the dimension has.
-      computed = computed || !is_label[k] ||
-                 m_extents[static_cast<std::size_t>(forms[k].terms[0].first)] != bound[k];
-    }
-    for (std::size_t k = 0; k < forms.size(); ++k) {
-      const IndexForm& form = forms[k];
-      for (const auto& term : form.terms) {
-        const std::string_view name = m_names[static_cast<std::size_t>(term.first)];
-        if (computed && expr::find_name(operand.labels, name) >= 0) continue;
-        operand.labels.push_back(name);
-      }
-      if (!computed) continue;
-      if (form.terms.size() > expr::max_index_labels) {
-        core::fail(ErrorKind::statement,
-                   Text("the derivative of statement ") + m_vertex.name +
-                       " needs an index that is computed from more than 4 labels; write the part "
-                       "of the statement that has it as a statement of its own",
-                   m_where);
-      }
-      IndexSpec index;
-      for (const auto& [l, coefficient] : form.terms) {
-        const auto at = static_cast<std::size_t>(l);
-        index.terms.push_back({m_names[at], coefficient, m_extents[at]});
-      }
-      index.offset = form.offset;
-      index.divisor = form.divisor;
-      index.boundary = form.boundary;
-      const bool runs_otherwise =
-          is_label[k] && m_extents[static_cast<std::size_t>(form.terms[0].first)] != bound[k];
-      if (runs_otherwise) {
-        // Where the label has no value the cotangent is 0, so that any element will do.
-        const bool is_zero = outside == OutsideValue::none || outside == OutsideValue::zero;
-        index.boundary = is_zero ? Boundary::zero : Boundary::clamp;
-      }
-      operand.indices.push_back(index);
-    }
-    if (computed) operand.ignored = outside == OutsideValue::none ? OutsideValue::zero : outside;
-    return operand;
-  }
-  /// What a number stands for: the tensor, how it is read under v's labels, what is read outside.
-  struct Leaf {
-    VertexId vertex;
-    int writing;
-    std::vector<IndexForm> forms;
-    OutsideValue outside;
-  };
-  [[nodiscard]] Leaf leaf_of(int number) const {
-    const std::size_t n = number_of_cotangent();
-    const auto at = static_cast<std::size_t>(number);
-    Leaf leaf{m_id, -1, {}, OutsideValue::none};
-    if (at < m_vertex.operands.size()) {
-      const Operand& operand = m_vertex.operands[at];
-      leaf.vertex = operand.vertex;
-      leaf.outside = operand.outside;
-      for (std::size_t k = 0; k < operand.labels.size(); ++k) {
-        leaf.forms.push_back(index_of(operand, k));
-      }
-      return leaf;
-    }
-    if (at == n) {
-      return {m_cotangent.vertex, m_cotangent.writing, m_cotangent_forms, OutsideValue::none};
-    }
-    if (at >= n + 2) leaf.vertex = m_more[at - n - 2];
-    for (const int l : m_vertex.output) leaf.forms.push_back(form_of(l));
-    return leaf;
-  }
-  static void note(const std::vector<IndexForm>& forms, std::vector<int>& seen) {
-    for (const IndexForm& form : forms) {
-      for (const auto& term : form.terms) {
-        if (!contains(seen, term.first)) seen.push_back(term.first);
-      }
-    }
-  }
-  [[nodiscard]] StatementSpec::OperandSpec read_forward(int number, std::vector<int>& seen) const {
-    const Leaf leaf = leaf_of(number);
-    note(leaf.forms, seen);
-    return read(leaf.vertex, leaf.writing, leaf.forms, leaf.outside);
   }
   [[nodiscard]] StatementSpec::OperandSpec read_transposed(int number,
                                                            std::vector<int>& seen) const {
@@ -505,26 +328,16 @@ class DerivedStatement {
       replaced.boundary = form.boundary;
       forms.push_back(std::move(replaced));
     }
-    note(forms, seen);
+    DerivedReads::note(forms, seen);
     return read(leaf.vertex, leaf.writing, forms, leaf.outside);
   }
 
-  const EinGraph* m_graph;
-  Vertex m_vertex;  // a copy: the graph grows
-  VertexId m_id;
   std::size_t m_operand;
-  std::vector<VertexId> m_more;
-  std::source_location m_where;
-  Cotangent m_cotangent;
-  std::vector<IndexForm> m_cotangent_forms;  // per dimension of the cotangent's tensor
-  std::vector<Text> m_names;                 // of v's labels, then of those that are made up
-  std::vector<Extent> m_extents;
   std::vector<IndexForm> m_forms;  // what is read in place of each of v's labels
   std::vector<Extent> m_bound;     // of X
   std::vector<int> m_dimensions;   // the label of each dimension of X
   std::vector<Residual> m_residuals;
-  std::vector<int> m_values;  // the labels whose values ⊗ takes
-  std::vector<int> m_bare;    // those of them that nothing that is read has
+  std::vector<int> m_bare;  // labels whose values ⊗ takes and that nothing that is read has
   bool m_plain = true;
   bool m_ones_outside = false;
   std::vector<int> m_dims;  // of the last statement

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Gradients, from statements to statements: `auto [dW1, dW2] = gradient(loss, W1, W2)`.
+/// Gradients, from statements to statements: `auto [dW1, dW2] = gradient(loss, W1, W2)`; products
+/// of derivatives with cotangents, vjp(), and with tangents, jvp().
 #pragma once
 
+#include <cstddef>
 #include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "eindecomp/core/diagnostic.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/graph/differentiable.hpp"
 #include "eindecomp/graph/einsum.hpp"
 #include "eindecomp/graph/gradient_call.hpp"
@@ -61,7 +65,7 @@ template <class Y, class G, class... Symbols>
     call.require(y, "of which a product is asked");
     call.require(cotangent, "which is its cotangent");
     (call.require(tensors, "by which a tensor is differentiated"), ...);
-    call.require_like(y, cotangent);
+    call.require_like(y, cotangent, "cotangent");
     graph::Cotangent seed{0, cotangent.vertex(), cotangent.writing(), {}, {}};
     for (int k = 0; k < Y::rank; ++k) seed.dims.push_back(k);
     call.run(y.vertex(), seed, {tensors.vertex()...});
@@ -70,6 +74,33 @@ template <class Y, class G, class... Symbols>
     return products;
   } else {
     return {tensors...};
+  }
+}
+
+/// A tensor and its tangent.
+template <class S, class V>
+struct Moved {
+  const S& tensor;
+  const V& tangent;
+};
+template <class Y, class... Ss, class... Vs>
+[[nodiscard]] Y jvp_of(const std::source_location& where, const Y& y,
+                       const Moved<Ss, Vs>&... moved) {
+  using Backend = typename Y::Backend;
+  require_differentiable<Backend>();
+  static_assert((std::is_same_v<Ss, Vs> && ...),
+                "EinDecomp: the tangent of a tensor has other elements or another rank; give one "
+                "of the tensor's shape");
+  if constexpr (is_differentiable<Backend> && (std::is_same_v<Ss, Vs> && ...)) {
+    GradientCall<Backend> call(*y.state(), where);
+    call.require(y, "of which a product is asked");
+    call.begin_tangents(y.vertex());
+    (call.give(y, moved.tensor, moved.tangent), ...);
+    Y product = call.tangent(y);
+    call.commit();
+    return product;
+  } else {
+    return y;
   }
 }
 
@@ -183,6 +214,67 @@ template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol S1, AnyTypedSymbol 
   return graph::vjp_of(where, y, cotangent, s1, s2, s3, s4);
 }
 // clang-format on
+/// @}
+
+/// The product of y's derivatives with respect to tensors and their tangents: how `y` changes where
+/// each tensor A moves along its tangent V, lim (y(A + hV) - y(A)) / h. `auto dY = jvp(Y, A, VA, B,
+/// VB)` appends the statements that compute it, forwards: beside each statement between the
+/// tensors and y one or a few that read what it reads. No tensor is as large as a product of y's
+/// extents and A's.
+///
+/// \param y   any tensor of the program.
+/// \param s1  a tensor that y depends on; each is followed by its tangent v1, of its shape, in the
+///   same program. Where y depends on one through another, both contribute.
+/// \throws Error as gradient, if a tensor and its tangent have other extents, and if a tensor has
+///   two tangents.
+/// @{
+// clang-format off
+template <AnyTypedSymbol Y, AnyTypedSymbol S1, AnyTypedSymbol V1>
+[[nodiscard]] Y jvp(const Y& y, const S1& s1, const V1& v1,
+    std::source_location where = std::source_location::current()) {
+  return graph::jvp_of(where, y, graph::Moved<S1, V1>{s1, v1});
+}
+template <AnyTypedSymbol Y, AnyTypedSymbol S1, AnyTypedSymbol V1, AnyTypedSymbol S2, AnyTypedSymbol V2>
+[[nodiscard]] Y jvp(const Y& y, const S1& s1, const V1& v1, const S2& s2, const V2& v2,
+    std::source_location where = std::source_location::current()) {
+  return graph::jvp_of(where, y, graph::Moved<S1, V1>{s1, v1}, graph::Moved<S2, V2>{s2, v2});
+}
+template <AnyTypedSymbol Y, AnyTypedSymbol S1, AnyTypedSymbol V1, AnyTypedSymbol S2, AnyTypedSymbol V2, AnyTypedSymbol S3, AnyTypedSymbol V3>
+[[nodiscard]] Y jvp(const Y& y, const S1& s1, const V1& v1, const S2& s2, const V2& v2, const S3& s3, const V3& v3,
+    std::source_location where = std::source_location::current()) {
+  return graph::jvp_of(where, y, graph::Moved<S1, V1>{s1, v1}, graph::Moved<S2, V2>{s2, v2}, graph::Moved<S3, V3>{s3, v3});
+}
+template <AnyTypedSymbol Y, AnyTypedSymbol S1, AnyTypedSymbol V1, AnyTypedSymbol S2, AnyTypedSymbol V2, AnyTypedSymbol S3, AnyTypedSymbol V3, AnyTypedSymbol S4, AnyTypedSymbol V4>
+[[nodiscard]] Y jvp(const Y& y, const S1& s1, const V1& v1, const S2& s2, const V2& v2, const S3& s3, const V3& v3, const S4& s4, const V4& v4,
+    std::source_location where = std::source_location::current()) {
+  return graph::jvp_of(where, y, graph::Moved<S1, V1>{s1, v1}, graph::Moved<S2, V2>{s2, v2}, graph::Moved<S3, V3>{s3, v3}, graph::Moved<S4, V4>{s4, v4});
+}
+// clang-format on
+/// The same of a vector of tensors, with as many tangents.
+template <AnyTypedSymbol Y, class S>
+[[nodiscard]] Y jvp(const Y& y, const std::vector<S>& tensors, const std::vector<S>& tangents,
+                    std::source_location where = std::source_location::current()) {
+  using Backend = typename Y::Backend;
+  graph::require_differentiable<Backend>();
+  if constexpr (graph::is_differentiable<Backend>) {
+    graph::GradientCall<Backend> call(*y.state(), where);
+    call.require(y, "of which a product is asked");
+    if (tensors.size() != tangents.size() || tensors.empty()) {
+      core::fail(ErrorKind::statement,
+                 Text("a derivative of ") + y.name() + " is asked along " + tensors.size() +
+                     " tensors with " + tangents.size() +
+                     " tangents; give each tensor, of one or more, its tangent",
+                 where);
+    }
+    call.begin_tangents(y.vertex());
+    for (std::size_t n = 0; n < tensors.size(); ++n) call.give(y, tensors[n], tangents[n]);
+    Y product = call.tangent(y);
+    call.commit();
+    return product;
+  } else {
+    return y;
+  }
+}
 /// @}
 
 /// The tensor, which gradients take for a constant where it is read as what is returned:

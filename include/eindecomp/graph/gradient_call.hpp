@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The way back from a tensor to others, on which gradient.hpp writes cotangents.
+/// The way back from a tensor to others, on which gradient.hpp writes cotangents, and what a call
+/// of it begins and ends with.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "eindecomp/graph/differentiable.hpp"
+#include "eindecomp/graph/tangent_writer.hpp"
 
 namespace eindecomp::graph {
 
@@ -80,15 +82,7 @@ class GradientWriter {
 
   void contribute(VertexId v, std::size_t o) {
     const VertexId x = graph()[v].operands[o].vertex;
-    const auto derivative = m_scope.state.records.derivatives[at(v)];
-    if (derivative == nullptr) {
-      core::fail(ErrorKind::statement,
-                 Text("the gradient leads through statement ") + graph()[v].name +
-                     ", which a gradient wrote (the program can be differentiated " +
-                     Backend::order + (Backend::order == 1 ? Text(" time") : Text(" times")) +
-                     "); make it a BasicProgram<Differentiable<…, " + (Backend::order + 1) + ">>",
-                 m_scope.where);
-    }
+    const auto derivative = derivative_of_statement(m_scope, v);
     const Text name = Text("d") + graph()[x].name;
     std::optional<Cotangent>& sum = m_cotangents[at(x)];
     const int readers = m_readers[at(x)];
@@ -111,7 +105,7 @@ class GradientWriter {
   std::vector<int> m_contributions = std::vector<int>(m_count, 0);
 };
 
-/// One call of gradient() or vjp(): what is written, as symbols.
+/// One call of gradient(), vjp() or jvp(): what is written, as symbols.
 template <class Backend>
 class GradientCall {
   static constexpr int order_left = Backend::order - 1;
@@ -154,16 +148,16 @@ class GradientCall {
                m_scope.where);
   }
 
-  /// Refuses a cotangent of other extents than its tensor's.
+  /// Refuses a cotangent or tangent of other extents than its tensor's.
   template <class S>
-  void require_like(const S& tensor, const S& cotangent) const {
+  void require_like(const S& tensor, const S& given, std::string_view what) const {
     const EinGraph& graph = m_state.graph;
-    if (graph[tensor.vertex()].bound == graph[cotangent.vertex()].bound) return;
+    if (graph[tensor.vertex()].bound == graph[given.vertex()].bound) return;
     const auto extents = [&](const S& s) {
       return core::joined(graph[s.vertex()].bound, " x ", core::to_text);
     };
     core::fail(ErrorKind::shape,
-               Text("the cotangent ") + cotangent.name() + " is " + extents(cotangent) +
+               Text("the ") + what + " " + given.name() + " is " + extents(given) +
                    " and its tensor " + tensor.name() + " is " + extents(tensor) +
                    "; give one of the tensor's extents",
                m_scope.where);
@@ -178,14 +172,37 @@ class GradientCall {
   template <class T, int Rank>
   Symbol<T, Rank, Backend> symbol(const Symbol<T, Rank, Backend>& tensor, std::string_view from) {
     const std::optional<Cotangent>& found = m_writer->of(tensor.vertex());
-    if (!found.has_value()) {
+    if (!found.has_value()) fail_as_zero("gradient", from, "by", tensor.name());
+    const Written made = whole<T>(*found, tensor.vertex(), Text("d") + tensor.name());
+    return {&m_state, made.vertex, made.writing};
+  }
+
+  /// Begins a jvp of tensor `to`.
+  void begin_tangents(VertexId to) {
+    m_scope.what = "derivative";
+    m_tangents.emplace(m_scope, to);
+  }
+  /// Gives a tensor its tangent.
+  template <class Y, class S>
+  void give(const Y& y, const S& tensor, const S& tangent) {
+    require(tensor, "along which a tensor is differentiated");
+    require(tangent, "which is its tangent");
+    require_like(tensor, tangent, "tangent");
+    if (!m_tangents->leads_from(tensor.vertex())) {
+      fail_as_zero("derivative", y.name(), "along", tensor.name());
+    }
+    if (!m_tangents->give(tensor.vertex(), {0, tangent.vertex(), tangent.writing(), {}, {}})) {
       core::fail(ErrorKind::statement,
-                 Text("the gradient of ") + from + " by " + tensor.name() +
-                     " is 0 everywhere (no statement that can be differentiated leads from " +
-                     tensor.name() + " to " + from + "); leave it out",
+                 Text("tensor ") + tensor.name() +
+                     " is given two tangents (a derivative is along one); give their sum",
                  m_scope.where);
     }
-    const Written made = whole<T>(*found, tensor.vertex());
+    m_given.push_back(tangent.writing());
+  }
+  /// The tangent after the tensor that begin_tangents() took.
+  template <class T, int Rank>
+  Symbol<T, Rank, Backend> tangent(const Symbol<T, Rank, Backend>& y) {
+    const Written made = whole<T>(m_tangents->run(), y.vertex(), y.name() + ".tangent");
     return {&m_state, made.vertex, made.writing};
   }
 
@@ -200,9 +217,17 @@ class GradientCall {
   }
 
  private:
+  [[noreturn]] void fail_as_zero(std::string_view what, std::string_view of, std::string_view by,
+                                 std::string_view tensor) const {
+    core::fail(ErrorKind::statement,
+               Text("the ") + what + " of " + of + " " + by + " " + tensor +
+                   " is 0 everywhere (no statement that can be differentiated leads from " +
+                   tensor + " to " + of + "); leave it out",
+               m_scope.where);
+  }
   /// A tensor with all dimensions, in their order, that no other statement reads as this one.
   template <class T>
-  Written whole(const Cotangent& found, VertexId tensor) {
+  Written whole(const Cotangent& found, VertexId tensor, std::string_view name) {
     const Vertex of = m_state.graph[tensor];  // a copy: the graph grows
     Cotangent c = found.is_number() ? m_scope.constant(found.value) : found;
     bool is_whole = c.dims.size() == of.bound.size() && !m_state.graph[c.vertex].is_input();
@@ -216,19 +241,8 @@ class GradientCall {
       m_given.push_back(c.writing);
       return {c.vertex, c.writing};
     }
-    StatementSpec spec;
-    spec.name = Text("d") + of.name;
-    spec.where = m_scope.where;
-    const std::vector<Text> labels = found.labels;
-    const std::vector<Extent> bound = of.bound;
-    StatementSpec::OperandSpec operand;
-    operand.vertex = c.vertex;
-    operand.writing = c.writing;
-    for (const int d : c.dims) operand.labels.push_back(labels[static_cast<std::size_t>(d)]);
-    spec.operands.push_back(operand);
-    for (std::size_t k = 0; k < bound.size(); ++k) spec.output.push_back({labels[k], bound[k]});
-    return write_at<Backend, order_left, Identity, NoAggregation, T>(m_scope, spec, Identity{},
-                                                                     NoAggregation{});
+    c = write_whole<Backend, order_left, T>(m_scope, c, found.labels, of.bound, name);
+    return {c.vertex, c.writing};
   }
 
   ProgramState<Backend>& m_state;
@@ -237,6 +251,7 @@ class GradientCall {
   std::vector<VertexId> m_results;  // before the call
   std::vector<int> m_given;
   std::optional<GradientWriter<Backend>> m_writer;
+  std::optional<TangentWriter<Backend>> m_tangents;
 };
 
 }  // namespace eindecomp::graph

@@ -47,7 +47,7 @@ class ProductPull {
     }
   }
 
-  /// The cotangent of the elements. \param cotangent  of the products
+  /// The cotangent of the elements. \param cotangent  of the products; a number stands for 1
   [[nodiscard]] Cotangent operator()(Cotangent cotangent) const {
     cotangent.labels.assign(m_labels.begin(),
                             m_labels.begin() + static_cast<std::ptrdiff_t>(m_kept));
@@ -64,14 +64,20 @@ class ProductPull {
     const VertexId before = others(x, rank, -1);
     const VertexId behind = others(x, rank, 1);
     StatementSpec spec = begin(".others", rank);
-    StatementSpec::OperandSpec of_products;
-    of_products.vertex = cotangent.vertex;
-    of_products.writing = cotangent.writing;
-    for (const int d : cotangent.dims) {
-      of_products.labels.push_back(m_labels[static_cast<std::size_t>(d)]);
+    spec.operands = {read(before, rank), read(behind, rank)};
+    Written written{};
+    if (cotangent.is_number()) {
+      written = write<Mul, NoAggregation, T, T>(spec);
+    } else {
+      StatementSpec::OperandSpec of_products;
+      of_products.vertex = cotangent.vertex;
+      of_products.writing = cotangent.writing;
+      for (const int d : cotangent.dims) {
+        of_products.labels.push_back(m_labels[static_cast<std::size_t>(d)]);
+      }
+      spec.operands.insert(spec.operands.begin(), of_products);
+      written = write<Mul, NoAggregation, T, T, T>(spec);
     }
-    spec.operands = {of_products, read(before, rank), read(behind, rank)};
-    const Written written = write<Mul, NoAggregation, T, T, T>(spec);
     cotangent.vertex = written.vertex;
     cotangent.writing = written.writing;
     cotangent.dims.clear();

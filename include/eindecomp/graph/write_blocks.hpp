@@ -91,7 +91,6 @@ struct BlocksOf;
     spec.operands.push_back(std::move(operand));
   }
   spec.op.join = Text("blocks") + fill.text;
-  spec.op.blocks = true;
   spec.op.state = fill.bytes;
   return spec;
 }
@@ -112,26 +111,35 @@ struct BlocksOf;
   return labels;
 }
 
+/// Writes a statement of blocks of elements T.
+template <class T, class Backend>
+constexpr VertexId write_blocks_statement(typename StateOf<Backend>::type& state,
+                                          StatementSpec spec) {
+  EinGraph& graph = state.graph;
+  spec.op.blocks = true;
+  spec.op.type = &expr::type_tag<BlocksOf<T>>;
+  spec.op.finishes = false;
+  spec.element = spec.partial = element_type<T>();
+  const int before = graph.size();
+  const VertexId v = state.options.share_subexpressions ? graph.add_or_share_statement(spec)
+                                                        : graph.add_statement(spec);
+  if (v == before) {
+    state.resize(static_cast<std::size_t>(graph.size()));
+    // For what is passed on to where it is stored.
+    state.launchers.back() = Backend::template make<Identity, NoAggregation, T>({}, {});
+    if constexpr (requires { Backend::order; }) record_blocks_derivative<T, Backend>(state);
+  }
+  return v;
+}
+
 /// Writes blocks of elements T as a statement.
 template <class T, int Rank, class Backend>
 [[nodiscard]] constexpr Symbol<T, Rank, Backend> write_blocks(
     ProgramState<Backend>* state, const BlockList& list, const BlockFill& fill,
     std::string_view name, const std::vector<Text>& labels, const std::source_location& where) {
-  EinGraph& graph = state->graph;
-  StatementSpec spec = blocks_spec(list, fill, name, labels, graph, where);
-  spec.op.type = &expr::type_tag<BlocksOf<T>>;
-  spec.op.finishes = false;
-  spec.element = spec.partial = element_type<T>();
-  const int before = graph.size();
-  const VertexId v = state->options.share_subexpressions ? graph.add_or_share_statement(spec)
-                                                         : graph.add_statement(spec);
-  if (v == before) {
-    state->resize(static_cast<std::size_t>(graph.size()));
-    // For what is passed on to where it is stored.
-    state->launchers.back() = Backend::template make<Identity, NoAggregation, T>({}, {});
-    if constexpr (requires { Backend::order; }) record_blocks_derivative<T>(*state);
-  }
-  return {state, v, graph.last_writing()};
+  const VertexId v = write_blocks_statement<T, Backend>(
+      *state, blocks_spec(list, fill, name, labels, state->graph, where));
+  return {state, v, state->graph.last_writing()};
 }
 
 template <class L>
