@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "eindecomp/graph/blocks.hpp"
+#include "eindecomp/graph/concat.hpp"
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/permutations.hpp"
@@ -145,6 +147,45 @@ void statements() {
     EITHER((let<"C3">(j) = sum(i)(X(j, j))),
            (let<"C3">(j) = sum(ein::labels::i)(X(ein::labels::i, j))));
   }
+}
+
+void blocks() {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {5, 6});
+  const auto x = g.input<double>("x", {6});
+  const auto F = g.input<float>("F", {5, 6});
+  const auto I = g.input<std::int32_t>("I", {5});
+  auto Z = ein::blocks<double>(g, "Z", {40, 6}, 0.0);
+  // refused: an index of a block is divided or has a boundary (blocks lie inside of their tensor)
+  EITHER(Z(ein::zero(i + 4), j) = X(i, j), Z(i + 4, j) = X(i, j));
+  // refused: an index of a block is computed from more than one label; write one
+  EITHER(Z(i + j, j) = X(i, j), Z(2 * i + 10, j) = X(i, j));
+  // refused: a block is given more or fewer indices than its tensor has dimensions; give each
+  EITHER(Z(j) += x(j), Z(3, j) += x(j));
+  // refused: a number that is no integer stands where a label belongs; write
+  EITHER(Z(1.5F, j) = x(j), Z(1, j) = x(j));
+  // refused: a tensor stands where a label belongs (index tensors are read, X(I(b), j)); write
+  EITHER(Z(I(i), j) = X(i, j), Z(i + 20, j) = X(I(i), j));
+  // refused: a tensor stands in an expression without its labels; write one for each dimension
+  EITHER(Z(i + 25, j) = F, Z(i + 25, j) = X(i, j));
+  // refused: a block reads no tensor; give its tensor a value for what no block has, or write
+  EITHER(Z(30, j) = 1.0, Z(30, j) = 0.0 * x(j) + 1.0);
+  // refused: a block has elements of another type than its tensor; convert it, as in
+  EITHER(Z(i + 31, j) = F(i, j), Z(i + 31, j) = cast<double>(F(i, j)));
+  // refused: the value between blocks is none of the tensor's type (elements are not converted
+  EITHER((void)ein::blocks<std::int32_t>(g, "N", {5}, 0.5),
+         (void)ein::blocks<std::int32_t>(g, "N", {5}, 1));
+  // refused: what is concatenated has not the same labels, or lacks the one that it is
+  EITHER((let<"C1">(i, j) = ein::concat(i)(X(i, j), x(j))),
+         (let<"C1">(i, j) = ein::concat(i)(X(i, j), X(i, j))));
+  // refused: what is concatenated has elements of several types; convert it, as in
+  EITHER((let<"C2">(i, j) = ein::concat(i)(X(i, j), F(i, j))),
+         (let<"C2">(i, j) = ein::concat(i)(X(i, j), cast<double>(F(i, j)))));
+  // refused: what is padded lacks a label that it is padded along; pad along labels that it has
+  EITHER((let<"C3">(j) = ein::pad(i)(x(j), {{1, 1}})),
+         (let<"C3">(j) = ein::pad(j)(x(j), {{1, 1}})));
+  // refused: an index on the left of a statement is computed (a statement writes all of its tensor)
+  EITHER((let<"C4">(i + 4, j) = X(i, j)), (Z(i + 36, j) = X(range(i, 0, 4), j)));
 }
 
 void gradients() {

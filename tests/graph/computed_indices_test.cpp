@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "eindecomp/graph/blocks.hpp"
 #include "eindecomp/graph/builder.hpp"
-#include "eindecomp/graph/concat.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/print.hpp"
 #include "support/messages.hpp"
@@ -278,73 +276,4 @@ TEST_CASE("the builder takes labels as values") {
           builder.statement<Mul, Sum, double>("F", {{any(X), {"i", "j"}}}, {{"i", 0}}, {"j"});
         }).find("names 1 element types for 1 operands and 1 values of labels") !=
         std::string::npos);
-}
-
-TEST_CASE("blocks: their graphs, and what is refused by naming labels, elements and extents") {
-  ein::PlanProgram g;
-  const auto X = g.input<double>("X", {4, 6});
-  const auto Y = g.input<double>("Y", {5, 6});
-  const auto A = g.input<double>("A", {3, 7});
-  const auto N = g.input<std::int32_t>("N", {4, 6});
-  auto Z = ein::blocks<double>(g, "Z", {12, 6});
-  const auto says = [](const auto& write, std::string_view sentence) {
-    const std::string message = message_of(write);
-    CAPTURE(message);
-    CHECK(message.find(sentence) != std::string::npos);
-  };
-  Z(i, j) = X(i, j);
-  says(
-      [&] { Z(i + 8, j) = Y(i, j); },
-      "block Z(i + 8,j) goes from 8 to 12 in dimension 0 of Z, of extent 12 (label 'i' is 5 in Y); "
-      "write it where it fits, or give Z a larger extent");
-  says([&] { Z(i + 2, j) = 2.0 * Y(i, j); },
-       "blocks Z(i,j) and Z(i + 2,j) both have element (2,0) (an element is written once); place "
-       "them apart, or add the second by +=");
-  says([&] { Z(11 - i, j) = X(i, j); },
-       "goes from one index to the next by -1 (blocks go forwards)");
-  says([&] { Z(ein::range(i, 4, 4), j) = X(i, j); }, "range(i, 4, 4) is empty");
-  says([&] { Z(i + 4, j) = A(i, j); },
-       "goes from 0 to 6 in dimension 1 of Z, of extent 6 (label 'j' is 7 in A)");
-  says([&] { Z(ein::range(i, 4, 8), j) = 2.0 * Y(i, j); }, "label 'i' is 5 in the operands and 4");
-  ein::PlanProgram other;
-  const auto V = other.input<double>("V", {5, 6});
-  says([&] { Z(i + 4, j) = V(i, j); }, "block Z(i + 4,j) reads tensors of another program");
-  const std::string before(ein::to_text(g.graph()).view());
-  says([&] { (void)Z.tensor(); },
-       "no block of Z has element (4,0) (Z is 12 x 6); write a block there, or give Z a value");
-  CHECK(before == ein::to_text(g.graph()).view());
-  Z(i + 4, j) = 2.0 * Y(i, j);
-  Z(ein::range(i, 9, 12), j) = X(ein::range(i, 1, 4), j);
-  const auto whole = Z.tensor();
-  CHECK(whole.vertex() == Z.tensor().vertex());
-  CHECK(ein::formula(g.graph(), whole.vertex()).view() ==
-        "Z(i,j) = blocks(X(i,j), Z.2(i - 4,j), Z.3(i - 9,j))");
-  says([&] { Z(i, j) = X(i, j); }, "is written when its tensor has been read");
-
-  says([&] { let<"C">(i, j) = ein::concat(i)(X(i, j), A(i, j)); },
-       "label 'j' is 6 in X and 7 in A of concat(i) in C");
-  says([&] { let<"C">(ein::extent(i, 8), j) = ein::concat(i)(X(i, j), Y(i, j)); },
-       "label 'i' is 9 in the blocks and 8 in the output of C");
-  says(
-      [&] {
-        let<"P">(i, j) = ein::pad(j)(X(i, j), {{-1, 2}});
-      },
-      "pad(j) in P is given -1 elements before and 2 after");
-  says(
-      [&] {
-        let<"P">(i, j) = ein::pad(j)(N(i, j), {{1, 2}}, 5000000000);
-      },
-      "the value between the blocks of P is none that int32 can hold");
-  says([&] { (void)ein::blocks<double>(g, "E", {3}, 1.0).tensor(); }, "tensor E has no block");
-  // What is put together alike is one tensor; where another value lies between, another.
-  const auto P = let<"P">(i, j) = ein::pad(j)(X(i, j), {{1, 2}}, 7.5);
-  const auto Q = let<"Q">(i, j) = ein::pad(j)(X(i, j), {{1, 2}}, 7.5);
-  const auto R = let<"R">(i, j) = ein::pad(j)(X(i, j), {{1, 2}}, 8.5);
-  CHECK(P.vertex() == Q.vertex());
-  CHECK(P.vertex() != R.vertex());
-  CHECK(ein::formula(g.graph(), P.vertex()).view() == "P(i,j) = blocks(X(i,j - 1), else 7.5)");
-  // Two thousand blocks, one by one.
-  auto many = ein::blocks<double>(g, "many", {2000, 6});
-  for (Extent row = 0; row < 2000; ++row) many(at(row), j) = X(at(row % 4), j);
-  CHECK(g.graph()[many.tensor().vertex()].operands.size() == 2000);
 }

@@ -297,3 +297,68 @@ TEST_CASE("a program whose words cannot be counted is refused") {
   CHECK_THROWS_WITH_AS(check_countable(graph, 65536, "p.json"),
                        doctest::Contains("p.json: with tensor A the plan may move more"), Error);
 }
+
+TEST_CASE("tensors that are put together from blocks") {
+  const auto put = [](const std::string& more) {
+    return program(product() + R"(, {"name": "Z", "blocks": "ik", )" + more + "}");
+  };
+  const JsonProgram read =
+      read_program(put(R"("extents": [10, 8], "operands": ["C", "B"], "at": [[0, 0], [4, 0]]},
+                          {"name": "m", "einsum": "ik->i", "operands": ["Z"], "aggregate": "argmax"},
+                          {"name": "W", "blocks": "i", "extents": [21], "operands": ["m"],
+                           "at": [[1]], "steps": [[2]], "between": -1)"),
+                   "p.json");
+  CHECK(to_text(read.graph) ==
+        "A(4,6) : float, input\n"
+        "B(6,8) : float, input\n"
+        "C(i,k) = sum[j] mul(A(i,j), B(j,k)) : float, i=4 j=6 k=8\n"
+        "Z(i,k) = blocks(C(i,k), B(i - 4,k)) : float, i=10 k=8\n"
+        "m(i) = argmax[k] Z(i,k) : int64, i=10 k=8\n"
+        "W(i) = blocks(m(whole(i - 1, 2)), else -1) : int64, i=21\n");
+  struct Case {
+    std::string more;
+    std::string message;
+  };
+  const std::string whole = R"("extents": [10, 8], "operands": ["C", "B"], )";
+  const std::vector<Case> cases{
+      {whole + R"("at": [[0, 0], [3, 0]])",
+       "statements[1].blocks: blocks Z(i,k) and Z(i + 3,k) both have element (3,0)"},
+      {whole + R"("at": [[0, 0], [5, 0]])",
+       "statements[1].blocks: block Z(i + 5,k) goes from 5 to 10 in dimension 0 of Z"},
+      {whole + R"("at": [[0, 0]])", "statements[1].at: 1 lists for 2 operands; give one for each"},
+      {whole + R"("at": [[0, 0], [4]])", "statements[1].at[1]: 1 numbers for 2 labels"},
+      {whole + R"("at": [[0, 0], [4, 0.5]])", "statements[1].at[1][1]: 0.5 is not a whole number"},
+      {whole + R"("at": [[0, 0], [4, -9223372036854775808]])",
+       "statements[1].at[1][1]: -9223372036854775808 is negative; give a whole number from 0 on"},
+      {whole + R"("at": [[0, 0], [4, 9223372036854775807]])",
+       "statements[1].blocks: block Z(i + 4,k + 9223372036854775807) goes from"},
+      {whole + R"("at": [[0, 0], [4, 0]], "steps": [[1, 1], [0, 1]])",
+       "statements[1].steps[1][0]: 0 is not positive"},
+      {whole + R"("at": [[0, 0], [4, 0]], "between": 1e300)",
+       "statements[1].between: 1e+300 is none that an element can be (the blocks are of float)"},
+      {whole + R"("at": [[0, 0], [4, 0]], "join": "add")",
+       "statements[1]: \"join\" means nothing here; the members are name, blocks"},
+      {R"("extents": [4], "operands": ["C"], "at": [[0, 0]])",
+       "statements[1].extents: 1 numbers for 2 labels; give one for each"},
+      {R"("extents": [4, 8], "operands": [], "at": [])",
+       "statements[1].operands: there is no block; name one"},
+      {R"("extents": [5, 8], "operands": ["C"], "at": [[0, 0]])",
+       "statements[1].blocks: no block of Z has element (4,0) (Z is 5 x 8)"},
+      {R"("extents": [4, 8], "operands": ["Z"], "at": [[0, 0]])",
+       "statements[1].operands[0]: a statement reads its own result (a cycle)"},
+      {R"("extents": [4, 8], "at": [[0, 0]])", "statements[1]: there is no \"operands\"; add it"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.more);
+    const std::string message = program_complaint(put(c.more));
+    CAPTURE(message);
+    CHECK(message.rfind("p.json: " + c.message, 0) == 0);
+  }
+  CHECK(program_complaint(program(R"({"name": "Z", "blocks": "i+", "extents": [4, 6],
+                                      "operands": ["A"], "at": [[0, 0]]})"))
+            .rfind("p.json: statements[0].blocks: character '+' at position 1 in \"i+\" is unknown",
+                   0) == 0);
+  CHECK(
+      program_complaint(put(R"("extents": [8, 8], "operands": ["C", "m"], "at": [[0, 0], [4, 0]])"))
+          .find("there is no tensor \"m\"") != std::string::npos);
+}

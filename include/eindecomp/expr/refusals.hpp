@@ -21,6 +21,8 @@ namespace expr {
 struct RefusedTarget {
   template <class T>
   constexpr void operator=(const T&) const {}
+  template <class T>
+  constexpr void operator+=(const T&) const {}
 };
 
 template <class T>
@@ -57,6 +59,11 @@ constexpr auto refuse_as_label() {
     static_assert(never<T>,
                   "EinDecomp: an integer stands where a label of the output belongs; write "
                   "extent(k, 3) for a dimension of 3 elements");
+  } else if constexpr (Index<T>) {
+    static_assert(never<T>,
+                  "EinDecomp: an index on the left of a statement is computed (a statement writes "
+                  "all of its tensor); write a block of one, auto Z = blocks<double>(g, \"Z\", {n, "
+                  "m}); Z(i + 4, j) = X(i, j)");
   } else if constexpr (std::is_arithmetic_v<Plain>) {
     static_assert(never<T>,
                   "EinDecomp: a number that is no integer stands where a label belongs; write a "
@@ -70,8 +77,11 @@ constexpr auto refuse_as_label() {
 }
 template <class First, class... Rest>
 constexpr auto refuse_first_that_is_no_label() {
-  // A label with its extent is one on the left of a statement.
-  constexpr bool passed = AnyLabel<First> || is_sized_label<std::remove_cvref_t<First>>;
+  // A label with its extent is one on the left of a statement, and a computed index or an integer
+  // is an index elsewhere.
+  constexpr bool is_last = ((Index<Rest> || is_sized_label<std::remove_cvref_t<Rest>>)&&...);
+  constexpr bool passed =
+      AnyLabel<First> || is_sized_label<std::remove_cvref_t<First>> || (Index<First> && !is_last);
   if constexpr (passed && sizeof...(Rest) > 0) {
     return refuse_first_that_is_no_label<Rest...>();
   } else {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -69,7 +70,7 @@ class BlockList {
                        " (blocks go forwards); write the tensor that it is of backwards, X(n - i)",
                    where);
       }
-      const Extent last = block.first[k] + (extents[k] - 1) * block.step[k];
+      const Extent last = last_index(block.first[k], block.step[k], extents[k]);
       if (block.first[k] >= 0 && last < m_bound[k]) continue;
       Text why = Text("the extent of ") + tensor + " there is " + extents[k];
       if (!block.labels[k].empty()) {
@@ -134,6 +135,13 @@ class BlockList {
   }
 
  private:
+  /// Of so many from the first on; or the largest index that there is.
+  [[nodiscard]] static constexpr Extent last_index(Extent first, Extent step, Extent count) {
+    constexpr Extent most = std::numeric_limits<Extent>::max();
+    if ((most - std::max<Extent>(first, 0)) / step < count - 1) return most;
+    return first + (count - 1) * step;
+  }
+
   struct OneTerm {
     Text label;
     Extent coefficient;

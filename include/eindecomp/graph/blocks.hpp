@@ -41,7 +41,7 @@ struct BlockPlace {
           expr::never<I>,
           "EinDecomp: an index of a block is divided or has a boundary (blocks lie inside "
           "of their tensor); write i + 4, 2 * i + 1 or range(i, 4, 8)");
-      return Label<number_name>{};
+      return expr::Refused{};
     } else {
       return label_of_affine(expr::as_affine(index));
     }
@@ -61,7 +61,7 @@ struct BlockPlace {
       static_assert(expr::never<Ls...>,
                     "EinDecomp: an index of a block is computed from more than one label; write "
                     "one, as i + 4 or 2 * i + 1, or a number");
-      return Label<number_name>{};
+      return expr::Refused{};
     }
   }
 };
@@ -240,25 +240,33 @@ class Blocks {
 
   template <class... Is>
   [[nodiscard]] constexpr auto target(const std::source_location& where, const Is&... indices) {
-    static_assert(sizeof...(Is) == static_cast<std::size_t>(Rank),
-                  "EinDecomp: a block is given more or fewer indices than its tensor has "
-                  "dimensions; give each dimension one");
-    return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      std::tuple<graph::BlockPlace<K>...> places;
-      return target_under(where, places, std::get<K>(places).label_of(indices)...);
+    if constexpr (sizeof...(Is) != static_cast<std::size_t>(Rank)) {
+      static_assert(expr::never<Is...>,
+                    "EinDecomp: a block is given more or fewer indices than its tensor has "
+                    "dimensions; give each dimension one");
+      return expr::RefusedTarget{};
+    } else {
+      return [&]<std::size_t... K>(std::index_sequence<K...>) {
+        std::tuple<graph::BlockPlace<K>...> places;
+        return target_under(where, places, std::get<K>(places).label_of(indices)...);
+      }
+      (std::index_sequence_for<Is...>{});
     }
-    (std::index_sequence_for<Is...>{});
   }
   template <std::size_t... K, class... Ls>
   [[nodiscard]] constexpr auto target_under(const std::source_location& where,
                                             const std::tuple<graph::BlockPlace<K>...>& places,
                                             const Ls&... labels) {
-    graph::PlacedBlock block;
-    block.labels = {(std::get<K>(places).one ? Text() : Text(Ls::name))...};
-    block.first = {std::get<K>(places).first...};
-    block.step = {std::get<K>(places).step...};
-    return graph::BlockTarget<Blocks, Ls...>(*this, std::move(block), {graph::extent_of(labels)...},
-                                             where);
+    if constexpr ((std::is_same_v<Ls, expr::Refused> || ...)) {
+      return expr::RefusedTarget{};
+    } else {
+      graph::PlacedBlock block;
+      block.labels = {(std::get<K>(places).one ? Text() : Text(Ls::name))...};
+      block.first = {std::get<K>(places).first...};
+      block.step = {std::get<K>(places).step...};
+      return graph::BlockTarget<Blocks, Ls...>(*this, std::move(block),
+                                               {graph::extent_of(labels)...}, where);
+    }
   }
 
   template <class Labels, class E>

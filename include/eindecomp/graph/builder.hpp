@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include "eindecomp/expr/einsum_string.hpp"
 #include "eindecomp/graph/lowering.hpp"
+#include "eindecomp/graph/write_blocks.hpp"
 
 namespace eindecomp {
 
@@ -66,6 +68,13 @@ class Builder {
   struct Write {
     std::string label;  ///< of one dimension of the output
     Extent extent = 0;  ///< 0: as the operands have it
+  };
+
+  /// A tensor where it lies in one that is put together.
+  struct Block {
+    AnySymbol tensor;               ///< of as many dimensions as the other
+    std::vector<Extent> first;      ///< per dimension, the index of its first element
+    std::vector<Extent> step = {};  ///< from one element's index to the next one's; empty: 1
   };
 
   /// Writes into `program`, which must outlive it.
@@ -166,6 +175,40 @@ class Builder {
         name, reads, LabelStrings(parsed.output.begin(), parsed.output.end()), join, monoid, where);
   }
 
+  /// Adds a tensor of elements T that is put together from blocks: {{X, {0, 0}}, {Y, {4, 0}}} are
+  /// X from row 0 and Y from row 4 on.
+  /// \param output   a label for each dimension, with its extent
+  /// \param between  what elements are that no block has; left out: there are none
+  /// \throws Error if blocks overlap, leave the tensor, leave out an element or are of other
+  ///   elements, another rank or another graph; the program is then as it was.
+  template <Element T>
+  AnySymbol blocks(std::string_view name, const std::vector<Write>& output,
+                   const std::vector<Block>& parts, const std::optional<T>& between = std::nullopt,
+                   std::source_location where = std::source_location::current()) {
+    auto& state = *m_program->state();
+    std::vector<Text> labels;
+    std::vector<Extent> bound;
+    for (const Write& write : output) {
+      labels.emplace_back(write.label);
+      bound.push_back(write.extent);
+    }
+    std::vector<graph::PlacedBlock> placed;
+    for (const Block& part : parts) {
+      check_operand(part.tensor, element_type<T>(), name, where);
+      const std::size_t rank = part.first.size();
+      placed.push_back({part.tensor.vertex(), part.tensor.writing(), false, labels, part.first,
+                        part.step.empty() ? std::vector<Extent>(rank, 1) : part.step});
+    }
+    const auto fill = between ? graph::BlockFill::of(*between) : graph::BlockFill::nothing();
+    const graph::BlockList list =
+        graph::checked_blocks(state.graph, name, bound, placed, between.has_value(), where);
+    graph::Transaction transaction(state);
+    const VertexId v = graph::write_block_list<T>(&state, list, fill, name, labels, where);
+    state.graph.name_last_writing(name);
+    transaction.commit();
+    return {state.graph, v, state.graph.last_writing()};
+  }
+
   /// Makes a tensor a result even if another statement reads it.
   void keep(AnySymbol tensor, std::source_location where = std::source_location::current()) {
     require_mine(tensor, where);
@@ -205,15 +248,18 @@ class Builder {
                  where);
     }
     for (std::size_t o = 0; o < operands.size(); ++o) {
-      require_mine(operands[o].tensor, where);
-      const Vertex& tensor = m_program->graph()[operands[o].tensor.vertex()];
-      if (tensor.element != types[o]) {
-        core::fail(ErrorKind::statement,
-                   Text("tensor ") + tensor.name + " is read as elements of another type in " +
-                       "statement " + name,
-                   where);
-      }
+      check_operand(operands[o].tensor, types[o], name, where);
     }
+  }
+  void check_operand(AnySymbol operand, const ElementType& type, std::string_view name,
+                     const std::source_location& where) const {
+    require_mine(operand, where);
+    const Vertex& tensor = m_program->graph()[operand.vertex()];
+    if (tensor.element == type) return;
+    core::fail(ErrorKind::statement,
+               Text("tensor ") + tensor.name + " is read as elements of another type in " +
+                   "statement " + name,
+               where);
   }
 
   /// Notes what the operators ignore of operands that may be left.

@@ -132,13 +132,55 @@ constexpr VertexId write_blocks_statement(typename StateOf<Backend>::type& state
   return v;
 }
 
+/// Blocks given as data. \param filled  whether there may be elements that none has
+/// \throws Error if they are none of a tensor of that name and these extents.
+[[nodiscard]] constexpr BlockList checked_blocks(const EinGraph& graph, std::string_view name,
+                                                 const std::vector<Extent>& bound,
+                                                 const std::vector<PlacedBlock>& blocks,
+                                                 bool filled, const std::source_location& where) {
+  check_bound(name, bound, where);
+  if (blocks.empty()) {
+    core::fail(ErrorKind::statement, where, "tensor ", name,
+               " has no block (it would read no tensor); write one");
+  }
+  BlockList list(name, bound);
+  for (const PlacedBlock& block : blocks) {
+    const Vertex& tensor = graph[block.vertex];
+    if (tensor.bound.size() != bound.size()) {
+      core::fail(ErrorKind::shape, where, "block ", tensor.name, " of ", name, " is of rank ",
+                 static_cast<Extent>(tensor.bound.size()), " and ", name, " of rank ",
+                 static_cast<Extent>(bound.size()),
+                 " (each dimension of a block lies along one of the tensor's); give both the same");
+    }
+    if (block.first.size() != bound.size() || block.step.size() != bound.size()) {
+      core::fail(ErrorKind::statement, where, "block ", tensor.name, " of ", name, " is given ",
+                 static_cast<Extent>(block.first.size()), " first indices and ",
+                 static_cast<Extent>(block.step.size()), " steps for ",
+                 static_cast<Extent>(bound.size()), " dimensions; give one for each");
+    }
+    list.check_place(block, tensor.bound, tensor.name, where);
+    list.check_apart(block, tensor.bound, where);
+    list.add(block, tensor.bound);
+  }
+  if (!filled) list.check_whole(where);
+  return list;
+}
+
 /// Writes blocks of elements T as a statement.
+template <class T, class Backend>
+[[nodiscard]] constexpr VertexId write_block_list(ProgramState<Backend>* state,
+                                                  const BlockList& list, const BlockFill& fill,
+                                                  std::string_view name,
+                                                  const std::vector<Text>& labels,
+                                                  const std::source_location& where) {
+  return write_blocks_statement<T, Backend>(
+      *state, blocks_spec(list, fill, name, labels, state->graph, where));
+}
 template <class T, int Rank, class Backend>
 [[nodiscard]] constexpr Symbol<T, Rank, Backend> write_blocks(
     ProgramState<Backend>* state, const BlockList& list, const BlockFill& fill,
     std::string_view name, const std::vector<Text>& labels, const std::source_location& where) {
-  const VertexId v = write_blocks_statement<T, Backend>(
-      *state, blocks_spec(list, fill, name, labels, state->graph, where));
+  const VertexId v = write_block_list<T>(state, list, fill, name, labels, where);
   return {state, v, state->graph.last_writing()};
 }
 

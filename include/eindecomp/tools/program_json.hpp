@@ -23,6 +23,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/tools/blocks_json.hpp"
 #include "eindecomp/tools/json_value.hpp"
 #include "eindecomp/tools/named_operators.hpp"
 #include "eindecomp/tools/rewritten_statement.hpp"
@@ -40,7 +41,10 @@ namespace tools {
 /// Writes the program of one file.
 class ProgramReader {
  public:
-  ProgramReader(JsonValue file, bool rewrite) : m_file(std::move(file)), m_rewrite(rewrite) {}
+  ProgramReader(JsonValue file, bool rewrite)
+      : m_file(std::move(file)),
+        m_rewrite(rewrite),
+        m_program(LoweringOptions{.share_subexpressions = rewrite}) {}
 
   [[nodiscard]] JsonProgram read() {
     m_file.allow_only({"inputs", "statements", "roles", "uncut", "layout"});
@@ -100,6 +104,10 @@ class ProgramReader {
   }
 
   void add_statement(const JsonValue& statement) {
+    if (statement.find("blocks")) {
+      add_blocks(statement);
+      return;
+    }
     statement.allow_only({"name", "einsum", "operands", "join", "aggregate", "elementwise"});
     const JsonValue name = statement.at("name");
     check_name(name.string(), name);
@@ -130,9 +138,24 @@ class ProgramReader {
     read_operator(statement, spec, aggregated);
     const VertexId v = at(einsum, [&] { return write(spec); });
     check_points(v, einsum);
-    m_tensors.emplace(name.string(), v);
-    for (const JsonValue& operand : names) m_unread.erase(operand.string());
-    m_unread.emplace(name.string(), v);
+    finish_statement(name.string(), v, names);
+  }
+  void finish_statement(const std::string& name, VertexId v, const std::vector<JsonValue>& reads) {
+    m_tensors.emplace(name, v);
+    for (const JsonValue& operand : reads) m_unread.erase(operand.string());
+    m_unread.emplace(name, v);
+  }
+
+  /// Writes a tensor that is put together from blocks.
+  void add_blocks(const JsonValue& statement) {
+    const JsonValue name = statement.at("name");
+    check_name(name.string(), name);
+    const StatedBlocks stated = read_blocks(statement, graph(), [&](const JsonValue& operand) {
+      return find_tensor(operand, statement);
+    });
+    const JsonValue place = statement.at("blocks");
+    const VertexId v = at(place, [&] { return write_stated(m_program, name.string(), stated); });
+    finish_statement(name.string(), v, statement.at("operands").elements());
   }
 
   /// The labels of a statement. \throws Error if the text breaks a rule.

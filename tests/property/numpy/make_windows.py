@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes windows.hpp: what NumPy, SciPy and JAX give for slices, windows, convolutions and masks.
+"""Writes windows.hpp: what NumPy, SciPy and JAX give for slices, windows, convolutions, masks and blocks.
 
     python -m venv env && env/bin/pip install numpy scipy jax && env/bin/python make_windows.py
 
@@ -8,6 +8,7 @@ Inputs are the whole numbers of numpy_check.hpp, those of make_expected.py.
 
 import jax
 import numpy
+import scipy.linalg
 import scipy.ndimage
 import scipy.signal
 
@@ -37,7 +38,7 @@ def cases():
     yield "convolve_same", numpy.convolve(x, w, "same")
     yield "convolve_full", numpy.convolve(x, w, "full")
     yield "correlate_valid", numpy.correlate(x, w, "valid")
-    m = values((6, 7), 0)
+    m = values((6, 8), 0)
     k = values((3, 3), 1)
     yield "slices", m[1::2, ::-1]
     yield "row", m[4]
@@ -69,7 +70,7 @@ def cases():
     yield "conv_transposed", transposed(values((1, 2, 4, 3), 0), values((2, 3, 3, 3), 1), 1)
     yield "conv_transposed_2", transposed(values((1, 2, 4, 3), 0), values((2, 3, 3, 3), 1), 2)
     yield "conv_transposed_3", transposed(values((1, 2, 4, 3), 0), values((2, 3, 2, 2), 1), 3)
-    spread = numpy.zeros((11, 7))
+    spread = numpy.zeros((11, 8))
     spread[::2] = m
     yield "spread", spread
     for mode in ("wrap", "edge", "reflect"):
@@ -79,11 +80,50 @@ def cases():
     yield "roll", numpy.roll(m, 2, axis=1)
     yield "tril", numpy.tril(m, 1)
     yield "triu", numpy.triu(m)
-    yield "ramp", m * numpy.arange(7) + numpy.arange(6)[:, None]
-    yield "eye", m + numpy.eye(6, 7)
+    yield "ramp", m * numpy.arange(8) + numpy.arange(6)[:, None]
+    yield "eye", m + numpy.eye(6, 8)
     yield "one_hot", jax.nn.one_hot(numpy.asarray(x, "int32"), 4)
     yield "taken", m[numpy.arange(9) % 6]
     yield "cumsum", numpy.cumsum(m, axis=0)
+    yield from blocks()
+
+
+def blocks():
+    """Tensors put together from others."""
+    m = values((6, 8), 0)
+    n = values((4, 8), 1)
+    k = values((3, 3), 1)
+    c = values((6, 3), 1)
+    x, y = values((8,), 0), values((8,), 1)
+    yield "concatenate_0", numpy.concatenate([m, n])
+    yield "concatenate_1", numpy.concatenate([m, c, 2 * m], axis=1)
+    yield "block", numpy.block([[m, c], [n, numpy.full((4, 3), 9)]])
+    yield "block_diag", scipy.linalg.block_diag(m, c, k)
+    yield "stack_0", numpy.stack([x, y, x])
+    yield "stack_1", numpy.stack([x, y], axis=1)
+    yield "pad_constant", numpy.pad(m, ((1, 2), (0, 3)), constant_values=7)
+    yield "rolled", numpy.roll(m, 2, axis=0)
+    yield "filtered", scipy.signal.correlate2d(numpy.pad(m, 2, constant_values=7), k, "valid")
+    interleaved = numpy.empty((12, 8))
+    interleaved[::2], interleaved[1::2] = m, m[::-1]
+    yield "interleaved", interleaved
+    assigned = numpy.full((9, 16), 5)
+    assigned[1:7, ::2] = m
+    assigned[1:5, 1::2] = n + 1
+    assigned[8, 3:11] = y
+    assigned[:6, 15] = m.sum(axis=1)
+    yield "assigned", assigned
+    added = numpy.zeros((9, 8))
+    added[:6] = m
+    added[2:6] += n
+    added[3:9] += 2 * m
+    added[4, ::3] += k[0]
+    yield "added", added
+    frames = values((5, 8), 0)
+    overlapping = numpy.zeros(8 + 4 * 3)
+    for frame in range(5):
+        overlapping[3 * frame:3 * frame + 8] += frames[frame]
+    yield "overlapping", overlapping
 
 
 def main():

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slices, windows and convolutions as NumPy, SciPy and JAX have them, on all ranks.
+// Slices, windows, convolutions and blocks as NumPy, SciPy and JAX have them, on all ranks.
 
 #include <string>
 #include <vector>
@@ -12,9 +12,11 @@
 
 using namespace eindecomp::labels;
 namespace ein = eindecomp;
+using ein::concat;
 using ein::extent;
 using ein::Extent;
 using ein::let;
+using ein::range;
 using ein::value;
 using ein::whole;
 using ein::zero;
@@ -29,9 +31,17 @@ class Windows {
     MPI_Comm_size(MPI_COMM_WORLD, &m_ranks);
   }
 
+  /// Begins a tensor that is written block by block.
+  template <std::size_t Rank, class... Fill>
+  auto blocks(const Extent (&bound)[Rank], Fill... fill) {
+    return ein::blocks<double>(m_harness.program, "Z", bound, fill...);
+  }
+
   template <std::size_t Rank>
   auto input(const Extent (&bound)[Rank], int operand) {
-    auto symbol = m_harness.program.template input<double>("X" + std::to_string(operand), bound);
+    auto& program = m_harness.program;
+    const std::string name = "X" + std::to_string(program.graph().size());
+    auto symbol = program.template input<double>(name, bound);
     m_harness.inputs.resize(static_cast<std::size_t>(symbol.vertex()) + 1);
     m_harness.inputs.back() =
         property::numpy::values(std::vector<Extent>(bound, bound + Rank), operand);
@@ -89,17 +99,17 @@ TEST_CASE("in one dimension") {
 TEST_CASE("slices and differences") {
   {
     Windows t;
-    const auto m = t.input({6, 7}, 0);
-    t.expect("slices", let<"Y">(i, j) = 1.0 * m(2 * i + 1, 6 - j));
+    const auto m = t.input({6, 8}, 0);
+    t.expect("slices", let<"Y">(i, j) = 1.0 * m(2 * i + 1, 7 - j));
   }
   {
     Windows t;
-    const auto m = t.input({6, 7}, 0);
+    const auto m = t.input({6, 8}, 0);
     t.expect("row", let<"Y">(j) = 1.0 * m(4, j));
   }
   {
     Windows t;
-    const auto m = t.input({6, 7}, 0);
+    const auto m = t.input({6, 8}, 0);
     t.expect("diff", let<"Y">(extent(i, 5), j) = m(i + 1, j) - m(zero(i), j));
   }
 }
@@ -107,7 +117,7 @@ TEST_CASE("slices and differences") {
 TEST_CASE("filters of images") {
   const auto filter = [](const char* name, const auto& write) {
     Windows t;
-    const auto m = t.input({6, 7}, 0);
+    const auto m = t.input({6, 8}, 0);
     const auto k = t.input({3, 3}, 1);
     t.expect(name, write(m, k));
   };
@@ -115,7 +125,7 @@ TEST_CASE("filters of images") {
     return let<"Y">(y, x) = sum(r, s)(m(y + r - 1, x + s - 1) * k(r, s));
   });
   filter("convolve2d_valid", [](const auto& m, const auto& k) {
-    return let<"Y">(extent(y, 4), extent(x, 5)) = sum(r, s)(m(y - r + 2, x - s + 2) * k(r, s));
+    return let<"Y">(extent(y, 4), extent(x, 6)) = sum(r, s)(m(y - r + 2, x - s + 2) * k(r, s));
   });
   filter("grey_dilation", [](const auto& m, const auto& k) {
     return let<"Y">(y, x) = max(r, s)(m(y - r + 1, x - s + 1) + k(r, s));
@@ -194,7 +204,7 @@ TEST_CASE("convolutions transposed") {
   }
   {
     Windows t;
-    const auto m = t.input({6, 7}, 0);
+    const auto m = t.input({6, 8}, 0);
     t.expect("spread", let<"Y">(i, j) = 1.0 * m(zero(whole(i, 2)), j));
   }
 }
@@ -202,12 +212,12 @@ TEST_CASE("convolutions transposed") {
 TEST_CASE("boundaries") {
   const auto pad = [](const char* name, const auto& bound) {
     Windows t;
-    const auto m = t.input({6, 7}, 0);
-    t.expect(name, let<"Y">(extent(i, 11), extent(j, 16)) = 1.0 * m(bound(i - 2), bound(j - 1)));
+    const auto m = t.input({6, 8}, 0);
+    t.expect(name, let<"Y">(extent(i, 11), extent(j, 17)) = 1.0 * m(bound(i - 2), bound(j - 1)));
   };
   const auto filter = [](const char* name, const auto& bound) {
     Windows t;
-    const auto m = t.input({6, 7}, 0);
+    const auto m = t.input({6, 8}, 0);
     const auto k = t.input({3, 3}, 1);
     t.expect(name, let<"Y">(y, x) = sum(r, s)(m(bound(y + r - 1), bound(x + s - 1)) * k(r, s)));
   };
@@ -221,14 +231,14 @@ TEST_CASE("boundaries") {
   filter("correlate_nearest", clamp);
   filter("correlate_mirror", reflect);
   Windows t;
-  const auto m = t.input({6, 7}, 0);
-  t.expect("roll", let<"Y">(i, extent(j, 7)) = 1.0 * m(i, periodic(j - 2)));
+  const auto m = t.input({6, 8}, 0);
+  t.expect("roll", let<"Y">(i, extent(j, 8)) = 1.0 * m(i, periodic(j - 2)));
 }
 
 TEST_CASE("labels as values") {
   const auto expect = [](const char* name, const auto& write) {
     Windows t;
-    const auto m = t.input({6, 7}, 0);
+    const auto m = t.input({6, 8}, 0);
     t.expect(name, write(m));
   };
   expect("tril", [](const auto& m) { return let<"Y">(i, j) = (j <= i + 1) * m(i, j); });
@@ -243,4 +253,98 @@ TEST_CASE("labels as values") {
   Windows t;
   const auto x = t.input({9}, 0);
   t.expect("one_hot", let<"Y">(b, extent(v, 4)) = 1.0 * (x(b) == v));
+}
+
+TEST_CASE("tensors put together") {
+  const auto expect = [](const char* name, const auto& write) {
+    Windows t;
+    const auto m = t.input({6, 8}, 0);
+    const auto n = t.input({4, 8}, 1);
+    const auto c = t.input({6, 3}, 1);
+    const auto k = t.input({3, 3}, 1);
+    t.expect(name, write(t, m, n, c, k));
+  };
+  expect("concatenate_0", [](auto&, const auto& m, const auto& n, const auto&, const auto&) {
+    return let<"Y">(i, j) = concat(i)(m(i, j), n(i, j));
+  });
+  expect("concatenate_1", [](auto&, const auto& m, const auto&, const auto& c, const auto&) {
+    return let<"Y">(i, j) = concat(j)(m(i, j), c(i, j), 2.0 * m(i, j));
+  });
+  expect("block", [](auto&, const auto& m, const auto& n, const auto& c, const auto&) {
+    return let<"Y">(i, j) = concat(i)(concat(j)(m(i, j), c(i, j)), pad(j)(n(i, j), {{0, 3}}, 9));
+  });
+  expect("block_diag", [](auto& t, const auto& m, const auto&, const auto& c, const auto& k) {
+    auto Z = t.blocks({15, 14}, 0.0);
+    Z(i, j) = m(i, j);
+    Z(i + 6, j + 8) = c(i, j);
+    Z(i + 12, j + 11) = k(i, j);
+    return Z.tensor();
+  });
+  expect("pad_constant", [](auto&, const auto& m, const auto&, const auto&, const auto&) {
+    return let<"Y">(i, j) = pad(i, j)(m(i, j), {{1, 2}, {0, 3}}, 7);
+  });
+  expect("rolled", [](auto&, const auto& m, const auto&, const auto&, const auto&) {
+    return let<"Y">(i, j) = concat(i)(m(range(i, 4, 6), j), m(range(i, 0, 4), j));
+  });
+  expect("filtered", [](auto&, const auto& m, const auto&, const auto&, const auto& k) {
+    const auto P = let<"P">(i, j) = pad(i, j)(m(i, j), {{2, 2}, {2, 2}}, 7);
+    return let<"Y">(y, x) = sum(r, s)(P(y + r, x + s) * k(r, s));
+  });
+  expect("interleaved", [](auto& t, const auto& m, const auto&, const auto&, const auto&) {
+    auto Z = t.blocks({12, 8});
+    Z(2 * i, j) = m(i, j);
+    Z(2 * i + 1, j) = 1.0 * m(5 - i, j);
+    return Z.tensor();
+  });
+}
+
+TEST_CASE("tensors written block by block") {
+  {
+    Windows t;
+    const auto m = t.input({6, 8}, 0);
+    const auto n = t.input({4, 8}, 1);
+    const auto v = t.input({8}, 1);
+    auto Z = t.blocks({9, 16}, 5.0);
+    Z(range(i, 1, 7), 2 * j) = m(i, j);
+    Z(i + 1, range(j, 1, 15, 2)) = n(i, range(j, 0, 7)) + 1.0;
+    Z(8, j + 3) = v(j);
+    Z(i, 15) = sum(j)(m(i, j));
+    t.expect("assigned", Z.tensor());
+  }
+  {
+    Windows t;
+    const auto m = t.input({6, 8}, 0);
+    const auto n = t.input({4, 8}, 1);
+    const auto k = t.input({3, 3}, 1);
+    auto Z = t.blocks({9, 8}, 0.0);
+    Z(i, j) = m(i, j);
+    Z(i + 2, j) += n(i, j);
+    Z(i + 3, j) += 2.0 * m(i, j);
+    Z(4, 3 * j) += k(0, j);
+    t.expect("added", Z.tensor());
+  }
+  {
+    Windows t;
+    const auto frames = t.input({5, 8}, 0);
+    auto Z = t.blocks({20}, 0.0);
+    for (Extent frame = 0; frame < 5; ++frame) Z(j + 3 * frame) += frames(ein::at(frame), j);
+    t.expect("overlapping", Z.tensor());
+  }
+  const auto stack = [](const char* name, const Extent(&bound)[2], const auto& write) {
+    Windows t;
+    const auto x = t.input({8}, 0);
+    const auto y = t.input({8}, 1);
+    auto Z = t.blocks(bound);
+    write(Z, x, y);
+    t.expect(name, Z.tensor());
+  };
+  stack("stack_0", {3, 8}, [](auto& Z, const auto& x, const auto& y) {
+    Z(0, j) = x(j);
+    Z(1, j) = y(j);
+    Z(2, j) = x(j);
+  });
+  stack("stack_1", {8, 2}, [](auto& Z, const auto& x, const auto& y) {
+    Z(j, 0) = x(j);
+    Z(j, 1) = y(j);
+  });
 }
