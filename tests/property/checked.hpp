@@ -34,7 +34,7 @@ void check(const Write& write, bool thorough = true) {
   const auto run = [&](const ein::DecomposeOptions& options) {
     CAPTURE(options.strategy);
     CAPTURE(options.workers);
-    const auto plan = ein::decompose(t.program, options);
+    const auto plan = shared_plan(t.program, options);
     const std::vector<Extent> quick = ein::plan::quick_words(plan.graph, plan.placement, ranks);
     CHECK(quick == plan.tasks().received);
     check_run(t, plan, rank);

@@ -8,8 +8,11 @@
 #include <memory>
 #include <vector>
 
+#include "eindecomp/graph/program.hpp"
+#include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/run/execute.hpp"
 #include "eindecomp/run/executor.hpp"
+#include "eindecomp/run/share_plan.hpp"
 #include "support/reference.hpp"
 
 namespace property {
@@ -18,6 +21,14 @@ using Space = Kokkos::DefaultExecutionSpace;
 using Executor = eindecomp::Executor<Space, eindecomp::comm::MpiCommunicator>;
 using Run = Executor::RunType;
 using Binding = eindecomp::Binding<Space>;
+
+/// A plan of the program, made by rank 0: ranks that share a core would plan one after another.
+template <class Backend>
+[[nodiscard]] auto shared_plan(const eindecomp::BasicProgram<Backend>& program,
+                               const eindecomp::DecomposeOptions& options) {
+  return eindecomp::share_plan(program, MPI_COMM_WORLD,
+                               [&] { return eindecomp::decompose(program, options); });
+}
 
 /// How an input is handed over: whole, from one rank or as this rank's blocks; in views of either
 /// layout, or const and unmanaged ones of parts of wider tensors; as a function of the index; or in

@@ -68,8 +68,7 @@ struct RunCase {
         CAPTURE(strategy);
         CAPTURE(workers);
         check_run(
-            t,
-            ein::decompose(t.program, {.workers = workers, .ranks = ranks, .strategy = strategy}),
+            t, shared_plan(t.program, {.workers = workers, .ranks = ranks, .strategy = strategy}),
             rank);
       }
     }

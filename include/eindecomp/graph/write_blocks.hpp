@@ -176,6 +176,8 @@ template <class T, class Backend>
   return write_blocks_statement<T, Backend>(
       *state, blocks_spec(list, fill, name, labels, state->graph, where));
 }
+
+/// The same, as the tensor's symbol.
 template <class T, int Rank, class Backend>
 [[nodiscard]] constexpr Symbol<T, Rank, Backend> write_blocks(
     ProgramState<Backend>* state, const BlockList& list, const BlockFill& fill,

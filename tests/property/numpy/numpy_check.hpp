@@ -122,7 +122,7 @@ struct Check {
     }
     const auto result =
         builder.template einsum<ein::Mul, ein::Sum, Element<I>...>("Y", form, symbols);
-    const auto plan = ein::decompose(program, {.workers = 8, .ranks = ranks});
+    const auto plan = shared_plan(program, {.workers = 8, .ranks = ranks});
     std::vector<Binding> bindings;
     Memory memory;
     for (std::size_t o = 0; o < N; ++o) {

@@ -71,7 +71,7 @@ class Windows {
           .workers = workers[n / 3], .ranks = m_ranks, .strategy = strategies[n % 3]};
       CAPTURE(options.strategy);
       CAPTURE(options.workers);
-      check_run(m_harness, ein::decompose(m_harness.program, options), m_rank);
+      check_run(m_harness, property::shared_plan(m_harness.program, options), m_rank);
     }
   }
 
