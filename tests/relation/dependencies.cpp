@@ -147,14 +147,14 @@ class AnyOrder {
 
   const RandomProgram& m_program;
   const std::vector<RankProgram>& m_compiled;
-  std::vector<std::vector<Value>> m_tensors;
+  std::vector<std::vector<relation_test::Value>> m_tensors;
   std::vector<SimulatedRank> m_ranks;
   std::vector<std::vector<std::vector<int>>> m_waits;
   std::vector<std::vector<Wire>> m_wire;  ///< by rank and instruction
   std::vector<std::vector<bool>> m_done;
   std::vector<std::vector<int>> m_uses;  ///< by rank and buffer, still to come
   std::vector<std::vector<bool>> m_taken;
-  std::map<Wire, std::vector<Value>> m_wires;
+  std::map<Wire, std::vector<relation_test::Value>> m_wires;
 };
 
 }  // namespace
