@@ -101,18 +101,18 @@ void compare_products_with_bound() {
   constexpr int most = 512;
   const std::vector<Workload> products = eindecomp_benchmarks::products();
   std::vector<std::string> row{"workers"};
-  std::vector<ein::PlanProgram> programs(products.size());
+  std::vector<ein::EinGraph> graphs;
   for (std::size_t i = 0; i < products.size(); ++i) {
-    products[i].write(programs[i]);
+    graphs.push_back(products[i].write());
     row.insert(row.end(), {products[i].name, "in use"});
   }
   ein::tools::TextTable table(std::string(row.size(), 'r'), row);
   for (int p = 2; p <= most; ++p) {
     row = {fmt::format("{}", p)};
-    for (const ein::PlanProgram& program : programs) {
+    for (const ein::EinGraph& graph : graphs) {
       const auto plan =
-          plan_by(ein::find_strategy(ein::DecomposeOptions{}.strategy.view()), program.graph(), p);
-      row.push_back(ratio(plan->words.busiest, bound(program.graph(), plan->in_use)));
+          plan_by(ein::find_strategy(ein::DecomposeOptions{}.strategy.view()), graph, p);
+      row.push_back(ratio(plan->words.busiest, bound(graph, plan->in_use)));
       row.push_back(fmt::format("{}", plan->in_use));
     }
     table.add(row);
@@ -125,7 +125,7 @@ void compare_with_closed_form() {
   constexpr int cuts = 4;
   constexpr int bytes = sizeof(float);
   const ein::FeedForward net = ein::soybean_mlp(5, 300, 400);
-  ein::PlanProgram program;
+  ein::DifferentiablePlanProgram program;
   const auto step = ein::feed_forward_training(program, net);
   ein::KCutOptions options;
   std::int64_t parameters = 0;
@@ -160,10 +160,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> beaten;
   for (const Workload& workload : eindecomp_benchmarks::workloads()) {
     if (workload.name.find(only) == std::string::npos) continue;
-    ein::PlanProgram program;
-    workload.write(program);
+    const ein::EinGraph graph = workload.write();
     for (int p : workload.workers) {
-      if (!compare(workload.name, program.graph(), p)) {
+      if (!compare(workload.name, graph, p)) {
         beaten.push_back(fmt::format("{}, {} workers", workload.name, p));
       }
     }

@@ -44,17 +44,15 @@ double peak_mebibytes() {
 /// own, for the peak memory is one's lifetime's.
 void measure(const Workload& workload, int workers, const ein::Strategy& strategy) {
   const double begin = seconds();
-  ein::PlanProgram program;
-  workload.write(program);
+  const ein::EinGraph graph = workload.write();
   const double built = seconds();
   ein::DecomposeOptions options;
   options.workers = workers;
   options.strategy = strategy.name;
   try {
-    static_cast<void>(
-        strategy.decompose(program.graph(), options, std::source_location::current()));
+    static_cast<void>(strategy.decompose(graph, options, std::source_location::current()));
     const double chosen = seconds();
-    const ein::Plan plan = ein::decompose(program.graph(), options);
+    const ein::Plan plan = ein::decompose(graph, options);
     const double planned = seconds();
     static_cast<void>(plan.program(plan.ranks / 2));
     const double compiled = seconds();
@@ -62,9 +60,8 @@ void measure(const Workload& workload, int workers, const ein::Strategy& strateg
     if (plan.gap) gap = plan.optimal() ? "optimal" : fmt::format("<= {}", *plan.gap);
     fmt::print(
         "{:<22} {:>7} {:<14} {:>8} {:>8.3f} {:>8.3f} {:>8.3f} {:>8.3f} {:>6.0f} {:>20} {:>12}\n",
-        workload.name, workers, strategy.name, program.graph().size(), built - begin,
-        chosen - built, planned - chosen, compiled - planned, peak_mebibytes(), plan.cost.total(),
-        gap);
+        workload.name, workers, strategy.name, graph.size(), built - begin, chosen - built,
+        planned - chosen, compiled - planned, peak_mebibytes(), plan.cost.total(), gap);
   } catch (const ein::Error&) {  // it goes by roles that the program lacks
   }
   std::fflush(stdout);

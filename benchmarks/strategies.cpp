@@ -14,11 +14,13 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "eindecomp/eindecomp.hpp"
 #include "eindecomp/models/attention.hpp"
+#include "eindecomp/models/convolution.hpp"
 #include "eindecomp/models/feed_forward.hpp"
 #include "eindecomp/models/matrix_chain.hpp"
 #include "eindecomp/models/transformer.hpp"
@@ -39,8 +41,8 @@ class Inputs {
  public:
   Inputs(const Plan& plan, int rank) : m_plan(plan), m_rank(rank) {}
 
-  template <class T, int rank>
-  Inputs& add(const ein::Symbol<T, rank, Backend>& symbol) {
+  template <class T, int rank, class AnyBackend>
+  Inputs& add(const ein::Symbol<T, rank, AnyBackend>& symbol) {
     using View = ein::run::TensorView<T, rank, Space::memory_space>;
     std::vector<View> views;
     for (const ein::Box& box : m_plan.local(symbol, m_rank)) {
@@ -62,11 +64,30 @@ class Inputs {
 
 using Fill = std::function<void(Inputs&)>;
 
-/// A program, and what gives its inputs memory.
+/// A program that was written: its plans, and what gives its inputs memory.
+struct Written {
+  std::function<Plan(const ein::DecomposeOptions&)> decompose;
+  Fill fill;
+};
+
+/// A program to be written.
 struct Workload {
   std::string name;
-  std::function<Fill(ein::Program&)> write;
+  std::function<Written()> write;
 };
+
+/// \param write  writes into a Program and returns what gives its inputs memory
+template <class Program = ein::Program, class Write>
+Workload workload(std::string name, const Write& write) {
+  return {std::move(name), [write] {
+            const auto program = std::make_shared<Program>();
+            Fill fill = write(*program);
+            return Written{[program](const ein::DecomposeOptions& options) {
+                             return ein::decompose(*program, options);
+                           },
+                           std::move(fill)};
+          }};
+}
 
 template <class... Symbols>
 Fill fill_all(Symbols... symbols) {
@@ -74,86 +95,118 @@ Fill fill_all(Symbols... symbols) {
 }
 
 Workload product(ein::Extent rows, ein::Extent inner, ein::Extent columns) {
-  return {fmt::format("product {} x {} x {}", rows, inner, columns), [=](ein::Program& g) -> Fill {
-            using namespace ein::labels;
-            const auto X = g.input<float>("X", {rows, inner});
-            const auto Y = g.input<float>("Y", {inner, columns});
-            let<"Z">(i, k) = sum(j)(X(i, j) * Y(j, k));
-            g.role(i, "batch");
-            g.role(k, "hidden");
-            return fill_all(X, Y);
-          }};
+  return workload(fmt::format("product {} x {} x {}", rows, inner, columns),
+                  [=](ein::Program& g) -> Fill {
+                    using namespace ein::labels;
+                    const auto X = g.input<float>("X", {rows, inner});
+                    const auto Y = g.input<float>("Y", {inner, columns});
+                    let<"Z">(i, k) = sum(j)(X(i, j) * Y(j, k));
+                    g.role(i, "batch");
+                    g.role(k, "hidden");
+                    return fill_all(X, Y);
+                  });
 }
 
 Workload chain(std::string name, const ein::MatrixChainSizes& sizes) {
-  return {std::move(name), [=](ein::Program& g) -> Fill {
-            const auto t = ein::matrix_chain(g, sizes);
-            return fill_all(t.a, t.b, t.c, t.d, t.e);
-          }};
+  return workload(std::move(name), [=](ein::Program& g) -> Fill {
+    const auto t = ein::matrix_chain(g, sizes);
+    return fill_all(t.a, t.b, t.c, t.d, t.e);
+  });
 }
 
 Workload network(std::string name, const ein::FeedForward& net) {
-  return {std::move(name), [=](ein::Program& g) -> Fill {
-            const auto t = ein::feed_forward(g, net);
-            return [t](Inputs& inputs) {
-              inputs.add(t.input);
-              for (const auto& weight : t.weights) inputs.add(weight);
-            };
-          }};
+  return workload(std::move(name), [=](ein::Program& g) -> Fill {
+    const auto t = ein::feed_forward(g, net);
+    return [t](Inputs& inputs) {
+      inputs.add(t.input);
+      for (const auto& weight : t.weights) inputs.add(weight);
+    };
+  });
 }
 
 Workload training(std::string name, const ein::FeedForward& net) {
-  return {std::move(name), [=](ein::Program& g) -> Fill {
-            const auto t = ein::feed_forward_training(g, net);
-            return [t](Inputs& inputs) {
-              inputs.add(t.input).add(t.target);
-              for (const auto& update : t.updates) inputs.add(update.weight);
-            };
-          }};
+  return workload<ein::DifferentiableProgram>(std::move(name),
+                                              [=](ein::DifferentiableProgram& g) -> Fill {
+                                                const auto t = ein::feed_forward_training(g, net);
+                                                return [t](Inputs& inputs) {
+                                                  inputs.add(t.input).add(t.target);
+                                                  for (const auto& update : t.updates)
+                                                    inputs.add(update.weight);
+                                                };
+                                              });
+}
+
+Workload training(std::string name, const ein::ConvolutionalNet& net) {
+  return workload<ein::DifferentiableProgram>(
+      std::move(name), [=](ein::DifferentiableProgram& g) -> Fill {
+        const auto t = ein::convolutional_training(g, net);
+        return [t](Inputs& inputs) {
+          const ein::EinGraph& graph = t.input.state()->graph;
+          const auto add = [&](const ein::AnySymbol& tensor) {
+            using Images = std::decay_t<decltype(t.input)>;
+            using Rows = ein::Symbol<float, 2, Images::Backend>;
+            graph[tensor.vertex()].rank() == 4
+                ? inputs.add(Images(t.input.state(), tensor.vertex()))
+                : inputs.add(Rows(t.input.state(), tensor.vertex()));
+          };
+          inputs.add(t.input);
+          add(t.target);
+          for (const auto& update : t.updates) add(update.weight);
+        };
+      });
 }
 
 Workload attention(const ein::AttentionSizes& sizes) {
-  return {fmt::format("attention {} x {}, {} heads", sizes.sequence, sizes.model, sizes.heads),
-          [=](ein::Program& g) -> Fill {
-            const auto t = ein::multi_head_attention_model(g, sizes);
-            return fill_all(t.q, t.k, t.v, t.wq, t.wk, t.wv, t.wo);
-          }};
+  return workload(
+      fmt::format("attention {} x {}, {} heads", sizes.sequence, sizes.model, sizes.heads),
+      [=](ein::Program& g) -> Fill {
+        const auto t = ein::multi_head_attention_model(g, sizes);
+        return fill_all(t.q, t.k, t.v, t.wq, t.wk, t.wv, t.wo);
+      });
 }
 
 Workload transformer(std::string name, const ein::TransformerSizes& sizes) {
-  return {std::move(name), [=](ein::Program& g) -> Fill {
-            const auto t = ein::transformer_prefill(g, sizes);
-            return [t](Inputs& inputs) {
-              inputs.add(t.input).add(t.rotary).add(t.mask).add(t.final_gain);
-              for (const auto& l : t.layers) {
-                inputs.add(l.attention_gain).add(l.network_gain).add(l.wq).add(l.wk).add(l.wv);
-                inputs.add(l.wo).add(l.w1).add(l.w2).add(l.w3);
-              }
-            };
-          }};
+  return workload(std::move(name), [=](ein::Program& g) -> Fill {
+    const auto t = ein::transformer_prefill(g, sizes);
+    return [t](Inputs& inputs) {
+      inputs.add(t.input).add(t.rotary).add(t.mask).add(t.final_gain);
+      for (const auto& l : t.layers) {
+        inputs.add(l.attention_gain).add(l.network_gain).add(l.wq).add(l.wk).add(l.wv);
+        inputs.add(l.wo).add(l.w1).add(l.w2).add(l.w3);
+      }
+    };
+  });
 }
 
 Workload shortest_paths(ein::Extent nodes) {
-  return {fmt::format("paths of two among {} nodes", nodes), [=](ein::Program& g) -> Fill {
-            using namespace ein::labels;
-            const auto D = g.input<float>("D", {nodes, nodes});
-            let<"P">(i, k) = min(j)(D(i, j) + D(j, k));
-            g.role(i, "batch");
-            return fill_all(D);
-          }};
+  return workload(fmt::format("paths of two among {} nodes", nodes), [=](ein::Program& g) -> Fill {
+    using namespace ein::labels;
+    const auto D = g.input<float>("D", {nodes, nodes});
+    let<"P">(i, k) = min(j)(D(i, j) + D(j, k));
+    g.role(i, "batch");
+    return fill_all(D);
+  });
 }
 
 Workload neighbours(ein::Extent queries, ein::Extent points, ein::Extent dimensions) {
-  return {fmt::format("distances of {} to {} points", queries, points),
-          [=](ein::Program& g) -> Fill {
-            using namespace ein::labels;
-            const auto Q = g.input<float>("Q", {queries, dimensions});
-            const auto P = g.input<float>("P", {points, dimensions});
-            const auto S = let<"S">(i, j) = sum(d)(square(Q(i, d) - P(j, d)));
-            let<"N">(i) = min(j)(S(i, j));
-            g.role(i, "batch");
-            return fill_all(Q, P);
-          }};
+  return workload(fmt::format("distances of {} to {} points", queries, points),
+                  [=](ein::Program& g) -> Fill {
+                    using namespace ein::labels;
+                    const auto Q = g.input<float>("Q", {queries, dimensions});
+                    const auto P = g.input<float>("P", {points, dimensions});
+                    const auto S = let<"S">(i, j) = sum(d)(square(Q(i, d) - P(j, d)));
+                    let<"N">(i) = min(j)(S(i, j));
+                    g.role(i, "batch");
+                    return fill_all(Q, P);
+                  });
+}
+
+/// AlexNet with a quarter of its channels and neurons, for smaller images.
+ein::ConvolutionalNet quarter_alexnet(ein::Extent batch) {
+  ein::ConvolutionalNet net = ein::alexnet(batch);
+  net.image = 99;
+  for (auto& layer : net.layers) layer.features /= 4;
+  return net;
 }
 
 std::vector<Workload> workloads() {
@@ -168,6 +221,9 @@ std::vector<Workload> workloads() {
           training("MLP 5 x 300, batch 400, training", ein::soybean_mlp(5, 300, 400)),
           training("MLP 4 x 1024, batch 128, training", ein::soybean_mlp(4, 1024, 128)),
           training("MLP 4 x 512, batch 1024, training", ein::soybean_mlp(4, 512, 1024)),
+          training("CNN 6 x 6, 128 filters, batch 64, training", ein::soybean_cnn(6, 128, 64)),
+          training("CNN 24 x 24, 32 filters, batch 64, training", ein::soybean_cnn(24, 32, 64)),
+          training("AlexNet, a quarter of its channels, batch 64, training", quarter_alexnet(64)),
           transformer("transformer, 256 positions", {1, 1, 256, 512, 8, 64, 1376}),
           transformer("transformer, batch 4, 128 positions", {1, 4, 128, 512, 8, 64, 1376}),
           shortest_paths(768),
@@ -205,20 +261,19 @@ class Candidate {
 };
 
 /// One candidate per plan that differs from those before, the default strategy's first.
-std::vector<std::unique_ptr<Candidate>> candidates(const ein::Program& program, const Fill& fill,
-                                                   int rank, int size) {
+std::vector<std::unique_ptr<Candidate>> candidates(const Written& program, int rank, int size) {
   std::vector<std::unique_ptr<Candidate>> found;
   for (const ein::Strategy& strategy : ein::list_strategies()) {
     if (strategy.name == "by_hand") continue;
     try {
       const Plan plan =
-          ein::decompose(program, {.workers = size, .strategy = std::string(strategy.name)});
+          program.decompose({.workers = size, .strategy = std::string(strategy.name)});
       const bool known = std::ranges::any_of(found, [&](const auto& other) {
         const ein::Placement& placement = other->plan().placement;
         return placement.mesh == plan.placement.mesh && placement.calls == plan.placement.calls &&
                placement.stored == plan.placement.stored;
       });
-      if (!known) found.push_back(std::make_unique<Candidate>(plan, fill, rank));
+      if (!known) found.push_back(std::make_unique<Candidate>(plan, program.fill, rank));
     } catch (const ein::Error&) {
       // It does not apply: labels without roles, or too many workers for what it cuts.
     }
@@ -249,9 +304,8 @@ int main(int argc, char** argv) {
   }
   for (const Workload& workload : workloads()) {
     if (workload.name.find(chosen) == std::string::npos) continue;
-    ein::Program program;
-    const Fill fill = workload.write(program);
-    const auto plans = candidates(program, fill, rank, size);
+    const Written program = workload.write();
+    const auto plans = candidates(program, rank, size);
     for (int round = 0; round <= rounds; ++round) {
       for (const auto& plan : plans) plan->run();
     }

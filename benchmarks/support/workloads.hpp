@@ -12,6 +12,8 @@
 
 #include "coupled_cluster.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/differentiable.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/models/attention.hpp"
@@ -26,45 +28,58 @@ namespace eindecomp_benchmarks {
 struct Workload {
   std::string name;
   std::vector<int> workers;
-  std::function<void(eindecomp::PlanProgram&)> write;
+  std::function<eindecomp::EinGraph()> write;
 };
 
-/// Z = X·Y, m by k times k by n.
-inline Workload product(eindecomp::Extent m, eindecomp::Extent k, eindecomp::Extent n) {
-  return {fmt::format("matmul {}x{}x{}", m, k, n),
-          {8, 13, 64, 127, 512},
-          [=](eindecomp::PlanProgram& program) {
-            using namespace eindecomp::labels;
-            const auto x_ = program.input<float>("X", {m, k});
-            const auto y_ = program.input<float>("Y", {k, n});
-            eindecomp::let<"Z">(a, c) = eindecomp::sum(b)(x_(a, b) * y_(b, c));
+/// \param write  writes into a program
+template <class Program = eindecomp::PlanProgram, class Write>
+Workload workload(std::string name, std::vector<int> workers, const Write& write) {
+  return {std::move(name), std::move(workers), [write] {
+            Program program;
+            write(program);
+            return program.graph();
           }};
 }
 
+/// Z = X·Y, m by k times k by n.
+inline Workload product(eindecomp::Extent m, eindecomp::Extent k, eindecomp::Extent n) {
+  return workload(fmt::format("matmul {}x{}x{}", m, k, n), {8, 13, 64, 127, 512},
+                  [=](eindecomp::PlanProgram& program) {
+                    using namespace eindecomp::labels;
+                    const auto x_ = program.input<float>("X", {m, k});
+                    const auto y_ = program.input<float>("Y", {k, n});
+                    eindecomp::let<"Z">(a, c) = eindecomp::sum(b)(x_(a, b) * y_(b, c));
+                  });
+}
+
 inline Workload chain(std::string name, const eindecomp::MatrixChainSizes& sizes) {
-  return {std::move(name), {4, 8, 16, 64}, [sizes](eindecomp::PlanProgram& program) {
-            eindecomp::matrix_chain(program, sizes);
-          }};
+  return workload(std::move(name), {4, 8, 16, 64}, [sizes](eindecomp::PlanProgram& program) {
+    eindecomp::matrix_chain(program, sizes);
+  });
 }
 
 inline Workload llama(std::string name, eindecomp::TransformerSizes sizes, int layers,
                       std::vector<int> workers) {
   sizes.layers = layers;
-  return {std::move(name), std::move(workers), [sizes](eindecomp::PlanProgram& program) {
-            eindecomp::transformer_prefill(program, sizes);
-          }};
+  return workload(std::move(name), std::move(workers), [sizes](eindecomp::PlanProgram& program) {
+    eindecomp::transformer_prefill(program, sizes);
+  });
 }
 
 inline Workload training(std::string name, const eindecomp::FeedForward& net, int workers) {
-  return {std::move(name), {workers}, [net](eindecomp::PlanProgram& program) {
-            eindecomp::feed_forward_training(program, net);
-          }};
+  using Program = eindecomp::DifferentiablePlanProgram;
+  return workload<Program>(std::move(name), {workers}, [net](Program& program) {
+    eindecomp::feed_forward_training(program, net);
+  });
 }
 
-inline Workload training(std::string name, const eindecomp::ConvolutionalNet& net) {
-  return {std::move(name), {8}, [net](eindecomp::PlanProgram& program) {
-            eindecomp::convolutional_training(program, net);
-          }};
+/// With images whole, as SoyBean has them.
+inline Workload training(std::string name, eindecomp::ConvolutionalNet net) {
+  using Program = eindecomp::DifferentiablePlanProgram;
+  net.cut_images = false;
+  return workload<Program>(std::move(name), {8}, [net](Program& program) {
+    eindecomp::convolutional_training(program, net);
+  });
 }
 
 /// Products of matrices of three kinds: all extents alike, one long, one short.
@@ -82,13 +97,14 @@ inline std::vector<Workload> workloads() {
   for (Extent s = 1000; s <= 32000; s *= 2) {
     all.push_back(chain(fmt::format("chain {} skewed", s), eindecomp::skewed_chain(s)));
   }
-  all.push_back({"attention 128x512", {2, 4, 8, 16}, [](eindecomp::PlanProgram& program) {
-                   eindecomp::multi_head_attention_model(program);
-                 }});
+  all.push_back(workload("attention 128x512", {2, 4, 8, 16}, [](eindecomp::PlanProgram& program) {
+    eindecomp::multi_head_attention_model(program);
+  }));
   for (Extent batch : {128, 512}) {
-    all.push_back({fmt::format("FFNN b {}", batch), {4}, [batch](eindecomp::PlanProgram& program) {
-                     eindecomp::feed_forward(program, eindecomp::amazon_classifier(batch));
-                   }});
+    all.push_back(
+        workload(fmt::format("FFNN b {}", batch), {4}, [batch](eindecomp::PlanProgram& program) {
+          eindecomp::feed_forward(program, eindecomp::amazon_classifier(batch));
+        }));
     all.push_back(
         training(fmt::format("FFNN b {} training", batch), eindecomp::amazon_classifier(batch), 4));
   }
@@ -117,9 +133,8 @@ inline std::vector<Workload> deep_workloads() {
           llama("LLaMA-7B 32 layers", small, 32, {8, 720, 1024, 5040, 65536}),
           llama("LLaMA-7B 256 layers", small, 256, {1024}),
           llama("LLaMA-65B 80 layers", eindecomp::llama_65b(4, 4096), 80, {1024}),
-          {"coupled cluster 10x30", {4, 64}, [](eindecomp::PlanProgram& program) {
-             coupled_cluster(program, 10, 30);
-           }}};
+          workload("coupled cluster 10x30", {4, 64},
+                   [](eindecomp::PlanProgram& program) { coupled_cluster(program, 10, 30); })};
 }
 
 }  // namespace eindecomp_benchmarks

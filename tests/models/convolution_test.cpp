@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/numbers.hpp"
@@ -49,8 +50,8 @@ TEST_CASE("AlexNet has its figures") {
   const Size size = size_of(graph);
   CHECK(size.multiplications == 1'135'256'096);
   CHECK(size.weights == 62'367'776);
-  // Eight layers, seven relus, three pools of two statements.
-  CHECK(size.statements == 8 + 7 + 3 * 2);
+  // Eight layers, seven relus, three pools.
+  CHECK(size.statements == 8 + 7 + 3);
   CHECK(graph[graph.results().front()].bound == std::vector<Extent>{1, 1000});
   CHECK(size_of(written(alexnet(256))).multiplications == 256 * size.multiplications);
 }
@@ -60,7 +61,7 @@ TEST_CASE("VGG-16 has its figures") {
   const Size size = size_of(graph);
   CHECK(size.multiplications == 15'470'264'320);
   CHECK(size.weights == 138'344'128);
-  CHECK(size.statements == 16 + 15 + 5 * 2);
+  CHECK(size.statements == 16 + 15 + 5);
   CHECK(graph[graph.find("pool18")].bound == std::vector<Extent>{1, 512, 7, 7});
 }
 
@@ -72,9 +73,12 @@ TEST_CASE("SoyBean's networks are five convolutions of one size") {
   CHECK(size_of(large).multiplications == 5 * 256 * 576LL * 512 * 512 * 9);
 }
 
-TEST_CASE("batch and channels may be cut, images and filters not") {
-  const EinGraph graph = written(alexnet(1));
-  for (char label : std::string("yxpqrs")) CHECK(is_uncut(graph, label));
+TEST_CASE("images and filters are cut unless they are to stay whole, batch and channels always") {
+  for (char label : std::string("yxrs")) CHECK_FALSE(is_uncut(written(alexnet(1)), label));
+  ConvolutionalNet net = alexnet(1);
+  net.cut_images = false;
+  const EinGraph graph = written(net);
+  for (char label : std::string("yxrs")) CHECK(is_uncut(graph, label));
   for (char label : std::string("bcofg")) CHECK_FALSE(is_uncut(graph, label));
   CHECK(graph.labels[static_cast<std::size_t>(graph.find_label("b"))].role == "batch");
   for (const char* label : {"c", "o", "f", "g"}) {
@@ -83,7 +87,7 @@ TEST_CASE("batch and channels may be cut, images and filters not") {
 }
 
 TEST_CASE("training writes a gradient and an update for every weight") {
-  PlanProgram program;
+  DifferentiablePlanProgram program;
   const auto step = convolutional_training(program, alexnet(2));
   const EinGraph& graph = program.graph();
   CHECK(step.updates.size() == 8);
@@ -92,27 +96,29 @@ TEST_CASE("training writes a gradient and an update for every weight") {
     CHECK(graph[update.weight.vertex()].bound == graph[update.next.vertex()].bound);
   }
   CHECK(graph[step.updates[0].weight.vertex()].name == "W1");
-  CHECK(graph.find("dX1") < 0);  // nothing needs the gradient of the images
+  CHECK(graph.find("dX") < 0);  // nothing needs the gradient of the images
   CHECK(graph.results().size() == 8);
-  // A layer's work is done once forward, once for dW, once for dX but in the first layer.
+  CHECK(step.carry().size() == 8);
+  // A layer's work is done once forward, once for dW, and once for the gradient of what it reads,
+  // at the image's positions in place of the windows'.
   const auto work = [&](const std::string& name) { return points(graph[graph.find(name)]); };
   for (int layer : {1, 3, 5, 6, 7, 9, 10, 11}) {
     CAPTURE(layer);
     const std::string number = std::to_string(layer);
     CHECK(work("dW" + number) == work("Z" + number));
-    if (layer > 1) CHECK(work("dX" + number) == work("Z" + number));
   }
-  // Every error has the shape of what it is the error of.
-  const auto bound = [&](const std::string& name) { return graph[graph.find(name)].bound; };
-  CHECK(bound("dX9") == bound("pool8"));
-  CHECK(bound("dX8") == bound("A7"));
-  CHECK(bound("dZ8") == bound("A7"));
+  const char* const read[][2] = {{"Z3", "dpool2"}, {"Z5", "dpool4"}, {"Z6", "dA5"},  {"Z7", "dA6"},
+                                 {"Z9", "dpool8"}, {"Z10", "dA9"},   {"Z11", "dA10"}};
+  for (const auto& [layer, gradient] : read) {
+    CAPTURE(layer);
+    CHECK(work(gradient) == work(layer));
+  }
 }
 
 TEST_CASE("a pool's gradient goes where the maximum was") {
   // One window over the whole image: the same as a maximum.
-  PlanProgram program;
-  ConvolutionalNet net{1, 1, {models::convolve(1, 3, 1), models::pool(1)}};
+  DifferentiablePlanProgram program;
+  const ConvolutionalNet net{1, 1, 3, {models::convolve(1, 1), models::pool(3, 1)}};
   const auto step = convolutional_training<double>(program, net);
   Numbers numbers(program.graph(), 3);
   numbers["W1"].values = {2};
@@ -120,20 +126,25 @@ TEST_CASE("a pool's gradient goes where the maximum was") {
   numbers["X"].values = {1, 5, 2, 3, 4, 3, 0, 1, 2};
   const EinGraph& graph = program.graph();
   CHECK(numbers.of(step.output.vertex()).values == std::vector<double>{10});
-  CHECK(numbers.of(graph.find("dX2")).values == std::vector<double>{0, 10, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(numbers.of(graph.find("dA1")).values == std::vector<double>{0, 10, 0, 0, 0, 0, 0, 0, 0});
   // dW = 5 · 10
   CHECK(numbers.of(step.updates[0].next.vertex()).values[0] == doctest::Approx(2 - 0.01 * 50));
 }
 
-TEST_CASE("layers in an order that no image survives are errors") {
+TEST_CASE("layers that no image survives are errors") {
   PlanProgram program;
   using namespace models;
-  CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {}}), doctest::Contains("with no image"),
-                       Error);
-  CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {dense(4)}}),
-                       doctest::Contains("with no image"), Error);
-  CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {convolve(4, 6, 3), dense(4), pool(3)}}),
-                       doctest::Contains("behind a dense layer"), Error);
-  CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, {convolve(4, 6, 3), convolve(4, 5, 3)}}),
-                       doctest::Contains("images of 5 rows from such of 6"), Error);
+  const auto refused = [&](std::vector<ConvolutionalLayer> layers, const char* sentence) {
+    CHECK_THROWS_WITH_AS(convolutional(program, {1, 3, 6, std::move(layers)}),
+                         doctest::Contains(sentence), Error);
+  };
+  refused({}, "with no image");
+  refused({dense(4)}, "with no image");
+  refused({convolve(4, 3), dense(4), pool(3, 2)},
+          "layer 3 of a convolutional network is a convolution or a pool behind a dense layer");
+  refused({convolve(4, 3), convolve(4, 5)},
+          "layer 2 of a convolutional network has windows of 5 rows and an image of 4 padded by 0 "
+          "(no window fits)");
+  refused({convolve(4, 3, 0)},
+          "layer 1 of a convolutional network has windows of 3, a stride of 0 and a padding of 0");
 }

@@ -80,7 +80,7 @@ TEST_CASE("a network says what plain loops say") {
 TEST_CASE("a step of training goes down the slope of the loss") {
   constexpr double rate = 0.25;
   for (const FeedForward& net : {with_relu, without}) {
-    PlanProgram program;
+    DifferentiablePlanProgram program;
     const auto step = feed_forward_training<double>(program, net, rate);
     REQUIRE(step.updates.size() == net.widths.size() - 1);
     Numbers numbers(program.graph(), 12);
@@ -115,7 +115,7 @@ TEST_CASE("a step of training goes down the slope of the loss") {
 }
 
 TEST_CASE("the classifier of EinDecomp's experiments") {
-  PlanProgram program;
+  DifferentiablePlanProgram program;
   feed_forward_training(program, amazon_classifier(128));
   const EinGraph& graph = program.graph();
   CHECK(graph[graph.find("W1")].bound == std::vector<Extent>{597540, 8192});
@@ -133,7 +133,7 @@ TEST_CASE("the classifier of EinDecomp's experiments") {
 }
 
 TEST_CASE("SoyBean's MLP has three products a layer but for the first") {
-  PlanProgram program;
+  DifferentiablePlanProgram program;
   const auto step = feed_forward_training(program, soybean_mlp(5, 300, 400));
   const EinGraph& graph = program.graph();
   const auto products = std::ranges::count_if(

@@ -134,6 +134,7 @@ struct UserOperators {
   if (name == "negate") return {kind, -x[0].value};
   if (name == "not") return truth(x[0].value == Wide{});
   if (name == "relu") return {kind, std::max(x[0].real(), 0.0L)};
+  if (name == "step") return {kind, x[0].real() > 0 ? 1.0L : 0.0L};
   if (name == "abs") {
     const Kind part = kind == Kind::complex64    ? Kind::float32
                       : kind == Kind::complex128 ? Kind::float64
@@ -159,9 +160,12 @@ struct UserOperators {
     return rounded(promoted(x.at(1).kind, x.at(2).kind),
                    x[0].value != Wide{} ? x[1].value : x[2].value);
   }
+  if (name == "where_equal")
+    return {x[0].kind, x.at(1).value == x.at(2).value ? x[0].value : Wide{}};
   if (x.size() == 2) {
     const Wide a = x[0].value;
     const Wide b = x[1].value;
+    if (name == "count_equal") return {kind, a == b ? Wide{1} : Wide{}};
     if (name == "sub") return rounded(kind, a - b);
     if (name == "div") return rounded(kind, a / b);
     if (name == "abs_diff") return rounded(kind, std::abs(a.real() - b.real()));

@@ -26,11 +26,16 @@ class AnySymbol {
   /// \param vertex   a tensor of the graph.
   /// \param writing  which of the statements that share it, EinGraph::last_writing().
   constexpr AnySymbol(const EinGraph& graph, VertexId vertex, int writing = -1)
-      : m_vertex(vertex), m_writing(writing), m_program_id(graph[vertex].program_id) {}
+      : m_vertex(vertex),
+        m_writing(writing),
+        m_program_id(graph[vertex].program_id),
+        m_name(graph[vertex].name) {}
   /// The tensor in its graph.
   [[nodiscard]] constexpr VertexId vertex() const { return m_vertex; }
   /// Tells the tensor from those of other programs, Vertex::program_id.
   [[nodiscard]] constexpr std::uint64_t program_id() const { return m_program_id; }
+  /// The tensor's name.
+  [[nodiscard]] constexpr const Text& name() const { return m_name; }
   /// Which of the statements that share the vertex it was made for, EinGraph::last_writing().
   [[nodiscard]] constexpr int writing() const { return m_writing; }
 
@@ -38,6 +43,7 @@ class AnySymbol {
   VertexId m_vertex;
   int m_writing;
   std::uint64_t m_program_id;
+  Text m_name;
 };
 
 /// Labels as data.

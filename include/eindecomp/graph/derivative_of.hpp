@@ -148,8 +148,8 @@ class DerivativeOf final : public Derivative<B>,
                                         const P& partial, std::string_view name) const {
     if constexpr (expr::keeps_bits<Join>) {
       const VertexId ties = this->ties(scope, v);
-      of_result =
-          this->under_result(scope, v, of_result, Div{}, {operands, operands + 2}, {ties}, name);
+      of_result = this->under_result(scope, v, of_result, Div{}, {operands, operands + 2}, {ties},
+                                     Text(name) + ".share");
       return Rules::template emit<Flow<I>>(scope, v, of_result, {}, this->weighted(partial), name);
     } else {
       // A kernel that computes ⊗ again might round otherwise, so what is compared is written.

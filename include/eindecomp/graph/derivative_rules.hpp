@@ -313,19 +313,20 @@ class DerivativeRules {
   [[nodiscard]] Written write_sum(const Scope& scope, Statement& here, const StatementSpec& spec,
                                   const std::vector<int>& leaves, const F& functor) const {
     using X = std::decay_t<typename Read::template ResultOf<F>>;
-    // Products have kernels both with and without a sum; of other functors one is compiled, the
-    // likelier.
+    // Products have kernels both with and without a sum, and so have minima and maxima, for a
+    // pool's windows overlap; of other functors one is compiled, the likelier.
+    constexpr bool pools = kind == AggregateKind::extremum;
     constexpr bool is_copy = std::is_same_v<F, Identity>;
     constexpr bool is_product = expr::is_product<F> && Read::count > 1;
     constexpr bool sums = !elementwise && operands > 1 && Read::count > 1;
     if (!here.aggregates()) {
-      if constexpr (is_product || is_copy || !sums) {
+      if constexpr (is_product || is_copy || pools || !sums) {
         return write_read<NoAggregation, Read>(scope, spec, functor);
       } else {
         return write_read<Sum, Read>(scope, spec, functor);
       }
     }
-    if constexpr (is_product || is_copy || sums) {
+    if constexpr (is_product || is_copy || pools || sums) {
       return write_read<Sum, Read>(scope, spec, functor);
     } else if constexpr (expr::is_product<F>) {
       // A multiple of a sum.

@@ -60,7 +60,6 @@ class EinGraph {
  public:
   std::vector<Vertex> vertices;   ///< added by the functions below, which keep them by name
   std::vector<LabelInfo> labels;  ///< each name once, by first appearance
-  Text plan_only;                 ///< why it must not be executed; empty if it may
 
   /// Whether the graph has that tensor: one that was written into a graph of that program_id, into
   /// this or before it was copied from there. In a constant expression, whether it has the vertex.

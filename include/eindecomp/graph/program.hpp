@@ -17,6 +17,7 @@
 #include "eindecomp/expr/refusals.hpp"
 #include "eindecomp/expr/where.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/tensor_symbol.hpp"
 
 namespace eindecomp {
 
@@ -252,8 +253,8 @@ class BasicProgram {
 
   /// Makes a tensor a result even if another statement reads it, so that it can be read after a
   /// run.
-  template <Element T, int Rank>
-  constexpr void keep(const Symbol<T, Rank, Backend>& tensor,
+  template <TensorSymbol S>
+  constexpr void keep(const S& tensor,
                       std::source_location where = std::source_location::current()) {
     require_mine(tensor, where);
     state()->graph.vertices[static_cast<std::size_t>(tensor.vertex())].kept = true;
@@ -269,9 +270,6 @@ class BasicProgram {
   constexpr void uncut(L) {
     label_info<L>().uncut = true;
   }
-  /// Says why the program must not be executed, so that executors refuse it: what is written has
-  /// the costs of what is meant, and not its results.
-  constexpr void plan_only(std::string_view reason) { state()->graph.plan_only = reason; }
 
   /// The graph of its statements, as rewritten. \throws Error if the program was moved from.
   [[nodiscard]] constexpr const EinGraph& graph(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Networks of fully connected layers as programs: what they say, and one step of training with
-/// gradients written by hand.
+/// Networks of fully connected layers as programs: what they say, and one step of their training.
 #pragma once
 
 #include <cstddef>
+#include <source_location>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
@@ -71,38 +71,39 @@ class FeedForwardWriter {
   /// X, the weights, and what the network says of X.
   FeedForwardTensors<T, Backend> forward() {
     using namespace labels;
-    Matrix x = m_program.template input<T>("X", {m_net.batch, m_net.widths[0]});
+    const Matrix input = m_program.template input<T>("X", {m_net.batch, m_net.widths[0]});
+    Matrix x = input;
     for (std::size_t l = 1; l < m_net.widths.size(); ++l) {
       const auto w =
           m_program.template input<T>(numbered("W", l), {m_net.widths[l - 1], m_net.widths[l]});
-      m_inputs.push_back(x);
       m_weights.push_back(w);
       x = let(numbered("Z", l))(b, j) = sum(i)(x(b, i) * w(i, j));
       if (m_net.relu && l + 1 < m_net.widths.size()) {
         x = let(numbered("A", l))(b, j) = eindecomp::relu(x(b, j));
       }
     }
+    m_logits = x.vertex();
     if (m_net.softmax) x = let("P")(b, j) = eindecomp::softmax(j)(x(b, j));
     m_program.role(b, "batch");
     m_program.role(i, "hidden");
     m_program.role(j, "hidden");
-    return {m_inputs.front(), m_weights, x};
+    return {input, m_weights, x};
   }
 
   /// The statements after forward() that bring every weight W to W - rate · dW, of the squared
   /// error's half, or behind a softmax of the cross entropy.
-  FeedForwardTraining<T, Backend> backward(Matrix output, T rate) {
+  FeedForwardTraining<T, Backend> backward(const FeedForwardTensors<T, Backend>& net, T rate,
+                                           std::source_location where) {
     using namespace labels;
     const Matrix target = m_program.template input<T>("T", {m_net.batch, m_net.widths.back()});
-    FeedForwardTraining<T, Backend> step{m_inputs.front(), target, output, {}};
-    Matrix error = let("E")(b, j) = output(b, j) - target(b, j);
-    for (std::size_t l = m_weights.size(); l > 0; --l) {
-      const Matrix x = m_inputs[l - 1];
-      const Matrix w = m_weights[l - 1];
-      const auto gradient = let(numbered("dW", l))(i, j) = sum(b)(x(b, i) * error(b, j));
-      if (l > 1) error = input_gradient(error, l);
-      const auto next = let(numbered("W'", l))(i, j) = w(i, j) - rate * gradient(i, j);
-      step.updates.insert(step.updates.begin(), {w, next});
+    FeedForwardTraining<T, Backend> step{net.input, target, net.output, {}};
+    const Matrix error = let("E")(b, j) = net.output(b, j) - target(b, j);
+    std::vector<VertexId> weights;
+    for (const Matrix& weight : m_weights) weights.push_back(weight.vertex());
+    const std::vector<VertexId> next =
+        descend(Matrix(m_program.state(), m_logits), error, weights, rate, where);
+    for (std::size_t n = 0; n < next.size(); ++n) {
+      step.updates.push_back({m_weights[n], {m_program.state(), next[n]}});
     }
     return step;
   }
@@ -110,19 +111,9 @@ class FeedForwardWriter {
  private:
   static Text numbered(const char* name, std::size_t layer) { return Text(name) + layer; }
 
-  /// The error before layer l, from that behind it.
-  Matrix input_gradient(Matrix error, std::size_t l) {
-    using namespace labels;
-    const Matrix x = m_inputs[l - 1];
-    const Matrix w = m_weights[l - 1];
-    const Matrix gradient = let(numbered("dA", l - 1))(b, i) = sum(j)(error(b, j) * w(i, j));
-    if (!m_net.relu) return gradient;
-    return let(numbered("dZ", l - 1))(b, i) = select(x(b, i) > T(0), gradient(b, i), T(0));
-  }
-
   BasicProgram<Backend>& m_program;
   FeedForward m_net;
-  std::vector<Matrix> m_inputs;  // of every layer
+  VertexId m_logits = -1;  // what the last layer says, before a softmax
   std::vector<Matrix> m_weights;
 };
 
@@ -139,16 +130,18 @@ FeedForwardTensors<T, Backend> feed_forward(BasicProgram<Backend>& program,
   return models::FeedForwardWriter<T, Backend>(program, net).forward();
 }
 
-/// Writes one step of training by gradient descent: the network, the difference to the target T,
-/// the gradients by hand, every weight's next value W'. The gradient of X is left out.
+/// Writes one step of training by gradient descent into a program that can be differentiated: the
+/// network, its difference E to the target T, the gradients of half the squared error or, behind a
+/// softmax, of the cross entropy, every weight's next value W'.
 ///
 /// \returns the symbols of X, T, what the network says, and per weight its own and its next
 /// value's. \throws Error as feed_forward.
 template <class T = float, class Backend>
-FeedForwardTraining<T, Backend> feed_forward_training(BasicProgram<Backend>& program,
-                                                      const FeedForward& net, T rate = T(0.01)) {
+FeedForwardTraining<T, Backend> feed_forward_training(
+    BasicProgram<Backend>& program, const FeedForward& net, T rate = T(0.01),
+    std::source_location where = std::source_location::current()) {
   models::FeedForwardWriter<T, Backend> writer(program, net);
-  return writer.backward(writer.forward().output, rate);
+  return writer.backward(writer.forward(), rate, where);
 }
 
 }  // namespace eindecomp

@@ -143,12 +143,6 @@ class Executor {
                       std::to_string(group.size()),
                   where);
     }
-    if (!plan.graph.plan_only.empty()) {
-      throw Error(ErrorKind::plan,
-                  "the plan is of a program that can only be planned (" +
-                      plan.graph.plan_only.str() + "); plan and compare it, but execute another",
-                  where);
-    }
     for (const Vertex& v : plan.graph.vertices) {
       if (v.labels.size() > static_cast<std::size_t>(kernel::max_labels) ||
           (!v.op.blocks &&
