@@ -216,13 +216,13 @@ class Builder {
   }
 
   /// Makes a tensor a result even if another statement reads it.
-  void keep(AnySymbol tensor, std::source_location where = std::source_location::current()) {
+  void keep(const AnySymbol& tensor, std::source_location where = std::source_location::current()) {
     require_mine(tensor, where);
     m_program->state()->graph.vertices[static_cast<std::size_t>(tensor.vertex())].kept = true;
   }
 
  private:
-  void require_mine(AnySymbol tensor, const std::source_location& where) const {
+  void require_mine(const AnySymbol& tensor, const std::source_location& where) const {
     if (!m_program->graph(where).has(tensor.vertex(), tensor.program_id())) {
       core::fail(ErrorKind::statement,
                  Text("tensor number ") + tensor.vertex() +
