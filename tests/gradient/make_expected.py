@@ -151,6 +151,25 @@ structure("conv_3d", lambda i, f: jax.lax.conv_general_dilated(
           numbers((2, 2, 3, 2, 3), 17, -1, 1))
 
 
+def padded_conv(stride, pads, dilation, groups, mode):
+    """A convolution of what np.pad makes of an image by that mode."""
+    kind = {"zero": "constant", "periodic": "wrap", "clamp": "edge", "reflect": "reflect"}[mode]
+    return lambda i, f: jax.lax.conv_general_dilated(
+        jnp.pad(i, ((0, 0), (0, 0)) + pads, mode=kind), f, stride, "VALID", rhs_dilation=dilation,
+        feature_group_count=groups)
+
+
+# Paddings that differ before and behind, one of them wider than the image.
+for mode in ("zero", "periodic", "clamp", "reflect"):
+    structure("conv_1d_" + mode, padded_conv((2,), ((6, 3),), (3,), 1, mode),
+              numbers((2, 2, 5), 18, -1, 1), numbers((3, 2, 3), 19, -1, 1))
+    structure("conv_2d_" + mode, padded_conv((2, 1), ((2, 1), (0, 3)), (1, 2), 2, mode),
+              numbers((2, 4, 5, 4), 20, -1, 1), numbers((4, 2, 3, 2), 21, -1, 1))
+    structure("conv_3d_" + mode,
+              padded_conv((1, 2, 1), ((1, 1), (2, 0), (4, 2)), (2, 1, 3), 2, mode),
+              numbers((1, 4, 3, 4, 2), 22, -1, 1), numbers((2, 2, 2, 3, 2), 23, -1, 1))
+
+
 def pool(i, window, stride, pad):
     return jax.lax.reduce_window(i, -jnp.inf, jax.lax.max, (1, 1, window, window),
                                  (1, 1, stride, stride),

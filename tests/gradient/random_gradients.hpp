@@ -251,8 +251,9 @@ class Drawing {
     index.offset = draw(m_random, index.terms.empty() ? 0 : -2, extent - 1);
     if (!index.terms.empty() && !positive && chance(m_random, 20))
       index.divisor = draw(m_random, 2, 3);
-    static const std::vector<ein::Boundary> boundaries{ein::Boundary::ignored, ein::Boundary::zero,
-                                                       ein::Boundary::periodic};
+    static const std::vector<ein::Boundary> boundaries{
+        ein::Boundary::ignored, ein::Boundary::zero, ein::Boundary::periodic, ein::Boundary::clamp,
+        ein::Boundary::reflect};
     index.boundary = index.divisor > 1 ? ein::Boundary::zero : pick(m_random, boundaries);
     // What is defined for positive elements reads no zeros outside.
     if (positive && index.boundary == ein::Boundary::zero) index.boundary = ein::Boundary::ignored;

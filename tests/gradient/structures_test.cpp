@@ -266,6 +266,42 @@ TEST_CASE("convolutions: stride, padding, dilation, groups, one to three dimensi
   }
 }
 
+TEST_CASE("convolutions at every boundary: uneven paddings, strides, dilations, groups") {
+  const std::pair<std::string, ein::Boundary> boundaries[] = {{"zero", ein::Boundary::zero},
+                                                              {"periodic", ein::Boundary::periodic},
+                                                              {"clamp", ein::Boundary::clamp},
+                                                              {"reflect", ein::Boundary::reflect}};
+  for (const auto& [name, boundary] : boundaries) {
+    const auto at = [boundary = boundary](const auto& index) {
+      return ein::expr::with_boundary(index, boundary);
+    };
+    {
+      Case t;
+      const auto X = t.input("X", {2, 2, 5}, 18);
+      const auto F = t.input("F", {3, 2, 3}, 19);
+      const auto Y = let<"Y">(b, o, extent(x, 4)) =
+          sum(c, s)(X(b, c, at(2 * x + 3 * s - 6)) * F(o, c, s));
+      t.check("conv_1d_" + name, Y, X, F);
+    }
+    {
+      Case t;
+      const auto I = t.input("I", {2, 2, 2, 5, 4}, 20);
+      const auto F = t.input("F", {2, 2, 2, 3, 2}, 21);
+      const auto Y = let<"Y">(b, g, o, extent(y, 3), extent(x, 5)) =
+          sum(c, r, s)(I(b, g, c, at(2 * y + r - 2), at(x + 2 * s)) * F(g, o, c, r, s));
+      t.check("conv_2d_" + name, Y, I, F);
+    }
+    {
+      Case t;  // one image: an operand has eight labels at most
+      const auto I = t.input("I", {2, 2, 3, 4, 2}, 22);
+      const auto F = t.input("F", {2, 1, 2, 2, 3, 2}, 23);
+      const auto Y = let<"Y">(g, o, extent(z, 3), extent(y, 2), extent(x, 5)) = sum(c, q, r, s)(
+          I(g, c, at(z + 2 * q - 1), at(2 * y + r - 2), at(x + 3 * s - 4)) * F(g, o, c, q, r, s));
+      t.check("conv_3d_" + name, Y, I, F);
+    }
+  }
+}
+
 TEST_CASE("pools and other computed indices") {
   {
     Case t;

@@ -16,6 +16,7 @@
 #include "eindecomp/expr/where.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derived_statement.hpp"
+#include "eindecomp/graph/fold_border.hpp"
 #include "eindecomp/graph/forward_statement.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
@@ -249,7 +250,8 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
             scope, here.widened(Text(name) + ".wide"), Identity{}, NoAggregation{});
         here.set_widened(wide.vertex, wide.writing);
       }
-      StatementSpec spec = here.statement(name, leaves, false, true);
+      const Text own = here.borders().empty() ? Text(name) : Text(name) + ".bordered";
+      StatementSpec spec = here.statement(own, leaves, false, true);
       for (const int label : scope.state.graph[v].values) {
         spec.values.push_back(here.label_name(label));
       }
@@ -262,10 +264,11 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       (std::make_index_sequence<Tensors>{}, static_cast<typename Read::OperandTypes*>(nullptr));
       if (repeated != 1) {
         written = write_at<B, Order - 1, ScaledMul<X>, NoAggregation, X>(
-            scope, here.after(name, written.vertex, written.writing, spec),
+            scope, here.after(own, written.vertex, written.writing, spec),
             ScaledMul<X>{static_cast<X>(repeated)}, NoAggregation{});
       }
-      return here.result(written.vertex, written.writing);
+      return fold_borders<B, Order - 1, X>(scope, here.borders(),
+                                           here.result(written.vertex, written.writing), name);
     }
   }
 

@@ -17,6 +17,7 @@
 #include "eindecomp/expr/derived_join.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derived_reads.hpp"
+#include "eindecomp/graph/fold_border.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -278,19 +279,21 @@ class DerivativeRules {
             scope, here.widened(Text(name) + ".wide"), Identity{}, NoAggregation{});
         here.set_widened(wide.vertex, wide.writing);
       }
-      StatementSpec spec = here.statement(name, leaves);
+      const Text own = here.borders().empty() ? Text(name) : Text(name) + ".bordered";
+      StatementSpec spec = here.statement(own, leaves);
       const double repeated = here.repetitions(leaves);
       constexpr bool passes = std::is_same_v<F, Identity> && std::is_same_v<X, typename Flow::From>;
-      if (passes && repeated == 1 && here.is_plain() && !here.aggregates()) {
-        return passed_on(here, spec);
+      if (passes && repeated == 1 && spec.operands[0].indices.empty() && !here.aggregates()) {
+        return fold_borders<B, Order - 1, X>(scope, here.borders(), passed_on(here, spec), name);
       }
       Written written = write_sum<Read, Types>(scope, here, spec, leaves, functor);
       if (repeated != 1) {
         written = write_at<B, Order - 1, ScaledMul<X>, NoAggregation, X>(
-            scope, here.after(name, written.vertex, written.writing, here.statement(name, leaves)),
+            scope, here.after(own, written.vertex, written.writing, here.statement(own, leaves)),
             ScaledMul<X>{static_cast<X>(repeated)}, NoAggregation{});
       }
-      return here.result(written.vertex, written.writing);
+      return fold_borders<B, Order - 1, X>(scope, here.borders(),
+                                           here.result(written.vertex, written.writing), name);
     }
   }
   /// What is read itself, with its dimensions as those of what it is passed on to.

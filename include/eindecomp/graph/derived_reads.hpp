@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/graph/border.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/index_form.hpp"
 
@@ -46,6 +47,8 @@ class DerivedReads {
   }
   /// The cotangent or tangent, as it is read.
   [[nodiscard]] const Cotangent& cotangent() const { return m_cotangent; }
+  /// The dimensions that what is written has with borders, for fold_borders().
+  [[nodiscard]] const std::vector<Border>& borders() const { return m_borders; }
   /// A label's name.
   [[nodiscard]] std::string_view label_name(int l) const {
     return m_names[static_cast<std::size_t>(l)];
@@ -231,6 +234,7 @@ class DerivedReads {
   std::vector<Text> m_names;                 // of v's labels, then of those that are made up
   std::vector<Extent> m_extents;
   std::vector<int> m_values;  // the labels whose values ⊗ takes
+  std::vector<Border> m_borders;
 };
 
 }  // namespace eindecomp::graph

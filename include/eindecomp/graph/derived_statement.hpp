@@ -26,6 +26,9 @@ namespace eindecomp::graph {
 /// all, a stride), the cotangent is read as a tensor with a dimension of extent 1 more, at an index
 /// that is 0 where X's index is p.
 ///
+/// Where an index of X leaves it and comes back (periodic, clamp, reflect), the dimension is that
+/// of X with the borders that are read, and borders() says so.
+///
 /// A label whose value is taken is not replaced.
 class DerivedStatement : public DerivedReads {
  public:
@@ -185,13 +188,11 @@ class DerivedStatement : public DerivedReads {
     }
   }
   void replace_label(const Operand& x, std::size_t k) {
-    IndexForm form = unfolded(index_of(x, k), m_bound[k]);
+    IndexForm form = unfolded(index_of(x, k), k);
     int replaced = -1;
     Extent coefficient = 0;
     int best = -1;
     for (const auto& term : form.terms) {
-      // A label that unfolded() made stands for itself: no other index would be compared with it.
-      if (static_cast<std::size_t>(term.first) >= m_forms.size()) continue;
       if (contains(m_vertex.values, term.first)) continue;
       if (is_elsewhere(x, k, term.first)) continue;
       // That of an output label needs no wider cotangent, that without a factor no division.
@@ -226,19 +227,11 @@ class DerivedStatement : public DerivedReads {
     solved.divisor = sign * coefficient;
     m_forms[static_cast<std::size_t>(replaced)] = std::move(solved);
   }
-  /// An index that may leave a dimension and comes back from its other end, as one that may only
-  /// leave it: less the dimension's extent times a label that says how often.
-  [[nodiscard]] IndexForm unfolded(IndexForm form, Extent bound) {
-    if (form.boundary == Boundary::ignored) return form;
-    if (form.boundary != Boundary::periodic || form.divisor != 1) {
-      core::fail(
-          ErrorKind::statement,
-          Text("the derivative of statement ") + m_vertex.name +
-              " is that of an index by clamp, by reflect or of a whole one by periodic (none "
-              "of which is written); write the tensor with its border as a statement of its "
-              "own operands",
-          m_where);
-    }
+  /// An index that may leave a dimension and comes back into it, as one into the tensor with
+  /// borders.
+  [[nodiscard]] IndexForm unfolded(IndexForm form, std::size_t k) {
+    const Boundary boundary = std::exchange(form.boundary, Boundary::ignored);
+    if (boundary == Boundary::ignored) return form;
     Extent lo = form.offset;
     Extent hi = form.offset;
     for (const auto& term : form.terms) {
@@ -246,13 +239,9 @@ class DerivedStatement : public DerivedReads {
       lo += std::min<Extent>(reach, 0);
       hi += std::max<Extent>(reach, 0);
     }
-    const auto floored = [bound](Extent i) { return i >= 0 ? i / bound : -((-i - 1) / bound) - 1; };
-    form.boundary = Boundary::ignored;
-    form.offset -= bound * floored(lo);
-    if (floored(hi) > floored(lo)) {
-      const int turns = fresh("turn", floored(hi) - floored(lo) + 1);
-      form.terms.emplace_back(turns, -bound);
-    }
+    m_borders.push_back({k, m_bound[k], lo, hi - lo + 1, boundary});
+    m_bound[k] = hi - lo + 1;
+    form.offset -= lo;
     return form;
   }
   [[nodiscard]] Text name_of(int l) const { return m_names[static_cast<std::size_t>(l)]; }
@@ -311,6 +300,10 @@ class DerivedStatement : public DerivedReads {
     if (number == static_cast<int>(m_operand)) {
       leaf.forms.clear();
       for (const int l : m_dimensions) leaf.forms.push_back(form_of(l));
+      for (const Border& border : m_borders) {
+        leaf.forms[border.dimension].offset = border.first;
+        leaf.forms[border.dimension].boundary = border.boundary;
+      }
     }
     const bool stays = leaf.outside == OutsideValue::none;
     if (m_ones_outside && stays && number != static_cast<int>(number_of_cotangent())) {
@@ -334,7 +327,7 @@ class DerivedStatement : public DerivedReads {
 
   std::size_t m_operand;
   std::vector<IndexForm> m_forms;  // what is read in place of each of v's labels
-  std::vector<Extent> m_bound;     // of X
+  std::vector<Extent> m_bound;     // of X, with its borders
   std::vector<int> m_dimensions;   // the label of each dimension of X
   std::vector<Residual> m_residuals;
   std::vector<int> m_bare;  // labels whose values ⊗ takes and that nothing that is read has
