@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What convolutional networks say and how a step of training changes them, by JAX, for run_test.cpp:
+"""What networks say and how a step of training changes them, by JAX, for training_test.cpp:
 python3 make_expected.py > expected.inc"""
 
 import math
@@ -12,7 +12,7 @@ jax.config.update("jax_enable_x64", True)
 
 
 def numbers(shape, seed, least, most):
-    """As run_test.cpp has them."""
+    """As training_test.cpp has them."""
     i = np.arange(int(np.prod(shape)), dtype=np.int64)
     step = (i * 7919 + seed * 104729) % 1009
     return jnp.array((least + (most - least) * (step + 0.5) / 1009).reshape(shape))
@@ -72,11 +72,42 @@ def network(name, batch, channels, image, layers, rate=0.01):
     target = numbers(shape, 99, -1, 1)
     said = say(layers, weights, x).ravel()
     emit(name, said[::max(1, said.size // 100)])
-    half_square = lambda w: jnp.sum((say(layers, w, x) - target) ** 2) / 2
-    gradients = jax.grad(half_square)(weights)
+    emit_step(name, lambda w: say(layers, w, x) - target, weights, rate)
+
+
+def emit_step(name, error, weights, rate):
+    gradients = jax.grad(lambda w: jnp.sum(error(w) ** 2) / 2)(weights)
     # Of every weight's next value, a sum that no two elements enter alike.
     emit(name + ".step", [jnp.sum((w - rate * g) * numbers(w.shape, 7, -1, 1))
                           for w, g in zip(weights, gradients)])
+
+
+def transformer(name, layers, batch, sequence, model, heads, pairs, hidden, rate):
+    shapes = [(model,), (model,), (model, heads, pairs, 2), (model, heads, pairs, 2),
+              (model, heads, 2 * pairs), (heads, 2 * pairs, model), (model, hidden),
+              (hidden, model), (model, hidden)] * layers + [(model,)]
+    weights = [numbers(s, 2 + n, 0.5, 1.5) if len(s) == 1 else numbers(s, 2 + n, -0.5, 0.5)
+               for n, s in enumerate(shapes)]
+    x = numbers((batch, sequence, model), 1, -1, 1)
+    target = numbers(x.shape, 99, -1, 1)
+    rotary = numbers((sequence, pairs, 2, 2), 98, -1, 1)
+    rms = lambda v, gain: gain * v / jnp.sqrt(jnp.mean(v * v, axis=-1, keepdims=True) + 1e-6)
+
+    def says(weights):
+        y = x
+        for l in range(layers):
+            g1, g2, wq, wk, wv, wo, w1, w2, w3 = weights[9 * l:9 * l + 9]
+            n = rms(y, g1)
+            q, k = (jnp.einsum("bsa,ahru,sruw->bshrw", n, w, rotary) for w in (wq, wk))
+            scores = jnp.einsum("bshrw,bthrw->bhst", q, k) / math.sqrt(2 * pairs)
+            scores = jnp.where(jnp.tri(sequence, dtype=bool), scores, -jnp.inf)
+            y = y + jnp.einsum("bhst,bta,ahd,hde->bse", jax.nn.softmax(scores), n, wv, wo)
+            n = rms(y, g2)
+            y = y + (jax.nn.silu(n @ w1) * (n @ w3)) @ w2
+        return rms(y, weights[-1])
+
+    emit(name, says(weights))
+    emit_step(name, lambda w: says(w) - target, weights, rate)
 
 
 network("alexnet", 2, 3, 67,
@@ -88,3 +119,5 @@ network("vgg16", 2, 3, 32,
         + [dense(32), dense(32), dense(10)])
 network("soybean.6", 3, 8, 6, [conv(8, 3, 1, 1)] * 5)
 network("soybean.24", 2, 4, 24, [conv(4, 3, 1, 1)] * 5)
+transformer("transformer", layers=2, batch=3, sequence=5, model=8, heads=2, pairs=3, hidden=7,
+            rate=0.5)

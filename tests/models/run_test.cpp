@@ -9,27 +9,22 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "eindecomp/models/attention.hpp"
-#include "eindecomp/models/convolution.hpp"
 #include "eindecomp/models/feed_forward.hpp"
 #include "eindecomp/models/matrix_chain.hpp"
 #include "eindecomp/models/transformer.hpp"
 #include "eindecomp/run/program.hpp"
-#include "eindecomp/run/share_plan.hpp"
 #include "run/programs.hpp"
-#include "support/pmpi_counter.hpp"
 #include "support/reference.hpp"
 
 using namespace run_test;
 
 namespace {
 
-using ein::VertexId;
 using Differentiable = ein::DifferentiableProgramOn<Space>;
 
 /// Between -1 and 1, of a tensor's name and an index.
@@ -194,156 +189,4 @@ TEST_CASE("a transformer of two layers") {
   CHECK(made.layers[1].wk.name() == "WK.1");
   CHECK(made.layers[1].w3.name() == "W3.1");
   CHECK(data.error(program, 4, made.output) < 1e-12);
-}
-
-namespace {
-
-/// What make_expected.py computed by JAX.
-const std::vector<double>& jax(const std::string& name) {
-  static const std::map<std::string, std::vector<double>> all = {
-#include "models/expected.inc"
-  };
-  return all.at(name);
-}
-
-/// Numbers between least and most, in no order, that any language computes alike.
-struct Element {
-  std::vector<Extent> bound;
-  int seed;
-  double least;
-  double most;
-  template <class... Indices>
-  double operator()(Indices... indices) const {
-    Extent place = 0;
-    std::size_t k = 0;
-    ((place = place * bound[k++] + indices), ...);
-    return (*this)[place];
-  }
-  double operator[](Extent place) const {
-    const auto step = static_cast<double>((place * 7919 + seed * 104729) % 1009);
-    return least + (most - least) * (step + 0.5) / 1009;
-  }
-};
-
-/// A network with so many fewer channels and neurons, on smaller images.
-ein::ConvolutionalNet scaled(ein::ConvolutionalNet net, Extent image, Extent channels,
-                             Extent neurons) {
-  net.image = image;
-  for (auto& layer : net.layers) {
-    const bool is_last = layer.features == 1000;
-    layer.features /= layer.kind != ein::ConvolutionalLayer::Kind::dense ? channels
-                      : is_last                                          ? 100
-                                                                         : neurons;
-  }
-  return net;
-}
-
-/// What a network says, and a step of its training by every strategy, beside JAX.
-class NetworkRun {
- public:
-  NetworkRun(std::string name, const ein::ConvolutionalNet& net)
-      : m_name(std::move(name)), m_step(ein::convolutional_training<double>(m_program, net)) {
-    for (const auto& update : m_step.updates) m_program.keep(update.next);
-    m_program.keep(m_step.output);
-    bind(m_step.input.vertex(), 1, 1);
-    bind(m_step.target.vertex(), 99, 1);
-    int seed = 2;
-    for (const auto& update : m_step.updates) {
-      const auto& bound = graph()[update.weight.vertex()].bound;
-      const bool is_filter = bound.size() == 4 && bound[2] == bound[3];
-      double fan_in = 1;
-      for (std::size_t k = 0; k < bound.size(); ++k) {
-        const bool is_summed = is_filter ? k > 0 : k + 1 < bound.size();
-        if (is_summed) fan_in *= static_cast<double>(bound[k]);
-      }
-      bind(update.weight.vertex(), seed++, std::sqrt(6 / fan_in));
-    }
-  }
-
-  void check(const std::string& strategy, int workers) {
-    CAPTURE(m_name);
-    CAPTURE(strategy);
-    CAPTURE(workers);
-    const World world;
-    const auto plan = ein::share_plan(m_program, MPI_COMM_WORLD, [&] {
-      return ein::decompose(m_program,
-                            {.workers = workers, .ranks = world.size, .strategy = strategy});
-    });
-    const ein::TaskGraph tasks = plan.tasks();
-    ein::Executor executor(plan, MPI_COMM_WORLD, Space());
-    pmpi::reset();
-    const auto run = executor.run(m_bindings);
-    const pmpi::Counts moved = pmpi::counts("EinDecomp transfers");
-    CHECK(moved.received == of_this_rank(tasks.received));
-    CHECK(moved.sent == of_this_rank(tasks.sent));
-
-    const std::vector<double> says = gather(run, m_step.output.vertex());
-    const std::vector<double>& expected = jax(m_name);
-    const std::size_t stride = std::max<std::size_t>(1, says.size() / 100);
-    REQUIRE((says.size() + stride - 1) / stride == expected.size());
-    double largest = 0;
-    for (double value : expected) largest = std::max(largest, std::abs(value));
-    double worst = 0;
-    for (std::size_t n = 0; n < expected.size(); ++n) {
-      const double off = std::abs(says[n * stride] - expected[n]);
-      if (!(off <= worst)) worst = off;
-    }
-    CHECK(worst < 1e-12 * largest);
-    for (std::size_t n = 0; n < m_step.updates.size(); ++n) {
-      const Element times{{}, 7, -1, 1};
-      double sum = 0;
-      Extent place = 0;
-      for (double value : gather(run, m_step.updates[n].next.vertex())) {
-        sum += value * times[place++];
-      }
-      CAPTURE(n);
-      CHECK(sum == doctest::Approx(jax(m_name + ".step")[n]).epsilon(1e-11));
-    }
-  }
-
- private:
-  [[nodiscard]] const ein::EinGraph& graph() const { return m_program.graph(); }
-
-  template <class Call>
-  void with_symbol(VertexId v, const Call& call) const {
-    using Backend = Differentiable::Backend;
-    auto* const state = m_step.input.state();
-    graph()[v].rank() == 4 ? call(ein::Symbol<double, 4, Backend>(state, v))
-                           : call(ein::Symbol<double, 2, Backend>(state, v));
-  }
-  void bind(VertexId v, int seed, double most) {
-    with_symbol(v, [&](const auto& symbol) {
-      m_bindings.push_back(
-          ein::bind_generator(symbol, Element{graph()[v].bound, seed, -most, most}));
-    });
-  }
-  template <class Run>
-  std::vector<double> gather(const Run& run, VertexId v) const {
-    std::vector<double> values;
-    with_symbol(v, [&](const auto& symbol) {
-      const auto got = on_host(run.gather(symbol));
-      values.assign(got.data(), got.data() + got.size());
-    });
-    return values;
-  }
-
-  std::string m_name;
-  Differentiable m_program;
-  ein::ConvolutionalTraining<double, Differentiable::Backend> m_step;
-  std::vector<ein::Binding<Space>> m_bindings;
-};
-
-}  // namespace
-
-TEST_CASE("convolutional networks say and learn what they do by JAX") {
-  const int workers = World().size;
-  NetworkRun alexnet("alexnet", scaled(ein::alexnet(2), 67, 16, 128));
-  alexnet.check("placed", workers);
-  alexnet.check("data_parallel", workers);
-  NetworkRun("vgg16", scaled(ein::vgg16(2), 32, 16, 128)).check("data_parallel", workers);
-  NetworkRun small("soybean.6", ein::soybean_cnn(6, 8, 3));
-  for (const char* strategy : {"placed", "exact", "k_cut", "square", "model_parallel"}) {
-    small.check(strategy, workers);
-  }
-  NetworkRun("soybean.24", ein::soybean_cnn(24, 4, 2)).check("placed", 2 * workers);
 }

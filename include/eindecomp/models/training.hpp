@@ -49,7 +49,29 @@ namespace models {
 template <class T, class Backend>
 using AnyRank = Symbol<T, 0, Backend>;
 
-/// Appends the gradients of Σ cotangent · y by weights, and for each weight W of rank 2 or 4 its
+/// W' = W - rate · dW.
+template <int Rank, class T, class Backend>
+VertexId write_next(graph::ProgramState<Backend>& state, VertexId weight, graph::Written gradient,
+                    T rate) {
+  const auto write = [&](auto... l) {
+    const Symbol<T, Rank, Backend> w(&state, weight);
+    const Symbol<T, Rank, Backend> g(&state, gradient.vertex, gradient.writing);
+    return (let(state.graph[weight].name + "'")(l...) = w(l...) - rate * g(l...)).vertex();
+  };
+  using namespace labels;
+  if constexpr (Rank == 1) {
+    return write(i);
+  } else if constexpr (Rank == 2) {
+    return write(i, j);
+  } else if constexpr (Rank == 3) {
+    return write(i, j, k);
+  } else {
+    static_assert(Rank == 4);
+    return write(i, j, k, l);
+  }
+}
+
+/// Appends the gradients of Σ cotangent · y by weights, and for each weight W of rank 1 to 4 its
 /// next value W' = W - rate · dW. The cotangent is no result of the program any more.
 ///
 /// \param y          what the network says, before what is folded into the cotangent.
@@ -76,24 +98,20 @@ std::vector<VertexId> descend(const Symbol<T, Rank, Backend>& y,
       call.commit();
     }
     state.graph.vertices[static_cast<std::size_t>(cotangent.vertex())].kept = false;
-    using namespace labels;
     for (std::size_t n = 0; n < weights.size(); ++n) {
-      const VertexId w = weights[n];
-      const auto as = [&]<int R>(VertexId v, int writing) {
-        return Symbol<T, R, Backend>(&state, v, writing);
-      };
-      const VertexId g = gradients[n].vertex();
-      const int writing = gradients[n].writing();
-      const Text name = state.graph[w].name + "'";
-      if (state.graph[w].rank() == 2) {
-        next.push_back((let(name)(i, j) = as.template operator()<2>(w, -1)(i, j) -
-                                          rate * as.template operator()<2>(g, writing)(i, j))
-                           .vertex());
-      } else {
-        next.push_back(
-            (let(name)(i, j, k, l) = as.template operator()<4>(w, -1)(i, j, k, l) -
-                                     rate * as.template operator()<4>(g, writing)(i, j, k, l))
-                .vertex());
+      const graph::Written gradient{gradients[n].vertex(), gradients[n].writing()};
+      switch (state.graph[weights[n]].rank()) {
+        case 1:
+          next.push_back(write_next<1>(state, weights[n], gradient, rate));
+          break;
+        case 2:
+          next.push_back(write_next<2>(state, weights[n], gradient, rate));
+          break;
+        case 3:
+          next.push_back(write_next<3>(state, weights[n], gradient, rate));
+          break;
+        default:
+          next.push_back(write_next<4>(state, weights[n], gradient, rate));
       }
     }
   }

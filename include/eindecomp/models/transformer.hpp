@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The prefill of a LLaMA-style transformer as a program, every statement written out.
+/// A LLaMA-style transformer as a program, every statement written out: its prefill, and one step
+/// of its training.
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <source_location>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,9 +14,11 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/builder.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
 #include "eindecomp/graph/program.hpp"
+#include "eindecomp/models/training.hpp"
 
 namespace eindecomp {
 
@@ -47,6 +52,14 @@ struct RmsScale {
   EINDECOMP_FUNCTION T operator()(const T& x, const T& sum_of_squares, const T& gain) const {
     return gain * x / Sqrt{}(sum_of_squares / count + epsilon);
   }
+  /// By x, by the sum of squares or by the gain.
+  template <int Operand>
+  EINDECOMP_FUNCTION T derivative(const T& x, const T& sum_of_squares, const T& gain) const {
+    const T square = sum_of_squares / count + epsilon;
+    if constexpr (Operand == 0) return gain / Sqrt{}(square);
+    if constexpr (Operand == 1) return -gain * x / (2 * count * square * Sqrt{}(square));
+    return x / Sqrt{}(square);
+  }
 };
 
 /// The weights of one layer of a transformer.
@@ -72,6 +85,14 @@ struct TransformerTensors {
   std::vector<TransformerLayer<T, Backend>> layers;  ///< the first layer first
   Symbol<T, 1, Backend> final_gain;                  ///< of the norm after the last layer: model
   Symbol<T, 3, Backend> output;                      ///< of X's shape
+};
+
+/// One step of its training. The weights are in the order of TransformerLayer, layer by layer, the
+/// last norm's gain behind them.
+template <class T, class Backend>
+struct TransformerTraining : TrainingStep<Symbol<T, 3, Backend>, Symbol<T, 3, Backend>, AnySymbol> {
+  Symbol<T, 4, Backend> rotary;  ///< as of TransformerTensors
+  Symbol<T, 2, Backend> mask;    ///< as of TransformerTensors
 };
 
 namespace models {
@@ -222,6 +243,37 @@ TransformerTensors<T, Backend> transformer_prefill(BasicProgram<Backend>& progra
   program.role(h, "head");
   program.role(f, "hidden");
   return written;
+}
+
+/// Writes one step of training by gradient descent into a program that can be differentiated: the
+/// prefill, its difference E to the target T, the gradients of half the squared error by all
+/// weights, gains included, every weight's next value W'.
+///
+/// \returns the symbols of X, T, the rotary matrices, the mask, what the transformer says, and per
+/// weight its own and its next value's. \throws Error as transformer_prefill.
+template <class T = float, class Backend>
+TransformerTraining<T, Backend> transformer_training(
+    BasicProgram<Backend>& program, const TransformerSizes& sizes, T rate = T(0.01),
+    std::source_location where = std::source_location::current()) {
+  using namespace labels;
+  const auto net = transformer_prefill<T>(program, sizes);
+  const Symbol<T, 3, Backend> y = net.output;
+  const auto target = program.template input<T>("T", {sizes.batch, sizes.sequence, sizes.model});
+  const auto error = let<"E">(b, s, a) = y(b, s, a) - target(b, s, a);
+  std::vector<VertexId> weights;
+  const auto add = [&](const auto&... symbol) { (weights.push_back(symbol.vertex()), ...); };
+  for (const auto& layer : net.layers) {
+    add(layer.attention_gain, layer.network_gain, layer.wq, layer.wk, layer.wv, layer.wo, layer.w1,
+        layer.w2, layer.w3);
+  }
+  add(net.final_gain);
+  const std::vector<VertexId> next = models::descend(y, error, weights, rate, where);
+  TransformerTraining<T, Backend> step{{net.input, target, y, {}}, net.rotary, net.mask};
+  const auto any = [&](VertexId v) { return AnySymbol(program.graph(), v); };
+  for (std::size_t n = 0; n < next.size(); ++n) {
+    step.updates.push_back({any(weights[n]), any(next[n])});
+  }
+  return step;
 }
 
 }  // namespace eindecomp
