@@ -73,6 +73,15 @@ inline Workload training(std::string name, const eindecomp::FeedForward& net, in
   });
 }
 
+/// Forward, backward and update.
+inline Workload training(std::string name, const eindecomp::TransformerSizes& sizes,
+                         std::vector<int> workers) {
+  using Program = eindecomp::DifferentiablePlanProgram;
+  return workload<Program>(std::move(name), std::move(workers), [sizes](Program& program) {
+    eindecomp::transformer_training(program, sizes);
+  });
+}
+
 /// With images whole, as SoyBean has them.
 inline Workload training(std::string name, eindecomp::ConvolutionalNet net) {
   using Program = eindecomp::DifferentiablePlanProgram;
@@ -133,6 +142,7 @@ inline std::vector<Workload> deep_workloads() {
           llama("LLaMA-7B 32 layers", small, 32, {8, 720, 1024, 5040, 65536}),
           llama("LLaMA-7B 256 layers", small, 256, {1024}),
           llama("LLaMA-65B 80 layers", eindecomp::llama_65b(4, 4096), 80, {1024}),
+          training("LLaMA-7B training", small, {8, 64, 720, 1024}),
           workload("coupled cluster 10x30", {4, 64},
                    [](eindecomp::PlanProgram& program) { coupled_cluster(program, 10, 30); })};
 }
