@@ -37,6 +37,16 @@ def program_of_readme():
     return text[begin:text.index("```", begin)]
 
 
+def gradient_of_readme(text):
+    """The same with a loss, and a step of gradient descent on W."""
+    return (text.replace("ein::Program g", "ein::DifferentiableProgram g")
+            .replace("  auto plan =", """  auto loss = let<"loss">() = sum(i, k)(square(S(i, k)));
+  auto G = ein::gradient(loss, W);
+  auto next = let<"W'">(j, k) = W(j, k) - 0.1 * G(j, k);
+  auto plan =""")
+            .replace("run.gather(S, 0)", "run.gather(next, 0)"))
+
+
 def einsums(texts, algebra=""):
     calls = "".join(f'  eindecomp::einsum<"{text}"{algebra}>(space, a, b, c);\n' for text in texts)
     return HEADER + VIEWS + FUNCTION + SPACE + calls + "}\n"
@@ -53,6 +63,9 @@ FILES = {
     "one of each algebra": einsums(TEXTS[:1]) + einsums(TEXTS[:1], ", eindecomp::SquaredDistance")
                    .replace(HEADER + VIEWS, "").replace("compute", "compute_another"),
     "the README's program": program_of_readme(),
+    "the same, differentiable": program_of_readme().replace("ein::Program g",
+                                                            "ein::DifferentiableProgram g"),
+    "the same and a gradient": gradient_of_readme(program_of_readme()),
 }
 ONCE = {
     f"the {name}, once": f'#include "eindecomp/{room}/separate_{name}.hpp"\n'
@@ -60,7 +73,8 @@ ONCE = {
 }
 FILES |= ONCE
 SEPARATE = ["one einsum", "ten einsum", "one einsum of another algebra", "one of each algebra",
-            "the README's program"]
+            "the README's program", "the same, differentiable", "the same and a gradient"]
+ONLY_SEPARATE = SEPARATE[-2:]
 DEFINITIONS = [f"-DEINDECOMP_SEPARATE_{name}" for name in ("KERNELS", "PLANNER", "EXECUTOR")]
 
 
@@ -83,7 +97,8 @@ def main():
                                                ROOT / "examples/quickstart.cpp")
     command = [word for word in command
                if not word.startswith(("-O", "-g", "-march", "-DEINDECOMP_SEPARATE"))]
-    ways = [(name, name in ONCE) for name in FILES] + [(name, True) for name in SEPARATE]
+    ways = [(name, name in ONCE) for name in FILES if name not in ONLY_SEPARATE]
+    ways += [(name, True) for name in SEPARATE]
     if arguments.only:
         ways = [way for way in ways if way[0] == GEMM or arguments.only in way[0]]
     with tempfile.TemporaryDirectory() as folder:
