@@ -125,7 +125,18 @@ TEST_CASE("what cannot be trained is refused in one sentence, and nothing is wri
   CHECK(message_here([&] {
           (void)ein::minimise(loss, {W}, ein::ClippedByNorm{ein::Sgd{}, 0.0});
         }) == "EinDecomp: max_norm of ClippedByNorm is 0 (it must be more than 0); give another");
-  CHECK(g.graph().size() == before);
+  const auto a = g.input<double>("a");
+  CHECK(
+      message_here([&] { (void)ein::minimise(loss, {W}, ein::Sgd{}, {a}); }) ==
+      "EinDecomp: metric a is an input (a step does not find it); give the result of a statement");
+  Program h;
+  const auto Y = h.input<double>("Y", {4});
+  const auto foreign = let<"foreign">() = sum(i)(Y(i));
+  CHECK(
+      message_here([&] { (void)ein::minimise(loss, {W}, ein::Sgd{}, {foreign}); }) ==
+      "EinDecomp: tensor foreign, a metric of training, belongs to another program or to one that "
+      "is no more; use symbols of one program");
+  CHECK(g.graph().size() == before + 1);
 }
 
 TEST_CASE("every epoch of batches has each sample once, in an order of its own") {

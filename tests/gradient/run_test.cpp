@@ -5,13 +5,17 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/graph/gradient.hpp"
@@ -379,6 +383,95 @@ TEST_CASE("training that is resumed equals training that was not interrupted, bi
   elsewhere.resume(middle);
   CHECK(ein::fit(elsewhere, options, batch));
   CHECK(elsewhere.loss() == doctest::Approx(whole.loss()).epsilon(1e-10));
+}
+
+namespace {
+
+/// The share of samples whose largest output is the largest target, a result of the program.
+template <class T>
+auto accuracy(const networks::Perceptron<T, Differentiable<T>>& net) {
+  const auto H = let<"H.shown">(b, j) = relu(sum(i)(net.X(b, i) * net.W1(i, j)) + net.B1(j));
+  const auto A = let<"A">(b) = argmax(k)(sum(j)(H(b, j) * net.W2(j, k)));
+  const auto R = let<"R">(b) = argmax(k)(net.D(b, k));
+  return let<"accuracy">() = ein::mean(b)(ein::cast<T>(A(b) == R(b)));
+}
+
+/// Cross entropy and accuracy of the perceptron's samples in plain loops.
+std::pair<double, double> cross_entropy_and_accuracy(networks::Values& values) {
+  const auto& X = values["X"];
+  const auto& D = values["D"];
+  const auto& W1 = values["W1"];
+  const auto& B1 = values["B1"];
+  const auto& W2 = values["W2"];
+  double loss = 0;
+  double right = 0;
+  for (std::size_t sample = 0; sample < 12; ++sample) {
+    std::vector<double> z(5, 0.0);
+    for (std::size_t n = 0; n < 8; ++n) {
+      double h = B1[n];
+      for (std::size_t m = 0; m < 9; ++m) h += X[9 * sample + m] * W1[8 * m + n];
+      for (std::size_t m = 0; m < 5; ++m) z[m] += std::max(h, 0.0) * W2[5 * n + m];
+    }
+    double all = 0;
+    for (const double e : z) all += std::exp(e);
+    const double* d = &D[5 * sample];
+    for (std::size_t m = 0; m < 5; ++m) loss -= d[m] * (z[m] - std::log(all)) / 12;
+    const auto shown = std::max_element(z.begin(), z.end()) - z.begin();
+    right += shown == std::max_element(d, d + 5) - d ? 1 : 0;
+  }
+  return {loss, right / 12};
+}
+
+}  // namespace
+
+TEST_CASE("metrics are of the weights before the step, reported and returned") {
+  Trained<networks::Perceptron, double> t;
+  const auto share = accuracy(t.net);
+  const auto size = let<"size">() = sum(j)(square(t.net.B1(j)));
+  const auto updates =
+      ein::minimise(t.net.loss, networks::weights_of(t.net), ein::Sgd{}, {share, size});
+  const auto plan = t.plan(updates);
+  ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
+  trainer.start(t.first());
+  CHECK(contains(message_of([&] { (void)trainer.metrics(); }),
+                 "a trainer is asked for what a step leaves before it took one"));
+  std::ostringstream line;
+  const auto print = ein::progress_line(line);
+  ein::FitOptions options{.steps = 4, .rate = [](Extent) { return 2.0; }, .report_every = 1};
+  std::vector<double> shares;
+  networks::Values values = t.values;
+  options.report = [&](const ein::FitProgress& p) {
+    const auto [loss, expected] = cross_entropy_and_accuracy(values);
+    CHECK(p.loss == doctest::Approx(loss).epsilon(1e-12));
+    REQUIRE(p.metrics.size() == 2);
+    CHECK(p.metrics[0].name == "accuracy");
+    CHECK(p.metrics[0].value == doctest::Approx(expected).epsilon(1e-12));
+    shares.push_back(expected);
+    double squares = 0;
+    for (const double w : values["B1"]) squares += w * w;
+    CHECK(p.metrics[1].value == doctest::Approx(squares).epsilon(1e-12));
+    t.net.each_weight([&](const auto& weight) {
+      const auto whole = on_host(trainer.gather(weight));
+      values[weight.name().str()].assign(whole.data(), whole.data() + whole.size());
+    });
+    print(p);
+  };
+  const ein::FitResult result = ein::fit(trainer, options, [&](Extent) { return t.data(); });
+  CHECK(result.finished);
+  CHECK(result.progress.step == 4);
+  CHECK(result.progress.metrics == trainer.metrics());
+  CHECK(result.progress.loss == trainer.loss());
+  CHECK(shares.front() < shares.back());  // else it may be anything
+  if (t.world.rank == 0) {
+    char expected[80];
+    std::snprintf(expected, sizeof expected, "\rstep 4 of 4, loss %.4g, accuracy %.4g, size %.4g, ",
+                  result.progress.loss, shares.back(), result.progress.metrics[1].value);
+    CHECK(contains(line.str(), expected));
+    CHECK(line.str().ends_with(" steps/s   \n"));
+  } else {
+    CHECK(line.str().empty());
+  }
+  CHECK(ein::fit(trainer, options, [&](Extent) { return t.data(); }).progress.step == 4);
 }
 
 TEST_CASE("a trainer's weights are another program's inputs, however its plan stores them") {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <ostream>
 #include <source_location>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,13 +25,23 @@ namespace eindecomp {
 
 /// How far fit() has come.
 struct FitProgress {
-  Extent step = 0;     ///< steps taken, those before a checkpoint included
-  Extent steps = 0;    ///< when all are
-  double loss = 0;     ///< of the last step
-  double seconds = 0;  ///< since fit() was called
-  Extent here = 0;     ///< steps taken since then
-  int rank = 0;        ///< of this process
-  bool last = false;   ///< whether fit() returns
+  Extent step = 0;                        ///< steps taken, those before a checkpoint included
+  Extent steps = 0;                       ///< when all are
+  double loss = 0;                        ///< of the last step
+  double seconds = 0;                     ///< since fit() was called
+  Extent here = 0;                        ///< steps taken since then
+  int rank = 0;                           ///< of this process
+  bool last = false;                      ///< whether fit() returns
+  std::vector<MetricValue> metrics = {};  ///< of the last step, those that minimise() was given
+};
+
+/// What fit() returns.
+struct FitResult {
+  bool finished = false;  ///< whether all steps were taken, and no signal came
+  /// Of the last step. If there was none to take, its steps and `finished` alone are set.
+  FitProgress progress;
+  /// Whether it is finished.
+  explicit operator bool() const { return finished; }
 };
 
 /// What fit() is told. The same on every rank.
@@ -46,16 +57,22 @@ struct FitOptions {
   std::function<void(const Checkpoint&)> checkpoint = nullptr;
 };
 
-/// A report that rank 0 prints, each over the one before: "step 300 of 1000, loss 0.0123, 41.2
-/// steps/s".
+/// A report that rank 0 prints, each over the one before: "step 300 of 1000, loss 0.0123, accuracy
+/// 0.931, 41.2 steps/s", with the metrics that minimise() was given.
 [[nodiscard]] inline std::function<void(const FitProgress&)> progress_line(std::ostream& out) {
   return [&out](const FitProgress& p) {
     if (p.rank != 0) return;
-    char line[128];
-    std::snprintf(line, sizeof line, "\rstep %lld of %lld, loss %.4g, %.1f steps/s   ",
-                  static_cast<long long>(p.step), static_cast<long long>(p.steps), p.loss,
-                  p.seconds > 0 ? static_cast<double>(p.here) / p.seconds : 0.0);
-    out << line << (p.last ? "\n" : "") << std::flush;
+    const auto number = [](const char* format, double value) {
+      char text[32];
+      std::snprintf(text, sizeof text, format, value);
+      return std::string(text);
+    };
+    std::string line = "\rstep " + std::to_string(p.step) + " of " + std::to_string(p.steps) +
+                       ", loss " + number("%.4g", p.loss);
+    for (const MetricValue& m : p.metrics) line += ", " + m.name + " " + number("%.4g", m.value);
+    const double rate = p.seconds > 0 ? static_cast<double>(p.here) / p.seconds : 0.0;
+    out << line << ", " << number("%.1f", rate) << " steps/s   " << (p.last ? "\n" : "")
+        << std::flush;
   };
 }
 
@@ -65,33 +82,37 @@ struct FitOptions {
 ///   and the rate, a vector of Binding<Space>. Where training was resumed it goes on with the
 ///   number that it stopped before, so that what it draws by that number (Batches, uniform_numbers)
 ///   is the same.
-/// \returns whether all steps were taken, and no signal came.
+/// \returns how far it came, with loss and metrics of the last step, the same on every rank.
 /// \throws Error as Trainer::step(); what `checkpoint` throws ends it on all ranks alike.
 template <class T, class Space, comm::Communicator Group, class Batch>
-bool fit(Trainer<T, Space, Group>& trainer, const FitOptions& options, const Batch& batch,
-         std::source_location where = std::source_location::current()) {
+FitResult fit(Trainer<T, Space, Group>& trainer, const FitOptions& options, const Batch& batch,
+              std::source_location where = std::source_location::current()) {
   using Clock = std::chrono::steady_clock;
   const StopSignals signals;
   const Clock::time_point begin = Clock::now();
   const Extent first = trainer.steps();
-  bool stopped = false;
-  while (!stopped && trainer.steps() < options.steps) {
+  FitResult result{true, {first, options.steps}};
+  while (result.finished && trainer.steps() < options.steps) {
     const Extent n = trainer.steps();
     trainer.step(options.rate(n), std::vector<Binding<Space>>(batch(n)), where);
-    stopped = trainer.any(signals.raised(), where);
-    const bool last = stopped || n + 1 == options.steps;
+    result.finished = !trainer.any(signals.raised(), where);
+    const bool last = !result.finished || n + 1 == options.steps;
     const auto is_due = [&](Extent every) { return last || (every > 0 && (n + 1) % every == 0); };
-    if (options.report != nullptr && is_due(options.report_every)) {
+    const bool reports = options.report != nullptr && is_due(options.report_every);
+    if (last || reports) {
       const std::chrono::duration<double> passed = Clock::now() - begin;
-      options.report({n + 1, options.steps, static_cast<double>(trainer.loss(where)),
-                      passed.count(), n + 1 - first, trainer.rank(), last});
+      result.progress = {
+          n + 1,          options.steps,         static_cast<double>(trainer.loss(where)),
+          passed.count(), n + 1 - first,         trainer.rank(),
+          last,           trainer.metrics(where)};
+      if (reports) options.report(result.progress);
     }
     if (options.checkpoint != nullptr && is_due(options.checkpoint_every)) {
       const Checkpoint made = trainer.checkpoint(where);
       trainer.on_first_rank([&] { options.checkpoint(made); }, where);
     }
   }
-  return !stopped;
+  return result;
 }
 
 }  // namespace eindecomp

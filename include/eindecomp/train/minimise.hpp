@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/graph/carried_tensor.hpp"
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/train/optimisers.hpp"
@@ -32,6 +34,13 @@ struct Weight {
   Symbol<T, 0, Backend> tensor;
 };
 
+/// A number that a step finds beside the loss.
+template <class T, class Backend>
+struct Metric {
+  Text name;                     ///< for those who read it
+  Symbol<T, 0, Backend> tensor;  ///< a result
+};
+
 /// What minimise() wrote into a program.
 template <class T, class Backend>
 struct Updates {
@@ -39,6 +48,7 @@ struct Updates {
   Symbol<T, 0, Backend> rate;          ///< the rate of learning, an input, bound in every run
   std::vector<CarriedTensor> weights;  ///< which result is which weight's next value
   std::vector<CarriedTensor> states;   ///< the same of the optimiser's states, which begin as 0
+  std::vector<Metric<T, Backend>> metrics;  ///< what a step finds beside the loss
 
   /// All of them, for DecomposeOptions::carry: weights and states stay where they are.
   [[nodiscard]] std::vector<CarriedTensor> carry() const {
@@ -77,6 +87,21 @@ void check_weights(const std::vector<Weight<T, Backend>>& weights,
   }
 }
 
+/// Refuses what is no metric.
+template <class T, class Backend>
+void check_metrics(const std::vector<Symbol<T, 0, Backend>>& metrics,
+                   const graph::GradientCall<Backend>& call, const EinGraph& graph,
+                   const std::source_location& where) {
+  for (const auto& metric : metrics) {
+    call.require(metric, "a metric of training");
+    if (!graph[metric.vertex()].is_input()) continue;
+    core::fail(ErrorKind::statement,
+               Text("metric ") + metric.name() +
+                   " is an input (a step does not find it); give the result of a statement",
+               where);
+  }
+}
+
 }  // namespace train
 
 /// Appends to a program the gradients of a loss by weights, and the statements that bring each
@@ -90,13 +115,18 @@ void check_weights(const std::vector<Weight<T, Backend>>& weights,
 /// \param loss       a tensor of rank 0 of a program of a Differentiable backend; becomes a result.
 /// \param weights    inputs of the loss' type, each once, of any rank.
 /// \param optimiser  Sgd, Momentum, Adam, one ClippedByNorm, or one of your own (optimisers.hpp).
+/// \param metrics    what is to be known of each step beside its loss, such as the share of samples
+///   that are classified rightly: tensors of rank 0 of the loss' type, which become results.
 /// \throws Error as gradient() does, and if a weight is not an input or given twice, none is given,
-///   or a setting of the optimiser is out of its bounds. The program is then as it was.
+///   a metric is an input or of another program, or a setting of the optimiser is out of its
+///   bounds. The program is then as it was.
 template <class T, class Backend, class Optimiser = Sgd>
 [[nodiscard]] Updates<T, Backend> minimise(
     const Symbol<T, 0, Backend>& loss,
     const std::type_identity_t<std::vector<Weight<T, Backend>>>& weights,
-    const Optimiser& optimiser = {}, std::source_location where = std::source_location::current()) {
+    const Optimiser& optimiser = {},
+    const std::type_identity_t<std::vector<Symbol<T, 0, Backend>>>& metrics = {},
+    std::source_location where = std::source_location::current()) {
   graph::require_differentiable<Backend>();
   if constexpr (graph::is_differentiable<Backend>) {
     optimiser.check(where);
@@ -107,6 +137,7 @@ template <class T, class Backend, class Optimiser = Sgd>
       graph::GradientCall<Backend> call(state, where);
       call.require(loss, "which is minimised");
       train::check_weights(weights, call, state.graph, where);
+      train::check_metrics(metrics, call, state.graph, where);
       call.read_loss(loss);
       std::vector<VertexId> vertices;
       for (const auto& weight : weights) vertices.push_back(weight.tensor.vertex());
@@ -122,13 +153,20 @@ template <class T, class Backend, class Optimiser = Sgd>
       writer.begin(n);
       (void)optimiser.write(writer);
     }
-    state.graph.vertices[static_cast<std::size_t>(loss.vertex())].kept = true;
+    const auto keep = [&state](const auto& result) {
+      state.graph.vertices[static_cast<std::size_t>(result.vertex())].kept = true;
+    };
     Updates<T, Backend> updates{
-        loss, {&state, writer.rate().written.vertex}, writer.weights(), writer.states()};
+        loss, {&state, writer.rate().written.vertex}, writer.weights(), writer.states(), {}};
+    keep(loss);
+    for (const auto& metric : metrics) {
+      keep(metric);
+      updates.metrics.push_back({metric.name(), metric});
+    }
     transaction.commit();
     return updates;
   } else {
-    return {loss, loss, {}, {}};
+    return {loss, loss, {}, {}, {}};
   }
 }
 

@@ -32,9 +32,18 @@
 #include "eindecomp/run/options.hpp"
 #include "eindecomp/run/run.hpp"
 #include "eindecomp/run/transport.hpp"
+#include "eindecomp/train/held_tensor.hpp"
 #include "eindecomp/train/minimise.hpp"
 
 namespace eindecomp {
+
+/// A metric's value.
+struct MetricValue {
+  std::string name;  ///< of the tensor
+  double value = 0;  ///< on the step's samples
+  /// Whether both are equal.
+  bool operator==(const MetricValue&) const = default;
+};
 
 /// Runs a plan of a program that minimise() was called on, step after step: weights and the
 /// optimiser's states, of elements T, stay where the plan stores them. Begins by start() or
@@ -87,7 +96,7 @@ class Trainer {
     m_run.reset();
     m_steps = 0;
     m_next = std::move(weights);
-    for (const Held& held : m_states) m_next.push_back(zeros(held));
+    for (const Held& held : m_states) m_next.push_back(train::zeros<Space>(held));
   }
   /// Lets training go on where a checkpoint of the same program has it; another plan, or another
   /// number of ranks, may go on.
@@ -116,13 +125,17 @@ class Trainer {
   [[nodiscard]] Extent steps() const { return m_steps; }
   /// The loss that the last step found, before it changed the weights; on every rank.
   [[nodiscard]] T loss(std::source_location where = std::source_location::current()) const {
-    const auto value = last(where).template gather_as<T, 0>(m_loss, std::nullopt, where);
-    T loss{};
-    run::copy_to_host(m_space, reinterpret_cast<char*>(&loss),
-                      reinterpret_cast<const char*>(value.data()),
-                      static_cast<std::int64_t>(sizeof(T)));
-    compat::fence(m_space, "EinDecomp::loss");
-    return loss;
+    return scalar(m_loss, where);
+  }
+  /// The metrics that were given to minimise(), in their order, as the last step found them before
+  /// it changed the weights; on every rank. \throws Error before the first step.
+  [[nodiscard]] std::vector<MetricValue> metrics(
+      std::source_location where = std::source_location::current()) const {
+    std::vector<MetricValue> values;
+    for (const auto& [name, tensor] : m_metrics) {
+      values.push_back({name, static_cast<double>(scalar(tensor, where))});
+    }
+    return values;
   }
   /// The run that the last step was: its words and times, and results that the program keeps. Not
   /// collective. \throws Error before the first.
@@ -169,15 +182,7 @@ class Trainer {
   [[nodiscard]] int rank() const { return m_group.rank(); }
 
  private:
-  /// A tensor that is carried, and its blocks on this rank.
-  struct Held {
-    std::string name;
-    std::string next;
-    ElementType element;
-    std::vector<Extent> bound;
-    std::vector<Box> boxes;
-    std::shared_ptr<const Distribution> distribution;  // of the input
-  };
+  using Held = train::HeldTensor;
 
   static void require_a_step(bool taken, const std::source_location& where) {
     if (taken) return;
@@ -186,69 +191,35 @@ class Trainer {
                 where);
   }
 
+  /// A result of rank 0, on every rank.
+  [[nodiscard]] T scalar(const std::string& name, const std::source_location& where) const {
+    const auto value = last(where).template gather_as<T, 0>(name, std::nullopt, where);
+    T scalar{};
+    run::copy_to_host(m_space, reinterpret_cast<char*>(&scalar),
+                      reinterpret_cast<const char*>(value.data()),
+                      static_cast<std::int64_t>(sizeof(T)));
+    compat::fence(m_space, "EinDecomp::scalar");
+    return scalar;
+  }
+
   template <class Backend>
   void take(const Plan& plan, const Updates<T, Backend>& updates,
             const std::source_location& where) {
     m_rate = updates.rate.name().str();
     m_loss = updates.loss.name().str();
+    for (const auto& metric : updates.metrics) {
+      m_metrics.emplace_back(metric.name.str(), metric.tensor.name().str());
+    }
     comm::agree_on(m_group, comm::Call("the construction of a Trainer", where), [&] {
-      for (const CarriedTensor& pair : updates.weights) {
-        m_weights.push_back(held(plan, pair, where));
-      }
-      for (const CarriedTensor& pair : updates.states) m_states.push_back(held(plan, pair, where));
+      const auto hold = [&](const std::vector<CarriedTensor>& pairs, std::vector<Held>& into) {
+        for (const CarriedTensor& pair : pairs) {
+          into.push_back(train::held_tensor(plan, pair, m_group.rank(), where));
+        }
+      };
+      hold(updates.weights, m_weights);
+      hold(updates.states, m_states);
     });
   }
-  [[nodiscard]] Held held(const Plan& plan, const CarriedTensor& pair,
-                          const std::source_location& where) const {
-    const VertexId input = plan.vertex(pair.input, where);
-    const VertexId next = plan.vertex(pair.next, where);
-    if (std::ranges::find(plan.carry, CarriedResult{next, input}) == plan.carry.end()) {
-      throw Error(ErrorKind::plan,
-                  "the plan does not carry " + pair.next + " to " + pair.input +
-                      " (a step's weights are the next one's); decompose with .carry = "
-                      "updates.carry()",
-                  where);
-    }
-    const Vertex& v = plan.graph[input];
-    return {pair.input.str(),
-            pair.next.str(),
-            v.element,
-            v.bound,
-            plan.local(input, m_group.rank(), where),
-            std::make_shared<const Distribution>(plan.distribution(input, where))};
-  }
-
-  /// A binding of memory that it keeps.
-  [[nodiscard]] static Binding<Space> bound(const Held& held, run::BindingKind kind,
-                                            std::vector<kernel::StridedTensor> views,
-                                            std::shared_ptr<const void> owner) {
-    run::BindingFacts facts;
-    facts.tensor = {-1, 0, held.name};
-    facts.kind = kind;
-    facts.element = held.element;
-    facts.views = std::move(views);
-    facts.owner = std::move(owner);
-    if (kind == run::BindingKind::whole_on_root) facts.root = 0;
-    return Binding<Space>(std::move(facts));
-  }
-  [[nodiscard]] static kernel::StridedTensor dense(void* data, const Box& box, const Held& held) {
-    return run::strided_tensor(run::BlockMemory::dense(data, box, held.element.bytes));
-  }
-  [[nodiscard]] static Binding<Space> zeros(const Held& held) {
-    std::vector<run::Memory<MemorySpace>> blocks;
-    std::vector<kernel::StridedTensor> views;
-    for (const Box& box : held.boxes) {
-      const auto bytes = static_cast<std::size_t>(box.size() * held.element.bytes);
-      blocks.emplace_back("EinDecomp::" + held.name, bytes);  // initialised
-      views.push_back(dense(blocks.back().data(), box, held));
-    }
-    return bound(held, run::BindingKind::blocks, std::move(views),
-                 std::make_shared<const decltype(blocks)>(std::move(blocks)));
-  }
-  /// A tensor that rank 0 has.
-  [[nodiscard]] Binding<Space> restored(const Held& held, const Checkpoint& checkpoint,
-                                        const std::source_location& where) const;
-
   void take_step(double rate, const std::vector<Binding<Space>>& others,
                  const std::source_location& where) {
     if (m_next.empty()) {
@@ -281,6 +252,7 @@ class Trainer {
   Space m_space;
   std::string m_rate;
   std::string m_loss;
+  std::vector<std::pair<std::string, std::string>> m_metrics;  // names, and whose results they are
   std::vector<Held> m_weights;
   std::vector<Held> m_states;
   std::vector<Binding<Space>> m_next;  // weights and states of the next step
@@ -289,46 +261,16 @@ class Trainer {
 };
 
 template <class T, class Space, comm::Communicator Group>
-Binding<Space> Trainer<T, Space, Group>::restored(const Held& held, const Checkpoint& checkpoint,
-                                                  const std::source_location& where) const {
-  const Box whole = Box::whole(held.bound);
-  if (m_group.rank() != 0) {
-    return bound(held, run::BindingKind::whole_on_root, {dense(nullptr, whole, held)}, nullptr);
-  }
-  const auto found =
-      std::ranges::find_if(checkpoint.tensors, [&](const auto& t) { return t.name == held.name; });
-  if (found == checkpoint.tensors.end()) {
-    throw Error(ErrorKind::binding,
-                "the checkpoint has no tensor " + Text(held.name) +
-                    " (it is of another program, or of another optimiser); resume the program that "
-                    "it was made of",
-                where);
-  }
-  const std::int64_t bytes = whole.size() * held.element.bytes;
-  if (!(found->element == held.element) || found->bound != held.bound ||
-      static_cast<std::int64_t>(found->bytes.size()) != bytes) {
-    throw Error(ErrorKind::binding,
-                "the checkpoint has tensor " + Text(held.name) + " as " +
-                    run::extents_text(found->bound) + " of " + expr::element_text(found->element) +
-                    " and the program as " + run::extents_text(held.bound) + " of " +
-                    expr::element_text(held.element) + "; resume the program that it was made of",
-                where);
-  }
-  auto memory = std::make_shared<const run::Memory<MemorySpace>>(
-      run::allocate<MemorySpace>("EinDecomp::" + held.name, bytes, where));
-  run::copy_from_host(m_space, memory->data(), found->bytes.data(), bytes);
-  compat::fence(m_space, "EinDecomp::resumed");
-  const kernel::StridedTensor view = dense(memory->data(), whole, held);
-  return bound(held, run::BindingKind::whole_on_root, {view}, std::move(memory));
-}
-
-template <class T, class Space, comm::Communicator Group>
 void Trainer<T, Space, Group>::resume(const Checkpoint& checkpoint, std::source_location where) {
   const comm::Call call("the resumption of training", where);
   std::vector<Binding<Space>> next;
   comm::agree_on(m_group, call, [&] {
-    for (const Held& held : m_weights) next.push_back(restored(held, checkpoint, where));
-    for (const Held& held : m_states) next.push_back(restored(held, checkpoint, where));
+    const bool has_it = m_group.rank() == 0;
+    const auto restored = [&](const Held& held) {
+      return train::restored(m_space, held, has_it ? &checkpoint : nullptr, where);
+    };
+    for (const Held& held : m_weights) next.push_back(restored(held));
+    for (const Held& held : m_states) next.push_back(restored(held));
   });
   Extent steps = checkpoint.steps;
   comm::or_abort(
