@@ -118,6 +118,46 @@ TEST_CASE("exact equals brute force on random programs, with any budget bounds i
   MESSAGE(split, " gaps, ", above, " of them with a labeling that is not the best");
 }
 
+namespace {
+
+/// `layers` products by weights, each followed by a map; with their gradients if asked for.
+EinGraph network(int layers, bool gradients) {
+  EinGraph graph;
+  std::vector<VertexId> activations{input(graph, "X", {24, 48})};
+  std::vector<VertexId> weights;
+  for (int l = 0; l < layers; ++l) {
+    const std::string n = std::to_string(l);
+    weights.push_back(input(graph, "W" + n, {48, 48}));
+    const VertexId product =
+        write(graph, "Z" + n, "ij,jk->ik", {activations.back(), weights.back()});
+    activations.push_back(write(graph, "A" + n, "ij->ij", {product}));
+  }
+  VertexId gradient = activations.back();
+  for (int l = layers; gradients && l-- > 0;) {
+    const std::string n = std::to_string(l);
+    const auto at = static_cast<std::size_t>(l);
+    write(graph, "dW" + n, "ij,ik->jk", {activations[at], gradient});
+    const VertexId back = write(graph, "dA" + n, "ik,jk->ij", {gradient, weights[at]});
+    gradient = write(graph, "dZ" + n, "ij,ij->ij", {back, activations[at]});
+  }
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("many equal layers cost what the paper's dynamic program and the labeling say") {
+  for (int p : {4, 6, 16, 64}) {
+    CAPTURE(p);
+    const EinGraph forest = network(40, false);
+    CHECK(exact(forest, p).cost == total(forest, ein_decomp(forest, p)));
+    const EinGraph training = network(40, true);
+    const ExactResult found = exact(training, p);
+    CHECK(found.optimal());
+    CHECK(total(training, found.partitions) == found.cost);
+    CHECK(found.cost <= total(training, linearize(training, p)));
+  }
+}
+
 TEST_CASE("costs near the limit of 64 bits are added up without overflow") {
   constexpr Extent large = Extent{1} << 20;
   EinGraph graph = matmul(large, large, large);

@@ -21,6 +21,16 @@
 
 namespace eindecomp::plan {
 
+/// A hash of a sequence of integers.
+[[nodiscard]] constexpr std::uint64_t hash_of(std::span<const Extent> values) {
+  std::uint64_t h = 0xcbf29ce484222325U;
+  for (Extent e : values) {
+    h = (h ^ static_cast<std::uint64_t>(e)) * 0x9e3779b97f4a7c15U;
+    h ^= h >> 29U;
+  }
+  return h;
+}
+
 /// Gives sequences of integers the numbers 0, 1, 2, …, equal sequences equal ones (interning). What
 /// is built from equal parts is then recognised by comparing numbers, however large it is.
 class Numbering {
@@ -31,7 +41,7 @@ class Numbering {
   };
 
   constexpr Number operator()(std::span<const Extent> key) {
-    const std::uint64_t h = hash(key);
+    const std::uint64_t h = hash_of(key);
     const graph::VertexIndex::Entry* known =
         m_index.find(h, [&](int n) { return std::ranges::equal(sequence(n), key); });
     if (known != nullptr) return {known->vertex, false};
@@ -43,15 +53,6 @@ class Numbering {
   }
 
  private:
-  [[nodiscard]] static constexpr std::uint64_t hash(std::span<const Extent> key) {
-    std::uint64_t h = 0xcbf29ce484222325U;
-    for (Extent e : key) {
-      h = (h ^ static_cast<std::uint64_t>(e)) * 0x9e3779b97f4a7c15U;
-      h ^= h >> 29U;
-    }
-    return h;
-  }
-
   [[nodiscard]] constexpr std::span<const Extent> sequence(int n) const {
     const std::size_t begin = n == 0 ? 0 : m_ends[to_index(n - 1)];
     return std::span<const Extent>(m_entries).subspan(begin, m_ends[to_index(n)] - begin);
@@ -65,7 +66,7 @@ class Numbering {
 /// What one neighbour sees of a statement: its partition vectors projected on the output, or on all
 /// operands that one producer fills.
 struct Face {
-  int list = 0;           ///< the number of the list of the projected vectors
+  int list = 0;           ///< the number of the list of the projected vectors; -1: of none
   std::size_t size = 0;   ///< how many there are
   std::vector<int> seen;  ///< per state, which of them
 };
@@ -75,7 +76,9 @@ struct Face {
 struct StatementShape {
   std::vector<Extent> cost;             ///< per state: join + aggregation
   std::vector<PartitionVector> vector;  ///< per state: the vector it stands for
-  std::vector<Face> faces;  ///< the output (one blank vector if nobody reads it), readings
+  /// The output (one blank vector if nobody reads it) and the readings; at last, unless the output
+  /// tells all states apart, one that sees each state as itself and is of no list.
+  std::vector<Face> faces;
   [[nodiscard]] constexpr std::size_t size() const { return cost.size(); }
 
   /// The first face with the same projection as the given one; of the operand of an element-wise
@@ -85,6 +88,10 @@ struct StatementShape {
     const std::vector<int>& seen = faces[to_index(face)].seen;
     while (faces[to_index(first)].seen != seen) ++first;
     return first;
+  }
+  /// The face that sees each state as itself: states are in the order of what the output shows.
+  [[nodiscard]] constexpr int face_of_states() const {
+    return faces[0].size == size() ? 0 : static_cast<int>(faces.size()) - 1;
   }
 };
 
@@ -178,6 +185,11 @@ class Shapes {
     for (std::size_t f = 0; f < sides.size(); ++f) {
       shape.faces[f].size = sides[f].distinct.size();
       shape.faces[f].list = number_list(std::move(sides[f].distinct));
+    }
+    if (shape.faces[0].size != shape.size()) {
+      std::vector<int> states(shape.size());
+      std::iota(states.begin(), states.end(), 0);
+      shape.faces.push_back({-1, shape.size(), std::move(states)});
     }
     m_shapes.push_back(std::move(shape));
   }

@@ -90,13 +90,14 @@ class StatementElimination {
   }
 
  private:
-  /// The axes of the result that a term depends on, in order.
+  /// The axes of the result that a term depends on, in order, each once.
   [[nodiscard]] constexpr std::vector<std::size_t> axes_of(const Term& term) const {
     std::vector<std::size_t> axes;
-    for (int axis : term.axes) {
-      if (axis >= 0) axes.push_back(to_index(axis));
+    for (const TermAxis& axis : term.axes) {
+      if (axis.at >= 0) axes.push_back(to_index(axis.at));
     }
     std::ranges::sort(axes);
+    axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
     return axes;
   }
 

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/vertex_index.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/ein_decomp/edge_costs.hpp"
 #include "eindecomp/plan/ein_decomp/projection.hpp"
@@ -163,7 +165,8 @@ class ExactSearch {
     return m_tables[to_index(number)];
   }
 
-  /// The axes of some factors that are not v's, sorted, each once.
+  /// The axes of some factors that are not v's, sorted, each once. Several faces of one statement
+  /// that have no fewer combinations than the statement has states give way to all its states.
   [[nodiscard]] constexpr std::vector<Axis> other_axes(VertexId v,
                                                        std::span<const int> factors) const {
     std::vector<Axis> axes;
@@ -174,6 +177,21 @@ class ExactSearch {
     }
     std::ranges::sort(axes);
     axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+    std::size_t kept = 0;
+    for (std::size_t begin = 0, end = 0; begin < axes.size(); begin = end) {
+      const VertexId neighbour = axes[begin].vertex;
+      double combinations = 1;
+      for (; end < axes.size() && axes[end].vertex == neighbour; ++end) {
+        combinations *= static_cast<double>(size_of(axes[end]));
+      }
+      const StatementShape& shape = m_shapes.of(neighbour);
+      if (end - begin > 1 && combinations >= static_cast<double>(shape.size())) {
+        axes[kept++] = {neighbour, shape.face_of_states()};
+      } else {
+        for (std::size_t n = begin; n < end; ++n) axes[kept++] = axes[n];
+      }
+    }
+    axes.resize(kept);
     return axes;
   }
   [[nodiscard]] constexpr std::size_t size_of(const Axis& axis) const {
@@ -217,18 +235,21 @@ class ExactSearch {
   constexpr bool replace(VertexId v, std::span<const int> factors, bool own) {
     const std::vector<Axis> axes = other_axes(v, factors);
     std::vector<Extent> key{m_shapes.number_of(v), own};
-    std::vector<Term> terms = terms_of(v, factors, key, [&](const Axis& axis) {
-      return static_cast<int>(std::ranges::lower_bound(axes, axis) - axes.begin());
+    std::vector<Term> terms = terms_of(v, factors, key, [&](const Axis& axis) -> TermAxis {
+      const auto known = std::ranges::lower_bound(axes, axis);
+      if (known != axes.end() && *known == axis) {
+        return {static_cast<int>(known - axes.begin())};
+      }
+      const StatementShape& shape = m_shapes.of(axis.vertex);
+      const auto all = std::ranges::lower_bound(axes, Axis{axis.vertex, shape.face_of_states()});
+      return {static_cast<int>(all - axes.begin()), &shape.faces[to_index(axis.face)].seen};
     });
     const Numbering::Number number = m_eliminations(key);
     if (number.fresh) m_results.push_back(run(v, own, axes, std::move(terms)));
-    const int result = m_results[to_index(number.value)];
-    if (result < 0) return false;
-    if (axes.empty()) {
-      m_bound = add_words(m_bound, table(result).values[0]);
-    } else {
-      add_factor(result, axes);
-    }
+    const Result& result = m_results[to_index(number.value)];
+    if (result.table < 0) return false;
+    m_bound = add_words(m_bound, result.least);
+    if (!axes.empty()) add_factor(result.table, axes);
     return true;
   }
 
@@ -243,15 +264,25 @@ class ExactSearch {
       key.push_back(factor(f).table);
       terms.push_back({&table(factor(f).table), {}});
       for (const Axis& axis : factor(f).scope) {
-        terms.back().axes.push_back(axis.vertex == v ? -1 - axis.face : place(axis));
-        key.push_back(terms.back().axes.back());
+        terms.back().axes.push_back(axis.vertex == v ? TermAxis{-1 - axis.face} : place(axis));
+        const TermAxis& made = terms.back().axes.back();
+        key.push_back(made.at);
+        key.push_back(made.seen == nullptr ? -1 : m_shapes.number_of(axis.vertex));
+        key.push_back(made.seen == nullptr ? -1 : axis.face);
       }
     }
     return terms;
   }
 
-  /// \returns the number of the resulting table, or -1 if it is beyond the budget.
-  constexpr int run(VertexId v, bool own, const std::vector<Axis>& axes, std::vector<Term> terms) {
+  /// The result of an elimination: a table less its least value. What one layer of a network after
+  /// another leaves soon differs by a constant only, and is then the same table.
+  struct Result {
+    int table = -1;  ///< -1: the elimination is beyond the budget
+    Extent least = 0;
+  };
+
+  constexpr Result run(VertexId v, bool own, const std::vector<Axis>& axes,
+                       std::vector<Term> terms) {
     std::vector<std::size_t> shape;
     double size = 1;
     for (const Axis& axis : axes) {
@@ -262,11 +293,21 @@ class ExactSearch {
     const StatementElimination elimination(m_shapes.of(v), own, std::move(terms), std::move(shape));
     const bool affordable =
         size <= m_options.max_states && m_work + elimination.work() <= m_options.max_work;
-    if (!affordable && can_be_split) return -1;
+    if (!affordable && can_be_split) return {};
     m_work += elimination.work();
     CostTable made = elimination.run();
+    const Extent least = *std::ranges::min_element(made.values);
+    for (Extent& value : made.values) {
+      if (value != unaffordable) value -= least;
+    }
+    const std::uint64_t h = made.hash();
+    const graph::VertexIndex::Entry* known =
+        m_known_tables.find(h, [&](int n) { return table(n) == made; });
+    if (known != nullptr) return {known->vertex, least};
+    const int number = static_cast<int>(m_tables.size());
+    m_known_tables.add(h, number);
     m_tables.push_back(std::move(made));
-    return static_cast<int>(m_tables.size()) - 1;
+    return {number, least};
   }
 
   /// Minimises several groups of v's factors separately, each within the budget. The sum of their
@@ -288,10 +329,10 @@ class ExactSearch {
   constexpr int best_state(VertexId v, std::span<const int> factors) {
     std::vector<Extent> key{m_shapes.number_of(v)};
     std::vector<std::size_t> point;
-    const std::vector<Term> terms = terms_of(v, factors, key, [&](const Axis& axis) {
+    const std::vector<Term> terms = terms_of(v, factors, key, [&](const Axis& axis) -> TermAxis {
       const Face& face = m_shapes.of(axis.vertex).faces[to_index(axis.face)];
       point.push_back(to_index(face.seen[to_index(m_state[to_index(axis.vertex)])]));
-      return static_cast<int>(point.size()) - 1;
+      return {static_cast<int>(point.size()) - 1};
     });
     key.insert(key.end(), point.begin(), point.end());
     const Numbering::Number number = m_choices(key);
@@ -337,7 +378,8 @@ class ExactSearch {
   std::vector<int> m_stamp;  // per vertex: of its latest candidate; -1 once it is eliminated
   std::vector<Step> m_steps;
   Numbering m_eliminations;
-  std::vector<int> m_results;  // per elimination: its table, or -1
+  std::vector<Result> m_results;      // per elimination
+  graph::VertexIndex m_known_tables;  // the eliminations' results by hash
   Numbering m_choices;
   std::vector<int> m_chosen;  // per choice: the state
   std::vector<int> m_state;   // per vertex

@@ -25,13 +25,22 @@ struct CostTable {
   std::vector<std::size_t> shape;
   std::vector<Extent> values;       ///< empty for an edge
   const EdgeCosts* edge = nullptr;  ///< axes: the producer's output, the consumer's reading
+
+  constexpr bool operator==(const CostTable&) const = default;
+  [[nodiscard]] constexpr std::uint64_t hash() const { return hash_of(values); }
 };
 
-/// A table as the elimination of one statement sees it. Each of its axes is a face of the statement
-/// (axis < 0: face -1-axis) or an axis of the elimination's result.
+/// What an axis of a table is to the elimination of one statement.
+struct TermAxis {
+  int at = 0;  ///< < 0: the statement's face -1-at; else an axis of the elimination's result
+  /// The result's axis has all states of a neighbour: per state, what this axis sees of it.
+  const std::vector<int>* seen = nullptr;
+};
+
+/// A table as the elimination of one statement sees it.
 struct Term {
   const CostTable* table = nullptr;
-  std::vector<int> axes;
+  std::vector<TermAxis> axes;
 };
 
 /// A term at one point of the result: a cost per vector of the one face through which the term
@@ -46,9 +55,9 @@ class Slice {
     }
     int faces = 0;
     for (std::size_t k = 0; k < term.axes.size(); ++k) {
-      if (term.axes[k] >= 0) continue;
+      if (term.axes[k].at >= 0) continue;
       ++faces;
-      m_face = -1 - term.axes[k];
+      m_face = -1 - term.axes[k].at;
       m_face_axis = k;
     }
     if (faces != 1) m_face = -1;
@@ -70,8 +79,8 @@ class Slice {
       for (std::size_t s = 0; s < m_costs.size(); ++s) {
         std::size_t at = place;
         for (std::size_t k = 0; k < m_strides.size(); ++k) {
-          if (m_term->axes[k] >= 0) continue;
-          const Face& face = m_shape->faces[to_index(-1 - m_term->axes[k])];
+          if (m_term->axes[k].at >= 0) continue;
+          const Face& face = m_shape->faces[to_index(-1 - m_term->axes[k].at)];
           at += m_strides[k] * to_index(face.seen[s]);
         }
         m_costs[s] = table.values[at];
@@ -91,12 +100,14 @@ class Slice {
  private:
   [[nodiscard]] constexpr std::size_t point_of(std::span<const std::size_t> point,
                                                std::size_t axis) const {
-    return point[to_index(m_term->axes[axis])];
+    const TermAxis& term = m_term->axes[axis];
+    const std::size_t at = point[to_index(term.at)];
+    return term.seen == nullptr ? at : to_index((*term.seen)[at]);
   }
   [[nodiscard]] constexpr std::size_t offset(std::span<const std::size_t> point) const {
     std::size_t at = 0;
     for (std::size_t k = 0; k < m_strides.size(); ++k) {
-      if (m_term->axes[k] >= 0) at += m_strides[k] * point_of(point, k);
+      if (m_term->axes[k].at >= 0) at += m_strides[k] * point_of(point, k);
     }
     return at;
   }
