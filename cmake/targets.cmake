@@ -31,7 +31,7 @@ file(GLOB _umbrella CONFIGURE_DEPENDS ${_include}/eindecomp.hpp)
 set(_comm agreement.hpp call.hpp communicator.hpp or_abort.hpp)
 list(TRANSFORM _comm PREPEND ${_include}/comm/)
 # The part of train that writes statements: plans of training without Kokkos.
-set(_train batches.hpp minimise.hpp optimisers.hpp stop_signals.hpp update_writer.hpp)
+set(_train batches.hpp minimise.hpp optimisers.hpp step_plans.hpp stop_signals.hpp update_writer.hpp)
 list(TRANSFORM _train PREPEND ${_include}/train/)
 eindecomp_add_component(core
   ROOMS core expr graph relation plan models tools

@@ -48,9 +48,9 @@ struct Perceptron {
   Tensor<T, Program, 2> W2;
   Tensor<T, Program, 0> loss;
 
-  explicit Perceptron(Program& g)
-      : X(g.template input<T>("X", {12, 9})),
-        D(g.template input<T>("D", {12, 5})),
+  explicit Perceptron(Program& g, ein::Extent samples = 12)
+      : X(g.template input<T>("X", {samples, 9})),
+        D(g.template input<T>("D", {samples, 5})),
         W1(g.template input<T>("W1", {9, 8})),
         B1(g.template input<T>("B1", {8})),
         W2(g.template input<T>("W2", {8, 5})),

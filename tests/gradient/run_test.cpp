@@ -20,12 +20,11 @@
 
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/statistics.hpp"
-#include "eindecomp/run/program.hpp"
-#include "eindecomp/run/share_plan.hpp"
 #include "eindecomp/train/fit.hpp"
 #include "gradient/jax.hpp"
 #include "gradient/networks.hpp"
 #include "gradient/random_gradients.hpp"
+#include "gradient/trained.hpp"
 #include "run/programs.hpp"
 #include "support/cases.hpp"
 #include "support/pmpi_counter.hpp"
@@ -37,6 +36,7 @@ using ein::let;
 using eindecomp_tests::check_jax;
 using eindecomp_tests::LoopRun;
 using eindecomp_tests::numbers;
+using networks::Trained;
 
 namespace {
 
@@ -83,7 +83,7 @@ void check(const Write& write, const std::vector<std::string>& strategies) {
   Loops loops;
   const auto expected_symbols = write(loops);
   std::map<std::string, std::vector<double>> values;
-  ein::BasicProgram<ein::Differentiable<ein::KokkosBackend<Space>>> g;
+  networks::OnRanks g;
   const auto symbols = write(g);
   g.role(b, "batch");
   g.role(j, "hidden");
@@ -104,7 +104,7 @@ void check(const Write& write, const std::vector<std::string>& strategies) {
     }));
   };
   const auto bind_as = [&](ein::VertexId v) {
-    using Backend = ein::Differentiable<ein::KokkosBackend<Space>>;
+    using Backend = networks::OnRanks::Backend;
     switch (g.graph()[v].rank()) {
       case 1:
         return bind(ein::Symbol<double, 1, Backend>(g.state(), v));
@@ -162,54 +162,6 @@ TEST_CASE("the gradients of a convolution, a pool and a min-plus product") {
 
 namespace {
 
-template <class T>
-using Differentiable = ein::BasicProgram<ein::Differentiable<ein::KokkosBackend<Space>>>;
-
-/// A network that is trained on the ranks of a test.
-template <template <class, class> class Network, class T>
-struct Trained {
-  World world;
-  Differentiable<T> g;
-  Network<T, Differentiable<T>> net{g};
-  networks::Values values = net.values();
-
-  /// A function of an index into one of the network's tensors.
-  template <ein::run::TypedSymbol S>
-  [[nodiscard]] auto element(const S& tensor) const {
-    const std::vector<double>& all = values.at(tensor.name().str());
-    return [all = &all, bound = g.graph()[tensor.vertex()].bound](auto... indices) {
-      Extent place = 0;
-      std::size_t k = 0;
-      ((place = place * bound[k++] + indices), ...);
-      return static_cast<typename S::value_type>((*all)[static_cast<std::size_t>(place)]);
-    };
-  }
-  template <class S>
-  [[nodiscard]] ein::Binding<Space> bound(const S& tensor) const {
-    return ein::bind_generator(tensor, element(tensor));
-  }
-  [[nodiscard]] std::vector<ein::Binding<Space>> data() const {
-    std::vector<ein::Binding<Space>> inputs{bound(net.X), bound(net.D)};
-    if constexpr (requires { net.M; }) inputs.push_back(bound(net.M));
-    return inputs;
-  }
-  [[nodiscard]] std::vector<ein::Binding<Space>> first() const {
-    std::vector<ein::Binding<Space>> weights;
-    net.each_weight([&](const auto& weight) { weights.push_back(bound(weight)); });
-    return weights;
-  }
-  template <class Updates>
-  [[nodiscard]] auto plan(const Updates& updates, const std::string& strategy = "placed",
-                          int workers = 0) const {
-    return ein::share_plan(g, MPI_COMM_WORLD, [&] {
-      return ein::decompose(g, {.workers = workers > 0 ? workers : world.size,
-                                .ranks = world.size,
-                                .strategy = strategy,
-                                .carry = updates.carry()});
-    });
-  }
-};
-
 /// Steps under each strategy, compared with Optax's losses: fifty, or the first ten on more ranks
 /// than a test has cores, under the first strategy.
 template <template <class, class> class Network, class T, class Optimiser>
@@ -262,7 +214,7 @@ void check_random(std::uint64_t seed) {
   };
   Loops loops;
   const std::vector<ein::VertexId> expected = differentiated(loops);
-  Differentiable<double> g;
+  networks::OnRanks g;
   const std::vector<ein::VertexId> gradients = differentiated(g);
   const std::string text = "seed " + std::to_string(seed) + "\n" + ein::to_text(g.graph()).str();
   INFO(text);
@@ -389,7 +341,7 @@ namespace {
 
 /// The share of samples whose largest output is the largest target, a result of the program.
 template <class T>
-auto accuracy(const networks::Perceptron<T, Differentiable<T>>& net) {
+auto accuracy(const networks::Perceptron<T, networks::OnRanks>& net) {
   const auto H = let<"H.shown">(b, j) = relu(sum(i)(net.X(b, i) * net.W1(i, j)) + net.B1(j));
   const auto A = let<"A">(b) = argmax(k)(sum(j)(H(b, j) * net.W2(j, k)));
   const auto R = let<"R">(b) = argmax(k)(net.D(b, k));

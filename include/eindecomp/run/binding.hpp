@@ -169,6 +169,12 @@ class Binding {
     same.m_facts.constant = true;
     return same;
   }
+  /// The same binding of whatever input has the name of that one, in another program too.
+  [[nodiscard]] Binding named() const {
+    Binding same = *this;
+    same.m_facts.tensor.vertex = -1;
+    return same;
+  }
   /// Fills a dense row-major block of the input; fences `space`.
   void fill(const Space& space, const Vertex& input, const Box& box, void* into) const {
     m_fill(space, input, box, into);

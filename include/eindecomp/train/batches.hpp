@@ -18,7 +18,8 @@
 namespace eindecomp {
 
 /// Minibatches of shuffled samples, an epoch after another. What is in a step's batch is a function
-/// of the seed and the step's number: the same for any number of ranks, and after a checkpoint.
+/// of the seed and the step's number: the same for any number of ranks, after a checkpoint, and
+/// however many microbatches it is cut into.
 class Batches {
  public:
   /// \param samples  how many there are
@@ -36,22 +37,47 @@ class Batches {
     }
   }
 
-  /// Steps of one epoch.
+  /// The same batches, each cut into so many microbatches, for a step of an Accumulated optimiser.
+  /// They are numbered through: samples() and rows() are of number step · microbatches + n for
+  /// microbatch n of a step, which has the samples from n · size / microbatches on of the step's
+  /// batch.
+  /// \throws Error if the batches are cut already, or not into microbatches of equally many samples.
+  [[nodiscard]] Batches split(
+      Extent microbatches, std::source_location where = std::source_location::current()) const {
+    if (m_microbatches > 1) {
+      core::fail(ErrorKind::shape, where, "batches of ", m_size, " samples are cut into ",
+                 microbatches, " and were cut into ", m_microbatches,
+                 " before (a microbatch is not cut again); split the batches that were not");
+    }
+    if (microbatches < 1 || m_size % microbatches != 0) {
+      core::fail(ErrorKind::shape, where, "a batch of ", m_size, " samples in ", microbatches,
+                 " microbatches (each has equally many, so that the mean of their means is that "
+                 "of all); give a divisor of ",
+                 m_size);
+    }
+    Batches cut = *this;
+    cut.m_microbatches = microbatches;
+    return cut;
+  }
+
+  /// Steps of one epoch, whatever the microbatches.
   [[nodiscard]] Extent per_epoch() const { return m_samples / m_size; }
-  /// The samples of a step's batch, in its order; steps count from 0.
-  [[nodiscard]] std::vector<Extent> samples(Extent step) const {
+  /// The samples of a step's batch, in its order, or those of a microbatch; both count from 0.
+  [[nodiscard]] std::vector<Extent> samples(Extent number) const {
+    const Extent step = number / m_microbatches;
+    const Extent size = m_size / m_microbatches;
+    const Extent first = step % per_epoch() * m_size + number % m_microbatches * size;
     std::vector<Extent> chosen;
-    const Extent first = step % per_epoch() * m_size;
-    for (Extent n = first; n < first + m_size; ++n) {
+    for (Extent n = first; n < first + size; ++n) {
       chosen.push_back(shuffled(step / per_epoch(), n));
     }
     return chosen;
   }
   /// A function of a batch's index from one of the sample's, for bind_generator: row n of the batch
-  /// is `sample(samples(step)[n], …)`.
+  /// is `sample(samples(number)[n], …)`.
   template <class Sample>
-  [[nodiscard]] auto rows(Extent step, Sample sample) const {
-    auto chosen = std::make_shared<const std::vector<Extent>>(samples(step));
+  [[nodiscard]] auto rows(Extent number, Sample sample) const {
+    auto chosen = std::make_shared<const std::vector<Extent>>(samples(number));
     return [chosen = std::move(chosen), sample = std::move(sample)](Extent row, auto... index) {
       return sample((*chosen)[static_cast<std::size_t>(row)], index...);
     };
@@ -85,6 +111,7 @@ class Batches {
   Extent m_samples;
   Extent m_size;
   std::uint64_t m_seed;
+  Extent m_microbatches = 1;
 };
 
 }  // namespace eindecomp

@@ -78,8 +78,9 @@ struct FitOptions {
 
 /// Lets a trainer take steps until it has taken `options.steps`. SIGINT and SIGTERM, sent to any
 /// rank, end it after the step at hand and a checkpoint. Collective.
-/// \param batch  called with the step's number, from 0: bindings of all inputs but weights, states
-///   and the rate, a vector of Binding<Space>. Where training was resumed it goes on with the
+/// \param batch  called with the step's number, from 0, or, where steps are of several
+///   microbatches, with the microbatch's, numbered through: bindings of all inputs but weights,
+///   states and the rate, a vector of Binding<Space>. Where training was resumed it goes on with the
 ///   number that it stopped before, so that what it draws by that number (Batches, uniform_numbers)
 ///   is the same.
 /// \returns how far it came, with loss and metrics of the last step, the same on every rank.
@@ -94,7 +95,9 @@ FitResult fit(Trainer<T, Space, Group>& trainer, const FitOptions& options, cons
   FitResult result{true, {first, options.steps}};
   while (result.finished && trainer.steps() < options.steps) {
     const Extent n = trainer.steps();
-    trainer.step(options.rate(n), std::vector<Binding<Space>>(batch(n)), where);
+    trainer.step(
+        options.rate(n), [&](Extent number) { return std::vector<Binding<Space>>(batch(number)); },
+        where);
     result.finished = !trainer.any(signals.raised(), where);
     const bool last = !result.finished || n + 1 == options.steps;
     const auto is_due = [&](Extent every) { return last || (every > 0 && (n + 1) % every == 0); };

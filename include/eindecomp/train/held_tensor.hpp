@@ -21,6 +21,7 @@
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/transport.hpp"
+#include "eindecomp/train/step_plans.hpp"
 
 namespace eindecomp::train {
 
@@ -37,15 +38,7 @@ struct HeldTensor {
 /// What a plan stores of a tensor on a rank. \throws Error if the plan does not carry it.
 [[nodiscard]] inline HeldTensor held_tensor(const Plan& plan, const CarriedTensor& pair, int rank,
                                             const std::source_location& where) {
-  const VertexId input = plan.vertex(pair.input, where);
-  const VertexId next = plan.vertex(pair.next, where);
-  if (std::ranges::find(plan.carry, CarriedResult{next, input}) == plan.carry.end()) {
-    throw Error(ErrorKind::plan,
-                "the plan does not carry " + pair.next + " to " + pair.input +
-                    " (a step's weights are the next one's); decompose with .carry = "
-                    "updates.carry()",
-                where);
-  }
+  const VertexId input = carried_result(plan, pair, where).input;
   const Vertex& v = plan.graph[input];
   return {pair.input.str(),
           pair.next.str(),

@@ -41,6 +41,15 @@ struct Metric {
   Symbol<T, 0, Backend> tensor;  ///< a result
 };
 
+/// How a step adds up what its microbatches find.
+struct Accumulation {
+  Extent microbatches = 1;          ///< of a step; where it is 1 there are no sums
+  std::vector<CarriedTensor> sums;  ///< of the gradients of all weights, loss and metrics
+  VertexId begin = -1;              ///< the first tensor of the update, which runs once a step
+  VertexId end = -1;                ///< the tensors of the program
+  int writing = -1;                 ///< EinGraph::last_writing() before the update
+};
+
 /// What minimise() wrote into a program.
 template <class T, class Backend>
 struct Updates {
@@ -49,11 +58,13 @@ struct Updates {
   std::vector<CarriedTensor> weights;  ///< which result is which weight's next value
   std::vector<CarriedTensor> states;   ///< the same of the optimiser's states, which begin as 0
   std::vector<Metric<T, Backend>> metrics;  ///< what a step finds beside the loss
+  Accumulation accumulation = {};           ///< of an Accumulated optimiser
 
-  /// All of them, for DecomposeOptions::carry: weights and states stay where they are.
+  /// All of them, for DecomposeOptions::carry: weights, states and sums stay where they are.
   [[nodiscard]] std::vector<CarriedTensor> carry() const {
     std::vector<CarriedTensor> all = weights;
     all.insert(all.end(), states.begin(), states.end());
+    all.insert(all.end(), accumulation.sums.begin(), accumulation.sums.end());
     return all;
   }
 };
@@ -114,7 +125,8 @@ void check_metrics(const std::vector<Symbol<T, 0, Backend>>& metrics,
 ///
 /// \param loss       a tensor of rank 0 of a program of a Differentiable backend; becomes a result.
 /// \param weights    inputs of the loss' type, each once, of any rank.
-/// \param optimiser  Sgd, Momentum, Adam, one ClippedByNorm, or one of your own (optimisers.hpp).
+/// \param optimiser  Sgd, Momentum, Adam, ClippedByNorm or Accumulated of one of them, or one of
+///   your own (optimisers.hpp). Accumulated ends the program: nothing is to be written after it.
 /// \param metrics    what is to be known of each step beside its loss, such as the share of samples
 ///   that are classified rightly: tensors of rank 0 of the loss' type, which become results.
 /// \throws Error as gradient() does, and if a weight is not an input or given twice, none is given,
@@ -148,7 +160,16 @@ template <class T, class Backend, class Optimiser = Sgd>
       }
       call.commit();
     }
+    std::vector<graph::Written> numbers{{loss.vertex(), loss.writing()}};
+    for (const auto& metric : metrics) numbers.push_back({metric.vertex(), metric.writing()});
     train::UpdateWriter<T, Backend> writer(state, std::move(trained), where);
+    Accumulation accumulation{train::microbatches_of(optimiser), {}, -1, -1, -1};
+    if (accumulation.microbatches > 1) {
+      accumulation.sums = writer.accumulate(accumulation.microbatches, numbers);
+    }
+    accumulation.begin = state.graph.size();
+    accumulation.writing = state.graph.last_writing();
+    writer.begin_update();
     for (std::size_t n = 0; n < weights.size(); ++n) {
       writer.begin(n);
       (void)optimiser.write(writer);
@@ -156,8 +177,13 @@ template <class T, class Backend, class Optimiser = Sgd>
     const auto keep = [&state](const auto& result) {
       state.graph.vertices[static_cast<std::size_t>(result.vertex())].kept = true;
     };
-    Updates<T, Backend> updates{
-        loss, {&state, writer.rate().written.vertex}, writer.weights(), writer.states(), {}};
+    accumulation.end = state.graph.size();
+    Updates<T, Backend> updates{loss,
+                                {&state, writer.rate().written.vertex},
+                                writer.weights(),
+                                writer.states(),
+                                {},
+                                std::move(accumulation)};
     keep(loss);
     for (const auto& metric : metrics) {
       keep(metric);
@@ -166,7 +192,7 @@ template <class T, class Backend, class Optimiser = Sgd>
     transaction.commit();
     return updates;
   } else {
-    return {loss, loss, {}, {}, {}};
+    return {loss, loss, {}, {}, {}, {}};
   }
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/differentiate.hpp"
 
 namespace eindecomp {
@@ -30,6 +31,10 @@ inline void check_setting(std::string_view what, double value, bool fits, std::s
 inline void check_share(std::string_view what, double value, const std::source_location& where) {
   check_setting(what, value, value >= 0 && value < 1, "at least 0 and less than 1", where);
 }
+
+/// Whether an optimiser is Accumulated.
+template <class Optimiser>
+inline constexpr bool is_accumulated = false;
 
 }  // namespace train
 
@@ -114,6 +119,10 @@ struct Adam {
 /// where √Σ dW² over all weights is larger: `ClippedByNorm{Adam{}, 1.0}`.
 template <class Optimiser>
 struct ClippedByNorm {
+  static_assert(!train::is_accumulated<Optimiser>,
+                "EinDecomp: ClippedByNorm is given an Accumulated optimiser (the gradient of one "
+                "microbatch is not what is to be clipped, their mean is); write "
+                "Accumulated{ClippedByNorm{optimiser, max_norm}, microbatches}");
   Optimiser optimiser;  ///< what clipped gradients go to
   double max_norm = 1;  ///< the largest norm, more than 0
 
@@ -133,4 +142,49 @@ struct ClippedByNorm {
 template <class Optimiser>
 ClippedByNorm(Optimiser, double) -> ClippedByNorm<Optimiser>;
 
+/// Another optimiser, of the mean of the gradients of so many microbatches: `Accumulated{Adam{},
+/// 4}`. The program is of one microbatch. A step runs it for each and adds up the gradients, one
+/// state per weight W, "W.gradient", which is 0 before every step; then the optimiser's statements
+/// run, once. Where the loss is a mean over samples and microbatches are equally large, the step is
+/// that of all samples in one batch, but for rounding, with the memory for a microbatch's.
+template <class Optimiser>
+struct Accumulated {
+  static_assert(!train::is_accumulated<Optimiser>,
+                "EinDecomp: Accumulated is given an Accumulated optimiser; give one the product of "
+                "both numbers of microbatches");
+  Optimiser optimiser;       ///< what the mean goes to
+  Extent microbatches = 1;  ///< of a step, at least 1
+
+  /// \throws Error if there is no microbatch, or as the optimiser says.
+  void check(const std::source_location& where) const {
+    train::check_setting("microbatches of Accumulated", static_cast<double>(microbatches),
+                         microbatches >= 1, "at least 1", where);
+    optimiser.check(where);
+  }
+  /// Writes what the optimiser writes, of the mean gradient.
+  template <class Writer>
+  [[nodiscard]] auto write(Writer& to) const {
+    return optimiser.write(to);
+  }
+};
+/// Of any optimiser.
+template <class Optimiser>
+Accumulated(Optimiser, Extent) -> Accumulated<Optimiser>;
+
+namespace train {
+
+template <class Optimiser>
+inline constexpr bool is_accumulated<Accumulated<Optimiser>> = true;
+
+/// The microbatches of a step.
+template <class Optimiser>
+[[nodiscard]] Extent microbatches_of(const Optimiser& optimiser) {
+  if constexpr (is_accumulated<Optimiser>) {
+    return optimiser.microbatches;
+  } else {
+    return 1;
+  }
+}
+
+}  // namespace train
 }  // namespace eindecomp

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,8 @@
 #include "eindecomp/run/transport.hpp"
 #include "eindecomp/train/held_tensor.hpp"
 #include "eindecomp/train/minimise.hpp"
+#include "eindecomp/train/step_plans.hpp"
+#include "eindecomp/train/step_runs.hpp"
 
 namespace eindecomp {
 
@@ -65,20 +68,17 @@ class Trainer {
   /// For the ranks of `user`, which is duplicated.
   /// \param plan     carries what is updated: decompose with `.carry = updates.carry()`.
   /// \param updates  of the planned program.
-  /// \throws Error, on all ranks alike, as an Executor's constructor, and if the plan does not
-  /// carry
-  ///   a weight or a state.
+  /// \throws Error, on all ranks alike, as an Executor's constructor and as step_plans(), and if
+  ///   the plan does not carry a weight or a state.
   template <class Backend>
   Trainer(
       const BasicPlan<KokkosBackend<Space>>& plan, MPI_Comm user, const Space& space,
       const Updates<T, Backend>& updates, const ExecuteOptions& options = {},
       std::source_location where =
           std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
-      : m_executor(plan, user, space, options, where),
-        m_group(user, "EinDecomp training", options.chunk, options.time_limit, where),
-        m_space(space) {
-    take(plan, updates, where);
-  }
+      : Trainer(plan, step_plans(plan, updates, where), updates,
+                Group(user, "EinDecomp training", options.chunk, options.time_limit, where), space,
+                where, user, space, options, where) {}
 #endif
   /// For this process alone, without MPI.
   template <class Backend>
@@ -87,13 +87,12 @@ class Trainer {
       const Updates<T, Backend>& updates, const ExecuteOptions& options = {},
       std::source_location where =
           std::source_location::current()) requires(std::is_same_v<Group, comm::SelfCommunicator>)
-      : m_executor(plan, space, options, where), m_space(space) {
-    take(plan, updates, where);
-  }
+      : Trainer(plan, step_plans(plan, updates, where), updates, Group(), space, where, space,
+                options, where) {}
 
   /// Lets training begin with these weights, one binding each; states are 0. Not collective.
   void start(std::vector<Binding<Space>> weights) {
-    m_run.reset();
+    m_runs.forget();
     m_steps = 0;
     m_next = std::move(weights);
     for (const Held& held : m_states) m_next.push_back(train::zeros<Space>(held));
@@ -107,42 +106,66 @@ class Trainer {
               std::source_location where = std::source_location::current());
 
   /// Takes a step: a run of the plan, on what the step before left and on bindings of all other
-  /// inputs. \param rate  of learning. \throws Error as Executor::run, and without start(); the
-  /// step was then not taken.
+  /// inputs. \param rate  of learning. \throws Error as Executor::run, without start(), and if a
+  /// step is of several microbatches; the step was then not taken.
   template <class... Bindings>
     requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
   void step(double rate, const Bindings&... others) {
     const std::vector<Binding<Space>> all{Binding<Space>(others)...};
-    take_step(rate, all, all.front().facts().where);
+    step(rate, all, all.front().facts().where);
   }
   /// The same with the bindings in a vector.
   void step(double rate, const std::vector<Binding<Space>>& others,
             std::source_location where = std::source_location::current()) {
-    take_step(rate, others, where);
+    if (m_microbatches > 1) {
+      throw Error(ErrorKind::binding,
+                  "a step of " + std::to_string(m_microbatches) +
+                      " microbatches is given the bindings of one (each has samples of its own); "
+                      "give a function of the microbatch's number that returns them",
+                  where);
+    }
+    take_step(
+        rate, [&others](Extent) -> const auto& { return others; }, where);
+  }
+  /// Takes a step of as many microbatches as the optimiser accumulates: a run for each, which adds
+  /// to the sums of gradients, and one of the update (step_plans). Whatever a run throws, weights
+  /// and states are as they were.
+  /// \param batch  called with the microbatch's number, `steps() · microbatches()` and the next
+  ///   ones, before each run: bindings of all inputs but weights, states and the rate, a vector of
+  ///   Binding<Space>.
+  template <std::invocable<Extent> Batch>
+  void step(double rate, const Batch& batch,
+            std::source_location where = std::source_location::current()) {
+    take_step(rate, batch, where);
   }
 
+  /// How many microbatches a step has: 1, or what Accumulated says. Not collective.
+  [[nodiscard]] Extent microbatches() const { return m_microbatches; }
   /// How many steps were taken since start(), those before a checkpoint included. Not collective.
   [[nodiscard]] Extent steps() const { return m_steps; }
-  /// The loss that the last step found, before it changed the weights; on every rank.
+  /// The loss that the last step found, before it changed the weights; on every rank. Of several
+  /// microbatches, the mean of theirs.
   [[nodiscard]] T loss(std::source_location where = std::source_location::current()) const {
-    return scalar(m_loss, where);
+    return numbers({m_loss}, where).front();
   }
   /// The metrics that were given to minimise(), in their order, as the last step found them before
-  /// it changed the weights; on every rank. \throws Error before the first step.
+  /// it changed the weights; on every rank. Of several microbatches, the means of theirs.
+  /// \throws Error before the first step.
   [[nodiscard]] std::vector<MetricValue> metrics(
       std::source_location where = std::source_location::current()) const {
     std::vector<MetricValue> values;
-    for (const auto& [name, tensor] : m_metrics) {
-      values.push_back({name, static_cast<double>(scalar(tensor, where))});
+    const std::vector<T> found = numbers(m_metric_results, where);
+    for (std::size_t n = 0; n < found.size(); ++n) {
+      values.push_back({m_metric_names[n], static_cast<double>(found[n])});
     }
     return values;
   }
-  /// The run that the last step was: its words and times, and results that the program keeps. Not
-  /// collective. \throws Error before the first.
+  /// The run that the last step was, or that of its last microbatch: words and times, and results
+  /// that the program keeps. Not collective. \throws Error before the first.
   [[nodiscard]] const RunType& last(
       std::source_location where = std::source_location::current()) const {
-    require_a_step(m_run.has_value(), where);
-    return *m_run;
+    require_a_step(m_runs.last() != nullptr, where);
+    return *m_runs.last();
   }
   /// The weights as the last step left them, bound by their names: for a program that applies what
   /// is learned and has inputs of the same names and extents, whatever its plan,
@@ -156,7 +179,8 @@ class Trainer {
   template <run::TypedSymbol S>
   [[nodiscard]] auto gather(const S& weight,
                             std::source_location where = std::source_location::current()) const {
-    return last(where).template gather_as<T, static_cast<int>(S::rank)>(
+    require_a_step(m_runs.updated() != nullptr, where);
+    return m_runs.updated()->template gather_as<T, static_cast<int>(S::rank)>(
         next_of(weight.name(), where), std::nullopt, where);
   }
   /// All weights and states, whole, on rank 0; on other ranks none.
@@ -184,6 +208,18 @@ class Trainer {
  private:
   using Held = train::HeldTensor;
 
+  /// \param execute  what an Executor is made of behind its plan
+  template <class Backend, class... Execute>
+  Trainer(const Plan& plan, const StepPlans<KokkosBackend<Space>>& plans,
+          const Updates<T, Backend>& updates, Group&& group, const Space& space,
+          const std::source_location& where, const Execute&... execute)
+      : m_runs(plans, updates.accumulation.microbatches, execute...),
+        m_group(std::move(group)),
+        m_space(space),
+        m_microbatches(updates.accumulation.microbatches) {
+    take(plan, updates, where);
+  }
+
   static void require_a_step(bool taken, const std::source_location& where) {
     if (taken) return;
     throw Error(ErrorKind::binding,
@@ -191,48 +227,55 @@ class Trainer {
                 where);
   }
 
-  /// A result of rank 0, on every rank.
-  [[nodiscard]] T scalar(const std::string& name, const std::source_location& where) const {
-    const auto value = last(where).template gather_as<T, 0>(name, std::nullopt, where);
-    T scalar{};
-    run::copy_to_host(m_space, reinterpret_cast<char*>(&scalar),
-                      reinterpret_cast<const char*>(value.data()),
-                      static_cast<std::int64_t>(sizeof(T)));
-    compat::fence(m_space, "EinDecomp::scalar");
-    return scalar;
+  /// Results of rank 0, or means of what the microbatches added up in them, on every rank.
+  [[nodiscard]] std::vector<T> numbers(const std::vector<std::string>& names,
+                                       const std::source_location& where) const {
+    std::vector<T> values = train::numbers<T>(last(where), names, m_space, m_group, where);
+    if (m_microbatches > 1) {
+      for (T& value : values) value /= static_cast<T>(m_microbatches);
+    }
+    return values;
   }
 
   template <class Backend>
   void take(const Plan& plan, const Updates<T, Backend>& updates,
             const std::source_location& where) {
+    const Accumulation& accumulation = updates.accumulation;
+    const std::size_t weights = updates.weights.size();
     m_rate = updates.rate.name().str();
-    m_loss = updates.loss.name().str();
-    for (const auto& metric : updates.metrics) {
-      m_metrics.emplace_back(metric.name.str(), metric.tensor.name().str());
+    // Sums are those of gradients, of the loss, of metrics.
+    const auto result = [&](std::size_t n, const Symbol<T, 0, Backend>& number) {
+      return m_microbatches > 1 ? accumulation.sums[weights + n].next.str() : number.name().str();
+    };
+    m_loss = result(0, updates.loss);
+    for (std::size_t n = 0; n < updates.metrics.size(); ++n) {
+      m_metric_names.push_back(updates.metrics[n].name.str());
+      m_metric_results.push_back(result(n + 1, updates.metrics[n].tensor));
     }
     comm::agree_on(m_group, comm::Call("the construction of a Trainer", where), [&] {
-      const auto hold = [&](const std::vector<CarriedTensor>& pairs, std::vector<Held>& into) {
-        for (const CarriedTensor& pair : pairs) {
-          into.push_back(train::held_tensor(plan, pair, m_group.rank(), where));
-        }
+      const auto held = [&](const CarriedTensor& pair) {
+        return train::held_tensor(plan, pair, m_group.rank(), where);
       };
-      hold(updates.weights, m_weights);
-      hold(updates.states, m_states);
+      for (const CarriedTensor& pair : updates.weights) m_weights.push_back(held(pair));
+      for (const CarriedTensor& pair : updates.states) m_states.push_back(held(pair));
+      std::vector<Binding<Space>> zeros;
+      for (const CarriedTensor& pair : accumulation.sums) {
+        zeros.push_back(train::zeros<Space>(held(pair)));
+      }
+      m_runs.set_first_sums(std::move(zeros));
     });
   }
-  void take_step(double rate, const std::vector<Binding<Space>>& others,
-                 const std::source_location& where) {
+
+  template <class Batch>
+  void take_step(double rate, const Batch& batch, const std::source_location& where) {
     if (m_next.empty()) {
       throw Error(ErrorKind::binding,
                   "a trainer takes a step before it has weights; call start() or resume() first",
                   where);
     }
-    std::vector<Binding<Space>> all = m_next;
-    all.push_back(bind_generator_as<T, 0>(
-        m_rate, [rate] { return static_cast<T>(rate); }, where));
-    all.insert(all.end(), others.begin(), others.end());
-    m_run = m_executor.run(all, where);
-    m_next = m_run->carry(where);
+    const Binding<Space> rate_binding = bind_generator_as<T, 0>(
+        m_rate, [rate] { return static_cast<T>(rate); }, where);
+    m_next = m_runs.step(m_next, rate_binding, m_steps, batch, where);
     ++m_steps;
   }
   [[nodiscard]] std::string next_of(std::string_view weight,
@@ -247,16 +290,17 @@ class Trainer {
                 where);
   }
 
-  Executor<Space, Group> m_executor;
-  Group m_group;
+  train::StepRuns<Space, Group> m_runs;
+  mutable Group m_group;  // to communicate changes nothing
   Space m_space;
+  Extent m_microbatches = 1;
   std::string m_rate;
   std::string m_loss;
-  std::vector<std::pair<std::string, std::string>> m_metrics;  // names, and whose results they are
+  std::vector<std::string> m_metric_names;
+  std::vector<std::string> m_metric_results;
   std::vector<Held> m_weights;
   std::vector<Held> m_states;
   std::vector<Binding<Space>> m_next;  // weights and states of the next step
-  std::optional<RunType> m_run;
   Extent m_steps = 0;
 };
 
@@ -276,7 +320,7 @@ void Trainer<T, Space, Group>::resume(const Checkpoint& checkpoint, std::source_
   comm::or_abort(
       m_group, call, [] { return ""; },
       [&] { m_group.broadcast(&steps, 1, static_cast<int>(sizeof(steps)), 0); });
-  m_run.reset();
+  m_runs.forget();
   m_next = std::move(next);
   m_steps = steps;
 }
@@ -303,7 +347,8 @@ template <class T, class Space, comm::Communicator Group>
 Checkpoint Trainer<T, Space, Group>::checkpoint(std::source_location where) const {
   Checkpoint made;
   made.steps = m_steps;
-  const RunType& run = last(where);
+  require_a_step(m_runs.updated() != nullptr, where);
+  const RunType& run = *m_runs.updated();
   for (const std::vector<Held>* all : {&m_weights, &m_states}) {
     for (const Held& held : *all) {
       const run::Memory<MemorySpace> whole = run.gather_bytes(held.next, 0, where);

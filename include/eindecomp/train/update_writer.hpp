@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eindecomp/core/text.hpp"
+#include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/carried_tensor.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/statement_writer.hpp"
@@ -39,8 +40,42 @@ class UpdateWriter {
 
   /// \param trained  all weights; write() is called for each, after begin().
   UpdateWriter(State& state, std::vector<Trained> trained, std::source_location where)
-      : m_state(state), m_trained(std::move(trained)), m_where(where) {
+      : m_state(state), m_trained(std::move(trained)), m_where(where) {}
+
+  /// Writes what adds up the gradients of a step's microbatches, and scalars that each of them has.
+  /// Lets gradient() be the mean. \returns which sum is which input of the next microbatch: those
+  /// of the weights' gradients, then those of the scalars.
+  [[nodiscard]] std::vector<CarriedTensor> accumulate(Extent microbatches,
+                                                      const std::vector<graph::Written>& scalars) {
+    std::vector<CarriedTensor> sums;
+    const auto add = [&](const Text& wanted, const Tensor& tensor, std::vector<Extent> bound) {
+      const Text name = graph().unused_name(wanted);
+      const Tensor old{{input(name, std::move(bound)), -1}, tensor.is_scalar};
+      const Tensor sum = write(name + "'", tensor.is_scalar, Add{}, old, tensor);
+      carry(sum, name, sums);
+      return sum.written;
+    };
+    for (std::size_t n = 0; n < m_trained.size(); ++n) {
+      begin(n);
+      m_trained[n].gradient =
+          add(m_name + ".gradient", m_gradient, graph()[m_trained[n].weight].bound);
+    }
+    for (const graph::Written& scalar : scalars) {
+      (void)add(graph()[scalar.vertex].name + ".sum", {scalar, true}, {});
+    }
+    m_microbatches = microbatches;
+    return sums;
+  }
+  /// Lets begin() be called: what is written from here on runs once a step.
+  void begin_update() {
     m_rate = {{input("rate", {}), -1}, true};
+    if (m_microbatches == 1) return;
+    for (std::size_t n = 0; n < m_trained.size(); ++n) {
+      begin(n);
+      const auto mean =
+          expr::node(Mul{}, number(1 / static_cast<double>(m_microbatches)), Arg<0>{});
+      m_trained[n].gradient = write(Text("d") + m_name + ".mean", false, mean, m_gradient).written;
+    }
   }
 
   /// Lets the functions below be of weight number `n`.
@@ -175,6 +210,7 @@ class UpdateWriter {
   std::vector<Trained> m_trained;
   std::source_location m_where;
   Tensor m_rate;
+  Extent m_microbatches = 1;
   std::size_t m_number = 0;  // the weight at hand
   Text m_name;
   std::vector<Text> m_labels;
