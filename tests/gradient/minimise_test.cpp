@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/train/batches.hpp"
+#include "eindecomp/train/step_plans.hpp"
 #include "gradient/networks.hpp"
 #include "support/messages.hpp"
 
@@ -59,6 +61,90 @@ TEST_CASE("fifty steps by each optimiser have Optax's losses") {
   check_jax("momentum.double", losses(ein::Momentum{.factor = 0.8}, 0.1), 1e-12);
   check_jax("adam.double", losses(ein::Adam{.decay = 0.03}, 0.02), 1e-12);
   check_jax("clipped.double", losses(ein::ClippedByNorm{ein::Sgd{}, 0.2}, 0.1), 1e-12);
+}
+
+TEST_CASE("the update of a mean over microbatches has Optax's losses") {
+  // Every run has all statements here; what none but the last leaves are sums.
+  constexpr std::size_t parts = 3;
+  Loops g;
+  const networks::Perceptron<double, Loops> net(g, 12 / parts);
+  const auto updates = ein::minimise(net.loss, networks::weights_of(net),
+                                     ein::Accumulated{ein::Adam{.decay = 0.03}, parts});
+  std::map<std::string, std::vector<double>> values = net.values();
+  const auto zero = [&](const std::vector<ein::CarriedTensor>& pairs) {
+    for (const ein::CarriedTensor& pair : pairs) {
+      const ein::Vertex& v = g.graph()[g.graph().find(pair.input)];
+      values[pair.input.str()] = std::vector<double>(static_cast<std::size_t>(v.size()), 0.0);
+    }
+  };
+  zero(updates.states);
+  values["rate"] = {0.02};
+  const auto X = values["X"];
+  const auto D = values["D"];
+  std::vector<double> found;
+  for (int n = 0; n < 50; ++n) {
+    zero(updates.accumulation.sums);
+    for (std::size_t part = 0; part < parts; ++part) {
+      const auto of = [part](const std::vector<double>& all) {
+        const auto size = static_cast<std::ptrdiff_t>(all.size() / parts);
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(part) * size;
+        return std::vector<double>(begin, begin + size);
+      };
+      values["X"] = of(X);
+      values["D"] = of(D);
+      const LoopRun run(g, values);
+      const auto& pairs = part + 1 < parts ? updates.accumulation.sums : updates.carry();
+      for (const ein::CarriedTensor& pair : std::vector<ein::CarriedTensor>(pairs)) {
+        values[pair.input.str()] = run.of(ein::AnySymbol(g.graph(), g.graph().find(pair.next)));
+      }
+    }
+    found.push_back(values["loss.sum"][0] / parts);
+  }
+  check_jax("adam.double", found, 1e-12);
+}
+
+TEST_CASE("a plan of microbatches splits where the update begins, its step groups too") {
+  Program g;
+  const networks::Perceptron<float, Program> net(g, 4);
+  const auto updates =
+      ein::minimise(net.loss, networks::weights_of(net), ein::Accumulated{ein::Adam{}, 3});
+  CHECK(updates.accumulation.sums.size() == 3 + 1);
+  CHECK(updates.states.size() == 2 * 3 + 1);
+  const auto plan = ein::decompose(
+      g, {.workers = 1,
+          .carry = updates.carry(),
+          .steps = {{"W2.gradient'", "W2'", {{"j", 2}}}},
+          .tiles = {{"W2.gradient'", "W2'", {{"j", 2}}}}});
+  REQUIRE(plan.steps.size() == 1);
+  const ein::VertexId begin = updates.accumulation.begin;
+  CHECK(plan.steps[0].first < begin);
+  CHECK(plan.steps[0].last >= begin);
+  const auto [gradients, update] = ein::step_plans(plan, updates);
+  REQUIRE(update.has_value());
+  CHECK(gradients.graph.size() == begin);
+  CHECK(gradients.graph[gradients.graph.find("W1.gradient'")].is_result());
+  CHECK(update->graph.find("X") < 0);
+  CHECK(update->graph[update->graph.find("W1.gradient")].is_input());
+  CHECK(update->graph[update->graph.find("W1'")].is_result());
+  CHECK_FALSE(update->graph[update->graph.find("dW1.mean")].is_result());
+  for (const ein::Plan& part : {ein::Plan(gradients), ein::Plan(*update)}) {
+    REQUIRE(part.steps.size() == 1);
+    CHECK(part.graph[part.steps[0].first].labels.size() == 2);
+    CHECK(part.peak_bytes()[0] > 0);  // which checks the groups
+    CHECK(part.tasks().total_words() == 0);
+  }
+  CHECK(gradients.graph[gradients.steps[0].last].name == "W2.gradient'");
+  CHECK(update->graph[update->steps[0].first].name == "dW2.mean");
+  CHECK(update->graph[update->steps[0].last].name == "W2'");
+  CHECK(gradients.cost.total() + update->cost.total() == plan.cost.total());
+
+  Program h;
+  const networks::Perceptron<float, Program> one(h, 4);
+  const auto whole =
+      ein::minimise(one.loss, networks::weights_of(one), ein::Accumulated{ein::Adam{}, 1});
+  CHECK(whole.accumulation.sums.empty());
+  const auto whole_plan = ein::decompose(h, {.workers = 2, .carry = whole.carry()});
+  CHECK_FALSE(ein::step_plans(whole_plan, whole).update.has_value());
 }
 
 TEST_CASE("weights and states are carried, and plans store each as its next value") {
@@ -125,6 +211,14 @@ TEST_CASE("what cannot be trained is refused in one sentence, and nothing is wri
   CHECK(message_here([&] {
           (void)ein::minimise(loss, {W}, ein::ClippedByNorm{ein::Sgd{}, 0.0});
         }) == "EinDecomp: max_norm of ClippedByNorm is 0 (it must be more than 0); give another");
+  CHECK(message_here([&] {
+          (void)ein::minimise(loss, {W}, ein::Accumulated{ein::Sgd{}, 0});
+        }) == "EinDecomp: microbatches of Accumulated is 0 (it must be at least 1); give another");
+  CHECK(message_here([&] {
+          (void)ein::minimise(loss, {W}, ein::Accumulated{ein::Momentum{.factor = 2}, 4});
+        }) ==
+        "EinDecomp: the factor of Momentum is 2 (it must be at least 0 and less than 1); give "
+        "another");
   const auto a = g.input<double>("a");
   CHECK(
       message_here([&] { (void)ein::minimise(loss, {W}, ein::Sgd{}, {a}); }) ==
@@ -164,4 +258,32 @@ TEST_CASE("every epoch of batches has each sample once, in an order of its own")
   CHECK(message_here([] { ein::Batches(4, 5); }) ==
         "EinDecomp: a batch of 5 of 4 samples (it has at least one, and each at most once); give "
         "another size");
+}
+
+TEST_CASE("microbatches are a batch in its order, cut evenly") {
+  const ein::Batches batches(40, 12, 3);
+  for (const ein::Extent parts : {1, 2, 3, 12}) {
+    const ein::Batches cut = batches.split(parts);
+    CHECK(cut.per_epoch() == batches.per_epoch());
+    for (ein::Extent step = 0; step < 2 * batches.per_epoch(); ++step) {
+      std::vector<ein::Extent> joined;
+      for (ein::Extent part = 0; part < parts; ++part) {
+        const auto samples = cut.samples(step * parts + part);
+        CHECK(static_cast<ein::Extent>(samples.size()) == 12 / parts);
+        joined.insert(joined.end(), samples.begin(), samples.end());
+      }
+      CHECK(joined == batches.samples(step));
+    }
+  }
+  const auto row = batches.split(3).rows(7, [](ein::Extent sample) { return 10 * sample; });
+  CHECK(row(3) == 10 * batches.samples(2)[7]);
+  CHECK(message_here([&] { (void)batches.split(5); }) ==
+        "EinDecomp: a batch of 12 samples in 5 microbatches (each has equally many, so that the "
+        "mean of their means is that of all); give a divisor of 12");
+  CHECK(message_here([&] { (void)batches.split(0); }) ==
+        "EinDecomp: a batch of 12 samples in 0 microbatches (each has equally many, so that the "
+        "mean of their means is that of all); give a divisor of 12");
+  CHECK(message_here([&] { (void)batches.split(2).split(3); }) ==
+        "EinDecomp: batches of 12 samples are cut into 3 and were cut into 2 before (a microbatch "
+        "is not cut again); split the batches that were not");
 }

@@ -47,6 +47,10 @@ class StepRuns {
       const Text& name = plans.update->graph[pair.input].name;
       if (plans.gradients.graph.find(name) < 0) m_states.push_back(name.str());
     }
+    for (const CarriedResult& pair : plans.gradients.carry) {
+      const Text& name = plans.gradients.graph[pair.input].name;
+      m_is_of_update.push_back(plans.update->graph.find(name) >= 0);
+    }
   }
 
   /// Takes the sums that a step's first microbatch adds to.
@@ -74,7 +78,11 @@ class StepRuns {
       run = m_gradients.run(joined(weights, sums, batch(n)), where);
       sums = run->carry(where);
     }
-    m_updated = m_update->run(joined(by_name, {rate}, sums), where);
+    Bindings gradients;
+    for (std::size_t n = 0; n < sums.size(); ++n) {
+      if (m_is_of_update[n]) gradients.push_back(sums[n]);
+    }
+    m_updated = m_update->run(joined(by_name, {rate}, gradients), where);
     m_last = std::move(run);
     return m_updated->carry(where);
   }
@@ -102,6 +110,7 @@ class StepRuns {
   std::optional<Executor<Space, Group>> m_update;
   Extent m_microbatches;
   std::vector<std::string> m_states;  // which only the update reads
+  std::vector<bool> m_is_of_update;     // by sum, whether the update reads it: loss and metrics no
   Bindings m_first_sums;
   std::optional<Run<Space, Group>> m_last;
   std::optional<Run<Space, Group>> m_updated;
