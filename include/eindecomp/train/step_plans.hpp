@@ -48,29 +48,13 @@ namespace train {
               where);
 }
 
-/// What is left of a group of statements between two tensors, numbered from the first of them.
-[[nodiscard]] inline std::optional<StepGroup> part_of(const EinGraph& graph, const StepGroup& group,
-                                                      VertexId begin, VertexId end,
-                                                      VertexId shift) {
-  const std::vector<VertexId> statements = statements_of(graph, group);
-  const auto from = std::ranges::lower_bound(statements, begin) - statements.begin();
-  const auto to = std::ranges::lower_bound(statements, end) - statements.begin();
-  if (from == to) return std::nullopt;
-  StepGroup part = group;
-  part.first = statements[to_index(from)] + shift;
-  part.last = statements[to_index(to - 1)] + shift;
-  for (StepAxis& axis : part.axes) {
-    axis.positions = {axis.positions.begin() + from, axis.positions.begin() + to};
-  }
-  part.tiles.clear();
-  for (const StepGroup& tiles : group.tiles) {
-    if (const auto left = part_of(graph, tiles, begin, end, shift)) part.tiles.push_back(*left);
-  }
-  part.accumulates = group.accumulates && group.last < end;
-  part.interleaved += group.interleaved < 0 ? 0 : shift;
-  if (!part.contains(part.interleaved)) part.interleaved = -1;
-  const bool is_whole = !part.axes.empty() || !part.tiles.empty() || part.accumulates;
-  return is_whole ? std::optional(std::move(part)) : std::nullopt;
+/// A group of statements whose numbers are others.
+[[nodiscard]] inline StepGroup shifted(StepGroup group, VertexId shift) {
+  group.first += shift;
+  group.last += shift;
+  if (group.interleaved >= 0) group.interleaved += shift;
+  for (StepGroup& tiles : group.tiles) tiles = shifted(std::move(tiles), shift);
+  return group;
 }
 
 /// Gives a plan of some of another's statements what it takes over: numbers[v] is the tensor of
@@ -93,9 +77,9 @@ void take_over(BasicPlan<Backend>& part, const BasicPlan<Backend>& whole,
     part.cost += part.costs.back();
     part.launchers.push_back(is_input ? typename Backend::Launcher{} : whole.launchers[n]);
   }
+  // None goes on behind the sum of losses, the last statement before an update: it has no label.
   for (const StepGroup& group : whole.steps) {
-    const auto left = part_of(whole.graph, group, begin, end, shift);
-    if (left && step_fault(part.graph, part.placement, *left).empty()) part.steps.push_back(*left);
+    if (begin <= group.first && group.last < end) part.steps.push_back(shifted(group, shift));
   }
 }
 

@@ -40,7 +40,10 @@ class UpdateWriter {
 
   /// \param trained  all weights; write() is called for each, after begin().
   UpdateWriter(State& state, std::vector<Trained> trained, std::source_location where)
-      : m_state(state), m_trained(std::move(trained)), m_where(where) {}
+      : m_state(state),
+        m_trained(std::move(trained)),
+        m_where(where),
+        m_is_sum(m_trained.size(), 0) {}
 
   /// Writes what adds up the gradients of a step's microbatches, and scalars that each of them has.
   /// Lets gradient() be the mean. \returns which sum is which input of the next microbatch: those
@@ -64,19 +67,11 @@ class UpdateWriter {
       (void)add(graph()[scalar.vertex].name + ".sum", {scalar, true}, {});
     }
     m_microbatches = microbatches;
+    m_is_sum.assign(m_trained.size(), 1);
     return sums;
   }
-  /// Lets begin() be called: what is written from here on runs once a step.
-  void begin_update() {
-    m_rate = {{input("rate", {}), -1}, true};
-    if (m_microbatches == 1) return;
-    for (std::size_t n = 0; n < m_trained.size(); ++n) {
-      begin(n);
-      const auto mean =
-          expr::node(Mul{}, number(1 / static_cast<double>(m_microbatches)), Arg<0>{});
-      m_trained[n].gradient = write(Text("d") + m_name + ".mean", false, mean, m_gradient).written;
-    }
-  }
+  /// Begins what runs once a step.
+  void begin_update() { m_rate = {{input("rate", {}), -1}, true}; }
 
   /// Lets the functions below be of weight number `n`.
   void begin(std::size_t n) {
@@ -90,6 +85,11 @@ class UpdateWriter {
     }
     m_weight = {{m_trained[n].weight, -1}, false};
     m_gradient = {m_trained[n].gradient, false};
+    if (m_is_sum[n] == 0) return;
+    const auto mean = expr::node(Mul{}, number(1 / static_cast<double>(m_microbatches)), Arg<0>{});
+    m_gradient = write(Text("d") + m_name + ".mean", false, mean, m_gradient);
+    m_trained[n].gradient = m_gradient.written;
+    m_is_sum[n] = 0;
   }
 
   /// The rate of learning, an input of rank 0.
@@ -209,8 +209,9 @@ class UpdateWriter {
   State& m_state;
   std::vector<Trained> m_trained;
   std::source_location m_where;
-  Tensor m_rate;
   Extent m_microbatches = 1;
+  Flags m_is_sum;  // by weight, whether its gradient is to be divided by their number
+  Tensor m_rate;
   std::size_t m_number = 0;  // the weight at hand
   Text m_name;
   std::vector<Text> m_labels;
