@@ -13,6 +13,7 @@
 #include "eindecomp/graph/permutations.hpp"
 #include "eindecomp/graph/scan.hpp"
 #include "eindecomp/graph/statistics.hpp"
+#include "eindecomp/train/optimisers.hpp"
 
 namespace ein = eindecomp;
 using namespace ein::labels;
@@ -199,4 +200,10 @@ void gradients() {
   (void)ein::gradient(loss, X);
   // refused: the cotangent of a tensor has other elements or another rank; give one of the
   (void)EITHER((ein::vjp(Y, C, Y)), (ein::vjp(Y, Y, Y)));
+  // refused: Accumulated is given an Accumulated optimiser; give one the product of both
+  (void)EITHER((ein::Accumulated{ein::Accumulated{ein::Sgd{}, 2}, 3}),
+               (ein::Accumulated{ein::Sgd{}, 6}));
+  // refused: ClippedByNorm is given an Accumulated optimiser (the gradient of one microbatch
+  (void)EITHER((ein::ClippedByNorm{ein::Accumulated{ein::Sgd{}, 2}, 1.0}),
+               (ein::Accumulated{ein::ClippedByNorm{ein::Sgd{}, 1.0}, 2}));
 }

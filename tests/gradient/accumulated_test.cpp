@@ -54,8 +54,7 @@ Trace trace_of(const Optimiser& optimiser, Extent microbatches, const std::strin
                int workers = 0) {
   InParts t(all_samples / microbatches);
   const auto size = size_of_output(t);
-  const auto updates =
-      ein::minimise(t.net.loss, networks::weights_of(t.net), optimiser, {size});
+  const auto updates = ein::minimise(t.net.loss, networks::weights_of(t.net), optimiser, {size});
   const auto plan = t.plan(updates, strategy, workers);
   ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
   CHECK(trainer.microbatches() == microbatches);
@@ -109,9 +108,8 @@ TEST_CASE("a step of microbatches is that of their samples in one batch") {
 
 TEST_CASE("steps of three microbatches have Optax's losses") {
   InParts t(4);
-  const auto updates =
-      ein::minimise(t.net.loss, networks::weights_of(t.net),
-                    ein::Accumulated{ein::Adam{.decay = 0.03}, 3});
+  const auto updates = ein::minimise(t.net.loss, networks::weights_of(t.net),
+                                     ein::Accumulated{ein::Adam{.decay = 0.03}, 3});
   const bool is_crowded = t.world.size > 4;
   const auto plan = t.plan(updates, "placed", 2 * t.world.size);
   ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
@@ -126,9 +124,8 @@ TEST_CASE("steps of three microbatches have Optax's losses") {
 
 TEST_CASE("a step moves the words of its microbatches and of one update") {
   InParts t(4);
-  const auto updates =
-      ein::minimise(t.net.loss, networks::weights_of(t.net),
-                    ein::Accumulated{ein::ClippedByNorm{ein::Adam{}, 0.2}, 3});
+  const auto updates = ein::minimise(t.net.loss, networks::weights_of(t.net),
+                                     ein::Accumulated{ein::ClippedByNorm{ein::Adam{}, 0.2}, 3});
   for (const char* strategy : {"placed", "data_parallel", "square"}) {
     CAPTURE(strategy);
     const auto plan = t.plan(updates, strategy);
@@ -136,7 +133,8 @@ TEST_CASE("a step moves the words of its microbatches and of one update") {
     REQUIRE(plans.update.has_value());
     CHECK(plans.gradients.graph.size() + static_cast<int>(plans.update->graph.size()) <
           plan.graph.size() + 8);  // weights and sums are in both
-    const Extent words = plans.gradients.tasks().total_words() + plans.update->tasks().total_words();
+    const Extent words =
+        plans.gradients.tasks().total_words() + plans.update->tasks().total_words();
     CHECK(words == plan.tasks().total_words());
     ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
     trainer.start(t.first());
@@ -234,8 +232,8 @@ TEST_CASE("a trainer that was moved goes on with its microbatches and metrics") 
 
 TEST_CASE("what is no step of microbatches is refused") {
   InParts t(6);
-  const auto updates = ein::minimise(t.net.loss, networks::weights_of(t.net),
-                                     ein::Accumulated{ein::Sgd{}, 2});
+  const auto updates =
+      ein::minimise(t.net.loss, networks::weights_of(t.net), ein::Accumulated{ein::Sgd{}, 2});
   const auto plan = t.plan(updates);
   ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
   CHECK(contains(message_of([&] { trainer.step(0.1, parts_of(t, 2)); }),
@@ -245,10 +243,10 @@ TEST_CASE("what is no step of microbatches is refused") {
                  "a step of 2 microbatches is given the bindings of one (each has samples of its "
                  "own); give a function of the microbatch's number that returns them"));
   const auto without_sums = ein::decompose(t.g, {.workers = t.world.size, .carry = [&] {
-    auto carry = updates.carry();
-    carry.pop_back();
-    return carry;
-  }()});
+                                                   auto carry = updates.carry();
+                                                   carry.pop_back();
+                                                   return carry;
+                                                 }()});
   CHECK(contains(message_of([&] { ein::Trainer(without_sums, MPI_COMM_WORLD, Space(), updates); }),
                  "the plan does not carry loss.sum' to loss.sum"));
   const auto late = let<"late">(j) = 2.0 * t.net.B1(j);

@@ -34,7 +34,8 @@ struct Trained {
   [[nodiscard]] auto element(const S& tensor, ein::Extent first = 0) const {
     const std::vector<double>& all = values.at(tensor.name().str());
     const std::vector<ein::Extent> bound = g.graph()[tensor.vertex()].bound;
-    const ein::Extent begin = first == 0 ? 0 : first * (g.graph()[tensor.vertex()].size() / bound[0]);
+    const ein::Extent begin =
+        first == 0 ? 0 : first * (g.graph()[tensor.vertex()].size() / bound[0]);
     return [all = &all, bound, begin](auto... indices) {
       ein::Extent place = 0;
       std::size_t k = 0;

@@ -41,9 +41,10 @@ class Batches {
   /// They are numbered through: samples() and rows() are of number step · microbatches + n for
   /// microbatch n of a step, which has the samples from n · size / microbatches on of the step's
   /// batch.
-  /// \throws Error if the batches are cut already, or not into microbatches of equally many samples.
-  [[nodiscard]] Batches split(
-      Extent microbatches, std::source_location where = std::source_location::current()) const {
+  /// \throws Error if the batches are cut already, or not into microbatches of equally many
+  /// samples.
+  [[nodiscard]] Batches split(Extent microbatches,
+                              std::source_location where = std::source_location::current()) const {
     if (m_microbatches > 1) {
       core::fail(ErrorKind::shape, where, "batches of ", m_size, " samples are cut into ",
                  microbatches, " and were cut into ", m_microbatches,

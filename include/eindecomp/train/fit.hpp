@@ -80,9 +80,9 @@ struct FitOptions {
 /// rank, end it after the step at hand and a checkpoint. Collective.
 /// \param batch  called with the step's number, from 0, or, where steps are of several
 ///   microbatches, with the microbatch's, numbered through: bindings of all inputs but weights,
-///   states and the rate, a vector of Binding<Space>. Where training was resumed it goes on with the
-///   number that it stopped before, so that what it draws by that number (Batches, uniform_numbers)
-///   is the same.
+///   states and the rate, a vector of Binding<Space>. Where training was resumed it goes on with
+///   the number that it stopped before, so that what it draws by that number (Batches,
+///   uniform_numbers) is the same.
 /// \returns how far it came, with loss and metrics of the last step, the same on every rank.
 /// \throws Error as Trainer::step(); what `checkpoint` throws ends it on all ranks alike.
 template <class T, class Space, comm::Communicator Group, class Batch>

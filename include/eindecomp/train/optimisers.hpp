@@ -152,7 +152,7 @@ struct Accumulated {
   static_assert(!train::is_accumulated<Optimiser>,
                 "EinDecomp: Accumulated is given an Accumulated optimiser; give one the product of "
                 "both numbers of microbatches");
-  Optimiser optimiser;       ///< what the mean goes to
+  Optimiser optimiser;      ///< what the mean goes to
   Extent microbatches = 1;  ///< of a step, at least 1
 
   /// \throws Error if there is no microbatch, or as the optimiser says.

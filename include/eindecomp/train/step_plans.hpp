@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
-#include "eindecomp/core/types.hpp"
 #include "eindecomp/core/text.hpp"
+#include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/carried_tensor.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/carried_result.hpp"
@@ -77,7 +77,8 @@ void take_over(BasicPlan<Backend>& part, const BasicPlan<Backend>& whole,
     part.cost += part.costs.back();
     part.launchers.push_back(is_input ? typename Backend::Launcher{} : whole.launchers[n]);
   }
-  // None goes on behind the sum of losses, the last statement before an update: it has no label.
+  // No group goes on behind the sums of loss and metrics, which end the first part: they have no
+  // label to be cut along.
   for (const StepGroup& group : whole.steps) {
     if (begin <= group.first && group.last < end) part.steps.push_back(shifted(group, shift));
   }

@@ -110,7 +110,7 @@ class StepRuns {
   std::optional<Executor<Space, Group>> m_update;
   Extent m_microbatches;
   std::vector<std::string> m_states;  // which only the update reads
-  std::vector<bool> m_is_of_update;     // by sum, whether the update reads it: loss and metrics no
+  std::vector<bool> m_is_of_update;   // by sum, whether the update reads it: loss and metrics no
   Bindings m_first_sums;
   std::optional<Run<Space, Group>> m_last;
   std::optional<Run<Space, Group>> m_updated;
