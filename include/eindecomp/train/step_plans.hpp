@@ -87,6 +87,7 @@ void take_over(BasicPlan<Backend>& part, const BasicPlan<Backend>& whole,
 /// The statements of an update, as a program of its own: the weights and the sums are its inputs.
 class UpdateGraph {
  public:
+  /// \param begin  the update's first tensor in the whole, which it ends
   UpdateGraph(const EinGraph& whole, const std::vector<CarriedTensor>& sums, VertexId begin)
       : m_whole(whole), m_sums(sums), m_known(whole.vertices.size(), -1) {
     for (VertexId v = begin; v < whole.size(); ++v) {
@@ -104,7 +105,7 @@ class UpdateGraph {
     }
   }
 
-  EinGraph graph;
+  EinGraph graph;                 ///< what is run
   std::vector<VertexId> numbers;  ///< in the whole, of each tensor
 
   /// The number of one of the whole's tensors.
