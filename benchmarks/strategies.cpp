@@ -193,41 +193,35 @@ Workload neighbours(ein::Extent queries, ein::Extent points, ein::Extent dimensi
                   });
 }
 
-/// A network with so many times fewer channels and neurons, for images of so many rows.
-ein::ConvolutionalNet narrow(ein::ConvolutionalNet net, ein::Extent times, ein::Extent image) {
-  net.image = image;
-  for (auto& layer : net.layers) layer.features /= times;
-  return net;
-}
-
 /// The programs of both papers, their sizes divided by one number, so that what is computed for a
 /// word that moves shrinks by it and shapes keep their proportions; and some of other algebras.
 std::vector<Workload> workloads() {
   const auto amazon_cat = [](ein::Extent batch, ein::Extent features) {
     return ein::FeedForward{batch, {features, 512, 912}, true, true};
   };
-  return {product(1536, 1536, 1536),
-          product(4096, 512, 512),
-          product(2048, 2048, 128),
-          chain("chain 1024", ein::square_chain(1024)),
-          chain("chain 1000, skewed", ein::skewed_chain(1000)),
-          training("classifier 512 x 512 x 912, batch 8, training", amazon_cat(8, 512)),
-          training("classifier 37344 x 512 x 912, batch 8, training", amazon_cat(8, 37344)),
-          training("classifier 37344 x 512 x 912, batch 32, training", amazon_cat(32, 37344)),
-          attention({256, 512, 8, 64}),
-          transformer("transformer, 512 positions", {1, 1, 512, 512, 8, 64, 1376}),
-          transformer("transformer, batch 4, 512 positions", {1, 4, 512, 512, 8, 64, 1376}),
-          transformer("transformer, batch 8, 128 positions", {1, 8, 128, 512, 8, 64, 1376}),
-          training("MLP 5 x 300, batch 400, training", ein::soybean_mlp(5, 300, 400)),
-          training("MLP 4 x 1024, batch 64, training", ein::soybean_mlp(4, 1024, 64)),
-          training("MLP 4 x 1024, batch 256, training", ein::soybean_mlp(4, 1024, 256)),
-          training("MLP 4 x 1536, batch 256, training", ein::soybean_mlp(4, 1536, 256)),
-          training("CNN 6 x 6, 128 filters, batch 16, training", ein::soybean_cnn(6, 128, 16)),
-          training("CNN 24 x 24, 32 filters, batch 16, training", ein::soybean_cnn(24, 32, 16)),
-          training("AlexNet / 4, batch 64, training", narrow(ein::alexnet(64), 4, 99)),
-          training("VGG-16 / 8, batch 32, training", narrow(ein::vgg16(32), 8, 64)),
-          shortest_paths(768),
-          neighbours(2048, 1024, 64)};
+  return {
+      product(1536, 1536, 1536),
+      product(4096, 512, 512),
+      product(2048, 2048, 128),
+      chain("chain 1024", ein::square_chain(1024)),
+      chain("chain 1000, skewed", ein::skewed_chain(1000)),
+      training("classifier 512 x 512 x 912, batch 8, training", amazon_cat(8, 512)),
+      training("classifier 37344 x 512 x 912, batch 8, training", amazon_cat(8, 37344)),
+      training("classifier 37344 x 512 x 912, batch 32, training", amazon_cat(32, 37344)),
+      attention({256, 512, 8, 64}),
+      transformer("transformer, 512 positions", {1, 1, 512, 512, 8, 64, 1376}),
+      transformer("transformer, batch 4, 512 positions", {1, 4, 512, 512, 8, 64, 1376}),
+      transformer("transformer, batch 8, 128 positions", {1, 8, 128, 512, 8, 64, 1376}),
+      training("MLP 5 x 300, batch 400, training", ein::soybean_mlp(5, 300, 400)),
+      training("MLP 4 x 1024, batch 64, training", ein::soybean_mlp(4, 1024, 64)),
+      training("MLP 4 x 1024, batch 256, training", ein::soybean_mlp(4, 1024, 256)),
+      training("MLP 4 x 1536, batch 256, training", ein::soybean_mlp(4, 1536, 256)),
+      training("CNN 6 x 6, 128 filters, batch 16, training", ein::soybean_cnn(6, 128, 16)),
+      training("CNN 24 x 24, 32 filters, batch 16, training", ein::soybean_cnn(24, 32, 16)),
+      training("AlexNet / 4, batch 64, training", ein::narrowed(ein::alexnet(64), {99, 4, 4, 4})),
+      training("VGG-16 / 8, batch 32, training", ein::narrowed(ein::vgg16(32), {64, 8, 8, 8})),
+      shortest_paths(768),
+      neighbours(2048, 1024, 64)};
 }
 
 double median(std::vector<double> values) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/numbers.hpp"
+#include "support/messages.hpp"
 
 using namespace eindecomp;
 using namespace eindecomp_tests;
@@ -54,6 +55,28 @@ TEST_CASE("AlexNet has its figures") {
   CHECK(size.statements == 8 + 7 + 3);
   CHECK(graph[graph.results().front()].bound == std::vector<Extent>{1, 1000});
   CHECK(size_of(written(alexnet(256))).multiplications == 256 * size.multiplications);
+}
+
+TEST_CASE("a narrowed network has fewer features on other images") {
+  const auto features = [](const ConvolutionalNet& net) {
+    std::vector<Extent> all;
+    for (const ConvolutionalLayer& layer : net.layers) {
+      if (layer.kind != ConvolutionalLayer::Kind::pool) all.push_back(layer.features);
+    }
+    return all;
+  };
+  const ConvolutionalNet net =
+      narrowed(alexnet(2), {.image = 67, .channels = 16, .neurons = 128, .classes = 100});
+  CHECK(features(net) == std::vector<Extent>{6, 16, 24, 24, 16, 32, 32, 10});
+  CHECK(net.image == 67);
+  CHECK(net.batch == 2);
+  CHECK(written(net)[written(net).results().front()].bound == std::vector<Extent>{2, 10});
+  CHECK(message_here([] { (void)narrowed(alexnet(2), {.image = 67, .channels = 97}); }) ==
+        "EinDecomp: layer 0 of 96 features is divided by 97 (each layer keeps at least one); give "
+        "a divisor of 1 to 96");
+  CHECK(message_here([] { (void)narrowed(alexnet(2), {.image = 67, .classes = 0}); }) ==
+        "EinDecomp: layer 10 of 1000 features is divided by 0 (each layer keeps at least one); "
+        "give a divisor of 1 to 1000");
 }
 
 TEST_CASE("VGG-16 has its figures") {

@@ -55,19 +55,6 @@ struct Element {
   }
 };
 
-/// A network with so many fewer channels and neurons, on smaller images.
-ein::ConvolutionalNet scaled(ein::ConvolutionalNet net, Extent image, Extent channels,
-                             Extent neurons) {
-  net.image = image;
-  for (auto& layer : net.layers) {
-    const bool is_last = layer.features == 1000;
-    layer.features /= layer.kind != ein::ConvolutionalLayer::Kind::dense ? channels
-                      : is_last                                          ? 100
-                                                                         : neurons;
-  }
-  return net;
-}
-
 /// Between which numbers a weight begins.
 struct Limits {
   double least;
@@ -203,10 +190,11 @@ NetworkRun<ein::ConvolutionalTraining<double, Differentiable::Backend>> convolut
 
 TEST_CASE("convolutional networks say and learn what they do by JAX") {
   const int workers = World().size;
-  auto alexnet = convolutional("alexnet", scaled(ein::alexnet(2), 67, 16, 128));
+  auto alexnet = convolutional("alexnet", ein::narrowed(ein::alexnet(2), {67, 16, 128, 100}));
   alexnet.check("placed", workers);
   alexnet.check("data_parallel", workers);
-  convolutional("vgg16", scaled(ein::vgg16(2), 32, 16, 128)).check("data_parallel", workers);
+  convolutional("vgg16", ein::narrowed(ein::vgg16(2), {32, 16, 128, 100}))
+      .check("data_parallel", workers);
   auto small = convolutional("soybean.6", ein::soybean_cnn(6, 8, 3));
   for (const char* strategy : {"placed", "exact", "k_cut", "square", "model_parallel"}) {
     small.check(strategy, workers);

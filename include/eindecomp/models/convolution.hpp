@@ -61,6 +61,38 @@ namespace models {
 }
 }  // namespace models
 
+/// By how much a network is made smaller.
+struct Narrowing {
+  Extent image = 1;     ///< rows and columns of the input
+  Extent channels = 1;  ///< what filters are divided by
+  Extent neurons = 1;   ///< what neurons of dense layers are divided by, but for the last one's
+  Extent classes = 1;   ///< what those of the last layer are divided by
+};
+
+/// The same network with fewer filters and neurons, rounded down, on images of other sizes: what
+/// tests and measurements have room for, with windows and strides as they are.
+/// \throws Error if a divisor is not positive, or nothing is left of a layer.
+[[nodiscard]] inline ConvolutionalNet narrowed(
+    ConvolutionalNet net, const Narrowing& by,
+    std::source_location where = std::source_location::current()) {
+  net.image = by.image;
+  for (std::size_t n = 0; n < net.layers.size(); ++n) {
+    ConvolutionalLayer& layer = net.layers[n];
+    if (layer.kind == ConvolutionalLayer::Kind::pool) continue;
+    const bool is_last = n + 1 == net.layers.size();
+    const Extent divisor = layer.kind == ConvolutionalLayer::Kind::convolution ? by.channels
+                           : is_last                                           ? by.classes
+                                                                               : by.neurons;
+    if (divisor < 1 || divisor > layer.features) {
+      core::fail(ErrorKind::shape, where, "layer ", n, " of ", layer.features,
+                 " features is divided by ", divisor,
+                 " (each layer keeps at least one); give a divisor of 1 to ", layer.features);
+    }
+    layer.features /= divisor;
+  }
+  return net;
+}
+
 /// AlexNet in one tower, for 1000 classes (Krizhevsky 2014).
 [[nodiscard]] inline ConvolutionalNet alexnet(Extent batch) {
   using namespace models;
