@@ -7,7 +7,9 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <random>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +17,10 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/exact.hpp"
+#include "eindecomp/plan/placed_strategy.hpp"
 #include "eindecomp/plan/strategy.hpp"
+#include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "plan/placed_brute_force.hpp"
 #include "plan/programs.hpp"
@@ -270,4 +275,20 @@ TEST_CASE("placed keeps blocks that several statements read") {
   write(graph, "B", "ij,jk->ik", {x, w});
   const auto two = words(placed_plan(graph, 4));
   CHECK(two.first < 2 * one.first);
+}
+
+TEST_CASE("exact gives one start where it finds the optimum, else one by each budget") {
+  const EinGraph graph = attention(false);
+  const auto where = std::source_location::current();
+  const Strategy& strategy = find_strategy("exact");
+  DecomposeOptions options{.workers = 8};
+  const std::vector<Labeling> one = plan::starts_of(strategy, graph, options, where);
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].gap == Extent{0});
+  CHECK(graph_cost(graph, one[0].partitions).total() == exact(graph, 8).cost);
+
+  options.effort.exact.max_states = 1;
+  const std::vector<Labeling> several = plan::starts_of(strategy, graph, options, where);
+  CHECK(several.size() == std::size(plan::tuning::start_work));
+  for (const Labeling& start : several) CHECK(start.gap > Extent{0});
 }

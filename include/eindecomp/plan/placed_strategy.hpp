@@ -17,6 +17,7 @@
 #include "eindecomp/plan/placement/choose_placement.hpp"
 #include "eindecomp/plan/placement/given_layouts.hpp"
 #include "eindecomp/plan/strategy.hpp"
+#include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/placement.hpp"
 
 namespace eindecomp::plan {
@@ -30,6 +31,28 @@ namespace eindecomp::plan {
   return other.name != "ein_decomp" || is_forest(graph);
 }
 
+/// What a strategy gives `placed` to start from. Where `exact` exceeds its budget, another budget
+/// gives another labeling of about the same cost, whose words may be a quarter fewer or more: so it
+/// gives one by each of several, all of them small.
+[[nodiscard]] inline std::vector<Labeling> starts_of(const Strategy& other, const EinGraph& graph,
+                                                     const DecomposeOptions& options,
+                                                     const std::source_location& where) {
+  std::vector<Labeling> found;
+  if (other.name != "exact") {
+    found.push_back(other.decompose(graph, options, where));
+    return found;
+  }
+  for (const double work : tuning::start_work) {
+    DecomposeOptions small = options;
+    ExactOptions& budget = small.effort.exact;
+    budget.max_states = std::min(budget.max_states, tuning::max_start_states);
+    budget.max_work = std::min(budget.max_work, work);
+    found.push_back(other.decompose(graph, small, where));
+    if (found.back().gap == Extent{0}) break;
+  }
+  return found;
+}
+
 /// The strategy `placed`, its search started from every other strategy's partition vectors.
 [[nodiscard]] inline Labeling search_placed(const EinGraph& graph, const DecomposeOptions& options,
                                             const std::source_location& where) {
@@ -38,9 +61,10 @@ namespace eindecomp::plan {
   std::vector<Placement> placements;
   for (const Strategy& other : strategies) {
     if (!is_start(other, graph, options)) continue;
-    Labeling found = other.decompose(graph, options, where);
-    labelings.push_back(std::move(found.partitions));
-    if (!found.placement.stored.empty()) placements.push_back(std::move(found.placement));
+    for (Labeling& found : starts_of(other, graph, options, where)) {
+      labelings.push_back(std::move(found.partitions));
+      if (!found.placement.stored.empty()) placements.push_back(std::move(found.placement));
+    }
   }
   const PlaceOptions layouts = place_options(graph, options, where);
   PlacedOptions search{.max_idle = options.max_idle, .effort = options.effort.placed};

@@ -28,6 +28,10 @@ inline constexpr std::size_t max_aligned_needs = 4;
 inline constexpr int max_receivers_kept = 4096;
 /// Numbers that AgreeingIndices keeps: 8 MiB.
 inline constexpr std::size_t max_agreeing_kept = std::size_t{1} << 20;
+/// The budgets of `exact` where it is to give a start: the states of one table, and the additions
+/// of each try (ExactOptions).
+inline constexpr double max_start_states = 1 << 20;
+inline constexpr double start_work[] = {0x1p33, 0x1p28, 0x1p25, 0x1p22};
 /// Placements that a local search starts from, the best of those known.
 inline constexpr std::size_t max_starts = 3;
 /// Lists of labels, the same throughout a program, that are tried as a start.
