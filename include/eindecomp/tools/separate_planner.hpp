@@ -9,6 +9,8 @@
 #define EINDECOMP_SEPARATE_PLANNER
 #endif
 
+#include <cstdint>
+#include <ostream>
 #include <source_location>
 #include <span>
 #include <string>
@@ -27,9 +29,13 @@
 #include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/placement.hpp"
 #include "eindecomp/relation/program_profile.hpp"
+#include "eindecomp/relation/program_writer.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
+#include "eindecomp/relation/walk_programs.hpp"
+#include "eindecomp/relation/walk_tasks.hpp"
+#include "eindecomp/relation/write_program.hpp"
 #include "eindecomp/tools/make_summary.hpp"
 #include "eindecomp/tools/report.hpp"
 #include "eindecomp/tools/summary.hpp"
@@ -65,6 +71,15 @@ relation::ProgramProfile relation::profile_of(const EinGraph& graph, const Place
 void relation::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
                           TaskReceiver& receiver) {
   walk_tasks(graph, placement, ranks, receiver);
+}
+
+std::ostream& operator<<(std::ostream& out, const RankProgram& program) {
+  relation::ProgramWriter(out, program).write();
+  return out;
+}
+
+std::uint64_t hash_of(const RankProgram& program) {
+  return relation::ProgramHasher().hash(program);
 }
 
 PlanSummary summarize(const Plan& plan) { return tools::make_summary(plan); }
