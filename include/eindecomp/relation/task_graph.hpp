@@ -163,8 +163,8 @@ class TaskStream final : public TaskReceiver {
   Use& m_use;
 };
 
-/// Tells of all tasks, by a walk of the whole program. With EINDECOMP_SEPARATE_PLANNER, the caller's
-/// translation unit does not compile it.
+/// Tells of all tasks, by a walk of the whole program. With EINDECOMP_SEPARATE_PLANNER, the
+/// caller's translation unit does not compile it.
 void tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
                 TaskReceiver& receiver);
 
