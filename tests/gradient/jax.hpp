@@ -38,22 +38,26 @@ inline const std::vector<Expected>& jax_values() {
   return all;
 }
 
-/// \param prefix  whether the values may be the first of them
-inline void check_jax(const std::string& name, const std::vector<double>& values,
-                      double tolerance = 1e-11, bool prefix = false) {
-  CAPTURE(name);
+inline const std::vector<double>& jax_values_of(const std::string& name) {
   const auto& all = jax_values();
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Expected& e) { return e.name == name; });
   REQUIRE(found != all.end());
-  REQUIRE(values.size() <= found->values.size());
-  if (!prefix) REQUIRE(found->values.size() == values.size());
+  return found->values;
+}
+
+/// \param prefix  whether the values may be the first of them
+inline void check_jax(const std::string& name, const std::vector<double>& values,
+                      double tolerance = 1e-11, bool prefix = false) {
+  CAPTURE(name);
+  const std::vector<double>& expected = jax_values_of(name);
+  REQUIRE(values.size() <= expected.size());
+  if (!prefix) REQUIRE(expected.size() == values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     CAPTURE(i);
     CAPTURE(values[i]);
-    CAPTURE(found->values[i]);
-    CHECK(std::abs(values[i] - found->values[i]) <=
-          tolerance * std::max(1.0, std::abs(found->values[i])));
+    CAPTURE(expected[i]);
+    CHECK(std::abs(values[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i])));
   }
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives by JAX, and losses of training by Optax, for the tests of this folder:
+pip install jax==0.10.2 optax==0.2.8 numpy==2.4.6
 python3 make_expected.py > expected.inc"""
 
 import jax

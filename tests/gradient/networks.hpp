@@ -101,6 +101,7 @@ struct Convolutional {
         W(g.template input<T>("W", {4, 3, 3, 5})),
         loss(written()) {
     g.role(ein::labels::b, "batch");
+    g.role(ein::labels::o, "hidden");
   }
   /// Calls f with every weight.
   template <class Call>
@@ -155,6 +156,8 @@ struct Transformer {
         U(g.template input<T>("U", {8, 7})),
         loss(written()) {
     g.role(ein::labels::b, "batch");
+    g.role(ein::labels::s, "sequence");
+    g.role(ein::labels::t, "sequence");
     g.role(ein::labels::h, "head");
     g.role(ein::labels::f, "hidden");
   }

@@ -21,7 +21,6 @@
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/statistics.hpp"
 #include "eindecomp/train/fit.hpp"
-#include "gradient/jax.hpp"
 #include "gradient/networks.hpp"
 #include "gradient/random_gradients.hpp"
 #include "gradient/trained.hpp"
@@ -33,7 +32,6 @@ using namespace run_test;
 using namespace eindecomp::labels;
 using ein::extent;
 using ein::let;
-using eindecomp_tests::check_jax;
 using eindecomp_tests::LoopRun;
 using eindecomp_tests::numbers;
 using networks::Trained;
@@ -162,35 +160,6 @@ TEST_CASE("the gradients of a convolution, a pool and a min-plus product") {
 
 namespace {
 
-/// Steps under each strategy, compared with Optax's losses: fifty, or the first ten on more ranks
-/// than a test has cores, under the first strategy.
-template <template <class, class> class Network, class T, class Optimiser>
-void check_losses(const std::string& name, const Optimiser& optimiser, double rate,
-                  const std::vector<std::string>& strategies) {
-  Trained<Network, T> t;
-  const auto updates = ein::minimise(t.net.loss, networks::weights_of(t.net), optimiser);
-  const bool is_crowded = t.world.size > 4;
-  for (const std::string& strategy : strategies) {
-    if (is_crowded && strategy != strategies[0]) break;
-    CAPTURE(strategy);
-    const auto plan = t.plan(updates, strategy);
-    ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
-    trainer.start(t.first());
-    std::vector<double> losses;
-    for (int n = 0; n < (is_crowded ? 10 : 50); ++n) {
-      trainer.step(rate, t.data());
-      losses.push_back(static_cast<double>(trainer.loss()));
-    }
-    const bool is_float = std::is_same_v<T, float>;
-    check_jax(name + (is_float ? ".float" : ".double"), losses, is_float ? 1e-4 : 1e-10,
-              is_crowded);
-  }
-}
-
-}  // namespace
-
-namespace {
-
 /// A random program with its gradients and its derivatives along its inputs, by a strategy that the
 /// seed chooses, against plain loops.
 void check_random(std::uint64_t seed) {
@@ -265,28 +234,6 @@ void check_random(std::uint64_t seed) {
 TEST_CASE("gradients and jvps of random programs on ranks are those of plain loops") {
   const int cases = eindecomp_tests::random_cases(World().size <= 4 ? 120 : 20);
   for (int n = 0; n < cases; ++n) check_random(static_cast<std::uint64_t>(n));
-}
-
-TEST_CASE("steps on ranks have Optax's losses") {
-  check_losses<networks::Perceptron, double>(
-      "adam", ein::Adam{.decay = 0.03}, 0.02,
-      {"placed", "exact", "data_parallel", "model_parallel"});
-  check_losses<networks::Perceptron, float>("adam", ein::Adam{.decay = 0.03}, 0.02, {"placed"});
-  // `placed` takes longer to plan than to train: a step of the transformer seconds, on few ranks.
-  const World world;
-  const auto with_placed = [&](bool placed) {
-    return placed ? std::vector<std::string>{"data_parallel", "placed"}
-                  : std::vector<std::string>{"data_parallel"};
-  };
-  const ein::Adam smooth{.epsilon = 1e-4};
-  const ein::Adam decaying{.epsilon = 1e-4, .decay = 0.01};
-  check_losses<networks::Convolutional, double>("convolutional", smooth, 0.003,
-                                                with_placed(world.size <= 4));
-  check_losses<networks::Convolutional, float>("convolutional", smooth, 0.003,
-                                               with_placed(world.size <= 4));
-  check_losses<networks::Transformer, double>("transformer", decaying, 0.003,
-                                              with_placed(world.size <= 2));
-  check_losses<networks::Transformer, float>("transformer", decaying, 0.003, with_placed(false));
 }
 
 TEST_CASE("training that is resumed equals training that was not interrupted, bit for bit") {

@@ -60,12 +60,13 @@ struct Trained {
   }
   template <class Updates>
   [[nodiscard]] auto plan(const Updates& updates, const std::string& strategy = "placed",
-                          int workers = 0) const {
+                          int workers = 0, const ein::SearchEffort& effort = {}) const {
     return ein::share_plan(g, MPI_COMM_WORLD, [&] {
       return ein::decompose(g, {.workers = workers > 0 ? workers : world.size,
                                 .ranks = world.size,
                                 .strategy = strategy,
-                                .carry = updates.carry()});
+                                .carry = updates.carry(),
+                                .effort = effort});
     });
   }
 };

@@ -308,14 +308,12 @@ template <class T, class Space, comm::Communicator Group>
 void Trainer<T, Space, Group>::resume(const Checkpoint& checkpoint, std::source_location where) {
   const comm::Call call("the resumption of training", where);
   std::vector<Binding<Space>> next;
-  comm::agree_on(m_group, call, [&] {
-    const bool has_it = m_group.rank() == 0;
-    const auto restored = [&](const Held& held) {
-      return train::restored(m_space, held, has_it ? &checkpoint : nullptr, where);
-    };
-    for (const Held& held : m_weights) next.push_back(restored(held));
-    for (const Held& held : m_states) next.push_back(restored(held));
-  });
+  const Checkpoint* const given = m_group.rank() == 0 ? &checkpoint : nullptr;
+  for (const std::vector<Held>* all : {&m_weights, &m_states}) {
+    for (const Held& held : *all) {
+      next.push_back(train::restored(m_space, m_group, call, held, given, where));
+    }
+  }
   Extent steps = checkpoint.steps;
   comm::or_abort(
       m_group, call, [] { return ""; },
