@@ -65,18 +65,35 @@ struct Tangents {
   }
 };
 
-/// What the statements of one gradient share.
-template <class Backend>
-struct GradientScope {
-  ProgramState<Backend>& state;
+class Derivative;
+
+/// What the statements of one gradient share, whatever they are run on.
+struct DerivativeScope {
+  DerivativeScope(EinGraph& into, const std::vector<std::shared_ptr<const Derivative>>& known,
+                  int times, const std::source_location& from)
+      : graph(into), derivatives(known), order(times), where(from) {}
+  DerivativeScope(const DerivativeScope&) = delete;  // it is the base of one that knows the program
+  DerivativeScope& operator=(const DerivativeScope&) = delete;
+
+  EinGraph& graph;
+  /// Per vertex, how it is differentiated; nothing if it is an input or cannot be.
+  const std::vector<std::shared_ptr<const Derivative>>& derivatives;
+  int order;  ///< how many times the program can be differentiated
   std::source_location where;
   /// Writes a tensor of rank 0, of the loss' type.
   std::function<Cotangent(double value)> constant;
   std::string_view what = "gradient";  ///< what is asked for
 };
 
-/// How one statement is differentiated.
+/// The same, with what the statements are written into.
 template <class Backend>
+struct GradientScope : DerivativeScope {
+  ProgramState<Backend>& state;
+  GradientScope(ProgramState<Backend>& into, const std::source_location& from)
+      : DerivativeScope(into.graph, into.records.derivatives, Backend::order, from), state(into) {}
+};
+
+/// How one statement is differentiated.
 class Derivative {
  public:
   Derivative() = default;
@@ -87,14 +104,14 @@ class Derivative {
   /// Whether a change of an operand's elements changes the result's, in the eyes of derivatives.
   [[nodiscard]] virtual bool depends_on(std::size_t operand) const = 0;
   /// Writes what an operand of statement v contributes to its cotangent, given v's.
-  [[nodiscard]] virtual Cotangent pull(const GradientScope<Backend>& scope, VertexId v,
+  [[nodiscard]] virtual Cotangent pull(const DerivativeScope& scope, VertexId v,
                                        std::size_t operand, Cotangent of_result,
                                        std::string_view name) const = 0;
   /// Writes the tangent of statement v.
-  [[nodiscard]] virtual Cotangent push(const GradientScope<Backend>& scope, VertexId v,
+  [[nodiscard]] virtual Cotangent push(const DerivativeScope& scope, VertexId v,
                                        const Tangents& tangents, std::string_view name) const = 0;
   /// Writes the sum of two cotangents of an operand.
-  [[nodiscard]] virtual Cotangent add(const GradientScope<Backend>& scope, std::size_t operand,
+  [[nodiscard]] virtual Cotangent add(const DerivativeScope& scope, std::size_t operand,
                                       const Cotangent& a, const Cotangent& b,
                                       std::string_view name) const = 0;
 };
@@ -117,7 +134,7 @@ struct StateOf<AtOrder<B, Order>> {
 
 template <class Base, int Order>
 struct StatementRecords<Differentiable<Base, Order>> {
-  std::vector<std::shared_ptr<const Derivative<Differentiable<Base, Order>>>> derivatives;
+  std::vector<std::shared_ptr<const Derivative>> derivatives;
   void resize(std::size_t size) { derivatives.resize(size); }
 };
 

@@ -14,7 +14,6 @@
 #include "eindecomp/expr/derived_join.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derivative_rules.hpp"
-#include "eindecomp/graph/derived_statement.hpp"
 #include "eindecomp/graph/other_factors.hpp"
 #include "eindecomp/graph/tangent_of.hpp"
 #include "eindecomp/graph/write_derived.hpp"
@@ -24,7 +23,7 @@ namespace eindecomp::graph {
 /// The derivative of ⊕ = Monoid of ⊗ = Join over elements Ts, in a program of backend B; what it
 /// writes can be differentiated Order - 1 times.
 template <class B, int Order, class Join, class Monoid, class... Ts>
-class DerivativeOf final : public Derivative<B>,
+class DerivativeOf final : public JoinDerivative,
                            private DerivativeRules<B, Order, Join, Monoid, Ts...> {
   using Rules = DerivativeRules<B, Order, Join, Monoid, Ts...>;
   using Rules::elementwise;
@@ -39,7 +38,7 @@ class DerivativeOf final : public Derivative<B>,
   template <std::size_t I>
   using OperandType = typename Rules::template OperandType<I>;
   template <std::size_t I>
-  using Flow = typename Rules::template Flow<I, DerivedStatement, Result, OperandType<I>>;
+  using Flow = typename Rules::template Flow<I, Direction::to_operand, Result, OperandType<I>>;
 
  public:
   DerivativeOf(const Join& join, const Monoid& monoid) : Rules(join, monoid) {}
@@ -64,28 +63,25 @@ class DerivativeOf final : public Derivative<B>,
     return pulled;
   }
 
-  [[nodiscard]] Cotangent add(const Scope& scope, std::size_t operand, const Cotangent& a,
-                              const Cotangent& b, std::string_view name) const override {
-    Cotangent sum;
-    const auto add_if = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if constexpr (std::is_floating_point_v<OperandType<I>>) {
-        if (I == operand) sum = add_cotangents<B, Order - 1, OperandType<I>>(scope, a, b, name);
+ private:
+  [[nodiscard]] Cotangent push_one(const Scope& scope, VertexId v, std::size_t operand,
+                                   const Cotangent& tangent, std::string_view name) const override {
+    const TangentOf<B, Order, Join, Monoid, Ts...> of(this->m_join, this->m_monoid);
+    return of.push_one(scope, v, operand, tangent, name);
+  }
+  [[nodiscard]] const SignatureWriter* adds(int operand) const override {
+    const SignatureWriter* found = nullptr;
+    const auto add_if = [&]<class X>(int number, std::type_identity<X>) {
+      if constexpr (std::is_floating_point_v<X>) {
+        if (number == operand) found = &element_writers<B, Order - 1, X>.add;
       }
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (add_if(std::integral_constant<std::size_t, I>{}), ...);
-    }
-    (std::index_sequence_for<Ts...>{});
-    return sum;
+    int number = -1;
+    add_if(number++, std::type_identity<Result>{});
+    (add_if(number++, std::type_identity<Ts>{}), ...);
+    return found;
   }
 
-  [[nodiscard]] Cotangent push(const Scope& scope, VertexId v, const Tangents& tangents,
-                               std::string_view name) const override {
-    const TangentOf<B, Order, Join, Monoid, Ts...> of(this->m_join, this->m_monoid);
-    return of.push(scope, v, tangents, name);
-  }
-
- private:
   template <std::size_t I>
   [[nodiscard]] Cotangent pull_operand(const Scope& scope, VertexId v, Cotangent of_result,
                                        std::string_view name) const {
@@ -105,14 +101,9 @@ class DerivativeOf final : public Derivative<B>,
     if (of_result.is_number()) {
       if constexpr (kind == AggregateKind::sum && std::is_same_v<X, Result> &&
                     (expr::is_unit<P> || expr::is_value<P>)) {
-        const DerivedStatement statement(scope.state.graph, v, I, of_result, {}, scope.where);
-        if (statement.is_plain()) {
-          Cotangent scaled = of_result;
-          scaled.value *=
-              statement.repetitions({}) * static_cast<double>(D::functor(partial).value);
-          scaled.labels = statement.dimension_names();
-          return scaled;
-        }
+        const auto slope = static_cast<double>(D::functor(partial).value);
+        const std::optional<Cotangent> multiple = pull_number(scope, v, I, of_result, slope);
+        if (multiple.has_value()) return *multiple;
       }
       of_result = scope.constant(of_result.value);
     }
@@ -131,7 +122,7 @@ class DerivativeOf final : public Derivative<B>,
     } else if constexpr (kind == AggregateKind::product && Order > 1) {
       // OtherFactors has no derivative where two factors are 0.
       const VertexId factors = this->write_elements(scope, v);
-      const std::size_t kept = scope.state.graph[v].output.size();
+      const std::size_t kept = scope.graph[v].output.size();
       const ProductPull<B, Order - 1, Result> pull(scope, factors, kept);
       return pull_elements<I>(scope, factors, pull(of_result), name);
     } else if constexpr (kind == AggregateKind::product) {
@@ -157,7 +148,7 @@ class DerivativeOf final : public Derivative<B>,
       const VertexId again = this->write_again(scope, v, elements);
       const DerivativeOf<B, Order, Identity, Monoid, Value> of_elements(Identity{}, this->m_monoid);
       const Cotangent wide =
-          of_elements.pull(scope, again, 0, of_result, Text("d") + scope.state.graph[v].name);
+          of_elements.pull(scope, again, 0, of_result, Text("d") + scope.graph[v].name);
       return pull_elements<I>(scope, elements, wide, name);
     }
   }

@@ -24,8 +24,8 @@ namespace eindecomp::graph {
 /// Of blocks of elements T, in a program of backend B; what it writes can be differentiated
 /// Order - 1 times.
 template <class B, int Order, class T>
-class DerivativeOfBlocks final : public Derivative<B> {
-  using Scope = GradientScope<B>;
+class DerivativeOfBlocks final : public Derivative {
+  using Scope = DerivativeScope;
 
  public:
   [[nodiscard]] bool depends_on(std::size_t) const override { return !std::is_integral_v<T>; }
@@ -33,25 +33,21 @@ class DerivativeOfBlocks final : public Derivative<B> {
   [[nodiscard]] Cotangent pull(const Scope& scope, VertexId v, std::size_t operand,
                                Cotangent of_result, std::string_view name) const override {
     if constexpr (std::is_floating_point_v<T>) {
-      const EinGraph& graph = scope.state.graph;
+      const EinGraph& graph = scope.graph;
       DerivedStatement here(graph, v, operand, of_result, {}, scope.where);
       if (of_result.is_number()) {
         of_result.labels = here.dimension_names();
         return of_result;
       }
-      const auto write = [&](const StatementSpec& spec) {
-        return write_at<B, Order - 1, Identity, NoAggregation, T>(scope, spec, Identity{},
-                                                                  NoAggregation{});
-      };
       if (here.is_to_be_widened()) {
-        const Written wide = write(here.widened(Text(name) + ".wide"));
+        const Written wide = copying(scope, here.widened(Text(name) + ".wide"));
         here.set_widened(wide.vertex, wide.writing);
       }
       const auto cotangent = static_cast<int>(graph[v].operands.size());
-      const Written written = write(here.statement(name, {cotangent}));
+      const Written written = copying(scope, here.statement(name, {cotangent}));
       return here.result(written.vertex, written.writing);
     } else {
-      refuse(scope, v);
+      refuse_elements(scope, v);
     }
   }
 
@@ -59,12 +55,11 @@ class DerivativeOfBlocks final : public Derivative<B> {
   [[nodiscard]] Cotangent push(const Scope& scope, VertexId v, const Tangents& tangents,
                                std::string_view name) const override {
     if constexpr (std::is_floating_point_v<T>) {
-      const Vertex of = scope.state.graph[v];  // a copy: the graph grows
+      const Vertex of = scope.graph[v];  // a copy: the graph grows
       std::vector<Text> labels;
       for (const int l : of.output) {
         labels.push_back(
-            scope.state.graph
-                .labels[static_cast<std::size_t>(of.labels[static_cast<std::size_t>(l)])]
+            scope.graph.labels[static_cast<std::size_t>(of.labels[static_cast<std::size_t>(l)])]
                 .name);
       }
       const bool adds = tangents.own.has_value();
@@ -76,13 +71,9 @@ class DerivativeOfBlocks final : public Derivative<B> {
       }
       for (std::size_t o = 0; o < of.operands.size(); ++o) {
         if (!tangents.of_operands[o].has_value()) continue;
-        Cotangent tangent = *tangents.of_operands[o];
-        const std::vector<Extent> bound = scope.state.graph[of.operands[o].vertex].bound;
-        if (tangent.dims.size() < bound.size()) {
-          tangent = write_whole<B, Order - 1, T>(scope, tangent, tangent.labels, bound,
-                                                 Text(name) + ".whole");
-        }
-        ForwardStatement here(scope.state.graph, v, o, tangent, {}, scope.where);
+        const Cotangent tangent = write_whole_tangent(scope, v, o, *tangents.of_operands[o],
+                                                      Text(name) + ".whole", copying);
+        ForwardStatement here(scope.graph, v, o, tangent, {}, scope.where);
         StatementSpec::OperandSpec& operand = spec.operands.emplace_back(here.read_tangent());
         // Names that are here to stay.
         for (std::string_view& label : operand.labels) label = same_name(labels, label);
@@ -94,34 +85,33 @@ class DerivativeOfBlocks final : public Derivative<B> {
       const BlockFill fill = is_full ? BlockFill::nothing() : BlockFill::of(T(0));
       spec.op.join = Text("blocks") + fill.text;
       spec.op.state = fill.bytes;
-      spec.name = scope.state.graph.unused_name(spec.name);
+      spec.name = scope.graph.unused_name(spec.name);
       Cotangent made{0, -1, -1, {}, labels};
-      made.vertex = write_blocks_statement<T, AtOrder<B, Order - 1>>(scope.state, std::move(spec));
-      made.writing = scope.state.graph.last_writing();
+      made.vertex = write_blocks_statement<T, AtOrder<B, Order - 1>>(
+          static_cast<const GradientScope<B>&>(scope).state, std::move(spec));
+      made.writing = scope.graph.last_writing();
       for (std::size_t k = 0; k < labels.size(); ++k) made.dims.push_back(static_cast<int>(k));
-      return adds ? add_cotangents<B, Order - 1, T>(scope, *tangents.own, made, name) : made;
+      return adds ? add_cotangents(scope, *tangents.own, made, name, adding) : made;
     } else {
-      refuse(scope, v);
+      refuse_elements(scope, v);
     }
   }
 
   [[nodiscard]] Cotangent add(const Scope& scope, std::size_t, const Cotangent& a,
                               const Cotangent& b, std::string_view name) const override {
     if constexpr (std::is_floating_point_v<T>) {
-      return add_cotangents<B, Order - 1, T>(scope, a, b, name);
+      return add_cotangents(scope, a, b, name, adding);
     } else {
       return a;
     }
   }
 
  private:
-  [[noreturn]] static void refuse(const Scope& scope, VertexId v) {
-    core::fail(ErrorKind::statement,
-               Text("the ") + scope.what + " leads through statement " + scope.state.graph[v].name +
-                   ", which has elements that are neither float nor double (derivatives are of "
-                   "real numbers); keep the parts of complex numbers as two tensors",
-               scope.where);
-  }
+  static constexpr const SignatureWriter& copying =
+      stateless_writer<B, Order - 1, Identity, NoAggregation, T>;
+  static constexpr const SignatureWriter& adding =
+      stateless_writer<B, Order - 1, Add, NoAggregation, T, T>;
+
   [[nodiscard]] static std::string_view same_name(const std::vector<Text>& names,
                                                   std::string_view name) {
     return *std::find(names.begin(), names.end(), name);

@@ -15,9 +15,6 @@
 #include "eindecomp/expr/derived_join.hpp"
 #include "eindecomp/expr/where.hpp"
 #include "eindecomp/graph/derivative.hpp"
-#include "eindecomp/graph/derived_statement.hpp"
-#include "eindecomp/graph/fold_border.hpp"
-#include "eindecomp/graph/forward_statement.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -46,8 +43,8 @@ class DerivativeOfWhere;
 /// of backend B; what it writes can be differentiated Order - 1 times.
 template <class B, int Order, int Tensors, class Join, class Monoid, class... Ts>
 class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts...> final
-    : public Derivative<B> {
-  using Scope = GradientScope<B>;
+    : public JoinDerivative {
+  using Scope = DerivativeScope;
   using Result =
       typename MonoidTraits<Monoid, JoinResult<expr::Where<Tensors, Join, Monoid>, Ts...>>::Result;
   /// Index tensors, and what Join takes.
@@ -85,37 +82,31 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
     return pulled;
   }
 
-  [[nodiscard]] Cotangent push(const Scope& scope, VertexId v, const Tangents& tangents,
-                               std::string_view name) const override {
-    const auto push_one = [&](std::size_t operand, const Cotangent& tangent,
-                              std::string_view own_name) {
-      Cotangent pushed;
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (...,
-         (I == operand ? void(pushed = push_operand<I>(scope, v, tangent, own_name)) : void()));
-      }
-      (Operands{});
-      return pushed;
-    };
-    return push_all<B, Order - 1, Result>(scope, tangents, name, push_one);
-  }
-
-  [[nodiscard]] Cotangent add(const Scope& scope, std::size_t operand, const Cotangent& a,
-                              const Cotangent& b, std::string_view name) const override {
-    Cotangent sum;
-    const auto add_if = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if constexpr (std::is_floating_point_v<OperandType<I>>) {
-        if (I == operand) sum = add_cotangents<B, Order - 1, OperandType<I>>(scope, a, b, name);
-      }
-    };
+ private:
+  [[nodiscard]] Cotangent push_one(const Scope& scope, VertexId v, std::size_t operand,
+                                   const Cotangent& tangent, std::string_view name) const override {
+    Cotangent pushed;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (add_if(std::integral_constant<std::size_t, I>{}), ...);
+      (..., (I == operand ? void(pushed = push_operand<I>(scope, v, tangent, name)) : void()));
     }
     (Operands{});
-    return sum;
+    return pushed;
+  }
+  [[nodiscard]] const SignatureWriter* adds(int operand) const override {
+    const SignatureWriter* found = nullptr;
+    const auto add_if = [&]<class X>(int number, std::type_identity<X>) {
+      if constexpr (std::is_floating_point_v<X>) {
+        if (number == operand) found = &element_writers<B, Order - 1, X>.add;
+      }
+    };
+    add_if(-1, std::type_identity<Result>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (add_if(static_cast<int>(I), std::type_identity<OperandType<I>>{}), ...);
+    }
+    (Operands{});
+    return found;
   }
 
- private:
   /// ∂⊗/∂(operand I) of operands that are numbered after the index tensors.
   template <std::size_t I>
   [[nodiscard]] constexpr auto partial() const {
@@ -136,8 +127,8 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
     }
     (Operands{});
   }
-  template <std::size_t I>
-  using Partial = decltype(std::declval<const DerivativeOfWhere&>().template partial<I>());
+  template <std::size_t I, class Self = DerivativeOfWhere>
+  using Partial = decltype(std::declval<const Self&>().template partial<I>());
   static constexpr bool are_real =
       std::is_floating_point_v<Result> && (std::is_arithmetic_v<Ts> && ...);
 
@@ -157,8 +148,8 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
   [[nodiscard]] Cotangent write_if_real(const Scope& scope, VertexId v, const Write& write) const {
     const auto refuse = [&](const Text& why) {
       core::fail(ErrorKind::statement,
-                 Text("the ") + scope.what + " leads through statement " +
-                     scope.state.graph[v].name + ", which " + why,
+                 Text("the ") + scope.what + " leads through statement " + scope.graph[v].name +
+                     ", which " + why,
                  scope.where);
     };
     if constexpr (!are_real) {
@@ -186,8 +177,10 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       return of_result;  // is not asked for
     } else {
       return write_if_real<I>(scope, v, [&](const auto& refuse) {
-        const Cotangent all = whole(scope, v, of_result, Text(name) + ".whole");
-        return emit<I, DerivedStatement, Result, OperandType<I>>(scope, v, all, name, refuse);
+        const Cotangent all =
+            write_whole_result(scope, v, of_result, Text(name) + ".whole",
+                               stateless_writer<B, Order - 1, Identity, NoAggregation, Result>);
+        return emit<I, Direction::to_operand, Result, OperandType<I>>(scope, v, all, name, refuse);
       });
     }
   }
@@ -198,35 +191,16 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       return tangent;  // is not asked for
     } else {
       return write_if_real<I>(scope, v, [&](const auto& refuse) {
-        Cotangent all = tangent;
-        const VertexId x = scope.state.graph[v].operands[I].vertex;
-        const std::vector<Extent> bound = scope.state.graph[x].bound;
-        if (all.dims.size() < bound.size()) {
-          all = write_whole<B, Order - 1, OperandType<I>>(scope, tangent, tangent.labels, bound,
-                                                          Text(name) + ".whole");
-        }
-        return emit<I, ForwardStatement, OperandType<I>, Result>(scope, v, all, name, refuse);
+        const Cotangent all = write_whole_tangent(
+            scope, v, I, tangent, Text(name) + ".whole",
+            stateless_writer<B, Order - 1, Identity, NoAggregation, OperandType<I>>);
+        return emit<I, Direction::to_result, OperandType<I>, Result>(scope, v, all, name, refuse);
       });
     }
   }
 
-  /// A cotangent with all dimensions of its tensor, so that what is looked up is among its labels.
-  [[nodiscard]] static Cotangent whole(const Scope& scope, VertexId v, Cotangent of_result,
-                                       const Text& name) {
-    if (of_result.is_number()) of_result = scope.constant(of_result.value);
-    const EinGraph& graph = scope.state.graph;
-    const Vertex z = graph[v];
-    if (of_result.dims.size() == z.output.size()) return of_result;
-    std::vector<Text> labels;
-    for (const int l : z.output) {
-      labels.push_back(
-          graph.labels[static_cast<std::size_t>(z.labels[static_cast<std::size_t>(l)])].name);
-    }
-    return write_whole<B, Order - 1, Result>(scope, of_result, labels, z.bound, name);
-  }
-
   /// Writes Σ of the cotangent or the tangent times ∂⊗/∂(operand I), under the same conditions.
-  template <std::size_t I, class Statement, class From, class X, class Refuse>
+  template <std::size_t I, Direction Way, class From, class X, class Refuse>
   [[nodiscard]] Cotangent emit(const Scope& scope, VertexId v, const Cotangent& from,
                                std::string_view name, const Refuse& refuse) const {
     using Types = decltype(types_of<From>(Operands{}));
@@ -243,32 +217,21 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       std::vector<int> leaves;
       for (int k = 0; k < Tensors; ++k) leaves.push_back(k);
       for (const int leaf : Read::leaves()) leaves.push_back(leaf);
-      Statement here(scope.state.graph, v, I, from, {}, scope.where);
-      here.note_bare_values(leaves);
-      if (here.is_to_be_widened()) {
-        const Written wide = write_at<B, Order - 1, Identity, NoAggregation, From>(
-            scope, here.widened(Text(name) + ".wide"), Identity{}, NoAggregation{});
-        here.set_widened(wide.vertex, wide.writing);
-      }
-      const Text own = here.borders().empty() ? Text(name) : Text(name) + ".bordered";
-      StatementSpec spec = here.statement(own, leaves, false, true);
-      for (const int label : scope.state.graph[v].values) {
-        spec.values.push_back(here.label_name(label));
-      }
-      const double repeated = here.repetitions(leaves);
-      Written written = [&]<std::size_t... K, class... Us>(std::index_sequence<K...>,
-                                                           std::tuple<Us...>*) {
-        return write_at<B, Order - 1, Where, Sum, OperandType<K>..., Us..., NumberOf<K>...>(
-            scope, spec, Where{joined, Sum{}}, Sum{});
+      const Where where{joined, Sum{}};
+      const SignatureWriter writer = [&]<std::size_t... K, class... Us>(std::index_sequence<K...>,
+                                                                        std::tuple<Us...>*) {
+        return SignatureWriter::of<B, Order - 1, OperandType<K>..., Us..., NumberOf<K>...>(
+            where, stateless<Sum>);
       }
       (std::make_index_sequence<Tensors>{}, static_cast<typename Read::OperandTypes*>(nullptr));
-      if (repeated != 1) {
-        written = write_at<B, Order - 1, ScaledMul<X>, NoAggregation, X>(
-            scope, here.after(own, written.vertex, written.writing, spec),
-            ScaledMul<X>{static_cast<X>(repeated)}, NoAggregation{});
-      }
-      return fold_borders<B, Order - 1, X>(scope, here.borders(),
-                                           here.result(written.vertex, written.writing), name);
+      const DerivedSum sum{.leaves = leaves,
+                           .plain = writer,
+                           .summed = writer,
+                           .multiple = writer,
+                           .widen = stateless_writer<B, Order - 1, Identity, NoAggregation, From>,
+                           .elements = &element_writers<B, Order - 1, X>,
+                           .selects = true};
+      return write_derived(scope, Way, v, I, from, {}, sum, name);
     }
   }
 

@@ -4,7 +4,6 @@
 /// as an expression, and the statements around it.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,8 +15,6 @@
 #include "eindecomp/core/diagnostic.hpp"
 #include "eindecomp/expr/derived_join.hpp"
 #include "eindecomp/graph/derivative.hpp"
-#include "eindecomp/graph/derived_reads.hpp"
-#include "eindecomp/graph/fold_border.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -53,7 +50,7 @@ inline constexpr bool is_quotient<Div, T, T> = true;
 template <class B, int Order, class Join, class Monoid, class... Ts>
 class DerivativeRules {
  protected:
-  using Scope = GradientScope<B>;
+  using Scope = DerivativeScope;
   using Value = JoinResult<Join, Ts...>;
   using Result = typename MonoidTraits<Monoid, Value>::Result;
   template <std::size_t I>
@@ -68,10 +65,10 @@ class DerivativeRules {
   static constexpr Arg<operands + 2> more{};
   static constexpr Arg<operands + 3> still_more{};
   /// From a cotangent or tangent to another one.
-  template <std::size_t I, class StatementType, class FromType, class ToType>
+  template <std::size_t I, Direction Way, class FromType, class ToType>
   struct Flow {
     static constexpr std::size_t operand = I;
-    using Statement = StatementType;
+    static constexpr Direction direction = Way;
     using From = FromType;
     using To = ToType;
     // Of each of what statements read, the type.
@@ -103,8 +100,8 @@ class DerivativeRules {
       return expr::derivative_of<static_cast<int>(I), Result, Ts...>(f, f);
     }
   }
-  template <std::size_t I>
-  using Partial = decltype(std::declval<const DerivativeRules&>().template partial<I>());
+  template <std::size_t I, class Rules = DerivativeRules>
+  using Partial = decltype(std::declval<const Rules&>().template partial<I>());
 
   template <std::size_t I>
   static constexpr bool are_real =
@@ -156,27 +153,12 @@ class DerivativeRules {
   /// Refuses what has no derivative by operand I; else calls `write`, which writes it.
   template <std::size_t I, class Write>
   [[nodiscard]] Cotangent write_if_real(const Scope& scope, VertexId v, const Write& write) const {
-    const Text statement = scope.state.graph[v].name;
     if constexpr (!are_real<I>) {
-      core::fail(ErrorKind::statement,
-                 Text("the ") + scope.what + " leads through statement " + statement +
-                     ", which has elements that are neither float nor double (derivatives are of "
-                     "real numbers); keep the parts of complex numbers as two tensors",
-                 scope.where);
+      refuse_elements(scope, v);
     } else if constexpr (expr::is_missing<Partial<I>>) {
-      core::fail(ErrorKind::statement,
-                 Text("the join ") + missing_text(Partial<I>{}) + " of statement " + statement +
-                     " has no derivative by its operand " + (I + 1) +
-                     "; give it `template <int Operand> auto derivative(operands...) const`, or "
-                     "read the operand by stop_gradient",
-                 scope.where);
+      refuse_join(scope, v, missing_text(Partial<I>{}), I);
     } else if constexpr (kind == AggregateKind::none) {
-      core::fail(ErrorKind::statement,
-                 Text("the aggregation ") + core::type_name<Monoid>() + " of statement " +
-                     statement +
-                     " has no derivative; give it `T derivative(T element, T aggregate) const`, "
-                     "or read its operands by stop_gradient",
-                 scope.where);
+      refuse_aggregation(scope, v, core::type_name<Monoid>());
     } else {
       return write(this->template partial<I>());
     }
@@ -188,42 +170,23 @@ class DerivativeRules {
 
   /// What ⊕ combines, as a statement of its own: under the result's labels, then all others.
   [[nodiscard]] VertexId write_elements(const Scope& scope, VertexId v) const {
-    std::vector<int> all;
-    for (int o = 0; o < operands; ++o) all.push_back(o);
-    const DerivedReads here(scope.state.graph, v, {}, {}, scope.where);
-    const Text name = scope.state.graph[v].name + ".elements";
-    return write_at<B, Order - 1, Join, NoAggregation, Ts...>(scope, here.forward(name, all, true),
-                                                              m_join, NoAggregation{})
-        .vertex;
+    return graph::write_elements(
+        scope, v, operands,
+        SignatureWriter::of<B, Order - 1, Ts...>(m_join, stateless<NoAggregation>));
   }
   /// The aggregate of write_elements(), as a statement of those.
   [[nodiscard]] VertexId write_again(const Scope& scope, VertexId v, VertexId elements) const {
-    const EinGraph& graph = scope.state.graph;
-    const DerivedReads here(graph, v, {}, {}, scope.where);
-    StatementSpec again = here.forward(graph[v].name + ".again", {operands + 1}, false);
-    again.operands.clear();
-    StatementSpec::OperandSpec operand;
-    operand.vertex = elements;
-    std::vector<Text> names;
-    for (const int l : graph[elements].output) {
-      names.push_back(
-          graph
-              .labels[static_cast<std::size_t>(graph[elements].labels[static_cast<std::size_t>(l)])]
-              .name);
-    }
-    for (const Text& label : names) operand.labels.push_back(label);
-    again.operands.push_back(operand);
-    return write_at<B, Order - 1, Identity, Monoid, Value>(scope, again, Identity{}, m_monoid)
-        .vertex;
+    return graph::write_again(
+        scope, v, elements, operands,
+        SignatureWriter::of<B, Order - 1, Value>(stateless<Identity>, m_monoid));
   }
   /// ⊕ = M of an expression of the operands, under the result's labels.
   template <class M, class E>
   [[nodiscard]] VertexId aggregate(const Scope& scope, VertexId v, const E& e) const {
     using Read = expr::DerivedJoin<E, std::tuple<Ts..., Result, Result, Result, Result>>;
-    const DerivedReads here(scope.state.graph, v, {}, {}, scope.where);
-    const StatementSpec spec = here.forward(
-        scope.state.graph[v].name + "." + expr::describe(Read::head(e)), Read::leaves(), false);
-    return write_read<M, Read>(scope, spec, Read::functor(e)).vertex;
+    const auto functor = Read::functor(e);
+    return write_aggregate(scope, v, expr::describe(Read::head(e)), Read::leaves(),
+                           writer_of<M, Read>(functor));
   }
   /// F of two that are numbered, element by element, under those of the result's labels that they
   /// have. \param of_result  the cotangent or tangent of v
@@ -231,23 +194,16 @@ class DerivativeRules {
   [[nodiscard]] Cotangent under_result(const Scope& scope, VertexId v, const Cotangent& of_result,
                                        const F& functor, const std::vector<int>& leaves,
                                        std::vector<VertexId> others, std::string_view name) const {
-    DerivedReads here(scope.state.graph, v, of_result, std::move(others), scope.where);
-    here.read_as_result();
-    Cotangent made = of_result;
-    made.dims.clear();
-    const StatementSpec spec = here.forward(name, leaves, false, &made.dims);
-    const Written written =
-        write_at<B, Order - 1, F, NoAggregation, Result, Result>(scope, spec, functor, {});
-    made.vertex = written.vertex;
-    made.writing = written.writing;
-    return made;
+    return write_under_result(
+        scope, v, of_result, leaves, std::move(others), name,
+        SignatureWriter::of<B, Order - 1, Result, Result>(functor, stateless<NoAggregation>));
   }
 
+  /// ⊕ = M of ⊗ = functor over the elements that Read reads.
   template <class M, class Read, class F>
-  [[nodiscard]] static Written write_read(const Scope& scope, const StatementSpec& spec,
-                                          const F& functor) {
+  [[nodiscard]] static SignatureWriter writer_of(const F& functor) {
     return [&]<class... Us>(std::tuple<Us...>*) {
-      return write_at<B, Order - 1, F, M, Us...>(scope, spec, functor, M{});
+      return SignatureWriter::of<B, Order - 1, Us...>(functor, stateless<M>);
     }(static_cast<typename Read::OperandTypes*>(nullptr));
   }
 
@@ -260,91 +216,60 @@ class DerivativeRules {
     using Types = typename Flow::Types;
     using Read = expr::DerivedJoin<expr::Converted<E, X, Types>, Types>;
     if constexpr (Read::count > max_operands) {
-      core::fail(ErrorKind::statement,
-                 Text("the derivative of statement ") + scope.state.graph[v].name + " reads " +
-                     Read::count +
-                     " tensors (the limit is 8); write a part of it as a statement "
-                     "of its own",
-                 scope.where);
+      refuse_count(scope, v, Read::count);
     } else {
       const auto functor = Read::functor(expr::converted<X, Types>(e));
-      using F = std::decay_t<decltype(functor)>;
-      const std::vector<int> leaves = Read::leaves();
-      typename Flow::Statement here(scope.state.graph, v, Flow::operand, from, std::move(others),
-                                    scope.where);
-      if constexpr (expr::may_have_pole<F>) here.read_ones_outside();
-      here.note_bare_values(leaves);
-      if (here.is_to_be_widened()) {
-        const Written wide = write_at<B, Order - 1, Identity, NoAggregation, typename Flow::From>(
-            scope, here.widened(Text(name) + ".wide"), Identity{}, NoAggregation{});
-        here.set_widened(wide.vertex, wide.writing);
-      }
-      const Text own = here.borders().empty() ? Text(name) : Text(name) + ".bordered";
-      StatementSpec spec = here.statement(own, leaves);
-      const double repeated = here.repetitions(leaves);
-      constexpr bool passes = std::is_same_v<F, Identity> && std::is_same_v<X, typename Flow::From>;
-      if (passes && repeated == 1 && spec.operands[0].indices.empty() && !here.aggregates()) {
-        return fold_borders<B, Order - 1, X>(scope, here.borders(), passed_on(here, spec), name);
-      }
-      Written written = write_sum<Read, Types>(scope, here, spec, leaves, functor);
-      if (repeated != 1) {
-        written = write_at<B, Order - 1, ScaledMul<X>, NoAggregation, X>(
-            scope, here.after(own, written.vertex, written.writing, here.statement(own, leaves)),
-            ScaledMul<X>{static_cast<X>(repeated)}, NoAggregation{});
-      }
-      return fold_borders<B, Order - 1, X>(scope, here.borders(),
-                                           here.result(written.vertex, written.writing), name);
+      return write_derived(scope, Flow::direction, v, Flow::operand, from, std::move(others),
+                           derived_sum<Read, Flow>(functor), name);
     }
   }
-  /// What is read itself, with its dimensions as those of what it is passed on to.
-  template <class Statement>
-  [[nodiscard]] static Cotangent passed_on(const Statement& here, const StatementSpec& spec) {
-    Cotangent same = here.cotangent();
-    same.labels = here.dimension_names();
-    same.dims.clear();
-    for (const std::string_view label : spec.operands[0].labels) {
-      const auto at = std::find(same.labels.begin(), same.labels.end(), label);
-      same.dims.push_back(static_cast<int>(at - same.labels.begin()));
-    }
-    return same;
-  }
-  [[nodiscard]] static StatementSpec named(StatementSpec spec, const char* suffix) {
-    spec.name = spec.name + suffix;
-    return spec;
-  }
-  template <class Read, class Types, class Statement, class F>
-  [[nodiscard]] Written write_sum(const Scope& scope, Statement& here, const StatementSpec& spec,
-                                  const std::vector<int>& leaves, const F& functor) const {
-    using X = std::decay_t<typename Read::template ResultOf<F>>;
+  template <class Read, class Flow, class F>
+  [[nodiscard]] static DerivedSum derived_sum(const F& functor) {
+    using X = typename Flow::To;
     // Products have kernels both with and without a sum, and so have minima and maxima, for a
     // pool's windows overlap; of other functors one is compiled, the likelier.
     constexpr bool pools = kind == AggregateKind::extremum;
     constexpr bool is_copy = std::is_same_v<F, Identity>;
-    constexpr bool is_product = expr::is_product<F> && Read::count > 1;
+    constexpr bool is_product = expr::is_product<F>;
+    constexpr bool has_both = (is_product && Read::count > 1) || is_copy || pools;
     constexpr bool sums = !elementwise && operands > 1 && Read::count > 1;
-    if (!here.aggregates()) {
-      if constexpr (is_product || is_copy || pools || !sums) {
-        return write_read<NoAggregation, Read>(scope, spec, functor);
+    using Way = DerivedSum::Way;
+    constexpr Way way = has_both || sums ? Way::direct
+                        : is_product     ? Way::multiple_of_sum
+                                         : Way::sum_of_elements;
+    const SignatureWriter plain = [&] {
+      if constexpr (has_both || !sums) {
+        return writer_of<NoAggregation, Read>(functor);
       } else {
-        return write_read<Sum, Read>(scope, spec, functor);
+        return writer_of<Sum, Read>(functor);
       }
-    }
-    if constexpr (is_product || is_copy || pools || sums) {
-      return write_read<Sum, Read>(scope, spec, functor);
-    } else if constexpr (expr::is_product<F>) {
-      // A multiple of a sum.
-      const Written sum = write_read<Sum, expr::DerivedJoin<Arg<Read::args[0]>, Types>>(
-          scope, named(spec, ".sum"), Identity{});
-      return write_at<B, Order - 1, F, NoAggregation, X>(
-          scope, here.after(spec.name, sum.vertex, sum.writing, spec), functor, NoAggregation{});
-    } else {
-      const Text name = spec.name + ".elements";
-      const StatementSpec whole = here.statement(name, leaves, true);
-      const Written elements = write_read<NoAggregation, Read>(scope, whole, functor);
-      return write_at<B, Order - 1, Identity, Sum, X>(
-          scope, here.after(spec.name, elements.vertex, elements.writing, whole), Identity{},
-          Sum{});
-    }
+    }();
+    const SignatureWriter summed = [&] {
+      if constexpr (way == Way::direct) {
+        return writer_of<Sum, Read>(functor);
+      } else if constexpr (way == Way::multiple_of_sum) {
+        return writer_of<Sum, expr::DerivedJoin<Arg<Read::args[0]>, typename Flow::Types>>(
+            stateless<Identity>);
+      } else {
+        return plain;  // is not asked for
+      }
+    }();
+    const SignatureWriter multiple = [&] {
+      if constexpr (way == Way::multiple_of_sum) {
+        return SignatureWriter::of<B, Order - 1, X>(functor, stateless<NoAggregation>);
+      } else {
+        return plain;  // is not asked for
+      }
+    }();
+    return {.leaves = Read::leaves(),
+            .plain = plain,
+            .summed = summed,
+            .multiple = multiple,
+            .widen = stateless_writer<B, Order - 1, Identity, NoAggregation, typename Flow::From>,
+            .elements = &element_writers<B, Order - 1, X>,
+            .way = way,
+            .passes_on = is_copy && std::is_same_v<X, typename Flow::From>,
+            .may_have_pole = expr::may_have_pole<F>};
   }
 
   Join m_join;

@@ -82,18 +82,25 @@ class EinGraph {
   ///   overflows or the name is taken.
   constexpr VertexId add_input(std::string_view name, std::vector<Extent> bound,
                                ElementType element,
-                               std::source_location where = std::source_location::current());
+                               std::source_location where = std::source_location::current()) {
+    return std::is_constant_evaluated() ? add(name, std::move(bound), element, where)
+                                        : add_at_run_time(name, std::move(bound), element, where);
+  }
 
   /// Adds a statement; its operands must be in the graph already. A name that is taken gets a
   /// number (`H#2`), an empty one is made up, so that layers may be built in a loop.
   /// \throws Error as the rules of statement.hpp say, naming label, extents, tensors and place; the
   ///   graph is then as it was.
-  constexpr VertexId add_statement(const StatementSpec& spec);
+  constexpr VertexId add_statement(const StatementSpec& spec) {
+    return std::is_constant_evaluated() ? add(spec, false) : add_at_run_time(spec, false);
+  }
 
   /// The same, unless an earlier statement computes the same from the same operands under the same
   /// labels: then nothing is added.
   /// \returns the statement that was added, or the earlier one.
-  constexpr VertexId add_or_share_statement(const StatementSpec& spec);
+  constexpr VertexId add_or_share_statement(const StatementSpec& spec) {
+    return std::is_constant_evaluated() ? add(spec, true) : add_at_run_time(spec, true);
+  }
 
   /// The number of the last statement that was written, shared ones counted; -1 if there is none.
   [[nodiscard]] constexpr int last_writing() const {
@@ -123,7 +130,10 @@ class EinGraph {
 
   /// `wanted`, with the least number added that makes it a name no tensor has; if empty, one made
   /// up.
-  [[nodiscard]] constexpr Text unused_name(std::string_view wanted);
+  [[nodiscard]] constexpr Text unused_name(std::string_view wanted) {
+    if (std::is_constant_evaluated()) return make_name(wanted);
+    return make_name_at_run_time(wanted);
+  }
 
   /// The label of that name, added if the graph has none.
   constexpr LabelId label(std::string_view name) { return graph::find_or_add_label(labels, name); }
@@ -181,6 +191,18 @@ class EinGraph {
     }
     return false;
   }
+  constexpr VertexId add(std::string_view name, std::vector<Extent> bound, ElementType element,
+                         const std::source_location& where);
+  constexpr VertexId add(const StatementSpec& spec, bool share);
+  [[nodiscard]] constexpr Text make_name(std::string_view wanted);
+  /// The same in programs that run; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit
+  /// does not compile them.
+  /// @{
+  VertexId add_at_run_time(std::string_view name, std::vector<Extent> bound, ElementType element,
+                           const std::source_location& where);
+  VertexId add_at_run_time(const StatementSpec& spec, bool share);
+  [[nodiscard]] Text make_name_at_run_time(std::string_view wanted);
+  /// @}
   /// The vertex that a statement makes, all rules checked.
   [[nodiscard]] constexpr Vertex resolved(const StatementSpec& spec);
   [[nodiscard]] constexpr VertexId find_same_statement(const Vertex& wanted) const;

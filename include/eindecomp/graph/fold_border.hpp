@@ -13,7 +13,7 @@
 
 #include "eindecomp/graph/border.hpp"
 #include "eindecomp/graph/derivative.hpp"
-#include "eindecomp/graph/write_derived.hpp"
+#include "eindecomp/graph/signature_writer.hpp"
 
 namespace eindecomp::graph {
 
@@ -99,15 +99,11 @@ class BorderReads {
   Text m_turn = "turn";
 };
 
-/// The cotangent of elements X without the borders of one dimension, which it has; what is written
-/// can be differentiated Order times more.
-template <class B, int Order, class X>
-[[nodiscard]] Cotangent fold_border(const GradientScope<B>& scope, const Border& border,
-                                    const Cotangent& wide, std::string_view name) {
-  const BorderReads reads(scope.state.graph, wide, border, scope.where);
-  const auto copy = [&](const StatementSpec& spec) {
-    return write_at<B, Order, Identity, NoAggregation, X>(scope, spec, Identity{}, NoAggregation{});
-  };
+/// The cotangent without the borders of one dimension, which it has.
+[[nodiscard]] inline Cotangent fold_border(const DerivativeScope& scope, const Border& border,
+                                           const Cotangent& wide, std::string_view name,
+                                           const ElementWriters& elements) {
+  const BorderReads reads(scope.graph, wide, border, scope.where);
   const std::vector<FoldPiece> pieces = fold_pieces(border);
   std::vector<BorderReads::Term> terms;
   for (const FoldPiece& piece : pieces) {
@@ -120,35 +116,20 @@ template <class B, int Order, class X>
         is_all ? Text(name) : Text(name) + ".border" + (static_cast<int>(terms.size()) + 1);
     const StatementSpec spec = reads.piece_of(own, piece);
     const Written written =
-        piece.turns > 1 ? write_at<B, Order, Identity, Sum, X>(scope, spec, Identity{}, Sum{})
-                        : copy(spec);
+        piece.turns > 1 ? elements.sum(scope, spec) : elements.copy(scope, spec);
     if (is_all) return {0, written.vertex, written.writing, wide.dims, wide.labels};
     terms.push_back({written.vertex, written.writing, -piece.to});
   }
   Written sum{-1, -1};
-  if (terms.size() == 1) sum = copy(reads.sum_of(name, terms));
+  if (terms.size() == 1) sum = elements.copy(scope, reads.sum_of(name, terms));
   for (std::size_t n = 1; n < terms.size(); ++n) {
     const bool is_last = n + 1 == terms.size();
     const BorderReads::Term before =
         n == 1 ? terms[0] : BorderReads::Term{sum.vertex, sum.writing, 0};
     const Text own = is_last ? Text(name) : Text(name) + ".to" + (static_cast<int>(n) + 1);
-    sum = write_at<B, Order, Add, NoAggregation, X, X>(scope, reads.sum_of(own, {before, terms[n]}),
-                                                       Add{}, NoAggregation{});
+    sum = elements.add(scope, reads.sum_of(own, {before, terms[n]}));
   }
   return {0, sum.vertex, sum.writing, wide.dims, wide.labels};
-}
-
-/// The cotangent of a tensor from that of the tensor with borders.
-template <class B, int Order, class X>
-[[nodiscard]] Cotangent fold_borders(const GradientScope<B>& scope,
-                                     const std::vector<Border>& borders, Cotangent cotangent,
-                                     std::string_view name) {
-  for (std::size_t n = 0; n < borders.size(); ++n) {
-    const Text own =
-        n + 1 == borders.size() ? Text(name) : Text(name) + ".folded" + (static_cast<int>(n) + 1);
-    cotangent = fold_border<B, Order, X>(scope, borders[n], cotangent, own);
-  }
-  return cotangent;
 }
 
 }  // namespace eindecomp::graph

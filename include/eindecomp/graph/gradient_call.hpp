@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The way back from a tensor to others, on which gradient.hpp writes cotangents, and what a call
-/// of it begins and ends with.
+/// What a call of gradient.hpp begins and ends with.
 #pragma once
 
 #include <algorithm>
@@ -18,93 +17,6 @@
 
 namespace eindecomp::graph {
 
-/// Walks back from a tensor to others, statement by statement, and writes the cotangents.
-template <class Backend>
-class GradientWriter {
-  using State = ProgramState<Backend>;
-
- public:
-  GradientWriter(const GradientScope<Backend>& scope, VertexId from,
-                 const std::vector<VertexId>& to)
-      : m_scope(scope), m_from(from), m_count(static_cast<std::size_t>(from) + 1) {
-    m_leads.assign(m_count, false);
-    for (const VertexId v : to) {
-      if (v <= from) m_leads[at(v)] = true;
-    }
-    for (VertexId v = 0; v <= from; ++v) {
-      const std::size_t operands = graph()[v].operands.size();
-      for (std::size_t o = 0; o < operands && !m_leads[at(v)]; ++o) {
-        m_leads[at(v)] = leads_through(v, o);
-      }
-    }
-    m_readers.assign(m_count, 0);
-    std::vector<bool> reached(m_count, false);
-    reached[at(from)] = true;
-    for (VertexId v = from; v >= 0; --v) {
-      if (!reached[at(v)]) continue;
-      for (std::size_t o = 0; o < graph()[v].operands.size(); ++o) {
-        if (!leads_through(v, o)) continue;
-        const VertexId x = graph()[v].operands[o].vertex;
-        reached[at(x)] = true;
-        ++m_readers[at(x)];
-      }
-    }
-    m_cotangents.resize(m_count);
-  }
-
-  /// \param seed  the cotangent of the tensor walked back from
-  void run(Cotangent seed) {
-    m_cotangents[at(m_from)] = std::move(seed);
-    for (VertexId v = m_from; v >= 0; --v) {
-      if (!m_cotangents[at(v)].has_value()) continue;
-      const std::size_t operands = graph()[v].operands.size();
-      for (std::size_t o = 0; o < operands; ++o) {
-        if (leads_through(v, o)) contribute(v, o);
-      }
-    }
-  }
-  /// The cotangent of a tensor, if there is a way to it.
-  [[nodiscard]] const std::optional<Cotangent>& of(VertexId v) const {
-    static const std::optional<Cotangent> none;
-    return v <= m_from ? m_cotangents[at(v)] : none;
-  }
-
- private:
-  [[nodiscard]] static std::size_t at(VertexId v) { return static_cast<std::size_t>(v); }
-  [[nodiscard]] const EinGraph& graph() const { return m_scope.state.graph; }
-
-  [[nodiscard]] bool leads_through(VertexId v, std::size_t o) const {
-    const Operand& operand = graph()[v].operands[o];
-    if (operand.constant || !m_leads[at(operand.vertex)]) return false;
-    const auto& derivative = m_scope.state.records.derivatives[at(v)];
-    return derivative == nullptr || derivative->depends_on(o);
-  }
-
-  void contribute(VertexId v, std::size_t o) {
-    const VertexId x = graph()[v].operands[o].vertex;
-    const auto derivative = derivative_of_statement(m_scope, v);
-    const Text name = Text("d") + graph()[x].name;
-    std::optional<Cotangent>& sum = m_cotangents[at(x)];
-    const int readers = m_readers[at(x)];
-    const int number = ++m_contributions[static_cast<std::size_t>(x)];
-    Cotangent one = derivative->pull(m_scope, v, o, *m_cotangents[at(v)],
-                                     readers == 1 ? name : name + "." + number);
-    if (sum.has_value()) {
-      one =
-          derivative->add(m_scope, o, *sum, one, number == readers ? name : name + ".to" + number);
-    }
-    sum = std::move(one);
-  }
-
-  GradientScope<Backend> m_scope;
-  VertexId m_from;
-  std::size_t m_count;
-  std::vector<bool> m_leads;  // to one of the tensors asked for
-  std::vector<int> m_readers;
-  std::vector<std::optional<Cotangent>> m_cotangents;
-  std::vector<int> m_contributions = std::vector<int>(m_count, 0);
-};
-
 /// One call of gradient(), vjp() or jvp(): what is written, as symbols.
 template <class Backend>
 class GradientCall {
@@ -112,7 +24,7 @@ class GradientCall {
 
  public:
   GradientCall(ProgramState<Backend>& state, std::source_location where)
-      : m_state(state), m_scope{state, where, {}}, m_transaction(state) {
+      : m_state(state), m_scope(state, where), m_transaction(state) {
     for (const VertexId v : state.graph.results()) m_results.push_back(v);
   }
 
@@ -163,17 +75,17 @@ class GradientCall {
                m_scope.where);
   }
 
-  void run(VertexId from, Cotangent seed, std::vector<VertexId> to) {
-    m_writer.emplace(m_scope, from, to);
-    m_writer->run(std::move(seed));
+  void run(VertexId from, Cotangent seed, const std::vector<VertexId>& to) {
+    m_cotangents = write_cotangents(m_scope, from, std::move(seed), to);
   }
 
   /// The gradient after a tensor.
   template <class T, int Rank>
   Symbol<T, Rank, Backend> symbol(const Symbol<T, Rank, Backend>& tensor, std::string_view from) {
-    const std::optional<Cotangent>& found = m_writer->of(tensor.vertex());
-    if (!found.has_value()) fail_as_zero("gradient", from, "by", tensor.name());
-    const Written made = whole<T>(*found, tensor.vertex(), Text("d") + tensor.name());
+    const auto at = static_cast<std::size_t>(tensor.vertex());
+    if (at >= m_cotangents.size() || !m_cotangents[at].has_value())
+      fail_as_zero("gradient", from, "by", tensor.name());
+    const Written made = whole<T>(*m_cotangents[at], tensor.vertex(), Text("d") + tensor.name());
     return {&m_state, made.vertex, made.writing};
   }
 
@@ -241,7 +153,8 @@ class GradientCall {
       m_given.push_back(c.writing);
       return {c.vertex, c.writing};
     }
-    c = write_whole<Backend, order_left, T>(m_scope, c, found.labels, of.bound, name);
+    c = write_whole(m_scope, c, found.labels, of.bound, name,
+                    stateless_writer<Backend, order_left, Identity, NoAggregation, T>);
     return {c.vertex, c.writing};
   }
 
@@ -250,8 +163,8 @@ class GradientCall {
   Transaction<Backend> m_transaction;
   std::vector<VertexId> m_results;  // before the call
   std::vector<int> m_given;
-  std::optional<GradientWriter<Backend>> m_writer;
-  std::optional<TangentWriter<Backend>> m_tangents;
+  std::vector<std::optional<Cotangent>> m_cotangents;  // per vertex, after run()
+  std::optional<TangentWriter> m_tangents;
 };
 
 }  // namespace eindecomp::graph

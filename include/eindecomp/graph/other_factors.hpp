@@ -27,13 +27,13 @@ class ProductPull {
  public:
   /// \param elements  the tensor whose elements were multiplied along its last dimensions
   /// \param kept  how many dimensions the products have
-  ProductPull(const GradientScope<B>& scope, VertexId elements, std::size_t kept)
-      : m_scope(scope), m_name(scope.state.graph[elements].name), m_kept(kept) {
-    const Vertex& v = scope.state.graph[elements];
+  ProductPull(const DerivativeScope& scope, VertexId elements, std::size_t kept)
+      : m_scope(scope), m_name(scope.graph[elements].name), m_kept(kept) {
+    const Vertex& v = scope.graph[elements];
     m_bound = v.bound;
     for (const int l : v.output) {
       const int label = v.labels[static_cast<std::size_t>(l)];
-      m_labels.push_back(scope.state.graph.labels[static_cast<std::size_t>(label)].name);
+      m_labels.push_back(scope.graph.labels[static_cast<std::size_t>(label)].name);
     }
     m_window = "window";
     while (std::find(m_labels.begin(), m_labels.end(), m_window) != m_labels.end()) {
@@ -128,7 +128,7 @@ class ProductPull {
     return write_at<B, Order, Join, Monoid, Ts...>(m_scope, spec, Join{}, Monoid{});
   }
 
-  GradientScope<B> m_scope;
+  const DerivativeScope& m_scope;
   Text m_name;
   std::size_t m_kept;
   std::vector<Text> m_labels;  // of the elements' dimensions

@@ -151,8 +151,8 @@ constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
 
 }  // namespace graph
 
-constexpr VertexId EinGraph::add_input(std::string_view name, std::vector<Extent> bound,
-                                       ElementType element, std::source_location where) {
+constexpr VertexId EinGraph::add(std::string_view name, std::vector<Extent> bound,
+                                 ElementType element, const std::source_location& where) {
   if (find(name) >= 0) {
     core::fail(ErrorKind::statement,
                Text("there is a tensor ") + name +
@@ -172,7 +172,7 @@ constexpr VertexId EinGraph::add_input(std::string_view name, std::vector<Extent
 
 constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
   Vertex v;
-  v.name = unused_name(spec.name);
+  v.name = make_name(spec.name);
   v.element = spec.element;
   v.partial = spec.partial;
   v.op = spec.op;
@@ -193,15 +193,9 @@ constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
   return v;
 }
 
-constexpr VertexId EinGraph::add_statement(const StatementSpec& spec) {
-  const VertexId v = add_vertex(resolved(spec));
-  note_writing(v, spec);
-  return v;
-}
-
-constexpr VertexId EinGraph::add_or_share_statement(const StatementSpec& spec) {
+constexpr VertexId EinGraph::add(const StatementSpec& spec, bool share) {
   Vertex v = resolved(spec);
-  const VertexId same = find_same_statement(v);
+  const VertexId same = share ? find_same_statement(v) : -1;
   const VertexId written = same >= 0 ? same : add_vertex(std::move(v));
   note_writing(written, spec);
   return written;
@@ -260,7 +254,7 @@ constexpr VertexId EinGraph::find(std::string_view name) const {
   return entry == nullptr ? -1 : entry->vertex;
 }
 
-constexpr Text EinGraph::unused_name(std::string_view wanted) {
+constexpr Text EinGraph::make_name(std::string_view wanted) {
   Text name(wanted);
   if (wanted.empty()) name = Text("t") + size();
   auto* const taken = m_by_name.find(hash_of(name), named(name));
@@ -285,5 +279,16 @@ constexpr VertexId EinGraph::find_same_statement(const Vertex& wanted) const {
   const auto* const entry = m_by_operands.find(graph::hash_of_operands(wanted), same);
   return entry == nullptr ? -1 : entry->vertex;
 }
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+inline VertexId EinGraph::add_at_run_time(std::string_view name, std::vector<Extent> bound,
+                                          ElementType element, const std::source_location& where) {
+  return add(name, std::move(bound), element, where);
+}
+inline VertexId EinGraph::add_at_run_time(const StatementSpec& spec, bool share) {
+  return add(spec, share);
+}
+inline Text EinGraph::make_name_at_run_time(std::string_view wanted) { return make_name(wanted); }
+#endif
 
 }  // namespace eindecomp

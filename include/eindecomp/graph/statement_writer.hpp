@@ -3,7 +3,6 @@
 /// Writes one statement of known operators into a program, after the rewrites its algebra allows.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -11,8 +10,8 @@
 #include <vector>
 
 #include "eindecomp/expr/algebra.hpp"
-#include "eindecomp/graph/contraction_order.hpp"
 #include "eindecomp/graph/program.hpp"
+#include "eindecomp/graph/rewrite.hpp"
 
 namespace eindecomp::graph {
 
@@ -45,19 +44,6 @@ class Transaction {
   int m_writing;
   bool m_committed = false;
 };
-
-/// A statement as the user wrote it, all rules checked, so that no message speaks of tensors that
-/// rewriting made up. `names` becomes those of Vertex::labels.
-constexpr Vertex checked(EinGraph& graph, const StatementSpec& spec, expr::LabelNames& names) {
-  check_labels(graph, spec, spec.name);
-  const std::size_t labels_before = graph.labels.size();
-  Vertex v;
-  v.name = spec.name;
-  resolve_operands(graph, spec, v, names);
-  resolve_output(graph, spec, v, names);
-  graph.labels.resize(labels_before);
-  return v;
-}
 
 /// Names one operator signature, for type_tag.
 template <class Join, class Monoid, class... Ts>
@@ -114,18 +100,8 @@ class StatementWriter {
   /// \returns the vertex that holds the statement's result, an earlier one if it computes the same.
   constexpr VertexId write(StatementSpec spec) const {
     if constexpr (Rewritable<BareJoin, Monoid, Ts...>::value) {
-      if (!spec.values.empty()) return write_as_it_is(spec);
-      if (m_state.options.aggregate_private_labels) aggregate_private_labels(spec);
-      const auto is_computed = [](const auto& operand) { return !operand.indices.empty(); };
-      if (is_split || (spec.operands.size() > 2 && m_state.options.order_contractions &&
-                       std::none_of(spec.operands.begin(), spec.operands.end(), is_computed))) {
-        return write_in_order(spec);
-      }
-      if constexpr (sizeof...(Ts) == 2) {
-        // All aggregated labels were private, and are gone.
-        if (aggregated_labels(spec) == 0) {
-          return emit<Join, NoAggregation, Ts...>(spec, m_join, NoAggregation{});
-        }
+      if (spec.values.empty()) {
+        return write_rewritten(m_state.graph, m_state.options, std::move(spec), Rewritten(*this));
       }
     }
     return write_as_it_is(spec);
@@ -173,7 +149,7 @@ class StatementWriter {
 
     EinGraph& graph = m_state.graph;
     if constexpr (Traits::uses_index) {
-      if (const int labels = aggregated_labels(spec); labels != 1) {
+      if (const int labels = aggregated_label_count(spec); labels != 1) {
         core::fail(ErrorKind::statement,
                    Text("statement ") + spec.name + " aggregates " + labels + " labels by " +
                        spec.op.aggregate +
@@ -182,13 +158,9 @@ class StatementWriter {
       }
     }
     const int before = graph.size();
-    VertexId v = -1;
-    if (m_state.options.share_subexpressions) {
-      v = graph.add_or_share_statement(spec);
-      if (v < before) return v;
-    } else {
-      v = graph.add_statement(spec);
-    }
+    const VertexId v = m_state.options.share_subexpressions ? graph.add_or_share_statement(spec)
+                                                            : graph.add_statement(spec);
+    if (v < before) return v;
     m_state.resize(static_cast<std::size_t>(graph.size()));
     auto& launcher = m_state.launchers.back();
     launcher = Backend::template make<J, M, Us...>(join, monoid);
@@ -200,116 +172,38 @@ class StatementWriter {
     return v;
   }
 
-  /// How many labels of the operands the output lacks.
-  [[nodiscard]] static constexpr int aggregated_labels(const StatementSpec& spec) {
-    return static_cast<int>(
-        expr::aggregated_names(operand_labels(spec), graph::output_labels(spec)).size());
-  }
-
-  /// Replaces every operand that alone has an aggregated label by its own aggregation.
-  constexpr void aggregate_private_labels(StatementSpec& spec) const {
-    if (spec.operands.size() < 2) return;
-    expr::LabelNames names;
-    (void)checked(m_state.graph, spec, names);
-    const expr::LabelNames output = output_labels(spec);
-    for (std::size_t o = 0; o < spec.operands.size(); ++o) {
-      if (!spec.operands[o].indices.empty()) continue;  // others may size its labels
-      StatementSpec inner;
-      bool has_private = false;
-      for (std::string_view name : spec.operands[o].labels) {
-        bool is_private = expr::find_name(output, name) < 0;
-        for (std::size_t p = 0; p < spec.operands.size() && is_private; ++p) {
-          is_private = p == o || expr::find_name(spec.operands[p].labels, name) < 0;
-        }
-        has_private = has_private || is_private;
-        bool named = is_private;
-        for (const auto& out : inner.output) named = named || out.label == name;
-        if (!named) inner.output.push_back({name, 0});
-      }
-      if (!has_private) continue;
-      inner.name = spec.name + ".private" + o;
-      inner.operands.push_back(spec.operands[o]);
-      inner.where = spec.where;
-      write_aggregated(spec.operands[o], inner);
-    }
-  }
-
-  constexpr void write_aggregated(StatementSpec::OperandSpec& operand,
-                                  const StatementSpec& inner) const {
-    using T = std::tuple_element_t<0, std::tuple<Ts...>>;
-    operand.vertex = emit<Identity, Monoid, T>(inner, Identity{}, m_monoid);
-    operand.writing = m_state.graph.last_writing();
-    operand.labels.clear();
-    for (const auto& out : inner.output) operand.labels.push_back(out.label);
-  }
-
-  /// Joins the operands two at a time.
-  constexpr VertexId write_in_order(const StatementSpec& spec) const {
-    using T = std::tuple_element_t<0, std::tuple<Ts...>>;
-    expr::LabelNames names;
-    const Vertex v = checked(m_state.graph, spec, names);
-    if (v.labels.size() > static_cast<std::size_t>(max_ordered_labels)) {
-      return write_as_it_is(spec);
-    }
-    std::vector<LabelSet> sets;
-    for (const Operand& operand : v.operands) {
-      LabelSet set = 0;
-      for (int l : operand.labels) set |= LabelSet{1} << l;
-      sets.push_back(set);
-    }
-    LabelSet output = 0;
-    for (int l : v.output) output |= LabelSet{1} << l;
-    const ContractionOrder order = contraction_order(sets, output, v.extents);
-    if (order.pairs.empty()) return write_as_it_is(spec);
-
-    std::vector<StatementSpec::OperandSpec> open = spec.operands;
-    for (std::size_t k = 0; k < order.pairs.size(); ++k) {
-      const auto [a, b] = order.pairs[k];
-      const auto at_a = static_cast<std::size_t>(a);
-      const auto at_b = static_cast<std::size_t>(b);
-      StatementSpec pair;
-      pair.operands.push_back(open[at_a]);
-      pair.operands.push_back(open[at_b]);
-      pair.where = spec.where;
-      const bool last = k + 1 == order.pairs.size();
-      if (last) {
-        pair.name = spec.name;
-        pair.output = spec.output;
-      } else {
-        pair.name = spec.name + ".join" + k;
-        LabelSet needed = output;
-        for (std::size_t o = 0; o < sets.size(); ++o) {
-          if (o != at_a && o != at_b) needed |= sets[o];
-        }
-        const LabelSet kept = (sets[at_a] | sets[at_b]) & needed;
-        for (std::size_t l = 0; l < v.labels.size(); ++l) {
-          if ((kept >> l & 1U) != 0) {
-            pair.output.push_back({names[l], 0});
-          }
-        }
-        sets.push_back(kept);
-      }
-      // An operand that was joined is needed no more.
-      const LabelSet joined = sets[at_a] | sets[at_b];
-      const bool aggregates = last ? (joined & ~output) != 0 : (joined & ~sets.back()) != 0;
-      sets[at_a] = sets[at_b] = 0;
-      const VertexId result = last ? emit_pair<Join, T>(pair, m_join, aggregates)
-                                   : emit_pair<BareJoin, T>(pair, BareJoin{}, aggregates);
-      if (last) return result;
-      StatementSpec::OperandSpec operand;
-      operand.vertex = result;
-      operand.writing = m_state.graph.last_writing();
-      for (const auto& out : pair.output) operand.labels.push_back(out.label);
-      open.push_back(operand);
-    }
-    return -1;  // not reached: there are at least two operands
-  }
-
   template <class J, class T>
   constexpr VertexId emit_pair(const StatementSpec& pair, const J& join, bool aggregates) const {
     return aggregates ? emit<J, Monoid, T, T>(pair, join, m_monoid)
                       : emit<J, NoAggregation, T, T>(pair, join, NoAggregation{});
   }
+
+  /// What a statement is rewritten to.
+  class Rewritten final : public RewriteTarget {
+   public:
+    constexpr explicit Rewritten(const StatementWriter& writer) : m_writer(writer) {}
+
+    [[nodiscard]] constexpr bool is_split() const override { return StatementWriter::is_split; }
+    constexpr VertexId write(const StatementSpec& spec) const override {
+      return m_writer.write_as_it_is(spec);
+    }
+    constexpr VertexId write_aggregate(const StatementSpec& spec) const override {
+      return m_writer.template emit<Identity, Monoid, T>(spec, Identity{}, m_writer.m_monoid);
+    }
+    constexpr VertexId write_pair(const StatementSpec& spec, bool last,
+                                  bool aggregates) const override {
+      if constexpr (sizeof...(Ts) == 1) {
+        return write(spec);  // is not asked for
+      } else {
+        return last ? m_writer.template emit_pair<Join, T>(spec, m_writer.m_join, aggregates)
+                    : m_writer.template emit_pair<BareJoin, T>(spec, BareJoin{}, aggregates);
+      }
+    }
+
+   private:
+    using T = std::tuple_element_t<0, std::tuple<Ts...>>;
+    const StatementWriter& m_writer;
+  };
 
   State& m_state;
   const Join& m_join;

@@ -13,7 +13,6 @@
 #include "eindecomp/expr/derived_join.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derivative_rules.hpp"
-#include "eindecomp/graph/forward_statement.hpp"
 #include "eindecomp/graph/other_factors.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
@@ -34,26 +33,23 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
   template <std::size_t I>
   using OperandType = typename Rules::template OperandType<I>;
   template <std::size_t I>
-  using Flow = typename Rules::template Flow<I, ForwardStatement, OperandType<I>, Result>;
+  using Flow = typename Rules::template Flow<I, Direction::to_result, OperandType<I>, Result>;
 
  public:
   TangentOf(const Join& join, const Monoid& monoid) : Rules(join, monoid) {}
 
-  [[nodiscard]] Cotangent push(const Scope& scope, VertexId v, const Tangents& tangents,
-                               std::string_view name) const {
-    const auto push_one = [&](std::size_t operand, const Cotangent& tangent,
-                              std::string_view own_name) {
-      Cotangent pushed;
-      const auto push_if = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-        if (I == operand) pushed = push_operand<I>(scope, v, tangent, own_name);
-      };
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (push_if(std::integral_constant<std::size_t, I>{}), ...);
-      }
-      (std::index_sequence_for<Ts...>{});
-      return pushed;
+  /// What an operand contributes.
+  [[nodiscard]] Cotangent push_one(const Scope& scope, VertexId v, std::size_t operand,
+                                   const Cotangent& tangent, std::string_view name) const {
+    Cotangent pushed;
+    const auto push_if = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if (I == operand) pushed = push_operand<I>(scope, v, tangent, name);
     };
-    return push_all<B, Order - 1, Result>(scope, tangents, name, push_one);
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (push_if(std::integral_constant<std::size_t, I>{}), ...);
+    }
+    (std::index_sequence_for<Ts...>{});
+    return pushed;
   }
   /// What operand I contributes.
   template <std::size_t I>
@@ -63,14 +59,13 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
       return tangent;  // is not asked for
     } else {
       return Rules::template write_if_real<I>(scope, v, [&](const auto& partial) {
-        const Operand& operand = scope.state.graph[v].operands[I];
-        if (!operand.is_computed() || tangent.dims.size() == operand.labels.size()) {
+        if (!scope.graph[v].operands[I].is_computed()) {
           return push_from<I>(scope, v, tangent, partial, name);
         }
         // Where an index leaves the tensor a tangent is 0, along what it lacks too.
-        const std::vector<Extent> bound = scope.state.graph[operand.vertex].bound;
-        const Cotangent whole = write_whole<B, Order - 1, OperandType<I>>(
-            scope, tangent, tangent.labels, bound, Text(name) + ".whole");
+        const Cotangent whole = write_whole_tangent(
+            scope, v, I, tangent, Text(name) + ".whole",
+            stateless_writer<B, Order - 1, Identity, NoAggregation, OperandType<I>>);
         return push_from<I>(scope, v, whole, partial, name);
       });
     }
@@ -81,11 +76,9 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
   [[nodiscard]] Cotangent push_from(const Scope& scope, VertexId v, const Cotangent& tangent,
                                     const P& partial, std::string_view name) const {
     if constexpr (elementwise && I == 1 && is_quotient<Join, Ts...>) {
-      ForwardStatement here(scope.state.graph, v, I, tangent, {}, scope.where);
-      const StatementSpec spec = here.statement(Text(name) + ".quotient", {operands, 1});
-      const Written written =
-          write_at<B, Order - 1, Div, NoAggregation, Result, Result>(scope, spec, Div{}, {});
-      const Cotangent quotient = here.result(written.vertex, written.writing);
+      const Cotangent quotient = write_tangent_quotient(
+          scope, v, I, tangent, {operands, 1}, Text(name) + ".quotient",
+          stateless_writer<B, Order - 1, Div, NoAggregation, Result, Result>);
       return this->under_result(scope, v, quotient, ScaledMul<Result>{-1}, {operands, operands + 1},
                                 {}, name);
     } else if constexpr (kind == AggregateKind::extremum) {
@@ -123,7 +116,7 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
                                        std::string_view name) const {
     const VertexId elements = this->write_elements(scope, v);
     const Cotangent wide = push_elements<I>(scope, elements, tangent, name);
-    const std::size_t kept = scope.state.graph[v].output.size();
+    const std::size_t kept = scope.graph[v].output.size();
     const ProductPull<B, Order - 1, Result> pull(scope, elements, kept);
     const Cotangent others = pull({1, -1, -1, {}, {}});
 
@@ -131,7 +124,7 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
     spec.name = name;
     spec.where = scope.where;
     const std::vector<Text> labels = wide.labels;
-    const std::vector<Extent> bound = scope.state.graph[elements].bound;
+    const std::vector<Extent> bound = scope.graph[elements].bound;
     Cotangent made{
         0, -1, -1, {}, {labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(kept)}};
     std::vector<bool> seen(labels.size(), false);

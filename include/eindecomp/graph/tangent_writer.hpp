@@ -10,21 +10,20 @@
 #include <vector>
 
 #include "eindecomp/core/diagnostic.hpp"
-#include "eindecomp/graph/differentiable.hpp"
+#include "eindecomp/graph/derivative.hpp"
 
 namespace eindecomp::graph {
 
 /// The derivative of statement v. \throws Error if it has none
-template <class Backend>
-[[nodiscard]] std::shared_ptr<const Derivative<Backend>> derivative_of_statement(
-    const GradientScope<Backend>& scope, VertexId v) {
-  const auto derivative = scope.state.records.derivatives[static_cast<std::size_t>(v)];
+[[nodiscard]] inline std::shared_ptr<const Derivative> derivative_of_statement(
+    const DerivativeScope& scope, VertexId v) {
+  auto derivative = scope.derivatives[static_cast<std::size_t>(v)];
   if (derivative == nullptr) {
     core::fail(ErrorKind::statement,
-               Text("the ") + scope.what + " leads through statement " + scope.state.graph[v].name +
-                   ", which a derivative wrote (the program can be differentiated " +
-                   Backend::order + (Backend::order == 1 ? Text(" time") : Text(" times")) +
-                   "); make it a BasicProgram<Differentiable<…, " + (Backend::order + 1) + ">>",
+               Text("the ") + scope.what + " leads through statement " + scope.graph[v].name +
+                   ", which a derivative wrote (the program can be differentiated " + scope.order +
+                   (scope.order == 1 ? Text(" time") : Text(" times")) +
+                   "); make it a BasicProgram<Differentiable<…, " + (scope.order + 1) + ">>",
                scope.where);
   }
   return derivative;
@@ -32,10 +31,9 @@ template <class Backend>
 
 /// Walks from tensors with tangents to another, statement by statement, and writes the tangents of
 /// those that lie between.
-template <class Backend>
 class TangentWriter {
  public:
-  TangentWriter(const GradientScope<Backend>& scope, VertexId to)
+  TangentWriter(const DerivativeScope& scope, VertexId to)
       : m_scope(scope), m_leads(at(to) + 1, false), m_tangents(at(to) + 1) {
     m_leads[at(to)] = true;
     for (VertexId v = to; v >= 0; --v) {
@@ -70,7 +68,7 @@ class TangentWriter {
 
  private:
   [[nodiscard]] static std::size_t at(VertexId v) { return static_cast<std::size_t>(v); }
-  [[nodiscard]] const EinGraph& graph() const { return m_scope.state.graph; }
+  [[nodiscard]] const EinGraph& graph() const { return m_scope.graph; }
   [[nodiscard]] Text label_name(const Vertex& v, int k) const {
     const int l = v.labels[static_cast<std::size_t>(v.output[static_cast<std::size_t>(k)])];
     return graph().labels[static_cast<std::size_t>(l)].name;
@@ -79,7 +77,7 @@ class TangentWriter {
   /// Whether tangents pass through an operand of statement v.
   [[nodiscard]] bool passes(VertexId v, std::size_t o) const {
     if (graph()[v].operands[o].constant) return false;
-    const auto& derivative = m_scope.state.records.derivatives[at(v)];
+    const auto& derivative = m_scope.derivatives[at(v)];
     return derivative == nullptr || derivative->depends_on(o);
   }
   void push(VertexId v) {
@@ -96,7 +94,7 @@ class TangentWriter {
     m_tangents[at(v)] = derivative_of_statement(m_scope, v)->push(m_scope, v, tangents, name);
   }
 
-  GradientScope<Backend> m_scope;
+  const DerivativeScope& m_scope;
   std::vector<bool> m_leads;
   std::vector<std::optional<Cotangent>> m_tangents;
 };

@@ -1,127 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Writes statements of derivatives, and sums of cotangents.
+/// Writes statements of derivatives.
+///
+/// Operators are types. What is done around a statement of theirs is the same for all and is
+/// compiled once: it is handed writers, behind which the types are. With EINDECOMP_SEPARATE_PLANNER
+/// the caller's translation unit does not compile it (make_derived.hpp).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
+#include "eindecomp/graph/border.hpp"
 #include "eindecomp/graph/derivative.hpp"
-#include "eindecomp/graph/statement_writer.hpp"
+#include "eindecomp/graph/signature_writer.hpp"
 
 namespace eindecomp::graph {
 
-/// A statement's vertex and which of those that share it, as written.
-struct Written {
-  VertexId vertex;
-  int writing;
+/// Σ of an expression of what DerivedReads numbers, as one statement or two.
+struct DerivedSum {
+  enum class Way : std::uint8_t {
+    direct,           ///< `summed`
+    multiple_of_sum,  ///< `multiple` of what `summed` gives
+    sum_of_elements   ///< of what `plain` gives
+  };
+  std::vector<int> leaves;   ///< what is read, by number
+  SignatureWriter plain;     ///< where no label is summed over
+  SignatureWriter summed;    ///< where one is
+  SignatureWriter multiple;  ///< of a sum
+  SignatureWriter widen;     ///< copies what is passed on
+  const ElementWriters* elements;
+  Way way = Way::direct;
+  bool passes_on = false;      ///< it is what is read
+  bool may_have_pole = false;  ///< where what is read is 0
+  bool selects = false;        ///< by index tensors: there is a sum, whether over labels or not
 };
 
-/// Writes a statement that can be differentiated Order times more.
-template <class B, int Order, class Join, class Monoid, class... Ts>
-[[nodiscard]] Written write_at(const GradientScope<B>& scope, StatementSpec spec, const Join& join,
-                               const Monoid& monoid) {
-  const Text named = scope.state.graph.unused_name(spec.name);
-  spec.name = named;
-  const StatementWriter<AtOrder<B, Order>, Join, Monoid, Ts...> writer(scope.state, join, monoid);
-  const VertexId v = writer.write(std::move(spec));
-  return {v, scope.state.graph.last_writing()};
-}
+/// Which way a derivative is passed on.
+enum class Direction : std::uint8_t {
+  to_operand,  ///< cotangents
+  to_result    ///< tangents
+};
 
-/// Writes a cotangent or tangent of elements X with all dimensions of its tensor, under `labels`.
-template <class B, int Order, class X>
-[[nodiscard]] Cotangent write_whole(const GradientScope<B>& scope, const Cotangent& c,
+/// Writes what a cotangent or tangent gives an operand or the result of statement v.
+[[nodiscard]] Cotangent write_derived(const DerivativeScope& scope, Direction direction, VertexId v,
+                                      std::size_t operand, const Cotangent& from,
+                                      std::vector<VertexId> others, const DerivedSum& sum,
+                                      std::string_view name);
+
+/// What ⊕ combines in v, as a statement of its own: under the result's labels, then all others.
+[[nodiscard]] VertexId write_elements(const DerivativeScope& scope, VertexId v, int operands,
+                                      const SignatureWriter& join);
+/// The aggregate of write_elements(), as a statement of those.
+[[nodiscard]] VertexId write_again(const DerivativeScope& scope, VertexId v, VertexId elements,
+                                   int operands, const SignatureWriter& aggregate);
+/// An aggregate of what is numbered, under the labels of v's result.
+[[nodiscard]] VertexId write_aggregate(const DerivativeScope& scope, VertexId v, const Text& suffix,
+                                       const std::vector<int>& leaves,
+                                       const SignatureWriter& aggregate);
+/// Of two that are numbered, element by element, under those of the labels of v's result that they
+/// have. \param of_result  the cotangent or tangent of v
+[[nodiscard]] Cotangent write_under_result(const DerivativeScope& scope, VertexId v,
+                                           const Cotangent& of_result,
+                                           const std::vector<int>& leaves,
+                                           std::vector<VertexId> others, std::string_view name,
+                                           const SignatureWriter& join);
+/// An operand's tangent divided by another operand.
+[[nodiscard]] Cotangent write_tangent_quotient(const DerivativeScope& scope, VertexId v,
+                                               std::size_t operand, const Cotangent& tangent,
+                                               const std::vector<int>& leaves,
+                                               std::string_view name,
+                                               const SignatureWriter& divide);
+/// A number's multiple, if it is that of every element of the operand.
+[[nodiscard]] std::optional<Cotangent> pull_number(const DerivativeScope& scope, VertexId v,
+                                                   std::size_t operand, const Cotangent& of_result,
+                                                   double slope);
+
+/// Writes a cotangent or tangent with all dimensions of its tensor, under `labels`.
+[[nodiscard]] Cotangent write_whole(const DerivativeScope& scope, const Cotangent& c,
                                     const std::vector<Text>& labels,
-                                    const std::vector<Extent>& bound, std::string_view name) {
-  StatementSpec spec;
-  spec.name = name;
-  spec.where = scope.where;
-  StatementSpec::OperandSpec operand;
-  operand.vertex = c.vertex;
-  operand.writing = c.writing;
-  for (const int d : c.dims) operand.labels.push_back(labels[static_cast<std::size_t>(d)]);
-  spec.operands.push_back(operand);
-  Cotangent whole{0, -1, -1, {}, labels};
-  for (std::size_t k = 0; k < labels.size(); ++k) {
-    spec.output.push_back({labels[k], bound[k]});
-    whole.dims.push_back(static_cast<int>(k));
-  }
-  const Written written =
-      write_at<B, Order, Identity, NoAggregation, X>(scope, spec, Identity{}, NoAggregation{});
-  whole.vertex = written.vertex;
-  whole.writing = written.writing;
-  return whole;
-}
+                                    const std::vector<Extent>& bound, std::string_view name,
+                                    const SignatureWriter& copy);
+/// The same of the cotangent of v, if it lacks any.
+[[nodiscard]] Cotangent write_whole_result(const DerivativeScope& scope, VertexId v,
+                                           Cotangent of_result, std::string_view name,
+                                           const SignatureWriter& copy);
+/// The same of the tangent of an operand of v, if it lacks any.
+[[nodiscard]] Cotangent write_whole_tangent(const DerivativeScope& scope, VertexId v,
+                                            std::size_t operand, const Cotangent& tangent,
+                                            std::string_view name, const SignatureWriter& copy);
+/// Writes the sum of two cotangents.
+[[nodiscard]] Cotangent add_cotangents(const DerivativeScope& scope, const Cotangent& a,
+                                       const Cotangent& b, std::string_view name,
+                                       const SignatureWriter& add);
+/// The cotangent of a tensor from that of the tensor with borders (fold_border.hpp).
+[[nodiscard]] Cotangent fold_borders(const DerivativeScope& scope,
+                                     const std::vector<Border>& borders, Cotangent cotangent,
+                                     std::string_view name, const ElementWriters& elements);
 
-/// Writes the sum of two cotangents of elements X, that can be differentiated Order times more.
-template <class B, int Order, class X>
-[[nodiscard]] Cotangent add_cotangents(const GradientScope<B>& scope, const Cotangent& a,
-                                       const Cotangent& b, std::string_view name) {
-  if (a.is_number() && b.is_number()) {
-    Cotangent sum = a;
-    sum.value += b.value;
-    return sum;
-  }
-  const auto tensor = [&](const Cotangent& c) {
-    return c.is_number() ? scope.constant(c.value) : c;
-  };
-  const Cotangent one = tensor(a);
-  const Cotangent two = tensor(b);
-  Cotangent sum{0, -1, -1, {}, a.labels};
-  StatementSpec spec;
-  spec.name = name;
-  spec.where = scope.where;
-  std::vector<int> seen;
-  for (const Cotangent* c : {&one, &two}) {
-    StatementSpec::OperandSpec operand;
-    operand.vertex = c->vertex;
-    operand.writing = c->writing;
-    for (const int d : c->dims) {
-      operand.labels.push_back(sum.labels[static_cast<std::size_t>(d)]);
-      if (std::find(seen.begin(), seen.end(), d) == seen.end()) seen.push_back(d);
-    }
-    spec.operands.push_back(operand);
-  }
-  for (int d = 0; d < static_cast<int>(sum.labels.size()); ++d) {
-    if (std::find(seen.begin(), seen.end(), d) == seen.end()) continue;
-    spec.output.push_back({sum.labels[static_cast<std::size_t>(d)], 0});
-    sum.dims.push_back(d);
-  }
-  const Written written =
-      write_at<B, Order, Add, NoAggregation, X, X>(scope, spec, Add{}, NoAggregation{});
-  sum.vertex = written.vertex;
-  sum.writing = written.writing;
-  return sum;
-}
+/// Walks back from a tensor to others, statement by statement, and writes the cotangents.
+/// \param seed  the cotangent of the tensor walked back from
+/// \returns per vertex up to `from`, its cotangent, if there is a way to it
+[[nodiscard]] std::vector<std::optional<Cotangent>> write_cotangents(
+    const DerivativeScope& scope, VertexId from, Cotangent seed, const std::vector<VertexId>& to);
 
-/// Writes the sum of the tangents of a statement of elements X.
-/// \param push  from an operand's number, its tangent and a name to what it contributes
-template <class B, int Order, class X, class Push>
-[[nodiscard]] Cotangent push_all(const GradientScope<B>& scope, const Tangents& tangents,
-                                 std::string_view name, const Push& push) {
-  const int count = tangents.count();
-  int number = 0;
-  std::optional<Cotangent> sum = tangents.own;
-  if (sum.has_value()) ++number;
-  for (std::size_t o = 0; o < tangents.of_operands.size(); ++o) {
-    if (!tangents.of_operands[o].has_value()) continue;
-    ++number;
-    Cotangent one =
-        push(o, *tangents.of_operands[o], count == 1 ? Text(name) : Text(name) + "." + number);
-    if constexpr (std::is_floating_point_v<X>) {  // else push refuses
-      if (sum.has_value()) {
-        one = add_cotangents<B, Order, X>(
-            scope, *sum, one, number == count ? Text(name) : Text(name) + ".to" + number);
-      }
-    }
-    sum = std::move(one);
-  }
-  return *sum;
-}
+/// The derivative of a statement of one ⊗ and one ⊕.
+class JoinDerivative : public Derivative {
+ public:
+  [[nodiscard]] Cotangent push(const DerivativeScope& scope, VertexId v, const Tangents& tangents,
+                               std::string_view name) const final;
+  [[nodiscard]] Cotangent add(const DerivativeScope& scope, std::size_t operand, const Cotangent& a,
+                              const Cotangent& b, std::string_view name) const final;
+
+ private:
+  /// What an operand's tangent contributes to the result's.
+  [[nodiscard]] virtual Cotangent push_one(const DerivativeScope& scope, VertexId v,
+                                           std::size_t operand, const Cotangent& tangent,
+                                           std::string_view name) const = 0;
+  /// How an operand's cotangents are added, nullptr if it has none; -1: the result's tangents.
+  [[nodiscard]] virtual const SignatureWriter* adds(int operand) const = 0;
+};
+
+/// Refusals of a statement that a derivative leads through: of elements that are not real; of a
+/// join, or of an aggregation, that has no derivative; of one that would read too much.
+/// @{
+[[noreturn]] void refuse_elements(const DerivativeScope& scope, VertexId v);
+[[noreturn]] void refuse_join(const DerivativeScope& scope, VertexId v, const Text& join,
+                              std::size_t operand);
+[[noreturn]] void refuse_aggregation(const DerivativeScope& scope, VertexId v, const Text& monoid);
+[[noreturn]] void refuse_count(const DerivativeScope& scope, VertexId v, int tensors);
+/// @}
 
 }  // namespace eindecomp::graph
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+#include "eindecomp/graph/make_derived.hpp"
+#endif

@@ -32,6 +32,7 @@
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/unit_key.hpp"
 #include "eindecomp/relation/walk.hpp"
+#include "eindecomp/relation/walk_programs.hpp"
 
 namespace eindecomp::relation {
 

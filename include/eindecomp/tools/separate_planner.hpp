@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The planner, and what compiles programs, tasks and reports of its plans, compiled once for a
-/// program of many translation units. The program defines EINDECOMP_SEPARATE_PLANNER in all of
-/// them, and one of them includes this header, which no other may.
+/// The planner, what compiles programs, tasks and reports of its plans, and what writes statements
+/// and their derivatives, compiled once for a program of many translation units. The program
+/// defines EINDECOMP_SEPARATE_PLANNER in all of them, and one of them includes this header, which
+/// no other may.
 #pragma once
 
 #ifndef EINDECOMP_SEPARATE_PLANNER
 #define EINDECOMP_SEPARATE_PLANNER
 #endif
 
+#include <cstdint>
+#include <ostream>
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/make_derived.hpp"
+#include "eindecomp/graph/program.hpp"
+#include "eindecomp/graph/rewrite.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/labeling.hpp"
 #include "eindecomp/plan/make_plan.hpp"
@@ -27,15 +35,35 @@
 #include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/placement.hpp"
 #include "eindecomp/relation/program_profile.hpp"
+#include "eindecomp/relation/program_writer.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/task_graph.hpp"
+#include "eindecomp/relation/walk_programs.hpp"
+#include "eindecomp/relation/walk_tasks.hpp"
+#include "eindecomp/relation/write_program.hpp"
 #include "eindecomp/tools/make_summary.hpp"
 #include "eindecomp/tools/report.hpp"
 #include "eindecomp/tools/summary.hpp"
 #include "eindecomp/tools/write_report.hpp"
 
 namespace eindecomp {
+
+VertexId EinGraph::add_at_run_time(std::string_view name, std::vector<Extent> bound,
+                                   ElementType element, const std::source_location& where) {
+  return add(name, std::move(bound), element, where);
+}
+
+VertexId EinGraph::add_at_run_time(const StatementSpec& spec, bool share) {
+  return add(spec, share);
+}
+
+Text EinGraph::make_name_at_run_time(std::string_view wanted) { return make_name(wanted); }
+
+VertexId graph::rewrite_at_run_time(EinGraph& graph, const LoweringOptions& options,
+                                    StatementSpec spec, const RewriteTarget& target) {
+  return rewrite(graph, options, std::move(spec), target);
+}
 
 Plan decompose(const EinGraph& graph, const DecomposeOptions& options,
                const std::source_location& where) {
@@ -65,6 +93,15 @@ relation::ProgramProfile relation::profile_of(const EinGraph& graph, const Place
 void relation::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
                           TaskReceiver& receiver) {
   walk_tasks(graph, placement, ranks, receiver);
+}
+
+std::ostream& operator<<(std::ostream& out, const RankProgram& program) {
+  relation::ProgramWriter(out, program).write();
+  return out;
+}
+
+std::uint64_t hash_of(const RankProgram& program) {
+  return relation::ProgramHasher().hash(program);
 }
 
 PlanSummary summarize(const Plan& plan) { return tools::make_summary(plan); }

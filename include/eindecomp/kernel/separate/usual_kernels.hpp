@@ -5,6 +5,8 @@
 #pragma once
 
 #include "eindecomp/expr/compose.hpp"
+#include "eindecomp/expr/differentiate.hpp"
+#include "eindecomp/expr/functions.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/compiled_kernels.hpp"
@@ -18,6 +20,12 @@ template <class T>
 using UsualMaximum = Composed<Max, Arg<0>, Value<T>>;
 /// exp(x - y).
 using UsualExponential = Composed<Exp, Composed<Sub, Arg<0>, Arg<1>>>;
+/// The derivative of max(x, c), times g.
+template <class T>
+using UsualMaximumSlope = Composed<Mul, Arg<0>, Composed<expr::GreaterShare, Arg<1>, Value<T>>>;
+/// w - c·g, a step of gradient descent.
+template <class T>
+using UsualDescent = Composed<Sub, Arg<0>, Composed<Mul, Value<T>, Arg<1>>>;
 
 }  // namespace eindecomp::kernel
 
@@ -33,21 +41,31 @@ using UsualExponential = Composed<Exp, Composed<Sub, Arg<0>, Arg<1>>>;
       is_compiled<Kokkos::DefaultHostExecutionSpace, JOIN, MONOID, __VA_ARGS__> = true;
 
 /// The signatures of one element type: products and sums, scaled and not, copies, min-plus and
-/// max-plus; max(x, c) and the statements of a softmax.
-#define EINDECOMP_USUAL_SIGNATURES_OF(EACH, EXTERN, T) \
-  EACH(EXTERN, Mul, Sum, T, T)                         \
-  EACH(EXTERN, Mul, Sum, T)                            \
-  EACH(EXTERN, Mul, NoAggregation, T, T)               \
-  EACH(EXTERN, ScaledMul<T>, Sum, T, T)                \
-  EACH(EXTERN, ScaledMul<T>, NoAggregation, T)         \
-  EACH(EXTERN, Identity, Sum, T)                       \
-  EACH(EXTERN, Identity, NoAggregation, T)             \
-  EACH(EXTERN, Add, Min, T, T)                         \
-  EACH(EXTERN, Add, Max, T, T)                         \
-  EACH(EXTERN, UsualMaximum<T>, NoAggregation, T)      \
-  EACH(EXTERN, Identity, Max, T)                       \
-  EACH(EXTERN, UsualExponential, NoAggregation, T, T)  \
-  EACH(EXTERN, Div, NoAggregation, T, T)
+/// max-plus; max(x, c) and the statements of a softmax; a sum of squares; their derivatives, and a
+/// step of gradient descent.
+#define EINDECOMP_USUAL_SIGNATURES_OF(EACH, EXTERN, T)    \
+  EACH(EXTERN, Mul, Sum, T, T)                            \
+  EACH(EXTERN, Mul, Sum, T)                               \
+  EACH(EXTERN, Mul, NoAggregation, T, T)                  \
+  EACH(EXTERN, ScaledMul<T>, Sum, T, T)                   \
+  EACH(EXTERN, ScaledMul<T>, NoAggregation, T)            \
+  EACH(EXTERN, Identity, Sum, T)                          \
+  EACH(EXTERN, Identity, NoAggregation, T)                \
+  EACH(EXTERN, Add, Min, T, T)                            \
+  EACH(EXTERN, Add, Max, T, T)                            \
+  EACH(EXTERN, UsualMaximum<T>, NoAggregation, T)         \
+  EACH(EXTERN, Identity, Max, T)                          \
+  EACH(EXTERN, UsualExponential, NoAggregation, T, T)     \
+  EACH(EXTERN, Div, NoAggregation, T, T)                  \
+  EACH(EXTERN, Square, Sum, T)                            \
+  EACH(EXTERN, Add, NoAggregation, T, T)                  \
+  EACH(EXTERN, ScaledMul<T>, NoAggregation, T, T)         \
+  EACH(EXTERN, expr::WhereEqual, Sum, T, T, T)            \
+  EACH(EXTERN, expr::WhereEqual, NoAggregation, T, T, T)  \
+  EACH(EXTERN, expr::CountEqual<T>, Sum, T, T)            \
+  EACH(EXTERN, UsualMaximumSlope<T>, NoAggregation, T, T) \
+  EACH(EXTERN, UsualDescent<T>, NoAggregation, T, T)      \
+  EACH(EXTERN, expr::ConstantOf<T>, NoAggregation, T)
 
 /// What depends on no signature, nor on the instructions that may be used.
 #define EINDECOMP_SHARED_KERNELS(EXTERN)                                                      \

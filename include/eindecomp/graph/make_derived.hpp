@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The statements of derivatives, whatever the operators: what write_derived.hpp declares.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/diagnostic.hpp"
+#include "eindecomp/graph/cotangent_writer.hpp"
+#include "eindecomp/graph/derivative.hpp"
+#include "eindecomp/graph/derived_reads.hpp"
+#include "eindecomp/graph/derived_statement.hpp"
+#include "eindecomp/graph/fold_border.hpp"
+#include "eindecomp/graph/forward_statement.hpp"
+#include "eindecomp/graph/write_derived.hpp"
+
+namespace eindecomp::graph {
+
+/// What is read itself, with its dimensions as those of what it is passed on to.
+template <class Statement>
+[[nodiscard]] Cotangent passed_on(const Statement& here, const StatementSpec& spec) {
+  Cotangent same = here.cotangent();
+  same.labels = here.dimension_names();
+  same.dims.clear();
+  for (const std::string_view label : spec.operands[0].labels) {
+    const auto at = std::find(same.labels.begin(), same.labels.end(), label);
+    same.dims.push_back(static_cast<int>(at - same.labels.begin()));
+  }
+  return same;
+}
+
+template <class Statement>
+[[nodiscard]] Written write_sum(const DerivativeScope& scope, Statement& here,
+                                const StatementSpec& spec, const DerivedSum& sum) {
+  if (sum.selects || !here.aggregates()) return sum.plain(scope, spec);
+  if (sum.way == DerivedSum::Way::direct) return sum.summed(scope, spec);
+  if (sum.way == DerivedSum::Way::multiple_of_sum) {
+    StatementSpec inner = spec;
+    inner.name = spec.name + ".sum";
+    const Written written = sum.summed(scope, inner);
+    return sum.multiple(scope, here.after(spec.name, written.vertex, written.writing, spec));
+  }
+  const Text name = spec.name + ".elements";
+  const StatementSpec whole = here.statement(name, sum.leaves, true);
+  const Written elements = sum.plain(scope, whole);
+  return sum.elements->sum(scope, here.after(spec.name, elements.vertex, elements.writing, whole));
+}
+
+template <class Statement>
+[[nodiscard]] Cotangent write_derived_by(const DerivativeScope& scope, VertexId v,
+                                         std::size_t operand, const Cotangent& from,
+                                         std::vector<VertexId> others, const DerivedSum& sum,
+                                         std::string_view name) {
+  Statement here(scope.graph, v, operand, from, std::move(others), scope.where);
+  if (sum.may_have_pole) here.read_ones_outside();
+  here.note_bare_values(sum.leaves);
+  if (here.is_to_be_widened()) {
+    const Written wide = sum.widen(scope, here.widened(Text(name) + ".wide"));
+    here.set_widened(wide.vertex, wide.writing);
+  }
+  const Text own = here.borders().empty() ? Text(name) : Text(name) + ".bordered";
+  const auto statement = [&] {
+    StatementSpec spec = here.statement(own, sum.leaves, false, sum.selects);
+    if (!sum.selects) return spec;
+    for (const int label : scope.graph[v].values) spec.values.push_back(here.label_name(label));
+    return spec;
+  };
+  const StatementSpec spec = statement();
+  const double repeated = here.repetitions(sum.leaves);
+  if (sum.passes_on && repeated == 1 && spec.operands[0].indices.empty() && !here.aggregates()) {
+    return fold_borders(scope, here.borders(), passed_on(here, spec), name, *sum.elements);
+  }
+  Written written = write_sum(scope, here, spec, sum);
+  if (repeated != 1) {
+    const StatementSpec same = statement();  // which write_sum() may have replaced
+    written = sum.elements->scale(scope, here.after(own, written.vertex, written.writing, same),
+                                  repeated);
+  }
+  return fold_borders(scope, here.borders(), here.result(written.vertex, written.writing), name,
+                      *sum.elements);
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent write_derived(const DerivativeScope& scope, Direction direction,
+                                                 VertexId v, std::size_t operand,
+                                                 const Cotangent& from,
+                                                 std::vector<VertexId> others,
+                                                 const DerivedSum& sum, std::string_view name) {
+  return direction == Direction::to_operand
+             ? write_derived_by<DerivedStatement>(scope, v, operand, from, std::move(others), sum,
+                                                  name)
+             : write_derived_by<ForwardStatement>(scope, v, operand, from, std::move(others), sum,
+                                                  name);
+}
+
+EINDECOMP_PLANNER_INLINE VertexId write_elements(const DerivativeScope& scope, VertexId v,
+                                                 int operands, const SignatureWriter& join) {
+  std::vector<int> all;
+  for (int o = 0; o < operands; ++o) all.push_back(o);
+  const DerivedReads here(scope.graph, v, {}, {}, scope.where);
+  const Text name = scope.graph[v].name + ".elements";
+  return join(scope, here.forward(name, all, true)).vertex;
+}
+
+EINDECOMP_PLANNER_INLINE VertexId write_again(const DerivativeScope& scope, VertexId v,
+                                              VertexId elements, int operands,
+                                              const SignatureWriter& aggregate) {
+  const EinGraph& graph = scope.graph;
+  const DerivedReads here(graph, v, {}, {}, scope.where);
+  StatementSpec again = here.forward(graph[v].name + ".again", {operands + 1}, false);
+  again.operands.clear();
+  StatementSpec::OperandSpec operand;
+  operand.vertex = elements;
+  std::vector<Text> names;
+  for (const int l : graph[elements].output) {
+    names.push_back(
+        graph.labels[static_cast<std::size_t>(graph[elements].labels[static_cast<std::size_t>(l)])]
+            .name);
+  }
+  for (const Text& label : names) operand.labels.push_back(label);
+  again.operands.push_back(operand);
+  return aggregate(scope, again).vertex;
+}
+
+EINDECOMP_PLANNER_INLINE VertexId write_aggregate(const DerivativeScope& scope, VertexId v,
+                                                  const Text& suffix,
+                                                  const std::vector<int>& leaves,
+                                                  const SignatureWriter& aggregate) {
+  const DerivedReads here(scope.graph, v, {}, {}, scope.where);
+  return aggregate(scope, here.forward(scope.graph[v].name + "." + suffix, leaves, false)).vertex;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent write_under_result(const DerivativeScope& scope, VertexId v,
+                                                      const Cotangent& of_result,
+                                                      const std::vector<int>& leaves,
+                                                      std::vector<VertexId> others,
+                                                      std::string_view name,
+                                                      const SignatureWriter& join) {
+  DerivedReads here(scope.graph, v, of_result, std::move(others), scope.where);
+  here.read_as_result();
+  Cotangent made = of_result;
+  made.dims.clear();
+  const Written written = join(scope, here.forward(name, leaves, false, &made.dims));
+  made.vertex = written.vertex;
+  made.writing = written.writing;
+  return made;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent write_tangent_quotient(
+    const DerivativeScope& scope, VertexId v, std::size_t operand, const Cotangent& tangent,
+    const std::vector<int>& leaves, std::string_view name, const SignatureWriter& divide) {
+  ForwardStatement here(scope.graph, v, operand, tangent, {}, scope.where);
+  const Written written = divide(scope, here.statement(name, leaves));
+  return here.result(written.vertex, written.writing);
+}
+
+EINDECOMP_PLANNER_INLINE std::optional<Cotangent> pull_number(const DerivativeScope& scope,
+                                                              VertexId v, std::size_t operand,
+                                                              const Cotangent& of_result,
+                                                              double slope) {
+  const DerivedStatement statement(scope.graph, v, operand, of_result, {}, scope.where);
+  if (!statement.is_plain()) return std::nullopt;
+  Cotangent scaled = of_result;
+  scaled.value *= statement.repetitions({}) * slope;
+  scaled.labels = statement.dimension_names();
+  return scaled;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent write_whole(const DerivativeScope& scope, const Cotangent& c,
+                                               const std::vector<Text>& labels,
+                                               const std::vector<Extent>& bound,
+                                               std::string_view name, const SignatureWriter& copy) {
+  StatementSpec spec;
+  spec.name = name;
+  spec.where = scope.where;
+  StatementSpec::OperandSpec operand;
+  operand.vertex = c.vertex;
+  operand.writing = c.writing;
+  for (const int d : c.dims) operand.labels.push_back(labels[static_cast<std::size_t>(d)]);
+  spec.operands.push_back(operand);
+  Cotangent whole{0, -1, -1, {}, labels};
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    spec.output.push_back({labels[k], bound[k]});
+    whole.dims.push_back(static_cast<int>(k));
+  }
+  const Written written = copy(scope, spec);
+  whole.vertex = written.vertex;
+  whole.writing = written.writing;
+  return whole;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent write_whole_result(const DerivativeScope& scope, VertexId v,
+                                                      Cotangent of_result, std::string_view name,
+                                                      const SignatureWriter& copy) {
+  if (of_result.is_number()) of_result = scope.constant(of_result.value);
+  const EinGraph& graph = scope.graph;
+  const Vertex z = graph[v];  // a copy: the graph grows
+  if (of_result.dims.size() == z.output.size()) return of_result;
+  std::vector<Text> labels;
+  for (const int l : z.output) {
+    labels.push_back(
+        graph.labels[static_cast<std::size_t>(z.labels[static_cast<std::size_t>(l)])].name);
+  }
+  return write_whole(scope, of_result, labels, z.bound, name, copy);
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent write_whole_tangent(const DerivativeScope& scope, VertexId v,
+                                                       std::size_t operand,
+                                                       const Cotangent& tangent,
+                                                       std::string_view name,
+                                                       const SignatureWriter& copy) {
+  const std::vector<Extent> bound = scope.graph[scope.graph[v].operands[operand].vertex].bound;
+  if (tangent.dims.size() == bound.size()) return tangent;
+  return write_whole(scope, tangent, tangent.labels, bound, name, copy);
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent add_cotangents(const DerivativeScope& scope, const Cotangent& a,
+                                                  const Cotangent& b, std::string_view name,
+                                                  const SignatureWriter& add) {
+  if (a.is_number() && b.is_number()) {
+    Cotangent sum = a;
+    sum.value += b.value;
+    return sum;
+  }
+  const auto tensor = [&](const Cotangent& c) {
+    return c.is_number() ? scope.constant(c.value) : c;
+  };
+  const Cotangent one = tensor(a);
+  const Cotangent two = tensor(b);
+  Cotangent sum{0, -1, -1, {}, a.labels};
+  StatementSpec spec;
+  spec.name = name;
+  spec.where = scope.where;
+  std::vector<int> seen;
+  for (const Cotangent* c : {&one, &two}) {
+    StatementSpec::OperandSpec operand;
+    operand.vertex = c->vertex;
+    operand.writing = c->writing;
+    for (const int d : c->dims) {
+      operand.labels.push_back(sum.labels[static_cast<std::size_t>(d)]);
+      if (std::find(seen.begin(), seen.end(), d) == seen.end()) seen.push_back(d);
+    }
+    spec.operands.push_back(operand);
+  }
+  for (int d = 0; d < static_cast<int>(sum.labels.size()); ++d) {
+    if (std::find(seen.begin(), seen.end(), d) == seen.end()) continue;
+    spec.output.push_back({sum.labels[static_cast<std::size_t>(d)], 0});
+    sum.dims.push_back(d);
+  }
+  const Written written = add(scope, spec);
+  sum.vertex = written.vertex;
+  sum.writing = written.writing;
+  return sum;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent fold_borders(const DerivativeScope& scope,
+                                                const std::vector<Border>& borders,
+                                                Cotangent cotangent, std::string_view name,
+                                                const ElementWriters& elements) {
+  for (std::size_t n = 0; n < borders.size(); ++n) {
+    const Text own =
+        n + 1 == borders.size() ? Text(name) : Text(name) + ".folded" + (static_cast<int>(n) + 1);
+    cotangent = fold_border(scope, borders[n], cotangent, own, elements);
+  }
+  return cotangent;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent JoinDerivative::add(const DerivativeScope& scope,
+                                                       std::size_t operand, const Cotangent& a,
+                                                       const Cotangent& b,
+                                                       std::string_view name) const {
+  const SignatureWriter* const writer = adds(static_cast<int>(operand));
+  return writer != nullptr ? add_cotangents(scope, a, b, name, *writer) : Cotangent{};
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent JoinDerivative::push(const DerivativeScope& scope, VertexId v,
+                                                        const Tangents& tangents,
+                                                        std::string_view name) const {
+  const SignatureWriter* const writer = adds(-1);
+  const int count = tangents.count();
+  int number = 0;
+  std::optional<Cotangent> sum = tangents.own;
+  if (sum.has_value()) ++number;
+  for (std::size_t o = 0; o < tangents.of_operands.size(); ++o) {
+    if (!tangents.of_operands[o].has_value()) continue;
+    ++number;
+    Cotangent one = push_one(scope, v, o, *tangents.of_operands[o],
+                             count == 1 ? Text(name) : Text(name) + "." + number);
+    if (sum.has_value() && writer != nullptr) {  // else push_one() refuses
+      one = add_cotangents(scope, *sum, one,
+                           number == count ? Text(name) : Text(name) + ".to" + number, *writer);
+    }
+    sum = std::move(one);
+  }
+  return *sum;
+}
+
+EINDECOMP_PLANNER_INLINE void refuse_elements(const DerivativeScope& scope, VertexId v) {
+  core::fail(ErrorKind::statement,
+             Text("the ") + scope.what + " leads through statement " + scope.graph[v].name +
+                 ", which has elements that are neither float nor double (derivatives are of real "
+                 "numbers); keep the parts of complex numbers as two tensors",
+             scope.where);
+}
+EINDECOMP_PLANNER_INLINE void refuse_join(const DerivativeScope& scope, VertexId v,
+                                          const Text& join, std::size_t operand) {
+  core::fail(ErrorKind::statement,
+             Text("the join ") + join + " of statement " + scope.graph[v].name +
+                 " has no derivative by its operand " + (static_cast<Extent>(operand) + 1) +
+                 "; give it `template <int Operand> auto derivative(operands...) const`, or read "
+                 "the operand by stop_gradient",
+             scope.where);
+}
+EINDECOMP_PLANNER_INLINE void refuse_aggregation(const DerivativeScope& scope, VertexId v,
+                                                 const Text& monoid) {
+  core::fail(ErrorKind::statement,
+             Text("the aggregation ") + monoid + " of statement " + scope.graph[v].name +
+                 " has no derivative; give it `T derivative(T element, T aggregate) const`, or "
+                 "read its operands by stop_gradient",
+             scope.where);
+}
+EINDECOMP_PLANNER_INLINE void refuse_count(const DerivativeScope& scope, VertexId v, int tensors) {
+  core::fail(ErrorKind::statement,
+             Text("the derivative of statement ") + scope.graph[v].name + " reads " + tensors +
+                 " tensors (the limit is 8); write a part of it as a statement of its own",
+             scope.where);
+}
+
+EINDECOMP_PLANNER_INLINE std::vector<std::optional<Cotangent>> write_cotangents(
+    const DerivativeScope& scope, VertexId from, Cotangent seed, const std::vector<VertexId>& to) {
+  return CotangentWriter(scope, from, to).run(std::move(seed));
+}
+
+}  // namespace eindecomp::graph

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The walk of a placed program that writes what each rank does: compile.hpp without its checks.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/block_map.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/rank_builder.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/walk.hpp"
+
+namespace eindecomp::relation {
+
+/// Hands a walk to the builders of some ranks.
+class RankProgramSink {
+ public:
+  /// For the ranks from `first` to before `last`.
+  RankProgramSink(const EinGraph& graph, const std::vector<StepGroup>& groups,
+                  const SpaceFacts& space, int ranks, int first, int last)
+      : m_ranks(ranks), m_first(first), m_results(graph.vertices.size(), false) {
+    for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
+    std::vector<Text> names;
+    for (const Vertex& v : graph.vertices) names.push_back(v.name);
+    const TensorNames shared{std::make_shared<const std::vector<Text>>(std::move(names))};
+    for (int r = first; r < last; ++r) {
+      m_builders.emplace_back(graph, m_results, groups, shared, space, ranks, r);
+    }
+  }
+  RankProgramSink(const RankProgramSink&) = delete;  // the builders point into it
+  RankProgramSink& operator=(const RankProgramSink&) = delete;
+
+  [[nodiscard]] bool wants_all() const { return static_cast<int>(m_builders.size()) == m_ranks; }
+  [[nodiscard]] bool wants(int rank) const {
+    return rank >= m_first && rank < m_first + static_cast<int>(m_builders.size());
+  }
+
+  int stored(VertexId tensor, const Box& box, int, int rank) {
+    RankBuilder* b = of(rank);
+    return b != nullptr ? b->add_stored(tensor, box) : -1;
+  }
+  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+    for (RankBuilder& b : m_builders) b.begin(statement, calls, joined);
+  }
+  int assembled(VertexId tensor, const Box& box, int rank) {
+    RankBuilder* b = of(rank);
+    return b != nullptr ? b->add_assembled(tensor, box) : -1;
+  }
+  void filled(int rank, int buffer, const Box& box, OutsideValue value) {
+    if (RankBuilder* b = of(rank)) b->fill(buffer, box, value);
+  }
+  int counted(VertexId statement, const Box& values, int rank) {
+    RankBuilder* b = of(rank);
+    return b != nullptr ? b->add_values(statement, values) : -1;
+  }
+  void spread(int rank, Spread&& spread) {
+    if (RankBuilder* b = of(rank)) b->spread(std::move(spread));
+  }
+  void copied(int rank, int from, int to, const Box& box, int round) {
+    if (RankBuilder* b = of(rank)) b->copy(from, to, box, round);
+  }
+  void moved(VertexId tensor, int from_rank, int from, int to_rank, int to, const Box& box,
+             int round) {
+    if (RankBuilder* b = of(from_rank)) b->send(tensor, from, to_rank, box, round);
+    if (RankBuilder* b = of(to_rank)) b->receive(tensor, to, from_rank, box, round);
+  }
+  int partial(VertexId statement, const Box& box, int rank) {
+    RankBuilder* b = of(rank);
+    return b != nullptr ? b->add_partial(statement, box) : -1;
+  }
+  void called(VertexId, const WalkedCall& call) {
+    if (RankBuilder* b = of(call.rank)) b->call(call);
+  }
+  void moved_partial(VertexId statement, int from_rank, int from, int to_rank, int to,
+                     const Box& box, int round) {
+    if (RankBuilder* b = of(from_rank)) b->send_partial(statement, from, to_rank, box, round);
+    if (RankBuilder* b = of(to_rank)) b->receive_partial(statement, to, from_rank, box, round);
+  }
+  void aggregated(int rank, int target, const Box& box, const std::vector<int>& parts, int round) {
+    if (RankBuilder* b = of(rank)) b->combine(target, box, parts, round);
+  }
+  void end(VertexId) {
+    for (RankBuilder& b : m_builders) b.end();
+  }
+
+  [[nodiscard]] std::vector<RankProgram> finish() {
+    std::vector<RankProgram> programs;
+    programs.reserve(m_builders.size());
+    for (RankBuilder& b : m_builders) programs.push_back(b.finish());
+    return programs;
+  }
+
+ protected:
+  [[nodiscard]] std::vector<RankBuilder>& builders() { return m_builders; }
+
+ private:
+  [[nodiscard]] RankBuilder* of(int rank) {
+    return wants(rank) ? &m_builders[static_cast<std::size_t>(rank - m_first)] : nullptr;
+  }
+
+  int m_ranks;
+  int m_first;
+  Flags m_results;
+  std::vector<RankBuilder> m_builders;
+};
+
+/// Walks a program for the programs of the ranks from `first` to before `last`.
+[[nodiscard]] inline std::vector<RankProgram> walk_programs(const EinGraph& graph,
+                                                            const Placement& placement, int ranks,
+                                                            int first, int last,
+                                                            const std::vector<StepGroup>& groups,
+                                                            const SpaceFacts& space) {
+  RankProgramSink sink(graph, groups, space, ranks, first, last);
+  Walk<RankProgramSink>(graph, placement, ranks, sink).run();
+  return sink.finish();
+}
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placement& placement,
+                                            int ranks, int first, int last,
+                                            const std::vector<StepGroup>& groups,
+                                            const SpaceFacts& space) {
+  return walk_programs(graph, placement, ranks, first, last, groups, space);
+}
+#endif
+
+}  // namespace eindecomp::relation

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The walk of a placed program that tells its tasks: task_graph.hpp without its checks.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/block_map.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/task_graph.hpp"
+#include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/walk.hpp"
+
+namespace eindecomp::relation {
+
+/// Writes down a walk as the tasks of one statement after another.
+class TaskSink {
+ public:
+  TaskSink(int workers, int ranks, TaskReceiver& receiver)
+      : m_workers(workers), m_ranks(ranks), m_receiver(receiver) {}
+
+  [[nodiscard]] static bool wants_all() { return true; }
+  [[nodiscard]] static bool wants(int) { return true; }
+  int stored(VertexId tensor, const Box& box, int worker, int rank) {
+    m_receiver.store(tensor, {box, worker, rank});
+    return 0;
+  }
+  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+    m_tasks = {};
+    m_tasks.statement = statement;
+    m_tasks.calls.reserve(joined.size());
+    for (std::size_t i = 0; i < joined.size(); ++i) {
+      const int worker = calls.worker(static_cast<Extent>(i));
+      m_tasks.calls.push_back({joined[i].key, calls.relation().block(joined[i].key), worker,
+                               rank_of(worker, m_workers, m_ranks)});
+    }
+    m_tasks.received.assign(static_cast<std::size_t>(m_ranks), 0);
+  }
+  static int assembled(VertexId, const Box&, int) { return 0; }
+  static void filled(int, int, const Box&, OutsideValue) {}
+  static void spread(int, const Spread&) {}
+  static int counted(VertexId, const Box&, int) { return -1; }
+  static void copied(int, int, int, const Box&, int) {}
+  void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box, int) {
+    m_tasks.repartitions.push_back({tensor, box, from_rank, to_rank});
+    m_tasks.repartition_words += box.size();
+    m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
+  }
+  static int partial(VertexId, const Box&, int) { return 0; }
+  static void called(VertexId, const WalkedCall&) {}
+  void moved_partial(VertexId statement, int from_rank, int, int to_rank, int, const Box& box,
+                     int) {
+    m_tasks.aggregations.push_back({statement, box, from_rank, to_rank});
+    m_tasks.aggregation_words += box.size();
+    m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
+  }
+  static void aggregated(int, int, const Box&, const std::vector<int>&, int) {}
+  void end(VertexId) { m_receiver.take(std::move(m_tasks)); }
+
+ private:
+  int m_workers;
+  int m_ranks;
+  TaskReceiver& m_receiver;
+  StatementTasks m_tasks;
+};
+
+inline void walk_tasks(const EinGraph& graph, const Placement& placement, int ranks,
+                       TaskReceiver& receiver) {
+  TaskSink sink(placement.mesh.workers(), ranks, receiver);
+  Walk<TaskSink>(graph, placement, ranks, sink).run();
+}
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+inline void tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
+                       TaskReceiver& receiver) {
+  walk_tasks(graph, placement, ranks, receiver);
+}
+#endif
+
+}  // namespace eindecomp::relation
