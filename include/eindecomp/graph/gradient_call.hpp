@@ -83,8 +83,9 @@ class GradientCall {
   template <class T, int Rank>
   Symbol<T, Rank, Backend> symbol(const Symbol<T, Rank, Backend>& tensor, std::string_view from) {
     const auto at = static_cast<std::size_t>(tensor.vertex());
-    if (at >= m_cotangents.size() || !m_cotangents[at].has_value())
+    if (at >= m_cotangents.size() || !m_cotangents[at].has_value()) {
       fail_as_zero("gradient", from, "by", tensor.name());
+    }
     const Written made = whole<T>(*m_cotangents[at], tensor.vertex(), Text("d") + tensor.name());
     return {&m_state, made.vertex, made.writing};
   }
