@@ -89,9 +89,8 @@ TEST_CASE("ranks that hold different things are told who differs") {
   if (group.size() == 1) {
     CHECK(text == "no error");
   } else if (group.size() == 4) {
-    CHECK(text ==
-          "EinDecomp: ranks hold different programs (ranks 0, 1 and 2 share one; rank 3 has one); "
-          "do so");
+    CHECK(text == "EinDecomp: ranks hold different programs in " + call().text() +
+                      " (ranks 0, 1 and 2 share one; rank 3 has one); do so");
   } else {
     CHECK(text.find("different programs") != std::string::npos);
     CHECK(text.find("rank " + std::to_string(group.size() - 1) + " has one") != std::string::npos);

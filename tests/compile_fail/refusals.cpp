@@ -128,6 +128,11 @@ void statements() {
                                     X(i, i) * X(j, j) * X(k, k))),
          (let<"B">() = sum(i, j, k)(X(i, j) * X(j, i) * X(i, k) * X(k, i) * X(j, k) * X(k, j) *
                                     X(i, i) * X(j, j) * X(k, k))));
+  // refused: a statement has more than 8 operands, or more than 16 of a product
+  EITHER(
+      (let<"B2">(i, j) = select(i < j, X(i, j) + X(j, i) * X(i, j) + X(j, i),
+                                X(i, j) - X(j, i) * X(i, j) - X(j, i))),
+      (let<"B2">(i, j) = select(i < j, X(i, j) + X(j, i) * X(i, j), X(i, j) - X(j, i) * X(i, j))));
 #if EINDECOMP_CASE == 0
   let<"mine">(i, j) = user::lgamma(X(i, j));
   using user::lgamma;

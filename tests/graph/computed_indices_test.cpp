@@ -246,6 +246,24 @@ TEST_CASE("labels as values take no operand, and tell statements apart") {
   CHECK(ein::formula(g.graph(), D.vertex()).view() == "D(i,j) = mul(less(affine(i,j),3),X(i,j))");
 }
 
+TEST_CASE("the value of a label is one operand, however often it is taken") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {6, 7});
+  const auto K = g.input<double>("K", {6, 7});
+  // Six reads of tensors and two values.
+  const auto A = let<"A">(i, j) = select(
+      i == 0 || j == 0 || i == 5 || j == 6, X(i, j),
+      K(i, j) * (X(zero(i + 1), j) + X(zero(i - 1), j) + X(i, zero(j + 1)) + X(i, zero(j - 1))));
+  CHECK(g.graph()[A.vertex()].operands.size() == 6);
+  CHECK(g.graph()[A.vertex()].values.size() == 2);
+  // A chain of one operator, which would be that operator of as many operands.
+  const auto B = let<"B">(i, j) = ein::value(j) * X(i, j) * ein::value(j);
+  CHECK(g.graph()[B.vertex()].values.size() == 1);
+  CHECK(ein::formula(g.graph(), B.vertex()).view() == "B(i,j) = mul(mul(j,X(i,j)),j)");
+  const auto C = let<"C">(i, j) = 2.0 * ein::value(j) * X(i, j) * ein::value(j);
+  CHECK(ein::formula(g.graph(), C.vertex()).view() == "C(i,j) = mul(mul(mul(2,j),X(i,j)),j)");
+}
+
 TEST_CASE("the builder takes labels as values") {
   ein::PlanProgram g;
   const auto X = g.input<double>("X", {6, 6});

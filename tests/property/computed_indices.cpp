@@ -325,6 +325,17 @@ TEST_CASE("labels as values: masks, ramps, one-hot rows, running sums") {
     });
     t.expect(let<"trace">() = sum(i, j)((i == j) * X(i, j)),
              [&]() { return total(6, [&](Extent R) { return x_(R, R); }); });
+    t.expect(let<"edge">(i, j) = select(i == 0 || j == 0 || i == 6 || j == 5, X(i, j),
+                                        X(zero(i + 1), j) + X(i, zero(j - 1)) - 2 * X(i, j)),
+             [&](Extent R, Extent C) {
+               const auto below = [&] { return R < 6 ? x_(R + 1, C) : 0.0; };
+               return R == 0 || C == 0 || R == 6 || C == 5 ? x_(R, C)
+                                                           : below() + x_(R, C - 1) - 2 * x_(R, C);
+             });
+    t.expect(let<"squares">(i) = value(i) * I(i) * value(i),
+             [&](Extent R) { return i_(R) * R * R; });
+    t.expect(let<"scaled">(i) = I(i) * (3 * (value(i) * value(i))),
+             [&](Extent R) { return i_(R) * (3 * R * R); });
     t.expect(let<"first">(i) = min(j)(select(X(i, j) > 0.0, value(j), 100)), [&](Extent R) {
       return smallest(6, [&](Extent C) { return x_(R, C) > 0 ? C : 100; });
     });

@@ -89,8 +89,40 @@ TEST_CASE("wrong extents of a whole tensor on one rank") {
                        ein::bind_generator(p.B, Formula<>{}));
   });
   CHECK(begins(text, world.prefix()));
-  CHECK(contains(text, "13 x 10"));
-  CHECK(contains(text, "12 x 10"));
+  CHECK(contains(text, "13 x 10 and the whole tensor is 12 x 10 (bind_global takes all of it)"));
+}
+
+TEST_CASE("what is bound on another line does not hide the line of the run") {
+  const Culprit world;
+  ein::Program g;
+  const auto A = g.input<double>("A", {6});
+  const auto B = g.input<double>("B", {6});
+  const auto C = g.input<double>("C", {6});
+  ein::let<"D">(i) = A(i) + B(i) + C(i);
+  const Plan plan = ein::decompose(g, {.workers = 1, .ranks = world.size});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto a = ein::bind_generator(A, Formula<>{});
+  const auto b = ein::bind_generator(B, Formula<>{});
+  const std::vector<ein::Binding<Space>> carried{a};
+  const auto here = [](int line) { return "failures_test.cpp:" + std::to_string(line) + "]"; };
+  // One binding, several, and what is carried with others.
+  CHECK(contains(same_message([&] { (void)executor.run(a); }), here(__LINE__)));
+  CHECK(contains(same_message([&] { (void)executor.run(a, b); }), here(__LINE__)));
+  CHECK(contains(same_message([&] { (void)executor.run(carried, b); }), here(__LINE__)));
+  const auto once = [&] { (void)ein::execute(plan, MPI_COMM_WORLD, Space(), a, b); };
+  CHECK(contains(same_message(once), here(__LINE__ - 1)));
+}
+
+TEST_CASE("elements of another type than the input's are named") {
+  const Culprit world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 1, .ranks = world.size});
+  const Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Space> whole("test::whole", 12, 10);
+  const std::string text = same_message([&] {
+    (void)ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global("A", whole),
+                       ein::bind_generator(p.B, Formula<>{}));
+  });
+  CHECK(contains(text, "input A is of double and what is bound to it is of int64"));
 }
 
 TEST_CASE("a binding that is missing on one rank") {
@@ -207,7 +239,8 @@ TEST_CASE("different programs, plans and options") {
     return;
   }
   const std::string who = "rank " + std::to_string(world.culprit()) + " has one";
-  CHECK(contains(programs, "ranks hold different programs"));
+  CHECK(contains(programs, "ranks hold different programs in the construction of an Executor ["));
+  CHECK(contains(programs, "failures_test.cpp:"));
   CHECK(contains(programs, who));
   CHECK(contains(plans, "ranks hold different plans"));
   CHECK(contains(plans, who));

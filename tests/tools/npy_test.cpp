@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,15 @@ TEST_CASE("files of NumPy's are read, of every version, type and order") {
                "72646572273a2046616c73652c20277368617065273a2028312c2031292c207d0a000000000000f0"
                "3f00000000000000c0"));
   CHECK(read_npy(folder.path()) == npy_tensor<std::complex<double>>({1, 1}, {{1, -2}}));
+}
+
+TEST_CASE("a stored tensor's elements are seen as what they are, and as nothing else") {
+  const StoredTensor x = npy_tensor<float>({2, 2}, {1, 2, 3, 4});
+  const std::span<const float> elements = x.elements<float>();
+  CHECK(std::vector<float>(elements.begin(), elements.end()) == std::vector<float>{1, 2, 3, 4});
+  const std::string said = message_of([&] { (void)x.elements<double>(); });
+  CHECK(contains(said, "tensor x is of float and is read as double"));
+  CHECK(contains(said, "npy_test.cpp"));
 }
 
 TEST_CASE("what is written is what NumPy writes, and read back as it was") {

@@ -146,8 +146,10 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
     const Text who = joined(groups, "; ", [](const auto& g) {
       return detail::name_ranks(g.ranks) + (g.ranks.size() == 1 ? " has one" : " share one");
     });
-    detail::fail_together(ErrorKind::ranks, "ranks hold different " + Text(f.what) + " (" + who +
-                                                "); " + Text(f.advice));
+    const Text where = joined(detail::group_by_text(group.all_gather(call.text())), " and ",
+                              [](const auto& g) { return Text(g.text); });
+    detail::fail_together(ErrorKind::ranks, "ranks hold different " + Text(f.what) + " in " +
+                                                where + " (" + who + "); " + Text(f.advice));
   }
 }
 

@@ -3,9 +3,11 @@
 /// From an expression tree to one functor and the tensors it reads, in order.
 #pragma once
 
+#include <array>
 #include <boost/hana/flatten.hpp>
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -56,8 +58,8 @@ struct TreeTraits<Apply<F, Es...>> {
   static constexpr int reads = (TreeTraits<Es>::reads + ... + 0);
   static constexpr int scalars = (TreeTraits<Es>::scalars + ... + 0);
   static constexpr int values = (TreeTraits<Es>::values + ... + 0);
-  /// From left to right, repeated ones, too.
-  using ValueLabels = decltype((LabelList<>() + ... + typename TreeTraits<Es>::ValueLabels()));
+  /// By first appearance, each once, however often its value is taken.
+  using ValueLabels = UnitedLabels<typename TreeTraits<Es>::ValueLabels...>;
   template <class Op>
   static constexpr bool chain_of = std::is_same_v<F, Op> &&
                                    (TreeTraits<Es>::template chain_of<Op> && ...);
@@ -83,43 +85,47 @@ template <class F, class... Es>
   });
 }
 
-/// The tree as a functor of its leaves: of tensors, the first of which is number First, and of the
-/// values of labels, the first of which is number FirstValue.
-template <int First, int FirstValue, class S, class... Ls>
+/// Where a label is in a list that has it.
+template <class L, class... Ls>
+[[nodiscard]] constexpr int position_in(LabelList<Ls...>) {
+  int position = 0;
+  (void)((std::is_same_v<L, Ls> || (++position, false)) || ...);
+  return position;
+}
+
+/// The tree as a functor of the tensors it reads, the first of which is number First, and, from
+/// number Reads on, of the values of Labels.
+template <int First, int Reads, class Labels, class S, class... Ls>
 [[nodiscard]] constexpr auto functor_from(const Access<S, Ls...>&) {
   return Arg<First>{};
 }
-template <int First, int FirstValue, class T>
+template <int First, int Reads, class Labels, class T>
 [[nodiscard]] constexpr auto functor_from(const Constant<T>& constant) {
   return Value<T>{constant.value};
 }
-template <int First, int FirstValue, class L>
+template <int First, int Reads, class Labels, class L>
 [[nodiscard]] constexpr auto functor_from(const LabelValue<L>&) {
-  return Arg<FirstValue>{};
+  return Arg<Reads + position_in<L>(Labels())>{};
 }
-template <int First, int FirstValue, class F, class... Es>
+template <int First, int Reads, class Labels, class F, class... Es>
 [[nodiscard]] constexpr auto functor_from(const Apply<F, Es...>& node) {
   return [&node]<std::size_t... I>(std::index_sequence<I...>) {
-    // at[i], value[i]: the leaves to the left of child i.
+    // first[i]: the number of tensors to the left of child i.
     constexpr auto first = [] {
-      struct {
-        int at[sizeof...(Es) + 1];
-        int value[sizeof...(Es) + 1];
-      } offsets{{First}, {FirstValue}};
+      std::array<int, sizeof...(Es) + 1> numbers{First};
       const int reads[] = {TreeTraits<Es>::reads...};
-      const int values[] = {TreeTraits<Es>::values...};
-      for (std::size_t i = 0; i < sizeof...(Es); ++i) {
-        offsets.at[i + 1] = offsets.at[i] + reads[i];
-        offsets.value[i + 1] = offsets.value[i] + values[i];
-      }
-      return offsets;
+      for (std::size_t i = 0; i < sizeof...(Es); ++i) numbers[i + 1] = numbers[i] + reads[i];
+      return numbers;
     }();
-    return Composed<F, decltype(functor_from<first.at[I], first.value[I]>(
+    return Composed<F, decltype(functor_from<first[I], Reads, Labels>(
                            node.operands[boost::hana::size_c<I>]))...>(
-        node.op,
-        functor_from<first.at[I], first.value[I]>(node.operands[boost::hana::size_c<I>])...);
+        node.op, functor_from<first[I], Reads, Labels>(node.operands[boost::hana::size_c<I>])...);
   }
   (std::index_sequence_for<Es...>{});
+}
+template <class E>
+[[nodiscard]] constexpr auto functor_from_tree(const E& expression) {
+  return functor_from<0, TreeTraits<E>::reads, typename TreeTraits<E>::ValueLabels>(expression);
 }
 
 /// A factor of 1 of any type.
@@ -161,7 +167,7 @@ struct IsOperatorOnLeaves<Composed<Op, Arg<I>...>>
 /// that operator of many operands.
 template <class E>
 [[nodiscard]] constexpr auto functor_of(const E& expression) {
-  return functor_from<0, TreeTraits<E>::reads>(expression);
+  return functor_from_tree(expression);
 }
 template <class S, class... Ls>
 [[nodiscard]] constexpr auto functor_of(const Access<S, Ls...>&) {
@@ -170,16 +176,19 @@ template <class S, class... Ls>
 template <class F, class... Es>
 [[nodiscard]] constexpr auto functor_of(const Apply<F, Es...>& node) {
   using Tree = TreeTraits<Apply<F, Es...>>;
-  using AsWritten = decltype(functor_from<0, Tree::reads>(node));
-  constexpr bool is_one_chain = is_associative_commutative<F> && Tree::template chain_of<F> &&
-                                Tree::scalars == 0 && std::is_invocable_v<F, int, int, int>;
+  using AsWritten = decltype(functor_from_tree(node));
+  // A value that is taken twice is one operand of the functor, and two of the chain.
+  constexpr bool has_own_operands = Tree::values == Tree::ValueLabels::size;
+  constexpr bool is_one_chain = has_own_operands && is_associative_commutative<F> &&
+                                Tree::template chain_of<F> && Tree::scalars == 0 &&
+                                std::is_invocable_v<F, int, int, int>;
   if constexpr (IsOperatorOnLeaves<AsWritten>::value || is_one_chain) {
     return node.op;
-  } else if constexpr (std::is_same_v<F, Mul> && Tree::template chain_of<Mul> &&
+  } else if constexpr (has_own_operands && std::is_same_v<F, Mul> && Tree::template chain_of<Mul> &&
                        Tree::scalars > 0) {
     return ScaledMul<decltype(scalar_product(One{}, node))>{scalar_product(One{}, node)};
   } else {
-    return functor_from<0, Tree::reads>(node);
+    return functor_from_tree(node);
   }
 }
 

@@ -164,14 +164,15 @@ template <class Join, class Monoid, bool AsItIs, int Values, class... Accesses>
   if constexpr (operands <= max_operands) {
     return true;
   } else if constexpr (!AsItIs && Values == 0 && operands <= max_split_operands &&
-                       !(expr::is_computed<Accesses> || ...) &&
-                       std::is_invocable_v<const Join&,
-                                           const typename Accesses::Symbol::value_type&...>) {
-    return Rewritable<typename UnscaledJoin<Join>::type, Monoid,
-                      typename Accesses::Symbol::value_type...>::value;
-  } else {
-    return false;
+                       !(expr::is_computed<Accesses> || ...)) {
+    // Asked only here: a join that takes values, too, cannot even be asked.
+    if constexpr (std::is_invocable_v<const Join&,
+                                      const typename Accesses::Symbol::value_type&...>) {
+      return Rewritable<typename UnscaledJoin<Join>::type, Monoid,
+                        typename Accesses::Symbol::value_type...>::value;
+    }
   }
+  return false;
 }
 
 /// ⊕ ⊗ of some accesses under explicit output labels, as it is handed to a graph.
@@ -216,9 +217,9 @@ template <class Output, class Aggregated, class Values, bool AsItIs, class Backe
     static_assert(
         expr::never<Accesses...>,
         "EinDecomp: a statement has more than 8 operands, or more than 16 of a product of one type "
-        "that may be joined two at a time (a tensor counts once for every order of labels that it "
-        "is read under, an aggregation inside it and the value of a label once); write part of it "
-        "as a statement of its own");
+        "that may be joined two at a time (every read of a tensor counts, X(i) + X(i) as two; an "
+        "aggregation inside it and the value of a label count once); write part of it as a "
+        "statement of its own");
     return expr::Refused{};
   } else if constexpr (core::accept<
                            label_fault<Output, Aggregated, typename Accesses::LabelTypes...>>() &&

@@ -3,9 +3,12 @@
 /// Whole tensors on the host with their names: what is written to files and read from them.
 #pragma once
 
+#include <source_location>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
@@ -18,6 +21,24 @@ struct StoredTensor {
   ElementType element;        ///< of its elements
   std::vector<Extent> bound;  ///< its extents
   std::string bytes;          ///< the elements, row-major, in the machine's order of bytes
+
+  /// The elements, row-major, for as long as `bytes` stays as it is.
+  /// \throws Error if they are not of type T: nothing is converted.
+  template <Element T>
+  [[nodiscard]] std::span<const T> elements(
+      std::source_location where = std::source_location::current()) const& {
+    if (element != element_type<T>()) {
+      core::fail(ErrorKind::io,
+                 Text("tensor ") + name + " is of " + expr::element_text(element) +
+                     " and is read as " + expr::element_text(element_type<T>()) +
+                     " (elements are not converted); read it as what it is, or store it otherwise",
+                 where);
+    }
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  /// Of a tensor that is about to go, there would be none left to see.
+  template <Element T>
+  void elements() && = delete;
   /// Whether all of it is equal, bit for bit.
   bool operator==(const StoredTensor&) const = default;
 };

@@ -196,6 +196,19 @@ inline constexpr bool is_binding<GeneratorBinding<T, Rank, Function>> = true;
 template <class Space>
 inline constexpr bool is_binding<Binding<Space>> = true;
 
+/// An argument, and the line it is given in: for functions whose last parameters are a pack, behind
+/// which no default argument can be.
+template <class T>
+struct Located {
+  T value;                     ///< the argument
+  std::source_location where;  ///< of the call
+  template <class From>
+    requires(std::convertible_to<From, T>)
+  // NOLINTNEXTLINE(google-explicit-constructor): the caller writes the argument alone.
+  Located(From&& from, std::source_location line = std::source_location::current())
+      : value(std::forward<From>(from)), where(line) {}
+};
+
 /// A symbol's facts, and the compile-time checks of a view that is to be bound to it.
 template <class Symbol, class View>
 BindingFacts facts_of_view(const Symbol& symbol, BindingKind kind, std::source_location where) {

@@ -51,12 +51,9 @@ class BindingChecker {
     }
     if (!(facts.element == tensor.element)) {
       throw Error(ErrorKind::binding,
-                  "input " + tensor.name +
-                      " has elements of another type than what is bound to it "
-                      "(its own have " +
-                      std::to_string(tensor.element.bytes) + " bytes, the view's " +
-                      std::to_string(facts.element.bytes) +
-                      "); bind a view of the input's value type",
+                  "input " + tensor.name + " is of " + expr::element_text(tensor.element).str() +
+                      " and what is bound to it is of " + expr::element_text(facts.element).str() +
+                      " (elements are not converted); bind elements of the input's type",
                   facts.where);
     }
     if (facts.kind == BindingKind::whole_on_root &&
@@ -80,7 +77,7 @@ class BindingChecker {
     }
     if (fills_memory(facts, m_session.control.rank())) return;
     if (facts.kind != BindingKind::blocks) {
-      check_view(tensor, facts.views[0], tensor.bound, "the whole tensor", facts.where);
+      check_view(tensor, facts.views[0], tensor.bound, {}, facts.where);
       return;
     }
     if (facts.boxes && facts.result_bound != tensor.bound) {
@@ -109,8 +106,7 @@ class BindingChecker {
       if (view == facts.views.size()) {
         fail_places(tensor, box, facts.result, (*facts.boxes)[n], facts.where);
       }
-      check_view(tensor, facts.views[view], extents_of(box),
-                 "its block at (" + index_text(box.lo) + ")", facts.where);
+      check_view(tensor, facts.views[view], extents_of(box), index_text(box.lo), facts.where);
       if (!facts.boxes) check_place(tensor, box, facts.views[view], facts.where);
     }
   }
@@ -162,8 +158,10 @@ class BindingChecker {
     return view.rank == 0 || view.is_empty();
   }
 
+  /// \throws Error if a view has not the extents of the block at `place` or, without a place, of
+  /// the whole tensor.
   void check_view(const Vertex& tensor, const kernel::StridedTensor& view,
-                  const std::vector<Extent>& wanted, const std::string& what,
+                  const std::vector<Extent>& wanted, const std::optional<std::string>& place,
                   const std::source_location& where) const {
     const std::vector<Extent> extents = view.extents();
     if (extents.size() != wanted.size()) {
@@ -181,10 +179,17 @@ class BindingChecker {
                       " (there is nothing to read); allocate it first",
                   where);
     }
+    const std::string bound =
+        "input " + tensor.name + " is bound to a view of " + extents_text(extents);
+    if (!place) {
+      throw Error(ErrorKind::binding,
+                  bound + " and the whole tensor is " + extents_text(wanted) +
+                      " (bind_global takes all of it); give all, or bind what this rank has",
+                  where);
+    }
     throw Error(ErrorKind::binding,
-                "input " + tensor.name + " is bound to a view of " + extents_text(extents) +
-                    " on rank " + std::to_string(m_session.control.rank()) + " and " + what +
-                    " is " + extents_text(wanted) +
+                bound + " on rank " + std::to_string(m_session.control.rank()) +
+                    " and its block at (" + *place + ") is " + extents_text(wanted) +
                     " (the plan fixes who stores what); see plan.local(" + tensor.name + ", rank)",
                 where);
   }

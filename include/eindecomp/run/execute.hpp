@@ -55,19 +55,20 @@ constexpr void check_plan_type() {
 /// \throws Error, on all ranks alike, what the constructor of Executor and Executor::run throw.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
   requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
-[[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
-                           const ExecuteOptions& options, const Bindings&... bindings) {
+[[nodiscard]] auto execute(const PlanType& plan, const run::Located<MPI_Comm>& user,
+                           const Space& space, const ExecuteOptions& options,
+                           const Bindings&... bindings) {
   run::check_plan_type<PlanType, Space>();
   if constexpr (run::plan_runs_on<PlanType, Space>) {
     const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
-    return execute(plan, user, space, all, options, all.front().facts().where);
+    return execute(plan, user.value, space, all, options, user.where);
   }
 }
 /// The same with the default options.
 template <class PlanType, compat::ExecutionSpace Space, class... Bindings>
   requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
-[[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
-                           const Bindings&... bindings) {
+[[nodiscard]] auto execute(const PlanType& plan, const run::Located<MPI_Comm>& user,
+                           const Space& space, const Bindings&... bindings) {
   return execute(plan, user, space, ExecuteOptions{}, bindings...);
 }
 /// The same with the bindings in a vector.

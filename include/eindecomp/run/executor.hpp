@@ -89,11 +89,17 @@ class Executor {
   ///   why: an input that is not bound or bound twice, a wrong extent, value type or root, a
   ///   generator that throws, memory that is short.
   /// What goes wrong later (an MPI error) ends the program on all ranks.
+  template <class B>
+    requires(run::is_binding<B>)
+  [[nodiscard]] RunType run(const B& binding,
+                            std::source_location where = std::source_location::current()) {
+    return run_bound({Binding<Space>(binding)}, where);
+  }
+  /// The same of several inputs.
   template <class... Bindings>
     requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
-  [[nodiscard]] RunType run(const Bindings&... bindings) {
-    const std::vector<Binding<Space>> all{Binding<Space>(bindings)...};
-    return run_bound(all, all.front().facts().where);
+  [[nodiscard]] RunType run(const run::Located<Binding<Space>>& first, const Bindings&... others) {
+    return run_bound({first.value, Binding<Space>(others)...}, first.where);
   }
   /// The same with the bindings in a vector, as a program has them that is made from data.
   [[nodiscard]] RunType run(const std::vector<Binding<Space>>& bindings,
@@ -105,9 +111,10 @@ class Executor {
   /// `run = executor.run(run.carry(), bind(A, a))`.
   template <class... Bindings>
     requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
-  [[nodiscard]] RunType run(std::vector<Binding<Space>> carried, const Bindings&... others) {
-    (carried.push_back(Binding<Space>(others)), ...);
-    return run_bound(carried, carried.back().facts().where);
+  [[nodiscard]] RunType run(run::Located<std::vector<Binding<Space>>> carried,
+                            const Bindings&... others) {
+    (carried.value.push_back(Binding<Space>(others)), ...);
+    return run_bound(carried.value, carried.where);
   }
 
   /// Says that elements of inputs bound constant() have changed where they lie on this rank: the

@@ -230,13 +230,13 @@ VertexId Run<Space, Group>::result(const run::NamedResult& named) const {
                 named.where);
   }
   if (!(named.element == vertex.element) || named.rank != vertex.rank()) {
-    throw Error(ErrorKind::binding,
-                "tensor " + vertex.name +
-                    " is read with another value type or rank than it has "
-                    "(its rank is " +
-                    std::to_string(vertex.rank()) + ", its elements have " +
-                    std::to_string(vertex.element.bytes) + " bytes)",
-                named.where);
+    throw Error(
+        ErrorKind::binding,
+        "tensor " + vertex.name + " is read with another value type or rank than it has (as " +
+            expr::element_text(named.element).str() + " of rank " + std::to_string(named.rank) +
+            ", and is of " + expr::element_text(vertex.element).str() + " and of rank " +
+            std::to_string(vertex.rank()) + ")",
+        named.where);
   }
   return v;
 }

@@ -110,9 +110,8 @@ class Trainer {
   /// step is of several microbatches; the step was then not taken.
   template <class... Bindings>
     requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
-  void step(double rate, const Bindings&... others) {
-    const std::vector<Binding<Space>> all{Binding<Space>(others)...};
-    step(rate, all, all.front().facts().where);
+  void step(const run::Located<double>& rate, const Bindings&... others) {
+    step(rate.value, std::vector<Binding<Space>>{Binding<Space>(others)...}, rate.where);
   }
   /// The same with the bindings in a vector.
   void step(double rate, const std::vector<Binding<Space>>& others,
