@@ -23,6 +23,7 @@ BY_RETURN = r"left the scope of its ScopedRuntime"
 EXITED = r"exited in the scope of its ScopedRuntime"
 ABSENT = (r"rank \d of {n} has waited longer than the time limit of 1 s in {call} \[.*ways.cpp:\d+\]"
           r".*rank {last} does not answer and was {seen}.*; the program ends on all ranks")
+ELSEWHERE = "different calls, where they wait for each other"
 SEEN_IN = r"last seen in {} \[.*ways.cpp:\d+\]"
 # What the launcher says of a process that is no more.
 KILLED = (r"(rank {last} with PID \d+|rank 0 with PID 0|PMIX|process rank {last}|\[\[\d+,1\],{last}\]"
@@ -80,6 +81,14 @@ WAYS = [
     ("once-more", "", 2, ["ranks are in different calls .*rank 0: gather of D .*; rank 1: run "]),
     ("once-less", "", 3, ["ranks are in different calls .*rank 2: gather of D"]),
     ("more-solvers", "", 3, [r"rank 2 of 3 waits in " + MAKE + r" .* for rank \d, which " + BY_RETURN]),
+    # By a call of something else, which waits for the others as they wait for it.
+    ("executor-more", "", 2, [ELSEWHERE, "rank 0: " + RUN, "rank 1: " + MAKE]),
+    ("executor-more", "", 4, [ELSEWHERE, "ranks 0, 1 and 2: " + RUN, "rank 3: " + MAKE]),
+    ("executor-more", "own-mpi", 3, [ELSEWHERE, "ranks 0 and 1: " + RUN, "rank 2: " + MAKE]),
+    ("share-plan", "", 3, [ELSEWHERE, "ranks 0 and 1: " + MAKE, "rank 2: share_plan"]),
+    ("share-plan", "own-mpi", 2, [ELSEWHERE, "rank 0: " + MAKE, "rank 1: share_plan"]),
+    ("pair", "", 4, [ELSEWHERE, "(in MPI_COMM_WORLD rank|ranks 0, 1 and) 2: " + RUN, "rank 3: " + MAKE]),
+    ("other-run", "", 3, [ELSEWHERE, "ranks 0 and 1: " + RUN, "rank 2: " + RUN]),
     # By standing still, which a time limit ends.
     ("still.before", "", 3, [ABSENT, MAKE, "in no call of this executor before"]),
     ("still.between", "", 2, [ABSENT, RUN, SEEN_IN.format(RUN)]),
@@ -110,6 +119,9 @@ def expectations(way, how, ranks, said):
     if said[0] == ABSENT:
         pattern, call, seen = said
         return [pattern.format(call=call, seen=seen, **values)]
+    if said[0] == ELSEWHERE:
+        where = r" \[.*ways.cpp:\d+\]"
+        return [rf"{ELSEWHERE} \({said[1]}{where}; {said[2]}{where}\); make the same calls"]
     return [re.sub(r"{(n|last)}", lambda m: str(values[m[1]]), pattern) for pattern in said]
 
 

@@ -131,6 +131,21 @@ bool solve_with_deed(Solver& solver, const std::string& way) {
   return true;
 }
 
+/// The last rank runs the second of two executors while the others run the first.
+void run_two_executors(const Solver& solver) {
+  ein::Program g;
+  auto A = g.input<double>("A", {solver.extent, solver.extent});
+  [[maybe_unused]] auto C = ein::let<"C">(i) = sum(j)(A(i, j));
+  const auto plan = ein::decompose(g, {.workers = solver.size});
+  ein::Executor first(plan, solver.comm, Space());
+  ein::Executor second(plan, solver.comm, Space());
+  if (solver.fails()) {
+    (void)second.run(ein::bind_generator(A, formula));
+  } else {
+    (void)first.run(ein::bind_generator(A, formula));
+  }
+}
+
 void solve(const std::string& way, Solver& solver) {
   if (solve_with_deed(solver, way)) return;
   if (way == "well") return solver.solve();
@@ -166,6 +181,29 @@ void solve(const std::string& way, Solver& solver) {
     solver.solve();
     if (!solver.fails()) return;
   }
+  if (way == "executor-more") {
+    solver.between = [&solver] {
+      if (solver.fails()) Solver().solve();
+    };
+  }
+  if (way == "share-plan") {
+    solver.before = [&solver] {
+      if (!solver.fails()) return;
+      ein::Program g;
+      auto A = g.input<double>("A", {2, 2});
+      [[maybe_unused]] auto C = ein::let<"C">(i) = sum(j)(A(i, j));
+      (void)ein::share_plan(g, MPI_COMM_WORLD, [&] { return ein::decompose(g, {}); });
+    };
+  }
+  if (way == "pair") {
+    // The last two ranks have a group of their own, for which one of them makes an executor.
+    Solver other;
+    MPI_Comm_split(MPI_COMM_WORLD, solver.rank < solver.size - 2 ? 1 : 0, 0, &other.comm);
+    solver.between = [&solver, other] {
+      if (solver.fails()) other.solve();
+    };
+  }
+  if (way == "other-run") return run_two_executors(solver);
   if (way == "group") {
     // The others are a group of their own, and none waits for the one that fails.
     MPI_Comm_split(MPI_COMM_WORLD, solver.fails() ? 1 : 0, 0, &solver.comm);

@@ -20,6 +20,8 @@ class Call {
 
   /// "gather of C".
   [[nodiscard]] std::string_view what() const { return m_what; }
+  /// The caller's line.
+  [[nodiscard]] const std::source_location& where() const { return m_where; }
 
   /// "gather of C [solver.cpp:31]".
   [[nodiscard]] std::string text() const {

@@ -31,14 +31,17 @@ class MpiCommunicator {
   /// Collective over `user`. \param name the duplicate's name, which MPI tools show.
   /// \param chunk the most elements of one message; longer transfers are cut into several.
   /// \param time_limit the most seconds to wait for other ranks in one call; 0: no limit.
+  /// \param call the call that needs it, for the messages of those who wait.
   /// \throws Error if MPI is not running, or `user` is null or an inter-communicator, or the time
   ///   limit is negative or not a number.
   explicit MpiCommunicator(MPI_Comm user, const char* name, Extent chunk = default_chunk,
                            double time_limit = 0,
-                           std::source_location where = std::source_location::current())
+                           const Call& call = {"the construction of a communicator",
+                                               std::source_location::current()})
       : m_chunk(std::clamp<Extent>(chunk, 1, default_chunk)),
-        m_watch(checked(user, time_limit, where), time_limit) {
-    m_watch.begin(Call("the construction of an Executor", where));
+        m_watch(checked(user, time_limit, call.where()), time_limit) {
+    const std::source_location& where = call.where();
+    m_watch.begin(call);
     if (!detail::Job::exists() && has_all_processes(user)) {
       detail::Job::adopt(duplicate(MPI_COMM_WORLD, where));
     }
@@ -70,6 +73,7 @@ class MpiCommunicator {
   /// Replaces each value by the largest of all ranks. Collective, and the first of every call.
   void maximum(std::vector<std::uint64_t>& values) {
     const int count = static_cast<int>(values.size());
+    m_watch.come(detail::Watch::Collective::maximum);
     // In round k every rank hears from the one 2^k before it, which has heard from 2^k by then: the
     // maximum may count a rank twice. (MPI_Allreduce could not be watched, and
     // MPI_Iallreduce takes longer.)
@@ -97,6 +101,7 @@ class MpiCommunicator {
   [[nodiscard]] std::vector<std::string> all_gather(const std::string& text) {
     const std::size_t ranks = static_cast<std::size_t>(m_size);
     const int length = static_cast<int>(text.size());
+    m_watch.come(detail::Watch::Collective::all_gather);
     std::vector<int> lengths(ranks);
     MPI_Request request = MPI_REQUEST_NULL;
     detail::check(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm, &request),
@@ -262,6 +267,7 @@ class MpiCommunicator {
       detail::check(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup", where);
       return copy;
     }
+    m_watch.come(detail::Watch::Collective::duplicate);
     MPI_Request request = MPI_REQUEST_NULL;
     detail::check(MPI_Comm_idup(comm, &copy, &request), "MPI_Comm_idup", where);
     wait_for(request, true);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -19,7 +20,9 @@
 #include "eindecomp/comm/call.hpp"
 #include "eindecomp/comm/channel.hpp"
 #include "eindecomp/comm/mpi.hpp"
+#include "eindecomp/comm/same_text.hpp"
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/hash.hpp"
 
 namespace eindecomp::comm::detail {
 
@@ -74,6 +77,18 @@ class Watch {
     }
   }
 
+  /// What the ranks of a group do together, none being done before all have come.
+  enum class Collective : std::uint8_t { duplicate, maximum, all_gather };
+
+  /// This rank begins a collective operation: of the communicator that it was made for a duplicate,
+  /// of that duplicate all others.
+  void come(Collective what) {
+    if (m_channel == nullptr || m_own != nullptr) return;
+    const std::uint64_t group = what == Collective::duplicate ? 0 : m_group;
+    m_here = m_channel->come(m_members, 4 * group + static_cast<std::uint64_t>(what));
+    if (what == Collective::duplicate) m_group = m_here.number;
+  }
+
   /// The call that this rank is in from now on.
   void begin(const Call& call) { m_call = call.text(); }
   [[nodiscard]] const std::string& call() const { return m_call; }
@@ -99,13 +114,16 @@ class Watch {
     double next_look = 0;
     double gone_since = -1;
     double asked = -1;
+    const Rendezvous here = all_must_come ? m_here : Rendezvous{};
+    DeadlockSearch search;
     while (!done()) {
       std::this_thread::yield();
       if (m_channel == nullptr) continue;
       const double now = waited.seconds();
       if (now < next_look) continue;
       next_look = now + between_looks;
-      m_channel->serve(m_call);
+      m_channel->serve(m_call, here, m_channel_ranks);
+      if (here.members != 0) look_for_deadlock(search, now);
       if (all_must_come) {
         // A rank may leave having done its part, of which we hear with a delay.
         if (gone_since < 0 && first_gone() >= 0) gone_since = now;
@@ -114,9 +132,7 @@ class Watch {
       if (m_limit > 0 && now >= m_limit) {
         if (asked < 0) {
           asked = now;
-          for (int r = 0; r < m_size; ++r) {
-            if (r != m_rank) m_channel->ask(channel_rank(r));
-          }
+          ask_all();
         } else if (now - asked > grace + my_turn()) {
           abort_all(who_is_absent());
         }
@@ -127,6 +143,44 @@ class Watch {
  private:
   static constexpr double between_looks = 1e-3;  ///< seconds, as all here
   static constexpr double grace = 1;             ///< for a rank that left to say why; for answers
+  static constexpr double between_questions = 1;
+
+  /// What one wait has found out.
+  struct DeadlockSearch {
+    double next_question = between_questions;
+    int distance = 1;       ///< of the rank that is asked next
+    double found = -1;      ///< when
+    double asked_all = -1;  ///< when
+  };
+
+  /// Ends the program if another rank waits elsewhere for this one. In a wait that has become long
+  /// each rank asks the next of its group: where some wait here and others there, two neighbours
+  /// differ. If that one does not answer, it asks ranks farther away.
+  void look_for_deadlock(DeadlockSearch& search, double now) {
+    if (search.asked_all >= 0) {
+      if (now - search.asked_all > 0.3) abort_all(who_waits_where());
+      return;
+    }
+    if (search.found >= 0) {
+      if (now - search.found < my_turn()) return;
+      search.asked_all = now;
+      return ask_all();
+    }
+    for (int distance = 1; distance < m_size; distance *= 2) {
+      const int peer = channel_rank((m_rank + distance) % m_size);
+      if (m_channel->is_deadlocked_with(peer)) search.found = now;
+    }
+    if (now < search.next_question) return;
+    m_channel->ask(channel_rank((m_rank + search.distance) % m_size), m_here);
+    search.next_question = now + between_questions;
+    search.distance = 2 * search.distance < m_size ? 2 * search.distance : 1;
+  }
+
+  void ask_all() {
+    for (int r = 0; r < m_size; ++r) {
+      if (r != m_rank) m_channel->ask(channel_rank(r), m_here);
+    }
+  }
 
   void use(MPI_Comm comm) {
     m_own = std::make_unique<Channel>(comm);
@@ -146,6 +200,10 @@ class Watch {
     MPI_Group_free(&some);
     MPI_Group_free(&all);
     check(code, "MPI_Group_translate_ranks");
+    core::Hasher hasher;
+    std::ranges::sort(ranks = m_channel_ranks);
+    hasher.add(ranks);
+    m_members = hasher.value();
     // Processes that the job started later are in no channel.
     if (std::ranges::find(m_channel_ranks, MPI_UNDEFINED) == m_channel_ranks.end()) return;
     m_channel = nullptr;
@@ -210,12 +268,33 @@ class Watch {
     return text.str();
   }
 
+  [[nodiscard]] std::string who_waits_where() const {
+    std::vector<std::string> texts(static_cast<std::size_t>(m_channel->size()));
+    for (int r = 0; r < m_size; ++r) {
+      const std::string& heard = m_channel->heard(channel_rank(r));
+      texts[static_cast<std::size_t>(channel_rank(r))] = r == m_rank     ? m_call
+                                                         : heard.empty() ? "does not answer"
+                                                                         : heard;
+    }
+    Text who(m_size == m_channel->size() ? "" : "in MPI_COMM_WORLD ");
+    bool others = false;
+    for (const SameText& group : group_by_text(texts)) {
+      who << (others ? "; " : "") << name_ranks(group.ranks) << ": " << group.text;
+      others = true;
+    }
+    return Text("EinDecomp: ranks are in different calls, where they wait for each other (") + who +
+           "); make the same calls in the same order on every rank; the program ends on all ranks";
+  }
+
   int m_rank = 0;
   int m_size = 1;
   double m_limit;
   Channel* m_channel = nullptr;
   std::unique_ptr<Channel> m_own;    ///< where the job has none
   std::vector<int> m_channel_ranks;  ///< by rank of the group; empty: the same
+  std::uint64_t m_members = 0;       ///< a hash of them, in whatever order
+  std::uint64_t m_group = 0;         ///< the number of the rendezvous that made it
+  Rendezvous m_here;                 ///< where this rank waits, or waited last
   std::string m_call = "a call";
   std::string m_last;  ///< the last call in which all ranks were
 };

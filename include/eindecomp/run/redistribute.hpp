@@ -44,9 +44,9 @@ class Redistributor {
       const ExecuteOptions& options = {},
       const std::source_location& where =
           std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
-      : Redistributor(
-            Group(user, "EinDecomp redistribution", options.chunk, options.time_limit, where),
-            space, std::move(from), std::move(to), where) {}
+      : Redistributor(Group(user, "EinDecomp redistribution", options.chunk, options.time_limit,
+                            comm::Call("the construction of a Redistributor", where)),
+                      space, std::move(from), std::move(to), where) {}
 #endif
   /// For a group of ranks of its own.
   Redistributor(Group&& group, const Space& space, Distribution from, Distribution to,

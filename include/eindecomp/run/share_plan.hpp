@@ -41,8 +41,8 @@ template <class Backend, class Make>
 [[nodiscard]] BasicPlan<typename PlanBackendOf<Backend>::type> share_plan(
     const BasicProgram<Backend>& program, MPI_Comm user, const Make& make,
     std::source_location where = std::source_location::current()) {
-  comm::MpiCommunicator group(user, "EinDecomp plan", comm::default_chunk, 0, where);
   const comm::Call call("share_plan", where);
+  comm::MpiCommunicator group(user, "EinDecomp plan", comm::default_chunk, 0, call);
   const auto hash_of = [](const EinGraph& graph) {
     core::Hasher hasher;
     plan::add_to_hash(hasher, graph);

@@ -77,8 +77,9 @@ class Trainer {
       std::source_location where =
           std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
       : Trainer(plan, step_plans(plan, updates, where), updates,
-                Group(user, "EinDecomp training", options.chunk, options.time_limit, where), space,
-                where, user, space, options, where) {}
+                Group(user, "EinDecomp training", options.chunk, options.time_limit,
+                      comm::Call("the construction of a Trainer", where)),
+                space, where, user, space, options, where) {}
 #endif
   /// For this process alone, without MPI.
   template <class Backend>
