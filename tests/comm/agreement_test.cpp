@@ -97,6 +97,46 @@ TEST_CASE("ranks that hold different things are told who differs") {
   }
 }
 
+TEST_CASE("of things in lines the first that differs is told, and who has which") {
+  MpiCommunicator group(MPI_COMM_WORLD, "test");
+  const int last = group.size() - 1;
+  if (last == 0) return;
+  const std::string who = "rank " + std::to_string(last) + " has ";
+  const auto difference = [&](std::vector<std::string> of_last) {
+    const bool is_last = group.rank() == last;
+    const std::vector<std::string> others{"one", std::string(1000, '2'), "three"};
+    return message_of([&] {
+      ein::comm::agree(group, call(), std::nullopt,
+                       {{"lists", "count again", is_last ? 1U : 2U,
+                         [&] { return is_last ? of_last : others; }}});
+    });
+  };
+  const std::string wrong = difference({"one", std::string(1000, '2'), "tree", "four"});
+  CHECK(wrong.find(who + "tree); count again") != std::string::npos);
+  CHECK(wrong.find(last == 1 ? "rank 0 has three; " : " have three; ") != std::string::npos);
+  CHECK(difference({"one"}).find(who + "nothing more)") != std::string::npos);
+  CHECK(difference({}).find(last == 1 ? "(rank 0 has one; " : " have one; ") != std::string::npos);
+  const std::string more = difference({"one", std::string(1000, '2'), "three", "four"});
+  CHECK(more.find(who + "four)") != std::string::npos);
+  // The same lines, whose hashes differ by what they do not say.
+  const std::string same = difference({"one", std::string(1000, '2'), "three"});
+  CHECK(same.find(who + "one); count again") != std::string::npos);
+}
+
+TEST_CASE("of ranks that differ in several lines the first is told") {
+  MpiCommunicator group(MPI_COMM_WORLD, "test");
+  if (group.size() < 3) return;
+  const std::string text = message_of([&] {
+    ein::comm::agree(group, call(), std::nullopt,
+                     {{"lists", "count again", static_cast<std::uint64_t>(group.rank()), [&] {
+                         return std::vector<std::string>{group.rank() == 1 ? "x" : "a",
+                                                         std::to_string(group.rank())};
+                       }}});
+  });
+  CHECK(text.find("rank 1 has x") != std::string::npos);
+  CHECK(text.find("have a") != std::string::npos);
+}
+
 TEST_CASE("ranks in different calls are told which") {
   MpiCommunicator group(MPI_COMM_WORLD, "test");
   const int last = group.size() - 1;

@@ -238,12 +238,20 @@ TEST_CASE("different programs, plans and options") {
     CHECK(plans.empty());
     return;
   }
-  const std::string who = "rank " + std::to_string(world.culprit()) + " has one";
+  const std::string who = "rank " + std::to_string(world.culprit());
   CHECK(contains(programs, "ranks hold different programs in the construction of an Executor ["));
   CHECK(contains(programs, "failures_test.cpp:"));
-  CHECK(contains(programs, who));
+  CHECK(contains(programs, who + " has A(16,"));
+  CHECK(contains(programs, "have A(12,") == (world.size > 2));
   CHECK(contains(plans, "ranks hold different plans"));
-  CHECK(contains(plans, who));
+  CHECK(contains(plans, who + " has C cut into i=4 j=1 k=1"));
+  CHECK(contains(plans, "C cut into i=1 j=1 k=4"));
+  const ein::ExecuteOptions options{.chunk = world.is_culprit() ? 5 : 7};
+  const Plan same = ein::decompose(q.program, {.workers = 4, .ranks = world.size});
+  const std::string chunks =
+      same_message([&] { ein::Executor(same, MPI_COMM_WORLD, Space(), options); });
+  CHECK(contains(chunks, "ranks hold different chunk limits of messages in "));
+  CHECK(contains(chunks, who + " has 5 elements"));
 }
 
 TEST_CASE("different roots of one input") {
@@ -258,6 +266,7 @@ TEST_CASE("different roots of one input") {
                        ein::bind_generator(p.B, Formula<>{}));
   });
   CHECK(contains(text, "roots of inputs"));
+  CHECK(contains(text, "rank " + std::to_string(world.culprit()) + " has A from rank 1"));
   const std::string none = same_message([&] {
     (void)ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_global(p.A, whole, world.size),
                        ein::bind_generator(p.B, Formula<>{}));

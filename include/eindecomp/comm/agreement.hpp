@@ -3,8 +3,12 @@
 /// Failing together: what one rank finds wrong, every rank throws, instead of some waiting forever.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
+#include <functional>
 #include <new>
 #include <optional>
 #include <source_location>
@@ -25,6 +29,8 @@ struct Fingerprint {
   std::string_view what;    ///< "programs", as in "ranks hold different programs"
   std::string_view advice;  ///< what to do about it
   std::uint64_t value = 0;  ///< the hash
+  /// What it is in lines, of which the first that differs is told; called where hashes differ.
+  std::function<std::vector<std::string>()> lines = {};
 };
 
 /// What went wrong on one rank.
@@ -60,6 +66,37 @@ inline std::string_view bare(std::string_view sentence) {
 /// Throws an Error that cites no place, for it has none that is the same on all ranks.
 [[noreturn]] inline void fail_together(ErrorKind kind, std::string_view sentence) {
   throw Error(kind, sentence, std::source_location{});
+}
+
+/// The first of their lines that ranks do not share, and who has which, as "rank 0 has X; rank 1
+/// has Y"; empty if they share all. Collective.
+template <Communicator Group>
+std::string first_difference(Group& group, const std::vector<std::string>& lines) {
+  // Lines may be long and many: they are found by their hashes.
+  std::vector<std::uint64_t> hashes;
+  for (const std::string& line : lines) {
+    core::Hasher hasher;
+    hasher.add(line);
+    hashes.push_back(hasher.value());
+  }
+  constexpr std::size_t bytes = sizeof(std::uint64_t);
+  const std::string own(reinterpret_cast<const char*>(hashes.data()), bytes * hashes.size());
+  std::size_t differ = std::string::npos;
+  for (const std::string& theirs : group.all_gather(own)) {
+    const auto [a, b] = std::ranges::mismatch(own, theirs);
+    if (a == own.end() && b == theirs.end()) continue;
+    differ = std::min(differ, static_cast<std::size_t>(a - own.begin()) / bytes);
+  }
+  // Of three ranks, two may differ later from each other than from the third.
+  std::vector<std::uint64_t> first{~static_cast<std::uint64_t>(differ)};
+  group.maximum(first);
+  differ = static_cast<std::size_t>(~first[0]);
+  if (differ == std::string::npos) return {};
+  const auto groups =
+      group_by_text(group.all_gather(differ < lines.size() ? lines[differ] : "nothing more"));
+  return core::joined(groups, "; ", [](const SameText& g) {
+    return name_ranks(g.ranks) + (g.ranks.size() == 1 ? " has " : " have ") + g.text;
+  });
 }
 
 }  // namespace detail
@@ -115,9 +152,13 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
     const std::vector<detail::SameText> groups =
         detail::group_by_text(group.all_gather(std::to_string(f.value)));
     if (groups.size() == 1) continue;
-    const Text who = joined(groups, "; ", [](const auto& g) {
-      return detail::name_ranks(g.ranks) + (g.ranks.size() == 1 ? " has one" : " share one");
-    });
+    std::string who;
+    if (f.lines) who = detail::first_difference(group, f.lines());
+    if (who.empty()) {
+      who = joined(groups, "; ", [](const auto& g) {
+        return detail::name_ranks(g.ranks) + (g.ranks.size() == 1 ? " has one" : " share one");
+      });
+    }
     const Text where = joined(detail::group_by_text(group.all_gather(call.text())), " and ",
                               [](const auto& g) { return Text(g.text); });
     detail::fail_together(ErrorKind::ranks, "ranks hold different " + Text(f.what) + " in " +

@@ -25,10 +25,12 @@
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/workspace.hpp"
 #include "eindecomp/plan/hash.hpp"
+#include "eindecomp/plan/lines.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/write_program.hpp"
 #include "eindecomp/run/binding.hpp"
+#include "eindecomp/run/bound_alike.hpp"
 #include "eindecomp/run/inputs.hpp"
 #include "eindecomp/run/interpreter.hpp"
 #include "eindecomp/run/observer.hpp"
@@ -284,43 +286,6 @@ class Executor {
     return ", in statements " + name(stage.first) + " to " + name(stage.last);
   }
 
-  /// Of the inputs bound so, what value_of() says of each, in whatever order they are bound.
-  template <class BoundSo, class ValueOf>
-  [[nodiscard]] std::uint64_t hash_of(const std::vector<Binding<Space>>& bindings,
-                                      const BoundSo& bound_so, const ValueOf& value_of) const {
-    std::vector<std::pair<VertexId, std::uint64_t>> values;
-    for (const Binding<Space>& binding : bindings) {
-      const run::BindingFacts& facts = binding.facts();
-      if (!bound_so(facts)) continue;
-      values.emplace_back(
-          facts.tensor.vertex >= 0 ? facts.tensor.vertex : m_session->graph.find(facts.tensor.name),
-          value_of(facts));
-    }
-    std::sort(values.begin(), values.end());
-    core::Hasher hasher;
-    for (const auto& [vertex, value] : values) {
-      hasher.add(static_cast<std::uint64_t>(vertex));
-      hasher.add(value);
-    }
-    return hasher.value();
-  }
-  [[nodiscard]] std::uint64_t roots_hash(const std::vector<Binding<Space>>& bindings) const {
-    return hash_of(
-        bindings, [](const auto& facts) { return facts.kind == run::BindingKind::whole_on_root; },
-        [](const auto& facts) { return static_cast<std::uint64_t>(facts.root); });
-  }
-  [[nodiscard]] std::uint64_t constants_hash(const std::vector<Binding<Space>>& bindings) const {
-    return hash_of(
-        bindings, [](const auto& facts) { return facts.constant; },
-        [](const auto&) { return std::uint64_t{1}; });
-  }
-  [[nodiscard]] std::uint64_t distributions_hash(
-      const std::vector<Binding<Space>>& bindings) const {
-    return hash_of(
-        bindings, [](const auto& facts) { return facts.kind == run::BindingKind::distributed; },
-        [](const auto& facts) { return facts.distribution->hash(); });
-  }
-
   Space m_space;
   ExecuteOptions m_options;
   Group m_transfers;
@@ -350,17 +315,22 @@ Executor<Space, Group>::Executor(const BasicPlan<KokkosBackend<Space>>& plan, Gr
                                                       std::move(control))),
       m_launchers(plan.launchers) {
   Group& group = m_session->control;
+  const auto number_of = [](std::int64_t value, const char* unit) {
+    return [value, unit] { return std::vector<std::string>{std::to_string(value) + unit}; };
+  };
   core::Hasher program;
   plan::add_to_hash(program, plan.graph);
   comm::agree_on(
       group, comm::Call("the construction of an Executor", where), [&] { prepare(plan, where); },
       {{"programs", "build the same program, with the same extents and constants, on every rank",
-        program.value()},
-       {"plans of one program", "decompose with the same options on every rank", plan.hash()},
+        program.value(), [&] { return plan::lines_of(plan.graph); }},
+       {"plans of one program", "decompose with the same options on every rank", plan.hash(),
+        [&] { return plan::lines_of(plan); }},
        {"chunk limits of messages", "give the executor the same options on every rank",
-        static_cast<std::uint64_t>(options.chunk)},
+        static_cast<std::uint64_t>(options.chunk), number_of(options.chunk, " elements")},
        {"eager limits of messages", "give the executor the same options on every rank",
-        static_cast<std::uint64_t>(options.eager_bytes)}});
+        static_cast<std::uint64_t>(options.eager_bytes),
+        number_of(options.eager_bytes, " bytes")}});
 }
 
 template <class Space, comm::Communicator Group>
@@ -381,14 +351,8 @@ typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
     statistics.kernels_prepared = place_buffers(results, where);
   };
   const comm::Call call("run", where);
-  comm::agree_on(
-      group, call, make_ready,
-      {{"roots of inputs", "bind_global an input from the same root on every rank",
-        roots_hash(bindings)},
-       {"distributions of inputs", "bind an input in the same distribution on every rank",
-        distributions_hash(bindings)},
-       {"constants", "bind the same inputs as constant() on every rank", constants_hash(bindings)}},
-      &new_constants);
+  comm::agree_on(group, call, make_ready, run::bound_alike(m_session->graph, bindings),
+                 &new_constants);
 
   std::atomic<int> stage = -1;
   std::optional<run::Observer> observer;

@@ -20,6 +20,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/plan/hash.hpp"
+#include "eindecomp/plan/lines.hpp"
 #include "eindecomp/plan/packed_plan.hpp"
 #include "eindecomp/plan/plan.hpp"
 
@@ -64,7 +65,7 @@ template <class Backend, class Make>
         packed = plan::pack(made);
       },
       {{"programs", "build the same program, with the same extents and constants, on every rank",
-        hash}});
+        hash, [&] { return plan::lines_of(program.graph()); }}});
   const auto nowhere = [] { return ""; };
   comm::or_abort(group, call, nowhere, [&] {
     auto size = static_cast<std::int64_t>(packed.size());

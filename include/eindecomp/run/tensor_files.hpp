@@ -115,7 +115,8 @@ void write_together(Group& group, const comm::Call& call, const TensorFile& file
                    partial = file.begin(shape, where);
                    unfinished = UnfinishedFile(partial.path);
                  },
-                 {{"files", "write to the same file on every rank", name.value()}});
+                 {{"files", "write to the same file on every rank", name.value(),
+                   [&] { return std::vector<std::string>{file.name()}; }}});
   comm::or_abort(
       group, call, [] { return ""; },
       [&] {
