@@ -45,6 +45,7 @@
 #include "eindecomp/graph/random.hpp"
 #include "eindecomp/graph/scan.hpp"
 #include "eindecomp/graph/statistics.hpp"
+#include "eindecomp/graph/with_checkpoints.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/explain.hpp"
 #include "eindecomp/plan/simulate.hpp"

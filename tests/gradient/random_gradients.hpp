@@ -186,6 +186,17 @@ void with_symbol(Program& program, ein::VertexId v, const Visit& visit) {
   }
 }
 
+/// Makes checkpoints of a third of the statements' tensors, which the seed chooses, but for every
+/// third seed.
+template <class Program>
+void add_checkpoints(Program& program, std::uint64_t seed) {
+  Random random(seed);
+  for (ein::VertexId v = 0; seed % 3 != 0 && v < program.graph().size(); ++v) {
+    if (program.graph()[v].is_input() || !chance(random, 33)) continue;
+    with_symbol(program, v, [](const auto& tensor) { (void)ein::checkpoint(tensor); });
+  }
+}
+
 /// Draws a recipe and values of its inputs. `Loops` is a program of a LoopBackend.
 template <class Loops>
 class Drawing {

@@ -153,6 +153,7 @@ struct Written {
   Written(std::uint64_t seed, const Signatures& signatures) : drawn(seed, signatures) {
     write(forward, signatures, drawn.recipe);
     write(program, signatures, drawn.recipe);
+    add_checkpoints(program, seed);
     text = described(seed, forward.graph(), drawn.values);
     at = program.graph().find(drawn.recipe.loss);
   }

@@ -168,6 +168,7 @@ void check_random(std::uint64_t seed) {
   const auto differentiated = [&](auto& program) {
     using Backend = typename std::decay_t<decltype(program)>::Backend;
     random::write(program, random::few_signatures<Backend>(), drawn.recipe);
+    random::add_checkpoints(program, seed);
     const ein::Symbol<double, 0, Backend> loss(program.state(),
                                                program.graph().find(drawn.recipe.loss));
     std::vector<ein::VertexId> gradients;

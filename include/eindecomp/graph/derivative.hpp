@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "eindecomp/graph/program.hpp"
+#include "eindecomp/graph/recomputation.hpp"
 
 namespace eindecomp {
 
@@ -82,7 +83,13 @@ struct DerivativeScope {
   std::source_location where;
   /// Writes a tensor of rank 0, of the loss' type.
   std::function<Cotangent(double value)> constant;
-  std::string_view what = "gradient";  ///< what is asked for
+  std::string_view what = "gradient";      ///< what is asked for
+  Recomputation* recomputation = nullptr;  ///< what is read in the place of tensors not kept
+
+  /// The tensor that statements read in the place of one of the forward pass.
+  [[nodiscard]] VertexId read(VertexId v) const {
+    return recomputation == nullptr ? v : (*recomputation)(v);
+  }
 };
 
 /// The same, with what the statements are written into.
@@ -135,7 +142,11 @@ struct StateOf<AtOrder<B, Order>> {
 template <class Base, int Order>
 struct StatementRecords<Differentiable<Base, Order>> {
   std::vector<std::shared_ptr<const Derivative>> derivatives;
-  void resize(std::size_t size) { derivatives.resize(size); }
+  std::vector<bool> checkpoints;  // per vertex, whether it is one
+  void resize(std::size_t size) {
+    derivatives.resize(size);
+    checkpoints.resize(size);
+  }
 };
 
 }  // namespace graph

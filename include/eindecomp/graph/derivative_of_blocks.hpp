@@ -34,7 +34,7 @@ class DerivativeOfBlocks final : public Derivative {
                                Cotangent of_result, std::string_view name) const override {
     if constexpr (std::is_floating_point_v<T>) {
       const EinGraph& graph = scope.graph;
-      DerivedStatement here(graph, v, operand, of_result, {}, scope.where);
+      DerivedStatement here(scope, v, operand, of_result, {});
       if (of_result.is_number()) {
         of_result.labels = here.dimension_names();
         return of_result;
@@ -73,7 +73,7 @@ class DerivativeOfBlocks final : public Derivative {
         if (!tangents.of_operands[o].has_value()) continue;
         const Cotangent tangent = write_whole_tangent(scope, v, o, *tangents.of_operands[o],
                                                       Text(name) + ".whole", copying);
-        ForwardStatement here(scope.graph, v, o, tangent, {}, scope.where);
+        ForwardStatement here(scope, v, o, tangent, {});
         StatementSpec::OperandSpec& operand = spec.operands.emplace_back(here.read_tangent());
         // Names that are here to stay.
         for (std::string_view& label : operand.labels) label = same_name(labels, label);

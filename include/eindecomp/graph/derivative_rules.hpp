@@ -177,7 +177,7 @@ class DerivativeRules {
   /// The aggregate of write_elements(), as a statement of those.
   [[nodiscard]] VertexId write_again(const Scope& scope, VertexId v, VertexId elements) const {
     return graph::write_again(
-        scope, v, elements, operands,
+        scope, v, elements,
         SignatureWriter::of<B, Order - 1, Value>(stateless<Identity>, m_monoid));
   }
   /// ⊕ = M of an expression of the operands, under the result's labels.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <source_location>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,14 +21,14 @@ namespace eindecomp::graph {
 /// tangent n, v itself n + 1, further tensors of v's shape from n + 2.
 class DerivedReads {
  public:
-  DerivedReads(const EinGraph& graph, VertexId v, Cotangent cotangent, std::vector<VertexId> more,
-               std::source_location where)
-      : m_graph(&graph),
-        m_vertex(graph[v]),
+  DerivedReads(const DerivativeScope& scope, VertexId v, Cotangent cotangent,
+               std::vector<VertexId> more)
+      : m_scope(&scope),
+        m_vertex(scope.graph[v]),
         m_id(v),
         m_more(std::move(more)),
-        m_where(where),
         m_cotangent(std::move(cotangent)) {
+    const EinGraph& graph = scope.graph;
     for (std::size_t l = 0; l < m_vertex.labels.size(); ++l) {
       m_names.push_back(graph.labels[static_cast<std::size_t>(m_vertex.labels[l])].name);
       m_extents.push_back(m_vertex.extents[l]);
@@ -99,7 +98,7 @@ class DerivedReads {
   [[nodiscard]] StatementSpec begin(std::string_view name) const {
     StatementSpec spec;
     spec.name = name;
-    spec.where = m_where;
+    spec.where = m_scope->where;
     return spec;
   }
   void write(StatementSpec& spec, int l, Extent extent) const {
@@ -129,7 +128,7 @@ class DerivedReads {
     StatementSpec::OperandSpec operand;
     operand.vertex = vertex;
     operand.writing = writing;
-    const std::vector<Extent>& bound = (*m_graph)[vertex].bound;
+    const std::vector<Extent>& bound = m_scope->graph[vertex].bound;
     bool computed = false;
     std::vector<bool> is_label;
     for (std::size_t k = 0; k < forms.size(); ++k) {
@@ -152,7 +151,7 @@ class DerivedReads {
                    Text("the derivative of statement ") + m_vertex.name +
                        " needs an index that is computed from more than 4 labels; write the part "
                        "of the statement that has it as a statement of its own",
-                   m_where);
+                   m_scope->where);
       }
       IndexSpec index;
       for (const auto& [l, coefficient] : form.terms) {
@@ -196,10 +195,10 @@ class DerivedReads {
   [[nodiscard]] Leaf leaf_of(int number) const {
     const std::size_t n = number_of_cotangent();
     const auto at = static_cast<std::size_t>(number);
-    Leaf leaf{m_id, -1, {}, OutsideValue::none};
+    Leaf leaf{-1, -1, {}, OutsideValue::none};
     if (at < m_vertex.operands.size()) {
       const Operand& operand = m_vertex.operands[at];
-      leaf.vertex = operand.vertex;
+      leaf.vertex = m_scope->read(operand.vertex);
       leaf.outside = operand.outside;
       leaf.forms = forms_of(operand);
       return leaf;
@@ -207,7 +206,7 @@ class DerivedReads {
     if (at == n) {
       return {m_cotangent.vertex, m_cotangent.writing, m_cotangent_forms, OutsideValue::none};
     }
-    if (at >= n + 2) leaf.vertex = m_more[at - n - 2];
+    leaf.vertex = at == n + 1 ? m_scope->read(m_id) : m_more[at - n - 2];
     for (const int l : m_vertex.output) leaf.forms.push_back(form_of(l));
     return leaf;
   }
@@ -224,11 +223,10 @@ class DerivedReads {
     return read(leaf.vertex, leaf.writing, leaf.forms, leaf.outside);
   }
 
-  const EinGraph* m_graph;
+  const DerivativeScope* m_scope;
   Vertex m_vertex;  // a copy: the graph grows
   VertexId m_id;
   std::vector<VertexId> m_more;
-  std::source_location m_where;
   Cotangent m_cotangent;
   std::vector<IndexForm> m_cotangent_forms;  // per dimension of the cotangent's tensor
   std::vector<Text> m_names;                 // of v's labels, then of those that are made up

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <source_location>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -32,14 +31,14 @@ namespace eindecomp::graph {
 /// A label whose value is taken is not replaced.
 class DerivedStatement : public DerivedReads {
  public:
-  DerivedStatement(const EinGraph& graph, VertexId v, std::size_t operand, Cotangent cotangent,
-                   std::vector<VertexId> more, std::source_location where)
-      : DerivedReads(graph, v, std::move(cotangent), std::move(more), where), m_operand(operand) {
+  DerivedStatement(const DerivativeScope& scope, VertexId v, std::size_t operand,
+                   Cotangent cotangent, std::vector<VertexId> more)
+      : DerivedReads(scope, v, std::move(cotangent), std::move(more)), m_operand(operand) {
     for (std::size_t l = 0; l < m_vertex.labels.size(); ++l) {
       m_forms.push_back(form_of(static_cast<int>(l)));
     }
     m_names.reserve(m_names.size() + 3 * static_cast<std::size_t>(max_rank));
-    m_bound = graph[m_vertex.operands[operand].vertex].bound;
+    m_bound = scope.graph[m_vertex.operands[operand].vertex].bound;
     name_dimensions();
     read_as_result();
   }

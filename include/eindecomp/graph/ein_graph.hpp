@@ -102,6 +102,10 @@ class EinGraph {
     return std::is_constant_evaluated() ? add(spec, true) : add_at_run_time(spec, true);
   }
 
+  /// Adds statement `v` once more, which reads other tensors in the place of its operands: of the
+  /// same extents and elements. Is no other statement's vertex, even if one computes the same.
+  constexpr VertexId add_copy(VertexId v, const std::vector<VertexId>& operands);
+
   /// The number of the last statement that was written, shared ones counted; -1 if there is none.
   [[nodiscard]] constexpr int last_writing() const {
     return static_cast<int>(m_writings.size()) - 1;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <source_location>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,9 +20,9 @@ namespace eindecomp::graph {
 class ForwardStatement : public DerivedReads {
  public:
   /// \param tangent  of all dimensions of X if an index of X is computed
-  ForwardStatement(const EinGraph& graph, VertexId v, std::size_t operand, Cotangent tangent,
-                   std::vector<VertexId> more, std::source_location where)
-      : DerivedReads(graph, v, std::move(tangent), std::move(more), where) {
+  ForwardStatement(const DerivativeScope& scope, VertexId v, std::size_t operand, Cotangent tangent,
+                   std::vector<VertexId> more)
+      : DerivedReads(scope, v, std::move(tangent), std::move(more)) {
     const Operand& x = m_vertex.operands[operand];
     const std::vector<IndexForm> forms = forms_of(x);
     for (const int d : m_cotangent.dims) {

@@ -290,4 +290,30 @@ template <Expression E>
   return expr::apply(StopGradient{}, e);
 }
 
+/// The tensor, made a checkpoint: `X = checkpoint(layer(X))`. Gradients that are asked for later
+/// keep checkpoints, inputs and results of the forward pass. Everything else that a checkpoint is
+/// computed from they compute again, by copies of its statements before the first statement that
+/// reads it. So the forward pass is done with it early, and the backward pass holds at a time what
+/// lies between two checkpoints. Values are the same bits. with_checkpoints() chooses checkpoints
+/// by a limit of memory.
+///
+/// Source: Chen et al., Training deep nets with sublinear memory cost, 2016, section 4.
+/// \throws Error if the program of the tensor is no more.
+template <Element T, int Rank, class Backend>
+Symbol<T, Rank, Backend> checkpoint(const Symbol<T, Rank, Backend>& tensor,
+                                    std::source_location where = std::source_location::current()) {
+  graph::require_differentiable<Backend>();
+  if constexpr (graph::is_differentiable<Backend>) {
+    if (tensor.state()->fate != graph::ProgramFate::in_use) {
+      core::fail(ErrorKind::statement,
+                 Text("tensor ") + tensor.name() +
+                     ", which is to be a checkpoint, belongs to a program that is no more; use "
+                     "symbols of one that is",
+                 where);
+    }
+    tensor.state()->records.checkpoints[static_cast<std::size_t>(tensor.vertex())] = true;
+  }
+  return tensor;
+}
+
 }  // namespace eindecomp

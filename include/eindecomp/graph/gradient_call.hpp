@@ -76,7 +76,12 @@ class GradientCall {
   }
 
   void run(VertexId from, Cotangent seed, const std::vector<VertexId>& to) {
+    Recomputation recomputation(
+        m_state.graph, m_state.records.checkpoints, from,
+        [this](VertexId v, const std::vector<VertexId>& operands) { return copy(v, operands); });
+    m_scope.recomputation = &recomputation;
     m_cotangents = write_cotangents(m_scope, from, std::move(seed), to);
+    m_scope.recomputation = nullptr;
   }
 
   /// The gradient after a tensor.
@@ -137,6 +142,15 @@ class GradientCall {
                    " is 0 everywhere (no statement that can be differentiated leads from " +
                    tensor + " to " + of + "); leave it out",
                m_scope.where);
+  }
+  /// Writes a statement again, with other operands.
+  VertexId copy(VertexId v, const std::vector<VertexId>& operands) {
+    const VertexId written = m_state.graph.add_copy(v, operands);
+    m_state.resize(static_cast<std::size_t>(m_state.graph.size()));
+    m_state.launchers.back() = m_state.launchers[static_cast<std::size_t>(v)];
+    auto& derivatives = m_state.records.derivatives;
+    derivatives.back() = derivatives[static_cast<std::size_t>(v)];
+    return written;
   }
   /// A tensor with all dimensions, in their order, that no other statement reads as this one.
   template <class T>

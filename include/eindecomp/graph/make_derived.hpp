@@ -57,7 +57,7 @@ template <class Statement>
                                          std::size_t operand, const Cotangent& from,
                                          std::vector<VertexId> others, const DerivedSum& sum,
                                          std::string_view name) {
-  Statement here(scope.graph, v, operand, from, std::move(others), scope.where);
+  Statement here(scope, v, operand, from, std::move(others));
   if (sum.may_have_pole) here.read_ones_outside();
   here.note_bare_values(sum.leaves);
   if (here.is_to_be_widened()) {
@@ -102,18 +102,16 @@ EINDECOMP_PLANNER_INLINE VertexId write_elements(const DerivativeScope& scope, V
                                                  int operands, const SignatureWriter& join) {
   std::vector<int> all;
   for (int o = 0; o < operands; ++o) all.push_back(o);
-  const DerivedReads here(scope.graph, v, {}, {}, scope.where);
+  const DerivedReads here(scope, v, {}, {});
   const Text name = scope.graph[v].name + ".elements";
   return join(scope, here.forward(name, all, true)).vertex;
 }
 
 EINDECOMP_PLANNER_INLINE VertexId write_again(const DerivativeScope& scope, VertexId v,
-                                              VertexId elements, int operands,
-                                              const SignatureWriter& aggregate) {
+                                              VertexId elements, const SignatureWriter& aggregate) {
   const EinGraph& graph = scope.graph;
-  const DerivedReads here(graph, v, {}, {}, scope.where);
-  StatementSpec again = here.forward(graph[v].name + ".again", {operands + 1}, false);
-  again.operands.clear();
+  const DerivedReads here(scope, v, {}, {});
+  StatementSpec again = here.forward(graph[v].name + ".again", {}, false);
   StatementSpec::OperandSpec operand;
   operand.vertex = elements;
   std::vector<Text> names;
@@ -131,7 +129,7 @@ EINDECOMP_PLANNER_INLINE VertexId write_aggregate(const DerivativeScope& scope, 
                                                   const Text& suffix,
                                                   const std::vector<int>& leaves,
                                                   const SignatureWriter& aggregate) {
-  const DerivedReads here(scope.graph, v, {}, {}, scope.where);
+  const DerivedReads here(scope, v, {}, {});
   return aggregate(scope, here.forward(scope.graph[v].name + "." + suffix, leaves, false)).vertex;
 }
 
@@ -141,7 +139,7 @@ EINDECOMP_PLANNER_INLINE Cotangent write_under_result(const DerivativeScope& sco
                                                       std::vector<VertexId> others,
                                                       std::string_view name,
                                                       const SignatureWriter& join) {
-  DerivedReads here(scope.graph, v, of_result, std::move(others), scope.where);
+  DerivedReads here(scope, v, of_result, std::move(others));
   here.read_as_result();
   Cotangent made = of_result;
   made.dims.clear();
@@ -154,7 +152,7 @@ EINDECOMP_PLANNER_INLINE Cotangent write_under_result(const DerivativeScope& sco
 EINDECOMP_PLANNER_INLINE Cotangent write_tangent_quotient(
     const DerivativeScope& scope, VertexId v, std::size_t operand, const Cotangent& tangent,
     const std::vector<int>& leaves, std::string_view name, const SignatureWriter& divide) {
-  ForwardStatement here(scope.graph, v, operand, tangent, {}, scope.where);
+  ForwardStatement here(scope, v, operand, tangent, {});
   const Written written = divide(scope, here.statement(name, leaves));
   return here.result(written.vertex, written.writing);
 }
@@ -163,7 +161,7 @@ EINDECOMP_PLANNER_INLINE std::optional<Cotangent> pull_number(const DerivativeSc
                                                               VertexId v, std::size_t operand,
                                                               const Cotangent& of_result,
                                                               double slope) {
-  const DerivedStatement statement(scope.graph, v, operand, of_result, {}, scope.where);
+  const DerivedStatement statement(scope, v, operand, of_result, {});
   if (!statement.is_plain()) return std::nullopt;
   Cotangent scaled = of_result;
   scaled.value *= statement.repetitions({}) * slope;

@@ -201,6 +201,22 @@ constexpr VertexId EinGraph::add(const StatementSpec& spec, bool share) {
   return written;
 }
 
+constexpr VertexId EinGraph::add_copy(VertexId v, const std::vector<VertexId>& operands) {
+  Vertex copy = (*this)[v];
+  copy.name = make_name(copy.name + ".again");
+  copy.kept = false;
+  copy.unread = 0;
+  copy.writing = -1;
+  StatementSpec reads;
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    copy.operands[o].vertex = operands[o];
+    reads.operands.push_back({operands[o], {}});
+  }
+  const VertexId written = add_vertex(std::move(copy));
+  note_writing(written, reads);
+  return written;
+}
+
 constexpr void EinGraph::name_last_writing(std::string_view name) {
   Writing& last = m_writings.back();
   if (name.empty() || find(name) >= 0) return;

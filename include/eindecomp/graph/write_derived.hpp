@@ -55,7 +55,7 @@ enum class Direction : std::uint8_t {
                                       const SignatureWriter& join);
 /// The aggregate of write_elements(), as a statement of those.
 [[nodiscard]] VertexId write_again(const DerivativeScope& scope, VertexId v, VertexId elements,
-                                   int operands, const SignatureWriter& aggregate);
+                                   const SignatureWriter& aggregate);
 /// An aggregate of what is numbered, under the labels of v's result.
 [[nodiscard]] VertexId write_aggregate(const DerivativeScope& scope, VertexId v, const Text& suffix,
                                        const std::vector<int>& leaves,
