@@ -19,6 +19,48 @@ const ein::Box whole_b{{0, 0}, {10, 14}};
 
 }  // namespace
 
+TEST_CASE("bindings one by one, in a vector, in braces and beside what is carried are the same") {
+  const World world;
+  constexpr Extent n = 6;
+  Program program;
+  const auto A = program.input<double>("A", {n, n});
+  const auto B = program.input<double>("B", {n, n});
+  const auto C = program.input<double>("C", {n, n});
+  const auto D = let<"D">(i, j) = A(i, j) + 10 * B(i, j) + 100 * C(i, j);
+  const Plan plan = ein::decompose(
+      program, {.workers = world.size, .ranks = world.size, .carry = {{"D", "A"}}, .max_idle = 0});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto constant = [](double value) { return [value](Extent, Extent) { return value; }; };
+  const auto a = ein::bind_generator(A, constant(1));
+  const auto b = ein::bind_generator(B, constant(2));
+  const auto c = ein::bind_generator(C, constant(3));
+  using Any = ein::Binding<Space>;
+  const Any any(a);
+  const auto is = [&](const auto& run, double expected) {
+    const auto got = on_host(run.gather(D));
+    CHECK(got(0, 0) == expected);
+    CHECK(got(n - 1, n - 1) == expected);
+  };
+  is(executor.run(a, b, c), 321);
+  is(executor.run(any, b, c), 321);
+  is(executor.run(std::vector<Any>{a, b, c}), 321);
+  is(executor.run({a, b, c}), 321);
+  is(executor.run({any, b, Any(c)}), 321);
+  is(executor.run({a, b}, c), 321);
+  is(executor.run({a}, b, c), 321);
+  is(executor.run({any}, b, c), 321);
+  is(executor.run({any, Any(b)}, c), 321);
+  const auto run = executor.run({any, b}, c);
+  const std::vector<Any> carried = run.carry();
+  is(executor.run(carried, b, c), 641);
+  is(executor.run({carried[0]}, b, c), 641);
+  is(executor.run({carried[0], Any(b)}, c), 641);
+  is(executor.run({c, carried[0]}, b), 641);
+  const std::string twice = message_of([&] { (void)executor.run({a, a}, b); });
+  CHECK(contains(twice, "input A is bound"));
+  CHECK(contains(twice, "bindings_test.cpp:"));
+}
+
 TEST_CASE("whole tensors on every rank are read in place, in any layout") {
   const Product product;
   using Right = Kokkos::View<double**, Kokkos::LayoutRight, Space>;

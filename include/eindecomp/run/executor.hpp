@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -120,6 +121,17 @@ class Executor {
                             const Bindings&... others) {
     (carried.value.push_back(Binding<Space>(others)), ...);
     return run_bound(carried.value, carried.where);
+  }
+
+  /// The same with the first bindings in braces: `executor.run({next_u, next_r}, bind(A, a))`.
+  /// Errors of the run name the line in which the first of them was made.
+  template <class... Bindings>
+    requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
+  [[nodiscard]] RunType run(std::initializer_list<Binding<Space>> first,
+                            const Bindings&... others) {
+    std::vector<Binding<Space>> all(first);
+    (all.push_back(Binding<Space>(others)), ...);
+    return run_bound(all, all.front().facts().where);
   }
 
   /// Says that elements of inputs bound constant() have changed where they lie on this rank: the
