@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "eindecomp/plan/ein_decomp/edge_costs.hpp"
 #include "plan/programs.hpp"
 
 using namespace eindecomp;
@@ -186,4 +187,35 @@ TEST_CASE("costs beyond 64 bits are unaffordable, not negative") {
   const Vertex& z = graph[graph.find("Z")];
   CHECK(join_cost(z, PartitionVector{1 << 16, 1, 1}) == unaffordable);
   CHECK(Cost{unaffordable, 1, 1}.total() == unaffordable);
+}
+
+TEST_CASE(
+    "tables of edges have the costs of each, also where parts are more than a dimension has") {
+  // A label of an output of 2n positions may be an index into a tensor of n.
+  for (const int p : {4, 6, 12}) {
+    for (const std::vector<Extent>& bound : std::vector<std::vector<Extent>>{{3, 5}, {2, 12}}) {
+      VectorList produced(2);
+      VectorList consumed(2);
+      for (const Extent a : divisors(p)) {
+        for (const Extent b : divisors(p)) {
+          const std::vector<Extent> d{a, b};
+          if (a <= bound[0] && b <= bound[1]) produced.push_back(d);
+          consumed.push_back(d);
+        }
+      }
+      plan::Meetings meetings(p);
+      const plan::EdgeCosts edges(meetings, bound, produced, consumed);
+      std::vector<Extent> column(produced.size());
+      for (std::size_t c = 0; c < consumed.size(); ++c) {
+        std::ranges::fill(column, 0);
+        edges.column(c, column);
+        for (std::size_t u = 0; u < produced.size(); ++u) {
+          const Extent cost = repartition_cost(bound, produced[u], consumed[c]);
+          CHECK(cost >= 0);
+          CHECK(edges.cost(u, c) == cost);
+          CHECK(column[u] == cost);
+        }
+      }
+    }
+  }
 }

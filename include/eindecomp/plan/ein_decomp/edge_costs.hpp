@@ -33,7 +33,8 @@ class Meetings {
     std::vector<Meeting> table(count() * count());
     for (std::size_t c = 0; c < count(); ++c) {
       for (std::size_t d = 0; d < count(); ++d) {
-        if (m_divisors[c] > bound || m_divisors[d] > bound) continue;
+        // A consumer's label may be longer than the dimension that it is part of an index of.
+        if (m_divisors[d] > bound) continue;
         table[c * count() + d] = meet(bound, m_divisors[d], m_divisors[c]);
       }
     }
