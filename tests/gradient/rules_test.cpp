@@ -75,6 +75,51 @@ int statements(const ein::EinGraph& graph) {
 
 }  // namespace
 
+TEST_CASE("a statement of more operands than a kernel has is differentiated in parts") {
+  LoopProgram g;
+  const auto X = g.input<double>("X", {6, 6});
+  const auto K = g.input<double>("K", {6, 6});
+  const std::map<std::string, std::vector<double>> values{
+      {"X", eindecomp_tests::numbers(36, 1, 0.5, 2)},
+      {"K", eindecomp_tests::numbers(36, 2, 0.5, 2)}};
+  const auto around = [&] {
+    return X(ein::zero(i + 1), j) + X(ein::zero(i - 1), j) + X(i, ein::periodic(j + 1)) +
+           X(i, ein::periodic(j - 1)) + X(ein::clamp(i - 2), j) - 5 * X(i, j);
+  };
+  const auto Z = let<"Z">(i, j) = X(i, j) + K(i, j) * K(i, j) * around();
+  const auto L = let<"L">(i, j) = around();
+  const auto Y = let<"Y">(i, j) = X(i, j) + K(i, j) * K(i, j) * L(i, j);
+  // In which every operand's derivative reads all others.
+  const auto P = let<"P">(i, j) = exp(X(i, j) * K(i, j) / (1 + X(j, i) * K(j, i))) *
+                                  sqrt(X(i, j) + K(i, j) * X(j, i)) / (K(i, j) + X(j, i) * X(i, j));
+  const auto A = let<"A">(i, j) = exp(X(i, j) * K(i, j) / (1 + X(j, i) * K(j, i)));
+  const auto B = let<"B">(i, j) = sqrt(X(i, j) + K(i, j) * X(j, i));
+  const auto C = let<"C">(i, j) = K(i, j) + X(j, i) * X(i, j);
+  const auto Q = let<"Q">(i, j) = A(i, j) * B(i, j) / C(i, j);
+  const auto squares = [](const auto& of) {
+    return let("squares")() = sum(i, j)(of(i, j) * of(i, j));
+  };
+  const auto z = gradient(squares(Z), std::vector{X, K});
+  const auto y = gradient(squares(Y), std::vector{X, K});
+  const auto p = gradient(squares(P), std::vector{X, K});
+  const auto q = gradient(squares(Q), std::vector{X, K});
+  const LoopRun run(g, values);
+  const auto equal = [&](const auto& a, const auto& b) {
+    const std::vector<double> got = run.of(a);
+    const std::vector<double> wanted = run.of(b);
+    REQUIRE(got.size() == wanted.size());
+    for (std::size_t n = 0; n < got.size(); ++n) {
+      CHECK(got[n] == doctest::Approx(wanted[n]).epsilon(1e-12));
+    }
+  };
+  equal(Z, Y);
+  equal(P, Q);
+  for (std::size_t n = 0; n < 2; ++n) {
+    equal(z[n], y[n]);
+    equal(p[n], q[n]);
+  }
+}
+
 TEST_CASE("a mean's gradient is a number until a tensor is asked for") {
   Program g;
   const auto X = g.input<double>("X", {4, 5});

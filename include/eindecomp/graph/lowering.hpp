@@ -17,6 +17,7 @@
 #include "eindecomp/graph/lower_selection.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/separate.hpp"
+#include "eindecomp/graph/split_operands.hpp"
 #include "eindecomp/graph/statement_writer.hpp"
 #include "eindecomp/graph/write_terms.hpp"
 
@@ -216,10 +217,9 @@ template <class Output, class Aggregated, class Values, bool AsItIs, class Backe
   if constexpr (!has_few_operands<Join, Monoid, AsItIs, Values::size, Accesses...>()) {
     static_assert(
         expr::never<Accesses...>,
-        "EinDecomp: a statement has more than 8 operands, or more than 16 of a product of one type "
-        "that may be joined two at a time (every read of a tensor counts, X(i) + X(i) as two; an "
-        "aggregation inside it and the value of a label count once); write part of it as a "
-        "statement of its own");
+        "EinDecomp: a statement has more than 8 operands, and no parts of it can be computed "
+        "before (every read of a tensor counts, X(i) + X(i) as two; an aggregation inside it and "
+        "the value of a label count once); write part of it as a statement of its own");
     return expr::Refused{};
   } else if constexpr (core::accept<
                            label_fault<Output, Aggregated, typename Accesses::LabelTypes...>>() &&
@@ -243,15 +243,44 @@ template <class Output, class Aggregated, class Values, bool AsItIs, class Backe
   }
 }
 
+/// Whether ⊕ ⊗ has a value that stands for what is read outside of a tensor. No part of ⊗ has it.
+template <class Join, class Monoid, class T, class... Ts>
+inline constexpr bool ignores_a_value =
+    ignored_value<Join, Monoid, T, true> != OutsideValue::none ||
+    ((ignored_value<Join, Monoid, Ts, false> != OutsideValue::none) || ...);
+
 /// Writes ⊕ of an expression without aggregations.
 template <class Output, class Aggregated, bool AsItIs, class Backend, class Monoid, class E>
-[[nodiscard]] constexpr auto write_flat(const LoweringScope<Backend>& scope, std::string_view name,
+[[nodiscard]] constexpr auto write_flat(LoweringScope<Backend>& scope, std::string_view name,
                                         const Monoid& monoid, const std::vector<Extent>& extents,
                                         const E& flat) {
   using Values = typename expr::TreeTraits<E>::ValueLabels;
   return boost::hana::unpack(expr::accesses_of(flat), [&](const auto&... accesses) {
-    return write_statement<Output, Aggregated, Values, AsItIs>(scope, name, expr::functor_of(flat),
-                                                               monoid, extents, accesses...);
+    const auto join = expr::functor_of(flat);
+    using Join = std::remove_const_t<decltype(join)>;
+    if constexpr (!AsItIs && operand_count < E >> max_operands &&
+                  !has_few_operands<Join, Monoid, AsItIs, Values::size,
+                                    std::decay_t<decltype(accesses)>...>() &&
+                  !(expr::is_computed<E> &&
+                    ignores_a_value<
+                        Join, Monoid,
+                        typename std::decay_t<decltype(accesses)>::Symbol::value_type...>)) {
+      LabelExtents labels;
+      labels.extents =
+          checked(scope.state->graph,
+                  statement_spec<Output, Join, Monoid>(scope, name, extents, accesses...),
+                  labels.names)
+              .extents;
+      const auto split = split_operands<(Aggregated::size > 0)>(scope, labels, flat);
+      return boost::hana::unpack(expr::accesses_of(split), [&](const auto&... parts) {
+        using Left = typename expr::TreeTraits<std::remove_const_t<decltype(split)>>::ValueLabels;
+        return write_statement<Output, Aggregated, Left, false>(
+            scope, name, expr::functor_of(split), monoid, extents, parts...);
+      });
+    } else {
+      return write_statement<Output, Aggregated, Values, AsItIs>(scope, name, join, monoid, extents,
+                                                                 accesses...);
+    }
   });
 }
 
