@@ -48,6 +48,20 @@ TEST_CASE("functions of two elements give what NumPy does") {
   CHECK(std::isnan(ein::Clip{}(std::nan(""), 0.0, 1.0)));
 }
 
+TEST_CASE("parts and conjugates are numbers of the parts' type, of real numbers themselves") {
+  using Single = std::complex<float>;
+  static_assert(std::is_same_v<decltype(ein::Real{}(Single())), float>);
+  static_assert(std::is_same_v<decltype(ein::Conj{}(Single())), Single>);
+  static_assert(std::is_same_v<decltype(ein::Imag{}(3)), int>);
+  const std::complex<double> z(1.5, -2);
+  CHECK(ein::Real{}(z) == 1.5);
+  CHECK(ein::Imag{}(z) == -2);
+  CHECK(ein::Conj{}(z) == std::complex<double>(1.5, 2));
+  CHECK(ein::Real{}(-2.5F) == -2.5F);
+  CHECK(ein::Imag{}(-2.5F) == 0);
+  CHECK(ein::Conj{}(-2.5F) == -2.5F);
+}
+
 TEST_CASE("floats stay floats, and integers become doubles where they must") {
   static_assert(std::is_same_v<decltype(ein::Sin{}(1.0F)), float>);
   static_assert(std::is_same_v<decltype(ein::Sin{}(1)), double>);

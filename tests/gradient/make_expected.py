@@ -260,3 +260,57 @@ for seed in (10, 20):
               numbers((16, 8), seed + 6, -0.5, 0.5)]
 heads += [numbers((8, 7), 5, -0.5, 0.5)]
 losses("transformer", transformer, heads, optax.adamw(0.003, eps=1e-4, weight_decay=0.01))
+
+
+def complex_numbers(shape, seed, least, most):
+    return numbers(shape, seed, least, most) + 1j * numbers(shape, seed + 100, least, most)
+
+
+def emit_complex(name, array):
+    emit(name, np.asarray(array).astype(complex).view(float))
+
+
+def modulus(x):
+    return jnp.abs(x)
+
+
+z, w, r = complex_numbers(n, 1, -1.5, 1.5), complex_numbers(n, 4, -1.5, 1.5), numbers(n, 7, -2, 2)
+cases = {
+    "product": lambda z, w, r: z * w * r,
+    "quotient": lambda z, w, r: z * r / w,
+    "functions": lambda z, w, r: jnp.exp(z) * jnp.sin(w) - jnp.sqrt(z) * jnp.log(w) + jnp.tanh(z) * r,
+    "conj": lambda z, w, r: jnp.conj(z) * w * r,
+    "inner": lambda z, w, r: jnp.conj(z * w) * jnp.exp(z) * r,
+    "parts": lambda z, w, r: jnp.real(z) * w + 2j * jnp.imag(w * r) * z,
+    "modulus": lambda z, w, r: modulus(z * w) * r,
+    "square": lambda z, w, r: jnp.square(modulus(z)) + r * jnp.square(modulus(w)),
+    "real": lambda z, w, r: jnp.real(jnp.conj(z) * w * w + r),
+    "chosen": lambda z, w, r: jnp.where(r > 0, z * r, jnp.conj(w)),
+    "scaled": lambda z, w, r: (0.5 - 2j) * jnp.conj(z) + (1 + 3j) * w + r,
+}
+c, t = complex_numbers(n, 9, -1, 1), complex_numbers(n, 12, -1, 1)
+for name, f in cases.items():
+    real = not jnp.iscomplexobj(f(z, w, r))
+    for x, by in zip("zwr", jax.vjp(f, z, w, r)[1](jnp.real(c) if real else c)):
+        emit_complex(f"complex.{name}.{x}", by)
+    emit_complex(f"complex.{name}.t", jax.jvp(f, (z, w, r), (t, 2 * t, jnp.real(t)))[1])
+
+for name, by in zip("zw", jax.vjp(lambda z, w: z / w, z, w)[1](c)):
+    emit_complex(f"complex.divided.{name}", by)
+emit_complex("complex.divided.t", jax.jvp(lambda z, w: z / w, (z, w), (t, 2 * t))[1])
+
+A, x = complex_numbers((5, 3), 1, -1, 1), complex_numbers((3, 4), 4, -1, 1)
+R, b = numbers((6, 5), 7, -1, 1), complex_numbers((6, 4), 9, -1, 1)
+
+
+def least_squares(A, x, R):
+    return jnp.sum(modulus(R @ (A @ jnp.conj(x)) - b) ** 2)
+
+
+for name, by in zip("AxR", jax.grad(least_squares, (0, 1, 2))(A, x, R)):
+    emit_complex(f"complex.least_squares.{name}", by)
+
+loss = lambda z, w: jnp.sum(modulus(z * z * jnp.conj(w)) ** 2)
+again = lambda z, w: jnp.sum(jnp.real(jnp.conj(t) * jax.grad(loss)(z, w)))
+for name, by in zip("zw", jax.grad(again, (0, 1))(z, w)):
+    emit_complex(f"complex.twice.{name}", by)

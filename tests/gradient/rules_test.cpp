@@ -54,6 +54,9 @@ struct Cube {
 struct Silent {
   double operator()(double x, double y) const { return x + 2 * y; }
 };
+struct Flip {
+  std::complex<double> operator()(std::complex<double> z) const { return {z.imag(), z.real()}; }
+};
 /// √Σx², of states that are sums of squares.
 struct Length {
   static constexpr bool commutative_monoid = true;
@@ -273,7 +276,7 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
   CHECK(
       message_here([&] { (void)ein::gradient(loss, N); }) ==
       "EinDecomp: tensor N, by which a loss is differentiated, has elements int32 (derivatives are "
-      "of float and double); convert it by cast");
+      "of floating-point and complex numbers); convert it by cast");
   CHECK(message_here([&] { (void)ein::gradient(loss, other); }) ==
         "EinDecomp: the gradient of loss by other is 0 everywhere (no statement that can be "
         "differentiated leads from other to loss); leave it out");
@@ -282,7 +285,7 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
 
   CHECK(message_here([&] { (void)ein::jvp(loss, N, N); }) ==
         "EinDecomp: tensor N, along which a tensor is differentiated, has elements int32 "
-        "(derivatives are of float and double); convert it by cast");
+        "(derivatives are of floating-point and complex numbers); convert it by cast");
   CHECK(message_here([&] { (void)ein::jvp(loss, other, X); }) ==
         "EinDecomp: the derivative of loss along other is 0 everywhere (no statement that can be "
         "differentiated leads from other to loss); leave it out");
@@ -323,9 +326,18 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
       message_here(
           [&] { (void)ein::vjp(X, let<"two">(j) = 1.0 * g.input<double>("V", {5})(j), X); }) ==
       "EinDecomp: the cotangent two is 5 and its tensor X is 4; give one of the tensor's extents");
-  const auto size = let<"size">() = sum(i)(ein::abs(X(i) * Z(i)));
-  CHECK(contains(message_here([&] { (void)ein::gradient(size, X); }),
-                 "which has elements that are neither float nor double"));
+  const auto turned = let<"turned">() = sum(i)(X(i) * Z(i));
+  CHECK(message_here([&] { (void)ein::gradient(turned, X); }) ==
+        "EinDecomp: tensor turned, of which a gradient is asked, has elements complex<double> (a "
+        "gradient is of a real number); take its real part or its modulus");
+  const auto factors = let<"factors">() = ein::real(prod(i)(X(i) * Z(i)));
+  CHECK(
+      contains(message_here([&] { (void)ein::gradient(factors, X); }),
+               "has no derivative by complex numbers (sums of them have one); write it as sums, or "
+               "read its operands by stop_gradient"));
+  const auto flipped = let<"flipped">(i) = ein::map(Flip{}, Z(i));
+  CHECK(contains(message_here([&] { (void)ein::vjp(flipped, Z, Z); }),
+                 "Flip of statement flipped has no derivative by its operand 1"));
   const auto least = let<"least">(extent(v, 2)) = min(i)(where(N(i) == v, X(i)));
   const auto scattered = let<"scattered">() = sum(v)(least(v));
   CHECK(contains(message_here([&] { (void)ein::gradient(scattered, X); }),

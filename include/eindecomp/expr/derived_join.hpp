@@ -41,7 +41,7 @@ inline constexpr bool keeps_bits<Composed<Op, Es...>> = keeps_bits<Op> && (is_le
 template <class F>
 inline constexpr bool may_have_pole =
     !(keeps_bits<F> || is_piecewise_constant<F> ||
-      is_one_of<F, Square, Exp, Tanh, Sigmoid, Sin, Cos, Select, WhereEqual>);
+      is_one_of<F, Square, Exp, Tanh, Sigmoid, Sin, Cos, Select, WhereEqual, Real, Imag, Conj>);
 template <int I>
 inline constexpr bool may_have_pole<Arg<I>> = false;
 template <class T>
@@ -173,6 +173,8 @@ template <class X, class Types, class E>
   }(static_cast<Types*>(nullptr)));
   if constexpr (std::is_same_v<typename Invoked::type, X>) {
     return f;
+  } else if constexpr (is_complex<typename Invoked::type> && !is_complex<X>) {
+    return converted<X, Types>(node(Real{}, f));
   } else {
     return node(Cast<X>{}, f);
   }

@@ -141,6 +141,48 @@ struct Sign {
   }
 };
 
+/// The real part of a; of a real number the number.
+struct Real {
+  static constexpr std::string_view name = "real";
+  template <class A>
+    requires(expr::is_real<A> || expr::is_complex<A>)
+  EINDECOMP_FUNCTION constexpr typename expr::RealPart<A>::type operator()(const A& a) const {
+    if constexpr (expr::is_complex<A>) {
+      return a.real();
+    } else {
+      return a;
+    }
+  }
+};
+
+/// The imaginary part of a; of a real number 0.
+struct Imag {
+  static constexpr std::string_view name = "imag";
+  template <class A>
+    requires(expr::is_real<A> || expr::is_complex<A>)
+  EINDECOMP_FUNCTION constexpr typename expr::RealPart<A>::type operator()(const A& a) const {
+    if constexpr (expr::is_complex<A>) {
+      return a.imag();
+    } else {
+      return A(0);
+    }
+  }
+};
+
+/// The complex conjugate of a; of a real number the number.
+struct Conj {
+  static constexpr std::string_view name = "conj";
+  template <class A>
+    requires(expr::is_real<A> || expr::is_complex<A>)
+  EINDECOMP_FUNCTION constexpr A operator()(const A& a) const {
+    if constexpr (expr::is_complex<A>) {
+      return A(a.real(), -a.imag());
+    } else {
+      return a;
+    }
+  }
+};
+
 /// a².
 struct Square {
   static constexpr std::string_view name = "square";
@@ -293,6 +335,9 @@ EINDECOMP_UNARY(isnan, IsNan)
 EINDECOMP_UNARY(isinf, IsInf)
 EINDECOMP_UNARY(isfinite, IsFinite)
 EINDECOMP_UNARY(sign, Sign)
+EINDECOMP_UNARY(real, Real)
+EINDECOMP_UNARY(imag, Imag)
+EINDECOMP_UNARY(conj, Conj)
 EINDECOMP_UNARY(square, Square)
 EINDECOMP_UNARY(sigmoid, Sigmoid)
 EINDECOMP_UNARY(silu, Silu)

@@ -14,9 +14,11 @@
 #include <optional>
 #include <source_location>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "eindecomp/expr/weak_scalar.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/recomputation.hpp"
 
@@ -65,6 +67,10 @@ struct Tangents {
     return n;
   }
 };
+
+/// Whether elements T have derivatives: floating-point and complex numbers.
+template <class T>
+inline constexpr bool has_derivatives = std::is_floating_point_v<T> || expr::is_complex<T>;
 
 class Derivative;
 

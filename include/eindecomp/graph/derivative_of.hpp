@@ -72,7 +72,7 @@ class DerivativeOf final : public JoinDerivative,
   [[nodiscard]] const SignatureWriter* adds(int operand) const override {
     const SignatureWriter* found = nullptr;
     const auto add_if = [&]<class X>(int number, std::type_identity<X>) {
-      if constexpr (std::is_floating_point_v<X>) {
+      if constexpr (has_derivatives<X>) {
         if (number == operand) found = &element_writers<B, Order - 1, X>.add;
       }
     };
@@ -88,7 +88,7 @@ class DerivativeOf final : public JoinDerivative,
     if constexpr (!Rules::template depends<I>()) {
       return of_result;  // is not asked for
     } else {
-      return Rules::template write_if_real<I>(scope, v, [&](const auto& partial) {
+      return Rules::template write_if_there<I>(scope, v, [&](const auto& partial) {
         return pull_from<I>(scope, v, std::move(of_result), partial, name);
       });
     }
@@ -99,7 +99,7 @@ class DerivativeOf final : public JoinDerivative,
                                     const P& partial, std::string_view name) const {
     using X = OperandType<I>;
     if (of_result.is_number()) {
-      if constexpr (kind == AggregateKind::sum && std::is_same_v<X, Result> &&
+      if constexpr (!Rules::is_complex && kind == AggregateKind::sum && std::is_same_v<X, Result> &&
                     (expr::is_unit<P> || expr::is_value<P>)) {
         const auto slope = static_cast<double>(D::functor(partial).value);
         const std::optional<Cotangent> multiple = pull_number(scope, v, I, of_result, slope);
@@ -114,8 +114,8 @@ class DerivativeOf final : public JoinDerivative,
         return Rules::template emit<Flow<I>>(scope, v, of_result, {},
                                              D::times(D::number(-1), D::times(g, z)), name);
       } else {
-        return Rules::template emit<Flow<I>>(scope, v, of_result, {}, this->weighted(partial),
-                                             name);
+        return Rules::template emit<Flow<I>>(scope, v, of_result, {},
+                                             this->template weighted<Flow<I>>(partial), name);
       }
     } else if constexpr (kind == AggregateKind::extremum) {
       return pull_extremum<I>(scope, v, of_result, partial, name);
@@ -127,9 +127,10 @@ class DerivativeOf final : public JoinDerivative,
       return pull_elements<I>(scope, factors, pull(of_result), name);
     } else if constexpr (kind == AggregateKind::product) {
       return Rules::template emit<Flow<I>>(scope, v, of_result, this->other_factors(scope, v),
-                                           this->weighted(partial), name);
+                                           this->template weighted<Flow<I>>(partial), name);
     } else {
-      return Rules::template emit<Flow<I>>(scope, v, of_result, {}, this->weighted(partial), name);
+      return Rules::template emit<Flow<I>>(scope, v, of_result, {},
+                                           this->template weighted<Flow<I>>(partial), name);
     }
   }
 
@@ -141,7 +142,8 @@ class DerivativeOf final : public JoinDerivative,
       const VertexId ties = this->ties(scope, v);
       of_result = this->under_result(scope, v, of_result, Div{}, {operands, operands + 2}, {ties},
                                      Text(name) + ".share");
-      return Rules::template emit<Flow<I>>(scope, v, of_result, {}, this->weighted(partial), name);
+      return Rules::template emit<Flow<I>>(scope, v, of_result, {},
+                                           this->template weighted<Flow<I>>(partial), name);
     } else {
       // A kernel that computes ⊗ again might round otherwise, so what is compared is written.
       const VertexId elements = this->write_elements(scope, v);

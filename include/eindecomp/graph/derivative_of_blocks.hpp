@@ -32,7 +32,7 @@ class DerivativeOfBlocks final : public Derivative {
 
   [[nodiscard]] Cotangent pull(const Scope& scope, VertexId v, std::size_t operand,
                                Cotangent of_result, std::string_view name) const override {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (has_derivatives<T>) {
       const EinGraph& graph = scope.graph;
       DerivedStatement here(scope, v, operand, of_result, {});
       if (of_result.is_number()) {
@@ -54,7 +54,7 @@ class DerivativeOfBlocks final : public Derivative {
   /// The blocks' tangents, put together, and 0 in the place of blocks that have none.
   [[nodiscard]] Cotangent push(const Scope& scope, VertexId v, const Tangents& tangents,
                                std::string_view name) const override {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (has_derivatives<T>) {
       const Vertex of = scope.graph[v];  // a copy: the graph grows
       std::vector<Text> labels;
       for (const int l : of.output) {
@@ -99,7 +99,7 @@ class DerivativeOfBlocks final : public Derivative {
 
   [[nodiscard]] Cotangent add(const Scope& scope, std::size_t, const Cotangent& a,
                               const Cotangent& b, std::string_view name) const override {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (has_derivatives<T>) {
       return add_cotangents(scope, a, b, name, adding);
     } else {
       return a;

@@ -154,8 +154,8 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
     };
     if constexpr (!are_real) {
       refuse(
-          "has elements that are neither float nor double (derivatives are of real numbers); keep "
-          "the parts of complex numbers as two tensors");
+          "selects elements that are neither float nor double (only those are differentiated where "
+          "index tensors select); keep the parts of complex numbers as two tensors");
     } else if constexpr (!sums) {
       refuse("aggregates by " + expr::describe(Monoid{}) +
              " what index tensors select (only sums of that are differentiated); read its operands "

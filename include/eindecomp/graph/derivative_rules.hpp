@@ -14,6 +14,7 @@
 
 #include "eindecomp/core/diagnostic.hpp"
 #include "eindecomp/expr/derived_join.hpp"
+#include "eindecomp/expr/wirtinger.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
@@ -58,7 +59,10 @@ class DerivativeRules {
   static constexpr int operands = sizeof...(Ts);
   static constexpr AggregateKind kind = aggregate_kind<Monoid, Value>;
   static constexpr bool elementwise = std::is_same_v<Monoid, NoAggregation>;
-  using D = expr::Derivatives<Result>;
+  static constexpr bool is_complex = expr::is_complex<Result> || (expr::is_complex<Ts> || ...);
+  /// Of the numbers in derivatives: complex if one of the elements is.
+  using Number = typename expr::ComplexAmong<Result, Ts...>::type;
+  using D = expr::Derivatives<Number>;
   // What statements read besides the operands: a cotangent or tangent, the result, further tensors.
   static constexpr Arg<operands> g{};
   static constexpr Arg<operands + 1> z{};
@@ -94,7 +98,11 @@ class DerivativeRules {
   template <std::size_t I>
   [[nodiscard]] constexpr auto partial() const {
     const auto f = joined();
-    if constexpr (elementwise) {
+    if constexpr (is_complex && elementwise) {
+      return expr::wirtinger<static_cast<int>(I), Number, Ts...>(f, z);
+    } else if constexpr (is_complex) {
+      return expr::wirtinger<static_cast<int>(I), Number, Ts...>(f, f);
+    } else if constexpr (elementwise) {
       return expr::derivative_of<static_cast<int>(I), Result, Ts...>(f, z);
     } else {
       return expr::derivative_of<static_cast<int>(I), Result, Ts...>(f, f);
@@ -103,16 +111,16 @@ class DerivativeRules {
   template <std::size_t I, class Rules = DerivativeRules>
   using Partial = decltype(std::declval<const Rules&>().template partial<I>());
 
+  /// Whether changes of operand I, and of the result, are numbers with fractions.
   template <std::size_t I>
-  static constexpr bool are_real =
-      std::is_floating_point_v<OperandType<I>>&& std::is_floating_point_v<Result> &&
-      (std::is_arithmetic_v<Ts> && ...);
+  static constexpr bool are_numbers = has_derivatives<OperandType<I>>&& has_derivatives<Result> &&
+                                      ((std::is_arithmetic_v<Ts> || expr::is_complex<Ts>)&&...);
   template <std::size_t I>
   [[nodiscard]] static constexpr bool depends() {
     using X = OperandType<I>;
     if constexpr (std::is_integral_v<X> || std::is_integral_v<Result>) {
       return false;
-    } else if constexpr (!are_real<I>) {
+    } else if constexpr (!are_numbers<I>) {
       return true;  // and is refused
     } else {
       return !expr::is_zero<Partial<I>>;
@@ -121,9 +129,13 @@ class DerivativeRules {
 
   /// What an element of ⊗'s operand with that partial derivative takes of g, the cotangent or the
   /// tangent. Where extrema tie it is to be divided by ties().
-  template <class P>
+  template <class Flow, class P>
   [[nodiscard]] constexpr auto weighted(const P& partial) const {
-    if constexpr (kind == AggregateKind::sum) {
+    if constexpr (is_complex && Flow::direction == Direction::to_operand) {
+      return expr::pulled<typename Flow::To, Number>(g, partial);
+    } else if constexpr (is_complex) {
+      return expr::pushed<Number>(g, partial);
+    } else if constexpr (kind == AggregateKind::sum) {
       return D::times(g, partial);
     } else if constexpr (kind == AggregateKind::extremum) {
       return D::times(expr::node(expr::WhereEqual{}, g, joined(), z), partial);
@@ -152,9 +164,11 @@ class DerivativeRules {
 
   /// Refuses what has no derivative by operand I; else calls `write`, which writes it.
   template <std::size_t I, class Write>
-  [[nodiscard]] Cotangent write_if_real(const Scope& scope, VertexId v, const Write& write) const {
-    if constexpr (!are_real<I>) {
+  [[nodiscard]] Cotangent write_if_there(const Scope& scope, VertexId v, const Write& write) const {
+    if constexpr (!are_numbers<I>) {
       refuse_elements(scope, v);
+    } else if constexpr (is_complex && kind != AggregateKind::sum) {
+      refuse_complex(scope, v, core::type_name<Monoid>());
     } else if constexpr (expr::is_missing<Partial<I>>) {
       refuse_join(scope, v, missing_text(Partial<I>{}), I);
     } else if constexpr (kind == AggregateKind::none) {
@@ -166,6 +180,14 @@ class DerivativeRules {
   template <class F>
   [[nodiscard]] static Text missing_text(expr::MissingDerivative<F>) {
     return core::type_name<F>();
+  }
+  template <class By, class ByConjugate>
+  [[nodiscard]] static Text missing_text(const expr::Wirtinger<By, ByConjugate>& pair) {
+    if constexpr (expr::is_missing<By>) {
+      return missing_text(pair.by);
+    } else {
+      return missing_text(pair.by_conjugate);
+    }
   }
 
   /// What ⊕ combines, as a statement of its own: under the result's labels, then all others.

@@ -40,7 +40,7 @@ template <class T, class Backend, class... Symbols>
   require_differentiable<Backend>();
   if constexpr (is_differentiable<Backend>) {
     GradientCall<Backend> call(*loss.state(), where);
-    call.require(loss, "of which a gradient is asked");
+    call.require_loss(loss, "of which a gradient is asked");
     (call.require(tensors, "by which a loss is differentiated"), ...);
     call.read_loss(loss);
     call.run(loss.vertex(), {1, -1, -1, {}, {}}, {tensors.vertex()...});
@@ -113,12 +113,14 @@ template <class Y, class... Ss, class... Vs>
 ///
 /// docs/gradients.md has the rules. Where a function has no derivative JAX's is taken: elements
 /// that tie for a minimum or maximum share its cotangent evenly.
+/// Of a complex tensor x + iy it is ∂L/∂x - i ∂L/∂y, whose conjugate is the steepest ascent.
 ///
 /// \param loss   a tensor of rank 0 of a program of a Differentiable backend.
 /// \param where  the place that errors cite.
-/// \throws Error if a tensor is of another program, not of float or double, or nothing that can be
-///   differentiated leads from it to the loss; if an operator on the way has no derivative, or the
-///   program cannot be differentiated so many times. The program is then as it was.
+/// \throws Error if the loss is complex; if a tensor is of another program, of integers, or nothing
+///   that can be differentiated leads from it to the loss; if an operator on the way has no
+///   derivative, or the program cannot be differentiated so many times. The program is then as it
+///   was.
 /// @{
 // clang-format off
 template <class T, class Backend, AnyTypedSymbol S1>
@@ -170,7 +172,7 @@ template <class T, class Backend, class S>
   std::vector<S> gradients;
   if constexpr (graph::is_differentiable<Backend>) {
     graph::GradientCall<Backend> call(*loss.state(), where);
-    call.require(loss, "of which a gradient is asked");
+    call.require_loss(loss, "of which a gradient is asked");
     std::vector<VertexId> vertices;
     for (const S& tensor : tensors) {
       call.require(tensor, "by which a loss is differentiated");

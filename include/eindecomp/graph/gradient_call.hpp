@@ -52,11 +52,22 @@ class GradientCall {
                      "program",
                  m_scope.where);
     }
-    if (std::is_floating_point_v<T>) return;
+    if (has_derivatives<T>) return;
     core::fail(ErrorKind::statement,
                Text("tensor ") + tensor.name() + ", " + what + ", has elements " +
                    expr::element_text(element_type<T>()) +
-                   " (derivatives are of float and double); convert it by cast",
+                   " (derivatives are of floating-point and complex numbers); convert it by cast",
+               m_scope.where);
+  }
+  /// Refuses a loss that is complex.
+  template <class T>
+  void require_loss(const Symbol<T, 0, Backend>& loss, std::string_view what) const {
+    require(loss, what);
+    if (!expr::is_complex<T>) return;
+    core::fail(ErrorKind::statement,
+               Text("tensor ") + loss.name() + ", " + what + ", has elements " +
+                   expr::element_text(element_type<T>()) +
+                   " (a gradient is of a real number); take its real part or its modulus",
                m_scope.where);
   }
 

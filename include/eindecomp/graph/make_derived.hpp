@@ -301,8 +301,16 @@ EINDECOMP_PLANNER_INLINE Cotangent JoinDerivative::push(const DerivativeScope& s
 EINDECOMP_PLANNER_INLINE void refuse_elements(const DerivativeScope& scope, VertexId v) {
   core::fail(ErrorKind::statement,
              Text("the ") + scope.what + " leads through statement " + scope.graph[v].name +
-                 ", which has elements that are neither float nor double (derivatives are of real "
-                 "numbers); keep the parts of complex numbers as two tensors",
+                 ", which has elements of a type of its own (derivatives are of floating-point and "
+                 "complex numbers); convert them by cast, or read it by stop_gradient",
+             scope.where);
+}
+EINDECOMP_PLANNER_INLINE void refuse_complex(const DerivativeScope& scope, VertexId v,
+                                             const Text& monoid) {
+  core::fail(ErrorKind::statement,
+             Text("the aggregation ") + monoid + " of statement " + scope.graph[v].name +
+                 " has no derivative by complex numbers (sums of them have one); write it as sums, "
+                 "or read its operands by stop_gradient",
              scope.where);
 }
 EINDECOMP_PLANNER_INLINE void refuse_join(const DerivativeScope& scope, VertexId v,

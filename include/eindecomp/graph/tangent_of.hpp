@@ -58,7 +58,7 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
     if constexpr (!Rules::template depends<I>()) {
       return tangent;  // is not asked for
     } else {
-      return Rules::template write_if_real<I>(scope, v, [&](const auto& partial) {
+      return Rules::template write_if_there<I>(scope, v, [&](const auto& partial) {
         if (!scope.graph[v].operands[I].is_computed()) {
           return push_from<I>(scope, v, tangent, partial, name);
         }
@@ -87,9 +87,10 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
       return push_product<I>(scope, v, tangent, name);
     } else if constexpr (kind == AggregateKind::product) {
       return Rules::template emit<Flow<I>>(scope, v, tangent, this->other_factors(scope, v),
-                                           this->weighted(partial), name);
+                                           this->template weighted<Flow<I>>(partial), name);
     } else {
-      return Rules::template emit<Flow<I>>(scope, v, tangent, {}, this->weighted(partial), name);
+      return Rules::template emit<Flow<I>>(scope, v, tangent, {},
+                                           this->template weighted<Flow<I>>(partial), name);
     }
   }
 
@@ -99,7 +100,7 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
                                         const P& partial, std::string_view name) const {
     if constexpr (expr::keeps_bits<Join>) {
       const Cotangent sum = Rules::template emit<Flow<I>>(
-          scope, v, tangent, {}, this->weighted(partial), Text(name) + ".ties");
+          scope, v, tangent, {}, this->template weighted<Flow<I>>(partial), Text(name) + ".ties");
       return this->under_result(scope, v, sum, Div{}, {operands, operands + 2},
                                 {this->ties(scope, v)}, name);
     } else {

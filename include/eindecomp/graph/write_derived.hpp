@@ -123,10 +123,12 @@ class JoinDerivative : public Derivative {
   [[nodiscard]] virtual const SignatureWriter* adds(int operand) const = 0;
 };
 
-/// Refusals of a statement that a derivative leads through: of elements that are not real; of a
-/// join, or of an aggregation, that has no derivative; of one that would read too much.
+/// Refusals of a statement that a derivative leads through: of elements that are no numbers with
+/// fractions; of an aggregation of complex numbers that is no sum; of a join, or of an aggregation,
+/// that has no derivative; of one that would read too much.
 /// @{
 [[noreturn]] void refuse_elements(const DerivativeScope& scope, VertexId v);
+[[noreturn]] void refuse_complex(const DerivativeScope& scope, VertexId v, const Text& monoid);
 [[noreturn]] void refuse_join(const DerivativeScope& scope, VertexId v, const Text& join,
                               std::size_t operand);
 [[noreturn]] void refuse_aggregation(const DerivativeScope& scope, VertexId v, const Text& monoid);

@@ -147,7 +147,7 @@ template <class T, class Backend, class Optimiser = Sgd>
     std::vector<typename train::UpdateWriter<T, Backend>::Trained> trained;
     {
       graph::GradientCall<Backend> call(state, where);
-      call.require(loss, "which is minimised");
+      call.require_loss(loss, "which is minimised");
       train::check_weights(weights, call, state.graph, where);
       train::check_metrics(metrics, call, state.graph, where);
       call.read_loss(loss);
