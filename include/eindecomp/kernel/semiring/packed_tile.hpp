@@ -29,10 +29,12 @@ struct TileShape {
 };
 
 /// The tile for elements of at most that size. Its accumulators leave registers for two vectors of
-/// B, one element of A and what a join needs.
+/// B, one element of A and what a join needs. Instructions that overwrite an operand (SSE) need
+/// more registers.
 [[nodiscard]] constexpr TileShape tile_shape(std::size_t widest_bytes) {
   const int width = vector_bytes / static_cast<int>(widest_bytes);
-  return vector_registers >= 32 ? TileShape{12, 4, 2, width} : TileShape{4, 2, 2, width};
+  if (vector_registers >= 32) return {12, 4, 2, width};
+  return vector_bytes > 16 ? TileShape{6, 2, 2, width} : TileShape{4, 2, 2, width};
 }
 
 /// Whether the packed kernel serves a signature on host spaces: two operands and an accumulator
@@ -183,35 +185,25 @@ struct TileCode {
 };
 
 /// Writes whole parts of a tile: a multiple of `edge_rows` rows, a multiple of `width` columns.
-template <class Algebra>
+/// \tparam Rows  the most, a multiple of `edge_rows`
+template <class Algebra, int Rows = Algebra::shape.rows>
 void accumulate_edge(const void* erased, const void* a, const void* b, Extent steps, int rows,
                      int columns, const TileRows& to) {
   constexpr TileShape shape = Algebra::shape;
-  constexpr std::size_t all = std::size_t{shape.rows} * shape.vectors;
-  constexpr std::size_t edge = std::size_t{shape.edge_rows} * shape.vectors;
+  if constexpr (Rows > shape.edge_rows) {
+    if (rows <= Rows - shape.edge_rows) {
+      accumulate_edge<Algebra, Rows - shape.edge_rows>(erased, a, b, steps, rows, columns, to);
+      return;
+    }
+  }
   const auto& algebra = *static_cast<const Algebra*>(erased);
   const auto* const from_a = static_cast<const typename Algebra::A*>(a);
   const auto* const from_b = static_cast<const typename Algebra::B*>(b);
-  const bool narrow = columns <= shape.width;
-  if (rows > shape.rows - shape.edge_rows) {
-    if (narrow) {
-      accumulate_tile<1>(std::make_index_sequence<all / shape.vectors>(), algebra, from_a, from_b,
-                         steps, to);
-    } else {
-      accumulate_tile<shape.vectors>(std::make_index_sequence<all>(), algebra, from_a, from_b,
-                                     steps, to);
-    }
-    return;
-  }
-  for (int row = 0; row < rows; row += shape.edge_rows) {
-    const TileRows rows_to{to.tensor, to.offset + row, to.merge};
-    if (narrow) {
-      accumulate_tile<1>(std::make_index_sequence<edge / shape.vectors>(), algebra, from_a + row,
-                         from_b, steps, rows_to);
-    } else {
-      accumulate_tile<shape.vectors>(std::make_index_sequence<edge>(), algebra, from_a + row,
-                                     from_b, steps, rows_to);
-    }
+  if (columns <= shape.width) {
+    accumulate_tile<1>(std::make_index_sequence<Rows>(), algebra, from_a, from_b, steps, to);
+  } else {
+    accumulate_tile<shape.vectors>(std::make_index_sequence<std::size_t{Rows} * shape.vectors>(),
+                                   algebra, from_a, from_b, steps, to);
   }
 }
 
@@ -222,7 +214,7 @@ template <class Algebra>
   using State = typename Algebra::State;
   TileCode code;
   code.shape = Algebra::shape;
-  code.accumulate = accumulate_edge<Algebra>;
+  code.accumulate = accumulate_edge<Algebra, Algebra::shape.rows>;
   if constexpr (Traits::finishes) {
     code.finish = [](const void* erased, void* tile, int rows, int columns) {
       const auto& algebra = *static_cast<const Algebra*>(erased);
