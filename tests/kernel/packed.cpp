@@ -33,7 +33,8 @@ struct PackedWay {
   static auto prepare(const LocalEinsum& shape, const Join& join, const Monoid& monoid,
                       Write write) {
     static_assert(detail::has_packed<Space, Join, Monoid, A, B>());
-    return detail::PreparedPacked<Space, Join, Monoid, A, B>(shape, join, monoid, write, nullptr);
+    return detail::PreparedPacked<Space, Join, Monoid, A, B>(Space(), shape, join, monoid, write,
+                                                             nullptr);
   }
 };
 

@@ -39,6 +39,14 @@
 #define EINDECOMP_REGISTERS 16
 #endif
 
+/// Whether code compiled here multiplies and adds in one instruction on the machine's vectors, as a
+/// BLAS does that chooses its instructions when the program runs.
+#if (defined(__FMA__) || defined(__aarch64__)) && defined(EINDECOMP_REGISTER_BYTES)
+#define EINDECOMP_FUSED_MULTIPLY_ADD 1
+#else
+#define EINDECOMP_FUSED_MULTIPLY_ADD 0
+#endif
+
 /// The bytes of a store that bypasses the caches; not defined where there is none.
 #if defined(__SSE2__) && defined(__GNUC__) && defined(EINDECOMP_REGISTER_BYTES)
 #define EINDECOMP_STREAMING_BYTES EINDECOMP_REGISTER_BYTES

@@ -64,6 +64,35 @@ constexpr bool place_labels(const LocalEinsum& shape, Contraction& product) {
   return known;
 }
 
+/// Whether an operand is read by windows that overlap: along a label its elements lie within reach
+/// of those along other labels. To lay the windows out for a BLAS takes as many elements as there
+/// are positions.
+[[nodiscard]] constexpr bool reads_windows(const LocalEinsum& shape) {
+  for (int o = 0; o < shape.operands; ++o) {
+    Extent stride[max_labels];
+    Extent extent[max_labels];
+    int labels = 0;
+    for (int l = 0; l < shape.labels; ++l) {
+      const Extent step = shape.operand_stride[o][l];
+      const Extent length = step < 0 ? -step : step;
+      if (length == 0 || shape.extent[l] <= 1) continue;
+      int place = labels++;
+      for (; place > 0 && stride[place - 1] > length; --place) {
+        stride[place] = stride[place - 1];
+        extent[place] = extent[place - 1];
+      }
+      stride[place] = length;
+      extent[place] = shape.extent[l];
+    }
+    Extent reach = 0;
+    for (int l = 0; l < labels; ++l) {
+      if (stride[l] <= reach) return true;
+      reach += stride[l] * (extent[l] - 1);
+    }
+  }
+  return false;
+}
+
 /// Makes of `product`, which is empty, the contraction that a shape of two operands is, its loops
 /// merged. \returns whether a BLAS knows such products, as place_labels.
 [[nodiscard]] constexpr bool set_contraction(const LocalEinsum& shape, Contraction& product) {

@@ -48,7 +48,10 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
     const char* refusal = nullptr;
     if constexpr (is_blas_product<Space, Join, Monoid, Ts...>()) {
       refusal = "too small for a call of the BLAS";
-      if (all_joins(shape) >= machine_rates.min_gemv) {
+      if (packs_windows<Space, Join, Monoid, Ts...>() && worth_packing(shape) &&
+          reads_windows(shape)) {
+        refusal = "windows overlap, which the BLAS would have to be given one by one";
+      } else if (all_joins(shape) >= machine_rates.min_gemv) {
         const Value beta(write == Write::accumulate ? 1 : 0);
         PreparedProduct<Space, Value> product(space, shape, product_factor<Value>(join), beta);
         if (product.worthwhile()) return use(product);
@@ -57,7 +60,8 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
     }
     if constexpr (has_packed<Space, Join, Monoid, Ts...>()) {
       if (worth_packing(shape)) {
-        PreparedPacked<Space, Join, Monoid, Ts...> packed(shape, join, monoid, write, refusal);
+        PreparedPacked<Space, Join, Monoid, Ts...> packed(space, shape, join, monoid, write,
+                                                          refusal);
         return use(packed);
       }
     }

@@ -56,13 +56,14 @@ void launch(const Space& space, const char* label, Extent items, const Body& bod
 
 /// launch() on a host space for items that are long and differ: whichever thread is done with one
 /// takes the next, so that all end together. (As Kokkos::Dynamic, whose policy would be compiled
-/// beside that of launch().)
+/// beside that of launch().) Calls body(item, worker); items of one worker < host_threads(space)
+/// follow one another.
 template <compat::ExecutionSpace Space, class Body>
 void launch_in_turn(const Space& space, const char* label, Extent items, const Body& body) {
   static_assert(compat::is_synchronous<Space>);
   std::atomic<Extent> next{0};
-  launch(space, label, std::min<Extent>(items, compat::host_threads(space)), [&](Extent) {
-    for (Extent item = next++; item < items; item = next++) body(item);
+  launch(space, label, std::min<Extent>(items, compat::host_threads(space)), [&](Extent worker) {
+    for (Extent item = next++; item < items; item = next++) body(item, worker);
   });
 }
 

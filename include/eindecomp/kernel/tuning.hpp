@@ -50,6 +50,7 @@ struct MachineRates {
   Extent packed_b_bytes = Extent{8} << 20;  ///< of B: more, since A is packed once for each of them
   Extent panel_pair_bytes = 224 << 10;      ///< of a panel of each operand, read by one tile
   Extent packed_group_bytes = 512 << 10;    ///< of A's panels that stay in the second cache
+  Extent packed_strip_bytes = 256 << 10;    ///< of B's panels that stay there instead
 };
 
 /// The rates that kernels use. To be set, alike on all ranks, before the first kernel and the first
@@ -123,13 +124,13 @@ inline constexpr Extent max_packed_steps = 1024;      ///< positions of K packed
 inline constexpr Extent min_packed_block_steps = 64;  ///< positions of K, whatever the rates say
 inline constexpr Extent max_group_rows = 64;          ///< panels of A in an item
 inline constexpr Extent min_packed_items = 64;        ///< of a block, if it has as many tiles
-inline constexpr int panels_together = 8;      ///< panels packed at once where rows are contiguous
-inline constexpr Extent steps_together = 128;  ///< positions of K that an item packs of them
-inline constexpr Extent pack_steps_ahead = 8;  ///< positions of K asked for ahead in packing them
-inline constexpr Extent pack_step_ahead = 32;  ///< the same of a single panel
-inline constexpr Extent pack_lines_ahead = 8;  ///< lines asked for ahead along a row
-inline constexpr int tile_a_ahead = 12;        ///< positions of K asked for ahead by a tile, of A
-inline constexpr int tile_b_ahead = 32;        ///< the same of B, which comes from further away
+inline constexpr int panels_together = 8;  ///< at most, packed at once where rows are contiguous
+inline constexpr Extent steps_together = 128;    ///< positions of K that an item packs of them
+inline constexpr Extent pack_panels_ahead = 64;  ///< their rows asked for ahead
+inline constexpr Extent pack_steps_ahead = 8;    ///< positions of K asked for ahead of other rows
+inline constexpr Extent pack_lines_ahead = 8;    ///< lines asked for ahead along a row
+inline constexpr int tile_a_ahead = 12;          ///< positions of K asked for ahead by a tile, of A
+inline constexpr int tile_b_ahead = 32;          ///< the same of B, which comes from further away
 // Where operand and output lie across each other. Measured on the TCCG contractions over min-plus.
 inline constexpr Extent max_interleaved = 96;      ///< neighbours of the output transposed at once
 inline constexpr Extent max_gathered_runs = 32;    ///< neighbours of the operand

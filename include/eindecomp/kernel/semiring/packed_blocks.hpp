@@ -26,6 +26,9 @@ struct PackedBlocks {
   Extent entries = 1;        ///< of the batch
   Extent group_rows = 1;     ///< panels of A in an item
   Extent group_columns = 1;  ///< panels of B in an item
+  /// An item packs its panels of B itself, and computes all tiles that they are in: few enough
+  /// panels to stay in the second cache meanwhile.
+  bool strips = false;
 
   EINDECOMP_COMPACT PackedBlocks(const PackedShape& shape, const TileShape& tile,
                                  const PanelCode& panel) {
@@ -50,6 +53,15 @@ struct PackedBlocks {
     // and each loads its panels of B, which come from further away, once.
     group_rows = even_piece(row_panels, std::clamp<Extent>(rates.packed_group_bytes / a_panel, 1,
                                                            tuning::max_group_rows));
+    strips = row_panels == all_rows && all_columns >= tuning::min_packed_items &&
+             all_columns * b_panel > rates.packed_strip_bytes && !interleaved(shape.n, 1);
+    if (strips) {
+      column_panels = all_columns;
+      group_columns =
+          even_piece(all_columns, std::clamp<Extent>(rates.packed_strip_bytes / b_panel, 1,
+                                                     all_columns / tuning::min_packed_items));
+      return;
+    }
     const Extent tiles = entries * row_panels * column_panels;
     group_columns = even_piece(
         column_panels,

@@ -36,18 +36,20 @@ struct PanelSource {
 };
 
 /// Writes whole panels, `panel_elements` apart, where the rows of a step are contiguous.
-template <int Panels, int Width, class T>
+template <int Width, class T>
 void pack_contiguous(const PanelSource& source, T* panel, Extent panel_elements) {
-  // Steps lie so far apart that the hardware does not prefetch them.
-  constexpr Extent ahead = Panels > 1 ? tuning::pack_steps_ahead : tuning::pack_step_ahead;
   constexpr int line = line_bytes / static_cast<int>(sizeof(T));
+  const int panels = source.rows / Width;
+  // Steps lie so far apart that the hardware does not prefetch them, unless they are windows that
+  // overlap: of those only what follows has not been read yet.
+  const Extent ahead = tuning::pack_panels_ahead / panels;
   const T* const first = static_cast<const T*>(source.from) + source.row_offset[0];
   for (Extent step = 0; step < source.steps; ++step, panel += Width) {
     const T* const later = first + source.step_offset[std::min(step + ahead, source.steps - 1)];
-    for (int row = 0; row < Panels * Width; row += line) prefetch_to_read(later + row);
+    for (int row = 0; row < source.rows; row += line) prefetch_to_read(later + row);
     const T* const here = first + source.step_offset[step];
-    EINDECOMP_UNROLLED(8)
-    for (int p = 0; p < Panels; ++p) {
+    prefetch_to_read_later(here + source.rows + Width);
+    for (int p = 0; p < panels; ++p) {
       std::memcpy(panel + p * panel_elements, here + p * Width, sizeof(T) * Width);
     }
   }
@@ -141,13 +143,8 @@ void pack_scattered(const PanelSource& source, T* panel, int width) {
 template <class T, int Width>
 void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   T* const to = static_cast<T*>(panel);
-  if (source.rows == tuning::panels_together * Width) {
-    pack_contiguous<tuning::panels_together, Width>(source, to,
-                                                    panel_bytes / static_cast<Extent>(sizeof(T)));
-    return;
-  }
-  if (source.rows == Width && source.row_stride == 1) {
-    pack_contiguous<1, Width>(source, to, 0);
+  if (source.row_stride == 1 && source.rows % Width == 0) {
+    pack_contiguous<Width>(source, to, panel_bytes / static_cast<Extent>(sizeof(T)));
     return;
   }
   const RowRuns runs(source.row_offset, source.rows);

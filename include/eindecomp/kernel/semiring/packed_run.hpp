@@ -71,9 +71,10 @@ inline int find_runs(const Extent* offset, int count, int* run_end) {
 /// A packed product and the block of it that is being computed.
 class PackedRun {
  public:
+  /// \param workers  threads at most that compute at a time
   PackedRun(const PackedShape& shape, const PackedBlocks& blocks, const TileCode& tile,
             const PanelCode& panel, const void* algebra, const void* a, const void* b, void* c,
-            Write write)
+            Write write, int workers)
       : m_shape(shape),
         m_tile(tile),
         m_panel(panel),
@@ -81,11 +82,13 @@ class PackedRun {
         m_algebra(algebra),
         m_operand{static_cast<const std::byte*>(a), static_cast<const std::byte*>(b)},
         m_output(static_cast<std::byte*>(c)),
-        m_write(write) {}
+        m_write(write),
+        m_workers(workers) {}
 
-  /// Scratch for the panels of a block.
+  /// Scratch for the panels of a block, or of strips those of every worker.
   [[nodiscard]] Extent workspace_bytes() const {
-    return a_bytes() + b_bytes() + 2 * packed_alignment;
+    return a_bytes() + (m_blocks.strips ? m_workers * strip_bytes() : b_bytes()) +
+           2 * packed_alignment;
   }
 
   /// Calls visit(packed) for one block after another, whose panels are in `workspace`: items
@@ -105,8 +108,8 @@ class PackedRun {
           set_steps(step);
           for (Extent row = 0; row < all_rows; row += m_blocks.row_panels) {
             m_row = {row, std::min(m_blocks.row_panels, all_rows - row)};
-            // B stays as it is while blocks of rows go by.
-            visit(row == 0 ? 0 : column_items());
+            // B stays as it is while blocks of rows go by, or is packed strip by strip.
+            visit(row == 0 && !m_blocks.strips ? 0 : column_items());
           }
           step += m_blocks.steps;
         } while (step < m_shape.steps);
@@ -117,43 +120,18 @@ class PackedRun {
   /// Parts of the block's panels: of B, then of A.
   [[nodiscard]] Extent packing_items() const { return column_items() + items_of(packing(0)); }
   /// Groups of tiles of the block.
-  [[nodiscard]] Extent tile_items() const { return m_entry.count * row_groups() * column_groups(); }
+  [[nodiscard]] Extent tile_items() const {
+    return m_entry.count * column_groups() * (m_blocks.strips ? 1 : row_groups());
+  }
 
   void pack(Extent item) const {
     const Extent columns = column_items();
     item < columns ? pack_item(1, item) : pack_item(0, item - columns);
   }
 
-  void compute(Extent item) const {
-    const Extent group = item % (row_groups() * column_groups());
-    const Extent entry = item / (row_groups() * column_groups());
-    const Extent first_row = group / column_groups() * m_blocks.group_rows;
-    const Extent first_column = group % column_groups() * m_blocks.group_columns;
-    const Extent last_row = std::min(first_row + m_blocks.group_rows, m_row.count);
-    const Extent last_column = std::min(first_column + m_blocks.group_columns, m_column.count);
-    const int tile_rows = m_tile.shape.rows;
-    const int tile_columns = m_tile.shape.columns();
-
-    Cursor<3> batch;
-    batch.seek(m_shape.batch, m_entry.first + entry);
-    Offsets<tuning::max_group_rows * most_tile_rows> rows;
-    rows.fill(m_shape.m, 2, (m_row.first + first_row) * tile_rows,
-              (last_row - first_row) * tile_rows, m_shape.rows, batch.offset[2]);
-    for (Extent column = first_column; column < last_column; ++column) {
-      Offsets<most_tile_columns> columns;
-      columns.fill(m_shape.n, 2, (m_column.first + column) * tile_columns, tile_columns,
-                   m_shape.columns);
-      int run_end[most_tile_columns];
-      const int runs = find_runs(columns.offset, columns.count, run_end);
-      const std::byte* const b = m_panels[1] + panel_bytes(1) * (entry * m_column.count + column);
-      for (Extent row = first_row; row < last_row; ++row) {
-        const std::byte* const a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + row);
-        const int done = static_cast<int>(row - first_row) * tile_rows;
-        compute_tile(a, b,
-                     {m_output, rows.offset + done, columns.offset,
-                      std::min(rows.count - done, tile_rows), columns.count, run_end, runs});
-      }
-    }
+  /// \param worker  of those who compute at the moment
+  void compute(Extent item, Extent worker) const {
+    m_blocks.strips ? compute_strip(item, worker) : compute_group(item);
   }
 
  private:
@@ -166,6 +144,56 @@ class PackedRun {
     Extent first = 0;
     Extent count = 0;
   };
+
+  void compute_group(Extent item) const {
+    const Extent group = item % (row_groups() * column_groups());
+    const Extent entry = item / (row_groups() * column_groups());
+    const Range columns = piece(group % column_groups(), m_blocks.group_columns, m_column.count);
+    compute_tiles(entry, piece(group / column_groups(), m_blocks.group_rows, m_row.count), columns,
+                  m_panels[1] + panel_bytes(1) * (entry * m_column.count + columns.first));
+  }
+
+  void compute_strip(Extent item, Extent worker) const {
+    const Extent entry = item / column_groups();
+    const Range columns = piece(item % column_groups(), m_blocks.group_columns, m_column.count);
+    std::byte* const panels = m_panels[1] + worker * strip_bytes();
+    pack_straight(part(1, entry, columns, {0, m_steps[1].count}, panels));
+    for (Extent group = 0; group < row_groups(); ++group) {
+      compute_tiles(entry, piece(group, m_blocks.group_rows, m_row.count), columns, panels);
+    }
+  }
+
+  /// \param rows, columns  panels of the block  \param b  the first of these columns
+  void compute_tiles(Extent entry, const Range& rows, const Range& columns,
+                     const std::byte* b) const {
+    const int tile_rows = m_tile.shape.rows;
+    const int tile_columns = m_tile.shape.columns();
+    Cursor<3> batch;
+    batch.seek(m_shape.batch, m_entry.first + entry);
+    Offsets<tuning::max_group_rows * most_tile_rows> row;
+    row.fill(m_shape.m, 2, (m_row.first + rows.first) * tile_rows, rows.count * tile_rows,
+             m_shape.rows, batch.offset[2]);
+    for (Extent j = 0; j < columns.count; ++j, b += panel_bytes(1)) {
+      Offsets<most_tile_columns> column;
+      column.fill(m_shape.n, 2, (m_column.first + columns.first + j) * tile_columns, tile_columns,
+                  m_shape.columns);
+      int run_end[most_tile_columns];
+      const int runs = find_runs(column.offset, column.count, run_end);
+      const std::byte* a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + rows.first);
+      for (Extent i = 0; i < rows.count; ++i, a += panel_bytes(0)) {
+        const int done = static_cast<int>(i) * tile_rows;
+        compute_tile(a, b,
+                     {m_output, row.offset + done, column.offset,
+                      std::min(row.count - done, tile_rows), column.count, run_end, runs});
+      }
+    }
+  }
+
+  /// Piece `number` of `count` things that are cut into pieces of `size`.
+  [[nodiscard]] static Range piece(Extent number, Extent size, Extent count) {
+    const Extent first = number * size;
+    return {first, std::min(size, count - first)};
+  }
 
   /// What an item of packing is: several panels and some of their steps where the rows are
   /// contiguous in the tensor, else one panel.
@@ -191,6 +219,9 @@ class PackedRun {
   }
   [[nodiscard]] Extent b_bytes() const {
     return panel_bytes(1) * m_blocks.entries * m_blocks.column_panels;
+  }
+  [[nodiscard]] Extent strip_bytes() const {
+    return ceil_div(panel_bytes(1) * m_blocks.group_columns, packed_alignment) * packed_alignment;
   }
   [[nodiscard]] const PackedShape::Nest& rows_of(int operand) const {
     return operand == 0 ? m_shape.m : m_shape.n;
@@ -243,31 +274,37 @@ class PackedRun {
     std::byte* panel;  ///< of the first rows
   };
 
+  /// \param rows  panels of the operand in the block  \param panel  where the first of them goes
+  [[nodiscard]] PanelPart part(int operand, Extent entry, const Range& rows, const Range& steps,
+                               std::byte* panel) const {
+    const Extent first = (operand == 0 ? m_row : m_column).first + rows.first;
+    const Extent width = width_of(operand);
+    Cursor<3> batch;
+    batch.seek(m_shape.batch, m_entry.first + entry);
+    return {operand,
+            first * width,
+            std::min((first + rows.count) * width, operand == 0 ? m_shape.rows : m_shape.columns),
+            batch.offset[operand],
+            steps.first,
+            steps.count,
+            panel};
+  }
+
   /// Packs item `item` of packing(operand).
   void pack_item(int operand, Extent item) const {
     const Packing packing = this->packing(operand);
-    const Extent first_step = item % packing.step_groups * packing.steps;
+    const Range steps = piece(item % packing.step_groups, packing.steps, m_steps[operand].count);
     const Extent group = item / packing.step_groups % packing.panel_groups;
     const Extent entry = item / packing.step_groups / packing.panel_groups;
-    const Extent begin = group * packing.panels;
-    const Extent end = std::min(begin + packing.panels, packing.block.count);
-    const Extent width = width_of(operand);
-    const Extent end_of_rows = operand == 0 ? m_shape.rows : m_shape.columns;
+    const Range rows = piece(group, packing.panels, packing.block.count);
     const Extent bytes = panel_bytes(operand);
-    Cursor<3> batch;
-    batch.seek(m_shape.batch, m_entry.first + entry);
-    const PanelPart part{operand,
-                         (packing.block.first + begin) * width,
-                         std::min((packing.block.first + end) * width, end_of_rows),
-                         batch.offset[operand],
-                         first_step,
-                         std::min(packing.steps, m_steps[operand].count - first_step),
-                         m_panels[operand] + bytes * (entry * packing.block.count + begin) +
-                             bytes / m_blocks.steps * first_step};
+    std::byte* panel = m_panels[operand] + bytes * (entry * packing.block.count + rows.first) +
+                       bytes / m_blocks.steps * steps.first;
+    const PanelPart part = this->part(operand, entry, rows, steps, panel);
     interleaved(rows_of(operand), operand) ? pack_gathered(part) : pack_straight(part);
     if (operand == 0 && m_tile.prepare != nullptr) {
-      for (Extent panel = begin; panel < end; ++panel) {
-        m_tile.prepare(m_algebra, part.panel + bytes * (panel - begin), part.steps * width);
+      for (Extent i = 0; i < rows.count; ++i, panel += bytes) {
+        m_tile.prepare(m_algebra, panel, steps.count * width_of(operand));
       }
     }
   }
@@ -276,19 +313,22 @@ class PackedRun {
     const PackedShape::Nest& nest = rows_of(part.operand);
     const auto& steps = m_steps[part.operand];
     const Extent bytes = panel_bytes(part.operand);
-    const int width = width_of(part.operand);
-    const int rows_together = tuning::panels_together * width;
+    const Extent width = width_of(part.operand);
     Offsets<max_panel_width> row;
     std::byte* panel = part.panel;
     for (Extent first = part.first; first < part.last;) {
       row.fill(nest, part.operand, first, width, part.last, part.origin);
-      const bool together = contiguous(nest, part.operand) && first + rows_together <= part.last &&
-                            first % nest.extent[0] + rows_together <= nest.extent[0];
+      Extent panels = 1;
+      if (contiguous(nest, part.operand)) {
+        const Extent run = nest.extent[0] - first % nest.extent[0];
+        panels = std::clamp<Extent>(std::min(run, part.last - first) / width, 1,
+                                    tuning::panels_together);
+      }
       m_panel.operand[part.operand].pack(
           {m_operand[part.operand], row.offset, steps.offset + part.first_step,
-           together ? rows_together : row.count, part.steps, row.stride, steps.stride},
+           panels > 1 ? static_cast<int>(panels * width) : row.count, part.steps, row.stride,
+           steps.stride},
           panel, bytes);
-      const int panels = together ? tuning::panels_together : 1;
       panel += bytes * panels;
       first += panels * width;
     }
@@ -368,6 +408,7 @@ class PackedRun {
   const std::byte* m_operand[2];
   std::byte* m_output;
   Write m_write;
+  int m_workers;
 
   std::byte* m_panels[2] = {nullptr, nullptr};
   Offsets<tuning::max_packed_steps> m_steps[2];

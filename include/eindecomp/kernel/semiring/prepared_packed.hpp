@@ -69,6 +69,14 @@ template <class Join, class A, class B>
          rows >= tuning::min_packed_rows && columns >= tuning::min_packed_columns;
 }
 
+/// Whether the packed algorithm computes a product that a BLAS knows, but not windows that overlap:
+/// it reads them where they lie. The factor of a product would take as long as the product.
+template <class Space, class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool packs_windows() {
+  return EINDECOMP_FUSED_MULTIPLY_ADD && std::is_same_v<Join, Mul> &&
+         has_packed<Space, Join, Monoid, Ts...>();
+}
+
 /// One instantiation per space.
 template <class Space>
 void run_packed_blocks(const Space& space, PackedRun& run, unsigned char* workspace) {
@@ -76,7 +84,7 @@ void run_packed_blocks(const Space& space, PackedRun& run, unsigned char* worksp
     launch(space, "EinDecomp::pack", run.packing_items() - packed,
            [&](Extent item) { run.pack(packed + item); });
     launch_in_turn(space, "EinDecomp::packed", run.tile_items(),
-                   [&](Extent item) { run.compute(item); });
+                   [&](Extent item, Extent worker) { run.compute(item, worker); });
   });
 }
 
@@ -93,12 +101,13 @@ template <class Space, class Join, class Monoid, class A, class B>
 class PreparedPacked final : public PreparedKernel<Space> {
  public:
   /// \param refusal  why the BLAS does not compute it, null if it could not compute any such.
-  PreparedPacked(const LocalEinsum& shape, const Join& join, const Monoid& monoid, Write write,
-                 const char* refusal)
+  PreparedPacked(const Space& space, const LocalEinsum& shape, const Join& join,
+                 const Monoid& monoid, Write write, const char* refusal)
       : m_shape(packed_shape_of<Join, A, B>(shape)),
         m_blocks(m_shape, Algebra::shape, panel_functions<Algebra>),
         m_algebra{join, monoid},
         m_write(write),
+        m_workers(compat::host_threads(space)),
         m_refusal(refusal) {}
 
   [[nodiscard]] Algorithm algorithm() const override { return Algorithm::packed; }
@@ -119,14 +128,16 @@ class PreparedPacked final : public PreparedKernel<Space> {
   using Algebra = TileAlgebra<Join, Monoid, A, B>;
 
   [[nodiscard]] PackedRun run_on(const void* a, const void* b, void* c) const {
-    return {m_shape, m_blocks, tile_functions<Algebra>, panel_functions<Algebra>, &m_algebra, a, b,
-            c,       m_write};
+    return {
+        m_shape, m_blocks, tile_functions<Algebra>, panel_functions<Algebra>, &m_algebra, a, b, c,
+        m_write, m_workers};
   }
 
   PackedShape m_shape;
   PackedBlocks m_blocks;
   Algebra m_algebra;
   Write m_write;
+  int m_workers;
   const char* m_refusal;
 };
 
