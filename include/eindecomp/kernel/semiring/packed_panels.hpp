@@ -31,8 +31,8 @@ struct PanelSource {
   const Extent* step_offset;
   int rows;
   Extent steps;
-  Extent row_stride;   ///< between neighbouring rows; 0 where it is not always the same
-  Extent step_stride;  ///< between neighbouring steps; 0 where it is not always the same
+  Extent row_stride;  ///< between neighbouring rows; 0 where it is not always the same
+  const int* run;     ///< contiguous steps from each step on; null where they are few
 };
 
 /// Writes whole panels, `panel_elements` apart, where the rows of a step are contiguous.
@@ -66,57 +66,85 @@ void copy_few(T* to, const T* from, int count) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
-/// Rows of a panel in runs that are evenly spaced in the tensor.
-struct RowRuns {
-  int end[max_panel_width];  ///< one past the last row of a run
-  Extent stride[max_panel_width];
-  int count = 0;
-  bool contiguous = true;  ///< all of them
-
-  EINDECOMP_NEVER_INLINE RowRuns(const Extent* offset, int rows) {
-    for (int first = 0; first < rows; first = end[count++]) {
-      int last = first + 1;
-      const Extent step = last < rows ? offset[last] - offset[first] : 1;
-      while (last < rows && offset[last] - offset[last - 1] == step) ++last;
-      end[count] = last;
-      stride[count] = step;
-      contiguous = contiguous && step == 1;
-    }
+/// Writes where contiguous runs of elements end. \returns how many there are.
+inline int find_runs(const Extent* offset, int count, int* run_end) {
+  int runs = 0;
+  for (int i = 1; i < count; ++i) {
+    if (offset[i] != offset[i - 1] + 1) run_end[runs++] = i;
   }
-};
+  run_end[runs++] = count;
+  return runs;
+}
 
-/// Writes rows whose steps are contiguous, a cache line of every row at a time: the part of the
-/// panel that is written stays in the first cache until the last row is.
+/// into[step·width + row] = from[row_offset[row] + step], in squares of registers of Lanes
+/// integers. The last ones overlap those before, so that whole squares serve any number of rows and
+/// steps from their side on.
+template <int Lanes, class Word>
+void transpose_rows(Word* into, int width, const Word* from, const Extent* row_offset, int rows,
+                    int steps) {
+  using Integer = typename Word::Integer;
+  constexpr int unit = static_cast<int>(sizeof(Word) / sizeof(Integer));
+  constexpr int side = Lanes / unit;
+  if constexpr (Lanes < 4 || side < 2) {
+    for (int row = 0; row < rows; ++row) {
+      for (int step = 0; step < steps; ++step) {
+        into[step * width + row] = from[row_offset[row] + step];
+      }
+    }
+  } else if (rows < side || steps < side) {
+    transpose_rows<Lanes / 2>(into, width, from, row_offset, rows, steps);
+  } else {
+#if defined(EINDECOMP_REGISTER_BYTES)
+    using Tile = RegisterTile<Integer, Lanes, unit>;
+    for (int r = 0; r < rows; r += side) {
+      const int row = std::min(r, rows - side);
+      for (int s = 0; s < steps; s += side) {
+        const int step = std::min(s, steps - side);
+        Tile::transpose(
+            [=](int p) { return from + row_offset[row + p] + step; },
+            [=](int q, const typename Tile::Row& square) {
+              *reinterpret_cast<typename Tile::Memory*>(into + (step + q) * width + row) = square;
+            });
+      }
+    }
+#endif
+  }
+}
+
+/// Writes rows whose steps come in contiguous runs, a cache line of every row at a time: the part
+/// of the panel that is written stays in the first cache until the last row is.
 template <class T>
-void pack_transposed(const PanelSource& source, const RowRuns& runs, T* panel, int width) {
+void pack_transposed(const PanelSource& source, T* panel, int width) {
   using Bits = WordOf<T>;
   static_assert(sizeof(Bits) == sizeof(T));
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   constexpr Extent ahead = tuning::pack_lines_ahead * line;
-  const T* const from = static_cast<const T*>(source.from) + source.step_offset[0];
-  for (Extent step = 0; step < source.steps; step += line) {
+  constexpr int lanes =
+      sizeof(T) < 4 ? 1 : vector_bytes / static_cast<int>(sizeof(typename Bits::Integer));
+  int count = 0;
+  for (Extent step = 0; step < source.steps; step += count) {
+    count = std::min(source.run[step], static_cast<int>(std::min(line, source.steps - step)));
+    const T* const from = static_cast<const T*>(source.from) + source.step_offset[step];
     for (int row = 0; row < source.rows; ++row) {
-      prefetch_to_read(from + source.row_offset[row] + step + ahead);
+      prefetch_to_read(from + source.row_offset[row] + ahead);
     }
-    for (int r = 0, row = 0; r < runs.count; row = runs.end[r++]) {
-      transpose_plane(reinterpret_cast<Bits*>(panel + step * width + row), width,
-                      reinterpret_cast<const Bits*>(from + source.row_offset[row] + step),
-                      runs.stride[r], runs.end[r] - row, std::min(line, source.steps - step));
-    }
+    transpose_rows<lanes>(reinterpret_cast<Bits*>(panel + step * width), width,
+                          reinterpret_cast<const Bits*>(from), source.row_offset, source.rows,
+                          count);
   }
 }
 
 /// Writes rows that come in runs, each contiguous within a step.
 template <class T>
-void pack_runs(const PanelSource& source, const RowRuns& runs, T* panel, int width) {
+void pack_runs(const PanelSource& source, const int* run_end, int runs, T* panel, int width) {
   const T* const from = static_cast<const T*>(source.from);
   constexpr Extent ahead = tuning::pack_steps_ahead;
   for (Extent step = 0; step < source.steps; ++step, panel += width) {
     const T* const here = from + source.step_offset[step];
     const T* const later = from + source.step_offset[std::min(step + ahead, source.steps - 1)];
-    for (int r = 0, row = 0; r < runs.count; row = runs.end[r++]) {
+    for (int r = 0, row = 0; r < runs; row = run_end[r++]) {
       prefetch_to_read(later + source.row_offset[row]);
-      copy_few(panel + row, here + source.row_offset[row], runs.end[r] - row);
+      copy_few(panel + row, here + source.row_offset[row], run_end[r] - row);
     }
   }
 }
@@ -147,12 +175,12 @@ void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
     pack_contiguous<Width>(source, to, panel_bytes / static_cast<Extent>(sizeof(T)));
     return;
   }
-  const RowRuns runs(source.row_offset, source.rows);
-  const bool long_runs = 4 * runs.count <= source.rows;
-  if (long_runs && runs.contiguous) {
-    pack_runs(source, runs, to, Width);
-  } else if (long_runs && source.step_stride == 1) {
-    pack_transposed(source, runs, to, Width);
+  int run_end[max_panel_width];
+  const int runs = find_runs(source.row_offset, source.rows, run_end);
+  if (4 * runs <= source.rows) {
+    pack_runs(source, run_end, runs, to, Width);
+  } else if (source.run != nullptr) {
+    pack_transposed(source, to, Width);
   } else {
     pack_scattered(source, to, Width);
   }

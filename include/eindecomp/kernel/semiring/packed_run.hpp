@@ -58,15 +58,23 @@ struct Offsets {
   }
 };
 
-/// Writes where contiguous runs of elements end. \returns how many there are.
-inline int find_runs(const Extent* offset, int count, int* run_end) {
-  int runs = 0;
-  for (int i = 1; i < count; ++i) {
-    if (offset[i] != offset[i - 1] + 1) run_end[runs++] = i;
+/// How many steps follow one another in a tensor from each step on.
+struct StepRuns {
+  int length[static_cast<std::size_t>(tuning::max_packed_steps)];
+  bool few = true;  ///< on average fewer than four
+
+  void fill(const Extent* offset, int count) {
+    int runs = 0;
+    for (int i = count - 1; i >= 0; --i) {
+      const bool last = i == count - 1 || offset[i + 1] != offset[i] + 1;
+      length[i] = last ? 1 : length[i + 1] + 1;
+      if (last) ++runs;
+    }
+    few = 4 * runs > count;
   }
-  run_end[runs++] = count;
-  return runs;
-}
+  /// Those from a step on; null where they are few.
+  [[nodiscard]] const int* of(Extent step) const { return few ? nullptr : length + step; }
+};
 
 /// A packed product and the block of it that is being computed.
 class PackedRun {
@@ -257,7 +265,9 @@ class PackedRun {
 
   void set_steps(Extent first) {
     for (int operand = 0; operand < 2; ++operand) {
-      m_steps[operand].fill(m_shape.k, operand, first, m_blocks.steps, m_shape.steps);
+      auto& steps = m_steps[operand];
+      steps.fill(m_shape.k, operand, first, m_blocks.steps, m_shape.steps);
+      m_run[operand].fill(steps.offset, steps.count);
     }
     m_merge = first > 0 || m_write == Write::accumulate;
     m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
@@ -327,7 +337,7 @@ class PackedRun {
       m_panel.operand[part.operand].pack(
           {m_operand[part.operand], row.offset, steps.offset + part.first_step,
            panels > 1 ? static_cast<int>(panels * width) : row.count, part.steps, row.stride,
-           steps.stride},
+           m_run[part.operand].of(part.first_step)},
           panel, bytes);
       panel += bytes * panels;
       first += panels * width;
@@ -367,7 +377,7 @@ class PackedRun {
       const int panels =
           row + tuning::panels_together * width <= rows ? tuning::panels_together : 1;
       code.pack({buffer + row * code.bytes, neighbours, step_offset,
-                 static_cast<int>(std::min(panels * width, rows - row)), part.steps, 1, rows},
+                 static_cast<int>(std::min(panels * width, rows - row)), part.steps, 1, nullptr},
                 panel, bytes);
       panel += bytes * panels;
       row += panels * width;
@@ -412,6 +422,7 @@ class PackedRun {
 
   std::byte* m_panels[2] = {nullptr, nullptr};
   Offsets<tuning::max_packed_steps> m_steps[2];
+  StepRuns m_run[2];
   Range m_entry;   ///< batch entries of the block
   Range m_row;     ///< its panels of A
   Range m_column;  ///< its panels of B
