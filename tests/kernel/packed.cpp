@@ -53,12 +53,18 @@ void run_both(const LocalEinsum& shape, const void* const* operands, T* packed, 
 const Family anything =
     any_labels({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 24, 25, 31, 32, 33, 40});
 const Family products = any_product(anything, 40000);
+const Family windows = [] {
+  Family family = products;
+  family.windows = true;
+  return family;
+}();
 
 template <class A, class B = A, class Join, class Monoid, class Expected>
 void check(std::uint64_t seed, const Join& join, const Monoid&, const Expected& expected) {
   const ForcedLauncher<Space, PackedWay, Join, Monoid, A, B> launcher(join);
   check_launcher<A, B>(250, seed, anything, launcher, expected);
   check_launcher<A, B>(250, seed + 1, products, launcher, expected);
+  check_launcher<A, B>(100, seed + 2, windows, launcher, expected);
 }
 
 const auto add_to = [](auto& sum, auto value, Extent) { sum += value; };

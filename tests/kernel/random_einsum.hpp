@@ -78,6 +78,20 @@ struct Tensor {
     span = step;
   }
 
+  /// Lets a dimension walk in small steps of another one: windows that overlap.
+  void overlap(Random& random) {
+    if (labels.size() < 2) return;
+    const auto last = static_cast<Extent>(labels.size()) - 1;
+    const auto along = static_cast<std::size_t>(draw(random, 0, last));
+    const auto within = static_cast<std::size_t>(draw(random, 0, last));
+    if (along == within) return;
+    stride[along] = draw(random, 1, 3) * stride[within];
+    span = 1;
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      span += stride[k] * (std::max<Extent>(extent[k], 1) - 1);
+    }
+  }
+
   [[nodiscard]] Extent offset(const std::vector<Extent>& index) const {
     Extent sum = 0;
     for (std::size_t k = 0; k < labels.size(); ++k) {
@@ -157,6 +171,7 @@ struct Family {
   bool long_reduction = false;  ///< one aggregated label of some ten thousand
   bool products = false;        ///< of two operands: every label in at least two tensors
   bool special_values = false;  ///< infinities and NaN among the elements
+  bool windows = false;         ///< an operand is read by windows that overlap
 };
 
 /// Any labels, of these extents, which are about a tile's.
@@ -230,6 +245,7 @@ inline Einsum draw_einsum(Random& random, int operands, const Family& family) {
     for (std::vector<int>& list : lists) {
       std::shuffle(list.begin(), list.end(), random);
       einsum.operands.emplace_back(random, list, einsum.extent);
+      if (family.windows && einsum.operands.size() == 1) einsum.operands[0].overlap(random);
       span = std::max(span, einsum.operands.back().span);
     }
     einsum.output.emplace_back(random, output, einsum.extent);
