@@ -46,10 +46,13 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
       }
     }
     const char* refusal = nullptr;
+    bool windows = false;
     if constexpr (is_blas_product<Space, Join, Monoid, Ts...>()) {
       refusal = "too small for a call of the BLAS";
-      if (packs_windows<Space, Join, Monoid, Ts...>() && worth_packing(shape) &&
-          reads_windows(shape)) {
+      if constexpr (packs_windows<Space, Join, Monoid, Ts...>()) {
+        windows = worth_packing(shape, tuning::min_windows_side) && reads_windows(shape);
+      }
+      if (windows) {
         refusal = "windows overlap, which the BLAS would have to be given one by one";
       } else if (all_joins(shape) >= machine_rates.min_gemv) {
         const Value beta(write == Write::accumulate ? 1 : 0);
@@ -59,7 +62,7 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
       }
     }
     if constexpr (has_packed<Space, Join, Monoid, Ts...>()) {
-      if (worth_packing(shape)) {
+      if (windows || worth_packing(shape)) {
         PreparedPacked<Space, Join, Monoid, Ts...> packed(space, shape, join, monoid, write,
                                                           refusal);
         return use(packed);

@@ -118,8 +118,8 @@ inline constexpr Extent chunk_vectors = 16;   ///< vectors of a chunk of interle
 /// Joins, positions of K, rows and columns below which the generic kernel is at least as fast.
 inline constexpr Extent min_packed_joins = 4096;
 inline constexpr Extent min_packed_steps = 4;         ///< as above
-inline constexpr Extent min_packed_rows = 4;          ///< as above
-inline constexpr Extent min_packed_columns = 4;       ///< as above
+inline constexpr Extent min_packed_side = 4;          ///< as above, rows and columns
+inline constexpr Extent min_windows_side = 2;         ///< the same beside a BLAS, of windows
 inline constexpr Extent max_packed_steps = 1024;      ///< positions of K packed at once
 inline constexpr Extent min_packed_block_steps = 64;  ///< positions of K, whatever the rates say
 inline constexpr Extent max_group_rows = 64;          ///< panels of A in an item
@@ -131,6 +131,7 @@ inline constexpr Extent pack_steps_ahead = 8;    ///< positions of K asked for a
 inline constexpr Extent pack_lines_ahead = 8;    ///< lines asked for ahead along a row
 inline constexpr int tile_a_ahead = 12;          ///< positions of K asked for ahead by a tile, of A
 inline constexpr int tile_b_ahead = 32;          ///< the same of B, which comes from further away
+inline constexpr int tile_panels_ahead = 2;      ///< panels asked for ahead of B that is not packed
 // Where operand and output lie across each other. Measured on the TCCG contractions over min-plus.
 inline constexpr Extent max_interleaved = 96;      ///< neighbours of the output transposed at once
 inline constexpr Extent max_gathered_runs = 32;    ///< neighbours of the operand

@@ -29,6 +29,8 @@ struct PackedBlocks {
   /// An item packs its panels of B itself, and computes all tiles that they are in: few enough
   /// panels to stay in the second cache meanwhile.
   bool strips = false;
+  /// Of these, panels whose columns lie side by side are not packed: one tile reads each.
+  bool in_place = false;
 
   EINDECOMP_COMPACT PackedBlocks(const PackedShape& shape, const TileShape& tile,
                                  const PanelCode& panel) {
@@ -55,6 +57,7 @@ struct PackedBlocks {
                                                            tuning::max_group_rows));
     strips = row_panels == all_rows && all_columns >= tuning::min_packed_items &&
              all_columns * b_panel > rates.packed_strip_bytes && !interleaved(shape.n, 1);
+    in_place = strips && shape.windows && all_rows == 1;
     if (strips) {
       column_panels = all_columns;
       group_columns =

@@ -27,20 +27,22 @@ EINDECOMP_NEVER_INLINE inline Extent fill_offsets(const PackedShape::Nest& nest,
                                                   Extent first, int count, Extent origin,
                                                   Extent* offset) {
   if (count <= 0) return 1;
-  if (nest.loops == 1) {
-    const Extent stride = nest.stride[tensor][0];
-    for (int i = 0; i < count; ++i) offset[i] = origin + (first + i) * stride;
-    return stride;
-  }
-  Extent stride = 1;
+  offset[0] = origin;
+  if (nest.loops == 0) return 1;
+  const Extent along = nest.stride[tensor][0];
+  bool even = true;
   Cursor<3> at;
   at.seek(nest, first);
-  for (int i = 0; i < count; ++i, at.advance(nest)) {
-    offset[i] = origin + at.offset[tensor];
-    if (i == 1) stride = offset[1] - offset[0];
-    if (offset[i] != offset[0] + i * stride) stride = 0;
+  for (int i = 0; i < count;) {
+    const auto run =
+        static_cast<int>(std::min<Extent>(nest.extent[0] - at.coordinate[0], count - i));
+    const Extent begin = origin + at.offset[tensor];
+    if (i > 0 && begin != offset[i - 1] + along) even = false;
+    for (int j = 0; j < run; ++j) offset[i + j] = begin + j * along;
+    at.skip(nest, run);
+    i += run;
   }
-  return stride;
+  return count == 1 ? 1 : even ? along : 0;
 }
 
 /// Offsets of consecutive positions of a nest in one tensor.
@@ -188,13 +190,33 @@ class PackedRun {
       int run_end[most_tile_columns];
       const int runs = find_runs(column.offset, column.count, run_end);
       const std::byte* a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + rows.first);
+      TileColumns from{b, m_panel_step.offset, tuning::tile_b_ahead * tile_columns};
+      if (m_blocks.in_place) {
+        Offsets<most_tile_columns> there;
+        there.fill(m_shape.n, 1, (m_column.first + columns.first + j) * tile_columns, tile_columns,
+                   m_shape.columns, batch.offset[1]);
+        if (stays_in_place(1, there)) {
+          from = {m_operand[1] + there.offset[0] * m_panel.operand[1].bytes, m_steps[1].offset,
+                  tuning::tile_panels_ahead * tile_columns};
+        }
+      }
       for (Extent i = 0; i < rows.count; ++i, a += panel_bytes(0)) {
-        const int done = static_cast<int>(i) * tile_rows;
-        compute_tile(a, b,
-                     {m_output, row.offset + done, column.offset,
-                      std::min(row.count - done, tile_rows), column.count, run_end, runs});
+        const auto place = [&](Extent tile) {
+          const int done = static_cast<int>(tile) * tile_rows;
+          return TilePlace{
+              m_output,     row.offset + done, column.offset, std::min(row.count - done, tile_rows),
+              column.count, run_end,           runs};
+        };
+        if (i == 0) m_panel.prefetch(place(0));
+        if (i + 1 < rows.count) m_panel.prefetch(place(i + 1));
+        compute_tile(a, from, place(i));
       }
     }
+  }
+
+  /// Whether a panel's rows, which are columns of B, are read where they lie.
+  [[nodiscard]] bool stays_in_place(int operand, const Offsets<most_tile_columns>& row) const {
+    return m_blocks.in_place && operand == 1 && row.stride == 1 && row.count == width_of(1);
   }
 
   /// Piece `number` of `count` things that are cut into pieces of `size`.
@@ -269,6 +291,8 @@ class PackedRun {
       steps.fill(m_shape.k, operand, first, m_blocks.steps, m_shape.steps);
       m_run[operand].fill(steps.offset, steps.count);
     }
+    m_panel_step.count = m_steps[1].count;
+    for (int i = 0; i < m_panel_step.count; ++i) m_panel_step.offset[i] = Extent{i} * width_of(1);
     m_merge = first > 0 || m_write == Write::accumulate;
     m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
   }
@@ -334,11 +358,12 @@ class PackedRun {
         panels = std::clamp<Extent>(std::min(run, part.last - first) / width, 1,
                                     tuning::panels_together);
       }
-      m_panel.operand[part.operand].pack(
-          {m_operand[part.operand], row.offset, steps.offset + part.first_step,
-           panels > 1 ? static_cast<int>(panels * width) : row.count, part.steps, row.stride,
-           m_run[part.operand].of(part.first_step)},
-          panel, bytes);
+      if (!stays_in_place(part.operand, row))
+        m_panel.operand[part.operand].pack(
+            {m_operand[part.operand], row.offset, steps.offset + part.first_step,
+             panels > 1 ? static_cast<int>(panels * width) : row.count, part.steps, row.stride,
+             m_run[part.operand].of(part.first_step)},
+            panel, bytes);
       panel += bytes * panels;
       first += panels * width;
     }
@@ -384,11 +409,10 @@ class PackedRun {
     }
   }
 
-  void compute_tile(const std::byte* a, const std::byte* b, const TilePlace& place) const {
+  void compute_tile(const std::byte* a, const TileColumns& b, const TilePlace& place) const {
     const TileShape& shape = m_tile.shape;
     const Extent steps = m_steps[0].count;
     const bool finish = m_finish && m_tile.finish != nullptr;
-    m_panel.prefetch(place);
     if (place.unit_columns() && place.rows % shape.edge_rows == 0 &&
         place.columns % shape.width == 0 && !finish) {
       std::byte* const first =
@@ -423,9 +447,10 @@ class PackedRun {
   std::byte* m_panels[2] = {nullptr, nullptr};
   Offsets<tuning::max_packed_steps> m_steps[2];
   StepRuns m_run[2];
-  Range m_entry;   ///< batch entries of the block
-  Range m_row;     ///< its panels of A
-  Range m_column;  ///< its panels of B
+  Offsets<tuning::max_packed_steps> m_panel_step;  ///< in a panel of B
+  Range m_entry;                                   ///< batch entries of the block
+  Range m_row;                                     ///< its panels of A
+  Range m_column;                                  ///< its panels of B
   bool m_merge = false;
   bool m_finish = false;
 };

@@ -26,6 +26,7 @@ struct PackedShape : Contraction {
   Extent columns = 1;      ///< positions of N
   Extent steps = 1;        ///< positions of K
   bool exchanged = false;  ///< A is the second operand
+  bool windows = false;    ///< an operand is read by windows that overlap
 
   [[nodiscard]] constexpr bool empty() const { return entries == 0 || rows == 0 || columns == 0; }
 
@@ -94,6 +95,7 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
   product.rows = product.m.size();
   product.columns = product.n.size();
   product.steps = product.k.size();
+  product.windows = reads_windows(shape);
   if (commutative) {
     constexpr Extent vector = 16;
     const bool wide = product.columns >= vector;

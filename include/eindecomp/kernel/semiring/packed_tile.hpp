@@ -132,11 +132,18 @@ struct TileRows {
   bool merge;            ///< with what is there: later blocks of K
 };
 
+/// The columns of B that a tile is accumulated from: those of a step lie side by side.
+struct TileColumns {
+  const void* first;
+  const Extent* step;  ///< where those of each step are
+  Extent ahead;        ///< elements further on that are asked for
+};
+
 /// to = ⊕ over `steps` of a ⊗ b, in as many vectors as there are indices, `Vectors` a row. The
 /// loops over accumulators are unrolled by the language, so that each has a register of its own.
 template <int Vectors, class Algebra, std::size_t... I>
 void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
-                     const typename Algebra::A* a, const typename Algebra::B* b, Extent steps,
+                     const typename Algebra::A* a, const TileColumns& columns, Extent steps,
                      const TileRows& to) {
   using B = typename Algebra::B;
   using State = typename Algebra::State;
@@ -144,6 +151,9 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
   constexpr int width = Algebra::width;
   constexpr TileShape shape = Algebra::shape;
   const Algebra local = algebra;
+  const B* const first = static_cast<const B*>(columns.first);
+  const Extent* offset = columns.step;
+  const Extent ahead = columns.ahead;
   const States start = repeat<State, width>(Algebra::Traits::identity(local.monoid));
   States state[] = {(static_cast<void>(I), start)...};
   // A comes from the second cache, B from beyond it.
@@ -152,14 +162,12 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
     for (int row = 0; row < shape.rows; row += a_line) {
       prefetch_to_read(a + tuning::tile_a_ahead * shape.rows + row);
     }
-    for (int v = 0; v < Vectors; ++v) {
-      prefetch_to_read(b + tuning::tile_b_ahead * shape.columns() + v * width);
-    }
+    const B* const b = first + *offset++;
+    for (int v = 0; v < Vectors; ++v) prefetch_to_read(b + ahead + v * width);
     Lanes<B, width> column[Vectors];
     for (int v = 0; v < Vectors; ++v) column[v] = load_lanes<B, width>(b + v * width);
     ((state[I] = local.step(state[I], a[I / Vectors], column[I % Vectors])), ...);
     a += shape.rows;
-    b += shape.columns();
   }
   const auto place = [&](std::size_t i) {
     return static_cast<State*>(to.tensor) + to.offset[i / Vectors] + (i % Vectors) * width;
@@ -173,8 +181,8 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
 /// What the packed kernel needs of a signature, its types erased: all that is compiled once per
 /// signature.
 struct TileCode {
-  using Accumulate = void (*)(const void* algebra, const void* a, const void* b, Extent steps,
-                              int rows, int columns, const TileRows& to);
+  using Accumulate = void (*)(const void* algebra, const void* a, const TileColumns& b,
+                              Extent steps, int rows, int columns, const TileRows& to);
   using Finish = void (*)(const void* algebra, void* tile, int rows, int columns);
   using Prepare = void (*)(const void* algebra, void* a, Extent count);
 
@@ -187,8 +195,8 @@ struct TileCode {
 /// Writes whole parts of a tile: a multiple of `edge_rows` rows, a multiple of `width` columns.
 /// \tparam Rows  the most, a multiple of `edge_rows`
 template <class Algebra, int Rows = Algebra::shape.rows>
-void accumulate_edge(const void* erased, const void* a, const void* b, Extent steps, int rows,
-                     int columns, const TileRows& to) {
+void accumulate_edge(const void* erased, const void* a, const TileColumns& b, Extent steps,
+                     int rows, int columns, const TileRows& to) {
   constexpr TileShape shape = Algebra::shape;
   if constexpr (Rows > shape.edge_rows) {
     if (rows <= Rows - shape.edge_rows) {
@@ -198,12 +206,11 @@ void accumulate_edge(const void* erased, const void* a, const void* b, Extent st
   }
   const auto& algebra = *static_cast<const Algebra*>(erased);
   const auto* const from_a = static_cast<const typename Algebra::A*>(a);
-  const auto* const from_b = static_cast<const typename Algebra::B*>(b);
   if (columns <= shape.width) {
-    accumulate_tile<1>(std::make_index_sequence<Rows>(), algebra, from_a, from_b, steps, to);
+    accumulate_tile<1>(std::make_index_sequence<Rows>(), algebra, from_a, b, steps, to);
   } else {
     accumulate_tile<shape.vectors>(std::make_index_sequence<std::size_t{Rows} * shape.vectors>(),
-                                   algebra, from_a, from_b, steps, to);
+                                   algebra, from_a, b, steps, to);
   }
 }
 

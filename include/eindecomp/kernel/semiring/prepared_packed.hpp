@@ -49,8 +49,9 @@ template <class Join, class A, class B>
 }
 
 /// Whether the packed algorithm is faster than a loop nest: there is work enough, and every element
-/// packed meets many.
-[[nodiscard]] constexpr bool worth_packing(const LocalEinsum& shape) {
+/// packed meets many. \param least  rows and columns
+[[nodiscard]] constexpr bool worth_packing(const LocalEinsum& shape,
+                                           Extent least = tuning::min_packed_side) {
   Extent joins = 1;
   Extent steps = 1;
   Extent rows = 1;
@@ -65,8 +66,8 @@ template <class Join, class A, class B>
       (in_a ? rows : columns) *= shape.extent[l];
     }
   }
-  return joins >= tuning::min_packed_joins && steps >= tuning::min_packed_steps &&
-         rows >= tuning::min_packed_rows && columns >= tuning::min_packed_columns;
+  return joins >= tuning::min_packed_joins && steps >= tuning::min_packed_steps && rows >= least &&
+         columns >= least;
 }
 
 /// Whether the packed algorithm computes a product that a BLAS knows, but not windows that overlap:
