@@ -128,7 +128,7 @@ void check(const Call& call, T start, const Fold& fold, bool packed) {
 
   const ein::kernel::JoinAggregateLauncher<Space, Join, Monoid, T, T> launcher;
   const auto kernel = launcher.prepare(Space(), shape, Write::finished);
-  CHECK((kernel->algorithm() == Algorithm::packed) == packed);
+  if (packed) CHECK(kernel->algorithm() == Algorithm::packed);
   ein::kernel::kernels_of<Space, Join, Monoid, T, T>().run(
       Space(), shape, Join{}, Monoid{}, operands, tensor[2].data(), Write::finished);
   CHECK(tensor[2] == expected);
