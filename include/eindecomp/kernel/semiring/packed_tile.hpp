@@ -28,13 +28,17 @@ struct TileShape {
   [[nodiscard]] constexpr int columns() const { return vectors * width; }
 };
 
+/// Whether a join holds a constant in a register: |a - b| the mask of the sign.
+template <class Join>
+inline constexpr bool holds_constant = std::is_same_v<Join, AbsDiff>;
+
 /// The tile for elements of at most that size. Its accumulators leave registers for two vectors of
 /// B, one element of A and what a join needs. Instructions that overwrite an operand (SSE) need
 /// more registers.
-[[nodiscard]] constexpr TileShape tile_shape(std::size_t widest_bytes) {
+[[nodiscard]] constexpr TileShape tile_shape(std::size_t widest_bytes, bool constant) {
   const int width = vector_bytes / static_cast<int>(widest_bytes);
   if (vector_registers >= 32) return {12, 4, 2, width};
-  return vector_bytes > 16 ? TileShape{6, 2, 2, width} : TileShape{4, 2, 2, width};
+  return vector_bytes > 16 && !constant ? TileShape{6, 2, 2, width} : TileShape{4, 2, 2, width};
 }
 
 /// Whether the packed kernel serves a signature on host spaces: two operands and an accumulator
@@ -61,8 +65,8 @@ struct TileAlgebra {
   using Value = typename Sig::Value;
   using Traits = typename Sig::Traits;
   using State = typename Sig::State;
-  static constexpr TileShape shape =
-      tile_shape(std::max({sizeof(A), sizeof(B), sizeof(Value), sizeof(State)}));
+  static constexpr TileShape shape = tile_shape(
+      std::max({sizeof(A), sizeof(B), sizeof(Value), sizeof(State)}), holds_constant<JoinType>);
   static constexpr int width = shape.width;
   using States = Lanes<State, width>;
   using Values = Lanes<Value, width>;
