@@ -7,6 +7,7 @@
 
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/graph/gradient.hpp"
@@ -51,13 +52,8 @@ struct Inputs {
   template <class T, std::size_t Rank>
   auto add(const char* name, const Extent (&bound)[Rank], std::vector<T> elements) {
     const auto symbol = g.template input<T>(name, bound);
-    const std::vector<Extent> extents(bound, bound + Rank);
-    bindings.push_back(ein::bind_generator(symbol, [elements, extents](auto... indices) {
-      Extent place = 0;
-      std::size_t k = 0;
-      ((place = place * extents[k++] + indices), ...);
-      return elements[static_cast<std::size_t>(place)];
-    }));
+    bindings.push_back(ein::bind_generator(
+        symbol, networks::element_of<T>({bound, bound + Rank}, std::move(elements))));
     return symbol;
   }
   template <class T, std::size_t Rank>

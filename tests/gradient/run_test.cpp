@@ -93,13 +93,8 @@ void check(const Write& write, const std::vector<std::string>& strategies) {
   std::vector<ein::Binding<Space>> bindings;
   const auto bind = [&](const auto& symbol) {
     const auto& all = values.at(symbol.name().str());
-    const std::vector<Extent> bound = g.graph()[symbol.vertex()].bound;
-    bindings.push_back(ein::bind_generator(symbol, [&all, bound](auto... indices) {
-      Extent place = 0;
-      std::size_t k = 0;
-      ((place = place * bound[k++] + indices), ...);
-      return all[static_cast<std::size_t>(place)];
-    }));
+    bindings.push_back(ein::bind_generator(
+        symbol, networks::element_of<double>(g.graph()[symbol.vertex()].bound, all)));
   };
   const auto bind_as = [&](ein::VertexId v) {
     using Backend = networks::OnRanks::Backend;
@@ -199,12 +194,7 @@ void check_random(std::uint64_t seed) {
   for (const random::Input& input : drawn.recipe.inputs) {
     random::with_symbol(g, g.graph().find(input.name), [&](const auto& tensor) {
       bindings.push_back(ein::bind_generator(
-          tensor, [bound = input.bound, all = &drawn.values.at(input.name)](auto... indices) {
-            Extent place = 0;
-            std::size_t k = 0;
-            ((place = place * bound[k++] + indices), ...);
-            return (*all)[static_cast<std::size_t>(place)];
-          }));
+          tensor, networks::element_of<double>(input.bound, drawn.values.at(input.name))));
     });
   }
   const ein::TaskGraph tasks = plan.tasks();

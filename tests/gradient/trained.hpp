@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/run/program.hpp"
@@ -17,6 +18,19 @@ namespace networks {
 
 using run_test::Space;
 using OnRanks = ein::BasicProgram<ein::Differentiable<ein::KokkosBackend<Space>>>;
+
+/// A function of an index into a tensor of these extents, with elements T, row by row from number
+/// `begin` on.
+template <class T, class From>
+[[nodiscard]] auto element_of(std::vector<ein::Extent> bound, std::vector<From> all,
+                              ein::Extent begin = 0) {
+  return [bound = std::move(bound), all = std::move(all), begin](auto... indices) {
+    ein::Extent place = 0;
+    std::size_t k = 0;
+    ((place = place * bound[k++] + indices), ...);
+    return static_cast<T>(all[static_cast<std::size_t>(begin + place)]);
+  };
+}
 
 template <template <class, class> class Network, class T>
 struct Trained {
@@ -36,12 +50,7 @@ struct Trained {
     const std::vector<ein::Extent> bound = g.graph()[tensor.vertex()].bound;
     const ein::Extent begin =
         first == 0 ? 0 : first * (g.graph()[tensor.vertex()].size() / bound[0]);
-    return [all = &all, bound, begin](auto... indices) {
-      ein::Extent place = 0;
-      std::size_t k = 0;
-      ((place = place * bound[k++] + indices), ...);
-      return static_cast<typename S::value_type>((*all)[static_cast<std::size_t>(begin + place)]);
-    };
+    return element_of<typename S::value_type>(bound, all, begin);
   }
   template <class S>
   [[nodiscard]] ein::Binding<Space> bound(const S& tensor, ein::Extent first = 0) const {
