@@ -103,6 +103,9 @@ void statements() {
   EITHER((let<"A9">(i) = sum(X(i, j))), (let<"A9">(i) = sum(j)(X(i, j))));
   // refused: an aggregation is given an expression before its labels; write mean(j)(X(i, j))
   EITHER((let<"M1">(i) = mean(X(i, j))), (let<"M1">(i) = mean(j)(X(i, j))));
+  // refused: a mean is of where(...), of which the labels do not say how many elements it has
+  EITHER((let<"M3">(extent(v, 7)) = mean(b)(where(N(b) == v, X3(b)))),
+         (let<"M3">(extent(v, 7)) = sum(b)(where(N(b) == v, X3(b)))));
   // refused: a tensor stands in an expression without its labels; write one for each dimension
   EITHER((let<"M2">(i) = layer_norm(i)(X3, 1e-5)), (let<"M2">(i) = layer_norm(i)(X3(i), 1e-5)));
   // refused: a label is exchanged that the expression lacks; exchange labels that it has

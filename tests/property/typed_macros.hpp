@@ -7,6 +7,7 @@
 #include "eindecomp/graph/permutations.hpp"
 #include "eindecomp/graph/random.hpp"
 #include "eindecomp/graph/scan.hpp"
+#include "eindecomp/graph/statistics.hpp"
 #include "property/typed_cases.hpp"
 
 namespace property {
@@ -48,6 +49,51 @@ void macro_cases(const Visit& visit) {
              [&](Extent I, Extent J, Extent K, Extent L) {
                return three(I, J, K, L) - three(L, J, K, I) - three(I, L, K, J) - three(I, J, L, K);
              });
+  });
+  visit("means over windows and slices", [](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {12, 5});
+    t.expect(
+        let<"H">(i, j) = mean(r)(X(2 * i + extent(r, 2), j)),
+        [&](Extent I, Extent J) { return (xs(2 * I, J) + xs(2 * I + 1, J)) / 2; }, false);
+    t.expect(
+        let<"P">(i, j) = mean(r)(X(i + extent(r, 3) - 1, j)),
+        [&](Extent I, Extent J) {
+          return total(3, [&](Extent R) {
+                   const Extent at = I + R - 1;
+                   return at < 0 || at >= 12 ? 0.0 : xs(at, J);
+                 }) / 3;
+        },
+        false);
+    t.expect(
+        let<"S">(j) = mean(i)(X(range(i, 3, 10, 2), j)),
+        [&](Extent J) { return (xs(3, J) + xs(5, J) + xs(7, J) + xs(9, J)) / 4; }, false);
+    t.expect(
+        let<"V">(i) = var(r)(X(i, 4 - r)),
+        [&](Extent I) {
+          const double mean_of = total(5, [&](Extent J) { return xs(I, J); }) / 5;
+          return total(5, [&](Extent J) {
+                   return (xs(I, J) - mean_of) * (xs(I, J) - mean_of);
+                 }) / 5;
+        },
+        false);
+  });
+  visit("means of what is masked, gathered or aggregated", [](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {6, 4});
+    const auto [N, ns] = t.template input<std::int32_t>("N", {6});
+    const auto chosen = [&](Extent I) { return xs(I, ((ns(I) % 4) + 4) % 4); };
+    t.expect(
+        let<"G">() = mean(i)(X(i, N(i) % 4)), [&] { return total(6, chosen) / 6; }, false);
+    t.expect(
+        let<"H">() = mean(i)(max(j)(X(i, j)) - X(i, N(i) % 4)),
+        [&] {
+          return total(6, [&](Extent I) {
+                   return largest(4, [&](Extent J) { return xs(I, J); }) - chosen(I);
+                 }) / 6;
+        },
+        false);
+    t.expect(
+        let<"M">(j) = mean(i)((i <= j) * X(i, j)),
+        [&](Extent J) { return total(J + 1, [&](Extent I) { return xs(I, J); }) / 6; }, false);
   });
   visit("dropout", [](auto& t) {
     const auto [X, xs] = t.template input<double>("X", {4, 3});

@@ -112,7 +112,7 @@ class Channel {
         send(peer, m_left.empty() ? waits_mark + packed(std::array{asked, answer}) + doing
                                   : left_mark + m_left);
       } else {
-        m_heard[static_cast<std::size_t>(peer)] = taken_in(std::move(text), here);
+        m_heard[static_cast<std::size_t>(peer)] = taken_in(text, here);
       }
     }
     retire();
@@ -171,7 +171,7 @@ class Channel {
   }
 
   /// What a message says to a rank that is `here`.
-  [[nodiscard]] Heard taken_in(std::string text, const Rendezvous& here) const {
+  [[nodiscard]] Heard taken_in(const std::string& text, const Rendezvous& here) const {
     Heard heard{text.front(), {}, false};
     std::size_t begin = 1;
     if (heard.mark == waits_mark) {

@@ -4,11 +4,12 @@
 /// of macros.hpp.
 #pragma once
 
-#include <algorithm>
 #include <boost/hana/unpack.hpp>
 #include <cstddef>
 #include <source_location>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/functions.hpp"
@@ -18,43 +19,64 @@ namespace eindecomp {
 
 namespace graph {
 
-/// The extent that a label has in an expression; 0 if no tensor there has it.
-template <class L>
-struct ExtentIn {
-  template <class S, class... Ls>
-  constexpr Extent operator()(const Access<S, Ls...>& access) const {
-    const auto& extents = access.symbol.state()->graph[access.symbol.vertex()].bound;
-    Extent found = 0;
-    std::size_t d = 0;
-    ((std::is_same_v<L, Ls> ? void(found = extents[d++]) : void(++d)), ...);
-    return found;
-  }
-  template <class T>
-  constexpr Extent operator()(const Constant<T>&) const {
-    return 0;
-  }
-  template <class Op, class... Es>
-  constexpr Extent operator()(const Apply<Op, Es...>& e) const {
-    return boost::hana::unpack(
-        e.operands, [this](const auto&... operands) { return std::max({(*this)(operands)...}); });
-  }
-  template <class Monoid, class Labels, class Body>
-  constexpr Extent operator()(const Aggregation<Monoid, Labels, Body>& e) const {
-    return (*this)(e.body);
-  }
-};
+/// How many elements of an expression are summed along some labels: their extents' product, as the
+/// statement that sums them has it.
+template <class... Along, Expression E>
+[[nodiscard]] constexpr Extent count_along(const E& e, const std::source_location& where) {
+  auto* const state = e.program();
+  const Transaction taken_back(*state);  // the statements inside of e are written again by the sum
+  LoweringScope scope{state, "mean", where};
+  const auto flat = materialise(scope, e);
+  return boost::hana::unpack(expr::accesses_of(flat), [&](const auto&... accesses) {
+    using Flat = std::remove_const_t<decltype(flat)>;
+    constexpr bool in_parts = expr::is_separable_sum<Sum, LabelList<Along...>, Flat> ||
+                              expr::is_separable_product<Sum, Flat>;
+    using Join = std::conditional_t<in_parts, Identity,
+                                    std::remove_cvref_t<decltype(expr::functor_of(flat))>>;
+    expr::LabelNames names;
+    const std::vector<Extent> extents =
+        checked(state->graph, statement_spec<LabelList<>, Join, Sum>(scope, "mean", {}, accesses...),
+                names)
+            .extents;
+    Extent count = 1;
+    const auto take = [&](std::string_view label) {
+      const int position = expr::find_name(names, label);
+      if (position >= 0) count *= extents[static_cast<std::size_t>(position)];
+    };
+    (take(Along::name), ...);
+    return count;
+  });
+}
+
+/// Whether an expression is where(...) under an aggregation, and not a tensor read at index tensors.
+template <class E>
+inline constexpr bool is_where = false;
+template <class Body, class... Conditions>
+inline constexpr bool is_where<expr::Selection<false, Body, Conditions...>> = true;
 
 template <class... Along>
 struct Mean : RefusesTensors {
   using RefusesTensors::operator();
   template <Expression E>
-  [[nodiscard]] constexpr auto operator()(const E& e) const {
-    using T = expr::Elements<E>;
-    const Extent count = (ExtentIn<Along>{}(e) * ... * Extent{1});
-    if constexpr (std::is_integral_v<T>) {
-      return sum(Along{}...)(cast<double>(e)) / static_cast<double>(count);
+  [[nodiscard]] constexpr auto operator()(
+      const E& e, std::source_location where = std::source_location::current()) const {
+    if constexpr (std::is_null_pointer_v<decltype(e.program())>) {
+      static_assert(expr::never<E>,
+                    "EinDecomp: a mean is of no tensor, which would say how many elements it has; "
+                    "write one under its labels");
+      return expr::Refused{};
+    } else if constexpr (is_where<E>) {
+      static_assert(expr::never<E>,
+                    "EinDecomp: a mean is of where(...), of which the labels do not say how many "
+                    "elements it has; divide sum(e)(where(c, x)) by sum(e)(where(c, 1.0))");
+      return expr::Refused{};
     } else {
-      return sum(Along{}...)(e) / static_cast<double>(count);
+      const auto count = static_cast<double>(count_along<Along...>(e, where));
+      if constexpr (std::is_integral_v<expr::Elements<E>>) {
+        return sum(Along{}...)(cast<double>(e)) / count;
+      } else {
+        return sum(Along{}...)(e) / count;
+      }
     }
   }
 };
@@ -67,8 +89,8 @@ struct Var : RefusesTensors {
       const E& e, std::source_location where = std::source_location::current()) const {
     const auto x = as_access("var.of", e, where);
     using Rest = RemainingLabels<typename E::LabelTypes, LabelList<Along...>>;
-    const auto mean = let_under("var.mean", Rest{}, where) = Mean<Along...>{}(x);
-    return Mean<Along...>{}(sq_diff(x, access_under(mean, Rest{})));
+    const auto mean = let_under("var.mean", Rest{}, where) = Mean<Along...>{}(x, where);
+    return Mean<Along...>{}(sq_diff(x, access_under(mean, Rest{})), where);
   }
 };
 
@@ -105,7 +127,7 @@ struct RmsNorm : RefusesTensors {
     const auto x = as_access("rms_norm.of", e, where);
     using Rest = RemainingLabels<typename E::LabelTypes, LabelList<Along...>>;
     const auto rms = let_under("rms_norm.rms", Rest{}, where) =
-        sqrt(Mean<Along...>{}(square(x)) + epsilon);
+        sqrt(Mean<Along...>{}(square(x), where) + epsilon);
     return x / access_under(rms, Rest{});
   }
 };
@@ -120,12 +142,12 @@ struct LayerNorm : RefusesTensors {
     const auto x = as_access("layer_norm.of", e, where);
     using All = typename E::LabelTypes;
     using Rest = RemainingLabels<All, LabelList<Along...>>;
-    const auto mean = let_under("layer_norm.mean", Rest{}, where) = Mean<Along...>{}(x);
+    const auto mean = let_under("layer_norm.mean", Rest{}, where) = Mean<Along...>{}(x, where);
     const auto centred = let_under("layer_norm.centred", All{}, where) =
         x - access_under(mean, Rest{});
     const auto y = access_under(centred, All{});
     const auto deviation = let_under("layer_norm.deviation", Rest{}, where) =
-        sqrt(Mean<Along...>{}(square(y)) + epsilon);
+        sqrt(Mean<Along...>{}(square(y), where) + epsilon);
     return y / access_under(deviation, Rest{});
   }
 };
