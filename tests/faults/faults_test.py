@@ -104,6 +104,9 @@ WAYS = [
     ("throw.between", "limited", 3, [LEFT, "caught: the disk is full", RUN, "called MPI_Finalize"]),
     ("still.before", "limited", 3, [ABSENT, MAKE, "in no call of this executor before"]),
     ("still.after", "limited", 2, [ABSENT, GATHER, SEEN_IN.format(RUN)]),
+    # Kokkos says so itself from version 4 on, where a space is made.
+    ("no-kokkos", "own-mpi", 2,
+     ["(caught: EinDecomp: rank {last} of {n}: Kokkos is not running|Kokkos.* has not been init)"]),
     # All alike: an orderly end, which none is blamed for.
     ("all-throw", "", 3, ["caught: the disk is full"]),
     ("all-exit", "", 3, ["Exit code: +3"]),

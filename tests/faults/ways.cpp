@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -229,9 +230,10 @@ int with_own_mpi(const std::string& way, double time_limit) {
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   int status = 0;
   {
-    const Kokkos::ScopeGuard kokkos;
+    Solver solver;
+    std::optional<Kokkos::ScopeGuard> kokkos;
+    if (way != "no-kokkos" || !solver.fails()) kokkos.emplace();
     try {
-      Solver solver;
       solver.time_limit = time_limit;
       solve(way, solver);
     } catch (const std::exception& e) {

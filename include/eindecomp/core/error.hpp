@@ -22,7 +22,7 @@ enum class ErrorKind : std::uint8_t {
   memory,     ///< less memory than the call needs, or than it may take
   plan,       ///< a plan, strategy, layout or machine that cannot be, or asked for what it lacks
   ranks,      ///< ranks that called with different programs, plans, options or tensors
-  communication,  ///< MPI failed or is not running
+  communication,  ///< MPI failed, or MPI or Kokkos is not running
   io,             ///< a file that cannot be read or written, or is not what it should be
   user,           ///< a function of the caller's threw
 };

@@ -67,7 +67,7 @@ class Executor {
 #ifdef EINDECOMP_ENABLE_MPI
   /// For the ranks of `user`, which is duplicated. Collective; does not fence.
   /// \throws Error, on all ranks alike, naming the ranks that failed and why: the plan is for
-  ///   another number of ranks, ranks hold different plans, memory is short.
+  ///   another number of ranks, ranks hold different plans, Kokkos is not running, memory is short.
   Executor(
       const BasicPlan<KokkosBackend<Space>>& plan, MPI_Comm user, const Space& space,
       const ExecuteOptions& options = {},
@@ -159,6 +159,12 @@ class Executor {
   /// Everything that does not depend on the data. Does not communicate.
   void prepare(const Plan& plan, const std::source_location& where) {
     const Group& group = m_session->control;
+    if (!Kokkos::is_initialized()) {
+      throw Error(ErrorKind::communication,
+                  "Kokkos is not running (it was not initialised, or finalised already); call "
+                  "Kokkos::initialize first, or hold an eindecomp::ScopedRuntime",
+                  where);
+    }
     if (plan.ranks != group.size()) {
       throw Error(ErrorKind::plan,
                   "the plan is for " + std::to_string(plan.ranks) + " ranks and is executed by " +
