@@ -55,6 +55,8 @@ void statements() {
 #if defined(__FLT16_MAX__)
   EITHER((void)g.input<_Float16>("H", {4}), (void)g.input<float>("H", {4}));
 #endif
+  // refused: tensors of bool are not supported (truth values are stored as 32-bit integers)
+  EITHER((void)g.input<bool>("B", {4}), (void)g.input<std::int32_t>("B", {4}));
   // refused: a number that is no integer stands where a label belongs; write
   EITHER((let<"A1">(i) = X(i, 3.0)), (let<"A1">(i) = X(i, 3)));
   // refused: a label is computed with (it names a dimension; indices are

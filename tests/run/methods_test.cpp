@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "run/programs.hpp"
@@ -33,7 +35,79 @@ double dominant(Extent r, Extent c) {
   return r == c ? 8.0 : std::sin(1.0 + static_cast<double>(3 * r + 5 * c)) / 4;
 }
 
+/// How long the shortest paths between two places are, and how many there are.
+struct Paths {
+  double length;
+  std::int64_t count;
+  bool operator==(const Paths&) const = default;
+};
+constexpr Paths no_path{1e300, 0};
+
+/// ⊗: one path behind another.
+struct Follow {
+  static constexpr std::string_view name = "follow";
+  EINDECOMP_FUNCTION Paths operator()(const Paths& a, const Paths& b) const {
+    return {a.length + b.length, a.count * b.count};
+  }
+};
+/// ⊕: the shorter ones, or both.
+struct Shorter {
+  static constexpr bool commutative_monoid = true;
+  EINDECOMP_FUNCTION static constexpr Paths identity() { return no_path; }
+  EINDECOMP_FUNCTION constexpr Paths operator()(const Paths& a, const Paths& b) const {
+    if (a.length != b.length) return a.length < b.length ? a : b;
+    return {a.length, a.count + b.count};
+  }
+};
+
 }  // namespace
+
+TEST_CASE("elements of a type of one's own: walks of 1, 2, 4, 8 steps, squared") {
+  const World world;
+  Program program;
+  const auto D = program.input<Paths>("D", {extent, extent});
+  const auto E = let<"E">(i, k) = ein::aggregate<Shorter>(j)(ein::join(Follow{}, D(i, j), D(j, k)));
+  const Plan plan = ein::decompose(program, {.workers = world.size, .carry = {{"E", "D"}}});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto edge = [](Extent from, Extent to) {
+    const Extent draw = (7 * from + 11 * to) % 23;
+    return draw < 9 ? Paths{static_cast<double>(1 + draw % 3), 1} : no_path;
+  };
+  Kokkos::View<Paths**> edges("edges", extent, extent);
+  auto run = executor.run(ein::bind_generator(D, edge));
+  std::vector<Paths> expected;
+  for (Extent r = 0; r < extent; ++r) {
+    for (Extent c = 0; c < extent; ++c) expected.push_back(edges(r, c) = edge(r, c));
+  }
+  CHECK(executor.run(ein::bind_global(D, edges)).gather(E)(3, 5) == run.gather(E)(3, 5));
+  for (int squaring = 0; squaring < 3; ++squaring) {
+    if (squaring > 0) run = executor.run(run.carry());
+    const std::vector<Paths> before = expected;
+    for (Extent r = 0; r < extent; ++r) {
+      for (Extent c = 0; c < extent; ++c) {
+        Paths& best = expected[at(r * extent + c)] = no_path;
+        for (Extent m = 0; m < extent; ++m) {
+          best = Shorter()(best, Follow()(before[at(r * extent + m)], before[at(m * extent + c)]));
+        }
+      }
+    }
+    const auto walks = on_host(run.gather(E));
+    bool same = true;
+    for (Extent r = 0; r < extent; ++r) {
+      for (Extent c = 0; c < extent; ++c) same = same && walks(r, c) == expected[at(r * extent + c)];
+    }
+    CHECK(same);
+  }
+  const auto columns = ein::Distribution::columns({extent, extent}, world.size);
+  const ein::Box mine = columns.arrays(world.rank)[0].bounds();
+  const Kokkos::View<Paths**, Kokkos::LayoutLeft> view("E", extent, mine.extent(1));
+  (void)run.redistribute(E, columns, view);
+  CHECK(view(2, mine.extent(1) - 1) == expected[at(2 * extent + mine.hi[1] - 1)]);
+  const auto as_numbers = [&] { return run.gather_as<double, 2>("E"); };
+  CHECK_THROWS_WITH_AS((void)as_numbers(),
+                       doctest::Contains("as double of rank 2, and is of a 16-byte type"),
+                       ein::Error);
+}
 
 TEST_CASE("Jacobi's iteration") {
   const World world;

@@ -69,6 +69,9 @@ template <Element T>
   static_assert(!is_half<T>,
                 "EinDecomp: tensors of 16-bit floating-point numbers (half, bfloat16) are not "
                 "supported; declare them of float, and convert the data where they are bound");
+  static_assert(!std::is_same_v<T, bool>,
+                "EinDecomp: tensors of bool are not supported (truth values are stored as 32-bit "
+                "integers); declare them of std::int32_t");
   ElementKind kind = ElementTraits<T>::kind;
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 4) {
     kind = ElementKind::int32;
@@ -86,7 +89,7 @@ namespace expr {
 [[nodiscard]] constexpr Text element_text(ElementType element) {
   constexpr std::string_view names[] = {"float",           "double", "complex<float>",
                                         "complex<double>", "int32",  "int64"};
-  if (element.kind == ElementKind::other) return core::to_text(element.bytes) + " bytes";
+  if (element.kind == ElementKind::other) return Text("a ") + core::to_text(element.bytes) + "-byte type";
   return names[static_cast<std::size_t>(element.kind)];
 }
 }  // namespace expr
