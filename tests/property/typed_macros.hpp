@@ -58,10 +58,12 @@ void macro_cases(const Visit& visit) {
     t.expect(
         let<"P">(i, j) = mean(r)(X(i + extent(r, 3) - 1, j)),
         [&](Extent I, Extent J) {
-          return total(3, [&](Extent R) {
-                   const Extent at = I + R - 1;
-                   return at < 0 || at >= 12 ? 0.0 : xs(at, J);
-                 }) / 3;
+          return total(3,
+                       [&](Extent R) {
+                         const Extent at = I + R - 1;
+                         return at < 0 || at >= 12 ? 0.0 : xs(at, J);
+                       }) /
+                 3;
         },
         false);
     t.expect(
@@ -71,9 +73,8 @@ void macro_cases(const Visit& visit) {
         let<"V">(i) = var(r)(X(i, 4 - r)),
         [&](Extent I) {
           const double mean_of = total(5, [&](Extent J) { return xs(I, J); }) / 5;
-          return total(5, [&](Extent J) {
-                   return (xs(I, J) - mean_of) * (xs(I, J) - mean_of);
-                 }) / 5;
+          return total(5, [&](Extent J) { return (xs(I, J) - mean_of) * (xs(I, J) - mean_of); }) /
+                 5;
         },
         false);
   });
@@ -86,9 +87,11 @@ void macro_cases(const Visit& visit) {
     t.expect(
         let<"H">() = mean(i)(max(j)(X(i, j)) - X(i, N(i) % 4)),
         [&] {
-          return total(6, [&](Extent I) {
-                   return largest(4, [&](Extent J) { return xs(I, J); }) - chosen(I);
-                 }) / 6;
+          return total(6,
+                       [&](Extent I) {
+                         return largest(4, [&](Extent J) { return xs(I, J); }) - chosen(I);
+                       }) /
+                 6;
         },
         false);
     t.expect(

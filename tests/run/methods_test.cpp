@@ -94,7 +94,8 @@ TEST_CASE("elements of a type of one's own: walks of 1, 2, 4, 8 steps, squared")
     const auto walks = on_host(run.gather(E));
     bool same = true;
     for (Extent r = 0; r < extent; ++r) {
-      for (Extent c = 0; c < extent; ++c) same = same && walks(r, c) == expected[at(r * extent + c)];
+      for (Extent c = 0; c < extent; ++c)
+        same = same && walks(r, c) == expected[at(r * extent + c)];
     }
     CHECK(same);
   }

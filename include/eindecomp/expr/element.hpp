@@ -89,7 +89,9 @@ namespace expr {
 [[nodiscard]] constexpr Text element_text(ElementType element) {
   constexpr std::string_view names[] = {"float",           "double", "complex<float>",
                                         "complex<double>", "int32",  "int64"};
-  if (element.kind == ElementKind::other) return Text("a ") + core::to_text(element.bytes) + "-byte type";
+  if (element.kind == ElementKind::other) {
+    return Text("a ") + core::to_text(element.bytes) + "-byte type";
+  }
   return names[static_cast<std::size_t>(element.kind)];
 }
 }  // namespace expr

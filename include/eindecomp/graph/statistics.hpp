@@ -35,8 +35,8 @@ template <class... Along, Expression E>
                                     std::remove_cvref_t<decltype(expr::functor_of(flat))>>;
     expr::LabelNames names;
     const std::vector<Extent> extents =
-        checked(state->graph, statement_spec<LabelList<>, Join, Sum>(scope, "mean", {}, accesses...),
-                names)
+        checked(state->graph,
+                statement_spec<LabelList<>, Join, Sum>(scope, "mean", {}, accesses...), names)
             .extents;
     Extent count = 1;
     const auto take = [&](std::string_view label) {
@@ -48,7 +48,8 @@ template <class... Along, Expression E>
   });
 }
 
-/// Whether an expression is where(...) under an aggregation, and not a tensor read at index tensors.
+/// Whether an expression is where(...) under an aggregation, and not a tensor read at index
+/// tensors.
 template <class E>
 inline constexpr bool is_where = false;
 template <class Body, class... Conditions>
