@@ -56,7 +56,8 @@ template <class Join, class Monoid, class... Ts>
   }
 }
 
-/// ⊗ and ⊕ as the tile calls them.
+/// ⊗ and ⊕ as the tile calls them. Inlined whatever the compiler thinks of the size: a function that
+/// is handed an accumulator keeps all of them in memory.
 template <class JoinType, class MonoidType, class AType, class BType>
 struct TileAlgebra {
   using A = AType;
@@ -83,12 +84,12 @@ struct TileAlgebra {
   MonoidType monoid;
 
   /// state ⊕ (a ⊗ b), lane by lane.
-  [[nodiscard]] States step(const States& state, const A& a, const Lanes<B, width>& b) const {
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE States step(const States& state, const A& a, const Lanes<B, width>& b) const {
     return combine(state, joined(a, b));
   }
 
   /// earlier ⊕ state, lane by lane.
-  [[nodiscard]] States merge(const States& earlier, const States& state) const {
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE States merge(const States& earlier, const States& state) const {
     if constexpr (WorksOnLanes<MonoidType, State>) {
       return expr::aggregated(monoid, earlier, state);
     } else {
@@ -100,7 +101,7 @@ struct TileAlgebra {
   }
 
  private:
-  [[nodiscard]] Values joined(const A& a, const Lanes<B, width>& b) const {
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE Values joined(const A& a, const Lanes<B, width>& b) const {
     if constexpr (std::is_same_v<A, B> && std::is_same_v<A, Value> &&
                   WorksOnLanes<JoinType, Value>) {
       if constexpr (replaces_nan) {
@@ -115,7 +116,7 @@ struct TileAlgebra {
     }
   }
 
-  [[nodiscard]] States combine(const States& state, const Values& values) const {
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE States combine(const States& state, const Values& values) const {
     if constexpr (std::is_same_v<State, Value> && WorksOnLanes<MonoidType, State> &&
                   !Traits::lifts) {
       return expr::aggregated(monoid, state, values);

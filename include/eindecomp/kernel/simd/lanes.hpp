@@ -120,7 +120,7 @@ EINDECOMP_ALWAYS_INLINE void prefetch_to_write([[maybe_unused]] const void* addr
 
 /// The vector of function(0), …, function(Width - 1).
 template <class T, int Width, class Function>
-[[nodiscard]] inline Lanes<T, Width> lane_by_lane(const Function& function) {
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE Lanes<T, Width> lane_by_lane(const Function& function) {
   // In memory, where the vectoriser finds what it knows; it ends in registers.
   T lane[Width];
   EINDECOMP_VECTOR_LOOP
@@ -132,7 +132,7 @@ template <class T, int Width, class Function>
 template <class T, int Width>
 struct LaneArray {
   T lane[Width];
-  explicit LaneArray(const Lanes<T, Width>& lanes) { std::memcpy(lane, &lanes, sizeof lane); }
+  EINDECOMP_ALWAYS_INLINE explicit LaneArray(const Lanes<T, Width>& lanes) { std::memcpy(lane, &lanes, sizeof lane); }
   const T& operator[](int l) const { return lane[l]; }
 };
 
