@@ -56,8 +56,8 @@ template <class Join, class Monoid, class... Ts>
   }
 }
 
-/// ⊗ and ⊕ as the tile calls them. Inlined whatever the compiler thinks of the size: a function that
-/// is handed an accumulator keeps all of them in memory.
+/// ⊗ and ⊕ as the tile calls them. Inlined whatever the compiler thinks of the size: a function
+/// that is handed an accumulator keeps all of them in memory.
 template <class JoinType, class MonoidType, class AType, class BType>
 struct TileAlgebra {
   using A = AType;
@@ -84,12 +84,14 @@ struct TileAlgebra {
   MonoidType monoid;
 
   /// state ⊕ (a ⊗ b), lane by lane.
-  [[nodiscard]] EINDECOMP_ALWAYS_INLINE States step(const States& state, const A& a, const Lanes<B, width>& b) const {
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE States step(const States& state, const A& a,
+                                                    const Lanes<B, width>& b) const {
     return combine(state, joined(a, b));
   }
 
   /// earlier ⊕ state, lane by lane.
-  [[nodiscard]] EINDECOMP_ALWAYS_INLINE States merge(const States& earlier, const States& state) const {
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE States merge(const States& earlier,
+                                                     const States& state) const {
     if constexpr (WorksOnLanes<MonoidType, State>) {
       return expr::aggregated(monoid, earlier, state);
     } else {
@@ -116,7 +118,8 @@ struct TileAlgebra {
     }
   }
 
-  [[nodiscard]] EINDECOMP_ALWAYS_INLINE States combine(const States& state, const Values& values) const {
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE States combine(const States& state,
+                                                       const Values& values) const {
     if constexpr (std::is_same_v<State, Value> && WorksOnLanes<MonoidType, State> &&
                   !Traits::lifts) {
       return expr::aggregated(monoid, state, values);

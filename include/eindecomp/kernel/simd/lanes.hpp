@@ -132,7 +132,9 @@ template <class T, int Width, class Function>
 template <class T, int Width>
 struct LaneArray {
   T lane[Width];
-  EINDECOMP_ALWAYS_INLINE explicit LaneArray(const Lanes<T, Width>& lanes) { std::memcpy(lane, &lanes, sizeof lane); }
+  EINDECOMP_ALWAYS_INLINE explicit LaneArray(const Lanes<T, Width>& lanes) {
+    std::memcpy(lane, &lanes, sizeof lane);
+  }
   const T& operator[](int l) const { return lane[l]; }
 };
 
