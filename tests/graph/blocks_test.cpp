@@ -134,7 +134,8 @@ TEST_CASE("the builder puts tensors together") {
   says({4, 6}, {{any(X), {0, 0}, {1}}}, "block X of B is given 2 first indices and 1 steps for 2");
   says({1, 6}, {{any(V), {0, 0}}},
        "block V of B is of rank 1 and B of rank 2 (each dimension of a block lies along one");
-  says({4, 6}, {{any(N), {0, 0}}}, "tensor N is read as elements of another type in statement B");
+  says({4, 6}, {{any(N), {0, 0}}},
+       "statement B reads tensor N, which is of int32, as elements of double");
   says({4, 0}, {{any(X), {0, 0}}}, "dimension 1 of tensor B has extent 0");
   says({4, 6}, {{any(X), {0, INT64_MAX - 2}, {1, INT64_MAX}}},
        "goes from 9223372036854775805 to 9223372036854775807 in dimension 1 of B");

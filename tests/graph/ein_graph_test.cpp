@@ -435,7 +435,9 @@ TEST_CASE("what the compiler cannot check of labels as data") {
   CHECK(message([&] {
           builder.statement<ein::Exp, ein::NoAggregation, float>("H", {{X, {"i", "j"}}},
                                                                  ein::letters("ij"));
-        }) == "EinDecomp: tensor X is read as elements of another type in statement H");
+        }) ==
+        "EinDecomp: statement H reads tensor X, which is of double, as elements of float (elements "
+        "are not converted); name the type that it has");
   CHECK(message([&] { builder.einsum<ein::Identity, ein::Sum, double>("H", "ij,jk->ik", {X}); }) ==
         "EinDecomp: \"ij,jk->ik\" has 2 operands and is given 1; give each its tensor");
   CHECK(message([&] {

@@ -263,8 +263,10 @@ class Builder {
     const Vertex& tensor = m_program->graph()[operand.vertex()];
     if (tensor.element == type) return;
     core::fail(ErrorKind::statement,
-               Text("tensor ") + tensor.name + " is read as elements of another type in " +
-                   "statement " + name,
+               Text("statement ") + name + " reads tensor " + tensor.name + ", which is of " +
+                   expr::element_text(tensor.element) + ", as elements of " +
+                   expr::element_text(type) +
+                   " (elements are not converted); name the type that it has",
                where);
   }
 
