@@ -64,6 +64,11 @@ struct CopySchedule {
       }
     }
     if (nest.stride[1][0] == 0 || single) source = 0;
+    // Runs of a few words between gaps, as at the edges of padded images: several at a time.
+    if (source == 0 && !single && nest.loops > 1 && nest.stride[0][1] != nest.extent[0] &&
+        nest.extent[0] * word_bytes < line_bytes) {
+      source = 1;
+    }
     planes = source != 0;
     const int loop[2] = {0, source};
     const Extent run = single ? 1 : tuning::copy_item_bytes / word_bytes;
