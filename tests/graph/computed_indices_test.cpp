@@ -295,3 +295,87 @@ TEST_CASE("the builder takes labels as values") {
         }).find("names 1 element types for 1 operands and 1 values of labels") !=
         std::string::npos);
 }
+
+TEST_CASE("statements with divided indices are computed class by class, every join once") {
+  for (const Extent stride : {1, 2, 3, 4}) {
+    for (const Extent dilation : {-2, 1, 2, 3}) {
+      ein::PlanProgram g;
+      const auto Z = g.input<float>("Z", {5, 4});
+      const auto W = g.input<float>("W", {4, 3});
+      const auto X = let<"X">(extent(i, 11), extent(j, 9)) =
+          sum(r, s)(Z(whole(i - dilation * r + 1, 2), whole(j + s - 2, stride)) * W(r, s));
+      const ein::Vertex& v = g.graph()[X.vertex()];
+      REQUIRE(v.periods.size() == 4);
+      CAPTURE(stride);
+      CAPTURE(dilation);
+      const std::vector<Extent> domain_lo{3, 1, 1, 0};  // of i, j, r and s
+      const std::vector<Extent> domain_hi{10, 8, 4, 3};
+      std::vector<Extent> lo;
+      std::vector<Extent> hi;
+      const auto of = [&](const char* name) {
+        for (std::size_t l = 0; l < v.labels.size(); ++l) {
+          if (g.graph().labels[static_cast<std::size_t>(v.labels[l])].name == name) return l;
+        }
+        return v.labels.size();
+      };
+      const std::size_t at[] = {of("i"), of("j"), of("r"), of("s")};
+      lo.resize(4);
+      hi.resize(4);
+      for (std::size_t k = 0; k < 4; ++k) {
+        lo[at[k]] = domain_lo[k];
+        hi[at[k]] = domain_hi[k];
+      }
+      std::vector<int> joins(11 * 9 * 4 * 3, 0);
+      std::vector<int> outputs(11 * 9, 0);
+      const auto for_each = [&](const std::vector<Extent>& first, const std::vector<Extent>& end,
+                                std::size_t k, const auto& visit) {
+        for (Extent n = first[at[k]]; n < end[at[k]]; ++n) {
+          visit(static_cast<std::size_t>(first[at[k]] + (n - first[at[k]]) * v.periods[at[k]]));
+        }
+      };
+      ein::graph::for_each_residue_class(
+          v, lo, hi, [&](const std::vector<Extent>& first, const std::vector<Extent>& end) {
+            for_each(first, end, 0, [&](std::size_t I) {
+              for_each(first, end, 1, [&](std::size_t J) {
+                ++outputs[I * 9 + J];
+                for_each(first, end, 2, [&](std::size_t R) {
+                  for_each(first, end, 3,
+                           [&](std::size_t S) { ++joins[((I * 9 + J) * 4 + R) * 3 + S]; });
+                });
+              });
+            });
+          });
+      for (Extent I = 0; I < 11; ++I) {
+        for (Extent J = 0; J < 9; ++J) {
+          const bool inside = I >= 3 && I < 10 && J >= 1 && J < 8;
+          CHECK(outputs[static_cast<std::size_t>(I * 9 + J)] == (inside ? 1 : 0));
+          for (Extent R = 0; R < 4; ++R) {
+            for (Extent S = 0; S < 3; ++S) {
+              const bool counts =
+                  inside && R >= 1 && (I - dilation * R + 1) % 2 == 0 && (J + S - 2) % stride == 0;
+              CHECK(joins[static_cast<std::size_t>(((I * 9 + J) * 4 + R) * 3 + S)] ==
+                    (counts ? 1 : 0));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("no classes where joins count whose indices are not whole") {
+  ein::PlanProgram g;
+  const auto Z = g.input<float>("Z", {5});
+  const auto W = g.input<float>("W", {4});
+  const auto periods = [&](const auto& symbol) { return g.graph()[symbol.vertex()].periods; };
+  using Periods = std::vector<Extent>;
+  CHECK(periods(let<"A">(extent(i, 9)) = sum(r)(Z(whole(i - 2 * r, 6)) * W(r))) == Periods{6, 3});
+  CHECK(periods(let<"B">(extent(i, 9)) = max(r)(Z(whole(i - r, 2)) + W(r))) == Periods{2, 2});
+  CHECK(periods(let<"C">(extent(i, 9)) = max(r)(Z(zero(whole(i - r, 2))) + W(r))).empty());
+  CHECK(periods(let<"D">(extent(i, 9)) = 1.0F * Z(zero(whole(i, 2)))).empty());
+  CHECK(periods(let<"E">(i) = sum(r)(Z(i) * W(r))).empty());
+  // Of three labels an element has joins of several classes.
+  CHECK(periods(let<"F">(extent(i, 9)) = sum(r, s)(Z(whole(i - r - extent(s, 3), 2)) * W(r)))
+            .empty());
+  CHECK(periods(let<"G">(extent(i, 9)) = sum(r)(Z(whole(i - r, 1000)) * W(r))).empty());
+}

@@ -7,10 +7,10 @@
 #include <limits>
 #include <random>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "property/checked.hpp"
+#include "property/padded.hpp"
 
 using namespace property;
 using namespace ein::labels;
@@ -25,21 +25,6 @@ using ein::whole;
 using ein::zero;
 
 namespace {
-
-/// What is read of an array at indices that may be outside.
-template <class T, int Rank, class... Indices>
-T padded(const reference::Array<T, Rank>& a, std::type_identity_t<T> outside, Indices... indices) {
-  const Extent index[] = {indices...};
-  for (std::size_t k = 0; k < sizeof...(Indices); ++k) {
-    if (index[k] < 0 || index[k] >= a.extents()[k]) return outside;
-  }
-  return a(indices...);
-}
-
-/// The quotient where it is whole, else an index that no tensor has.
-Extent quotient(Extent index, Extent divisor) {
-  return index % divisor == 0 ? index / divisor : -1;
-}
 
 // numpy.pad's modes, an element further at a time.
 Extent wrapped(Extent index, Extent bound) {

@@ -8,9 +8,16 @@
 #include <random>
 #include <vector>
 
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/run/residue_calls.hpp"
+
 namespace ein = eindecomp;
+using namespace ein::labels;
 using ein::Box;
+using ein::extent;
 using ein::Extent;
+using ein::let;
+using ein::whole;
 using ein::run::BlockMemory;
 
 TEST_CASE("a dense block counts its last dimension fastest, from its own corner") {
@@ -184,4 +191,77 @@ TEST_CASE("a diagonal adds the strides of its dimensions") {
   const ein::run::CallMemory call = ein::run::call_memory(graph[d], {{3}, {6}}, operands, block_d);
   CHECK(call.shape.operand_stride[0][0] == 7);
   CHECK(static_cast<const char*>(call.operands[0]) - block_a.data == 8 * (3 * 6 + 3));
+}
+
+TEST_CASE("a transposed convolution is as many products as its classes have taps and places") {
+  ein::PlanProgram g;
+  const auto Z = g.input<double>("Z", {3, 5});
+  const auto W = g.input<double>("W", {3, 2, 11});
+  const auto X = let<"X">(c, extent(i, 23)) = sum(o, r)(Z(o, whole(i - r + 1, 4)) * W(o, c, r));
+  const ein::Vertex& v = g.graph()[X.vertex()];
+  // Z at the quotients that are read, two before its first element to one beyond its last.
+  std::vector<double> data(3 * 8 + 3 * 2 * 11 + 2 * 23, 0);
+  double* const z = data.data();
+  double* const w = z + 3 * 8;
+  double* const x = w + 3 * 2 * 11;
+  for (int n = 0; n < 3 * 5; ++n) z[n / 5 * 8 + 2 + n % 5] = 1 + n % 7;
+  for (int n = 0; n < 3 * 2 * 11; ++n) w[n] = n % 5 - 2;
+  const std::vector<BlockMemory> buffers{BlockMemory::dense(z, {{0, -2}, {3, 6}}, 8),
+                                         BlockMemory::dense(w, {{0, 0, 0}, {3, 2, 11}}, 8),
+                                         BlockMemory::dense(x, {{0, 0}, {2, 23}}, 8)};
+  ein::KernelCall call;
+  const auto of = [&](const char* name) {
+    std::size_t l = 0;
+    while (g.graph().labels[ein::to_index(v.labels[l])].name != name) ++l;
+    return l;
+  };
+  call.domain = ein::Box::whole(v.extents);
+  REQUIRE(v.extents[of("i")] == 23);
+  call.operands = {0, 1};
+  call.output = 2;
+  const ein::run::CallMemory whole_call = ein::run::call_memory(v, call, call.domain, buffers);
+  const auto calls = ein::run::residue_calls(v, call, whole_call, buffers);
+  // i = 0, 4, … and 1, 5, …; then those of 2, which have two taps; then those of 3, which are
+  // fewer.
+  CHECK(calls.size() == 3);
+  for (const ein::run::ResidueCall& part : calls) {
+    const auto& shape = part.shape;
+    Extent joins = 1;
+    for (int l = 0; l < shape.labels; ++l) joins *= shape.extent[l];
+    for (Extent n = 0; n < joins; ++n) {
+      Extent at[3] = {0, 0, 0};
+      for (Extent l = 0, rest = n; l < shape.labels; rest /= shape.extent[l++]) {
+        const Extent value = rest % shape.extent[l];
+        at[0] += value * shape.operand_stride[0][l];
+        at[1] += value * shape.operand_stride[1][l];
+        at[2] += value * shape.output_stride[l];
+      }
+      const auto element = [&](const void* begin, std::int64_t behind, Extent index) {
+        return (static_cast<const char*>(begin) - reinterpret_cast<const char*>(data.data()) +
+                behind) /
+                   8 +
+               index;
+      };
+      const auto a = element(whole_call.operands[0], part.operands[0], at[0]);
+      const auto b = element(whole_call.operands[1], part.operands[1], at[1]);
+      const auto to = element(whole_call.output, part.output, at[2]);
+      REQUIRE(a >= 0);
+      REQUIRE(a < 3 * 8);
+      data[static_cast<std::size_t>(to)] +=
+          data[static_cast<std::size_t>(a)] * data[static_cast<std::size_t>(b)];
+    }
+  }
+  for (int C = 0; C < 2; ++C) {
+    for (int I = 0; I < 23; ++I) {
+      double sum = 0;
+      for (int O = 0; O < 3; ++O) {
+        for (int R = 0; R < 11; ++R) {
+          const int q = (I - R + 1) / 4;
+          if ((I - R + 1) % 4 != 0 || q < 0 || q >= 5) continue;
+          sum += (1 + (O * 5 + q) % 7) * ((O * 22 + C * 11 + R) % 5 - 2);
+        }
+      }
+      CHECK(x[C * 23 + I] == sum);
+    }
+  }
 }

@@ -275,7 +275,9 @@ class Builder {
   static void take_ignored(StatementSpec& spec, std::index_sequence<Is...>) {
     const OutsideValue values[] = {ignored_value<Join, Monoid, Ts, Is == 0>...};
     for (std::size_t o = 0; o < spec.operands.size(); ++o) {
-      if (!spec.operands[o].indices.empty()) spec.operands[o].ignored = values[o];
+      if (spec.operands[o].indices.empty()) continue;
+      spec.operands[o].ignored = values[o];
+      spec.operands[o].absorbing = values[o] != OutsideValue::none;
     }
   }
 

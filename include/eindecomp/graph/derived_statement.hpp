@@ -321,7 +321,9 @@ class DerivedStatement : public DerivedReads {
       forms.push_back(std::move(replaced));
     }
     DerivedReads::note(forms, seen);
-    return read(leaf.vertex, leaf.writing, forms, leaf.outside);
+    StatementSpec::OperandSpec operand = read(leaf.vertex, leaf.writing, forms, leaf.outside);
+    operand.absorbing = number == static_cast<int>(number_of_cotangent());
+    return operand;
   }
 
   std::size_t m_operand;

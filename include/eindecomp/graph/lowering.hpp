@@ -151,6 +151,7 @@ template <class Join, class Monoid, class S, class... Ls>
     using T = typename S::value_type;
     spec.ignored =
         first ? ignored_value<Join, Monoid, T, true> : ignored_value<Join, Monoid, T, false>;
+    spec.absorbing = spec.ignored != OutsideValue::none;
   }
   return spec;
 }

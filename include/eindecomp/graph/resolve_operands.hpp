@@ -291,6 +291,9 @@ class OperandResolver {
       outside = here;
     }
     operand.outside = outside;
+    const auto is_divided = [](const OperandIndex& index) { return index.divisor != 1; };
+    operand.absorbing = spec.absorbing && outside == spec.ignored &&
+                        std::any_of(operand.indices.begin(), operand.indices.end(), is_divided);
   }
 
   /// An operand's index, also where it is a label.

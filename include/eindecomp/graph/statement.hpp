@@ -12,6 +12,7 @@
 #include "eindecomp/expr/label_rules.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/operand_index.hpp"
+#include "eindecomp/graph/residue_classes.hpp"
 #include "eindecomp/graph/resolve_operands.hpp"
 
 namespace eindecomp {
@@ -186,6 +187,7 @@ constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
     graph::resolve_output(*this, spec, v, names);
     graph::resolve_values(spec, v, names);
     graph::check_bound(v.name, v.bound, spec.where);
+    v.periods = graph::residue_periods(v);
   } catch (...) {
     labels.resize(labels_before);
     throw;

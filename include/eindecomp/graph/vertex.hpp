@@ -94,6 +94,8 @@ struct Operand {
   bool constant = false;                      ///< gradients do not look at it
   /// Of a block of the result, its extents: calls read what of it is theirs, and nothing outside.
   std::vector<Extent> block = {};
+  /// An index is divided, and where it is not whole ⊗ is the identity of ⊕, whatever else is read.
+  bool absorbing = false;
   constexpr bool operator==(const Operand&) const = default;
 
   /// Whether an index is computed from labels.
@@ -120,6 +122,9 @@ struct Vertex {
   std::vector<LabelId> labels;  ///< L: the operands' labels by first appearance, then the output's
   std::vector<Extent> extents;  ///< of each label of L
   std::vector<Operand> operands;  ///< in the order of ⊗
+  /// Per label of L, where calls compute nothing but what divided indices read: values that are so
+  /// far apart make the same indices whole (graph/residue_classes.hpp). Empty: all is computed.
+  std::vector<Extent> periods;
   /// Positions in L of labels whose values ⊗ takes, after the elements of the operands.
   std::vector<int> values;
   std::vector<int> output;      ///< position in L of the label on each output dimension
@@ -172,6 +177,8 @@ struct StatementSpec {
     std::vector<IndexSpec> indices = {};
     OutsideValue ignored = OutsideValue::none;  ///< the value that the operators ignore
     bool constant = false;                      ///< gradients do not look at it
+    /// Where that value is read ⊗ is the identity of ⊕, whatever the other operands are.
+    bool absorbing = false;
   };
   /// The label of one dimension of the result.
   struct OutputLabel {

@@ -51,6 +51,7 @@ constexpr void add_to_hash(core::Hasher& hasher, const EinGraph& graph) {
     hasher.add(v.op.aggregate);
     hasher.add(v.op.state);
     if (v.op.blocks) hasher.add(std::uint64_t{1});
+    if (!v.periods.empty()) hasher.add(v.periods);
     hasher.add(static_cast<std::uint64_t>(v.is_result()));
   }
 }

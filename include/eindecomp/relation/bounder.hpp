@@ -35,8 +35,10 @@ class Bounder {
              std::span<const int> pieces) {
     const Box indices = read.indices_of(block);
     const auto divided = [](const OperandIndex& index) { return index.divisor != 1; };
-    const bool gaps = std::any_of(read.indices().begin(), read.indices().end(), divided);
-    if (!gaps && !leaves(indices, read.bound())) return pieces.front();
+    const bool gaps =
+        !read.is_divided() && std::any_of(read.indices().begin(), read.indices().end(), divided);
+    const bool nothing = std::all_of(pieces.begin(), pieces.end(), [](int b) { return b < 0; });
+    if (!gaps && !nothing && !leaves(indices, read.bound())) return pieces.front();
     for (const Made& made : m_made) {
       if (made.tensor == tensor && made.way == way && made.block == block && made.rank == rank) {
         return made.buffer;
@@ -44,7 +46,11 @@ class Bounder {
     }
     const int buffer = m_sink.assembled(tensor, indices, rank);
     m_made.push_back({tensor, way, block, rank, buffer});
-    spread(read, indices, gaps, rank, buffer, pieces);
+    if (nothing) {
+      m_sink.filled(rank, buffer, indices, read.outside());
+    } else {
+      spread(read, indices, gaps, rank, buffer, pieces);
+    }
     return buffer;
   }
 
@@ -60,11 +66,14 @@ class Bounder {
   void spread(const ReadRelation& read, const Box& indices, bool gaps, int rank, int buffer,
               std::span<const int> pieces) {
     const std::size_t dimensions = read.indices().size();
+    std::vector<OperandIndex> of = read.indices();
+    if (read.is_divided()) {
+      for (OperandIndex& index : of) index.divisor = 1;
+    }
     std::vector<std::vector<graph::IndexRun>> runs;
     Box covered = indices;
     for (std::size_t k = 0; k < dimensions; ++k) {
-      runs.push_back(
-          graph::index_runs(read.indices()[k], {indices.lo[k], indices.hi[k]}, read.bound()[k]));
+      runs.push_back(graph::index_runs(of[k], {indices.lo[k], indices.hi[k]}, read.bound()[k]));
       covered.lo[k] = runs[k].empty() ? indices.lo[k] : runs[k].front().indices.lo;
       covered.hi[k] = runs[k].empty() ? indices.lo[k] : runs[k].back().indices.hi;
     }
@@ -84,7 +93,7 @@ class Bounder {
       int stride = 1;
       for (std::size_t k = 0; k < dimensions; ++k) {
         const graph::IndexRun& run = runs[k][at[k]];
-        const OperandIndex& index = read.indices()[k];
+        const OperandIndex& index = of[k];
         part.read.lo[k] = run.read.lo;
         part.read.hi[k] = run.read.hi;
         part.written.lo[k] = run.indices.lo;

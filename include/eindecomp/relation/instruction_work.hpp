@@ -9,6 +9,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/residue_classes.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 
@@ -37,8 +38,15 @@ struct Work {
 }
 
 /// How many joins a kernel call computes: labels that are looked up in index tensors have one value
-/// at a time.
+/// at a time, and where indices are divided those are computed for which they are whole.
 [[nodiscard]] inline Extent joins_of(const Vertex& v, const Box& domain) {
+  if (!v.periods.empty()) {
+    Extent joins = 0;
+    graph::for_each_residue_class(v, domain.lo, domain.hi, [&](const auto& lo, const auto& hi) {
+      joins += Box{lo, hi}.size();
+    });
+    return joins;
+  }
   Extent n = domain.size();
   for (int k = 0; k < v.op.index_tensors && n > 0; ++k) {
     n /= domain.extent(v.values[static_cast<std::size_t>(k)]);

@@ -330,6 +330,7 @@ class RankBuilder {
     for (std::size_t s = 0; s < statements.size(); ++s) {
       const Instruction& instruction = list[begin + s];
       if (instruction.statement != statements[s]) return;
+      if (!(*m_graph)[statements[s]].periods.empty()) return;
       if (statements[s] == tiles.interleaved) tiled.interleaved = static_cast<int>(begin + s);
       const Box& domain = instruction.as<KernelCall>()->domain;
       for (const StepAxis& axis : tiles.axes) {

@@ -32,7 +32,7 @@ class ReadRelation {
   /// \param piece  of those that graph::piece_count counts
   ReadRelation(const EinGraph& graph, const Vertex& statement, const Operand& operand,
                const PartitionVector& d, int piece = 0)
-      : m_piece(piece), m_bounded(operand.is_bounded()) {
+      : m_piece(piece), m_bounded(operand.is_bounded()), m_divided(!statement.periods.empty()) {
     if (!operand.is_computed()) {
       m_keys = operand_relation(graph, operand, d);
       return;
@@ -45,7 +45,11 @@ class ReadRelation {
       return static_cast<int>(std::find(labels.begin(), labels.end(), label) - labels.begin());
     });
   }
-  bool operator==(const ReadRelation&) const = default;
+  /// Whether the same elements are read, in the same blocks.
+  bool operator==(const ReadRelation& other) const {
+    return m_keys == other.m_keys && m_indices == other.m_indices && m_bound == other.m_bound &&
+           m_outside == other.m_outside && m_piece == other.m_piece && m_bounded == other.m_bounded;
+  }
 
   /// Whether indices are computed.
   [[nodiscard]] bool is_computed() const { return !m_indices.empty(); }
@@ -68,8 +72,20 @@ class ReadRelation {
     Box box = region(keys);
     return is_bounded() ? piece_of(std::move(box)) : box;
   }
-  /// The indices that the calls of a block have, before they are divided or taken back.
-  [[nodiscard]] Box indices_of(Extent number) const { return region(m_keys.block(number)); }
+  /// Whether calls read nothing but where divided indices are whole, so that nothing lies between
+  /// elements.
+  [[nodiscard]] bool is_divided() const { return m_divided; }
+  /// The indices that the calls of a block have, before they are taken back; after they are divided
+  /// where is_divided().
+  [[nodiscard]] Box indices_of(Extent number) const {
+    Box box = region(m_keys.block(number));
+    for (std::size_t k = 0; m_divided && k < m_indices.size(); ++k) {
+      const Extent divisor = m_indices[k].divisor;
+      box.lo[k] = -graph::floor_div(-box.lo[k], divisor);
+      box.hi[k] = std::max(graph::floor_div(box.hi[k] - 1, divisor), box.lo[k]) + 1;
+    }
+    return box;
+  }
   /// The part of a box that is in the tensor, possibly empty.
   [[nodiscard]] Box inside(const Box& box) const {
     return is_computed() ? intersect(box, Box::whole(m_bound)) : box;
@@ -126,6 +142,7 @@ class ReadRelation {
   OutsideValue m_outside = OutsideValue::none;
   int m_piece = 0;
   bool m_bounded = false;
+  bool m_divided = false;
 };
 
 }  // namespace eindecomp::relation

@@ -164,6 +164,7 @@ class UnitKeys {
     add_tensor(unit, v);
     add_list(vertex.output);
     m_key.push_back(vertex.op.finishes ? 1 : 0);
+    m_key.push_back(vertex.periods.empty() ? 0 : 1);
     m_key.push_back(vertex.op.blocks ? -1 : vertex.op.index_tensors);
     if (vertex.op.blocks) m_key.push_back(vertex.op.state.empty() ? 0 : 1);
   }

@@ -145,16 +145,22 @@ inline kernel::StridedBox strided_box(const Spread& spread, const BlockMemory& i
 
 /// The element that a call reads first of an operand whose indices are computed, and what each
 /// label's next value adds: windows that overlap are strides that do.
-inline char* computed_address(const Operand& operand, const Box& domain, const BlockMemory& block,
+/// \param periods  Vertex::periods: of how far apart values are, where indices are divided; or
+/// empty
+inline char* computed_address(const Operand& operand, const Box& domain,
+                              const std::vector<Extent>& periods, const BlockMemory& block,
                               Extent* strides) {
   Extent offset = 0;
   for (std::size_t k = 0; k < operand.indices.size(); ++k) {
-    offset += (operand.indices[k].offset - block.box.lo[k]) * block.stride[k];
-    for (const OperandIndex::Term& term : operand.indices[k].terms) {
-      const Extent stride = term.coefficient * block.stride[k];
-      offset += domain.lo[at(term.label)] * stride;
-      strides[term.label] += stride;
+    const OperandIndex& index = operand.indices[k];
+    const Extent divisor = periods.empty() ? 1 : index.divisor;
+    Extent first = index.offset;
+    for (const OperandIndex::Term& term : index.terms) {
+      const Extent step = periods.empty() ? 1 : periods[at(term.label)];
+      first += term.coefficient * domain.lo[at(term.label)];
+      strides[term.label] += term.coefficient * step / divisor * block.stride[k];
     }
+    offset += (first / divisor - block.box.lo[k]) * block.stride[k];
   }
   return block.data + offset * block.bytes;
 }
@@ -167,7 +173,8 @@ struct CallMemory {
 };
 
 /// The loop nest of a statement over the labels in `domain`, on blocks that contain what it reads
-/// and writes (paper, section 4: one kernel call).
+/// and writes (paper, section 4: one kernel call). Where the statement has periods, a label's
+/// values are a period apart: `domain` is one of its residue classes.
 inline CallMemory call_memory(const Vertex& statement, const Box& domain,
                               std::span<const BlockMemory* const> operands,
                               const BlockMemory& output) {
@@ -187,12 +194,14 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
     shape.lookup[k] = {label, statement.extents[at(label)]};
   }
 
-  const auto address = [&domain](const BlockMemory& block, const std::vector<int>& labels,
-                                 Extent* strides) {
+  const std::vector<Extent>& periods = statement.periods;
+  const auto address = [&](const BlockMemory& block, const std::vector<int>& labels,
+                           Extent* strides) {
     Extent offset = 0;
     for (std::size_t k = 0; k < labels.size(); ++k) {
+      const Extent step = periods.empty() ? 1 : periods[at(labels[k])];
       offset += (domain.lo[at(labels[k])] - block.box.lo[k]) * block.stride[k];
-      strides[labels[k]] += block.stride[k];
+      strides[labels[k]] += step * block.stride[k];
     }
     return block.data + offset * block.bytes;
   };
@@ -204,22 +213,22 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
     const Operand& operand = statement.operands[at(o)];
     call.operands[o] =
         operand.is_computed()
-            ? computed_address(operand, domain, *operands[at(o)], shape.operand_stride[o])
+            ? computed_address(operand, domain, periods, *operands[at(o)], shape.operand_stride[o])
             : address(*operands[at(o)], operand.labels, shape.operand_stride[o]);
   }
   call.output = address(output, statement.output, shape.output_stride);
   return call;
 }
 
-/// What a call of a rank's program reads and writes.
+/// What a call of a rank's program reads and writes. \param domain  of it, or a part of that
 [[nodiscard]] inline CallMemory call_memory(const Vertex& statement, const KernelCall& call,
+                                            const Box& domain,
                                             const std::vector<BlockMemory>& buffers) {
   const BlockMemory* operands[kernel::max_operands]{};
   for (std::size_t o = 0; o < call.operands.size(); ++o) {
     operands[o] = &buffers[at(call.operands[o])];
   }
-  return call_memory(statement, call.domain, {operands, call.operands.size()},
-                     buffers[at(call.output)]);
+  return call_memory(statement, domain, {operands, call.operands.size()}, buffers[at(call.output)]);
 }
 
 /// Cuts a box into parts of at most `limit` elements (at least one) that follow one another in

@@ -18,6 +18,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/copy/fill.hpp"
+#include "eindecomp/kernel/kernel_sequence.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
@@ -25,6 +26,7 @@
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/fused_tiles.hpp"
 #include "eindecomp/run/prepare_tiles.hpp"
+#include "eindecomp/run/residue_calls.hpp"
 #include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::run {
@@ -308,12 +310,14 @@ class ProgramPreparer {
   }
 
   [[nodiscard]] PreparedCall<Space> prepare(VertexId statement, const KernelCall& call) {
-    const CallMemory addressed = call_memory(m_graph[statement], call, m_buffers);
+    const Vertex& v = m_graph[statement];
+    const CallMemory addressed = call_memory(v, call, call.domain, m_buffers);
     const kernel::Write write = call.accumulate ? kernel::Write::accumulate
                                 : call.finish   ? kernel::Write::finished
                                                 : kernel::Write::partial;
     PreparedCall<Space> prepared;
-    prepared.kernel = kernel_for(statement, addressed.shape, write);
+    prepared.kernel = v.periods.empty() ? kernel_for(statement, addressed.shape, write)
+                                        : kernel_of_classes(statement, call, addressed, write);
     prepared.operands = static_cast<int>(call.operands.size());
     const auto in_buffer = [&](int buffer, const void* address) {
       return Place{buffer, static_cast<const char*>(address) - memory(buffer).data};
@@ -341,6 +345,21 @@ class ProgramPreparer {
     prepared.finish = {launcher.prepare_finish(strided(box, target, total)), place(target, box.lo),
                        into};
     return prepared;
+  }
+
+  /// A kernel of the kernels of a call's residue classes. \param whole  the call
+  [[nodiscard]] const Kernel* kernel_of_classes(VertexId statement, const KernelCall& call,
+                                                const CallMemory& whole, kernel::Write write) {
+    auto all = std::make_unique<kernel::KernelSequence<Space>>(whole.shape.operands);
+    for (const ResidueCall& part : residue_calls(m_graph[statement], call, whole, m_buffers)) {
+      typename kernel::KernelSequence<Space>::Part made;
+      made.kernel = kernel_for(statement, part.shape, write);
+      std::copy(part.operands, part.operands + whole.shape.operands, made.operands);
+      made.output = part.output;
+      all->add(made);
+    }
+    m_made.kernels.push_back(std::move(all));
+    return m_made.kernels.back().get();
   }
 
   [[nodiscard]] const Kernel* kernel_for(VertexId statement, kernel::LocalEinsum shape,

@@ -18,6 +18,7 @@
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/block_map.hpp"
+#include "eindecomp/relation/instruction_work.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/panels.hpp"
 #include "eindecomp/relation/relay_rounds.hpp"
@@ -192,12 +193,12 @@ class PanelChooser {
       latency = std::max(latency, axis.latency);
       bandwidth = std::min(bandwidth, axis.bandwidth);
     }
-    double operations = 1;
     const std::vector<Extent> parts = parts_of(m_placement.mesh, m_placement.calls[to_index(v)]);
+    Box domain{std::vector<Extent>(parts.size(), 0), {}};
     for (std::size_t l = 0; l < parts.size(); ++l) {
-      if (m_graph[v].is_looked_up(static_cast<int>(l))) continue;
-      operations *= static_cast<double>(ceil_div(m_graph[v].extents[l], parts[l]));
+      domain.hi.push_back(ceil_div(m_graph[v].extents[l], parts[l]));
     }
+    const auto operations = static_cast<double>(relation::joins_of(m_graph[v], domain));
     const double kernels = operations / machine.operations_per_second;
     const auto n = static_cast<double>(panels);
     const double before = static_cast<double>(gathered.whole) / bandwidth;

@@ -86,7 +86,8 @@ class TileChooser {
   [[nodiscard]] bool may_be_cut(std::size_t s) const {
     const Vertex& v = statement(s);
     const std::vector<Extent>& extents = m_extents[s];
-    if (!v.kernel.tiles || std::find(extents.begin(), extents.end(), 0) != extents.end()) {
+    if (!v.kernel.tiles || !v.periods.empty() ||
+        std::find(extents.begin(), extents.end(), 0) != extents.end()) {
       return false;
     }
     Extent terms = 1;

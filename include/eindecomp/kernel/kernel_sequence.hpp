@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Kernels that compute the parts of one kernel call, one after another.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "eindecomp/kernel/algorithm.hpp"
+#include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/prepared_kernel.hpp"
+
+namespace eindecomp::kernel {
+
+/// A kernel that runs others, each on tensors that begin elsewhere.
+template <class Space>
+class KernelSequence final : public PreparedKernel<Space> {
+ public:
+  /// One of them, and by how many bytes its tensors begin behind those of the whole.
+  struct Part {
+    const PreparedKernel<Space>* kernel = nullptr;  ///< outlives the sequence
+    std::int64_t operands[max_operands]{};          ///< per operand
+    std::int64_t output = 0;                        ///< of the output
+  };
+
+  /// \param operands  how many there are
+  explicit KernelSequence(int operands) : m_operands(operands) {}
+
+  /// Adds a part, which runs after those before.
+  void add(const Part& part) { m_parts.push_back(part); }
+
+  [[nodiscard]] Algorithm algorithm() const override { return m_parts.front().kernel->algorithm(); }
+  [[nodiscard]] std::int64_t workspace_bytes() const override {
+    std::int64_t most = 0;
+    for (const Part& part : m_parts) most = std::max(most, part.kernel->workspace_bytes());
+    return most;
+  }
+  [[nodiscard]] double predicted_seconds() const override {
+    double sum = 0;
+    for (const Part& part : m_parts) sum += part.kernel->predicted_seconds();
+    return sum;
+  }
+  /// That of the first part with the number of parts.
+  [[nodiscard]] std::string explain(const void* const* operands,
+                                    const void* output) const override {
+    const Addresses first(*this, m_parts.front(), operands, output);
+    return std::to_string(m_parts.size()) + " residue classes, the first: " +
+           m_parts.front().kernel->explain(first.operands, first.output);
+  }
+  void run(const Space& space, const void* const* operands, void* output,
+           unsigned char* workspace) const override {
+    for (const Part& part : m_parts) {
+      const Addresses own(*this, part, operands, output);
+      part.kernel->run(space, own.operands, const_cast<void*>(own.output), workspace);
+    }
+  }
+
+ private:
+  /// Where a part's tensors begin.
+  struct Addresses {
+    Addresses(const KernelSequence& all, const Part& part, const void* const* whole,
+              const void* whole_output)
+        : output(static_cast<const char*>(whole_output) + part.output) {
+      for (int o = 0; o < all.m_operands; ++o) {
+        operands[o] = static_cast<const char*>(whole[o]) + part.operands[o];
+      }
+    }
+    const void* operands[max_operands];
+    const void* output;
+  };
+
+  int m_operands;
+  std::vector<Part> m_parts;
+};
+
+}  // namespace eindecomp::kernel
