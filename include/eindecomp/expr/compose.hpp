@@ -4,18 +4,12 @@
 /// with operators, as in `exp(x - mx) * 0.5`.
 #pragma once
 
-#include <bit>
-#include <cstdint>
-#include <cstdio>
+#include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "eindecomp/core/config.hpp"
-#include "eindecomp/core/diagnostic.hpp"
-#include "eindecomp/core/error.hpp"
-#include "eindecomp/expr/element.hpp"
 #include "eindecomp/expr/operator.hpp"
 
 namespace eindecomp {
@@ -59,17 +53,15 @@ template <class Op, std::size_t... I, class... Children>
 struct ComposedBase<Op, std::index_sequence<I...>, Children...> : ChildSlot<I, Children>... {
   Op op;
 
-  constexpr explicit ComposedBase(Op o, Children... children)
-      : ChildSlot<I, Children>{children}..., op(o) {}
-
   template <class... Operands>
-  EINDECOMP_FUNCTION constexpr auto operator()(const Operands&... operands) const -> std::decay_t<
-      decltype(std::declval<const Op&>()(std::declval<const Children&>()(operands...)...))> {
+  EINDECOMP_FUNCTION EINDECOMP_ALWAYS_INLINE constexpr auto operator()(const Operands&... operands)
+      const -> std::decay_t<
+          decltype(std::declval<const Op&>()(std::declval<const Children&>()(operands...)...))> {
     return op(static_cast<const ChildSlot<I, Children>&>(*this).child(operands...)...);
   }
 
   template <std::size_t K>
-  [[nodiscard]] constexpr const auto& child() const {
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE constexpr const auto& child() const {
     return static_cast<const ChildSlot<K, std::tuple_element_t<K, std::tuple<Children...>>>&>(*this)
         .child;
   }
@@ -79,9 +71,17 @@ struct ComposedBase<Op, std::index_sequence<I...>, Children...> : ChildSlot<I, C
 
 /// op(children(operands…)…).
 template <class Op, class... Children>
-struct Composed : expr::ComposedBase<Op, std::index_sequence_for<Children...>, Children...> {
-  using expr::ComposedBase<Op, std::index_sequence_for<Children...>, Children...>::ComposedBase;
-};
+struct Composed : expr::ComposedBase<Op, std::index_sequence_for<Children...>, Children...> {};
+
+namespace expr {
+
+/// That functor.
+template <class Op, class... Es>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE constexpr auto node(const Op& op, const Es&... es) {
+  return Composed<Op, Es...>{{{es}..., op}};
+}
+
+}  // namespace expr
 
 template <int I>
 inline constexpr bool takes_vectors<Arg<I>> = true;
@@ -96,81 +96,6 @@ inline constexpr bool is_compute_bound<Composed<Op, Children...>> = is_compute_b
                                                                      ...);
 
 namespace expr {
-
-/// A functor as text: its name, or its type's.
-template <class F>
-[[nodiscard]] constexpr Text describe(const F&) {
-  if constexpr (requires { F::name; }) {
-    return Text(std::string_view(F::name));
-  } else {
-    return Text(core::type_name<F>());
-  }
-}
-template <class T, class F>
-[[nodiscard]] constexpr Text describe(const Cast<T, F>& cast) {
-  const Text to = "to_" + element_text(element_type<T>());
-  return std::is_same_v<F, Identity> ? to : describe(cast.f) + "(" + to + ")";
-}
-template <int I>
-[[nodiscard]] constexpr Text describe(const Arg<I>&) {
-  return Text("#") + I;
-}
-template <class T>
-[[nodiscard]] constexpr Text describe(const Value<T>& scalar) {
-  if (std::is_constant_evaluated()) return "constant";
-  if constexpr (std::is_arithmetic_v<T>) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", static_cast<double>(scalar.value));
-    return text;
-  } else {
-    return "constant";
-  }
-}
-template <class Op, class... Children>
-[[nodiscard]] constexpr Text describe(const Composed<Op, Children...>& f) {
-  Text text = describe(f.op);
-  text += '(';
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((text += (I == 0 ? "" : ","), text += describe(f.template child<I>()).view()), ...);
-  }
-  (std::index_sequence_for<Children...>{});
-  text += ')';
-  return text;
-}
-
-/// Appends the state of a functor as bits. \returns whether the state is known.
-template <class F>
-[[nodiscard]] constexpr bool append_state(const F&, std::vector<std::uint64_t>&) {
-  return std::is_empty_v<F>;
-}
-template <class T>
-[[nodiscard]] constexpr bool append_state(const Value<T>& scalar,
-                                          std::vector<std::uint64_t>& state) {
-  if constexpr (sizeof(T) == 8 && std::is_arithmetic_v<T>) {
-    state.push_back(std::bit_cast<std::uint64_t>(scalar.value));
-    return true;
-  } else if constexpr (sizeof(T) == 4 && std::is_arithmetic_v<T>) {
-    state.push_back(std::bit_cast<std::uint32_t>(scalar.value));
-    return true;
-  } else {
-    return false;
-  }
-}
-template <class Factor>
-[[nodiscard]] constexpr bool append_state(const ScaledMul<Factor>& scaled,
-                                          std::vector<std::uint64_t>& state) {
-  return append_state(Value<Factor>{scaled.factor}, state);
-}
-template <class Op, class... Children>
-[[nodiscard]] constexpr bool append_state(const Composed<Op, Children...>& f,
-                                          std::vector<std::uint64_t>& state) {
-  bool told = append_state(f.op, state);
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((told = append_state(f.template child<I>(), state) && told), ...);
-  }
-  (std::index_sequence_for<Children...>{});
-  return told;
-}
 
 /// One address per type, comparable in constant expressions.
 template <class T>

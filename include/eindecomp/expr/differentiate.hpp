@@ -16,6 +16,7 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/compose.hpp"
 #include "eindecomp/expr/functions.hpp"
+#include "eindecomp/expr/functor_record.hpp"
 #include "eindecomp/expr/operator.hpp"
 
 namespace eindecomp::expr {
@@ -54,11 +55,6 @@ template <class E>
 inline constexpr bool is_scaled = false;
 template <class T, class E>
 inline constexpr bool is_scaled<Composed<Mul, Value<T>, E>> = true;
-
-template <class Op, class... Es>
-[[nodiscard]] constexpr auto node(const Op& op, const Es&... es) {
-  return Composed<Op, Es...>(op, es...);
-}
 
 /// Sums and products of derivatives, simplified; numbers in them are of type R.
 template <class R>
@@ -154,9 +150,12 @@ struct DerivativeOfFunctor {
   }
 };
 template <class F, int... Ks>
-[[nodiscard]] constexpr bool append_state(const DerivativeOfFunctor<F, Ks...>& d,
-                                          std::vector<std::uint64_t>& state) {
-  return append_state(d.f, state);
+EINDECOMP_ALWAYS_INLINE constexpr void record(const DerivativeOfFunctor<F, Ks...>& d,
+                                              FunctorRecord& to) {
+  to.text << core::type_name<DerivativeOfFunctor<F, Ks...>>();
+  FunctorRecord of;
+  record(d.f, of);
+  to.add_state(of);
 }
 
 /// 1 where a > 0, else 0.
@@ -248,9 +247,9 @@ struct ConstantOf {
   }
 };
 template <class T>
-[[nodiscard]] constexpr bool append_state(const ConstantOf<T>& constant,
-                                          std::vector<std::uint64_t>& state) {
-  return append_state(Value<T>{constant.value}, state);
+EINDECOMP_ALWAYS_INLINE constexpr void record(const ConstantOf<T>& constant, FunctorRecord& to) {
+  to.text << ConstantOf<T>::name;
+  record_state(constant.value, to);
 }
 /// A user's ⊕: what the aggregate z owes to the element v, by `monoid.derivative(v, z)`.
 template <class Monoid>

@@ -108,8 +108,8 @@ template <int First, int Reads, class Labels, class L>
   return Arg<Reads + position_in<L>(Labels())>{};
 }
 template <int First, int Reads, class Labels, class F, class... Es>
-[[nodiscard]] constexpr auto functor_from(const Apply<F, Es...>& node) {
-  return [&node]<std::size_t... I>(std::index_sequence<I...>) {
+[[nodiscard]] constexpr auto functor_from(const Apply<F, Es...>& applied) {
+  return [&applied]<std::size_t... I>(std::index_sequence<I...>) {
     // first[i]: the number of tensors to the left of child i.
     constexpr auto first = [] {
       std::array<int, sizeof...(Es) + 1> numbers{First};
@@ -117,9 +117,8 @@ template <int First, int Reads, class Labels, class F, class... Es>
       for (std::size_t i = 0; i < sizeof...(Es); ++i) numbers[i + 1] = numbers[i] + reads[i];
       return numbers;
     }();
-    return Composed<F, decltype(functor_from<first[I], Reads, Labels>(
-                           node.operands[boost::hana::size_c<I>]))...>(
-        node.op, functor_from<first[I], Reads, Labels>(node.operands[boost::hana::size_c<I>])...);
+    return node(applied.op,
+                functor_from<first[I], Reads, Labels>(applied.operands[boost::hana::size_c<I>])...);
   }
   (std::index_sequence_for<Es...>{});
 }

@@ -14,6 +14,7 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/expr/affine_index.hpp"
 #include "eindecomp/expr/expression.hpp"
+#include "eindecomp/expr/functor_record.hpp"
 
 namespace eindecomp {
 
@@ -49,15 +50,10 @@ struct AffineValue {
   }
 };
 template <std::size_t Labels>
-[[nodiscard]] constexpr Text describe(const AffineValue<Labels>&) {
-  return "affine";
-}
-template <std::size_t Labels>
-[[nodiscard]] constexpr bool append_state(const AffineValue<Labels>& f,
-                                          std::vector<std::uint64_t>& state) {
-  for (const Extent c : f.coefficients) state.push_back(static_cast<std::uint64_t>(c));
-  state.push_back(static_cast<std::uint64_t>(f.offset));
-  return true;
+constexpr void record(const AffineValue<Labels>& f, FunctorRecord& to) {
+  to.text << "affine";
+  for (const Extent c : f.coefficients) record_state(c, to);
+  record_state(f.offset, to);
 }
 
 template <AnyLabel L>

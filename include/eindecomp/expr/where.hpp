@@ -20,6 +20,7 @@
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/compose.hpp"
 #include "eindecomp/expr/expression.hpp"
+#include "eindecomp/expr/functor_record.hpp"
 #include "eindecomp/expr/label_value.hpp"
 
 namespace eindecomp {
@@ -79,13 +80,11 @@ template <int Tensors, class Join, class Monoid>
 inline constexpr int index_tensors<Where<Tensors, Join, Monoid>> = Tensors;
 
 template <int Tensors, class Join, class Monoid>
-[[nodiscard]] constexpr Text describe(const Where<Tensors, Join, Monoid>& where) {
-  return Text("where ") + describe(where.join);
-}
-template <int Tensors, class Join, class Monoid>
-[[nodiscard]] constexpr bool append_state(const Where<Tensors, Join, Monoid>& where,
-                                          std::vector<std::uint64_t>& state) {
-  return append_state(where.join, state) && std::is_empty_v<Monoid>;
+EINDECOMP_ALWAYS_INLINE constexpr void record(const Where<Tensors, Join, Monoid>& where,
+                                              FunctorRecord& to) {
+  to.text << "where ";
+  record(where.join, to);
+  if constexpr (!std::is_empty_v<Monoid>) to.is_whole = false;
 }
 
 /// That an index tensor, or what is computed from some, holds the value of a label.

@@ -45,6 +45,11 @@ struct Phase {
   }
 };
 
+template <class E>
+inline constexpr bool is_conjugate = false;
+template <class E>
+inline constexpr bool is_conjugate<Composed<Conj, E>> = true;
+
 /// The conjugate of a derivative.
 template <class E>
 [[nodiscard]] constexpr auto conjugate(const E& e) {
@@ -54,6 +59,10 @@ template <class E>
     return E{Conj{}(e.value)};
   } else if constexpr (is_inverse<E>) {
     return Inverse<decltype(conjugate(e.of))>{conjugate(e.of)};
+  } else if constexpr (is_conjugate<E>) {
+    return e.template child<0>();
+  } else if constexpr (is_scaled<E>) {
+    return node(Mul{}, conjugate(e.template child<0>()), conjugate(e.template child<1>()));
   } else {
     return node(Conj{}, e);
   }
@@ -103,6 +112,20 @@ template <int I, class R, class... Vs, class T, class Z>
 template <int I, class R, class... Vs, class Op, class... Es, class Z>
 [[nodiscard]] constexpr auto wirtinger(const Composed<Op, Es...>& f, const Z& z);
 
+/// Those of |e|², ē and e, need no root, and are there where e is 0.
+template <int I, class R, class... Vs, class E, class Z>
+  requires(is_complex<std::decay_t<std::invoke_result_t<const E&, const Vs&...>>>)
+[[nodiscard]] constexpr auto wirtinger(const Composed<Square, Composed<Abs, E>>& f, const Z&) {
+  using D = Derivatives<R>;
+  const auto& e = f.template child<0>().template child<0>();
+  const auto inner = wirtinger<I, R, Vs...>(e, e);
+  const auto by =
+      D::plus(D::times(conjugate(e), inner.by), D::times(e, conjugate(inner.by_conjugate)));
+  const auto by_conjugate = conjugate(by);
+  return Wirtinger<std::decay_t<decltype(by)>, std::decay_t<decltype(by_conjugate)>>{by,
+                                                                                     by_conjugate};
+}
+
 template <int K, int I, class R, class... Vs, class Op, class... Es, class Z, std::size_t... C>
 [[nodiscard]] constexpr auto wirtinger_by_child(std::index_sequence<C...>,
                                                 const Composed<Op, Es...>& f, const Z& z) {
@@ -145,22 +168,32 @@ template <int I, class R, class... Vs, class Op, class... Es, class Z>
   return sum(sum, std::integral_constant<int, 0>{});
 }
 
-/// What an operand X of a statement takes of g, its result's cotangent: that number whose product
-/// with X's change has the loss' change as its real part, as in JAX. Of a real X it is real.
-template <class X, class R, class G, class A, class B>
+/// What an operand X of a statement takes of g, the cotangent of its result Y: that number whose
+/// product with X's change has the loss' change as its real part, as in JAX. Of a real X it is
+/// real; of a real Y both of Wirtinger's derivatives are each other's conjugate, and one is enough.
+template <class X, class Y, class R, class G, class A, class B>
 [[nodiscard]] constexpr auto pulled(const G& g, const Wirtinger<A, B>& by) {
   using D = Derivatives<R>;
-  if constexpr (is_complex<X>) {
-    return D::plus(D::times(g, by.by), D::times(node(Conj{}, g), conjugate(by.by_conjugate)));
-  } else {
+  if constexpr (!is_complex<X>) {
     return D::times(g, D::plus(by.by, by.by_conjugate));
+  } else if constexpr (!is_complex<Y>) {
+    return D::times(g, D::times(D::number(2), by.by));
+  } else {
+    return D::plus(D::times(g, by.by), D::times(node(Conj{}, g), conjugate(by.by_conjugate)));
   }
 }
-/// What a result changes by where its operand changes by t.
-template <class R, class T, class A, class B>
+/// What a result Y changes by where its operand X changes by t; of a real Y, the real part is
+/// meant.
+template <class X, class Y, class R, class T, class A, class B>
 [[nodiscard]] constexpr auto pushed(const T& t, const Wirtinger<A, B>& by) {
   using D = Derivatives<R>;
-  return D::plus(D::times(t, by.by), D::times(node(Conj{}, t), by.by_conjugate));
+  if constexpr (!is_complex<X>) {
+    return D::times(t, D::plus(by.by, by.by_conjugate));
+  } else if constexpr (!is_complex<Y>) {
+    return D::times(t, D::times(D::number(2), by.by));
+  } else {
+    return D::plus(D::times(t, by.by), D::times(node(Conj{}, t), by.by_conjugate));
+  }
 }
 
 }  // namespace eindecomp::expr

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "eindecomp/core/diagnostic.hpp"
+#include "eindecomp/core/make_as.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derived_statement.hpp"
 #include "eindecomp/graph/forward_statement.hpp"
@@ -124,7 +125,7 @@ void record_blocks_derivative(typename StateOf<Backend>::type& state) {
   if constexpr (Backend::order > 0) {
     using Program = typename StateOf<Backend>::Program;
     state.records.derivatives.back() =
-        std::make_shared<const DerivativeOfBlocks<Program, Backend::order, T>>();
+        core::make_shared_as<Derivative, DerivativeOfBlocks<Program, Backend::order, T>>();
   }
 }
 

@@ -132,9 +132,9 @@ class DerivativeRules {
   template <class Flow, class P>
   [[nodiscard]] constexpr auto weighted(const P& partial) const {
     if constexpr (is_complex && Flow::direction == Direction::to_operand) {
-      return expr::pulled<typename Flow::To, Number>(g, partial);
+      return expr::pulled<typename Flow::To, typename Flow::From, Number>(g, partial);
     } else if constexpr (is_complex) {
-      return expr::pushed<Number>(g, partial);
+      return expr::pushed<typename Flow::From, typename Flow::To, Number>(g, partial);
     } else if constexpr (kind == AggregateKind::sum) {
       return D::times(g, partial);
     } else if constexpr (kind == AggregateKind::extremum) {

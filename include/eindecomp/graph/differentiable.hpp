@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "eindecomp/core/make_as.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/derivative_of.hpp"
 #include "eindecomp/graph/derivative_of_blocks.hpp"
@@ -30,7 +31,8 @@ void record_derivative(typename StateOf<Backend>::type& state, const Join& join,
                                   Deferred<DerivativeOfWhere, Program, Backend::order>,
                                   Deferred<DerivativeOf, Program, Backend::order>>;
     state.records.derivatives.back() =
-        std::make_shared<const typename Of::template type<Join, Monoid, Ts...>>(join, monoid);
+        core::make_shared_as<Derivative, typename Of::template type<Join, Monoid, Ts...>>(join,
+                                                                                          monoid);
   }
 }
 

@@ -7,9 +7,11 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/expr/algebra.hpp"
+#include "eindecomp/expr/functor_record.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/rewrite.hpp"
 
@@ -83,6 +85,73 @@ struct Rewritable<Join, Monoid, T, Rest...>
     : std::bool_constant<std::is_same_v<JoinResult<Join, T, T>, T> &&
                          std::is_same_v<typename MonoidTraits<Monoid, T>::State, T>> {};
 
+/// What is known of a statement's operators by their types.
+struct OperatorFacts {
+  bool distributive;  ///< as Operator's
+  bool finishes;      ///< likewise
+  bool gives_index;   ///< the result is the value of a label, of the only one that is aggregated
+  int index_tensors;  ///< as Operator's
+  bool adds;          ///< likewise
+  bool is_sum;        ///< ⊕ is +
+  bool has_state;     ///< that ⊕ has
+  std::string_view aggregate;  ///< its name
+  ElementType element;         ///< of the result
+  ElementType partial;         ///< of an accumulator
+  const void* type;            ///< one address per type of operators
+};
+
+/// Those of ⊗ = Join of elements Ts and ⊕ = Monoid.
+template <class Join, class Monoid, class... Ts>
+inline constexpr OperatorFacts operator_facts = [] {
+  using Joined = JoinResult<Join, Ts...>;
+  using Traits = MonoidTraits<Monoid, Joined>;
+  using Unscaled = typename UnscaledJoin<Join>::type;
+  return OperatorFacts{
+      .distributive = is_associative_commutative<Unscaled> && distributes_over<Unscaled, Monoid>,
+      .finishes = Traits::finishes || !std::is_same_v<typename Traits::State, Joined> ||
+                  !std::is_same_v<typename Traits::State, typename Traits::Result>,
+      .gives_index = Traits::uses_index,
+      .index_tensors = expr::index_tensors<Join>,
+      // Read once each: one that stands twice in the sum is one operand.
+      .adds =
+          std::is_same_v<Monoid, NoAggregation> && (std::is_same_v<Ts, Joined> && ...) &&
+          (std::is_same_v<Join, Add> || added_operands<Join> == static_cast<int>(sizeof...(Ts))),
+      .is_sum = std::is_same_v<Monoid, Sum>,
+      .has_state = !std::is_empty_v<Monoid>,
+      .aggregate = expr::functor_name<Monoid>(),
+      .element = element_type<typename Traits::Result>(),
+      .partial = element_type<typename Traits::State>(),
+      .type = &expr::type_tag<Signature<Join, Monoid, Ts...>>};
+}();
+
+/// Adds a statement, or finds an earlier one that computes the same if those are shared.
+/// \throws Error if it gives the value of a label and does not aggregate one.
+[[nodiscard]] constexpr VertexId add_statement(EinGraph& graph, StatementSpec spec,
+                                               const expr::FunctorRecord& join,
+                                               const OperatorFacts& facts, bool share) {
+  Operator& op = spec.op;
+  op.join = join.text;
+  op.state = join.state;
+  op.aggregate = facts.aggregate;
+  op.distributive = facts.distributive;
+  op.finishes = facts.finishes;
+  op.index_tensors = facts.index_tensors;
+  op.adds = facts.adds;
+  op.sums = facts.is_sum && !facts.finishes && facts.index_tensors == 0;
+  op.type = join.is_whole && !facts.has_state ? facts.type : nullptr;
+  spec.element = facts.element;
+  spec.partial = facts.partial;
+  if (facts.gives_index) {
+    if (const int labels = aggregated_label_count(spec); labels != 1) {
+      core::fail(ErrorKind::statement,
+                 Text("statement ") + spec.name + " aggregates " + labels + " labels by " +
+                     op.aggregate + " (it gives an index along one label); aggregate one label",
+                 spec.where);
+    }
+  }
+  return share ? graph.add_or_share_statement(spec) : graph.add_statement(spec);
+}
+
 /// Writes statements with join Join and monoid Monoid over operands of elements Ts.
 template <class Backend, class Join, class Monoid, class... Ts>
 class StatementWriter {
@@ -128,44 +197,18 @@ class StatementWriter {
   static constexpr bool is_split = sizeof...(Ts) > static_cast<std::size_t>(max_operands);
 
   template <class J, class M, class... Us>
-  constexpr VertexId emit(StatementSpec spec, const J& join, const M& monoid) const {
-    using Joined = JoinResult<J, Us...>;
-    using Traits = MonoidTraits<M, Joined>;
-    spec.op.join = expr::describe(join);
-    spec.op.aggregate = expr::describe(monoid);
-    spec.op.distributive = is_associative_commutative<typename UnscaledJoin<J>::type> &&
-                           distributes_over<typename UnscaledJoin<J>::type, M>;
-    const bool comparable = expr::append_state(join, spec.op.state) && std::is_empty_v<M>;
-    spec.op.type = comparable ? &expr::type_tag<Signature<J, M, Us...>> : nullptr;
-    spec.op.finishes = Traits::finishes || !std::is_same_v<typename Traits::State, Joined> ||
-                       !std::is_same_v<typename Traits::State, typename Traits::Result>;
-    spec.op.index_tensors = expr::index_tensors<J>;
-    // Read once each: one that stands twice in the sum is one operand.
-    spec.op.adds = std::is_same_v<M, NoAggregation> && (std::is_same_v<Us, Joined> && ...) &&
-                   (std::is_same_v<J, Add> || added_operands<J> == static_cast<int>(sizeof...(Us)));
-    spec.op.sums = std::is_same_v<M, Sum> && !spec.op.finishes && spec.op.index_tensors == 0;
-    spec.element = element_type<typename Traits::Result>();
-    spec.partial = element_type<typename Traits::State>();
-
-    EinGraph& graph = m_state.graph;
-    if constexpr (Traits::uses_index) {
-      if (const int labels = aggregated_label_count(spec); labels != 1) {
-        core::fail(ErrorKind::statement,
-                   Text("statement ") + spec.name + " aggregates " + labels + " labels by " +
-                       spec.op.aggregate +
-                       " (it gives an index along one label); aggregate one label",
-                   spec.where);
-      }
-    }
-    const int before = graph.size();
-    const VertexId v = m_state.options.share_subexpressions ? graph.add_or_share_statement(spec)
-                                                            : graph.add_statement(spec);
+  constexpr VertexId emit(const StatementSpec& spec, const J& join, const M& monoid) const {
+    expr::FunctorRecord joins;
+    expr::record(join, joins);
+    const int before = m_state.graph.size();
+    const VertexId v = add_statement(m_state.graph, spec, joins, operator_facts<J, M, Us...>,
+                                     m_state.options.share_subexpressions);
     if (v < before) return v;
-    m_state.resize(static_cast<std::size_t>(graph.size()));
+    m_state.resize(static_cast<std::size_t>(m_state.graph.size()));
     auto& launcher = m_state.launchers.back();
     launcher = Backend::template make<J, M, Us...>(join, monoid);
     constexpr bool has_kernels = requires { launcher->traits(); };
-    if constexpr (has_kernels) graph.vertices.back().kernel = launcher->traits();
+    if constexpr (has_kernels) m_state.graph.vertices.back().kernel = launcher->traits();
     if constexpr (requires { Backend::order; }) {
       record_derivative<Backend, J, M, Us...>(m_state, join, monoid);
     }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "eindecomp/expr/compose.hpp"
+#include "eindecomp/expr/functor_record.hpp"
 #include "eindecomp/expr/weak_scalar.hpp"
 #include "eindecomp/graph/block_list.hpp"
 #include "eindecomp/graph/lowering.hpp"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/core/make_as.hpp"
 #include "eindecomp/kernel/blas/gemm_calls.hpp"
 #include "eindecomp/kernel/blas/prepared_product.hpp"
 #include "eindecomp/kernel/compiled_kernels.hpp"
@@ -115,7 +116,7 @@ struct KernelsHere {
                                         Monoid monoid, Write write) {
     return detail::with_kernel<Space, Join, Monoid, Ts...>(
         space, shape, join, monoid, write, []<class Kernel>(Kernel& kernel) -> Prepared {
-          return std::make_unique<const Kernel>(std::move(kernel));
+          return core::make_unique_as<PreparedKernel<Space>, Kernel>(std::move(kernel));
         });
   }
 

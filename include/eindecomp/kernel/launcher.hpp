@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/core/make_as.hpp"
 #include "eindecomp/kernel/algorithm.hpp"
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
@@ -65,8 +66,8 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   [[nodiscard]] std::unique_ptr<const TileKernel> prepare_tile(
       [[maybe_unused]] const LocalEinsum& shape) const override {
     if constexpr (expr::index_tensors<Join> == 0 && compat::is_synchronous<Space>) {
-      return std::make_unique<const detail::LoopsOfTile<Space, Join, Monoid, Ts...>>(shape, m_join,
-                                                                                     m_monoid);
+      return core::make_unique_as<TileKernel, detail::LoopsOfTile<Space, Join, Monoid, Ts...>>(
+          shape, m_join, m_monoid);
     } else {
       return nullptr;
     }
@@ -77,8 +78,8 @@ class JoinAggregateLauncher final : public Launcher<Space> {
     if constexpr (Sig::elementwise) {
       return nullptr;
     } else {
-      return std::make_unique<const detail::PreparedPass<Space, Monoid, Value, false>>(box,
-                                                                                       m_monoid);
+      return core::make_unique_as<PreparedBox<Space>,
+                                  detail::PreparedPass<Space, Monoid, Value, false>>(box, m_monoid);
     }
   }
 
@@ -88,8 +89,8 @@ class JoinAggregateLauncher final : public Launcher<Space> {
                   !Sig::Traits::finishes) {
       return prepare_copy<Space>(static_cast<std::int64_t>(sizeof(State)), box);
     } else {
-      return std::make_unique<const detail::PreparedPass<Space, Monoid, Value, true>>(box,
-                                                                                      m_monoid);
+      return core::make_unique_as<PreparedBox<Space>,
+                                  detail::PreparedPass<Space, Monoid, Value, true>>(box, m_monoid);
     }
   }
 
@@ -105,7 +106,7 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] std::shared_ptr<const Launcher<Space>> launcher_here(Join join, Monoid monoid) {
-  return std::make_shared<const JoinAggregateLauncher<Space, Join, Monoid, Ts...>>(
+  return core::make_shared_as<Launcher<Space>, JoinAggregateLauncher<Space, Join, Monoid, Ts...>>(
       std::move(join), std::move(monoid));
 }
 
