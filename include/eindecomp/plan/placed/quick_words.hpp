@@ -88,8 +88,8 @@ class WordCounter {
   /// \param computed  of the operand; outlives what is counted with the need
   [[nodiscard]] Need need(const AxisCuts& calls, std::span<const int> labels,
                           const ComputedRead& computed) const {
-    if (computed.indices.empty()) return {region(calls, labels), nullptr};
-    return {region(calls, computed.labels), &computed};
+    if (computed.indices.empty()) return {nullptr, region(calls, labels)};
+    return {&computed, region(calls, computed.labels)};
   }
 
   /// The calls that compute parts of one block of a statement's result.

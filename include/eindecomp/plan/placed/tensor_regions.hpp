@@ -46,8 +46,8 @@ struct ComputedRead {
 
 /// What the calls of a reader take of a tensor.
 struct Need {
+  const ComputedRead* computed = nullptr;  ///< null where every index is a label; compared first
   CutRegion region;                        ///< of the tensor, or of the labels of a computed read
-  const ComputedRead* computed = nullptr;  ///< null where every index is a label
   bool operator==(const Need&) const = default;
 };
 
