@@ -18,9 +18,9 @@ inline Extent draw(std::mt19937& random, Extent low, Extent high) {
 }
 
 /// A program with its loops, under each third of the strategies, others on other numbers of ranks;
-/// with every second label cut on 4 ranks, every third on fewer, every sixth on more. Programs drawn
-/// at random, which are not thorough, run under few strategies. EINDECOMP_TEST_CASES above 100 leaves
-/// none out.
+/// with every second label cut on 4 ranks, every third on fewer, every sixth on more. Programs
+/// drawn at random, which are not thorough, run under few strategies. EINDECOMP_TEST_CASES above
+/// 100 leaves none out.
 template <class Write>
 void check(const Write& write, bool thorough = true) {
   int rank = 0;
