@@ -50,3 +50,14 @@ void bindings() {
   ein::bind_global(X, Vector());
 #endif
 }
+
+void results(const ein::Run<Host, ein::comm::SelfCommunicator>& run) {
+  (void)run.gather_as<double, 1>("H");
+  (void)run.local_as<double, 1>("H");
+#if EINDECOMP_CASE == 1
+  // refused: a result is gathered by a name (which does not say its value type and rank)
+  run.gather("H");
+  // refused: a result is asked for by a name (which does not say its value type and rank)
+  run.local("H");
+#endif
+}

@@ -93,6 +93,16 @@ void statements() {
   // refused: an aggregation of where(...) has no element that it passes over, as sum has 0
   EITHER((let<"A47">(extent(v, 7)) = argmax(b)(where(N(b) == v, X3(b)))),
          (let<"A47">(extent(v, 7)) = max(b)(where(N(b) == v, X3(b)))));
+  // refused: where is given two values (it selects what an aggregation aggregates); write select
+  EITHER((let<"A48">(i, j) = where(X(i, j) > 0.0, X(i, j), 0.0)),
+         (let<"A48">(i, j) = select(X(i, j) > 0.0, X(i, j), 0.0)));
+  // refused: an aggregation is given several expressions (nothing says how they are joined); write
+  EITHER((let<"A49">(i, k) = sum(j)(X(i, j), X(j, k))),
+         (let<"A49">(i, k) = sum(j)(X(i, j) * X(j, k))));
+  // refused: a tensor that is there is assigned to (a statement makes a tensor of its own); write
+  EITHER((X(i, k) = sum(j)(X(i, j) * X(j, k))), (let<"A49b">(i, k) = sum(j)(X(i, j) * X(j, k))));
+  // refused: ^ is no power in C++; write pow(X(i, j), 2)
+  EITHER((let<"A49c">(i, j) = X(i, j) ^ 2), (let<"A49c">(i, j) = pow(X(i, j), 2)));
   // refused: expressions have no function lgamma; write map(f, X(i, j)) or join
   EITHER((let<"A5">(i, j) = lgamma(X(i, j))), (let<"A5">(i, j) = map(user::LogGamma{}, X(i, j))));
   // refused: expressions have no function fmod; write

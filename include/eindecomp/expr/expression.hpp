@@ -38,6 +38,11 @@ template <class T>
 concept Scalar = std::is_arithmetic_v<std::remove_cvref_t<T>> ||
                  ElementTraits<std::remove_cvref_t<T>>::kind != ElementKind::other;
 
+namespace expr {
+template <class...>
+inline constexpr bool never = false;
+}  // namespace expr
+
 /// A tensor read under labels: X(i, j).
 template <class SymbolType, class... Labels>
 struct Access : ExpressionBase {
@@ -48,6 +53,13 @@ struct Access : ExpressionBase {
   constexpr explicit Access(Symbol s) : symbol(s) {}
   /// The program the tensor belongs to.
   [[nodiscard]] constexpr auto* program() const { return symbol.state(); }
+  /// Refuses what looks like a statement.
+  template <class T>
+  constexpr void operator=(const T&) const {
+    static_assert(expr::never<T>,
+                  "EinDecomp: a tensor that is there is assigned to (a statement makes a tensor of "
+                  "its own); write let<\"Y\">(i, k) = sum(j)(X(i, j) * W(j, k))");
+  }
 };
 
 namespace expr {
@@ -200,9 +212,6 @@ template <class Op, class... Es>
   }
 }
 
-template <class...>
-inline constexpr bool never = false;
-
 /// What is returned where nothing can be, so that one error is not followed by others.
 struct Refused : ExpressionBase {
   using LabelTypes = LabelList<>;
@@ -232,6 +241,13 @@ struct Aggregate {
     return Aggregation<Monoid, LabelList<Labels...>, Body>(monoid, body);
   }
   constexpr Refused operator()(const Refused& body) const { return body; }
+  template <class First, class Second, class... Others>
+  constexpr Refused operator()(const First&, const Second&, const Others&...) const {
+    static_assert(never<First>,
+                  "EinDecomp: an aggregation is given several expressions (nothing says how they "
+                  "are joined); write one, sum(j)(X(i, j) * W(j, k))");
+    return {};
+  }
   template <TensorWithoutLabels Tensor>
   constexpr auto operator()(const Tensor&) const {
     return refuse_without_labels<Tensor>();

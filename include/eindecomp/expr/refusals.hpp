@@ -99,6 +99,14 @@ constexpr auto refuse_without_labels() {
 
 }  // namespace expr
 
+/// Refuses what is no power in C++.
+template <class A, class B>
+  requires expr::Operands<A, B>
+constexpr auto operator^(const A&, const B&) {
+  static_assert(expr::never<A>, "EinDecomp: ^ is no power in C++; write pow(X(i, j), 2)");
+  return expr::Refused{};
+}
+
 // clang-format off
 #define EINDECOMP_REFUSED_OPERATOR(op, Computed)                                            \
   template <class A, class B>                                                               \

@@ -294,4 +294,14 @@ template <Expression C, class Body>
   }
 }
 
+/// Refuses NumPy's where of three, which is select.
+template <class C, class A, class B>
+  requires(Expression<C> || Expression<A> || Expression<B>)
+constexpr auto where(const C&, const A&, const B&) {
+  static_assert(expr::never<C>,
+                "EinDecomp: where is given two values (it selects what an aggregation aggregates); "
+                "write select(c, x, y)");
+  return expr::Refused{};
+}
+
 }  // namespace eindecomp

@@ -135,6 +135,24 @@ class Run {
     return whole;
   }
 
+  /// Refuse a name alone, which does not say the type of the view.
+  /// @{
+  template <TensorName Symbol, class... Rest>
+    requires(!run::TypedSymbol<Symbol>)
+  auto gather(const Symbol&, const Rest&...) const {
+    static_assert(expr::never<Symbol>,
+                  "EinDecomp: a result is gathered by a name (which does not say its value type "
+                  "and rank); write gather_as<double, 2>(name)");
+  }
+  template <TensorName Symbol, class... Rest>
+    requires(!run::TypedSymbol<Symbol>)
+  auto local(const Symbol&, const Rest&...) const {
+    static_assert(expr::never<Symbol>,
+                  "EinDecomp: a result is asked for by a name (which does not say its value type "
+                  "and rank); write local_as<double, 2>(name)");
+  }
+  /// @}
+
   /// The bytes of a result of whatever elements and rank, row-major, on rank `root`; none on the
   /// others. Collective.
   [[nodiscard]] run::Memory<MemorySpace> gather_bytes(
