@@ -36,13 +36,19 @@
 
 namespace eindecomp::relation {
 
+/// The ranks from `first` to before `last`.
+struct RankRange {
+  int first = 0;
+  int last = 0;
+};
+
 /// Takes a walk over some units of a program, and makes the profile of each from the instructions
 /// that the ranks' builders have for it.
 class ProfileSink : public RankProgramSink {
  public:
   ProfileSink(const EinGraph& graph, const std::vector<StepGroup>& groups, const SpaceFacts& space,
-              int workers, int ranks, bool with_phases)
-      : RankProgramSink(graph, groups, space, ranks, 0, ranks),
+              int workers, int ranks, RankRange made, bool with_phases)
+      : RankProgramSink(graph, groups, space, ranks, made.first, made.last),
         m_with_phases(with_phases),
         m_graph(graph),
         m_constants(space.constants),
@@ -89,6 +95,7 @@ class ProfileSink : public RankProgramSink {
   [[nodiscard]] UnitProfile profile(const Unit& unit, const Walk& walk) {
     m_unit = &unit;
     m_profile = {};
+    m_profile.shape_of.assign(static_cast<std::size_t>(m_ranks), -1);
     m_known.clear();
     for (const VertexId v : unit.statements) walk(v);
     if (m_with_phases) m_phases.finish(m_profile);
@@ -100,6 +107,7 @@ class ProfileSink : public RankProgramSink {
  private:
   /// Notes which of its tensor's buffers one is. \param kind  0: stored; 1: assembled
   int number(int rank, VertexId tensor, int buffer, int kind) {
+    if (!wants(rank)) return buffer;
     std::vector<int>& copies = m_copies[to_index(rank)];
     copies.resize(static_cast<std::size_t>(buffer) + 1, -1);
     auto& counts = m_counts[to_index(rank)][tensor];
@@ -119,7 +127,7 @@ class ProfileSink : public RankProgramSink {
     const auto [found, fresh] =
         m_known.try_emplace(numbers_of(shape), static_cast<int>(m_profile.shapes.size()));
     if (fresh) m_profile.shapes.push_back(std::move(shape));
-    m_profile.shape_of.push_back(found->second);
+    m_profile.shape_of[to_index(program.rank)] = found->second;
     if (m_with_phases) m_phases.take(m_graph, program);
     m_spent += static_cast<double>(program.instructions.size() + program.buffers.size());
     program.instructions = {};
@@ -223,13 +231,23 @@ class Profiler {
  public:
   /// \param with_phases  whether profiles have what is needed to predict times.
   Profiler(const EinGraph& graph, int ranks, SpaceFacts space, bool with_phases = false)
-      : m_graph(graph), m_ranks(ranks), m_space(std::move(space)), m_with_phases(with_phases) {}
+      : Profiler(graph, ranks, {0, ranks}, std::move(space), with_phases) {}
+  /// Of some ranks alone: profiles know what those move and hold.
+  Profiler(const EinGraph& graph, int ranks, RankRange made, SpaceFacts space,
+           bool with_phases = false)
+      : m_graph(graph),
+        m_ranks(ranks),
+        m_made(made),
+        m_space(std::move(space)),
+        m_with_phases(with_phases) {}
 
   /// As profile_of().
   [[nodiscard]] ProgramProfile profile(const Placement& placement,
                                        const std::vector<StepGroup>& groups) {
     ProgramProfile made;
     made.vertices = m_graph.vertices.size();
+    made.first_rank = m_made.first;
+    made.last_rank = m_made.last;
     add_stored(placement, made);
     const int workers = placement.mesh.workers();
     UnitKeys keys(m_graph, placement, m_space, m_numbers);
@@ -241,7 +259,7 @@ class Profiler {
       auto known = m_units.find(key);
       if (known == m_units.end()) {
         if (!walk) {
-          sink.emplace(m_graph, groups, m_space, workers, m_ranks, m_with_phases);
+          sink.emplace(m_graph, groups, m_space, workers, m_ranks, m_made, m_with_phases);
           walk.emplace(m_graph, placement, m_ranks, *sink);
         }
         for (const VertexId v : passed) walk->pass_statement(v);
@@ -290,6 +308,7 @@ class Profiler {
 
   const EinGraph& m_graph;
   int m_ranks;
+  RankRange m_made;
   SpaceFacts m_space;
   bool m_with_phases;
   double m_spent = 0;

@@ -62,7 +62,7 @@ struct UnitProfile {
   std::vector<std::vector<Work>> works;  ///< different lists of a rank's
   std::vector<Phase> phases;             ///< empty unless they are asked for (Profiler)
   std::vector<Shape> shapes;             ///< different ones
-  std::vector<int> shape_of;             ///< per rank, an index
+  std::vector<int> shape_of;             ///< per rank, an index; -1 where it is not known
   std::vector<Statement> statements;
 };
 

@@ -65,10 +65,57 @@ struct SteppedProgram {
   relation::ProgramMemory memory;
 };
 
-/// What is to be known of steps that exceed a limit of memory.
+/// What is to be known of what ranks hold.
 enum class Excess : std::uint8_t {
-  exact,    ///< by how much
-  bounded,  ///< what the first and the last rank tell: of streamed statements all would take long
+  exact,    ///< of all ranks
+  bounded,  ///< where all would take long, what the first and the last rank tell
+};
+
+/// What the ranks of placed programs hold.
+class MemoryProbe {
+ public:
+  MemoryProbe(const EinGraph& graph, const DecomposeOptions& options, Excess excess,
+              bool with_phases = false)
+      : m_graph(graph),
+        m_limit(memory_limit(options)),
+        m_ranks(ranks_of(options)),
+        m_excess(excess),
+        m_all(graph, m_ranks, SpaceFacts{.threads = options.threads}, with_phases),
+        m_first(graph, m_ranks, {0, 1}, SpaceFacts{.threads = options.threads}),
+        m_last(graph, m_ranks, {m_ranks - 1, m_ranks}, SpaceFacts{.threads = options.threads}) {}
+
+  /// Of the steps of a placed program.
+  [[nodiscard]] relation::ProgramMemory held(const Placement& placement,
+                                             const std::vector<StepGroup>& steps) {
+    const bool long_programs =
+        m_ranks > tuning::most_profiled_ranks ||
+        std::ranges::any_of(steps, [&](const auto& group) { return is_streamed(m_graph, group); });
+    if (m_excess == Excess::exact || !long_programs || m_ranks == 1) {
+      return all(placement, steps).memory(m_limit);
+    }
+    relation::ProgramMemory found = m_first.profile(placement, steps).memory(m_limit);
+    const relation::ProgramMemory last = m_last.profile(placement, steps).memory(m_limit);
+    if (last.peak.bytes > found.peak.bytes) found.peak = last.peak;
+    found.overflow = (found.overflow + last.overflow) / 2 * m_ranks;
+    return found;
+  }
+  /// The profile of all ranks.
+  [[nodiscard]] relation::ProgramProfile all(const Placement& placement,
+                                             const std::vector<StepGroup>& steps) {
+    return m_all.profile(placement, steps);
+  }
+  /// As Profiler's.
+  [[nodiscard]] double spent() const { return m_all.spent() + m_first.spent() + m_last.spent(); }
+  void take_all() { m_excess = Excess::exact; }
+
+ private:
+  const EinGraph& m_graph;
+  std::int64_t m_limit;
+  int m_ranks;
+  Excess m_excess;
+  relation::Profiler m_all;
+  relation::Profiler m_first;
+  relation::Profiler m_last;
 };
 
 /// Runs a placed program in steps that keep it within a limit of memory: in those that
@@ -76,31 +123,12 @@ enum class Excess : std::uint8_t {
 /// those with the lowest peak.
 /// \throws Error if steps given by hand are not possible.
 [[nodiscard]] inline SteppedProgram step_within(const EinGraph& graph, const Placement& placement,
-                                                const DecomposeOptions& options,
-                                                relation::Profiler& profiler, Excess excess,
+                                                const DecomposeOptions& options, MemoryProbe& probe,
                                                 const std::source_location& where) {
   const std::int64_t limit = memory_limit(options);
-  const int ranks = ranks_of(options);
   const auto stepped = [&](std::vector<StepGroup> steps) {
     SteppedProgram made{std::move(steps), {}};
-    const bool streamed = std::ranges::any_of(
-        made.steps, [&](const StepGroup& group) { return is_streamed(graph, group); });
-    if (streamed && excess == Excess::bounded) {
-      for (const int rank : {0, ranks - 1}) {
-        const std::int64_t bytes =
-            relation::programs_of(graph, placement, ranks, rank, rank + 1, made.steps,
-                                  SpaceFacts{.threads = options.threads})
-                .front()
-                .peak_bytes();
-        if (bytes > made.memory.peak.bytes) {
-          made.memory.peak = {bytes, rank, made.steps.front().first};
-        }
-        if (bytes > limit) break;
-      }
-      made.memory.overflow = ranks * std::max<std::int64_t>(made.memory.peak.bytes - limit, 0);
-      return made;
-    }
-    made.memory = profiler.profile(placement, made.steps).memory(limit);
+    made.memory = probe.held(placement, made.steps);
     return made;
   };
   SteppedProgram best = stepped(choose_steps(graph, placement, options, where));
@@ -131,13 +159,12 @@ class PlacementChooser {
       : m_graph(graph),
         m_options(options),
         m_layouts(layouts),
-        m_excess(excess),
         m_where(where),
         m_mesh(make_mesh(options.workers, where)),
         m_ranks(ranks_of(options)),
         m_limit(memory_limit(options)),
-        m_profiler(graph, m_ranks, SpaceFacts{.threads = options.threads},
-                   options.objective == Objective::time),
+        m_probe(graph, options, excess, options.objective == Objective::time),
+        m_excess(excess),
         m_words(graph, m_ranks),
         m_outside(graph, options, where) {
     if (options.objective == Objective::time) check_machine_for(options.machine, m_ranks, where);
@@ -186,11 +213,12 @@ class PlacementChooser {
   /// \returns false if it does not, though no more than a bound was asked for and it does.
   [[nodiscard]] bool choose_best_steps() {
     if (m_limit == 0 || m_score.excess > 0) return true;  // nothing to keep, or no way to keep it
-    SteppedProgram made = step_within(m_graph, *m_best, m_options, m_profiler, m_excess, m_where);
+    SteppedProgram made = step_within(m_graph, *m_best, m_options, m_probe, m_where);
     if (m_excess == Excess::bounded) {
-      made.memory = m_profiler.profile(*m_best, made.steps).memory(m_limit);
+      m_probe.take_all();
+      made.memory = m_probe.held(*m_best, made.steps);
       if (made.memory.peak.bytes > m_limit) {
-        made = step_within(m_graph, *m_best, m_options, m_profiler, Excess::exact, m_where);
+        made = step_within(m_graph, *m_best, m_options, m_probe, m_where);
       }
     }
     if (made.memory.peak.bytes > m_limit) return m_excess == Excess::exact;
@@ -255,11 +283,10 @@ class PlacementChooser {
     // What remains to be found out can only make it worse.
     if (timed) score.seconds = least_seconds(sum_of(m_words.count(placement)).busiest);
     if (m_best && !(score < m_score)) return score;
-    const double before = m_profiler.spent();
-    const relation::ProgramProfile whole = m_profiler.profile(placement, {});
-    if (timed) score.seconds = in_turn_seconds(whole, m_options.machine);
-    m_spent += m_profiler.spent() - before;
-    if (m_limit > 0) add_excess(score, placement, whole);
+    const double before = m_probe.spent();
+    if (timed) score.seconds = in_turn_seconds(m_probe.all(placement, {}), m_options.machine);
+    if (m_limit > 0) add_excess(score, placement);
+    m_spent += m_probe.spent() - before;
     return score;
   }
 
@@ -278,21 +305,19 @@ class PlacementChooser {
     return static_cast<double>(words) * static_cast<double>(bytes) / bandwidth * (1 - 1e-9);
   }
 
-  /// By how much ranks exceed the limit of memory. \param whole  the profile without steps.
-  void add_excess(Score& score, const Placement& placement, const relation::ProgramProfile& whole) {
+  /// By how much ranks exceed the limit of memory.
+  void add_excess(Score& score, const Placement& placement) {
     // Steps change neither what moves nor what is computed, they only save memory. They are tried
     // where memory is short, because they make long programs.
-    if (whole.memory(m_limit).peak.bytes <= m_limit) return;
+    if (m_probe.held(placement, {}).peak.bytes <= m_limit) return;
     if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
       score.excess = std::numeric_limits<std::int64_t>::max();
       return;
     }
-    const double before = m_profiler.spent();
     const relation::ProgramMemory memory =
-        step_within(m_graph, placement, m_options, m_profiler, m_excess, m_where).memory;
+        step_within(m_graph, placement, m_options, m_probe, m_where).memory;
     score.excess = std::max<std::int64_t>(memory.peak.bytes - m_limit, 0);
     if (score.excess > 0) score.overflow = memory.overflow;
-    m_spent += m_profiler.spent() - before;
   }
 
   /// Gives the statements of a class their i-th vector.
@@ -357,12 +382,12 @@ class PlacementChooser {
   const EinGraph& m_graph;
   const DecomposeOptions& m_options;
   const PlaceOptions& m_layouts;
-  Excess m_excess;
   std::source_location m_where;
   Mesh m_mesh;
   int m_ranks;
   std::int64_t m_limit;
-  relation::Profiler m_profiler;
+  MemoryProbe m_probe;
+  Excess m_excess;
   ProgramWords m_words;
   OutsideWords m_outside;
   std::optional<Placement> m_best;

@@ -59,8 +59,8 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
     plan.steps = choose_steps(graph, plan.placement, options, where);
     return plan;
   }
-  relation::Profiler profiler(graph, plan.ranks, SpaceFacts{.threads = options.threads});
-  SteppedProgram made = step_within(graph, plan.placement, options, profiler, Excess::exact, where);
+  MemoryProbe probe(graph, options, Excess::exact);
+  SteppedProgram made = step_within(graph, plan.placement, options, probe, where);
   check_memory(graph, made.memory.peak, options, where);
   plan.steps = std::move(made.steps);
   return plan;
