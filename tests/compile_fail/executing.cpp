@@ -3,6 +3,8 @@
 // Plans that cannot be executed: in case 1 the compiler's errors are the sentences that the
 // comments begin.
 
+#include <vector>
+
 #include "eindecomp/eindecomp.hpp"
 
 namespace ein = eindecomp;
@@ -48,6 +50,10 @@ void bindings() {
   ein::bind_global(X, Kokkos::View<float**, Kokkos::HostSpace>());
   // refused: the view's rank is not the tensor's
   ein::bind_global(X, Vector());
+  // refused: bind and bind_global take Kokkos views
+  ein::bind_global(X, std::vector<double>(20));
+  // refused: bind and bind_global take Kokkos views
+  ein::bind(X, std::vector<double>(20));
 #endif
 }
 

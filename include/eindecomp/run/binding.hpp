@@ -212,9 +212,6 @@ struct Located {
 /// A symbol's facts, and the compile-time checks of a view that is to be bound to it.
 template <class Symbol, class View>
 BindingFacts facts_of_view(const Symbol& symbol, BindingKind kind, std::source_location where) {
-  static_assert(compat::is_view<View>,
-                "EinDecomp: bind takes Kokkos views (for one that is not, wrap its pointer in an "
-                "unmanaged View)");
   using Value = typename View::non_const_value_type;
   if constexpr (TypedSymbol<Symbol>) {
     static_assert(
@@ -233,15 +230,22 @@ BindingFacts facts_of_view(const Symbol& symbol, BindingKind kind, std::source_l
 }
 
 template <class Symbol, class View>
-ViewBinding<typename View::memory_space> bind_views(const Symbol& symbol, std::vector<View> views,
-                                                    BindingKind kind, int root,
-                                                    std::source_location where) {
-  ViewBinding<typename View::memory_space> binding{
-      facts_of_view<Symbol, View>(symbol, kind, where)};
-  binding.facts.root = root;
-  for (const View& view : views) binding.facts.views.push_back(kernel::StridedTensor::of(view));
-  binding.facts.owner = std::make_shared<const std::vector<View>>(std::move(views));
-  return binding;
+auto bind_views(const Symbol& symbol, std::vector<View> views, BindingKind kind, int root,
+                std::source_location where) {
+  if constexpr (compat::is_view<View>) {
+    ViewBinding<typename View::memory_space> binding{
+        facts_of_view<Symbol, View>(symbol, kind, where)};
+    binding.facts.root = root;
+    for (const View& view : views) binding.facts.views.push_back(kernel::StridedTensor::of(view));
+    binding.facts.owner = std::make_shared<const std::vector<View>>(std::move(views));
+    return binding;
+  } else {
+    static_assert(expr::never<View>,
+                  "EinDecomp: bind and bind_global take Kokkos views; wrap the pointer to other "
+                  "memory in one, as in Kokkos::View<double**, Kokkos::LayoutRight, "
+                  "Kokkos::HostSpace>(pointer, rows, columns)");
+    return expr::Refused{};
+  }
 }
 
 }  // namespace run
