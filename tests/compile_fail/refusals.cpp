@@ -13,6 +13,7 @@
 #include "eindecomp/graph/permutations.hpp"
 #include "eindecomp/graph/scan.hpp"
 #include "eindecomp/graph/statistics.hpp"
+#include "eindecomp/train/minimise.hpp"
 #include "eindecomp/train/optimisers.hpp"
 
 namespace ein = eindecomp;
@@ -226,6 +227,10 @@ void gradients() {
   (void)ein::gradient(loss, X);
   // refused: the cotangent of a tensor has other elements or another rank; give one of the
   (void)EITHER((ein::vjp(Y, C, Y)), (ein::vjp(Y, Y, Y)));
+  const auto W = h.input<double>("W", {5});
+  const auto error = let<"error">() = sum(i)(square(Y(i) - W(i)));
+  // refused: minimise takes a loss, weights and an optimiser; several weights are
+  (void)EITHER((ein::minimise(error, W, Y)), (ein::minimise(error, {W, Y})));
   // refused: Accumulated is given an Accumulated optimiser; give one the product of both
   (void)EITHER((ein::Accumulated{ein::Accumulated{ein::Sgd{}, 2}, 3}),
                (ein::Accumulated{ein::Sgd{}, 6}));

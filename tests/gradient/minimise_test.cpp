@@ -170,7 +170,7 @@ TEST_CASE("a scalar is a weight like any other, and a loss may be read by other 
   const auto a = g.input<double>("a");
   const auto loss = let<"loss">() = sum(i)(square(X(i) - a()));
   let<"shown">() = 2.0 * loss();
-  const auto updates = ein::minimise(loss, {a}, ein::ClippedByNorm{ein::Sgd{}, 1.0});
+  const auto updates = ein::minimise(loss, a, ein::ClippedByNorm{ein::Sgd{}, 1.0});
   const LoopRun run(g, {{"X", {1, 2, 3, 4}}, {"a", {0}}, {"rate", {0.5}}});
   CHECK(run.of(ein::AnySymbol(g.graph(), g.graph().find("a'")))[0] == doctest::Approx(0.5));
   CHECK(g.graph()[updates.loss.vertex()].is_result());

@@ -71,6 +71,12 @@ struct Updates {
 
 namespace train {
 
+template <class Optimiser>
+inline constexpr bool is_optimiser = requires(const Optimiser& optimiser,
+                                              const std::source_location& where) {
+  optimiser.check(where);
+};
+
 /// Refuses what cannot be trained.
 template <class T, class Backend>
 void check_weights(const std::vector<Weight<T, Backend>>& weights,
@@ -140,7 +146,10 @@ template <class T, class Backend, class Optimiser = Sgd>
     const std::type_identity_t<std::vector<Symbol<T, 0, Backend>>>& metrics = {},
     std::source_location where = std::source_location::current()) {
   graph::require_differentiable<Backend>();
-  if constexpr (graph::is_differentiable<Backend>) {
+  static_assert(train::is_optimiser<Optimiser>,
+                "EinDecomp: minimise takes a loss, weights and an optimiser; several weights are "
+                "given in braces, as in minimise(loss, {W1, W2}, Adam{})");
+  if constexpr (graph::is_differentiable<Backend> && train::is_optimiser<Optimiser>) {
     optimiser.check(where);
     auto& state = *loss.state();
     graph::Transaction<Backend> transaction(state);
@@ -194,6 +203,15 @@ template <class T, class Backend, class Optimiser = Sgd>
   } else {
     return {loss, loss, {}, {}, {}, {}};
   }
+}
+/// The same by one weight.
+template <class T, class Backend, int Rank, class Optimiser = Sgd>
+[[nodiscard]] Updates<T, Backend> minimise(
+    const Symbol<T, 0, Backend>& loss, const Symbol<T, Rank, Backend>& weight,
+    const Optimiser& optimiser = {},
+    const std::type_identity_t<std::vector<Symbol<T, 0, Backend>>>& metrics = {},
+    std::source_location where = std::source_location::current()) {
+  return minimise(loss, {weight}, optimiser, metrics, where);
 }
 
 }  // namespace eindecomp
