@@ -154,6 +154,6 @@ TEST_CASE("what is no dataset of numbers is refused in a sentence that names fil
   CHECK(contains(message_of([&] {
                    (void)Hdf5File(path, "x").begin({{ElementKind::other, 3}, {1}}, where);
                  }),
-                 "elements of 3 bytes cannot be written"));
+                 "elements of a 3-byte type cannot be written"));
   CHECK(folder.files() == 1);
 }

@@ -238,7 +238,7 @@ TEST_CASE("what cannot be written to a .npy file is refused, and nothing is left
   const NpyFolder folder;
   const StoredTensor of_bytes{"x", {ElementKind::other, 3}, {1}, "abc"};
   CHECK(contains(message_of([&] { write_npy(folder.path(), of_bytes); }),
-                 "elements of 3 bytes cannot be written to " + folder.path()));
+                 "elements of a 3-byte type cannot be written to " + folder.path()));
   CHECK(contains(message_of([&] { write_npy("/nowhere/at/all.npy", npy_tensor<float>({1}, {1})); }),
                  "cannot write a tensor to /nowhere/at/all.npy"));
   CHECK(folder.files() == 0);
