@@ -19,6 +19,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
+#include "eindecomp/expr/expression.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/tensor_symbol.hpp"
 #include "eindecomp/kernel/element_types.hpp"

@@ -71,6 +71,7 @@ struct Updates {
 
 namespace train {
 
+/// Whether minimise() can take it: its settings can be checked.
 template <class Optimiser>
 inline constexpr bool is_optimiser = requires(const Optimiser& optimiser,
                                               const std::source_location& where) {
