@@ -102,6 +102,8 @@ void statements() {
          (let<"A49">(i, k) = sum(j)(X(i, j) * X(j, k))));
   // refused: a tensor that is there is assigned to (a statement makes a tensor of its own); write
   EITHER((X(i, k) = sum(j)(X(i, j) * X(j, k))), (let<"A49b">(i, k) = sum(j)(X(i, j) * X(j, k))));
+  // refused: a tensor that is there is assigned to (a statement makes a tensor of its own); write
+  EITHER((X(i, j) = X(i, j)), (let<"A49d">(i, j) = X(i, j)));
   // refused: ^ is no power in C++; write pow(X(i, j), 2)
   EITHER((let<"A49c">(i, j) = X(i, j) ^ 2), (let<"A49c">(i, j) = pow(X(i, j), 2)));
   // refused: expressions have no function lgamma; write map(f, X(i, j)) or join

@@ -55,6 +55,16 @@ void check_memory(const EinGraph& graph, const Placement& placement, int ranks,
   REQUIRE(memory.peak.statement == peak.statement);
   REQUIRE(memory.by_statement == by_statement);
   REQUIRE(memory.overflow == overflow);
+  for (const int rank : {0, ranks / 2, ranks - 1}) {
+    const relation::ProgramMemory own = relation::Profiler(graph, ranks, {rank, rank + 1}, space)
+                                            .profile(placement, groups)
+                                            .memory();
+    REQUIRE(own.peak.bytes == programs[at(rank)].peak_bytes());
+    REQUIRE(own.peak.rank == rank);
+    for (int other = 0; other < ranks; ++other) {
+      REQUIRE(own.peak_bytes[at(other)] == (other == rank ? own.peak.bytes : 0));
+    }
+  }
 }
 
 /// Whether a call reads something that its rank has received for an earlier statement.

@@ -54,7 +54,7 @@ struct ComposedBase<Op, std::index_sequence<I...>, Children...> : ChildSlot<I, C
   Op op;
 
   template <class... Operands>
-  EINDECOMP_FUNCTION EINDECOMP_ALWAYS_INLINE constexpr auto operator()(const Operands&... operands)
+  EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr auto operator()(const Operands&... operands)
       const -> std::decay_t<
           decltype(std::declval<const Op&>()(std::declval<const Children&>()(operands...)...))> {
     return op(static_cast<const ChildSlot<I, Children>&>(*this).child(operands...)...);
@@ -75,7 +75,7 @@ struct Composed : expr::ComposedBase<Op, std::index_sequence_for<Children...>, C
 
 namespace expr {
 
-/// That functor.
+/// The functor op(es(operands…)…).
 template <class Op, class... Es>
 [[nodiscard]] EINDECOMP_ALWAYS_INLINE constexpr auto node(const Op& op, const Es&... es) {
   return Composed<Op, Es...>{{{es}..., op}};

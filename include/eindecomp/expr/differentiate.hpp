@@ -152,7 +152,7 @@ struct DerivativeOfFunctor {
 template <class F, int... Ks>
 EINDECOMP_ALWAYS_INLINE constexpr void record(const DerivativeOfFunctor<F, Ks...>& d,
                                               FunctorRecord& to) {
-  to.text << core::type_name<DerivativeOfFunctor<F, Ks...>>();
+  to.text << functor_name<DerivativeOfFunctor<F, Ks...>>();
   FunctorRecord of;
   record(d.f, of);
   to.add_state(of);

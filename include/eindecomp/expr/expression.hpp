@@ -51,6 +51,8 @@ struct Access : ExpressionBase {
   Symbol symbol;                            ///< the tensor
   /// The tensor read under Labels.
   constexpr explicit Access(Symbol s) : symbol(s) {}
+  constexpr Access(const Access&) = default;
+  constexpr Access& operator=(const Access&) & = default;
   /// The program the tensor belongs to.
   [[nodiscard]] constexpr auto* program() const { return symbol.state(); }
   /// Refuses what looks like a statement.

@@ -87,14 +87,14 @@ struct Rewritable<Join, Monoid, T, Rest...>
 
 /// What is known of a statement's operators by their types.
 struct OperatorFacts {
-  bool distributive;  ///< as Operator's
-  bool finishes;      ///< likewise
+  bool distributive;  ///< Operator::distributive
+  bool finishes;      ///< Operator::finishes
   bool gives_index;   ///< the result is the value of a label, of the only one that is aggregated
-  int index_tensors;  ///< as Operator's
-  bool adds;          ///< likewise
+  int index_tensors;  ///< Operator::index_tensors
+  bool adds;          ///< Operator::adds
   bool is_sum;        ///< ⊕ is +
-  bool has_state;     ///< that ⊕ has
-  std::string_view aggregate;  ///< its name
+  bool has_state;     ///< ⊕ has state, so that two of its type may differ
+  std::string_view aggregate;  ///< the name of ⊕
   ElementType element;         ///< of the result
   ElementType partial;         ///< of an accumulator
   const void* type;            ///< one address per type of operators

@@ -46,7 +46,7 @@ class KernelSequence final : public PreparedKernel<Space> {
   [[nodiscard]] std::string explain(const void* const* operands,
                                     const void* output) const override {
     const Addresses first(*this, m_parts.front(), operands, output);
-    return std::to_string(m_parts.size()) + " residue classes, the first: " +
+    return std::to_string(m_parts.size()) + " kernels in turn, the first: " +
            m_parts.front().kernel->explain(first.operands, first.output);
   }
   void run(const Space& space, const void* const* operands, void* output,

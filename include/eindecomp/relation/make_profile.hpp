@@ -36,12 +36,6 @@
 
 namespace eindecomp::relation {
 
-/// The ranks from `first` to before `last`.
-struct RankRange {
-  int first = 0;
-  int last = 0;
-};
-
 /// Takes a walk over some units of a program, and makes the profile of each from the instructions
 /// that the ranks' builders have for it.
 class ProfileSink : public RankProgramSink {
@@ -246,8 +240,7 @@ class Profiler {
                                        const std::vector<StepGroup>& groups) {
     ProgramProfile made;
     made.vertices = m_graph.vertices.size();
-    made.first_rank = m_made.first;
-    made.last_rank = m_made.last;
+    made.known = m_made;
     add_stored(placement, made);
     const int workers = placement.mesh.workers();
     UnitKeys keys(m_graph, placement, m_space, m_numbers);

@@ -25,6 +25,12 @@
 
 namespace eindecomp::relation {
 
+/// The ranks from `first` to before `last`.
+struct RankRange {
+  int first = 0;
+  int last = 0;
+};
+
 /// What ranks hold. See ProgramProfile::memory().
 struct ProgramMemory {
   std::vector<std::int64_t> peak_bytes;    ///< per rank, as RankProgram::peak_bytes() has them
@@ -46,8 +52,7 @@ struct ProgramProfile {
   std::vector<std::int64_t> input_bytes;   ///< per rank, as RankProgram has them
   std::vector<std::int64_t> result_bytes;  ///< per rank
   std::size_t vertices = 0;                ///< of the graph
-  int first_rank = 0;                      ///< of those that are known
-  int last_rank = 0;                       ///< behind them
+  RankRange known;                         ///< the ranks whose programs were looked at
 
   /// The bytes that ranks hold: those that their programs say; 0 of ranks that are not known. Lays
   /// out the arena of one of all ranks that do alike. \param limit  of ProgramMemory::overflow.
@@ -58,7 +63,7 @@ struct ProgramProfile {
     found.peak_bytes.assign(ranks, 0);
     found.peak.bytes = -1;
     std::map<std::vector<std::int64_t>, std::vector<std::size_t>> classes;
-    for (std::size_t r = to_index(first_rank); r < to_index(last_rank); ++r) {
+    for (std::size_t r = to_index(known.first); r < to_index(known.last); ++r) {
       std::vector<std::int64_t> shapes{input_bytes[r] + result_bytes[r]};
       for (const Part& part : parts) shapes.push_back(part.unit->shape_of[r]);
       classes[std::move(shapes)].push_back(r);

@@ -145,8 +145,7 @@ inline kernel::StridedBox strided_box(const Spread& spread, const BlockMemory& i
 
 /// The element that a call reads first of an operand whose indices are computed, and what each
 /// label's next value adds: windows that overlap are strides that do.
-/// \param periods  Vertex::periods: of how far apart values are, where indices are divided; or
-/// empty
+/// \param periods  Vertex::periods, how far apart the values of each label are; empty: by one
 inline char* computed_address(const Operand& operand, const Box& domain,
                               const std::vector<Extent>& periods, const BlockMemory& block,
                               Extent* strides) {

@@ -71,26 +71,25 @@ enum class Excess : std::uint8_t {
   bounded,  ///< where all would take long, what the first and the last rank tell
 };
 
-/// What the ranks of placed programs hold.
+/// What the ranks of placed programs hold and move.
 class MemoryProbe {
  public:
-  MemoryProbe(const EinGraph& graph, const DecomposeOptions& options, Excess excess,
-              bool with_phases = false)
+  /// \param with_phases  as Profiler's
+  MemoryProbe(const EinGraph& graph, const DecomposeOptions& options, bool with_phases = false)
       : m_graph(graph),
         m_limit(memory_limit(options)),
         m_ranks(ranks_of(options)),
-        m_excess(excess),
         m_all(graph, m_ranks, SpaceFacts{.threads = options.threads}, with_phases),
         m_first(graph, m_ranks, {0, 1}, SpaceFacts{.threads = options.threads}),
         m_last(graph, m_ranks, {m_ranks - 1, m_ranks}, SpaceFacts{.threads = options.threads}) {}
 
-  /// Of the steps of a placed program.
+  /// The bytes that they hold in these steps; of those that are not looked at 0.
   [[nodiscard]] relation::ProgramMemory held(const Placement& placement,
-                                             const std::vector<StepGroup>& steps) {
+                                             const std::vector<StepGroup>& steps, Excess excess) {
     const bool long_programs =
         m_ranks > tuning::most_profiled_ranks ||
         std::ranges::any_of(steps, [&](const auto& group) { return is_streamed(m_graph, group); });
-    if (m_excess == Excess::exact || !long_programs || m_ranks == 1) {
+    if (excess == Excess::exact || !long_programs || m_ranks == 1) {
       return all(placement, steps).memory(m_limit);
     }
     relation::ProgramMemory found = m_first.profile(placement, steps).memory(m_limit);
@@ -106,13 +105,11 @@ class MemoryProbe {
   }
   /// As Profiler's.
   [[nodiscard]] double spent() const { return m_all.spent() + m_first.spent() + m_last.spent(); }
-  void take_all() { m_excess = Excess::exact; }
 
  private:
   const EinGraph& m_graph;
   std::int64_t m_limit;
   int m_ranks;
-  Excess m_excess;
   relation::Profiler m_all;
   relation::Profiler m_first;
   relation::Profiler m_last;
@@ -124,11 +121,11 @@ class MemoryProbe {
 /// \throws Error if steps given by hand are not possible.
 [[nodiscard]] inline SteppedProgram step_within(const EinGraph& graph, const Placement& placement,
                                                 const DecomposeOptions& options, MemoryProbe& probe,
-                                                const std::source_location& where) {
+                                                Excess excess, const std::source_location& where) {
   const std::int64_t limit = memory_limit(options);
   const auto stepped = [&](std::vector<StepGroup> steps) {
     SteppedProgram made{std::move(steps), {}};
-    made.memory = probe.held(placement, made.steps);
+    made.memory = probe.held(placement, made.steps, excess);
     return made;
   };
   SteppedProgram best = stepped(choose_steps(graph, placement, options, where));
@@ -159,12 +156,12 @@ class PlacementChooser {
       : m_graph(graph),
         m_options(options),
         m_layouts(layouts),
+        m_excess(excess),
         m_where(where),
         m_mesh(make_mesh(options.workers, where)),
         m_ranks(ranks_of(options)),
         m_limit(memory_limit(options)),
-        m_probe(graph, options, excess, options.objective == Objective::time),
-        m_excess(excess),
+        m_probe(graph, options, options.objective == Objective::time),
         m_words(graph, m_ranks),
         m_outside(graph, options, where) {
     if (options.objective == Objective::time) check_machine_for(options.machine, m_ranks, where);
@@ -213,12 +210,11 @@ class PlacementChooser {
   /// \returns false if it does not, though no more than a bound was asked for and it does.
   [[nodiscard]] bool choose_best_steps() {
     if (m_limit == 0 || m_score.excess > 0) return true;  // nothing to keep, or no way to keep it
-    SteppedProgram made = step_within(m_graph, *m_best, m_options, m_probe, m_where);
+    SteppedProgram made = step_within(m_graph, *m_best, m_options, m_probe, m_excess, m_where);
     if (m_excess == Excess::bounded) {
-      m_probe.take_all();
-      made.memory = m_probe.held(*m_best, made.steps);
+      made.memory = m_probe.held(*m_best, made.steps, Excess::exact);
       if (made.memory.peak.bytes > m_limit) {
-        made = step_within(m_graph, *m_best, m_options, m_probe, m_where);
+        made = step_within(m_graph, *m_best, m_options, m_probe, Excess::exact, m_where);
       }
     }
     if (made.memory.peak.bytes > m_limit) return m_excess == Excess::exact;
@@ -309,13 +305,13 @@ class PlacementChooser {
   void add_excess(Score& score, const Placement& placement) {
     // Steps change neither what moves nor what is computed, they only save memory. They are tried
     // where memory is short, because they make long programs.
-    if (m_probe.held(placement, {}).peak.bytes <= m_limit) return;
+    if (m_probe.held(placement, {}, m_excess).peak.bytes <= m_limit) return;
     if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
       score.excess = std::numeric_limits<std::int64_t>::max();
       return;
     }
     const relation::ProgramMemory memory =
-        step_within(m_graph, placement, m_options, m_probe, m_where).memory;
+        step_within(m_graph, placement, m_options, m_probe, m_excess, m_where).memory;
     score.excess = std::max<std::int64_t>(memory.peak.bytes - m_limit, 0);
     if (score.excess > 0) score.overflow = memory.overflow;
   }
@@ -382,12 +378,12 @@ class PlacementChooser {
   const EinGraph& m_graph;
   const DecomposeOptions& m_options;
   const PlaceOptions& m_layouts;
+  Excess m_excess;
   std::source_location m_where;
   Mesh m_mesh;
   int m_ranks;
   std::int64_t m_limit;
   MemoryProbe m_probe;
-  Excess m_excess;
   ProgramWords m_words;
   OutsideWords m_outside;
   std::optional<Placement> m_best;

@@ -17,7 +17,6 @@
 #include "eindecomp/plan/placement/given_layouts.hpp"
 #include "eindecomp/plan/placement/outside_words.hpp"
 #include "eindecomp/plan/plan.hpp"
-#include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
@@ -59,8 +58,8 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
     plan.steps = choose_steps(graph, plan.placement, options, where);
     return plan;
   }
-  MemoryProbe probe(graph, options, Excess::exact);
-  SteppedProgram made = step_within(graph, plan.placement, options, probe, where);
+  MemoryProbe probe(graph, options);
+  SteppedProgram made = step_within(graph, plan.placement, options, probe, Excess::exact, where);
   check_memory(graph, made.memory.peak, options, where);
   plan.steps = std::move(made.steps);
   return plan;
