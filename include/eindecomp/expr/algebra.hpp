@@ -89,7 +89,7 @@ inline constexpr OutsideValue ignored_value = [] {
       std::is_same_v<Join, Identity> ||
       (expr::is_product<Join> && expr::is_one_of<Monoid, Sum, CompensatedSum>) ||
       ((std::is_same_v<Join, Add> || (std::is_same_v<Join, Sub> && First)) &&
-       expr::is_one_of<Monoid, Min, Max, LogSumExp> && std::is_floating_point_v<T>) ||
+       expr::is_one_of<Monoid, Min, Max, LogSumExp> && std::is_floating_point_v<Widened<T>>) ||
       expr::is_one_of<Algebra<Join, Monoid>, MinMax, MaxMin, OrAnd, Algebra<Or, And>>;
   return absorbs ? expr::identity_value<Monoid> : OutsideValue::none;
 }();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/expr/half.hpp"
 #include "eindecomp/expr/operator.hpp"
 
 namespace eindecomp {
@@ -56,8 +57,8 @@ struct ComposedBase<Op, std::index_sequence<I...>, Children...> : ChildSlot<I, C
   template <class... Operands>
   EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr auto operator()(const Operands&... operands)
       const -> std::decay_t<
-          decltype(std::declval<const Op&>()(std::declval<const Children&>()(operands...)...))> {
-    return op(static_cast<const ChildSlot<I, Children>&>(*this).child(operands...)...);
+          decltype(std::declval<const Op&>()(widened(std::declval<const Children&>()(operands...))...))> {
+    return op(widened(static_cast<const ChildSlot<I, Children>&>(*this).child(operands...))...);
   }
 
   template <std::size_t K>

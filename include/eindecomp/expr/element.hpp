@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "eindecomp/core/text.hpp"
+#include "eindecomp/expr/half.hpp"
 
 namespace eindecomp {
 
@@ -22,6 +23,8 @@ enum class ElementKind : std::uint8_t {
   complex128,
   int32,
   int64,
+  float16,
+  bfloat16,
   other
 };
 
@@ -39,6 +42,8 @@ template <class T>
   if (std::is_same_v<T, double>) return ElementKind::float64;
   if (std::is_same_v<T, std::complex<float>>) return ElementKind::complex64;
   if (std::is_same_v<T, std::complex<double>>) return ElementKind::complex128;
+  if (std::is_same_v<T, float16>) return ElementKind::float16;
+  if (std::is_same_v<T, bfloat16>) return ElementKind::bfloat16;
   return ElementKind::other;
 }
 }  // namespace expr
@@ -53,22 +58,23 @@ struct ElementTraits {
 template <class T>
 concept Element = std::is_trivially_copyable_v<T> && !std::is_const_v<T> && !std::is_reference_v<T>;
 
-/// Floating-point numbers of 16 bits, which no tensor may have: nothing here is fast with them, and
-/// sums of them are soon all rounding. Specialise for one that neither the compiler nor
+/// Floating-point numbers of 16 bits that are neither float16 nor bfloat16, which no tensor may
+/// have: sums of them would soon be all rounding. Specialise for one that neither the compiler nor
 /// std::numeric_limits knows.
 template <class T>
-inline constexpr bool is_half = [] {
+inline constexpr bool is_foreign_half = [] {
   using Limits = std::numeric_limits<T>;
-  if (sizeof(T) != 2 || std::is_integral_v<T> || std::is_enum_v<T>) return false;
+  if (sizeof(T) != 2 || std::is_integral_v<T> || std::is_enum_v<T> || Half<T>) return false;
   return !std::is_class_v<T> || (Limits::is_specialized && !Limits::is_integer);
 }();
 
 /// The ElementType of T.
 template <Element T>
 [[nodiscard]] constexpr ElementType element_type() {
-  static_assert(!is_half<T>,
-                "EinDecomp: tensors of 16-bit floating-point numbers (half, bfloat16) are not "
-                "supported; declare them of float, and convert the data where they are bound");
+  static_assert(!is_foreign_half<T>,
+                "EinDecomp: tensors of 16-bit floating-point numbers of the compiler or of another "
+                "library are not supported; declare them of ein::float16 or ein::bfloat16, which "
+                "have the same bits");
   static_assert(!std::is_same_v<T, bool>,
                 "EinDecomp: tensors of bool are not supported (truth values are stored as 32-bit "
                 "integers); declare them of std::int32_t");
@@ -88,7 +94,8 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, std::int32_t, T>;
 namespace expr {
 [[nodiscard]] constexpr Text element_text(ElementType element) {
   constexpr std::string_view names[] = {"float",           "double", "complex<float>",
-                                        "complex<double>", "int32",  "int64"};
+                                        "complex<double>", "int32",  "int64",
+                                        "float16",         "bfloat16"};
   if (element.kind == ElementKind::other) {
     return Text("a ") + core::to_text(element.bytes) + "-byte type";
   }

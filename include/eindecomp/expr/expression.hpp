@@ -14,6 +14,7 @@
 
 #include "eindecomp/expr/compose.hpp"
 #include "eindecomp/expr/element.hpp"
+#include "eindecomp/expr/joined.hpp"
 #include "eindecomp/expr/label.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/weak_scalar.hpp"
@@ -153,9 +154,9 @@ struct ElementsApplied {
   using type = void;
 };
 template <class Op, class... Ts>
-  requires std::is_invocable_v<const Op&, const Ts&...>
+  requires is_joinable<Op, Ts...>
 struct ElementsApplied<Op, Ts...> {
-  using type = std::decay_t<std::invoke_result_t<const Op&, const Ts&...>>;
+  using type = Joined<Op, Ts...>;
 };
 template <class Op, class... Es>
 struct ElementsOf<Apply<Op, Es...>> {
@@ -166,9 +167,9 @@ struct ElementsAggregated {
   using type = void;
 };
 template <class Monoid, class T>
-  requires(!std::is_void_v<T> && CommutativeMonoid<Monoid, Stored<T>>)
+  requires(!std::is_void_v<T> && CommutativeMonoid<Monoid, Widened<Stored<T>>>)
 struct ElementsAggregated<Monoid, T> {
-  using type = typename MonoidTraits<Monoid, Stored<T>>::Result;
+  using type = typename MonoidTraits<Monoid, Widened<Stored<T>>>::Result;
 };
 template <class Monoid, class Labels, class Body>
 struct ElementsOf<Aggregation<Monoid, Labels, Body>> {

@@ -86,7 +86,7 @@ inline constexpr bool reads_all<Apply<Op, Es...>, Labels> = (reads_all<Es, Label
 
 /// Whether the elements of E may be those of a tensor.
 template <class E, class T = Elements<E>>
-inline constexpr bool is_storable = Element<Stored<T>> && !is_half<Stored<T>>;
+inline constexpr bool is_storable = Element<Stored<T>> && !is_foreign_half<Stored<T>>;
 template <class E>
 inline constexpr bool is_storable<E, void> = false;
 

@@ -80,17 +80,19 @@ EINDECOMP_ALWAYS_INLINE constexpr void record_state(const T& scalar, FunctorReco
     to.state.push_back(std::bit_cast<std::uint64_t>(scalar));
   } else if constexpr (sizeof(T) == 4 && std::is_arithmetic_v<T>) {
     to.state.push_back(std::bit_cast<std::uint32_t>(scalar));
+  } else if constexpr (Half<T>) {
+    to.state.push_back(scalar.bits());
   } else {
     to.is_whole = false;
   }
 }
 template <class T>
 EINDECOMP_ALWAYS_INLINE constexpr void record(const Value<T>& scalar, FunctorRecord& to) {
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (std::is_arithmetic_v<Widened<T>>) {
     if (std::is_constant_evaluated()) {
       to.text << "constant";
     } else {
-      to.add_number(static_cast<double>(scalar.value));
+      to.add_number(static_cast<double>(widened(scalar.value)));
     }
   } else {
     to.text << "constant";

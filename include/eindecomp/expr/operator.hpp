@@ -13,6 +13,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/expr/exponential.hpp"
+#include "eindecomp/expr/half.hpp"
 #include "eindecomp/expr/vector.hpp"
 
 namespace eindecomp {
@@ -139,7 +140,7 @@ struct Cast {
   F f{};  ///< what is called
   template <class... As>
   EINDECOMP_FUNCTION constexpr auto operator()(const As&... as) const -> std::decay_t<
-      std::invoke_result_t<const F&, const std::enable_if_t<std::is_convertible_v<As, T>, T>&...>> {
+      std::invoke_result_t<const F&, const std::enable_if_t<std::is_convertible_v<As, Widened<T>>, T>&...>> {
     return f(static_cast<T>(as)...);
   }
 };

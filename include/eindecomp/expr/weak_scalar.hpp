@@ -21,11 +21,11 @@ inline constexpr bool is_complex = ElementTraits<T>::kind == ElementKind::comple
                                    ElementTraits<T>::kind == ElementKind::complex128;
 
 template <class T>
-inline constexpr NumberKind scalar_kind = std::is_integral_v<T>         ? NumberKind::integer
-                                          : std::is_floating_point_v<T> ? NumberKind::floating
+inline constexpr NumberKind scalar_kind = std::is_integral_v<T>                  ? NumberKind::integer
+                                          : std::is_floating_point_v<Widened<T>> ? NumberKind::floating
                                           : is_complex<T>               ? NumberKind::complex
                                                                         : NumberKind::other;
-/// Of elements: the six types that docs/language.md lists.
+/// Of elements: the types of numbers that docs/language.md lists.
 template <class T>
 inline constexpr NumberKind number_kind = std::is_integral_v<T>
                                               ? (std::is_signed_v<T> && sizeof(T) >= 4
@@ -62,7 +62,7 @@ constexpr TypeList<As..., Bs...> operator+(TypeList<As...>, TypeList<Bs...>) {
 
 /// The type that a scalar S takes beside elements Ts: theirs, unless it is of a higher kind. Then
 /// it is double or complex beside integers, and complex of their precision beside floating-point
-/// numbers.
+/// numbers. Elements of 16 bits are floats by then.
 template <class S, class... Ts>
 [[nodiscard]] constexpr auto weak_type(TypeList<Ts...>) {
   constexpr NumberKind scalar = scalar_kind<S>;
@@ -70,7 +70,7 @@ template <class S, class... Ts>
                 ((number_kind<Ts> == NumberKind::other) || ...)) {
     return std::type_identity<S>{};
   } else {
-    using Part = std::common_type_t<typename RealPart<Ts>::type...>;
+    using Part = std::common_type_t<Widened<typename RealPart<Ts>::type>...>;
     constexpr bool whole = std::is_integral_v<Part>;
     if constexpr (scalar == NumberKind::integer) {
       return std::type_identity<Part>{};
@@ -90,7 +90,12 @@ template <class T, class S>
 [[nodiscard]] constexpr bool holds(const S& scalar) {
   constexpr bool widens =
       !std::is_integral_v<T> && (std::is_integral_v<S> || sizeof(T) >= sizeof(S));
-  if constexpr (std::is_same_v<T, S> || widens) {
+  if constexpr (Half<T> && !std::is_same_v<T, S>) {
+    // Infinities are held here, too.
+    const auto number = static_cast<double>(scalar);
+    const float rounded = T(number);
+    return rounded - rounded == 0 || number - number != 0;
+  } else if constexpr (std::is_same_v<T, S> || widens) {
     return true;
   } else if constexpr (std::is_integral_v<T>) {
     if constexpr (std::is_signed_v<S>) {

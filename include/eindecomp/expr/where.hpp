@@ -129,7 +129,7 @@ inline constexpr bool is_selection<Selection<Gathers, Body, Conditions...>> = tr
 
 template <bool Gathers, class Body, class... Conditions>
 struct ElementsOf<Selection<Gathers, Body, Conditions...>> {
-  using type = Elements<Body>;
+  using type = Widened<Elements<Body>>;
 };
 
 template <bool Gathers, class Body, class... Conditions>

@@ -46,7 +46,7 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
     : public JoinDerivative {
   using Scope = DerivativeScope;
   using Result =
-      typename MonoidTraits<Monoid, JoinResult<expr::Where<Tensors, Join, Monoid>, Ts...>>::Result;
+      typename MonoidTraits<Monoid, JoinedValue<expr::Where<Tensors, Join, Monoid>, Monoid, Ts...>>::Result;
   /// Index tensors, and what Join takes.
   static constexpr int operands = static_cast<int>(sizeof...(Ts)) - Tensors;
   static constexpr bool sums = expr::is_one_of<Monoid, Sum, CompensatedSum>;

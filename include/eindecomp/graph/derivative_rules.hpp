@@ -52,7 +52,7 @@ template <class B, int Order, class Join, class Monoid, class... Ts>
 class DerivativeRules {
  protected:
   using Scope = DerivativeScope;
-  using Value = JoinResult<Join, Ts...>;
+  using Value = JoinedValue<Join, Monoid, Ts...>;
   using Result = typename MonoidTraits<Monoid, Value>::Result;
   template <std::size_t I>
   using OperandType = std::tuple_element_t<I, std::tuple<Ts...>>;

@@ -74,7 +74,7 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Sel
                                              const std::vector<Extent>& extents,
                                              const Selection& selection) {
   using Values = typename Selection::ValueLabels;
-  using T = expr::Elements<typename Selection::Body>;
+  using T = Widened<expr::Elements<typename Selection::Body>>;
   constexpr bool aggregates = !std::is_same_v<Monoid, NoAggregation>;
   if constexpr (Selection::gathers && !aggregates) {
     return write_selection<Output, Values, Values>(scope, name, Sum{}, extents, selection);

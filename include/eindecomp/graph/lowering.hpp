@@ -35,17 +35,18 @@ template <class... Ts>
 /// The sentence that refuses a ⊗ or ⊕ for elements Ts; empty if both fit.
 template <class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr Text operator_fault() {
-  if constexpr (!std::is_invocable_v<const Join&, const Ts&...>) {
+  if constexpr (!expr::is_joinable<Join, Ts...>) {
     return Text("the join ") + core::type_name<Join>() + " cannot take elements of type (" +
            type_list_text<Ts...>() + "); give it a const call operator for them";
   } else {
-    using T = JoinResult<Join, Ts...>;
+    using T = expr::JoinedValue<Join, Monoid, Ts...>;
     if constexpr (!Element<T>) {
       return Text("the join ") + core::type_name<Join>() + " returns " + core::type_name<T>() +
              ", which cannot be an element; return a number";
-    } else if constexpr (is_half<T>) {
+    } else if constexpr (is_foreign_half<T>) {
       return Text("the join ") + core::type_name<Join>() + " returns " + core::type_name<T>() +
-             ", and tensors of 16-bit floating-point numbers are not supported; return float";
+             ", and tensors of such 16-bit floating-point numbers are not supported; return float, "
+             "ein::float16 or ein::bfloat16";
     } else if constexpr (!promises_commutative_monoid<Monoid>) {
       return Text("the aggregation ") + core::type_name<Monoid>() +
              " is not a commutative monoid (it does not promise so); if it is one, add: static "
@@ -168,8 +169,7 @@ template <class Join, class Monoid, bool AsItIs, int Values, class... Accesses>
   } else if constexpr (!AsItIs && Values == 0 && operands <= max_split_operands &&
                        !(expr::is_computed<Accesses> || ...)) {
     // Asked only here: a join that takes values, too, cannot even be asked.
-    if constexpr (std::is_invocable_v<const Join&,
-                                      const typename Accesses::Symbol::value_type&...>) {
+    if constexpr (expr::is_joinable<Join, typename Accesses::Symbol::value_type...>) {
       return Rewritable<typename UnscaledJoin<Join>::type, Monoid,
                         typename Accesses::Symbol::value_type...>::value;
     }

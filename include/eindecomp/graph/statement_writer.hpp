@@ -12,14 +12,13 @@
 
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/functor_record.hpp"
+#include "eindecomp/expr/joined.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/rewrite.hpp"
 
 namespace eindecomp::graph {
 
-/// The element type a join of elements Ts has, as stored.
-template <class Join, class... Ts>
-using JoinResult = Stored<std::decay_t<std::invoke_result_t<const Join&, const Ts&...>>>;
+using expr::JoinedValue;
 
 /// Takes back what was written to a program since it was made, unless commit() is called.
 template <class Backend>
@@ -82,7 +81,7 @@ template <class Join, class Monoid, class T, class... Rest>
   requires(distributes_over<Join, Monoid>&& is_associative_commutative<Join> &&
            (std::is_same_v<T, Rest> && ...))
 struct Rewritable<Join, Monoid, T, Rest...>
-    : std::bool_constant<std::is_same_v<JoinResult<Join, T, T>, T> &&
+    : std::bool_constant<std::is_same_v<JoinedValue<Join, Monoid, T, T>, T> &&
                          std::is_same_v<typename MonoidTraits<Monoid, T>::State, T>> {};
 
 /// What is known of a statement's operators by their types.
@@ -103,7 +102,7 @@ struct OperatorFacts {
 /// Those of ⊗ = Join of elements Ts and ⊕ = Monoid.
 template <class Join, class Monoid, class... Ts>
 inline constexpr OperatorFacts operator_facts = [] {
-  using Joined = JoinResult<Join, Ts...>;
+  using Joined = JoinedValue<Join, Monoid, Ts...>;
   using Traits = MonoidTraits<Monoid, Joined>;
   using Unscaled = typename UnscaledJoin<Join>::type;
   return OperatorFacts{
@@ -159,7 +158,7 @@ class StatementWriter {
 
  public:
   /// The type of the statement's final elements.
-  using Result = typename MonoidTraits<Monoid, JoinResult<Join, Ts...>>::Result;
+  using Result = typename MonoidTraits<Monoid, JoinedValue<Join, Monoid, Ts...>>::Result;
 
   using State = typename StateOf<Backend>::type;
 

@@ -20,11 +20,11 @@ struct ElementTraits<Kokkos::complex<double>> {
 // Where they are not other names of float.
 #if defined(KOKKOS_HALF_T_IS_FLOAT) && !KOKKOS_HALF_T_IS_FLOAT
 template <>
-inline constexpr bool is_half<Kokkos::Experimental::half_t> = true;
+inline constexpr bool is_foreign_half<Kokkos::Experimental::half_t> = true;
 #endif
 #if defined(KOKKOS_BHALF_T_IS_FLOAT) && !KOKKOS_BHALF_T_IS_FLOAT
 template <>
-inline constexpr bool is_half<Kokkos::Experimental::bhalf_t> = true;
+inline constexpr bool is_foreign_half<Kokkos::Experimental::bhalf_t> = true;
 #endif
 
 }  // namespace eindecomp

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "eindecomp/expr/element.hpp"
+#include "eindecomp/expr/joined.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
@@ -18,16 +19,18 @@ namespace eindecomp::kernel {
 template <class JoinType, class MonoidType, class... Ts>
 struct Signature {
   static_assert(sizeof...(Ts) >= 1 && sizeof...(Ts) <= max_operands);
-  static_assert(!(is_half<Ts> || ...),
-                "EinDecomp: tensors of 16-bit floating-point numbers (half, bfloat16) are not "
-                "supported; declare them of float, and convert the data");
-  static_assert(std::is_invocable_v<const JoinType&, const Ts&...>,
+  static_assert(!(is_foreign_half<Ts> || ...),
+                "EinDecomp: tensors of 16-bit floating-point numbers of the compiler or of another "
+                "library are not supported; declare them of ein::float16 or ein::bfloat16, which "
+                "have the same bits");
+  static_assert(expr::is_joinable<JoinType, Ts...>,
                 "EinDecomp: the join cannot be called with these operand types");
 
   using Join = JoinType;      ///< ⊗
   using Monoid = MonoidType;  ///< ⊕
-  /// What ⊗ gives, as stored: truth values as 32-bit integers.
-  using Value = Stored<std::decay_t<std::invoke_result_t<const Join&, const Ts&...>>>;
+  /// What ⊗ gives, as stored: truth values as 32-bit integers. ⊗ is called with expr::widened
+  /// elements.
+  using Value = expr::JoinedValue<Join, Monoid, Ts...>;
   /// What holds of ⊕ over what ⊗ gives.
   using Traits = MonoidTraits<Monoid, Value>;
   /// An accumulator of ⊕.

@@ -28,10 +28,10 @@ namespace detail {
 template <class T>
 [[nodiscard]] ElementBytes outside_bytes(OutsideValue value) {
   using Limits = std::numeric_limits<T>;
-  T number = 0;
-  if (value == OutsideValue::one) number = 1;
+  T number(0);
+  if (value == OutsideValue::one) number = T(1);
   if (value == OutsideValue::lowest) {
-    number = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    number = Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest();
   }
   if (value == OutsideValue::highest) {
     number = Limits::has_infinity ? Limits::infinity() : Limits::max();
@@ -55,6 +55,10 @@ template <class T>
       return detail::outside_bytes<std::int32_t>(value);
     case ElementKind::int64:
       return detail::outside_bytes<std::int64_t>(value);
+    case ElementKind::float16:
+      return detail::outside_bytes<float16>(value);
+    case ElementKind::bfloat16:
+      return detail::outside_bytes<bfloat16>(value);
     case ElementKind::other:
       break;
   }

@@ -246,8 +246,8 @@ struct JoinReducer {
     for (; count > 0; --count, index += index_step()) {
       for (int j = 0; j < Width; ++j) {
         combine(sum[j],
-                static_cast<Value>(join(static_cast<const Ts*>(
-                    operand[I])[offset[I] + j * schedule.vector_stride[I]]...)),
+                static_cast<Value>(join(expr::widened(static_cast<const Ts*>(
+                    operand[I])[offset[I] + j * schedule.vector_stride[I]])...)),
                 index + j * index_stride());
       }
       for (int t = 0; t < operands; ++t) offset[t] += schedule.inner.stride[t][0];

@@ -7,26 +7,29 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/half.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// One operand's elements along a row of any stride, of stride 1, and of stride 0.
+/// One operand's elements, as ⊗ takes them, along a row of any stride, of stride 1, and of stride 0.
 template <class T>
 struct StridedRow {
   const T* first;
   Extent stride;
-  EINDECOMP_FUNCTION const T& operator[](int j) const { return first[j * stride]; }
+  EINDECOMP_FUNCTION decltype(auto) operator[](int j) const {
+    return expr::widened(first[j * stride]);
+  }
 };
 template <class T>
 struct ContiguousRow {
   const T* first;
-  EINDECOMP_FUNCTION const T& operator[](int j) const { return first[j]; }
+  EINDECOMP_FUNCTION decltype(auto) operator[](int j) const { return expr::widened(first[j]); }
 };
 template <class T>
 struct RepeatedRow {
-  T value;
-  EINDECOMP_FUNCTION const T& operator[](int) const { return value; }
+  Widened<T> value;
+  EINDECOMP_FUNCTION const Widened<T>& operator[](int) const { return value; }
 };
 
 /// Which of these a kernel reads: any, or, where every operand has stride 0 or 1, what the bits of
@@ -44,7 +47,7 @@ struct KnownStride {
     if constexpr ((Contiguous >> I & 1U) != 0) {
       return ContiguousRow<T>{first};
     } else {
-      return RepeatedRow<T>{*first};
+      return RepeatedRow<T>{expr::widened(*first)};
     }
   }
 };

@@ -34,8 +34,8 @@ struct PackedBlocks {
 
   EINDECOMP_COMPACT PackedBlocks(const PackedShape& shape, const TileShape& tile,
                                  const PanelCode& panel) {
-    const Extent a_step = tile.rows * panel.operand[0].bytes;
-    const Extent b_step = tile.columns() * panel.operand[1].bytes;
+    const Extent a_step = tile.rows * panel.operand[0].packed_bytes;
+    const Extent b_step = tile.columns() * panel.operand[1].packed_bytes;
     const MachineRates& rates = machine_rates;
     steps = even_piece(shape.steps,
                        std::clamp(rates.panel_pair_bytes / (a_step + b_step),
@@ -57,7 +57,8 @@ struct PackedBlocks {
                                                            tuning::max_group_rows));
     strips = row_panels == all_rows && all_columns >= tuning::min_packed_items &&
              all_columns * b_panel > rates.packed_strip_bytes && !interleaved(shape.n, 1);
-    in_place = strips && shape.windows && all_rows == 1;
+    in_place = strips && shape.windows && all_rows == 1 &&
+               panel.operand[1].bytes == panel.operand[1].packed_bytes;
     if (strips) {
       column_panels = all_columns;
       group_columns =

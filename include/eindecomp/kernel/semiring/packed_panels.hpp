@@ -2,6 +2,7 @@
 /// \file
 /// Moves elements between strided tensors and what the packed kernel computes on: panels of
 /// operands and tiles of accumulators. Instantiated for element types alone, whatever the algebra.
+/// Elements of 16 bits become floats on their way into a panel.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/half.hpp"
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/simd/lanes.hpp"
 #include "eindecomp/kernel/simd/register_tile.hpp"
@@ -35,9 +37,20 @@ struct PanelSource {
   const int* run;     ///< contiguous steps from each step on; null where they are few
 };
 
+/// to[i] = from[i] for neighbouring elements.
+template <int Count, class T>
+EINDECOMP_ALWAYS_INLINE void put_into_panel(Widened<T>* to, const T* from) {
+  if constexpr (Half<T>) {
+    EINDECOMP_VECTOR_LOOP
+    for (int i = 0; i < Count; ++i) to[i] = from[i];
+  } else {
+    std::memcpy(to, from, sizeof(T) * Count);
+  }
+}
+
 /// Writes whole panels, `panel_elements` apart, where the rows of a step are contiguous.
 template <int Width, class T>
-void pack_contiguous(const PanelSource& source, T* panel, Extent panel_elements) {
+void pack_contiguous(const PanelSource& source, Widened<T>* panel, Extent panel_elements) {
   constexpr int line = line_bytes / static_cast<int>(sizeof(T));
   const int panels = source.rows / Width;
   // Steps lie so far apart that the hardware does not prefetch them, unless they are windows that
@@ -50,18 +63,18 @@ void pack_contiguous(const PanelSource& source, T* panel, Extent panel_elements)
     const T* const here = first + source.step_offset[step];
     prefetch_to_read_later(here + source.rows + Width);
     for (int p = 0; p < panels; ++p) {
-      std::memcpy(panel + p * panel_elements, here + p * Width, sizeof(T) * Width);
+      put_into_panel<Width>(panel + p * panel_elements, here + p * Width);
     }
   }
 }
 
 /// to[i] = from[i] for a few elements.
 template <class T>
-void copy_few(T* to, const T* from, int count) {
+void copy_few(Widened<T>* to, const T* from, int count) {
   constexpr int together = 16 / static_cast<int>(sizeof(T));
   int i = 0;
   if constexpr (together > 1) {
-    for (; i + together <= count; i += together) std::memcpy(to + i, from + i, 16);
+    for (; i + together <= count; i += together) put_into_panel<together>(to + i, from + i);
   }
   for (; i < count; ++i) to[i] = from[i];
 }
@@ -114,13 +127,13 @@ void transpose_rows(Word* into, int width, const Word* from, const Extent* row_o
 /// Writes rows whose steps come in contiguous runs, a cache line of every row at a time: the part
 /// of the panel that is written stays in the first cache until the last row is.
 template <class T>
-void pack_transposed(const PanelSource& source, T* panel, int width) {
-  using Bits = WordOf<T>;
-  static_assert(sizeof(Bits) == sizeof(T));
+void pack_transposed(const PanelSource& source, Widened<T>* panel, int width) {
+  using Bits = WordOf<Widened<T>>;
+  static_assert(sizeof(Bits) == sizeof(Widened<T>));
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   constexpr Extent ahead = tuning::pack_lines_ahead * line;
   constexpr int lanes =
-      sizeof(T) < 4 ? 1 : vector_bytes / static_cast<int>(sizeof(typename Bits::Integer));
+      sizeof(Bits) < 4 ? 1 : vector_bytes / static_cast<int>(sizeof(typename Bits::Integer));
   int count = 0;
   for (Extent step = 0; step < source.steps; step += count) {
     count = std::min(source.run[step], static_cast<int>(std::min(line, source.steps - step)));
@@ -128,15 +141,28 @@ void pack_transposed(const PanelSource& source, T* panel, int width) {
     for (int row = 0; row < source.rows; ++row) {
       prefetch_to_read(from + source.row_offset[row] + ahead);
     }
-    transpose_rows<lanes>(reinterpret_cast<Bits*>(panel + step * width), width,
-                          reinterpret_cast<const Bits*>(from), source.row_offset, source.rows,
-                          count);
+    auto* const into = reinterpret_cast<Bits*>(panel + step * width);
+    if constexpr (Half<T>) {
+      // What the rows have of this line, as floats.
+      float rows[max_panel_width * line];
+      Extent row_offset[max_panel_width];
+      for (int row = 0; row < source.rows; ++row) {
+        row_offset[row] = row * line;
+        copy_few(rows + row * line, from + source.row_offset[row], count);
+      }
+      transpose_rows<lanes>(into, width, reinterpret_cast<const Bits*>(rows), row_offset,
+                            source.rows, count);
+    } else {
+      transpose_rows<lanes>(into, width, reinterpret_cast<const Bits*>(from), source.row_offset,
+                            source.rows, count);
+    }
   }
 }
 
 /// Writes rows that come in runs, each contiguous within a step.
 template <class T>
-void pack_runs(const PanelSource& source, const int* run_end, int runs, T* panel, int width) {
+void pack_runs(const PanelSource& source, const int* run_end, int runs, Widened<T>* panel,
+               int width) {
   const T* const from = static_cast<const T*>(source.from);
   constexpr Extent ahead = tuning::pack_steps_ahead;
   for (Extent step = 0; step < source.steps; ++step, panel += width) {
@@ -152,7 +178,7 @@ void pack_runs(const PanelSource& source, const int* run_end, int runs, T* panel
 /// Writes rows that lie anywhere, a cache line of each at a time, since all may fall into one
 /// cache set.
 template <class T>
-void pack_scattered(const PanelSource& source, T* panel, int width) {
+void pack_scattered(const PanelSource& source, Widened<T>* panel, int width) {
   constexpr Extent line = line_bytes / static_cast<Extent>(sizeof(T));
   for (Extent first = 0; first < source.steps; first += line) {
     const Extent last = std::min(first + line, source.steps);
@@ -170,22 +196,23 @@ void pack_scattered(const PanelSource& source, T* panel, int width) {
 /// apart.
 template <class T, int Width>
 void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
-  T* const to = static_cast<T*>(panel);
+  using Packed = Widened<T>;
+  auto* const to = static_cast<Packed*>(panel);
   if (source.row_stride == 1 && source.rows % Width == 0) {
-    pack_contiguous<Width>(source, to, panel_bytes / static_cast<Extent>(sizeof(T)));
+    pack_contiguous<Width, T>(source, to, panel_bytes / static_cast<Extent>(sizeof(Packed)));
     return;
   }
   int run_end[max_panel_width];
   const int runs = find_runs(source.row_offset, source.rows, run_end);
   if (4 * runs <= source.rows) {
-    pack_runs(source, run_end, runs, to, Width);
+    pack_runs<T>(source, run_end, runs, to, Width);
   } else if (source.run != nullptr) {
-    pack_transposed(source, to, Width);
+    pack_transposed<T>(source, to, Width);
   } else {
-    pack_scattered(source, to, Width);
+    pack_scattered<T>(source, to, Width);
   }
   if (source.rows == Width) return;
-  for (T* here = to; here < to + source.steps * Width; here += Width) {
+  for (Packed* here = to; here < to + source.steps * Width; here += Width) {
     std::fill(here + source.rows, here + Width, here[source.rows - 1]);
   }
 }
@@ -307,7 +334,8 @@ void store_tile(const TilePlace& place, const void* tile) {
 struct OperandCode {
   void (*pack)(const PanelSource&, void*, Extent) = nullptr;
   void (*gather)(const PlaneSource&, void*, Extent) = nullptr;
-  Extent bytes = 0;
+  Extent bytes = 0;         ///< of an element
+  Extent packed_bytes = 0;  ///< of one in a panel
 };
 
 /// The functions above for some element types.
@@ -321,8 +349,8 @@ struct PanelCode {
 
 template <class A, class B, class State, int Rows, int Columns>
 [[nodiscard]] constexpr PanelCode panel_code() {
-  return {{{pack_panels<A, Rows>, gather_planes<A>, sizeof(A)},
-           {pack_panels<B, Columns>, gather_planes<B>, sizeof(B)}},
+  return {{{pack_panels<A, Rows>, gather_planes<A>, sizeof(A), sizeof(Widened<A>)},
+           {pack_panels<B, Columns>, gather_planes<B>, sizeof(B), sizeof(Widened<B>)}},
           prefetch_tile<State>,
           load_tile<State, Columns>,
           store_tile<State, Columns>,

@@ -242,7 +242,7 @@ class PackedRun {
 
   /// Bytes of a panel of A (0) or B (1) as the blocks have room for.
   [[nodiscard]] Extent panel_bytes(int operand) const {
-    return m_blocks.steps * width_of(operand) * m_panel.operand[operand].bytes;
+    return m_blocks.steps * width_of(operand) * m_panel.operand[operand].packed_bytes;
   }
   [[nodiscard]] Extent a_bytes() const {
     return panel_bytes(0) * m_blocks.entries * m_blocks.row_panels;

@@ -48,7 +48,7 @@ template <class Join, class Monoid, class... Ts>
   if constexpr (sizeof...(Ts) == 2) {
     using Sig = Signature<Join, Monoid, Ts...>;
     using State = typename Sig::State;
-    return !Sig::elementwise && !Sig::Traits::uses_index && (is_lane<Ts> && ...) &&
+    return !Sig::elementwise && !Sig::Traits::uses_index && (is_lane<Widened<Ts>> && ...) &&
            is_lane<typename Sig::Value> && is_lane<State> &&
            std::is_same_v<State, typename Sig::Result>;
   } else {

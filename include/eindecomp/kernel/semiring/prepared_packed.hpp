@@ -37,7 +37,7 @@ template <class Space, class Join, class Monoid, class... Ts>
 
 /// Operands may be exchanged: the tile calls ⊗ with an element of A and one of B.
 template <class Join, class A, class B>
-inline constexpr bool exchangeable = is_commutative<Join>&& std::is_same_v<A, B>;
+inline constexpr bool exchangeable = is_commutative<Join>&& std::is_same_v<Widened<A>, Widened<B>>;
 
 /// The product that a shape is to the packed algorithm of a signature.
 template <class Join, class A, class B>
@@ -92,10 +92,10 @@ void run_packed_blocks(const Space& space, PackedRun& run, unsigned char* worksp
 /// The packed algorithm's code for a signature.
 template <class Algebra>
 inline constexpr TileCode tile_functions = tile_code<Algebra>();
-template <class Algebra>
+/// That of operands A and B, which become the algebra's in the panels.
+template <class Algebra, class A, class B>
 inline constexpr PanelCode panel_functions =
-    panel_code<typename Algebra::A, typename Algebra::B, typename Algebra::State,
-               Algebra::shape.rows, Algebra::shape.columns()>();
+    panel_code<A, B, typename Algebra::State, Algebra::shape.rows, Algebra::shape.columns()>();
 
 /// A product of two operands on the packed algorithm, on a host space.
 template <class Space, class Join, class Monoid, class A, class B>
@@ -105,7 +105,7 @@ class PreparedPacked final : public PreparedKernel<Space> {
   PreparedPacked(const Space& space, const LocalEinsum& shape, const Join& join,
                  const Monoid& monoid, Write write, const char* refusal)
       : m_shape(packed_shape_of<Join, A, B>(shape)),
-        m_blocks(m_shape, Algebra::shape, panel_functions<Algebra>),
+        m_blocks(m_shape, Algebra::shape, panels()),
         m_algebra{join, monoid},
         m_write(write),
         m_workers(compat::host_threads(space)),
@@ -126,12 +126,15 @@ class PreparedPacked final : public PreparedKernel<Space> {
   }
 
  private:
-  using Algebra = TileAlgebra<Join, Monoid, A, B>;
+  using Algebra = TileAlgebra<Join, Monoid, Widened<A>, Widened<B>>;
+
+  [[nodiscard]] const PanelCode& panels() const {
+    return m_shape.exchanged ? panel_functions<Algebra, B, A> : panel_functions<Algebra, A, B>;
+  }
 
   [[nodiscard]] PackedRun run_on(const void* a, const void* b, void* c) const {
     return {
-        m_shape, m_blocks, tile_functions<Algebra>, panel_functions<Algebra>, &m_algebra, a, b, c,
-        m_write, m_workers};
+        m_shape, m_blocks, tile_functions<Algebra>, panels(), &m_algebra, a, b, c, m_write, m_workers};
   }
 
   PackedShape m_shape;
