@@ -274,7 +274,7 @@ template <class T>
 T draw_value(Random& random) {
   // Small integers: sums and products of them are exact in every type.
   const Extent integer = draw(random, -3, 3);
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (std::is_arithmetic_v<eindecomp::Widened<T>>) {
     return static_cast<T>(integer);
   } else {
     using Real = typename T::value_type;
@@ -285,12 +285,12 @@ T draw_value(Random& random) {
 /// Now and then an infinity or NaN, but often none at all.
 template <class T>
 void make_special(Random& random, std::vector<T>& elements) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_floating_point_v<eindecomp::Widened<T>>) {
     constexpr T infinity = std::numeric_limits<T>::infinity();
     for (Extent times = draw(random, 0, 3); times > 0 && !elements.empty(); --times) {
       const Extent at = draw(random, 0, static_cast<Extent>(elements.size()) - 1);
       elements[static_cast<std::size_t>(at)] =
-          pick<T>(random, {infinity, -infinity, std::numeric_limits<T>::quiet_NaN()});
+          pick<T>(random, {infinity, T(-infinity), std::numeric_limits<T>::quiet_NaN()});
     }
   }
 }
