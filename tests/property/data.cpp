@@ -24,7 +24,7 @@ constexpr int most_rank = 6;
 
 template <class T>
 T element_from(Wide z) {
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (std::is_arithmetic_v<ein::Widened<T>>) {
     return static_cast<T>(z.real());
   } else {
     return T(static_cast<typename T::value_type>(z.real()),
@@ -33,7 +33,7 @@ T element_from(Wide z) {
 }
 template <class T>
 Wide wide_from(T x) {
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (std::is_arithmetic_v<ein::Widened<T>>) {
     return {static_cast<long double>(x), 0};
   } else {
     return {static_cast<long double>(x.real()), static_cast<long double>(x.imag())};
@@ -55,6 +55,10 @@ auto with_type(Kind kind, F f) {
       return f(std::type_identity<std::int32_t>{});
     case Kind::int64:
       return f(std::type_identity<std::int64_t>{});
+    case Kind::float16:
+      return f(std::type_identity<ein::float16>{});
+    case Kind::bfloat16:
+      return f(std::type_identity<ein::bfloat16>{});
     default:
       throw std::logic_error("a tensor of another type");
   }

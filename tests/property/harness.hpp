@@ -121,7 +121,7 @@ class Harness {
     array.fill([&](auto...) {
       m_state = m_state * 6364136223846793005U + 1442695040888963407U;
       const auto whole = static_cast<int>((m_state >> 33) % 7) + low;
-      if constexpr (std::is_arithmetic_v<T>) {
+      if constexpr (std::is_arithmetic_v<ein::Widened<T>>) {
         return static_cast<T>(whole);
       } else {
         using Part = typename T::value_type;

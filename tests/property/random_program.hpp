@@ -62,6 +62,10 @@ inline ein::AnySymbol add_input(Builder& builder, Kind kind, const std::string& 
       return builder.input<std::int32_t>(name, std::move(bound));
     case Kind::int64:
       return builder.input<std::int64_t>(name, std::move(bound));
+    case Kind::float16:
+      return builder.input<ein::float16>(name, std::move(bound));
+    case Kind::bfloat16:
+      return builder.input<ein::bfloat16>(name, std::move(bound));
     default:
       return builder.input<double>(name, std::move(bound));
   }
@@ -289,9 +293,11 @@ class RandomProgram {
       exact_operands = exact_operands && t.exact;
       for (reference::Wide z : t.values) positive = positive && z.real() > 0;
     }
-    static const std::vector<std::string> steps{"less",  "less_equal", "greater", "greater_equal",
-                                                "equal", "not_equal",  "and",     "or",
-                                                "not",   "select",     "div"};
+    static const std::vector<std::string> steps{"less",      "less_equal", "greater",
+                                                "equal",     "not_equal",  "greater_equal",
+                                                "and",       "or",         "not",
+                                                "select",    "div",        "to_float16",
+                                                "to_bfloat16"};
     const std::string join = v.op.join.str();
     const std::string monoid = v.op.aggregate.str();
     if (std::find(steps.begin(), steps.end(), join) != steps.end() && !exact_operands) return false;

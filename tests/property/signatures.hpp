@@ -99,10 +99,10 @@ struct Signature {
 
 template <class Join, class Monoid, class... Ts>
 void add(std::vector<Signature>& to, Join join = {}, Monoid monoid = {}) {
-  to.push_back({std::string(Join::name),
+  to.push_back({ein::expr::describe(join).str(),
                 std::string(Monoid::name),
                 {ein::element_type<Ts>().kind...},
-                ein::MonoidTraits<Monoid, ein::graph::JoinResult<Join, Ts...>>::uses_index,
+                ein::uses_index_of_element<Monoid>,
                 [join, monoid](Builder& builder, std::string_view name,
                                const std::vector<Builder::Read>& operands,
                                const std::vector<Builder::Write>& output) {
@@ -116,6 +116,7 @@ void add_joins(std::vector<Signature>& to);
 void add_aggregations(std::vector<Signature>& to);
 void add_other_types(std::vector<Signature>& to);
 void add_complex(std::vector<Signature>& to);
+void add_halves(std::vector<Signature>& to);
 
 inline const std::vector<Signature>& signatures() {
   static const std::vector<Signature> all = [] {
@@ -125,6 +126,7 @@ inline const std::vector<Signature>& signatures() {
     add_aggregations(found);
     add_other_types(found);
     add_complex(found);
+    add_halves(found);
     return found;
   }();
   return all;

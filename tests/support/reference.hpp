@@ -48,6 +48,11 @@ struct Number {
   return kind == Kind::complex64 || kind == Kind::complex128;
 }
 
+/// The type that numbers of a kind are computed with: those of 16 bits as floats.
+[[nodiscard]] inline Kind computed(Kind kind) {
+  return kind == Kind::float16 || kind == Kind::bfloat16 ? Kind::float32 : kind;
+}
+
 /// The type of an arithmetic expression over both, as C++ has it.
 [[nodiscard]] inline Kind promoted(Kind a, Kind b) {
   const auto order = [](Kind kind) {
@@ -66,6 +71,8 @@ struct Number {
 /// The largest number below which all whole numbers are numbers of the kind.
 [[nodiscard]] inline long double exact_limit(Kind kind) {
   switch (kind) {
+    case Kind::float16:   // whole numbers that were rounded
+    case Kind::bfloat16:  // are whole
     case Kind::float32:
     case Kind::complex64:
       return 0x1p24L;
@@ -78,8 +85,22 @@ struct Number {
   }
 }
 
+/// To so many bits of mantissa, to the even number where two are as near; below 2^`least` to
+/// multiples of the least number.
+[[nodiscard]] inline long double rounded_to_bits(long double value, int bits, int least) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int unit = std::max(std::ilogb(value), least) - bits;
+  return std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
+}
+
 [[nodiscard]] inline Number rounded(Kind kind, Wide value) {
   switch (kind) {
+    case Kind::float16: {
+      const long double nearest = rounded_to_bits(value.real(), 10, -14);
+      return {kind, std::abs(nearest) < 65536 ? nearest : value.real() * HUGE_VALL};
+    }
+    case Kind::bfloat16:
+      return {kind, rounded_to_bits(value.real(), 7, -126)};
     case Kind::float32:
       return {kind, static_cast<long double>(static_cast<float>(value.real()))};
     case Kind::float64:
@@ -113,8 +134,9 @@ struct UserOperators {
 };
 
 /// ⊗ by name.
-[[nodiscard]] inline Number apply(std::string_view name, const Operands& x,
-                                  const UserOperators& user) {
+[[nodiscard]] inline Number apply(std::string_view name, Operands x, const UserOperators& user) {
+  if (name == "identity") return x.at(0);
+  for (Number& number : x) number.kind = computed(number.kind);
   if (const auto found = user.joins.find(name); found != user.joins.end()) {
     return found->second(x);
   }
@@ -128,7 +150,8 @@ struct UserOperators {
   };
   if (name == "mul") return fold([](Wide a, Wide b) { return a * b; });
   if (name == "add") return fold([](Wide a, Wide b) { return a + b; });
-  if (name == "identity") return x.at(0);
+  if (name == "to_float16") return rounded(Kind::float16, x[0].value);
+  if (name == "to_bfloat16") return rounded(Kind::bfloat16, x[0].value);
   if (name == "to_float") return rounded(Kind::float32, x[0].value);
   if (name == "to_double") return rounded(Kind::float64, x[0].value);
   if (name == "negate") return {kind, -x[0].value};
@@ -240,7 +263,7 @@ struct Term {
 /// ⊕ by name over all terms.
 [[nodiscard]] inline Number aggregate(std::string_view name, const std::vector<Term>& terms,
                                       const UserOperators& user) {
-  const Kind kind = terms.at(0).number.kind;
+  const Kind kind = computed(terms.at(0).number.kind);
   if (const auto found = user.monoids.find(name); found != user.monoids.end()) {
     Operands all;
     for (const Term& term : terms) all.push_back(term.number);
@@ -434,6 +457,7 @@ inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::
 /// How far a value may be from the reference's: nothing where no order of evaluation rounds.
 [[nodiscard]] inline long double tolerance(const Tensor& tensor, long double scale) {
   if (tensor.exact) return 0;
+  if (computed(tensor.kind) != tensor.kind) return 0x1p-7L * std::max(1.0L, scale);
   const bool single = tensor.kind == Kind::float32 || tensor.kind == Kind::complex64;
   const long double epsilon = single ? 0x1p-23L : 0x1p-52L;
   return 1000 * epsilon * std::max(1.0L, scale);

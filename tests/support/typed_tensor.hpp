@@ -61,7 +61,7 @@ class Array {
 
 template <class T>
 [[nodiscard]] Wide widened(const T& x) {
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (std::is_arithmetic_v<eindecomp::Widened<T>>) {
     return {static_cast<long double>(x), 0};
   } else {
     return {static_cast<long double>(x.real()), static_cast<long double>(x.imag())};

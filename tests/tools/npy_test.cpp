@@ -104,6 +104,10 @@ TEST_CASE("files of NumPy's are read, of every version, type and order") {
                "72646572273a2046616c73652c20277368617065273a2028312c2031292c207d0a000000000000f0"
                "3f00000000000000c0"));
   CHECK(read_npy(folder.path()) == npy_tensor<std::complex<double>>({1, 1}, {{1, -2}}));
+  folder.write(
+      bytes_of("934e554d505901003a007b276465736372273a20273c6632272c2027666f727472616e5f6f726465"
+               "72273a2046616c73652c20277368617065273a2028322c292c207d0a662efffb"));
+  CHECK(read_npy(folder.path()) == npy_tensor<float16>({2}, {float16(0.1), float16(-65504)}));
 }
 
 TEST_CASE("a stored tensor's elements are seen as what they are, and as nothing else") {
@@ -127,6 +131,14 @@ TEST_CASE("what is written is what NumPy writes, and read back as it was") {
   CHECK(contains(folder.content(), "'shape': (3,), }"));
   write_npy(folder.path(), npy_tensor<std::int64_t>({}, {7}));
   CHECK(contains(folder.content(), "'descr': '<i8', 'fortran_order': False, 'shape': (), }"));
+  write_npy(folder.path(), npy_tensor<float16>({2}, {float16(1), float16(-2)}));
+  CHECK(contains(folder.content(), "'descr': '<f2'"));
+  CHECK(folder.content().ends_with(std::string("\n\x00\x3c\x00\xc0", 5)));
+  CHECK(contains(message_of([&] {
+                   write_npy(folder.path(), npy_tensor<bfloat16>({1}, {bfloat16(1)}));
+                 }),
+                 "elements of bfloat16 cannot be written to " + folder.path() +
+                     " (NumPy has no such type); convert them by cast"));
   CHECK(folder.files() == 1);
 }
 
@@ -205,8 +217,8 @@ TEST_CASE("what is no .npy file, or has no numbers, is refused in a sentence tha
                  "its elements are '>f8', with the highest byte first"));
   CHECK(contains(of_header("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }"),
                  "pickled objects that Python alone can read"));
-  CHECK(contains(of_header("{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }"),
-                 "its elements are '<f2' (float32, float64, "));
+  CHECK(contains(of_header("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }"),
+                 "its elements are '<i2' (float16, float32, "));
   CHECK(contains(
       of_header("{'descr': [('a', '<f4'), ('b', '<f4')], 'fortran_order': False, 'shape': (2,), }"),
       "records of several fields"));

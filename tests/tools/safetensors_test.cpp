@@ -78,6 +78,19 @@ TEST_CASE("safetensors are written as the format has them, and read back") {
   CHECK(read.metadata == tensors.metadata);
 }
 
+TEST_CASE("safetensors of 16 bits are the format's F16 and BF16") {
+  const TemporaryFile file;
+  file.write(R"({"h":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
+             R"("b":{"dtype":"BF16","shape":[2],"data_offsets":[4,8]}})",
+             std::string("\x66\x2e\x00\xc0\xcd\x3d\x49\x40", 8));
+  const Safetensors read = read_safetensors(file.path());
+  CHECK(read.tensors ==
+        std::vector<StoredTensor>{stored<float16>("h", {2}, {float16(0.1), float16(-2)}),
+                                  stored<bfloat16>("b", {2}, {bfloat16(0.1), bfloat16(3.14159)})});
+  write_safetensors(file.path(), read);
+  CHECK(read_safetensors(file.path()).tensors == read.tensors);
+}
+
 TEST_CASE("boxes of one tensor of a file of safetensors are read and written") {
   const TemporaryFile file;
   write_safetensors(
@@ -127,8 +140,8 @@ TEST_CASE("what is no file of safetensors is refused in one sentence that begins
   CHECK(contains(message(), "the file ends before its header does"));
   file.write("{]", "");
   CHECK(contains(message(), "this is not JSON"));
-  file.write(R"({"W":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}})", "ab");
-  CHECK(contains(message(), "BF16 is no type of elements known here"));
+  file.write(R"({"W":{"dtype":"U16","shape":[1],"data_offsets":[0,2]}})", "ab");
+  CHECK(contains(message(), "U16 is no type of elements known here (F16, BF16, F32, "));
   file.write(R"({"W":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "abcd");
   CHECK(contains(message(), "the tensor has 8 bytes and the file 4 of elements"));
   file.write(R"({"W":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", "abcdefgh");

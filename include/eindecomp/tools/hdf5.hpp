@@ -79,6 +79,14 @@ class Hdf5Silence {
     H5Tinsert(made.id(), "i", size, part);
     return made;
   };
+  // Of 2 bytes, in any version of the library.
+  const auto half = [](std::size_t mantissa_bits, std::size_t bias) {
+    Hdf5Handle made(H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose);
+    H5Tset_fields(made.id(), 15, mantissa_bits, 15 - mantissa_bits, 0, mantissa_bits);
+    H5Tset_size(made.id(), 2);
+    H5Tset_ebias(made.id(), bias);
+    return made;
+  };
   switch (element.kind) {
     case ElementKind::float32:
       return {H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose};
@@ -92,6 +100,10 @@ class Hdf5Silence {
       return {H5Tcopy(H5T_NATIVE_INT32), H5Tclose};
     case ElementKind::int64:
       return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
+    case ElementKind::float16:
+      return half(10, 15);
+    case ElementKind::bfloat16:
+      return half(7, 127);
     case ElementKind::other:
       break;
   }
@@ -111,8 +123,8 @@ struct Hdf5Dataset {
 /// A tensor in an HDF5 file, a dataset of it: `bind_file(X, Hdf5File("run.h5", "fields/x"))`.
 ///
 /// Elements are float, double, both as complex numbers (compounds of "r" and "i", as h5py has
-/// them), and integers of 32 and 64 bits, in any order of bytes; shorter integers are read as 32
-/// bits. Datasets may be chunked and compressed. What is written is a file of this dataset alone,
+/// them), float16, bfloat16, and integers of 32 and 64 bits, in any order of bytes; shorter integers
+/// are read as 32 bits. Datasets may be chunked and compressed. What is written is a file of this dataset alone,
 /// contiguous, with the groups that its name has.
 class Hdf5File final : public tools::DenseFile {
  public:
@@ -209,6 +221,10 @@ class Hdf5File final : public tools::DenseFile {
     const H5T_class_t is = H5Tget_class(type.id());
     if (is == H5T_FLOAT && size == 4) return {ElementKind::float32, 4};
     if (is == H5T_FLOAT && size == 8) return {ElementKind::float64, 8};
+    if (is == H5T_FLOAT && size == 2) {
+      const bool brain = H5Tget_ebias(type.id()) == 127;
+      return {brain ? ElementKind::bfloat16 : ElementKind::float16, 2};
+    }
     if (is == H5T_INTEGER) {
       const std::size_t bits = 8 * size + (H5Tget_sign(type.id()) == H5T_SGN_NONE ? 1 : 0);
       if (bits <= 32) return {ElementKind::int32, 4};
@@ -220,8 +236,8 @@ class Hdf5File final : public tools::DenseFile {
       if (H5Tequal(type.id(), tools::hdf5_type(complex).id()) > 0) return complex;
     }
     fail(
-        "its elements are of a type that no tensor has (float, double, compounds of two of them "
-        "called r and i, and integers of up to 64 bits can be read); convert them");
+        "its elements are of a type that no tensor has (float, double, float16, bfloat16, compounds of "
+        "two floats or doubles called r and i, and integers of up to 64 bits can be read); convert them");
   }
 
   /// Creates a file with room for the tensor; notes where. \returns whether that could be done.

@@ -54,11 +54,12 @@ struct NpyType {
   ElementType element;
 };
 /// Those that are known here. Truth values and bytes are read as 32-bit integers, as which this
-/// library stores truth values; what is written is one of the first six.
+/// library stores truth values; what is written is one of the first seven.
 inline constexpr NpyType npy_types[] = {
     {"<f4", 4, element_type<float>()},        {"<f8", 8, element_type<double>()},
     {"<c8", 8, {ElementKind::complex64, 8}},  {"<c16", 16, {ElementKind::complex128, 16}},
     {"<i4", 4, element_type<std::int32_t>()}, {"<i8", 8, element_type<std::int64_t>()},
+    {"<f2", 2, element_type<float16>()},
     {"|b1", 1, element_type<std::int32_t>()}, {"|u1", 1, element_type<std::int32_t>()},
 };
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
@@ -167,9 +168,9 @@ class NpyDictionary {
                                "first); write a.astype(a.dtype.newbyteorder('<'))");
     }
     fail_in_file(m_path, problem +
-                             " (float32, float64, complex64, complex128, int32, int64, bool and "
-                             "uint8 can be read, the last two as int32); write a.astype(one of "
-                             "them)");
+                             " (float16, float32, float64, complex64, complex128, int32, int64, "
+                             "bool and uint8 can be read, the last two as int32); write "
+                             "a.astype(one of them)");
   }
   void read_extents(std::vector<Extent>& bound) {
     expect('(');
@@ -298,8 +299,8 @@ class NpyDictionary {
 
 /// A tensor in a .npy file: `bind_file(X, NpyFile("x.npy"))`, `save(run, Y, NpyFile("y.npy"))`.
 ///
-/// Elements are float, double, both as complex numbers, and integers of 32 and 64 bits, the lowest
-/// byte first; truth values and unsigned bytes are read as 32-bit integers. Arrays in Fortran's
+/// Elements are float16, float, double, the latter two as complex numbers, too, and integers of 32
+/// and 64 bits, the lowest byte first; truth values and unsigned bytes are read as 32-bit integers. Arrays in Fortran's
 /// order are read as what they are; what is written is in C's order.
 class NpyFile final : public tools::DenseFile {
  public:

@@ -59,6 +59,8 @@ inline constexpr SafetensorsType safetensors_types[] = {
     {"F64", element_type<double>()},
     {"I32", element_type<std::int32_t>()},
     {"I64", element_type<std::int64_t>()},
+    {"F16", element_type<float16>()},
+    {"BF16", element_type<bfloat16>()},
 };
 
 /// A tensor as a header describes it.
@@ -172,8 +174,8 @@ class SafetensorsReader {
       if (known.name == name) return known.element;
     }
     value.fail(name +
-               " is no type of elements known here (F32, F64, I32 and I64 are); convert the "
-               "tensor");
+               " is no type of elements known here (F16, BF16, F32, F64, I32 and I64 are); "
+               "convert the tensor");
   }
 
   std::string m_file;
@@ -197,8 +199,8 @@ inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor
   if (type == std::end(safetensors_types)) {
     core::fail(ErrorKind::io,
                Text("tensor ") + tensor + " has elements " + expr::element_text(shape.element) +
-                   " (safetensors are written of float, double and integers of 32 and 64 bits); "
-                   "convert it by cast",
+                   " (safetensors are written of float, double, float16, bfloat16 and integers of 32 and "
+                   "64 bits); convert it by cast",
                where);
   }
   const std::string name = tensor.str();
@@ -242,7 +244,7 @@ inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor
 
 /// Reads a file of the format safetensors.
 /// \throws Error, which begins with the path, if it cannot be read, is damaged, or has elements
-///   other than float, double and integers of 32 and 64 bits.
+///   other than float, double, float16, bfloat16 and integers of 32 and 64 bits.
 [[nodiscard]] inline Safetensors read_safetensors(const std::filesystem::path& path) {
   tools::SafetensorsHeader header = tools::SafetensorsReader(path).read();
   Safetensors read{{}, std::move(header.metadata)};
