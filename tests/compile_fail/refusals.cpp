@@ -52,9 +52,9 @@ void statements() {
   [[maybe_unused]] const auto I = g.input<std::int32_t>("I", {7});
   [[maybe_unused]] const auto N = g.input<std::int32_t>("N", {5});
 
-  // refused: tensors of 16-bit floating-point numbers (half, bfloat16) are not supported; declare
+  // refused: tensors of 16-bit floating-point numbers of the compiler or of another library are
 #if defined(__FLT16_MAX__)
-  EITHER((void)g.input<_Float16>("H", {4}), (void)g.input<float>("H", {4}));
+  EITHER((void)g.input<_Float16>("H", {4}), (void)g.input<ein::float16>("H", {4}));
 #endif
   // refused: tensors of bool are not supported (truth values are stored as 32-bit integers)
   EITHER((void)g.input<bool>("B", {4}), (void)g.input<std::int32_t>("B", {4}));
@@ -202,6 +202,11 @@ void blocks() {
   EITHER(Z(30, j) = 1.0, Z(30, j) = 0.0 * x(j) + 1.0);
   // refused: a block has elements of another type than its tensor; convert it, as in
   EITHER(Z(i + 31, j) = F(i, j), Z(i + 31, j) = cast<double>(F(i, j)));
+  auto Q = ein::blocks<ein::bfloat16>(g, "Q", {5, 6});
+  // refused: a block has elements of another type than its tensor; convert it, as in
+  EITHER(Q(i, j) = 2.0 * F(i, j), Q(i, j) = cast<ein::bfloat16>(2.0 * F(i, j)));
+  // refused: blocks of 16-bit numbers are added (their sum is float); declare the tensor of float
+  EITHER(Q(i, j) += cast<ein::bfloat16>(F(i, j)), Z(i + 35, j) += cast<double>(F(i, j)));
   // refused: the value between blocks is none of the tensor's type (elements are not converted
   EITHER((void)ein::blocks<std::int32_t>(g, "N", {5}, 0.5),
          (void)ein::blocks<std::int32_t>(g, "N", {5}, 1));

@@ -10,16 +10,23 @@ namespace ein = eindecomp;
 using Host = Kokkos::DefaultHostExecutionSpace;
 using Matrix = Kokkos::View<double**, Kokkos::HostSpace>;
 using Vector = Kokkos::View<double*, Kokkos::HostSpace>;
+using Halves = Kokkos::View<ein::bfloat16**, Kokkos::HostSpace>;
+using Floats = Kokkos::View<float**, Kokkos::HostSpace>;
 
 void views() {
   const Matrix A("A", 3, 4);
   const Vector y("y", 3);
   ein::einsum<"ij->i">(Host(), A, y);
+  ein::einsum<"ij,kj->ik">(Host(), Halves("H", 3, 4), Halves("H", 3, 4), Floats("C", 3, 3));
 #if EINDECOMP_CASE == 1
   // refused: a view's rank is not the number of its labels in the einsum string
   ein::einsum<"ijk->i">(Host(), A, y);
   // refused: a view's rank is not the number of its labels in the einsum string
   ein::einsum<"ij->i">(Host(), A, A);
+  // refused: the output's element type is not what the algebra makes of the operands'
+  ein::einsum<"ij->ji">(Host(), A, Floats("F", 4, 3));
+  // refused: the output of einsum is of 16-bit numbers (what is computed from them is float)
+  ein::einsum<"ij,kj->ik">(Host(), Halves("H", 3, 4), Halves("H", 3, 4), Halves("C", 3, 3));
 #elif EINDECOMP_CASE == 2
   ein::einsum<"i?->i">(Host(), A, y);
 #endif

@@ -85,6 +85,9 @@ class BlockTarget {
   /// \throws Error as operator=, but for overlaps.
   template <Expression E>
   constexpr void operator+=(const E& expression) const {
+    static_assert(!Half<typename Owner::value_type>,
+                  "EinDecomp: blocks of 16-bit numbers are added (their sum is float); declare the "
+                  "tensor of float, and cast what reads it");
     m_owner.template write<LabelList<Labels...>>(m_place, m_extents, expression, true, m_where);
   }
   template <class T>

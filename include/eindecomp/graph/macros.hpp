@@ -92,7 +92,7 @@ template <AnyLabel Along>
 /// \returns the symbol of O(s,e).
 template <class T, class Backend>
 constexpr auto attention(Symbol<T, 2, Backend> query, Symbol<T, 2, Backend> key,
-                         Symbol<T, 2, Backend> value, T scale,
+                         Symbol<T, 2, Backend> value, Widened<T> scale,
                          std::source_location where = std::source_location::current()) {
   using namespace labels;
   const auto scores = let("attention.scores", where)(s, t) =
@@ -109,7 +109,7 @@ template <class T, class Backend>
 constexpr auto multi_head_attention(Symbol<T, 2, Backend> query, Symbol<T, 2, Backend> key,
                                     Symbol<T, 2, Backend> value, Symbol<T, 3, Backend> wq,
                                     Symbol<T, 3, Backend> wk, Symbol<T, 3, Backend> wv,
-                                    Symbol<T, 3, Backend> wo, T scale,
+                                    Symbol<T, 3, Backend> wo, Widened<T> scale,
                                     std::source_location where = std::source_location::current()) {
   using namespace labels;
   const auto qh = let("Qh", where)(s, h, d) = sum(a)(query(s, a) * wq(a, h, d));

@@ -90,9 +90,14 @@ constexpr void check_views() {
                 "EinDecomp: the execution space cannot reach the memory of every view");
   static_assert(!std::is_const_v<typename Output::value_type>,
                 "EinDecomp: the output of einsum is a view of constant elements");
-  static_assert(
-      std::is_same_v<ElementOf<Output>, typename ViewSignature<AlgebraType, Operands...>::Result>,
-      "EinDecomp: the output's element type is not what the algebra makes of the operands'");
+  constexpr bool is_result =
+      std::is_same_v<ElementOf<Output>, typename ViewSignature<AlgebraType, Operands...>::Result>;
+  static_assert(is_result || Half<ElementOf<Output>>,
+                "EinDecomp: the output's element type is not what the algebra makes of the "
+                "operands'");
+  static_assert(is_result || !Half<ElementOf<Output>>,
+                "EinDecomp: the output of einsum is of 16-bit numbers (what is computed from them "
+                "is float); give a view of float, or write a program that casts");
 }
 
 /// Whether the labels of a string fit the ranks of views, the output's rank -1 if there is none.
