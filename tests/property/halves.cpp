@@ -12,15 +12,16 @@
 #include "eindecomp/graph/concat.hpp"
 #include "property/checked.hpp"
 
-namespace {
-
+using namespace property;
 using namespace ein::labels;
 using ein::bfloat16;
+using ein::concat;
+using ein::extent;
 using ein::float16;
 using ein::let;
-using property::check;
-using property::Extent;
-using property::total;
+using ein::pad;
+
+namespace {
 
 template <class S, class T>
 inline constexpr bool is_of = std::is_same_v<typename S::value_type, T>;
@@ -68,7 +69,7 @@ TEST_CASE("16-bit numbers on all ranks: mixed types, other algebras, aggregation
       return total(6, [&](Extent J) { return xs(I, J) * static_cast<float>(ns(I, J)); });
     });
     t.expect(let<"most">(j) = max(i)(X(i, j)), [xs = xs](Extent J) {
-      return property::largest(8, [&](Extent I) { return float(xs(I, J)); });
+      return largest(8, [&](Extent I) { return float(xs(I, J)); });
     });
     const auto S = let<"S">(j) = sum(i)(1024.5 * X(i, j));
     static_assert(is_of<std::decay_t<decltype(S)>, float>);
@@ -91,14 +92,14 @@ TEST_CASE("16-bit numbers on all ranks: what is moved stays as it is") {
     t.expect(let<"part">(i, j) = X(2 * i + 1, j), [xs = xs](Extent I, Extent J) {
       return xs(2 * I + 1, J);
     });
-    const auto C = let<"C">(i, j) = ein::concat(i)(X(i, j), Y(i, j));
+    const auto C = let<"C">(i, j) = concat(i)(X(i, j), Y(i, j));
     static_assert(is_of<std::decay_t<decltype(C)>, bfloat16>);
     t.expect(C, [xs = xs, ys = ys](Extent I, Extent J) { return I < 7 ? xs(I, J) : ys(I - 7, J); });
-    t.expect(let<"padded">(i, j) = ein::pad(j)(X(i, j), {{1, 2}}, 0.5),
+    t.expect(let<"padded">(i, j) = pad(j)(X(i, j), {{1, 2}}, 0.5),
              [xs = xs](Extent I, Extent J) {
                return J < 1 || J > 5 ? bfloat16(0.5) : xs(I, J - 1);
              });
-    t.expect(let<"pooled">(i, j) = max(k)(X(i + ein::extent(k, 3) - 1, j)),
+    t.expect(let<"pooled">(i, j) = max(k)(X(i + extent(k, 3) - 1, j)),
              [xs = xs](Extent I, Extent J) {
                float most = xs(I, J);
                if (I > 0) most = std::max(most, float(xs(I - 1, J)));
@@ -116,7 +117,7 @@ TEST_CASE("16-bit numbers on all ranks: index tensors") {
     static_assert(is_of<std::decay_t<decltype(E)>, float>);
     t.expect(E, [xs = xs, is = is](Extent B, Extent D) { return float(xs(is(B), D)); });
     const auto [Y, ys] = t.template input<bfloat16>("Y", {9, 5});
-    t.expect(let<"sums">(ein::extent(v, 7), d) = sum(b)(where(I(b) == v, Y(b, d))),
+    t.expect(let<"sums">(extent(v, 7), d) = sum(b)(where(I(b) == v, Y(b, d))),
              [is = is, ys = ys](Extent V, Extent D) {
                return total(9, [&](Extent B) { return is(B) == V ? float(ys(B, D)) : 0.0F; });
              });

@@ -239,7 +239,8 @@ template <int K, class R, class... Vs, class F, class Z, class... Es>
     return ZeroDerivative{};
   } else if constexpr (CastOf<F>::is) {
     using T = typename CastOf<F>::Target;
-    return partial<K, T, std::conditional_t<true, T, Vs>...>(f.f, z, node(Cast<T>{}, es)...);
+    using Wide = Widened<T>;
+    return partial<K, Wide, std::conditional_t<true, Wide, Vs>...>(f.f, z, node(Cast<T>{}, es)...);
   } else if constexpr (std::is_same_v<F, Add>) {
     return UnitDerivative{};
   } else if constexpr (std::is_same_v<F, Mul>) {

@@ -70,7 +70,7 @@ struct Tangents {
 
 /// Whether elements T have derivatives: floating-point and complex numbers.
 template <class T>
-inline constexpr bool has_derivatives = std::is_floating_point_v<T> || expr::is_complex<T>;
+inline constexpr bool has_derivatives = std::is_floating_point_v<Widened<T>> || expr::is_complex<T>;
 
 class Derivative;
 

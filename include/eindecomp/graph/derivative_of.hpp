@@ -78,7 +78,7 @@ class DerivativeOf final : public JoinDerivative,
     };
     int number = -1;
     add_if(number++, std::type_identity<Result>{});
-    (add_if(number++, std::type_identity<Ts>{}), ...);
+    (add_if(number++, std::type_identity<Widened<Ts>>{}), ...);
     return found;
   }
 

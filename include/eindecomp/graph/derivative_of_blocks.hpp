@@ -22,8 +22,8 @@
 
 namespace eindecomp::graph {
 
-/// Of blocks of elements T, in a program of backend B; what it writes can be differentiated
-/// Order - 1 times.
+/// Of blocks of elements that are computed with as T, in a program of backend B; what it writes can
+/// be differentiated Order - 1 times.
 template <class B, int Order, class T>
 class DerivativeOfBlocks final : public Derivative {
   using Scope = DerivativeScope;
@@ -125,7 +125,7 @@ void record_blocks_derivative(typename StateOf<Backend>::type& state) {
   if constexpr (Backend::order > 0) {
     using Program = typename StateOf<Backend>::Program;
     state.records.derivatives.back() =
-        core::make_shared_as<Derivative, DerivativeOfBlocks<Program, Backend::order, T>>();
+        core::make_shared_as<Derivative, DerivativeOfBlocks<Program, Backend::order, Widened<T>>>();
   }
 }
 

@@ -45,6 +45,7 @@ template <class B, int Order, int Tensors, class Join, class Monoid, class... Ts
 class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts...> final
     : public JoinDerivative {
   using Scope = DerivativeScope;
+  /// Cotangents and tangents of elements of 16 bits are floats.
   using Result =
       typename MonoidTraits<Monoid, JoinedValue<expr::Where<Tensors, Join, Monoid>, Monoid, Ts...>>::Result;
   /// Index tensors, and what Join takes.
@@ -53,13 +54,14 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
   using D = expr::Derivatives<Result>;
   static constexpr Arg<operands> g{};
   template <std::size_t I>
-  using OperandType = std::tuple_element_t<I, std::tuple<Ts...>>;
+  using OperandType = Widened<std::tuple_element_t<I, std::tuple<Ts...>>>;
   template <std::size_t>
   using NumberOf = expr::LabelNumber;
   using Operands = std::make_index_sequence<static_cast<std::size_t>(operands)>;
   // Of the operands and of the cotangent or the tangent.
   template <class From, std::size_t... I>
-  static std::tuple<OperandType<I>..., From> types_of(std::index_sequence<I...>);
+  static std::tuple<std::tuple_element_t<I, std::tuple<Ts...>>..., From> types_of(
+      std::index_sequence<I...>);
 
  public:
   DerivativeOfWhere(const expr::Where<Tensors, Join, Monoid>& where, const Monoid&)
@@ -130,7 +132,7 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
   template <std::size_t I, class Self = DerivativeOfWhere>
   using Partial = decltype(std::declval<const Self&>().template partial<I>());
   static constexpr bool are_real =
-      std::is_floating_point_v<Result> && (std::is_arithmetic_v<Ts> && ...);
+      std::is_floating_point_v<Result> && (std::is_arithmetic_v<Widened<Ts>> && ...);
 
   template <std::size_t I>
   [[nodiscard]] static constexpr bool depends() {

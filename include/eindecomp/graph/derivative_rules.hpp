@@ -44,7 +44,7 @@ inline constexpr AggregateKind aggregate_kind = [] {
 template <class Join, class... Ts>
 inline constexpr bool is_quotient = false;
 template <class T>
-inline constexpr bool is_quotient<Div, T, T> = true;
+inline constexpr bool is_quotient<Div, T, T> = !Half<T>;
 
 /// ⊕ = Monoid of ⊗ = Join over elements Ts, in a program of backend B; what is written can be
 /// differentiated Order - 1 times.
@@ -53,15 +53,17 @@ class DerivativeRules {
  protected:
   using Scope = DerivativeScope;
   using Value = JoinedValue<Join, Monoid, Ts...>;
-  using Result = typename MonoidTraits<Monoid, Value>::Result;
+  /// Of the result's elements; cotangents and tangents of those of 16 bits are floats.
+  using Held = typename MonoidTraits<Monoid, Value>::Result;
+  using Result = Widened<Held>;
   template <std::size_t I>
-  using OperandType = std::tuple_element_t<I, std::tuple<Ts...>>;
+  using OperandType = Widened<std::tuple_element_t<I, std::tuple<Ts...>>>;
   static constexpr int operands = sizeof...(Ts);
   static constexpr AggregateKind kind = aggregate_kind<Monoid, Value>;
   static constexpr bool elementwise = std::is_same_v<Monoid, NoAggregation>;
   static constexpr bool is_complex = expr::is_complex<Result> || (expr::is_complex<Ts> || ...);
   /// Of the numbers in derivatives: complex if one of the elements is.
-  using Number = typename expr::ComplexAmong<Result, Ts...>::type;
+  using Number = typename expr::ComplexAmong<Result, Widened<Ts>...>::type;
   using D = expr::Derivatives<Number>;
   // What statements read besides the operands: a cotangent or tangent, the result, further tensors.
   static constexpr Arg<operands> g{};
@@ -76,7 +78,7 @@ class DerivativeRules {
     using From = FromType;
     using To = ToType;
     // Of each of what statements read, the type.
-    using Types = std::tuple<Ts..., From, Result, Result, Result>;
+    using Types = std::tuple<Ts..., From, Held, Result, Result>;
   };
 
   DerivativeRules(const Join& join, const Monoid& monoid) : m_join(join), m_monoid(monoid) {}
@@ -99,13 +101,13 @@ class DerivativeRules {
   [[nodiscard]] constexpr auto partial() const {
     const auto f = joined();
     if constexpr (is_complex && elementwise) {
-      return expr::wirtinger<static_cast<int>(I), Number, Ts...>(f, z);
+      return expr::wirtinger<static_cast<int>(I), Number, Widened<Ts>...>(f, z);
     } else if constexpr (is_complex) {
-      return expr::wirtinger<static_cast<int>(I), Number, Ts...>(f, f);
+      return expr::wirtinger<static_cast<int>(I), Number, Widened<Ts>...>(f, f);
     } else if constexpr (elementwise) {
-      return expr::derivative_of<static_cast<int>(I), Result, Ts...>(f, z);
+      return expr::derivative_of<static_cast<int>(I), Result, Widened<Ts>...>(f, z);
     } else {
-      return expr::derivative_of<static_cast<int>(I), Result, Ts...>(f, f);
+      return expr::derivative_of<static_cast<int>(I), Result, Widened<Ts>...>(f, f);
     }
   }
   template <std::size_t I, class Rules = DerivativeRules>
@@ -114,7 +116,7 @@ class DerivativeRules {
   /// Whether changes of operand I, and of the result, are numbers with fractions.
   template <std::size_t I>
   static constexpr bool are_numbers = has_derivatives<OperandType<I>>&& has_derivatives<Result> &&
-                                      ((std::is_arithmetic_v<Ts> || expr::is_complex<Ts>)&&...);
+                                      ((std::is_arithmetic_v<Widened<Ts>> || expr::is_complex<Ts>)&&...);
   template <std::size_t I>
   [[nodiscard]] static constexpr bool depends() {
     using X = OperandType<I>;
@@ -192,6 +194,12 @@ class DerivativeRules {
 
   /// What ⊕ combines, as a statement of its own: under the result's labels, then all others.
   [[nodiscard]] VertexId write_elements(const Scope& scope, VertexId v) const {
+    if constexpr (Half<expr::Joined<Join, Ts...>>) {
+      const auto wide = expr::node(Cast<Value>{}, joined());
+      return graph::write_elements(
+          scope, v, operands,
+          SignatureWriter::of<B, Order - 1, Ts...>(wide, stateless<NoAggregation>));
+    }
     return graph::write_elements(
         scope, v, operands,
         SignatureWriter::of<B, Order - 1, Ts...>(m_join, stateless<NoAggregation>));
@@ -205,7 +213,7 @@ class DerivativeRules {
   /// ⊕ = M of an expression of the operands, under the result's labels.
   template <class M, class E>
   [[nodiscard]] VertexId aggregate(const Scope& scope, VertexId v, const E& e) const {
-    using Read = expr::DerivedJoin<E, std::tuple<Ts..., Result, Result, Result, Result>>;
+    using Read = expr::DerivedJoin<E, std::tuple<Ts..., Result, Held, Result, Result>>;
     const auto functor = Read::functor(e);
     return write_aggregate(scope, v, expr::describe(Read::head(e)), Read::leaves(),
                            writer_of<M, Read>(functor));

@@ -33,8 +33,24 @@ constexpr void require_differentiable() {
                 "as a DifferentiableProgram");
 }
 
+template <class S>
+struct DerivativeLike;
+template <class T, int Rank, class Backend>
+struct DerivativeLike<Symbol<T, Rank, Backend>> {
+  using type = Symbol<Widened<T>, Rank, Backend>;
+};
+/// A symbol of the cotangent or the tangent of a tensor: of its shape and elements, but of floats
+/// where those have 16 bits.
+template <class S>
+using DerivativeSymbol = typename DerivativeLike<S>::type;
+/// What is returned where nothing can be.
+template <class S>
+[[nodiscard]] DerivativeSymbol<S> refused_derivative(const S& tensor) {
+  return {tensor.state(), tensor.vertex()};
+}
+
 template <class T, class Backend, class... Symbols>
-[[nodiscard]] std::tuple<Symbols...> gradient_of(const std::source_location& where,
+[[nodiscard]] std::tuple<DerivativeSymbol<Symbols>...> gradient_of(const std::source_location& where,
                                                  const Symbol<T, 0, Backend>& loss,
                                                  const Symbols&... tensors) {
   require_differentiable<Backend>();
@@ -44,23 +60,24 @@ template <class T, class Backend, class... Symbols>
     (call.require(tensors, "by which a loss is differentiated"), ...);
     call.read_loss(loss);
     call.run(loss.vertex(), {1, -1, -1, {}, {}}, {tensors.vertex()...});
-    std::tuple<Symbols...> gradients{call.symbol(tensors, loss.name())...};
+    std::tuple<DerivativeSymbol<Symbols>...> gradients{call.symbol(tensors, loss.name())...};
     call.commit();
     return gradients;
   } else {
-    return {tensors...};
+    return {refused_derivative(tensors)...};
   }
 }
 
 template <class Y, class G, class... Symbols>
-[[nodiscard]] std::tuple<Symbols...> vjp_of(const std::source_location& where, const Y& y,
-                                            const G& cotangent, const Symbols&... tensors) {
+[[nodiscard]] std::tuple<DerivativeSymbol<Symbols>...> vjp_of(const std::source_location& where,
+                                                              const Y& y, const G& cotangent,
+                                                              const Symbols&... tensors) {
   using Backend = typename Y::Backend;
   require_differentiable<Backend>();
-  static_assert(std::is_same_v<Y, G>,
+  static_assert(std::is_same_v<DerivativeSymbol<Y>, G>,
                 "EinDecomp: the cotangent of a tensor has other elements or another rank; give one "
                 "of the tensor's shape");
-  if constexpr (is_differentiable<Backend> && std::is_same_v<Y, G>) {
+  if constexpr (is_differentiable<Backend> && std::is_same_v<DerivativeSymbol<Y>, G>) {
     GradientCall<Backend> call(*y.state(), where);
     call.require(y, "of which a product is asked");
     call.require(cotangent, "which is its cotangent");
@@ -69,11 +86,11 @@ template <class Y, class G, class... Symbols>
     graph::Cotangent seed{0, cotangent.vertex(), cotangent.writing(), {}, {}};
     for (int k = 0; k < Y::rank; ++k) seed.dims.push_back(k);
     call.run(y.vertex(), seed, {tensors.vertex()...});
-    std::tuple<Symbols...> products{call.symbol(tensors, y.name())...};
+    std::tuple<DerivativeSymbol<Symbols>...> products{call.symbol(tensors, y.name())...};
     call.commit();
     return products;
   } else {
-    return {tensors...};
+    return {refused_derivative(tensors)...};
   }
 }
 
@@ -84,23 +101,23 @@ struct Moved {
   const V& tangent;
 };
 template <class Y, class... Ss, class... Vs>
-[[nodiscard]] Y jvp_of(const std::source_location& where, const Y& y,
-                       const Moved<Ss, Vs>&... moved) {
+[[nodiscard]] DerivativeSymbol<Y> jvp_of(const std::source_location& where, const Y& y,
+                                         const Moved<Ss, Vs>&... moved) {
   using Backend = typename Y::Backend;
   require_differentiable<Backend>();
-  static_assert((std::is_same_v<Ss, Vs> && ...),
+  static_assert((std::is_same_v<DerivativeSymbol<Ss>, Vs> && ...),
                 "EinDecomp: the tangent of a tensor has other elements or another rank; give one "
                 "of the tensor's shape");
-  if constexpr (is_differentiable<Backend> && (std::is_same_v<Ss, Vs> && ...)) {
+  if constexpr (is_differentiable<Backend> && (std::is_same_v<DerivativeSymbol<Ss>, Vs> && ...)) {
     GradientCall<Backend> call(*y.state(), where);
     call.require(y, "of which a product is asked");
     call.begin_tangents(y.vertex());
     (call.give(y, moved.tensor, moved.tangent), ...);
-    Y product = call.tangent(y);
+    DerivativeSymbol<Y> product = call.tangent(y);
     call.commit();
     return product;
   } else {
-    return y;
+    return refused_derivative(y);
   }
 }
 
@@ -109,7 +126,8 @@ template <class Y, class... Ss, class... Vs>
 /// The gradient of a scalar with respect to tensors of its program: `auto [dA, dB] = gradient(loss,
 /// A, B)` appends the statements that compute it to the program, which is planned and run as a
 /// whole. One tensor gives one symbol, several a tuple, a vector of symbols a vector; each has the
-/// shape of its tensor. What was a result of the program before stays one.
+/// shape of its tensor, and its elements, but float where they have 16 bits. What was a result of
+/// the program before stays one.
 ///
 /// docs/gradients.md has the rules. Where a function has no derivative JAX's is taken: elements
 /// that tie for a minimum or maximum share its cotangent evenly.
@@ -165,11 +183,11 @@ template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTyped
 }
 // clang-format on
 template <class T, class Backend, class S>
-[[nodiscard]] std::vector<S> gradient(
+[[nodiscard]] std::vector<graph::DerivativeSymbol<S>> gradient(
     const Symbol<T, 0, Backend>& loss, const std::vector<S>& tensors,
     std::source_location where = std::source_location::current()) {
   graph::require_differentiable<Backend>();
-  std::vector<S> gradients;
+  std::vector<graph::DerivativeSymbol<S>> gradients;
   if constexpr (graph::is_differentiable<Backend>) {
     graph::GradientCall<Backend> call(*loss.state(), where);
     call.require_loss(loss, "of which a gradient is asked");
@@ -191,7 +209,7 @@ template <class T, class Backend, class S>
 /// gradient() gives of the scalar Σ cotangent · y. `auto [dA, dB] = vjp(Y, G, A, B)`.
 ///
 /// \param y          any tensor of the program.
-/// \param cotangent  of y's shape, in the same program.
+/// \param cotangent  of y's shape and elements (float where they have 16 bits), in the same program.
 /// \throws Error as gradient, and if y and its cotangent have other extents.
 /// @{
 // clang-format off
@@ -232,30 +250,31 @@ template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol S1, AnyTypedSymbol 
 /// @{
 // clang-format off
 template <AnyTypedSymbol Y, AnyTypedSymbol S1, AnyTypedSymbol V1>
-[[nodiscard]] Y jvp(const Y& y, const S1& s1, const V1& v1,
+[[nodiscard]] auto jvp(const Y& y, const S1& s1, const V1& v1,
     std::source_location where = std::source_location::current()) {
   return graph::jvp_of(where, y, graph::Moved<S1, V1>{s1, v1});
 }
 template <AnyTypedSymbol Y, AnyTypedSymbol S1, AnyTypedSymbol V1, AnyTypedSymbol S2, AnyTypedSymbol V2>
-[[nodiscard]] Y jvp(const Y& y, const S1& s1, const V1& v1, const S2& s2, const V2& v2,
+[[nodiscard]] auto jvp(const Y& y, const S1& s1, const V1& v1, const S2& s2, const V2& v2,
     std::source_location where = std::source_location::current()) {
   return graph::jvp_of(where, y, graph::Moved<S1, V1>{s1, v1}, graph::Moved<S2, V2>{s2, v2});
 }
 template <AnyTypedSymbol Y, AnyTypedSymbol S1, AnyTypedSymbol V1, AnyTypedSymbol S2, AnyTypedSymbol V2, AnyTypedSymbol S3, AnyTypedSymbol V3>
-[[nodiscard]] Y jvp(const Y& y, const S1& s1, const V1& v1, const S2& s2, const V2& v2, const S3& s3, const V3& v3,
+[[nodiscard]] auto jvp(const Y& y, const S1& s1, const V1& v1, const S2& s2, const V2& v2, const S3& s3, const V3& v3,
     std::source_location where = std::source_location::current()) {
   return graph::jvp_of(where, y, graph::Moved<S1, V1>{s1, v1}, graph::Moved<S2, V2>{s2, v2}, graph::Moved<S3, V3>{s3, v3});
 }
 template <AnyTypedSymbol Y, AnyTypedSymbol S1, AnyTypedSymbol V1, AnyTypedSymbol S2, AnyTypedSymbol V2, AnyTypedSymbol S3, AnyTypedSymbol V3, AnyTypedSymbol S4, AnyTypedSymbol V4>
-[[nodiscard]] Y jvp(const Y& y, const S1& s1, const V1& v1, const S2& s2, const V2& v2, const S3& s3, const V3& v3, const S4& s4, const V4& v4,
+[[nodiscard]] auto jvp(const Y& y, const S1& s1, const V1& v1, const S2& s2, const V2& v2, const S3& s3, const V3& v3, const S4& s4, const V4& v4,
     std::source_location where = std::source_location::current()) {
   return graph::jvp_of(where, y, graph::Moved<S1, V1>{s1, v1}, graph::Moved<S2, V2>{s2, v2}, graph::Moved<S3, V3>{s3, v3}, graph::Moved<S4, V4>{s4, v4});
 }
 // clang-format on
 /// The same of a vector of tensors, with as many tangents.
 template <AnyTypedSymbol Y, class S>
-[[nodiscard]] Y jvp(const Y& y, const std::vector<S>& tensors, const std::vector<S>& tangents,
-                    std::source_location where = std::source_location::current()) {
+[[nodiscard]] auto jvp(const Y& y, const std::vector<S>& tensors,
+                       const std::vector<graph::DerivativeSymbol<S>>& tangents,
+                       std::source_location where = std::source_location::current()) {
   using Backend = typename Y::Backend;
   graph::require_differentiable<Backend>();
   if constexpr (graph::is_differentiable<Backend>) {
@@ -270,11 +289,11 @@ template <AnyTypedSymbol Y, class S>
     }
     call.begin_tangents(y.vertex());
     for (std::size_t n = 0; n < tensors.size(); ++n) call.give(y, tensors[n], tangents[n]);
-    Y product = call.tangent(y);
+    graph::DerivativeSymbol<Y> product = call.tangent(y);
     call.commit();
     return product;
   } else {
-    return y;
+    return graph::refused_derivative(y);
   }
 }
 /// @}

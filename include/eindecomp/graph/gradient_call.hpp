@@ -36,9 +36,9 @@ class GradientCall {
       spec.name = Text("d") + loss.name();
       spec.where = m_scope.where;
       spec.operands.push_back({loss.vertex(), {}, loss.writing()});
-      using Constant = expr::ConstantOf<T>;
+      using Constant = expr::ConstantOf<Widened<T>>;
       const Written made = write_at<Backend, order_left, Constant, NoAggregation, T>(
-          m_scope, spec, Constant{static_cast<T>(value)}, NoAggregation{});
+          m_scope, spec, Constant{static_cast<Widened<T>>(value)}, NoAggregation{});
       return Cotangent{0, made.vertex, made.writing, {}, {}};
     };
   }
@@ -72,11 +72,11 @@ class GradientCall {
   }
 
   /// Refuses a cotangent or tangent of other extents than its tensor's.
-  template <class S>
-  void require_like(const S& tensor, const S& given, std::string_view what) const {
+  template <class S, class G>
+  void require_like(const S& tensor, const G& given, std::string_view what) const {
     const EinGraph& graph = m_state.graph;
     if (graph[tensor.vertex()].bound == graph[given.vertex()].bound) return;
-    const auto extents = [&](const S& s) {
+    const auto extents = [&](const auto& s) {
       return core::joined(graph[s.vertex()].bound, " x ", core::to_text);
     };
     core::fail(ErrorKind::shape,
@@ -97,12 +97,14 @@ class GradientCall {
 
   /// The gradient after a tensor.
   template <class T, int Rank>
-  Symbol<T, Rank, Backend> symbol(const Symbol<T, Rank, Backend>& tensor, std::string_view from) {
+  Symbol<Widened<T>, Rank, Backend> symbol(const Symbol<T, Rank, Backend>& tensor,
+                                           std::string_view from) {
     const auto at = static_cast<std::size_t>(tensor.vertex());
     if (at >= m_cotangents.size() || !m_cotangents[at].has_value()) {
       fail_as_zero("gradient", from, "by", tensor.name());
     }
-    const Written made = whole<T>(*m_cotangents[at], tensor.vertex(), Text("d") + tensor.name());
+    const Written made =
+        whole<Widened<T>>(*m_cotangents[at], tensor.vertex(), Text("d") + tensor.name());
     return {&m_state, made.vertex, made.writing};
   }
 
@@ -112,8 +114,8 @@ class GradientCall {
     m_tangents.emplace(m_scope, to);
   }
   /// Gives a tensor its tangent.
-  template <class Y, class S>
-  void give(const Y& y, const S& tensor, const S& tangent) {
+  template <class Y, class S, class V>
+  void give(const Y& y, const S& tensor, const V& tangent) {
     require(tensor, "along which a tensor is differentiated");
     require(tangent, "which is its tangent");
     require_like(tensor, tangent, "tangent");
@@ -130,8 +132,8 @@ class GradientCall {
   }
   /// The tangent after the tensor that begin_tangents() took.
   template <class T, int Rank>
-  Symbol<T, Rank, Backend> tangent(const Symbol<T, Rank, Backend>& y) {
-    const Written made = whole<T>(m_tangents->run(), y.vertex(), y.name() + ".tangent");
+  Symbol<Widened<T>, Rank, Backend> tangent(const Symbol<T, Rank, Backend>& y) {
+    const Written made = whole<Widened<T>>(m_tangents->run(), y.vertex(), y.name() + ".tangent");
     return {&m_state, made.vertex, made.writing};
   }
 

@@ -147,6 +147,9 @@ template <class T, class Backend, class Optimiser = Sgd>
     const std::type_identity_t<std::vector<Symbol<T, 0, Backend>>>& metrics = {},
     std::source_location where = std::source_location::current()) {
   graph::require_differentiable<Backend>();
+  static_assert(!Half<T>,
+                "EinDecomp: a loss of 16-bit numbers is minimised (what is trained is rounded in "
+                "every step); keep loss and weights as float, and cast where they are read");
   static_assert(train::is_optimiser<Optimiser>,
                 "EinDecomp: minimise takes a loss, weights and an optimiser; several weights are "
                 "given in braces, as in minimise(loss, {W1, W2}, Adam{})");
