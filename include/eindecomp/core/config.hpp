@@ -52,6 +52,13 @@
 #define EINDECOMP_STREAMING_BYTES EINDECOMP_REGISTER_BYTES
 #endif
 
+/// Whether the machine converts numbers of 16 bits, those of float16, to floats and back.
+#if defined(__F16C__) && defined(__AVX__) && defined(EINDECOMP_STREAMING_BYTES)
+#define EINDECOMP_CONVERTS_HALVES 1
+#else
+#define EINDECOMP_CONVERTS_HALVES 0
+#endif
+
 /// Whether exponential() is computed by vectors. With SSE2, which cannot compare integers of 64
 /// bits, and without vectors the C library's function is faster.
 #if defined(__AVX2__) && defined(EINDECOMP_STREAMING_BYTES)

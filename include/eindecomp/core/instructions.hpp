@@ -59,6 +59,27 @@ EINDECOMP_ALWAYS_INLINE void look_up(const V& first, const V& second, const V& i
 
 #endif
 
+#if EINDECOMP_CONVERTS_HALVES
+
+/// to[0], …, to[7] = from[0], …, from[7], which are numbers of 16 bits (IEEE 754's binary16).
+EINDECOMP_ALWAYS_INLINE void widen_halves(float* to, const void* from) {
+  using Halves [[gnu::vector_size(16)]] = short;
+  Halves halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  const auto floats = __builtin_ia32_vcvtph2ps256(halves);
+  __builtin_memcpy(to, &floats, sizeof floats);
+}
+/// The other way, to the nearest, of two as near the even one.
+EINDECOMP_ALWAYS_INLINE void narrow_to_halves(void* to, const float* from) {
+  using Floats [[gnu::vector_size(32)]] = float;
+  Floats floats;
+  __builtin_memcpy(&floats, from, sizeof floats);
+  const auto halves = __builtin_ia32_vcvtps2ph256(floats, 0);
+  __builtin_memcpy(to, &halves, sizeof halves);
+}
+
+#endif
+
 #if defined(__AVX512F__) && defined(EINDECOMP_STREAMING_BYTES)
 
 using Floats16 [[gnu::vector_size(64)]] = float;

@@ -13,6 +13,7 @@
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/generic/join_reducer.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
+#include "eindecomp/kernel/generic/map_halves.hpp"
 #include "eindecomp/kernel/generic/map_lanes.hpp"
 #include "eindecomp/kernel/generic/row_access.hpp"
 #include "eindecomp/kernel/launch.hpp"
@@ -228,6 +229,9 @@ struct JoinItems {
   EINDECOMP_FUNCTION void map(const Extent* offset, int width, State* states) const {
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
       if (map_by_lanes(offset, {}, {0, width}, states, Write::partial, {})) return;
+    } else if constexpr (maps_by_floats) {
+      const unsigned contiguous = schedule.contiguous_operands();
+      if (contiguous != 0) return map_by_floats(Indices{}, contiguous, offset, width, states);
     } else if constexpr (operands <= 2) {
       switch (schedule.contiguous_operands()) {
         case 1:
@@ -241,6 +245,17 @@ struct JoinItems {
       }
     }
     map_by<AnyStride>(Indices{}, offset, width, states);
+  }
+#if defined(EINDECOMP_REGISTER_BYTES)
+  static constexpr bool maps_by_floats = maps_halves<Join, Monoid, Ts...>();
+#else
+  static constexpr bool maps_by_floats = false;
+#endif
+  template <std::size_t... I>
+  void map_by_floats(std::index_sequence<I...> all, unsigned contiguous, const Extent* offset,
+                     int width, State* states) const {
+    map_halves(all, join, contiguous, width, states,
+               static_cast<const Ts*>(memory.operand[I]) + offset[I]...);
   }
   template <class Access, std::size_t... I>
   EINDECOMP_FUNCTION void map_by(std::index_sequence<I...>, const Extent* offset, int width,

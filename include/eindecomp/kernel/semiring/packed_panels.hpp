@@ -14,6 +14,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/half.hpp"
 #include "eindecomp/kernel/copy/kernel.hpp"
+#include "eindecomp/kernel/simd/half_rows.hpp"
 #include "eindecomp/kernel/simd/lanes.hpp"
 #include "eindecomp/kernel/simd/register_tile.hpp"
 #include "eindecomp/kernel/tuning.hpp"
@@ -41,8 +42,7 @@ struct PanelSource {
 template <int Count, class T>
 EINDECOMP_ALWAYS_INLINE void put_into_panel(Widened<T>* to, const T* from) {
   if constexpr (Half<T>) {
-    EINDECOMP_VECTOR_LOOP
-    for (int i = 0; i < Count; ++i) to[i] = from[i];
+    widen_row(to, from, Count);
   } else {
     std::memcpy(to, from, sizeof(T) * Count);
   }
