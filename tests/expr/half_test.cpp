@@ -136,7 +136,8 @@ TEST_CASE("integers are rounded as numbers") {
   CHECK(float(float16(2051)) == 2052.0F);
   CHECK(float(bfloat16(257)) == 256.0F);
   CHECK(float(bfloat16(std::int64_t{259})) == 260.0F);
-  // Rounded to a float first, it would be half way between neighbours, the even one of which is less.
+  // Rounded to a float first, it would be half way between neighbours, the even one of which is
+  // less.
   CHECK(float(bfloat16(33685505)) == 33816576.0F);
   CHECK(float(float16(70000)) == std::numeric_limits<float>::infinity());
   CHECK(float(bfloat16(true)) == 1.0F);
@@ -168,7 +169,8 @@ TEST_CASE("conversions work in constant expressions, and arithmetic is that of f
   static_assert(std::is_same_v<decltype(a * b), float> && std::is_same_v<decltype(a + 1), float> &&
                 std::is_same_v<decltype(a * 0.5), double> && a * b == 3.0F && a < b);
   static_assert(std::is_same_v<std::common_type_t<float16, float>, float>);
-  static_assert(!std::is_convertible_v<float, float16> && !std::is_convertible_v<float16, bfloat16>);
+  static_assert(!std::is_convertible_v<float, float16> &&
+                !std::is_convertible_v<float16, bfloat16>);
   std::ostringstream text;
   text << a;
   CHECK(text.str() == "1.5");
@@ -197,10 +199,13 @@ TEST_CASE("scalars beside them are floats") {
   using ein::expr::TypeList;
   using ein::expr::weak_type;
   static_assert(std::is_same_v<decltype(weak_type<double>(TypeList<bfloat16>()))::type, float>);
-  static_assert(std::is_same_v<decltype(weak_type<int>(TypeList<float16, bfloat16>()))::type, float>);
-  static_assert(std::is_same_v<decltype(weak_type<int>(TypeList<float16, double>()))::type, double>);
+  static_assert(
+      std::is_same_v<decltype(weak_type<int>(TypeList<float16, bfloat16>()))::type, float>);
+  static_assert(
+      std::is_same_v<decltype(weak_type<int>(TypeList<float16, double>()))::type, double>);
   static_assert(std::is_same_v<decltype(weak_type<bfloat16>(TypeList<double>()))::type, double>);
-  static_assert(std::is_same_v<decltype(weak_type<float16>(TypeList<std::int64_t>()))::type, double>);
+  static_assert(
+      std::is_same_v<decltype(weak_type<float16>(TypeList<std::int64_t>()))::type, double>);
   CHECK_FALSE(ein::expr::WeakScalar<float16>(70000).held);
   CHECK(ein::expr::WeakScalar<float16>(65504).held);
   CHECK(ein::expr::WeakScalar<bfloat16>(70000).held);

@@ -38,8 +38,8 @@ const auto plus = [](auto a, auto b) { return a + b; };
 template <class... Ts, class Join, class Monoid, class Expected>
 AlgorithmCounts check_of(int cases, std::uint64_t seed, const Family& family, const Join& join,
                          const Monoid& monoid, const Expected& expected) {
-  return check_launcher<Ts...>(
-      cases, seed, family, TestLauncher<Space, Join, Monoid, Ts...>(join, monoid), expected);
+  return check_launcher<Ts...>(cases, seed, family,
+                               TestLauncher<Space, Join, Monoid, Ts...>(join, monoid), expected);
 }
 
 #if defined(EINDECOMP_REGISTER_BYTES)
@@ -80,8 +80,8 @@ struct BytesOfBoth {
 /// Rounded to T.
 template <class T>
 auto rounded_product() {
-  return ein::expr::node(ein::Cast<T>{}, ein::expr::node(ein::ScaledMul<float>{0.3F}, ein::Arg<0>{},
-                                                         ein::Arg<1>{}));
+  return ein::expr::node(
+      ein::Cast<T>{}, ein::expr::node(ein::ScaledMul<float>{0.3F}, ein::Arg<0>{}, ein::Arg<1>{}));
 }
 
 }  // namespace
@@ -112,10 +112,9 @@ TEST_CASE("the packed algorithm takes operands of two types, in either order") {
 }
 
 TEST_CASE("large products of them are packed") {
-  const auto counts =
-      check_of<bfloat16, bfloat16>(40, 828, any_product(any_labels({32, 40, 48}), 200000),
-                                   ein::Mul{}, ein::Sum{},
-                                   Expectation{0.0F, times, add_to, same, 0.0});
+  const auto counts = check_of<bfloat16, bfloat16>(
+      40, 828, any_product(any_labels({32, 40, 48}), 200000), ein::Mul{}, ein::Sum{},
+      Expectation{0.0F, times, add_to, same, 0.0});
   CHECK(counts.at(Algorithm::packed) > 5);
 }
 
@@ -135,9 +134,8 @@ TEST_CASE("element by element") {
                      Expectation{0.0F, [](float a) { return a < 0 ? 0.0F : a; }, take, same, 0.0});
   check_of<float16>(200, 835, maps, ein::Exp{}, none,
                     Expectation{0.0F, [](float a) { return std::exp(a); }, take, same, 1e-6});
-  check_of<bfloat16, float16>(
-      100, 836, maps, BytesOfBoth{}, none,
-      Expectation{0, [](auto, auto) { return 404; }, take, same, 0.0});
+  check_of<bfloat16, float16>(100, 836, maps, BytesOfBoth{}, none,
+                              Expectation{0, [](auto, auto) { return 404; }, take, same, 0.0});
 }
 
 TEST_CASE("results are rounded to 16 bits where they are cast") {

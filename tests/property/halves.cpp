@@ -39,8 +39,7 @@ TEST_CASE("16-bit numbers on all ranks: products and casts") {
     const auto P = let<"P">(i, k) = sum(j)(X(i, j) * W(j, k));
     static_assert(is_of<std::decay_t<decltype(P)>, float>);
     t.expect(P, product);
-    const auto H =
-        let<"H">(i, k) = cast<bfloat16>(relu(sum(j)(100.3 * X(i, j) * W(j, k)) + 0.1));
+    const auto H = let<"H">(i, k) = cast<bfloat16>(relu(sum(j)(100.3 * X(i, j) * W(j, k)) + 0.1));
     static_assert(is_of<std::decay_t<decltype(H)>, bfloat16>);
     const auto hidden = [=](Extent I, Extent K) {
       return bfloat16(std::max(100.3F * product(I, K) + 0.1F, 0.0F));
@@ -62,20 +61,19 @@ TEST_CASE("16-bit numbers on all ranks: mixed types, other algebras, aggregation
     const auto [X, xs] = t.template input<float16>("X", {8, 6});
     const auto [Y, ys] = t.template input<double>("Y", {6, 5});
     const auto [N, ns] = t.template input<std::int32_t>("N", {8, 6});
-    t.expect(let<"mixed">(i, k) = sum(j)(X(i, j) * Y(j, k)), [xs = xs, ys = ys](Extent I, Extent K) {
-      return total(6, [&](Extent J) { return xs(I, J) * ys(J, K); });
-    });
+    t.expect(let<"mixed">(i, k) = sum(j)(X(i, j) * Y(j, k)),
+             [xs = xs, ys = ys](Extent I, Extent K) {
+               return total(6, [&](Extent J) { return xs(I, J) * ys(J, K); });
+             });
     t.expect(let<"whole">(i) = sum(j)(X(i, j) * N(i, j)), [xs = xs, ns = ns](Extent I) {
       return total(6, [&](Extent J) { return xs(I, J) * static_cast<float>(ns(I, J)); });
     });
-    t.expect(let<"most">(j) = max(i)(X(i, j)), [xs = xs](Extent J) {
-      return largest(8, [&](Extent I) { return float(xs(I, J)); });
-    });
+    t.expect(let<"most">(j) = max(i)(X(i, j)),
+             [xs = xs](Extent J) { return largest(8, [&](Extent I) { return float(xs(I, J)); }); });
     const auto S = let<"S">(j) = sum(i)(1024.5 * X(i, j));
     static_assert(is_of<std::decay_t<decltype(S)>, float>);
-    t.expect(S, [xs = xs](Extent J) {
-      return total(8, [&](Extent I) { return 1024.5F * xs(I, J); });
-    });
+    t.expect(
+        S, [xs = xs](Extent J) { return total(8, [&](Extent I) { return 1024.5F * xs(I, J); }); });
     t.expect(let<"rounded">(j) = cast<float16>(S(j)), [xs = xs](Extent J) {
       return float16(total(8, [&](Extent I) { return 1024.5F * xs(I, J); }));
     });
@@ -89,16 +87,14 @@ TEST_CASE("16-bit numbers on all ranks: what is moved stays as it is") {
     const auto T = let<"T">(j, i) = X(i, j);
     static_assert(is_of<std::decay_t<decltype(T)>, bfloat16>);
     t.expect(T, [xs = xs](Extent J, Extent I) { return xs(I, J); });
-    t.expect(let<"part">(i, j) = X(2 * i + 1, j), [xs = xs](Extent I, Extent J) {
-      return xs(2 * I + 1, J);
-    });
+    t.expect(let<"part">(i, j) = X(2 * i + 1, j),
+             [xs = xs](Extent I, Extent J) { return xs(2 * I + 1, J); });
     const auto C = let<"C">(i, j) = concat(i)(X(i, j), Y(i, j));
     static_assert(is_of<std::decay_t<decltype(C)>, bfloat16>);
     t.expect(C, [xs = xs, ys = ys](Extent I, Extent J) { return I < 7 ? xs(I, J) : ys(I - 7, J); });
-    t.expect(let<"padded">(i, j) = pad(j)(X(i, j), {{1, 2}}, 0.5),
-             [xs = xs](Extent I, Extent J) {
-               return J < 1 || J > 5 ? bfloat16(0.5) : xs(I, J - 1);
-             });
+    t.expect(let<"padded">(i, j) = pad(j)(X(i, j), {{1, 2}}, 0.5), [xs = xs](Extent I, Extent J) {
+      return J < 1 || J > 5 ? bfloat16(0.5) : xs(I, J - 1);
+    });
     t.expect(let<"pooled">(i, j) = max(k)(X(i + extent(k, 3) - 1, j)),
              [xs = xs](Extent I, Extent J) {
                float most = xs(I, J);

@@ -293,11 +293,9 @@ class RandomProgram {
       exact_operands = exact_operands && t.exact;
       for (reference::Wide z : t.values) positive = positive && z.real() > 0;
     }
-    static const std::vector<std::string> steps{"less",      "less_equal", "greater",
-                                                "equal",     "not_equal",  "greater_equal",
-                                                "and",       "or",         "not",
-                                                "select",    "div",        "to_float16",
-                                                "to_bfloat16"};
+    static const std::vector<std::string> steps{
+        "less", "less_equal", "greater", "equal", "not_equal",  "greater_equal", "and",
+        "or",   "not",        "select",  "div",   "to_float16", "to_bfloat16"};
     const std::string join = v.op.join.str();
     const std::string monoid = v.op.aggregate.str();
     if (std::find(steps.begin(), steps.end(), join) != steps.end() && !exact_operands) return false;

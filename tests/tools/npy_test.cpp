@@ -134,11 +134,10 @@ TEST_CASE("what is written is what NumPy writes, and read back as it was") {
   write_npy(folder.path(), npy_tensor<float16>({2}, {float16(1), float16(-2)}));
   CHECK(contains(folder.content(), "'descr': '<f2'"));
   CHECK(folder.content().ends_with(std::string("\n\x00\x3c\x00\xc0", 5)));
-  CHECK(contains(message_of([&] {
-                   write_npy(folder.path(), npy_tensor<bfloat16>({1}, {bfloat16(1)}));
-                 }),
-                 "elements of bfloat16 cannot be written to " + folder.path() +
-                     " (NumPy has no such type); convert them by cast"));
+  CHECK(contains(
+      message_of([&] { write_npy(folder.path(), npy_tensor<bfloat16>({1}, {bfloat16(1)})); }),
+      "elements of bfloat16 cannot be written to " + folder.path() +
+          " (NumPy has no such type); convert them by cast"));
   CHECK(folder.files() == 1);
 }
 

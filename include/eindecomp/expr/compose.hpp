@@ -56,8 +56,8 @@ struct ComposedBase<Op, std::index_sequence<I...>, Children...> : ChildSlot<I, C
 
   template <class... Operands>
   EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr auto operator()(const Operands&... operands)
-      const -> std::decay_t<
-          decltype(std::declval<const Op&>()(widened(std::declval<const Children&>()(operands...))...))> {
+      const -> std::decay_t<decltype(std::declval<const Op&>()(
+          widened(std::declval<const Children&>()(operands...))...))> {
     return op(widened(static_cast<const ChildSlot<I, Children>&>(*this).child(operands...))...);
   }
 

@@ -93,9 +93,8 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, std::int32_t, T>;
 
 namespace expr {
 [[nodiscard]] constexpr Text element_text(ElementType element) {
-  constexpr std::string_view names[] = {"float",           "double", "complex<float>",
-                                        "complex<double>", "int32",  "int64",
-                                        "float16",         "bfloat16"};
+  constexpr std::string_view names[] = {"float", "double", "complex<float>", "complex<double>",
+                                        "int32", "int64",  "float16",        "bfloat16"};
   if (element.kind == ElementKind::other) {
     return Text("a ") + core::to_text(element.bytes) + "-byte type";
   }

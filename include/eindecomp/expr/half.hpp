@@ -83,8 +83,8 @@ namespace expr {
 
 }  // namespace expr
 
-/// A number of 1 sign, 5 exponent and 10 mantissa bits (IEEE 754's binary16, NumPy's float16): about
-/// three decimals, from 6e-8 to 65504.
+/// A number of 1 sign, 5 exponent and 10 mantissa bits (IEEE 754's binary16, NumPy's float16):
+/// about three decimals, from 6e-8 to 65504.
 ///
 /// Of 2 bytes, trivially copyable, usable in device code and constant expressions. It converts to
 /// float by itself; a conversion to it is written, `float16(x)`, and rounds once, to the nearest
@@ -98,8 +98,7 @@ class float16 {
       : m_bits(expr::float16_of_float(number)) {}
   /// The nearest number, of an integer of more than 53 bits that of the nearest double.
   template <class T>
-    requires std::is_arithmetic_v<T>
-  EINDECOMP_FUNCTION constexpr explicit float16(T number)
+  requires std::is_arithmetic_v<T> EINDECOMP_FUNCTION constexpr explicit float16(T number)
       : m_bits(expr::float16_of_float(expr::float_to_odd(static_cast<double>(number)))) {}
 
   /// The number with these bits.
@@ -131,8 +130,7 @@ class bfloat16 {
       : m_bits(expr::bfloat16_of_float(number)) {}
   /// The nearest number, of an integer of more than 53 bits that of the nearest double.
   template <class T>
-    requires std::is_arithmetic_v<T>
-  EINDECOMP_FUNCTION constexpr explicit bfloat16(T number)
+  requires std::is_arithmetic_v<T> EINDECOMP_FUNCTION constexpr explicit bfloat16(T number)
       : m_bits(expr::bfloat16_of_float(expr::float_to_odd(static_cast<double>(number)))) {}
 
   /// The number with these bits.

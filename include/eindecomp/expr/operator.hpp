@@ -139,8 +139,9 @@ template <class T, class F = Identity>
 struct Cast {
   F f{};  ///< what is called
   template <class... As>
-  EINDECOMP_FUNCTION constexpr auto operator()(const As&... as) const -> std::decay_t<
-      std::invoke_result_t<const F&, const std::enable_if_t<std::is_convertible_v<As, Widened<T>>, T>&...>> {
+  EINDECOMP_FUNCTION constexpr auto operator()(const As&... as) const
+      -> std::decay_t<std::invoke_result_t<
+          const F&, const std::enable_if_t<std::is_convertible_v<As, Widened<T>>, T>&...>> {
     return f(static_cast<T>(as)...);
   }
 };

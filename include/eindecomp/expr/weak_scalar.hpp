@@ -21,10 +21,11 @@ inline constexpr bool is_complex = ElementTraits<T>::kind == ElementKind::comple
                                    ElementTraits<T>::kind == ElementKind::complex128;
 
 template <class T>
-inline constexpr NumberKind scalar_kind = std::is_integral_v<T>                  ? NumberKind::integer
-                                          : std::is_floating_point_v<Widened<T>> ? NumberKind::floating
-                                          : is_complex<T>               ? NumberKind::complex
-                                                                        : NumberKind::other;
+inline constexpr NumberKind scalar_kind =
+    std::is_integral_v<T>                  ? NumberKind::integer
+    : std::is_floating_point_v<Widened<T>> ? NumberKind::floating
+    : is_complex<T>                        ? NumberKind::complex
+                                           : NumberKind::other;
 /// Of elements: the types of numbers that docs/language.md lists.
 template <class T>
 inline constexpr NumberKind number_kind = std::is_integral_v<T>

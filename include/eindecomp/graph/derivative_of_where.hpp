@@ -47,7 +47,8 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
   using Scope = DerivativeScope;
   /// Cotangents and tangents of elements of 16 bits are floats.
   using Result =
-      typename MonoidTraits<Monoid, JoinedValue<expr::Where<Tensors, Join, Monoid>, Monoid, Ts...>>::Result;
+      typename MonoidTraits<Monoid,
+                            JoinedValue<expr::Where<Tensors, Join, Monoid>, Monoid, Ts...>>::Result;
   /// Index tensors, and what Join takes.
   static constexpr int operands = static_cast<int>(sizeof...(Ts)) - Tensors;
   static constexpr bool sums = expr::is_one_of<Monoid, Sum, CompensatedSum>;

@@ -116,7 +116,8 @@ class DerivativeRules {
   /// Whether changes of operand I, and of the result, are numbers with fractions.
   template <std::size_t I>
   static constexpr bool are_numbers = has_derivatives<OperandType<I>>&& has_derivatives<Result> &&
-                                      ((std::is_arithmetic_v<Widened<Ts>> || expr::is_complex<Ts>)&&...);
+                                      ((std::is_arithmetic_v<Widened<Ts>> ||
+                                        expr::is_complex<Ts>)&&...);
   template <std::size_t I>
   [[nodiscard]] static constexpr bool depends() {
     using X = OperandType<I>;

@@ -50,9 +50,9 @@ template <class S>
 }
 
 template <class T, class Backend, class... Symbols>
-[[nodiscard]] std::tuple<DerivativeSymbol<Symbols>...> gradient_of(const std::source_location& where,
-                                                 const Symbol<T, 0, Backend>& loss,
-                                                 const Symbols&... tensors) {
+[[nodiscard]] std::tuple<DerivativeSymbol<Symbols>...> gradient_of(
+    const std::source_location& where, const Symbol<T, 0, Backend>& loss,
+    const Symbols&... tensors) {
   require_differentiable<Backend>();
   if constexpr (is_differentiable<Backend>) {
     GradientCall<Backend> call(*loss.state(), where);
@@ -209,8 +209,8 @@ template <class T, class Backend, class S>
 /// gradient() gives of the scalar Σ cotangent · y. `auto [dA, dB] = vjp(Y, G, A, B)`.
 ///
 /// \param y          any tensor of the program.
-/// \param cotangent  of y's shape and elements (float where they have 16 bits), in the same program.
-/// \throws Error as gradient, and if y and its cotangent have other extents.
+/// \param cotangent  of y's shape and elements (float where they have 16 bits), in the same
+/// program. \throws Error as gradient, and if y and its cotangent have other extents.
 /// @{
 // clang-format off
 template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol S1>

@@ -123,9 +123,9 @@ struct Hdf5Dataset {
 /// A tensor in an HDF5 file, a dataset of it: `bind_file(X, Hdf5File("run.h5", "fields/x"))`.
 ///
 /// Elements are float, double, both as complex numbers (compounds of "r" and "i", as h5py has
-/// them), float16, bfloat16, and integers of 32 and 64 bits, in any order of bytes; shorter integers
-/// are read as 32 bits. Datasets may be chunked and compressed. What is written is a file of this dataset alone,
-/// contiguous, with the groups that its name has.
+/// them), float16, bfloat16, and integers of 32 and 64 bits, in any order of bytes; shorter
+/// integers are read as 32 bits. Datasets may be chunked and compressed. What is written is a file
+/// of this dataset alone, contiguous, with the groups that its name has.
 class Hdf5File final : public tools::DenseFile {
  public:
   /// The dataset of that name in the file of that path, which need not exist before it is written.
@@ -236,8 +236,10 @@ class Hdf5File final : public tools::DenseFile {
       if (H5Tequal(type.id(), tools::hdf5_type(complex).id()) > 0) return complex;
     }
     fail(
-        "its elements are of a type that no tensor has (float, double, float16, bfloat16, compounds of "
-        "two floats or doubles called r and i, and integers of up to 64 bits can be read); convert them");
+        "its elements are of a type that no tensor has (float, double, float16, bfloat16, "
+        "compounds of "
+        "two floats or doubles called r and i, and integers of up to 64 bits can be read); convert "
+        "them");
   }
 
   /// Creates a file with room for the tensor; notes where. \returns whether that could be done.

@@ -59,8 +59,8 @@ inline constexpr NpyType npy_types[] = {
     {"<f4", 4, element_type<float>()},        {"<f8", 8, element_type<double>()},
     {"<c8", 8, {ElementKind::complex64, 8}},  {"<c16", 16, {ElementKind::complex128, 16}},
     {"<i4", 4, element_type<std::int32_t>()}, {"<i8", 8, element_type<std::int64_t>()},
-    {"<f2", 2, element_type<float16>()},
-    {"|b1", 1, element_type<std::int32_t>()}, {"|u1", 1, element_type<std::int32_t>()},
+    {"<f2", 2, element_type<float16>()},      {"|b1", 1, element_type<std::int32_t>()},
+    {"|u1", 1, element_type<std::int32_t>()},
 };
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
@@ -300,8 +300,8 @@ class NpyDictionary {
 /// A tensor in a .npy file: `bind_file(X, NpyFile("x.npy"))`, `save(run, Y, NpyFile("y.npy"))`.
 ///
 /// Elements are float16, float, double, the latter two as complex numbers, too, and integers of 32
-/// and 64 bits, the lowest byte first; truth values and unsigned bytes are read as 32-bit integers. Arrays in Fortran's
-/// order are read as what they are; what is written is in C's order.
+/// and 64 bits, the lowest byte first; truth values and unsigned bytes are read as 32-bit integers.
+/// Arrays in Fortran's order are read as what they are; what is written is in C's order.
 class NpyFile final : public tools::DenseFile {
  public:
   /// The file of that path, which need not exist before it is written.

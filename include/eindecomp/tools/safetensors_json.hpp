@@ -55,12 +55,9 @@ struct SafetensorsType {
   ElementType element;
 };
 inline constexpr SafetensorsType safetensors_types[] = {
-    {"F32", element_type<float>()},
-    {"F64", element_type<double>()},
-    {"I32", element_type<std::int32_t>()},
-    {"I64", element_type<std::int64_t>()},
-    {"F16", element_type<float16>()},
-    {"BF16", element_type<bfloat16>()},
+    {"F32", element_type<float>()},        {"F64", element_type<double>()},
+    {"I32", element_type<std::int32_t>()}, {"I64", element_type<std::int64_t>()},
+    {"F16", element_type<float16>()},      {"BF16", element_type<bfloat16>()},
 };
 
 /// A tensor as a header describes it.
@@ -197,11 +194,12 @@ inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor
       std::find_if(std::begin(safetensors_types), std::end(safetensors_types),
                    [&](const SafetensorsType& known) { return known.element == shape.element; });
   if (type == std::end(safetensors_types)) {
-    core::fail(ErrorKind::io,
-               Text("tensor ") + tensor + " has elements " + expr::element_text(shape.element) +
-                   " (safetensors are written of float, double, float16, bfloat16 and integers of 32 and "
-                   "64 bits); convert it by cast",
-               where);
+    core::fail(
+        ErrorKind::io,
+        Text("tensor ") + tensor + " has elements " + expr::element_text(shape.element) +
+            " (safetensors are written of float, double, float16, bfloat16 and integers of 32 and "
+            "64 bits); convert it by cast",
+        where);
   }
   const std::string name = tensor.str();
   if (header.contains(name)) {

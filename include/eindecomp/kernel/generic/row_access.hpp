@@ -12,7 +12,8 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// One operand's elements, as ⊗ takes them, along a row of any stride, of stride 1, and of stride 0.
+/// One operand's elements, as ⊗ takes them, along a row of any stride, of stride 1, and of stride
+/// 0.
 template <class T>
 struct StridedRow {
   const T* first;

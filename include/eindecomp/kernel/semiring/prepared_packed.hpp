@@ -133,8 +133,8 @@ class PreparedPacked final : public PreparedKernel<Space> {
   }
 
   [[nodiscard]] PackedRun run_on(const void* a, const void* b, void* c) const {
-    return {
-        m_shape, m_blocks, tile_functions<Algebra>, panels(), &m_algebra, a, b, c, m_write, m_workers};
+    return {m_shape, m_blocks, tile_functions<Algebra>, panels(), &m_algebra, a, b, c,
+            m_write, m_workers};
   }
 
   PackedShape m_shape;

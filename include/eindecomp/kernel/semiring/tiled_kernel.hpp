@@ -204,7 +204,8 @@ struct TiledKernel {
     for (int i = 0; i < lanes; ++i) {
       EINDECOMP_UNROLL
       for (int j = 0; j < lanes; ++j) {
-        const auto value = static_cast<Value>(join(expr::widened(left[i]), expr::widened(right[j])));
+        const auto value =
+            static_cast<Value>(join(expr::widened(left[i]), expr::widened(right[j])));
         state[i][j] =
             Traits::combine(store.monoid, state[i][j], Traits::lift(store.monoid, value, index));
       }
