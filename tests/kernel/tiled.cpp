@@ -86,6 +86,9 @@ TEST_CASE("tiled: complex elements, mixed elements") {
   check_tiled<std::int32_t, double>(
       311, ein::Mul{}, ein::Sum{},
       Expectation{0.0, [](std::int32_t a, double b) { return a * b; }, add_to, same, 0.0});
+  check_tiled<ein::bfloat16, ein::float16>(
+      317, ein::Mul{}, ein::Sum{},
+      Expectation{0.0F, [](float a, float b) { return a * b; }, add_to, same, 0.0});
 }
 
 TEST_CASE("tiled: argmin, whose accumulators are pairs and know the index") {

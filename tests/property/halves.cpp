@@ -119,3 +119,21 @@ TEST_CASE("16-bit numbers on all ranks: index tensors") {
              });
   });
 }
+
+TEST_CASE("16-bit numbers take 2 bytes in memory and in messages") {
+  const auto planned = []<class T>(T) {
+    ein::BasicProgram<Backend> g;
+    const auto X = g.template input<T>("X", {64, 32});
+    const auto Y = let<"Y">(j, i) = X(i, j);
+    const auto Z = let<"Z">(i, j) = Y(i, j);
+    return ein::decompose(g, {.workers = 4, .ranks = 4});
+  };
+  const auto halves = planned(bfloat16());
+  const auto floats = planned(float());
+  CHECK(halves.tasks().received == floats.tasks().received);
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    CHECK(2 * halves.peak_bytes()[rank] == floats.peak_bytes()[rank]);
+    const auto program = halves.program(static_cast<int>(rank));
+    for (const auto& buffer : program.buffers) CHECK(buffer.bytes == 2 * buffer.box.size());
+  }
+}

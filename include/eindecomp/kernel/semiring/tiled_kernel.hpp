@@ -194,18 +194,17 @@ struct TiledKernel {
   /// state ⊕= a ⊗ b for a thread's rows and columns of one step.
   EINDECOMP_FUNCTION void accumulate(const A* row, const B* column, Extent index,
                                      State (&state)[lanes][lanes]) const {
-    A left[lanes];
-    B right[lanes];
+    Widened<A> left[lanes];
+    Widened<B> right[lanes];
     EINDECOMP_UNROLL
-    for (int i = 0; i < lanes; ++i) left[i] = row[i * ThreadRows];
+    for (int i = 0; i < lanes; ++i) left[i] = expr::widened(row[i * ThreadRows]);
     EINDECOMP_UNROLL
-    for (int j = 0; j < lanes; ++j) right[j] = column[j * ThreadColumns];
+    for (int j = 0; j < lanes; ++j) right[j] = expr::widened(column[j * ThreadColumns]);
     EINDECOMP_UNROLL
     for (int i = 0; i < lanes; ++i) {
       EINDECOMP_UNROLL
       for (int j = 0; j < lanes; ++j) {
-        const auto value =
-            static_cast<Value>(join(expr::widened(left[i]), expr::widened(right[j])));
+        const auto value = static_cast<Value>(join(left[i], right[j]));
         state[i][j] =
             Traits::combine(store.monoid, state[i][j], Traits::lift(store.monoid, value, index));
       }
