@@ -89,6 +89,7 @@ namespace expr {
 /// Of 2 bytes, trivially copyable, usable in device code and constant expressions. It converts to
 /// float by itself; a conversion to it is written, `float16(x)`, and rounds once, to the nearest
 /// number, of two as near the even one. What is too large becomes infinite, NaN stays NaN.
+// NOLINTNEXTLINE(readability-identifier-naming): a type of numbers, as float is.
 class float16 {
  public:
   /// Not initialised, as a float.
@@ -111,6 +112,7 @@ class float16 {
   [[nodiscard]] EINDECOMP_FUNCTION constexpr std::uint16_t bits() const { return m_bits; }
 
   /// The same number.
+  // NOLINTNEXTLINE(google-explicit-constructor): every such number is a float.
   EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr operator float() const {
     return expr::float_of_float16(m_bits);
   }
@@ -121,6 +123,7 @@ class float16 {
 
 /// A number of 1 sign, 8 exponent and 7 mantissa bits: the upper half of a float, with its range
 /// and two decimals. As float16 otherwise.
+// NOLINTNEXTLINE(readability-identifier-naming): a type of numbers, as float is.
 class bfloat16 {
  public:
   /// Not initialised, as a float.
@@ -143,6 +146,7 @@ class bfloat16 {
   [[nodiscard]] EINDECOMP_FUNCTION constexpr std::uint16_t bits() const { return m_bits; }
 
   /// The same number.
+  // NOLINTNEXTLINE(google-explicit-constructor): every such number is a float.
   EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr operator float() const {
     return expr::float_of_bfloat16(m_bits);
   }
