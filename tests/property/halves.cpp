@@ -122,7 +122,7 @@ TEST_CASE("16-bit numbers on all ranks: index tensors") {
 
 TEST_CASE("16-bit numbers take 2 bytes in memory and in messages") {
   const auto planned = []<class T>(T) {
-    ein::BasicProgram<Backend> g;
+    ein::BasicProgram<ein::KokkosBackend<Space>> g;
     const auto X = g.template input<T>("X", {64, 32});
     const auto Y = let<"Y">(j, i) = X(i, j);
     const auto Z = let<"Z">(i, j) = Y(i, j);
