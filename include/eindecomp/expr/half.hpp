@@ -213,12 +213,12 @@ struct HalfLimits : std::numeric_limits<float> {
 }  // namespace expr
 }  // namespace eindecomp
 
-/// What the standard says of types of numbers.
-/// @{
+// Doxygen does not find the template.
+/// \cond
 template <>
 class std::numeric_limits<eindecomp::float16>
     : public eindecomp::expr::HalfLimits<eindecomp::float16, 10, -13, 16> {};
 template <>
 class std::numeric_limits<eindecomp::bfloat16>
     : public eindecomp::expr::HalfLimits<eindecomp::bfloat16, 7, -125, 128> {};
-/// @}
+/// \endcond
