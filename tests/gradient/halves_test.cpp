@@ -28,12 +28,12 @@ using ein::let;
 namespace {
 
 template <int Order>
-using OnRanks = ein::BasicProgram<ein::Differentiable<ein::KokkosBackend<Space>, Order>>;
+using OfOrder = ein::BasicProgram<ein::Differentiable<ein::KokkosBackend<Space>, Order>>;
 
 /// A program and its inputs, of which those of elements T are by a formula.
 template <int Order>
-struct Inputs {
-  OnRanks<Order> g;
+struct InputsOfOrder {
+  OfOrder<Order> g;
   std::vector<ein::Binding<Space>> bindings;
   int seed = 1;
 
@@ -73,9 +73,9 @@ struct Inputs {
 /// Runs a program of elements T and one of floats. \param write  write(inputs, T): the tensors that
 ///   are to be alike, as a tuple; those of 16 bits are derivatives of float
 template <class T, int Order = 1, class Write>
-void check(const Write& write) {
-  Inputs<Order> in;
-  Inputs<Order> of_floats;
+void check_like_floats(const Write& write) {
+  InputsOfOrder<Order> in;
+  InputsOfOrder<Order> of_floats;
   const auto got = in.run(write(in, T()));
   const auto expected = of_floats.run(write(of_floats, float()));
   REQUIRE(got.size() == expected.size());
@@ -108,13 +108,13 @@ TEST_CASE("gradients through weights and activations of 16 bits") {
     static_assert(std::is_same_v<typename std::decay_t<decltype(dW)>::value_type, float>);
     return std::tuple(L, dX, dW, dV, dH);
   };
-  check<bfloat16>(layers);
-  check<float16>(layers);
-  check<bfloat16, 2>(layers);
+  check_like_floats<bfloat16>(layers);
+  check_like_floats<float16>(layers);
+  check_like_floats<bfloat16, 2>(layers);
 }
 
 TEST_CASE("gradients of functions and aggregations of 16-bit numbers") {
-  check<bfloat16>([](auto& in, auto zero) {
+  check_like_floats<bfloat16>([](auto& in, auto zero) {
     using T = decltype(zero);
     const auto X = in.template add<T>("X", {6, 5});
     const auto Y = in.template add<T>("Y", {6, 5});
@@ -138,9 +138,9 @@ TEST_CASE("gradients of products of them, and of gradients") {
     const auto dX = ein::gradient(L, X);
     return std::tuple(L, dX);
   };
-  check<float16>(write);
-  check<float16, 2>(write);
-  check<bfloat16, 2>([](auto& in, auto zero) {
+  check_like_floats<float16>(write);
+  check_like_floats<float16, 2>(write);
+  check_like_floats<bfloat16, 2>([](auto& in, auto zero) {
     using T = decltype(zero);
     const auto X = in.template add<T>("X", {4, 3});
     const auto W = in.template add<T>("W", {3, 4});
@@ -153,7 +153,7 @@ TEST_CASE("gradients of products of them, and of gradients") {
 }
 
 TEST_CASE("gradients of what moves 16-bit numbers") {
-  check<bfloat16>([](auto& in, auto zero) {
+  check_like_floats<bfloat16>([](auto& in, auto zero) {
     using T = decltype(zero);
     const auto X = in.template add<T>("X", {6, 5});
     const auto Y = in.template add<T>("Y", {3, 5});
@@ -171,7 +171,7 @@ TEST_CASE("gradients of what moves 16-bit numbers") {
 }
 
 TEST_CASE("products with cotangents and along tangents are of floats") {
-  check<float16>([](auto& in, auto zero) {
+  check_like_floats<float16>([](auto& in, auto zero) {
     using T = decltype(zero);
     const auto X = in.template add<T>("X", {6, 5});
     const auto W = in.template add<T>("W", {5, 4});
@@ -188,7 +188,7 @@ TEST_CASE("products with cotangents and along tangents are of floats") {
 }
 
 TEST_CASE("a loss of 16 bits has gradients of floats") {
-  check<bfloat16>([](auto& in, auto zero) {
+  check_like_floats<bfloat16>([](auto& in, auto zero) {
     using T = decltype(zero);
     const auto X = in.template add<T>("X", {3});
     const auto L = let<"L">() = ein::cast<T>(sum(i)(X(i) * X(i)));
