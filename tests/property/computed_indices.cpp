@@ -139,6 +139,28 @@ TEST_CASE("windows over results, wider than blocks, and the same tensor under tw
   });
 }
 
+TEST_CASE("blocks so large that their interior is read where it is stored") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {401, 384});
+    const auto& x_ = xs;
+    const auto sides = [&](Extent I, Extent J) {
+      return padded(x_, 0, I - 1, J) + padded(x_, 0, I + 1, J) + padded(x_, 0, I, J - 1) +
+             padded(x_, 0, I, J + 1);
+    };
+    t.expect(let<"L">(i, j) = X(zero(i - 1), j) + X(zero(i + 1), j) + X(i, zero(j - 1)) +
+                              X(i, zero(j + 1)) - 4.0 * X(i, j),
+             [&](Extent I, Extent J) { return sides(I, J) - 4.0 * x_(I, J); });
+  });
+  check([](auto& t) {
+    const auto [Z, zs] = t.template input<double>("Z", {401, 384});
+    const auto& z_ = zs;
+    t.expect(let<"P">(i, j) = Z(periodic(i - 2), j) - Z(i, reflect(j + 3)) * Z(i, j),
+             [&](Extent I, Extent J) {
+               return z_(wrapped(I - 2, 401), J) - z_(I, mirrored(J + 3, 384)) * z_(I, J);
+             });
+  });
+}
+
 TEST_CASE("random strides, dilations, paddings and extents") {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     CAPTURE(seed);

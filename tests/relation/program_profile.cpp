@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/task_graph.hpp"

@@ -17,6 +17,7 @@
 #include "eindecomp/relation/accumulate.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/gather_once.hpp"
+#include "eindecomp/relation/interior.hpp"
 #include "eindecomp/relation/panel_builder.hpp"
 #include "eindecomp/relation/place_buffers.hpp"
 #include "eindecomp/relation/put_blocks.hpp"
@@ -127,10 +128,12 @@ class RankBuilder {
       ++m_program.turns;
       return;
     }
-    const bool sums = m_group != m_end && m_group->contains(m_statement) && m_group->accumulates;
+    const bool grouped = m_group != m_end && m_group->contains(m_statement);
+    const bool sums = grouped && m_group->accumulates;
+    if (!grouped) split_interior();
     if (sums && m_statement == m_group->first) m_sum_begin = m_program.instructions.size();
     emit_gathers();
-    if (m_group != m_end && m_group->contains(m_statement) && !sums) {
+    if (grouped && !sums) {
       // What runs in steps is stored where it is computed: nothing but calls is left.
       m_waiting.push_back({m_statement, std::move(m_statement_calls)});
       m_statement_calls.clear();
@@ -173,6 +176,18 @@ class RankBuilder {
 
   void emit(Work&& work) {
     m_program.instructions.push_back({m_statement, m_program.turns, std::move(work)});
+  }
+  /// Lets calls whose operands have borders read the stored blocks where they need nothing else. A
+  /// device would take longer to begin the calls than to copy the blocks.
+  void split_interior() {
+    if (m_space.threads == 0) return;
+    if (m_last_reader.empty()) m_last_reader = last_readers(*m_graph);
+    InteriorSplitter(*m_graph, m_program.buffers, m_statement, m_gathers, m_spreads,
+                     m_statement_calls)
+        .split([&](VertexId tensor) {
+          return m_last_reader[static_cast<std::size_t>(tensor)] == m_statement &&
+                 !std::binary_search(m_space.constants.begin(), m_space.constants.end(), tensor);
+        });
   }
   /// Copies and messages with operands, round by round. Copies to buffers that no message touches
   /// come last: those buffers are not held any earlier.
@@ -409,8 +424,9 @@ class RankBuilder {
   std::vector<Fill> m_fills;
   std::vector<Spread> m_spreads;
   std::vector<Count> m_counts;
-  Rounds m_gathers;       ///< of operands
-  Rounds m_aggregations;  ///< of accumulators
+  std::vector<VertexId> m_last_reader;  ///< per tensor; empty until it is asked for
+  Rounds m_gathers;                     ///< of operands
+  Rounds m_aggregations;                ///< of accumulators
   std::vector<KernelCall> m_statement_calls;
   // Of the group at hand.
   std::vector<Waiting> m_waiting;

@@ -156,6 +156,7 @@ class UnitKeys {
       add_tensor(unit, o.vertex);
       add_list(o.labels);
       add_indices(m_key, o);
+      if (o.is_computed()) m_key.push_back(m_last_reader[to_index(o.vertex)] == v ? 1 : 0);
       Extent& history = m_history[to_index(o.vertex)];
       m_key.push_back(history);
       history = after(history, o, calls);

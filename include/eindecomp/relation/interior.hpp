@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Calls that read an operand with a border around it, as those of stencils do: the interior of
+/// their results reads the operand where it is stored, and only what lies near the border reads a
+/// copy.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/bounded_index.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/rounds.hpp"
+#include "eindecomp/relation/tuning.hpp"
+
+namespace eindecomp::relation {
+
+/// Splits the calls of one statement on one rank. A call that needs elements from beyond a stored
+/// block reads a buffer in which they surround a copy of that block. Where most of the call needs
+/// none of them, the copy takes as long as the kernel of a stencil: it is cut down to what the rest
+/// reads.
+class InteriorSplitter {
+ public:
+  /// \param gathers  what is copied and received for the calls; not what is sent of their results
+  /// \param spreads  what is copied index by index
+  InteriorSplitter(const EinGraph& graph, const std::vector<Buffer>& buffers, VertexId statement,
+                   Rounds& gathers, std::vector<Spread>& spreads, std::vector<KernelCall>& calls)
+      : m_vertex(graph[statement]),
+        m_buffers(buffers),
+        m_gathers(gathers),
+        m_spreads(spreads),
+        m_calls(calls) {}
+
+  /// Splits the calls if that pays off, all or none.
+  /// \param may_split  whether no later statement reads what is put together of a tensor, and this
+  ///                   run alone does.
+  template <class MaySplit>
+  void split(const MaySplit& may_split) {
+    if (m_calls.empty() || !m_vertex.periods.empty() || m_vertex.op.index_tensors > 0) return;
+    find_copies(may_split);
+    if (m_copies.empty() || !find_interiors()) return;
+    for (CopiedBlock& block : m_copies) find_border(block);
+    if (pays_off()) rewrite();
+  }
+
+ private:
+  /// A stored block and the buffer that it is copied to.
+  struct CopiedBlock {
+    int stored = -1;
+    int assembled = -1;
+    Box box;
+    bool spread = false;      ///< in which list the copy is
+    std::size_t number = 0;   ///< and where
+    std::vector<Box> border;  ///< what calls near the border read of it, or more
+  };
+  /// A call, and the parts of its domain.
+  struct Parts {
+    Box interior;
+    std::vector<Box> rest;
+  };
+  /// The values of an index, lo <= i <= hi.
+  struct Values {
+    Extent lo = 0;
+    Extent hi = 0;
+  };
+
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_buffers[to_index(b)]; }
+
+  [[nodiscard]] const CopiedBlock* copied_to(int assembled) const {
+    for (const CopiedBlock& block : m_copies) {
+      if (block.assembled == assembled) return &block;
+    }
+    return nullptr;
+  }
+
+  /// Finds of every buffer that calls read the largest block that is copied to it.
+  template <class MaySplit>
+  void find_copies(const MaySplit& may_split) {
+    const auto consider = [&](CopiedBlock block) {
+      // Scratch would have to be held until the calls have ended.
+      if (buffer(block.stored).role == Buffer::Role::scratch) return;
+      if (buffer(block.assembled).role != Buffer::Role::scratch) return;
+      if (!may_split(buffer(block.stored).tensor) || is_passed_on(block)) return;
+      const auto known = std::find_if(
+          m_copies.begin(), m_copies.end(),
+          [&](const CopiedBlock& other) { return other.assembled == block.assembled; });
+      if (known == m_copies.end()) {
+        m_copies.push_back(std::move(block));
+      } else if (known->box.size() < block.box.size()) {
+        *known = std::move(block);
+      }
+    };
+    for (std::size_t n = 0; n < m_gathers.copies.size(); ++n) {
+      const Copy& copy = m_gathers.copies[n].second;
+      consider({copy.from, copy.to, copy.box, false, n, {}});
+    }
+    for (std::size_t n = 0; n < m_spreads.size(); ++n) {
+      const Spread& spread = m_spreads[n];
+      const bool copies =
+          spread.read == spread.written && std::all_of(spread.steps.begin(), spread.steps.end(),
+                                                       [](Extent step) { return step == 1; });
+      if (copies) consider({spread.from, spread.to, spread.read, true, n, {}});
+    }
+  }
+
+  /// Whether anything but calls reads what is copied.
+  [[nodiscard]] bool is_passed_on(const CopiedBlock& block) const {
+    const auto reads = [&](int from, const Box& box) {
+      return from == block.assembled && !intersect(box, block.box).empty();
+    };
+    return std::any_of(
+               m_gathers.copies.begin(), m_gathers.copies.end(),
+               [&](const auto& copy) { return reads(copy.second.from, copy.second.box); }) ||
+           std::any_of(m_gathers.sends.begin(), m_gathers.sends.end(),
+                       [&](const MessagePiece& piece) {
+                         return reads(piece.region.buffer, piece.region.box);
+                       }) ||
+           std::any_of(m_spreads.begin(), m_spreads.end(),
+                       [&](const Spread& spread) { return reads(spread.from, spread.read); });
+  }
+
+  /// An operand's index along dimension k.
+  [[nodiscard]] static OperandIndex index_of(const Operand& operand, std::size_t k) {
+    if (operand.is_computed()) return operand.indices[k];
+    OperandIndex index;
+    index.terms.push_back({operand.labels[k], 1});
+    return index;
+  }
+  [[nodiscard]] static std::size_t rank_of(const Operand& operand) {
+    return operand.is_computed() ? operand.indices.size() : operand.labels.size();
+  }
+  /// What the terms of an index add up to, but for that of one label.
+  [[nodiscard]] static Values values_of(const OperandIndex& index, const Box& domain, int without) {
+    Values values{index.offset, index.offset};
+    for (const OperandIndex::Term& term : index.terms) {
+      if (term.label == without) continue;
+      const Extent first = term.coefficient * domain.lo[to_index(term.label)];
+      const Extent last = term.coefficient * (domain.hi[to_index(term.label)] - 1);
+      values.lo += std::min(first, last);
+      values.hi += std::max(first, last);
+    }
+    return values;
+  }
+
+  /// Finds the interior of every call. \returns false if one has none.
+  [[nodiscard]] bool find_interiors() {
+    for (const KernelCall& call : m_calls) {
+      if (call.domain.empty()) return false;
+      Box interior = call.domain;
+      for (std::size_t o = 0; o < m_vertex.operands.size(); ++o) {
+        const CopiedBlock* const block = copied_to(call.operands[o]);
+        if (block == nullptr) continue;
+        for (std::size_t k = 0; k < rank_of(m_vertex.operands[o]); ++k) {
+          const OperandIndex index = index_of(m_vertex.operands[o], k);
+          if (index.divisor != 1) return false;
+          keep_inside(index, block->box.lo[k], block->box.hi[k], call.domain, interior);
+          if (interior.empty()) return false;
+        }
+      }
+      Parts& parts = m_parts.emplace_back();
+      subtract(call.domain, interior, parts.rest);
+      parts.interior = std::move(interior);
+    }
+    return true;
+  }
+
+  /// Leaves of a domain that for which an index is from lo to before hi: cuts the label of the
+  /// output that has most values; leaves nothing if that is not enough.
+  void keep_inside(const OperandIndex& index, Extent lo, Extent hi, const Box& domain,
+                   Box& interior) const {
+    OperandIndex::Term cut{-1, 0};
+    for (const OperandIndex::Term& term : index.terms) {
+      const bool of_output = std::find(m_vertex.output.begin(), m_vertex.output.end(),
+                                       term.label) != m_vertex.output.end();
+      if (of_output && (cut.label < 0 || domain.extent(term.label) > domain.extent(cut.label))) {
+        cut = term;
+      }
+    }
+    const Values others = values_of(index, domain, cut.label);
+    if (cut.label < 0) {
+      if (others.lo < lo || others.hi >= hi) interior.hi = interior.lo;
+      return;
+    }
+    const Extent size = cut.coefficient < 0 ? -cut.coefficient : cut.coefficient;
+    Extent& first = interior.lo[to_index(cut.label)];
+    Extent& end = interior.hi[to_index(cut.label)];
+    const Extent below = lo - others.lo;      // at least this much
+    const Extent above = hi - 1 - others.hi;  // and at most this
+    if (cut.coefficient > 0) {
+      first = std::max(first, -graph::floor_div(-below, size));
+      end = std::min(end, graph::floor_div(above, size) + 1);
+    } else {
+      first = std::max(first, -graph::floor_div(above, size));
+      end = std::min(end, graph::floor_div(-below, size) + 1);
+    }
+  }
+
+  /// What calls near the border read of a block, a box per part of a call: some may overlap.
+  void find_border(CopiedBlock& block) const {
+    for (std::size_t c = 0; c < m_calls.size(); ++c) {
+      for (const Box& part : m_parts[c].rest) {
+        Box read{block.box.hi, block.box.lo};
+        for (std::size_t o = 0; o < m_vertex.operands.size(); ++o) {
+          if (m_calls[c].operands[o] != block.assembled) continue;
+          for (std::size_t k = 0; k < read.lo.size(); ++k) {
+            const Values values = values_of(index_of(m_vertex.operands[o], k), part, -1);
+            read.lo[k] = std::min(read.lo[k], values.lo);
+            read.hi[k] = std::max(read.hi[k], values.hi + 1);
+          }
+        }
+        read = intersect(read, block.box);
+        const auto has_it = [&](const Box& other) { return other.contains(read); };
+        if (!read.empty() && std::none_of(block.border.begin(), block.border.end(), has_it)) {
+          block.border.push_back(std::move(read));
+        }
+      }
+    }
+  }
+
+  /// Whether what is not copied any more takes longer than what is called apart.
+  [[nodiscard]] bool pays_off() const {
+    std::int64_t saved = 0;
+    Extent extra = 0;  // copies and calls
+    for (const CopiedBlock& block : m_copies) {
+      Extent left = block.box.size();
+      for (const Box& part : block.border) left -= part.size();
+      const Buffer& from = buffer(block.assembled);
+      saved += left * (from.bytes / from.box.size());
+      extra += static_cast<Extent>(block.border.size());
+    }
+    Extent reads = 0;
+    for (const Parts& parts : m_parts) {
+      extra += static_cast<Extent>(parts.rest.size());
+      for (const Box& part : parts.rest) reads += part.size();
+    }
+    reads *= static_cast<Extent>(m_vertex.operands.size());
+    return saved > tuning::copied_per_part * extra + tuning::copied_per_border_read * reads;
+  }
+
+  void rewrite() {
+    std::vector<KernelCall> calls;
+    for (std::size_t c = 0; c < m_calls.size(); ++c) {
+      for (Box& part : m_parts[c].rest) {
+        calls.push_back(m_calls[c]);
+        calls.back().domain = std::move(part);
+      }
+      KernelCall& interior = calls.emplace_back(std::move(m_calls[c]));
+      interior.domain = std::move(m_parts[c].interior);
+      for (int& operand : interior.operands) {
+        if (const CopiedBlock* const block = copied_to(operand)) operand = block->stored;
+      }
+    }
+    m_calls = std::move(calls);
+    for (CopiedBlock& block : m_copies) {
+      if (block.spread) {
+        const Spread whole = m_spreads[block.number];
+        m_spreads[block.number].read =
+            m_spreads[block.number].written = {whole.read.lo, whole.read.lo};
+        for (Box& part : block.border) {
+          m_spreads.push_back({whole.from, whole.to, part, part, whole.steps});
+        }
+      } else {
+        const auto [round, whole] = m_gathers.copies[block.number];
+        m_gathers.copies[block.number].second.box.hi = whole.box.lo;
+        for (Box& part : block.border) {
+          m_gathers.copies.push_back({round, {whole.from, whole.to, std::move(part)}});
+        }
+      }
+    }
+    std::erase_if(m_spreads, [](const Spread& spread) { return spread.read.empty(); });
+    std::erase_if(m_gathers.copies, [](const auto& copy) { return copy.second.box.empty(); });
+  }
+
+  const Vertex& m_vertex;
+  const std::vector<Buffer>& m_buffers;
+  Rounds& m_gathers;
+  std::vector<Spread>& m_spreads;
+  std::vector<KernelCall>& m_calls;
+  std::vector<CopiedBlock> m_copies;
+  std::vector<Parts> m_parts;  ///< per call
+};
+
+}  // namespace eindecomp::relation
