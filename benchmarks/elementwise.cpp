@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// EinSums that memory bounds (reductions, maps, permutations), and a softmax and a chain of maps
-// written in the language, beside STREAM's triad in one run: bytes that must move, each operand
-// read once and the output written once, a second.
+// EinSums that memory bounds (reductions, maps, permutations), and a softmax, a chain of maps and
+// stencils written in the language, beside STREAM's triad in one run: bytes that must move, each
+// operand read once and the output written once, a second.
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -117,20 +119,21 @@ void matrices(Table& table, const std::string& layout, std::size_t rows, std::si
             shortest([&] { ein::einsum<"ij,ij->ij">(space, a, b, b); }));
 }
 
-/// A statement of one input and one result, both rows x columns, run by a plan of one worker.
-template <class T, class Statement>
-void statement(Table& table, const std::string& name, std::size_t rows, std::size_t columns,
-               const Statement& make) {
-  const Kokkos::View<T**, Right, Space> x("x", rows, columns);
+/// A statement of one input and one result of the same extents, run by a plan of one worker.
+/// \tparam Tensor  a view of them
+template <class Tensor, class Statement, class... Extents>
+void statement(Table& table, const std::string& name, const Statement& make, Extents... extents) {
+  using T = typename Tensor::non_const_value_type;
+  const Tensor x("x", extents...);
   Kokkos::deep_copy(x, T(1) / T(3));
   ein::Program g;
-  const auto X =
-      g.template input<T>("X", {static_cast<ein::Extent>(rows), static_cast<ein::Extent>(columns)});
+  const auto X = g.template input<T>("X", {static_cast<ein::Extent>(extents)...});
   make(X);
   const auto plan = ein::decompose(g, {.workers = 1});
   ein::Executor executor(plan, Space());
   const double bytes = 2.0 * static_cast<double>(x.size() * sizeof(T));
-  table.add(fmt::format("{} {}x{}", name, rows, columns), bytes, shortest([&] {
+  table.add(fmt::format("{} {}", name, fmt::join(std::array{extents...}, "x")), bytes,
+            shortest([&] {
               const auto done = executor.run(ein::bind(X, x));
               Space().fence();
             }));
@@ -140,18 +143,48 @@ template <class T>
 void programs(Table& table, std::size_t rows, std::size_t columns) {
   using ein::let;
   using ein::labels::i, ein::labels::j;
-  statement<T>(table, "softmax", rows, columns,
-               [](const auto& X) { let<"S">(i, j) = softmax(j)(X(i, j)); });
-  statement<T>(table, "max(3x + 1, 0)²", rows, columns, [](const auto& X) {
+  using Matrix = Kokkos::View<T**, Right, Space>;
+  const auto softmax_of = [](const auto& X) { let<"S">(i, j) = softmax(j)(X(i, j)); };
+  statement<Matrix>(table, "softmax", softmax_of, rows, columns);
+  const auto squared_relu = [](const auto& X) {
     const auto relu = max(T(3) * X(i, j) + T(1), T(0));
     let<"D">(i, j) = relu * relu;
-  });
-  statement<T>(table, "as four statements", rows, columns, [](const auto& X) {
+  };
+  statement<Matrix>(table, "max(3x + 1, 0)²", squared_relu, rows, columns);
+  const auto four_statements = [](const auto& X) {
     const auto A = let<"A">(i, j) = T(3) * X(i, j);
     const auto B = let<"B">(i, j) = A(i, j) + T(1);
     const auto C = let<"C">(i, j) = max(B(i, j), T(0));
     let<"D">(i, j) = C(i, j) * C(i, j);
-  });
+  };
+  statement<Matrix>(table, "as four statements", four_statements, rows, columns);
+}
+
+/// Sums of neighbours, with zeros or the other end beyond the sides. \param elements  some of each
+template <class T>
+void stencils(Table& table, std::size_t elements) {
+  using ein::let, ein::zero, ein::periodic;
+  using ein::labels::i, ein::labels::j, ein::labels::k;
+  const auto sides = static_cast<std::size_t>(std::cbrt(static_cast<double>(elements)));
+  const auto five = [](const auto& X) {
+    let<"S">(i, j) =
+        T(0.25) * (X(zero(i - 1), j) + X(zero(i + 1), j) + X(i, zero(j - 1)) + X(i, zero(j + 1)));
+  };
+  statement<Kokkos::View<T**, Right, Space>>(table, "5 points, zeros", five, elements / 4000,
+                                             std::size_t{4000});
+  const auto seven = [](const auto& border) {
+    return [=](const auto& X) {
+      let<"S">(i, j, k) =
+          T(0.4) * X(i, j, k) +
+          T(0.1) * (X(border(i - 1), j, k) + X(border(i + 1), j, k) + X(i, border(j - 1), k) +
+                    X(i, border(j + 1), k) + X(i, j, border(k - 1)) + X(i, j, border(k + 1)));
+    };
+  };
+  using Cube = Kokkos::View<T***, Right, Space>;
+  const auto zeros = seven([](const auto& index) { return zero(index); });
+  const auto ends = seven([](const auto& index) { return periodic(index); });
+  statement<Cube>(table, "7 points, zeros", zeros, sides, sides, sides);
+  statement<Cube>(table, "7 points, periodic", ends, sides, sides, sides);
 }
 
 /// Reductions and transpositions of matrices whose rows meet few cache sets, or no line of memory.
@@ -204,6 +237,7 @@ int run(std::size_t mebibytes, bool more, const std::string& json) {
     matrices<T, Right>(table, "row-major", n / side, side, true);
     matrices<T, Left>(table, "column-major", n / side, side, true);
     programs<T>(table, n / side, side);
+    stencils<T>(table, n);
   }
   if (!json.empty()) std::ofstream(json) << table.json();
   return 0;

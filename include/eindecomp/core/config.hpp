@@ -67,6 +67,15 @@
 #define EINDECOMP_VECTOR_EXPONENTIAL 0
 #endif
 
+/// Whether core::square_root() computes square roots by vectors.
+#if defined(__clang__) && defined(__has_builtin)
+#define EINDECOMP_VECTOR_ROOT __has_builtin(__builtin_elementwise_sqrt)
+#elif defined(EINDECOMP_STREAMING_BYTES) && !defined(__clang__)
+#define EINDECOMP_VECTOR_ROOT 1
+#else
+#define EINDECOMP_VECTOR_ROOT 0
+#endif
+
 /// The inline namespace of all code that depends on the instruction set, through the figures above
 /// or through what it calls. It lets translation units that were compiled for different machines be
 /// linked into one program: the linker keeps one of several functions of one name, whichever

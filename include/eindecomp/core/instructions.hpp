@@ -80,6 +80,44 @@ EINDECOMP_ALWAYS_INLINE void narrow_to_halves(void* to, const float* from) {
 
 #endif
 
+#if EINDECOMP_VECTOR_ROOT
+
+/// √v element by element, rounded as std::sqrt does. \tparam V  a vector of floats or doubles that
+///   fills a register.
+template <class V>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE V square_root(const V& v) {
+#if defined(__clang__)
+  return __builtin_elementwise_sqrt(v);
+#else
+  constexpr bool single = sizeof(v[0]) == sizeof(float);
+  if constexpr (sizeof(V) == 16) {
+    if constexpr (single) {
+      return __builtin_ia32_sqrtps(v);
+    } else {
+      return __builtin_ia32_sqrtpd(v);
+    }
+#if defined(__AVX__)
+  } else if constexpr (sizeof(V) == 32) {
+    if constexpr (single) {
+      return __builtin_ia32_sqrtps256(v);
+    } else {
+      return __builtin_ia32_sqrtpd256(v);
+    }
+#endif
+#if defined(__AVX512F__)
+  } else if constexpr (sizeof(V) == 64) {
+    if constexpr (single) {
+      return __builtin_ia32_sqrtps512_mask(v, v, -1, 4);
+    } else {
+      return __builtin_ia32_sqrtpd512_mask(v, v, -1, 4);
+    }
+#endif
+  }
+#endif
+}
+
+#endif
+
 #if defined(__AVX512F__) && defined(EINDECOMP_STREAMING_BYTES)
 
 using Floats16 [[gnu::vector_size(64)]] = float;

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/core/instructions.hpp"
 #include "eindecomp/expr/exponential.hpp"
 #include "eindecomp/expr/half.hpp"
 #include "eindecomp/expr/vector.hpp"
@@ -40,7 +41,9 @@ using std::sqrt;
 using std::tanh;
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
-  if constexpr (std::is_arithmetic_v<A>) {
+  if constexpr (Vector<A> || std::is_floating_point_v<A>) {
+    return a < A{} ? -a : a;
+  } else if constexpr (std::is_arithmetic_v<A>) {
     return a < A(0) ? A(-a) : a;
   } else {
     return abs(a);
@@ -48,6 +51,7 @@ EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
 }
 inline namespace EINDECOMP_INSTRUCTION_SET {
 inline constexpr bool vector_exponential = EINDECOMP_VECTOR_EXPONENTIAL != 0;
+inline constexpr bool vector_root = EINDECOMP_VECTOR_ROOT != 0;
 
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
@@ -60,14 +64,21 @@ EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
   return exp(a);
 #endif
 }
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_sqrt(const A& a) {
+#if EINDECOMP_VECTOR_ROOT
+  if constexpr (Vector<A>)
+    return core::square_root(a);
+  else
+    return sqrt(a);
+#else
+  return sqrt(a);
+#endif
+}
 }  // namespace EINDECOMP_INSTRUCTION_SET
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_log(const A& a) {
   return log(a);
-}
-template <class A>
-EINDECOMP_FUNCTION constexpr auto call_sqrt(const A& a) {
-  return sqrt(a);
 }
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_tanh(const A& a) {
@@ -225,13 +236,15 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 /// overloaded for vectors (see Min). Without the promise it is called element by element.
 template <class F>
 inline constexpr bool takes_vectors =
-    expr::is_one_of<F, Add, Sub, Mul, SqDiff, Div, Identity, Negate, Relu> || requires {
+    expr::is_one_of<F, Add, Sub, Mul, SqDiff, Div, Identity, Negate, Relu, Abs> || requires {
   requires static_cast<bool>(F::takes_vectors);
 };
 template <class Factor>
 inline constexpr bool takes_vectors<ScaledMul<Factor>> = true;
 template <>
 inline constexpr bool takes_vectors<Exp> = expr::vector_exponential;
+template <>
+inline constexpr bool takes_vectors<Sqrt> = expr::vector_root;
 
 template <>
 inline constexpr bool is_compute_bound<Exp> = true;

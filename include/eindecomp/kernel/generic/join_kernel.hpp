@@ -130,6 +130,8 @@ struct JoinItems {
         }
       }
     }
+    unsigned contiguous = 0;
+    if constexpr (maps_many<Join, Monoid, Ts...>()) contiguous = schedule.contiguous_operands();
     while (count > 0) {
       Extent rows = schedule.outer.extent[0] - out.coordinate[0];
       if (rows > count) rows = count;
@@ -137,9 +139,12 @@ struct JoinItems {
       const Extent length = schedule.length_of(rows, to_end);
       const bool done =
           schedule.vector_stride[operands] == 1 &&
-          map_by_lanes(out.offset, {}, {0, length},
-                       static_cast<State*>(memory.store.output) + out.offset[operands],
-                       memory.store.write, hints_from(out.offset[operands]));
+          (map_many_by_lanes(contiguous, out.offset, length,
+                             static_cast<State*>(memory.store.output) + out.offset[operands],
+                             memory.hints.streamed) ||
+           map_by_lanes(out.offset, {}, {0, length},
+                        static_cast<State*>(memory.store.output) + out.offset[operands],
+                        memory.store.write, hints_from(out.offset[operands])));
       for (Extent first = done ? length : 0; first < length;) {
         // What is streamed ends on lines of memory.
         const Extent most =
@@ -204,6 +209,25 @@ struct JoinItems {
     return false;
   }
 
+  /// Computes a run of outputs of a map of many operands by vectors, if the signature and the
+  /// strides allow. \returns whether they do.
+  /// \param contiguous  schedule.contiguous_operands()
+  [[nodiscard]] bool map_many_by_lanes(unsigned contiguous, const Extent* offset, Extent length,
+                                       State* output, bool streamed) const {
+    if constexpr (maps_many<Join, Monoid, Ts...>()) {
+      if (contiguous == 0) return false;
+      ManyRun<Value, operands> run;
+      for (int t = 0; t < operands; ++t) {
+        run.operand[t] = static_cast<const Value*>(memory.operand[t]) + offset[t];
+      }
+      run.output = output;
+      run.streamed = streamed;
+      map_many(Indices{}, contiguous, join, run, length);
+      return true;
+    }
+    return false;
+  }
+
   /// Outputs between the last line of memory that begins with one and that one.
   [[nodiscard]] EINDECOMP_FUNCTION Extent beyond_line(Extent offset) const {
     const auto address =
@@ -232,6 +256,8 @@ struct JoinItems {
     } else if constexpr (maps_by_floats) {
       const unsigned contiguous = schedule.contiguous_operands();
       if (contiguous != 0) return map_by_floats(Indices{}, contiguous, offset, width, states);
+    } else if constexpr (maps_many<Join, Monoid, Ts...>()) {
+      if (map_many_by_lanes(schedule.contiguous_operands(), offset, width, states, false)) return;
     } else if constexpr (operands <= 2) {
       switch (schedule.contiguous_operands()) {
         case 1:

@@ -49,6 +49,17 @@ template <class Join, class Monoid, class... Ts>
   }
 }
 
+/// Whether map_many() computes a signature's outputs: the same of more operands than MapRun takes.
+template <class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool maps_many() {
+  using Sig = Signature<Join, Monoid, Ts...>;
+  if constexpr (sizeof...(Ts) > 2 && Sig::elementwise) {
+    return JoinsLanes<Join, typename Sig::Value, Ts...>;
+  } else {
+    return false;
+  }
+}
+
 /// A join whose result is all that its output aggregates.
 template <class Join, class Monoid, class T>
 struct OneTerm {
@@ -333,6 +344,99 @@ void add_run(unsigned contiguous, const Term& term, const T* const* first, T* ou
     }
   }
   add_run_by<3>(all, added, operand, output, length);
+}
+
+/// A run of a map of many operands.
+template <class T, std::size_t Operands>
+struct ManyRun {
+  static constexpr int width = vector_bytes / static_cast<int>(sizeof(T));
+  const T* operand[Operands];  ///< at output 0
+  Extent mask[Operands];       ///< 0: a vector of what the operand is all along; else all bits
+  T* output;
+  bool streamed;
+};
+
+/// Computes `count` outputs, a number of whole vectors, from `begin` on.
+/// \tparam Contiguous  all operands are.
+template <bool Contiguous, class Join, class T, std::size_t... I>
+EINDECOMP_FLATTEN EINDECOMP_NEVER_INLINE void map_vectors(std::index_sequence<I...>,
+                                                          const Join& functor,
+                                                          const ManyRun<T, sizeof...(I)>& given,
+                                                          Extent begin, Extent count) {
+  const auto run = given;  // in registers, whatever is stored
+  const Join join = functor;
+  for (Extent i = begin; i < begin + count; i += run.width) {
+    const auto result =
+        join(load_lanes<T, run.width>(run.operand[I] + (Contiguous ? i : i & run.mask[I]))...);
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (run.streamed) {
+      translate_next_page(run.output + i);
+      stream(run.output + i, reinterpret_cast<StreamLine>(result));
+      continue;
+    }
+#endif
+    std::memcpy(run.output + i, &result, sizeof result);
+  }
+}
+
+/// Computes outputs begin <= i < end, fewer than a vector has, by way of copies: whole vectors are
+/// the only code that the join is compiled into.
+template <bool Contiguous, class Join, class T, std::size_t... I>
+void map_part(std::index_sequence<I...> all, const Join& join, const ManyRun<T, sizeof...(I)>& run,
+              Extent begin, Extent end) {
+  alignas(vector_bytes) T operand[sizeof...(I)][run.width];
+  alignas(vector_bytes) T output[run.width];
+  const auto count = static_cast<std::size_t>(end - begin);
+  const auto copy = [&](const T* from, T* to) {
+    std::fill(to, to + run.width, *from);
+    std::memcpy(to, from, count * sizeof(T));
+  };
+  (copy(run.operand[I] + (begin & run.mask[I]), operand[I]), ...);
+  const ManyRun<T, sizeof...(I)> copied{{operand[I]...}, {}, output, false};
+  map_vectors<Contiguous>(all, join, copied, 0, run.width);
+  std::memcpy(run.output + begin, output, count * sizeof(T));
+}
+
+/// Computes the outputs i < length of a run.
+template <bool Contiguous, class Join, class T, std::size_t... I>
+void map_run(std::index_sequence<I...> all, const Join& join, const ManyRun<T, sizeof...(I)>& run,
+             Extent length) {
+  Extent begin = 0;
+  if (run.streamed) {
+    constexpr auto line = std::uintptr_t{vector_bytes};
+    const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(run.output) % line;
+    begin = std::min(length, static_cast<Extent>((line - beyond) % line / sizeof(T)));
+    if (begin > 0) map_part<Contiguous>(all, join, run, 0, begin);
+  }
+  const Extent rest = (length - begin) % run.width;
+  map_vectors<Contiguous>(all, join, run, begin, length - begin - rest);
+  if (rest == 0) return;
+  const bool in_place = ((run.operand[I] == run.output) || ...);
+  if (in_place || run.streamed || length < run.width) {
+    map_part<Contiguous>(all, join, run, length - rest, length);
+  } else {  // a few outputs once more
+    map_vectors<Contiguous>(all, join, run, length - run.width, run.width);
+  }
+}
+
+/// output[i] = join(operands[i]…) for i < length, by vectors. An operand may be the output itself.
+/// \param run  of which the masks are set here
+/// \param contiguous  bit t: operand t is contiguous, or else the same all along.
+template <class Join, class T, std::size_t... I>
+void map_many(std::index_sequence<I...> all, unsigned contiguous, const Join& join,
+              ManyRun<T, sizeof...(I)>& run, Extent length) {
+  if (contiguous + 1 == 1U << sizeof...(I)) {
+    ((run.mask[I] = -1), ...);
+    return map_run<true>(all, join, run, length);
+  }
+  alignas(vector_bytes) T same[sizeof...(I)][run.width];
+  for (std::size_t t = 0; t < sizeof...(I); ++t) {
+    run.mask[t] = (contiguous >> t & 1U) != 0 ? -1 : 0;
+    if (run.mask[t] != 0) continue;
+    std::fill(same[t], same[t] + run.width, *run.operand[t]);
+    run.operand[t] = same[t];
+  }
+  map_run<false>(all, join, run, length);
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET

@@ -37,13 +37,15 @@ template <class Sig>
   return true;
 }
 
-/// Whether they are, being so many.
+/// Whether they are, being so many, in rows that are long or follow one another.
 template <class Sig>
 [[nodiscard]] bool streams_outputs(const JoinSchedule<Sig::operands>& schedule,
                                    const void* const* operands, const void* output, Write write) {
   if (schedule.rows == 0) return false;
-  const Extent bytes =
-      schedule.first_output(schedule.rows) * static_cast<Extent>(sizeof(typename Sig::State));
+  constexpr auto element_bytes = static_cast<Extent>(sizeof(typename Sig::State));
+  const Extent bytes = schedule.first_output(schedule.rows) * element_bytes;
+  const bool one_row = schedule.outer.loops == 1 || schedule.dense_rows();
+  if (!one_row && schedule.run_length() * element_bytes < tuning::min_streamed_row) return false;
   return store_policy(bytes) == StorePolicy::non_temporal &&
          may_stream<Sig>(schedule, operands, output, write);
 }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Maps of three to eight operands: rows of every length, in place or not, with operands that are
+// the same all along a row, against plain loops. Square roots and absolute values by vectors.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "random_einsum.hpp"
+#include "test_launcher.hpp"
+
+using namespace kernel_test;
+namespace ein = eindecomp;
+
+namespace {
+
+using Space = Kokkos::DefaultHostExecutionSpace;
+
+/// Σ (o + 1)·√|x_o|, which vectors compute as numbers are.
+struct Weighted {
+  static constexpr bool takes_vectors = ein::takes_vectors<ein::Sqrt>;
+  template <class V, class... Vs>
+  V operator()(const V& first, const Vs&... others) const {
+    V sum = ein::Sqrt{}(ein::Abs{}(first));
+    int weight = 1;
+    ((sum = sum + static_cast<float>(++weight) * ein::Sqrt{}(ein::Abs{}(others))), ...);
+    return sum;
+  }
+};
+
+template <class T>
+T reference(const std::vector<T>& x) {
+  T sum = std::sqrt(std::abs(x[0]));
+  for (std::size_t o = 1; o < x.size(); ++o) {
+    sum += static_cast<T>(o + 1) * std::sqrt(std::abs(x[o]));
+  }
+  return sum;
+}
+
+/// \param columns, pitch  of an output row and from one to the next.
+/// \param same  bit o: operand o has one element a row. \param in_place  operand 1 is the output.
+template <class T, std::size_t... I>
+void check_map(std::index_sequence<I...>, Random& random, Extent rows, Extent columns, Extent pitch,
+               unsigned same, bool in_place) {
+  constexpr std::size_t operands = sizeof...(I);
+  LocalEinsum shape;
+  shape.labels = 2;
+  shape.operands = static_cast<int>(operands);
+  shape.extent[0] = rows;
+  shape.extent[1] = columns;
+  shape.output_stride[0] = pitch;
+  shape.output_stride[1] = 1;
+  const auto size = static_cast<std::size_t>(rows * pitch);
+  std::vector<std::vector<T>> x(operands);
+  const void* addresses[operands];
+  for (std::size_t o = 0; o < operands; ++o) {
+    x[o].resize(size);
+    for (T& value : x[o]) value = static_cast<T>(draw(random, -1000, 1000)) / T(7);
+    shape.operand_stride[o][0] = pitch;
+    shape.operand_stride[o][1] = (same >> o & 1U) != 0 ? 0 : 1;
+    addresses[o] = x[o].data();
+  }
+  std::vector<T> output(size, T(-1));
+  std::vector<T> expected = in_place ? x[1] : output;
+  for (Extent i = 0; i < rows; ++i) {
+    for (Extent j = 0; j < columns; ++j) {
+      std::vector<T> at;
+      for (std::size_t o = 0; o < operands; ++o) {
+        const Extent column = (same >> o & 1U) != 0 ? 0 : j;
+        at.push_back(x[o][static_cast<std::size_t>(i * pitch + column)]);
+      }
+      expected[static_cast<std::size_t>(i * pitch + j)] = reference(at);
+    }
+  }
+  std::vector<T>& written = in_place ? x[1] : output;
+  const kernel_test::TestLauncher<Space, Weighted, ein::NoAggregation, decltype(I, T{})...>
+      launcher{};
+  launcher.join(Space(), shape, addresses, written.data(), Write::finished);
+  Kokkos::fence();
+  bool equal = true;
+  for (std::size_t n = 0; n < size; ++n) {
+    equal = equal && std::abs(written[n] - expected[n]) <=
+                         8 * std::numeric_limits<T>::epsilon() * std::abs(expected[n]);
+  }
+  CAPTURE(operands);
+  CAPTURE(rows);
+  CAPTURE(columns);
+  CAPTURE(pitch);
+  CAPTURE(same);
+  CAPTURE(in_place);
+  REQUIRE(equal);
+}
+
+template <class T, std::size_t Operands>
+void check_maps() {
+  constexpr std::make_index_sequence<Operands> all;
+  Random random(17 + Operands);
+  for (Extent columns = 1; columns <= 70; ++columns) {
+    const Extent pitch = columns + draw(random, 0, 2);
+    const auto same = static_cast<unsigned>(draw(random, 0, (1 << Operands) - 2));
+    check_map<T>(all, random, 3, columns, pitch, 0, false);
+    check_map<T>(all, random, 3, columns, pitch, same, false);
+    check_map<T>(all, random, 3, columns, pitch, same & ~2U, true);
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("maps of many operands", T, float, double) {
+  check_maps<T, 3>();
+  check_maps<T, 4>();
+  check_maps<T, 5>();
+  check_maps<T, 8>();
+}
+
+TEST_CASE("maps of many operands by non-temporal stores") {
+  constexpr std::make_index_sequence<3> all;
+  Random random(5);
+  const Extent bytes = eindecomp::kernel::machine_rates.min_streamed_bytes;
+  for (const Extent columns : {2055, 4097}) {
+    const Extent rows = bytes / columns / 8 + 1;
+    check_map<double>(all, random, rows, columns, columns, 4, false);
+    check_map<double>(all, random, rows, columns, columns + 1, 0, false);
+  }
+}
+
+TEST_CASE_TEMPLATE("square roots and absolute values by vectors are those of numbers", T, float,
+                   double) {
+  using Limits = std::numeric_limits<T>;
+  constexpr int width = static_cast<int>(16 / sizeof(T));
+  using V = ein::kernel::detail::Lanes<T, width>;
+  std::vector<T> values{T(0),
+                        T(-0.0),
+                        Limits::infinity(),
+                        -Limits::infinity(),
+                        Limits::min(),
+                        Limits::max(),
+                        Limits::denorm_min(),
+                        T(2),
+                        Limits::lowest(),
+                        Limits::quiet_NaN()};
+  Random random(3);
+  while (values.size() < 4000) {
+    values.push_back(std::ldexp(static_cast<T>(draw(random, 1, 1 << 24)),
+                                static_cast<int>(draw(random, -100, 100))));
+  }
+  const auto alike = [](T a, T b) { return (std::isnan(a) && std::isnan(b)) || a == b; };
+  for (std::size_t n = 0; n + width <= values.size(); ++n) {
+    V v{};
+    for (int l = 0; l < width; ++l) v[l] = values[n + static_cast<std::size_t>(l)];
+    const V absolute = ein::Abs{}(v);
+    for (int l = 0; l < width; ++l) REQUIRE(alike(absolute[l], std::abs(v[l])));
+    if constexpr (ein::takes_vectors<ein::Sqrt>) {
+      const V root = ein::Sqrt{}(v);
+      for (int l = 0; l < width; ++l) REQUIRE(alike(root[l], std::sqrt(v[l])));
+    }
+  }
+}
