@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <map>
-#include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -45,7 +44,13 @@ class PanelBuilder {
         m_flights(flights),
         m_between_polls(space.operations_between_polls * space.threads),
         m_streamed(streamed_operands(graph, group, space.constants)),
-        m_parts(panel_parts(graph[group.first].extents[to_index(m_label)], group.axes.front())) {}
+        m_parts(panel_parts(graph[group.first].extents[to_index(m_label)], group.axes.front())),
+        m_parts_of(static_cast<std::size_t>(m_panels)),
+        m_pieces_of(static_cast<std::size_t>(m_panels)) {
+    for (std::size_t part = 0; part < m_parts.size(); ++part) {
+      m_parts_of[to_index(m_parts[part].panel)].push_back(part);
+    }
+  }
 
   /// Takes what comes panel by panel out of what is gathered.
   void take(Rounds& gathers) {
@@ -75,6 +80,11 @@ class PanelBuilder {
     for (const Posted& p : m_receives) steps = std::max(steps, p.step + 1);
     for (const Posted& p : m_sends) steps = std::max(steps, p.step + 1);
     for (const KernelCall& call : calls) note_output(call);
+    for (auto& piece : m_pieces) {
+      m_pieces_of[to_index(m_parts[piece.first.second].panel)].push_back(&piece);
+    }
+    by_step(m_receives, -1);
+    by_step(m_sends, 1);
     for (int s = 0; s < steps; ++s) {
       await();
       post(s);
@@ -141,9 +151,13 @@ class PanelBuilder {
   bool split(int of_buffer, const Box& box, const Visit& visit) {
     const int dimension = dimension_of(buffer(of_buffer).tensor);
     if (dimension < 0) return false;
-    for (std::size_t part = 0; part < m_parts.size(); ++part) {
-      const Box both = part_of(box, dimension, part);
-      if (!both.empty()) visit(part, both);
+    if (box.empty()) return true;
+    const auto k = to_index(dimension);
+    const auto first = std::upper_bound(m_parts.begin(), m_parts.end(), box.lo[k],
+                                        [](Extent lo, const PanelPart& p) { return lo < p.hi; });
+    for (auto part = first; part != m_parts.end() && part->lo < box.hi[k]; ++part) {
+      const auto n = to_index(part - m_parts.begin());
+      visit(n, part_of(box, dimension, n));
     }
     return true;
   }
@@ -174,19 +188,17 @@ class PanelBuilder {
     return piece.buffer;
   }
 
-  /// The messages of a step, in the order of their peers, then of their tensors and parts.
-  [[nodiscard]] std::vector<Posted> messages_of(int step, const std::vector<Posted>& all,
-                                                int direction) const {
-    std::vector<Posted> list;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(list),
-                 [&](const Posted& p) { return p.step == step; });
-    const auto key = [&](const Posted& p) {
-      return std::tuple(peer_distance(p.peer, m_program.rank, direction, m_ranks), p.tensor,
+  /// Sorts messages by their steps, those of one by peer, then by tensor and part.
+  void by_step(std::vector<Posted>& messages, int direction) const {
+    std::ranges::stable_sort(messages, {}, [&](const Posted& p) {
+      return std::tuple(p.step, peer_distance(p.peer, m_program.rank, direction, m_ranks), p.tensor,
                         p.part);
-    };
-    std::stable_sort(list.begin(), list.end(),
-                     [&](const Posted& a, const Posted& b) { return key(a) < key(b); });
-    return list;
+    });
+  }
+  /// The messages of a step.
+  [[nodiscard]] static std::span<const Posted> messages_of(int step,
+                                                           const std::vector<Posted>& all) {
+    return std::ranges::equal_range(all, step, {}, &Posted::step);
   }
   template <class SendOrReceive>
   [[nodiscard]] SendOrReceive message(const Posted& p, int from_or_to) const {
@@ -200,8 +212,8 @@ class PanelBuilder {
   }
 
   void post(int step) {
-    const std::vector<Posted> receives = messages_of(step, m_receives, -1);
-    const std::vector<Posted> sends = messages_of(step, m_sends, 1);
+    const std::span<const Posted> receives = messages_of(step, m_receives);
+    const std::span<const Posted> sends = messages_of(step, m_sends);
     if (receives.empty() && sends.empty()) return;
     m_await.flight = m_flights;
     // What several peers get is packed once.
@@ -264,16 +276,14 @@ class PanelBuilder {
 
   /// The calls of a panel.
   void compute(const std::vector<KernelCall>& calls, int panel) {
-    const auto is_part = [&](std::size_t part) { return m_parts[part].panel == panel; };
-    for (auto& [key, piece] : m_pieces) {
-      if (!is_part(key.second)) continue;
+    for (auto* const keyed : m_pieces_of[to_index(panel)]) {
+      auto& [key, piece] = *keyed;
       const int to = buffer_of(key.first, key.second);
-      for (const Copy& copy : piece.copies) emit(Copy{copy.from, to, copy.box});
+      for (Copy& copy : piece.copies) emit(Copy{copy.from, to, std::move(copy.box)});
     }
     for (const KernelCall& whole : calls) {
       Sum& sum = sum_of(whole);
-      for (std::size_t part = 0; part < m_parts.size(); ++part) {
-        if (!is_part(part)) continue;
+      for (const std::size_t part : m_parts_of[to_index(panel)]) {
         KernelCall call = whole;
         call.domain = part_of(std::move(call.domain), m_label, part);
         if (call.domain.empty()) continue;
@@ -322,8 +332,10 @@ class PanelBuilder {
   int& m_flights;
   Extent m_between_polls;  ///< operations
   Flags m_streamed;
-  std::vector<PanelPart> m_parts;
+  std::vector<PanelPart> m_parts;                    ///< in order
+  std::vector<std::vector<std::size_t>> m_parts_of;  ///< by panel
   std::map<PieceKey, Piece> m_pieces;
+  std::vector<std::vector<std::pair<const PieceKey, Piece>*>> m_pieces_of;  ///< by panel
   std::vector<Posted> m_receives;
   std::vector<Posted> m_sends;
   int m_lag = 0;  ///< steps from the first messages of a panel to its calls
