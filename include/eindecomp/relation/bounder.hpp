@@ -44,7 +44,7 @@ class Bounder {
         return made.buffer;
       }
     }
-    const int buffer = m_sink.assembled(tensor, indices, rank);
+    const int buffer = m_sink.arranged(tensor, indices, rank);
     m_made.push_back({tensor, way, block, rank, buffer});
     if (nothing) {
       m_sink.filled(rank, buffer, indices, read.outside());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// How the profile of a program is made: the programs of all ranks, of one unit at a time.
+/// How the profile of a program is made: the programs of some ranks, each of which stands for those
+/// that do alike, of one unit at a time.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -18,205 +19,177 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/block_map.hpp"
-#include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/compile.hpp"
-#include "eindecomp/relation/gather_once.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/phases.hpp"
-#include "eindecomp/relation/place_buffers.hpp"
+#include "eindecomp/relation/profile_sink.hpp"
 #include "eindecomp/relation/program_profile.hpp"
-#include "eindecomp/relation/rank_builder.hpp"
+#include "eindecomp/relation/rank_classes.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/tuning.hpp"
 #include "eindecomp/relation/unit_key.hpp"
 #include "eindecomp/relation/walk.hpp"
-#include "eindecomp/relation/walk_programs.hpp"
 
 namespace eindecomp::relation {
 
-/// Takes a walk over some units of a program, and makes the profile of each from the instructions
-/// that the ranks' builders have for it.
-class ProfileSink : public RankProgramSink {
+/// A placed program, and which of its ranks are to be profiled.
+struct ProfiledProgram {
+  const EinGraph& graph;
+  const Placement& placement;
+  const std::vector<StepGroup>& groups;
+  const SpaceFacts& space;
+  int ranks = 0;
+  RankRange made;
+  bool with_phases = false;
+  std::vector<VertexId> last_reader = {};           ///< per tensor
+  std::vector<std::vector<VertexId>> readers = {};  ///< per tensor, ascending
+};
+
+/// Makes the profile of one unit.
+class UnitProfiler {
  public:
-  ProfileSink(const EinGraph& graph, const std::vector<StepGroup>& groups, const SpaceFacts& space,
-              int workers, int ranks, RankRange made, bool with_phases)
-      : RankProgramSink(graph, groups, space, ranks, made.first, made.last),
-        m_with_phases(with_phases),
-        m_graph(graph),
-        m_constants(space.constants),
-        m_workers(workers),
-        m_ranks(ranks),
-        m_last_reader(last_readers(graph)),
-        m_copies(static_cast<std::size_t>(ranks)),
-        m_counts(static_cast<std::size_t>(ranks)) {}
-
-  int stored(VertexId tensor, const Box& box, int worker, int rank) {
-    const int buffer = RankProgramSink::stored(tensor, box, worker, rank);
-    return number(rank, tensor, buffer, 0);
-  }
-  int assembled(VertexId tensor, const Box& box, int rank) {
-    const int buffer = RankProgramSink::assembled(tensor, box, rank);
-    return number(rank, tensor, buffer, 1);
-  }
-  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
-    RankProgramSink::begin(statement, calls, joined);
-    UnitProfile::Statement made;
-    made.calls = static_cast<Extent>(joined.size());
-    Flags computing(static_cast<std::size_t>(m_ranks), 0);
-    for (std::size_t n = 0; n < joined.size(); ++n) {
-      const int worker = calls.worker(static_cast<Extent>(n));
-      computing[static_cast<std::size_t>(rank_of(worker, m_workers, m_ranks))] = 1;
+  UnitProfiler(const ProfiledProgram& program, const Unit& unit)
+      : m_program(program), m_unit(unit), m_phases(program.with_phases ? program.ranks : 0) {
+    m_profile.shape_of.assign(static_cast<std::size_t>(program.ranks), -1);
+    m_profile.statements.resize(unit.statements.size());
+    for (UnitProfile::Statement& made : m_profile.statements) {
+      made.received.assign(static_cast<std::size_t>(program.ranks), 0);
+      made.operand_words.assign(unit.tensors.size(), 0);
     }
-    made.computing = static_cast<int>(std::count(computing.begin(), computing.end(), 1));
-    made.received.assign(static_cast<std::size_t>(m_ranks), 0);
-    m_profile.statements.push_back(std::move(made));
-  }
-  void reread(VertexId) { m_profile.statements.back().rereads = true; }
-
-  /// The instructions of one rank at a time, of the unit's last statement.
-  void end(VertexId statement) {
-    m_profile.statements.back().operand_words.assign(m_unit->tensors.size(), 0);
-    for (RankBuilder& builder : builders()) {
-      builder.end();
-      if (statement == m_unit->statements.back()) take(builder.program());
+    for (const VertexId tensor : unit.tensors) {
+      for (const VertexId reader : program.readers[to_index(tensor)]) {
+        if (reader < unit.statements.front()) m_passed.push_back(reader);
+      }
     }
+    std::ranges::sort(m_passed);
+    m_passed.erase(std::unique(m_passed.begin(), m_passed.end()), m_passed.end());
   }
 
-  /// The profile of a unit, whose statements `walk` walks.
-  template <class Walk>
-  [[nodiscard]] UnitProfile profile(const Unit& unit, const Walk& walk) {
-    m_unit = &unit;
-    m_profile = {};
-    m_profile.shape_of.assign(static_cast<std::size_t>(m_ranks), -1);
-    m_known.clear();
-    for (const VertexId v : unit.statements) walk(v);
-    if (m_with_phases) m_phases.finish(m_profile);
+  [[nodiscard]] UnitProfile profile() {
+    const auto [first, last] = m_program.made;
+    // Where the order of messages says in which order times are, as it does of constants, it counts.
+    const bool in_any_order = !m_program.with_phases || m_program.space.constants.empty();
+    if (last - first > 1 && in_any_order && RankClasses::are_comparable(m_program.graph, m_unit)) {
+      RankClasses ranks(m_program.graph, m_unit, m_program.placement.mesh.workers(),
+                        m_program.ranks, first, last);
+      walk(ranks);
+      note_rereads(ranks.rereads());
+      m_classes = ranks.classes();
+      take_classes(&ranks);
+    } else {
+      for (int r = first; r < last; ++r) m_classes.push_back({r});
+      take_classes(nullptr);
+    }
+    if (m_program.with_phases) m_phases.finish(m_profile);
     return std::move(m_profile);
   }
-  /// Instructions and buffers looked at so far.
-  [[nodiscard]] double spent() const { return m_spent; }
+
+  /// The instructions and buffers of all ranks' programs of the unit.
+  [[nodiscard]] double items() const { return m_items; }
+  /// Of those buffers, the ones that other units may use, per tensor of the unit.
+  [[nodiscard]] const std::map<VertexId, std::array<Extent, 2>>& shared() const { return m_shared; }
 
  private:
-  /// Notes which of its tensor's buffers one is. \param kind  0: stored; 1: assembled
-  int number(int rank, VertexId tensor, int buffer, int kind) {
-    if (!wants(rank)) return buffer;
-    std::vector<int>& copies = m_copies[to_index(rank)];
-    copies.resize(static_cast<std::size_t>(buffer) + 1, -1);
-    auto& counts = m_counts[to_index(rank)][tensor];
-    copies.back() = 2 * counts[static_cast<std::size_t>(kind)]++ + kind;
-    return buffer;
-  }
-  [[nodiscard]] static int place(const std::vector<VertexId>& list, VertexId v) {
-    return static_cast<int>(std::find(list.begin(), list.end(), v) - list.begin());
+  template <class Sink>
+  void walk(Sink& sink) const {
+    Walk<Sink> walk(m_program.graph, m_program.placement, m_program.ranks, sink);
+    for (const VertexId v : m_passed) walk.pass_statement(v);
+    for (const VertexId v : m_unit.statements) walk.walk_statement(v);
   }
 
-  /// Takes a rank's instructions of the unit, which are complete.
-  void take(RankProgram& program) {
-    count_words(*m_unit, program);
-    program.constants.clear();  // of the unit before
-    gather_once(program, m_constants);
-    UnitProfile::Shape shape = shape_of(*m_unit, program);
+  /// Makes the program of the first rank of each class, a few at a time.
+  void take_classes(RankClasses* ranks) {
+    for (std::size_t first = 0; first < m_classes.size(); first += tuning::programs_at_once) {
+      const std::size_t last = std::min(first + tuning::programs_at_once, m_classes.size());
+      std::vector<int> wanted;
+      for (std::size_t c = first; c < last; ++c) wanted.push_back(m_classes[c].front());
+      ProfileSink sink(m_program.graph, m_unit, m_program.groups, m_program.space, m_program.ranks,
+                       wanted);
+      walk(sink);
+      note_rereads(sink.rereads());
+      for (std::size_t n = 0; n < wanted.size(); ++n) take(sink, n, m_classes[first + n], ranks);
+    }
+  }
+
+  void note_rereads(const std::vector<VertexId>& statements) {
+    for (const VertexId v : statements) {
+      m_profile.statements[place_in(m_unit.statements, v)].rereads = true;
+    }
+  }
+
+  /// Takes what a rank does for all of its class.
+  void take(ProfileSink& sink, std::size_t n, const std::vector<int>& alike, RankClasses* ranks) {
+    const RankProgram program = sink.take(n, m_program.last_reader);
+    const auto times = static_cast<Extent>(alike.size());
+    count_words(program, alike);
+    for (std::size_t s = 0; s < m_profile.statements.size(); ++s) {
+      const Extent calls = sink.calls(n)[s];
+      m_profile.statements[s].calls += times * calls;
+      if (calls > 0) m_profile.statements[s].computing += static_cast<int>(times);
+    }
+    UnitProfile::Shape shape = sink.shape_of(n, program);
     const auto [found, fresh] =
         m_known.try_emplace(numbers_of(shape), static_cast<int>(m_profile.shapes.size()));
     if (fresh) m_profile.shapes.push_back(std::move(shape));
-    m_profile.shape_of[to_index(program.rank)] = found->second;
-    if (m_with_phases) m_phases.take(m_graph, program);
-    m_spent += static_cast<double>(program.instructions.size() + program.buffers.size());
-    program.instructions = {};
-    program.tiled = {};
-    // Nothing else will use the unit's own buffers: those at the end can go.
-    std::vector<int>& copies = m_copies[to_index(program.rank)];
-    while (!copies.empty() && copies.back() < 0) copies.pop_back();
-    program.buffers.resize(copies.size());
+    for (const int rank : alike) m_profile.shape_of[to_index(rank)] = found->second;
+    if (m_program.with_phases) {
+      m_phases.take(m_program.graph, program);
+      for (const int rank : alike) {
+        if (rank == program.rank) continue;
+        m_phases.take_alike(rank, program.rank, [&](int peer) {
+          return ranks->peer_alike(program.rank, peer, rank);
+        });
+      }
+    }
+    m_items += static_cast<double>(times) *
+               static_cast<double>(program.instructions.size() + program.buffers.size());
+    for (const auto& [tensor, counts] : sink.counts(n)) {
+      for (std::size_t k = 0; k < counts.size(); ++k) m_shared[tensor][k] += times * counts[k];
+    }
   }
 
-  void count_words(const Unit& unit, const RankProgram& program) {
+  void count_words(const RankProgram& program, const std::vector<int>& alike) {
+    const auto times = static_cast<Extent>(alike.size());
     for (const Instruction& instruction : program.instructions) {
       const auto* receive = instruction.as<Receive>();
       if (receive == nullptr) continue;
       UnitProfile::Statement& statement =
-          m_profile.statements[to_index(place(unit.statements, instruction.statement))];
-      statement.received[to_index(program.rank)] += receive->words;
+          m_profile.statements[place_in(m_unit.statements, instruction.statement)];
+      for (const int rank : alike) statement.received[to_index(rank)] += receive->words;
       for (const Region& region : receive->regions) {
-        const Buffer& buffer = program.buffers[static_cast<std::size_t>(region.buffer)];
-        Extent& words =
-            buffer.partial
-                ? statement.partial_words
-                : statement
-                      .operand_words[static_cast<std::size_t>(place(unit.tensors, buffer.tensor))];
-        words += region.box.size();
+        const Buffer& buffer = program.buffers[to_index(region.buffer)];
+        Extent& words = buffer.partial
+                            ? statement.partial_words
+                            : statement.operand_words[place_in(m_unit.tensors, buffer.tensor)];
+        words += times * region.box.size();
       }
     }
   }
 
-  [[nodiscard]] UnitProfile::Shape shape_of(const Unit& unit, RankProgram& program) {
-    UnitProfile::Shape shape;
-    if (program.instructions.empty()) return shape;
-    find_lives(program);
-    for (TiledCalls& tiled : program.tiled) place_tiles(m_graph, m_last_reader, program, tiled);
-    std::vector<int> stage_of(program.instructions.size(), 0);
-    for_each_area(
-        program, [&](std::size_t first, std::size_t last, std::int64_t area, std::int64_t held) {
-          for (std::size_t i = first; i <= last; ++i) {
-            stage_of[i] = static_cast<int>(shape.stages.size());
-          }
-          shape.stages.push_back({area, held,
-                                  place(unit.statements, program.instructions[first].statement),
-                                  place(unit.statements, program.instructions[last].statement)});
-        });
-    std::vector<int>& copies = m_copies[to_index(program.rank)];
-    copies.resize(program.buffers.size(), -1);
-    const auto known_tensors = static_cast<int>(unit.tensors.size());
-    for (std::size_t b = 0; b < program.buffers.size(); ++b) {
-      const Buffer& buffer = program.buffers[b];
-      if (buffer.role != Buffer::Role::scratch || buffer.first > buffer.last) continue;
-      // Kept, but of no use to this unit.
-      if (is_kept(program, buffer) && place(unit.tensors, buffer.tensor) == known_tensors) continue;
-      shape.lives.push_back({place(unit.tensors, buffer.tensor), copies[b],
-                             stage_of[static_cast<std::size_t>(buffer.first)],
-                             stage_of[static_cast<std::size_t>(buffer.last)], buffer.bytes,
-                             is_kept(program, buffer)});
-    }
-    std::sort(shape.lives.begin(), shape.lives.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.tensor, a.copy, a.first, a.last, a.bytes) <
-             std::tie(b.tensor, b.copy, b.first, b.last, b.bytes);
-    });
-    return shape;
-  }
   [[nodiscard]] static std::vector<std::int64_t> numbers_of(const UnitProfile::Shape& shape) {
     std::vector<std::int64_t> numbers{static_cast<std::int64_t>(shape.lives.size())};
+    numbers.reserve(1 + 6 * shape.lives.size() + 4 * shape.stages.size());
     for (const UnitProfile::Life& l : shape.lives) {
-      for (const std::int64_t n :
-           {std::int64_t{l.tensor}, std::int64_t{l.copy}, std::int64_t{l.first},
-            std::int64_t{l.last}, l.bytes, std::int64_t{l.kept}}) {
-        numbers.push_back(n);
-      }
+      numbers.insert(numbers.end(), {l.tensor, l.copy, l.first, l.last, l.bytes, l.kept});
     }
     for (const UnitProfile::Stage& s : shape.stages) {
-      for (const std::int64_t n :
-           {s.area, s.held, std::int64_t{s.first_statement}, std::int64_t{s.last_statement}}) {
-        numbers.push_back(n);
-      }
+      numbers.insert(numbers.end(), {s.area, s.held, s.first_statement, s.last_statement});
     }
     return numbers;
   }
 
-  bool m_with_phases;
+  const ProfiledProgram& m_program;
+  const Unit& m_unit;
+  std::vector<VertexId> m_passed;  ///< earlier statements that read the unit's tensors
+  std::vector<std::vector<int>> m_classes;
   PhaseBuilder m_phases;
-  const EinGraph& m_graph;
-  std::vector<VertexId> m_constants;
-  int m_workers;
-  int m_ranks;
-  std::vector<VertexId> m_last_reader;
-  std::vector<std::vector<int>> m_copies;  ///< per rank and buffer, UnitProfile::Life::copy
-  std::vector<std::unordered_map<VertexId, std::array<int, 2>>> m_counts;  ///< so far, by kind
-  double m_spent = 0;
-  // Of the unit at hand.
-  const Unit* m_unit = nullptr;
   UnitProfile m_profile;
   std::map<std::vector<std::int64_t>, int> m_known;  ///< shapes
+  double m_items = 0;
+  std::map<VertexId, std::array<Extent, 2>> m_shared;
 };
 
 /// Makes the profiles of one graph's placements, and keeps what it knows of units from one to the
@@ -242,36 +215,61 @@ class Profiler {
     made.vertices = m_graph.vertices.size();
     made.known = m_made;
     add_stored(placement, made);
-    const int workers = placement.mesh.workers();
     UnitKeys keys(m_graph, placement, m_space, m_numbers);
-    std::optional<ProfileSink> sink;
-    std::optional<Walk<ProfileSink>> walk;
-    std::vector<VertexId> passed;
+    std::optional<ProfiledProgram> program;
+    Items items;
     for (Unit& unit : units_of(m_graph, groups)) {
       UnitKey key = keys.next(unit);
       auto known = m_units.find(key);
       if (known == m_units.end()) {
-        if (!walk) {
-          sink.emplace(m_graph, groups, m_space, workers, m_ranks, m_made, m_with_phases);
-          walk.emplace(m_graph, placement, m_ranks, *sink);
-        }
-        for (const VertexId v : passed) walk->pass_statement(v);
-        passed.clear();
-        auto profile = std::make_shared<const UnitProfile>(
-            sink->profile(unit, [&](VertexId v) { walk->walk_statement(v); }));
+        if (!program) program.emplace(profiled(placement, groups));
+        UnitProfiler profiler(*program, unit);
+        auto profile = std::make_shared<const UnitProfile>(profiler.profile());
+        m_spent += items.add(profiler);
         known = m_units.emplace(std::move(key), std::move(profile)).first;
-      } else {
-        passed.insert(passed.end(), unit.statements.begin(), unit.statements.end());
       }
       made.parts.push_back({known->second, std::move(unit.statements), std::move(unit.tensors)});
     }
-    if (sink) m_spent += sink->spent();
     return made;
   }
-  /// Instructions and buffers looked at so far: a microsecond each, or less.
+  /// Instructions and buffers of the programs of all ranks, of the units that were not known: a
+  /// program is counted with the buffers that it has from such units before.
   [[nodiscard]] double spent() const { return m_spent; }
 
  private:
+  /// Counts them, unit by unit.
+  struct Items {
+    std::map<VertexId, std::array<Extent, 2>> told;  ///< buffers that units share
+    double before = 0;                               ///< those
+
+    double add(const UnitProfiler& unit) {
+      double items = before + unit.items();
+      for (const auto& [tensor, counts] : unit.shared()) {
+        for (std::size_t k = 0; k < counts.size(); ++k) {
+          Extent& known = told[tensor][k];
+          items -= static_cast<double>(std::min(known, counts[k]));
+          before += static_cast<double>(std::max<Extent>(counts[k] - known, 0));
+          known = std::max(known, counts[k]);
+        }
+      }
+      return items;
+    }
+  };
+
+  [[nodiscard]] ProfiledProgram profiled(const Placement& placement,
+                                         const std::vector<StepGroup>& groups) const {
+    ProfiledProgram program{m_graph, placement, groups, m_space, m_ranks, m_made, m_with_phases};
+    program.last_reader = last_readers(m_graph);
+    program.readers.resize(m_graph.vertices.size());
+    for (VertexId v = 0; v < m_graph.size(); ++v) {
+      for (const Operand& o : m_graph[v].operands) {
+        std::vector<VertexId>& readers = program.readers[to_index(o.vertex)];
+        if (readers.empty() || readers.back() != v) readers.push_back(v);
+      }
+    }
+    return program;
+  }
+
   /// The bytes of inputs and results that each rank stores.
   void add_stored(const Placement& placement, ProgramProfile& made) {
     const auto ranks = static_cast<std::size_t>(m_ranks);

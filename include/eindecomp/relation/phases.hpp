@@ -15,6 +15,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/instruction_work.hpp"
 #include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/rounds.hpp"
 #include "eindecomp/relation/unit_profile.hpp"
 
 namespace eindecomp::relation {
@@ -22,7 +23,10 @@ namespace eindecomp::relation {
 /// Collects the phases of a unit, rank by rank.
 class PhaseBuilder {
  public:
-  /// Takes the instructions of the next rank, its tiles placed.
+  explicit PhaseBuilder(int ranks)
+      : m_ranks(static_cast<std::size_t>(ranks), std::vector<Segment>(1)) {}
+
+  /// Takes the instructions of a rank, its tiles placed.
   void take(const EinGraph& graph, const RankProgram& program) {
     std::vector<Segment> segments(1);
     for (const Instruction& instruction : program.instructions) {
@@ -46,10 +50,27 @@ class PhaseBuilder {
       }
     }
     if (segments.back().exchanges()) segments.emplace_back();
-    m_ranks.push_back(std::move(segments));
+    m_ranks[to_index(program.rank)] = std::move(segments);
+  }
+  /// The same of a rank that does what another one does, which was taken, but with other peers.
+  /// \param peer_of  says with whom, for a peer of the other
+  template <class PeerOf>
+  void take_alike(int rank, int other, const PeerOf& peer_of) {
+    const auto ranks = static_cast<int>(m_ranks.size());
+    std::vector<Segment> segments = m_ranks[to_index(other)];
+    for (Segment& segment : segments) {
+      for (auto& [peer, bytes] : segment.sends) peer = peer_of(peer);
+      for (int& peer : segment.receives) peer = peer_of(peer);
+      std::ranges::stable_sort(segment.sends, {}, [&](const auto& send) {
+        return peer_distance(send.first, rank, 1, ranks);
+      });
+      std::ranges::stable_sort(segment.receives, {},
+                               [&](int peer) { return peer_distance(peer, rank, -1, ranks); });
+    }
+    m_ranks[to_index(rank)] = std::move(segments);
   }
 
-  /// Moves the phases of all ranks taken into a profile.
+  /// Writes the phases of all ranks, each taken, into a profile.
   void finish(UnitProfile& profile) {
     std::set<When> times;
     for (const auto& segments : m_ranks) {
@@ -68,7 +89,6 @@ class PhaseBuilder {
       for (std::size_t r = 0; r < next.size(); ++r) next[r] += takes_part(r) ? 1U : 0U;
     }
     add_phase(profile, next, [](std::size_t) { return true; });
-    m_ranks.clear();
   }
 
  private:

@@ -96,15 +96,16 @@ class TensorHoldings {
   [[nodiscard]] bool shared() const { return m_ranks < m_workers; }
   /// The workers of the sink's ranks.
   [[nodiscard]] const std::vector<int>& own_workers() const { return m_own_workers; }
+  /// Of a tensor that is stored or read by now.
   [[nodiscard]] const HeldTensor& operator[](VertexId tensor) const {
-    return m_held[to_index(tensor)];
+    return *m_held[to_index(tensor)];
   }
 
   // --- Stored blocks ---
 
   /// Notes where a tensor is stored, and tells the sink.
   void store(VertexId v) {
-    HeldTensor& held = m_held[to_index(v)];
+    HeldTensor& held = made(v);
     held.known = true;
     held.stored = BlockMap(m_placement.mesh, m_graph[v].bound, m_placement.stored[to_index(v)]);
     for (const int w : m_own_workers) {
@@ -133,12 +134,12 @@ class TensorHoldings {
 
   /// Notes that a statement's calls read a tensor, which is stored if it was not yet.
   const Use& add_use(VertexId v, VertexId tensor, CallsOfBlocks&& readers) {
-    if (!m_held[to_index(tensor)].known) store(tensor);
+    if (!made(tensor).known) store(tensor);
     return note_use(v, tensor, std::move(readers));
   }
   /// The same, whether or not the tensor is stored yet.
   const Use& note_use(VertexId v, VertexId tensor, CallsOfBlocks&& readers) {
-    HeldTensor& held = m_held[to_index(tensor)];
+    HeldTensor& held = made(tensor);
     const std::size_t way = find_way(held, readers.relation());
     held.uses.push_back(std::make_unique<const Use>(Use{v, way, std::move(readers)}));
     return *held.uses.back();
@@ -147,7 +148,7 @@ class TensorHoldings {
   /// What a rank has assembled of a tensor, for the use at hand and those before it: it follows
   /// from the rank's own calls alone.
   const History& history_of(VertexId tensor, int rank) {
-    HeldTensor& held = m_held[to_index(tensor)];
+    HeldTensor& held = made(tensor);
     History& history = held.histories[rank];
     const WorkerRange hosted = workers_of(rank, m_workers, m_ranks);
     for (; history.uses < held.uses.size(); ++history.uses) {
@@ -182,7 +183,7 @@ class TensorHoldings {
 
   /// Whether a rank assembles a block of the tensor for the use at hand.
   [[nodiscard]] bool is_fresh(VertexId tensor, Extent block, int rank) {
-    const HeldTensor& held = m_held[to_index(tensor)];
+    const HeldTensor& held = (*this)[tensor];
     const Use& use = *held.uses.back();
     if (held.uses.size() == 1 && !m_sink.wants(rank)) {
       return stored_with(held, use.readers.relation().block(block), rank) < 0;
@@ -195,7 +196,7 @@ class TensorHoldings {
   /// The buffer on one of the sink's ranks that contains a block of the use at hand; -1 on others.
   [[nodiscard]] int buffer_with(VertexId tensor, Extent block, int rank) {
     if (!m_sink.wants(rank)) return -1;
-    const HeldTensor& held = m_held[to_index(tensor)];
+    const HeldTensor& held = (*this)[tensor];
     const Use& use = *held.uses.back();
     const History& history = history_of(tensor, rank);
     for (const AssembledBlock& a : history.assembled) {
@@ -209,7 +210,7 @@ class TensorHoldings {
   /// Whether a rank reads, in a block of the use at hand, what it has received for an earlier
   /// statement: what it then put together, less what it stores.
   [[nodiscard]] bool reads_again(VertexId tensor, Extent block, int rank) {
-    const HeldTensor& held = m_held[to_index(tensor)];
+    const HeldTensor& held = (*this)[tensor];
     const VertexId v = held.uses.back()->statement;
     if (held.uses.front()->statement == v) return false;
     const TensorRelation& stored = held.stored.relation();
@@ -229,6 +230,12 @@ class TensorHoldings {
   }
 
  private:
+  [[nodiscard]] HeldTensor& made(VertexId tensor) {
+    std::unique_ptr<HeldTensor>& held = m_held[to_index(tensor)];
+    if (!held) held = std::make_unique<HeldTensor>();
+    return *held;
+  }
+
   /// Lets a rank write what is read outside of the tensor into a buffer that it assembles.
   void fill_outside(const ReadRelation& read, const Box& box, int rank, int buffer) {
     std::vector<Box> outside;
@@ -251,7 +258,7 @@ class TensorHoldings {
   int m_ranks;
   Sink& m_sink;
   std::vector<int> m_own_workers;
-  std::vector<HeldTensor> m_held;
+  std::vector<std::unique_ptr<HeldTensor>> m_held;  ///< of many tensors a walk may see few
   std::vector<Extent> m_blocks;  ///< kept between uses to spare allocations
 };
 

@@ -3,6 +3,7 @@
 /// The constants that programs of ranks are made by, each with its unit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace eindecomp::relation::tuning {
@@ -29,5 +30,8 @@ inline constexpr std::int64_t copied_per_part = std::int64_t{1} << 13;
 /// one that is read in rows. Stencils of seven points are faster with the interior apart from 96^3
 /// on, where they leave the cache, not yet at 64^3.
 inline constexpr std::int64_t copied_per_border_read = 16;
+
+/// Programs that a profile makes at a time. More do not share more of a walk, and leave the caches.
+inline constexpr std::size_t programs_at_once = 16;
 
 }  // namespace eindecomp::relation::tuning

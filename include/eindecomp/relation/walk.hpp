@@ -32,6 +32,7 @@ namespace eindecomp::relation {
 ///   int  stored(tensor, box, worker, rank)         a block stored for good: its buffer
 ///   void begin(statement, calls, join)             the join: of the calls of its ranks
 ///   int  assembled(tensor, box, rank)              a buffer for a box a call needs
+///   int  arranged(tensor, indices, rank)           a buffer that the statement at hand alone reads
 ///   void filled(rank, buffer, box, value)          of what was just assembled, outside the tensor
 ///   int  counted(statement, values, rank)          a buffer of a label's values, for its calls
 ///   void spread(rank, Spread)                      to what was just assembled, after the messages

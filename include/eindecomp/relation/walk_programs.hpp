@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -22,28 +23,34 @@
 
 namespace eindecomp::relation {
 
+/// The names of a graph's tensors, for programs to share.
+[[nodiscard]] inline TensorNames names_of(const EinGraph& graph) {
+  std::vector<Text> names;
+  for (const Vertex& v : graph.vertices) names.push_back(v.name);
+  return {std::make_shared<const std::vector<Text>>(std::move(names))};
+}
+
 /// Hands a walk to the builders of some ranks.
 class RankProgramSink {
  public:
-  /// For the ranks from `first` to before `last`.
+  /// \param wanted  ascending
   RankProgramSink(const EinGraph& graph, const std::vector<StepGroup>& groups,
-                  const SpaceFacts& space, int ranks, int first, int last)
-      : m_ranks(ranks), m_first(first), m_results(graph.vertices.size(), false) {
+                  const SpaceFacts& space, int ranks, const std::vector<int>& wanted,
+                  const TensorNames& names)
+      : m_builder_of(static_cast<std::size_t>(ranks), -1),
+        m_results(graph.vertices.size(), false) {
     for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
-    std::vector<Text> names;
-    for (const Vertex& v : graph.vertices) names.push_back(v.name);
-    const TensorNames shared{std::make_shared<const std::vector<Text>>(std::move(names))};
-    for (int r = first; r < last; ++r) {
-      m_builders.emplace_back(graph, m_results, groups, shared, space, ranks, r);
+    m_builders.reserve(wanted.size());
+    for (const int rank : wanted) {
+      m_builder_of[to_index(rank)] = static_cast<int>(m_builders.size());
+      m_builders.emplace_back(graph, m_results, groups, names, space, ranks, rank);
     }
   }
   RankProgramSink(const RankProgramSink&) = delete;  // the builders point into it
   RankProgramSink& operator=(const RankProgramSink&) = delete;
 
-  [[nodiscard]] bool wants_all() const { return static_cast<int>(m_builders.size()) == m_ranks; }
-  [[nodiscard]] bool wants(int rank) const {
-    return rank >= m_first && rank < m_first + static_cast<int>(m_builders.size());
-  }
+  [[nodiscard]] bool wants_all() const { return m_builders.size() == m_builder_of.size(); }
+  [[nodiscard]] bool wants(int rank) const { return place_of(rank) >= 0; }
 
   int stored(VertexId tensor, const Box& box, int, int rank) {
     RankBuilder* b = of(rank);
@@ -55,6 +62,9 @@ class RankProgramSink {
   int assembled(VertexId tensor, const Box& box, int rank) {
     RankBuilder* b = of(rank);
     return b != nullptr ? b->add_assembled(tensor, box) : -1;
+  }
+  int arranged(VertexId tensor, const Box& indices, int rank) {
+    return RankProgramSink::assembled(tensor, indices, rank);
   }
   void filled(int rank, int buffer, const Box& box, OutsideValue value) {
     if (RankBuilder* b = of(rank)) b->fill(buffer, box, value);
@@ -102,14 +112,16 @@ class RankProgramSink {
 
  protected:
   [[nodiscard]] std::vector<RankBuilder>& builders() { return m_builders; }
+  /// The place of a rank among those that it wants; -1 if it does not.
+  [[nodiscard]] int place_of(int rank) const { return m_builder_of[to_index(rank)]; }
 
  private:
   [[nodiscard]] RankBuilder* of(int rank) {
-    return wants(rank) ? &m_builders[static_cast<std::size_t>(rank - m_first)] : nullptr;
+    const int builder = place_of(rank);
+    return builder >= 0 ? &m_builders[to_index(builder)] : nullptr;
   }
 
-  int m_ranks;
-  int m_first;
+  std::vector<int> m_builder_of;  ///< per rank; -1: none
   Flags m_results;
   std::vector<RankBuilder> m_builders;
 };
@@ -120,7 +132,9 @@ class RankProgramSink {
                                                             int first, int last,
                                                             const std::vector<StepGroup>& groups,
                                                             const SpaceFacts& space) {
-  RankProgramSink sink(graph, groups, space, ranks, first, last);
+  std::vector<int> wanted(static_cast<std::size_t>(last - first));
+  std::iota(wanted.begin(), wanted.end(), first);
+  RankProgramSink sink(graph, groups, space, ranks, wanted, names_of(graph));
   Walk<RankProgramSink>(graph, placement, ranks, sink).run();
   return sink.finish();
 }

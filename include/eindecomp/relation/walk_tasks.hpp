@@ -43,6 +43,7 @@ class TaskSink {
     m_tasks.received.assign(static_cast<std::size_t>(m_ranks), 0);
   }
   static int assembled(VertexId, const Box&, int) { return 0; }
+  static int arranged(VertexId, const Box&, int) { return 0; }
   static void filled(int, int, const Box&, OutsideValue) {}
   static void spread(int, const Spread&) {}
   static int counted(VertexId, const Box&, int) { return -1; }
