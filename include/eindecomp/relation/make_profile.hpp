@@ -73,8 +73,8 @@ class UnitProfiler {
     // Where the order of messages says in which order times are, as it does of constants, it counts.
     const bool in_any_order = !m_program.with_phases || m_program.space.constants.empty();
     if (last - first > 1 && in_any_order && RankClasses::are_comparable(m_program.graph, m_unit)) {
-      RankClasses ranks(m_program.graph, m_unit, m_program.placement.mesh.workers(),
-                        m_program.ranks, first, last);
+      RankClasses ranks(m_program.graph, m_unit, m_program.space.longest_message,
+                        m_program.placement.mesh.workers(), m_program.ranks, first, last);
       walk(ranks);
       note_rereads(ranks.rereads());
       m_classes = ranks.classes();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// Which ranks do alike for a few statements, from what a walk tells of each, without their
-/// programs: a program costs fifty times as much as the walk.
+/// programs: those cost many times as much as the walk.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,27 +27,31 @@ namespace eindecomp::relation {
 
 /// Takes a walk of a unit and tells the ranks apart by it.
 ///
-/// A rank's key is all that the walk tells of the rank, in order: buffers by number, boxes by
-/// their extents, peers by first appearance. Ranks of equal keys have programs that differ only in
-/// where boxes begin, in who the peers are, and in the order of an exchange's messages with
-/// different peers. Neither bytes, lives, words nor works depend on those:
-/// - RankBuilder compares boxes by extents (whether a region is contiguous, where a long message or
-///   a call of a step group is cut), buffers by number, and peers for equality and for that order;
-/// - the messages of an exchange are one stage, whatever their order;
+/// A rank's key is all that the walk tells of it: boxes by their extents, buffers by number, peers
+/// by what they exchange with the rank; copies, calls and combinations in order, messages in none.
+/// Ranks of equal keys have programs that differ in where boxes begin, in who the peers are, and in
+/// the order of messages within an exchange and of regions within a message. Neither bytes, lives,
+/// words nor works depend on those:
+/// - RankBuilder asks boxes for their extents alone (is_contiguous, the parts of a step group), and
+///   compares buffers and peers for equality;
+/// - copies and combinations are stages in the order in which they are told, the messages of an
+///   exchange are one stage, and a message of several regions is packed, in whatever order;
 /// - tiles compare where the domains of a rank's calls begin, which the key then says.
-/// Kernels that look at positions, and panels, whose parts lie at fixed places of their label, are
-/// left out (are_comparable).
+/// Whose messages may be so long that they go in parts, which follow the order of pieces, is a
+/// class of its own. Kernels that look at positions, and panels, whose parts lie at fixed places of
+/// their label, are left out (are_comparable).
 class RankClasses {
  public:
   /// \param made  the ranks of interest: from the first to before the last
-  RankClasses(const EinGraph& graph, const Unit& unit, int workers, int ranks, int first, int last)
+  RankClasses(const EinGraph& graph, const Unit& unit, std::int64_t longest_message, int workers,
+              int ranks, int first, int last)
       : m_graph(graph),
         m_unit(unit),
+        m_longest(longest_message),
         m_shared(ranks < workers),
+        m_all(last - first == ranks),
         m_first(first),
-        m_wanted(static_cast<std::size_t>(last - first)),
-        m_ranks(ranks),
-        m_told(m_wanted) {}
+        m_told(static_cast<std::size_t>(last - first)) {}
 
   /// Whether extents tell all of a unit's work.
   [[nodiscard]] static bool are_comparable(const EinGraph& graph, const Unit& unit) {
@@ -60,64 +65,76 @@ class RankClasses {
 
   // --- A walk's sink ---
 
-  [[nodiscard]] bool wants_all() const { return m_wanted == to_index(m_ranks); }
+  [[nodiscard]] bool wants_all() const { return m_all; }
   [[nodiscard]] bool wants(int rank) const {
-    return rank >= m_first && to_index(rank - m_first) < m_wanted;
+    return rank >= m_first && to_index(rank - m_first) < m_told.size();
   }
   int stored(VertexId tensor, const Box& box, int, int rank) {
     return buffer(Event::stored, tensor, box, rank);
   }
   void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+    m_statement = statement;
     m_calls = &calls;
     m_joined = &joined;
-    for (Told& told : m_told) put(told.key, Event::begin, statement);
+    for (Told& told : m_told) {
+      put(told.key, Event::begin, statement);
+      told.bytes = {};
+    }
   }
   int assembled(VertexId tensor, const Box& box, int rank) {
     return buffer(Event::assembled, tensor, box, rank);
   }
-  int arranged(VertexId tensor, const Box& box, int rank) {
-    return buffer(Event::assembled, tensor, box, rank);
-  }
+  int arranged(VertexId tensor, const Box& box, int rank) { return assembled(tensor, box, rank); }
   int counted(VertexId statement, const Box& values, int rank) {
     return buffer(Event::counted, statement, values, rank);
   }
+  /// Numbered when it is used: those of messages come in the order of messages.
   int partial(VertexId statement, const Box& box, int rank) {
-    return buffer(Event::partial, statement, box, rank);
+    Told* const told = of(rank);
+    if (told == nullptr) return -1;
+    told->buffers.push_back({-1, kind_of(Event::partial, statement, 0, box)});
+    return static_cast<int>(told->buffers.size()) - 1;
   }
   // Of computed indices alone.
   static void filled(int, int, const Box&, OutsideValue) {}
   static void spread(int, const Spread&) {}
   void copied(int rank, int from, int to, const Box& box, int round) {
-    if (Told* const told = of(rank)) {
-      put(told->key, Event::copied, from, to, round);
-      put_extents(told->key, box);
-    }
+    Told* const told = of(rank);
+    if (told == nullptr) return;
+    put(told->key, Event::copied, round);
+    put_buffer(*told, from);
+    put_buffer(*told, to);
+    put_extents(told->key, box);
   }
   void moved(VertexId tensor, int from_rank, int from, int to_rank, int to, const Box& box,
              int round) {
-    message(Event::sent, tensor, from_rank, from, to_rank, box, round);
-    message(Event::received, tensor, to_rank, to, from_rank, box, round);
+    const std::int64_t bytes = box.size() * m_graph[tensor].element.bytes;
+    message(Event::sent, tensor, from_rank, from, to_rank, box, round, bytes);
+    message(Event::received, tensor, to_rank, to, from_rank, box, round, bytes);
   }
   void moved_partial(VertexId statement, int from_rank, int from, int to_rank, int to,
                      const Box& box, int round) {
-    message(Event::sent_partial, statement, from_rank, from, to_rank, box, round);
-    message(Event::received_partial, statement, to_rank, to, from_rank, box, round);
+    const std::int64_t bytes = box.size() * m_graph[statement].partial.bytes;
+    message(Event::sent_partial, statement, from_rank, from, to_rank, box, round, bytes);
+    message(Event::received_partial, statement, to_rank, to, from_rank, box, round, bytes);
   }
   void called(VertexId statement, const WalkedCall& call) {
     Told* const told = of(call.rank);
     if (told == nullptr) return;
-    put(told->key, Event::called, call.output, call.accumulate, call.finish);
-    for (const int operand : call.operands) put(told->key, operand);
+    put(told->key, Event::called, call.accumulate, call.finish);
+    put_buffer(*told, call.output);
+    for (const int operand : call.operands) put_buffer(*told, operand);
     const Box domain = m_calls->relation().block((*m_joined)[call.index].key);
     put_extents(told->key, domain);
     if (m_unit.group != nullptr) put_begins(*told, statement, domain);
   }
   void aggregated(int rank, int target, const Box& box, const std::vector<int>& parts, int round) {
-    if (Told* const told = of(rank)) {
-      put(told->key, Event::aggregated, target, round, parts.size());
-      for (const int part : parts) put(told->key, part);
-      put_extents(told->key, box);
-    }
+    Told* const told = of(rank);
+    if (told == nullptr) return;
+    put(told->key, Event::aggregated, round, parts.size());
+    put_buffer(*told, target);
+    for (const int part : parts) put_buffer(*told, part);
+    put_extents(told->key, box);
   }
   static void end(VertexId) {}
   void reread(VertexId statement) { m_rereads.push_back(statement); }
@@ -128,15 +145,22 @@ class RankClasses {
   [[nodiscard]] std::vector<std::vector<int>> classes() {
     std::vector<std::vector<int>> found;
     std::unordered_map<std::string, std::size_t> known;
-    for (std::size_t r = 0; r < m_wanted; ++r) {
-      const auto [at, fresh] = known.try_emplace(std::move(m_told[r].key), found.size());
+    for (std::size_t r = 0; r < m_told.size(); ++r) {
+      const int rank = m_first + static_cast<int>(r);
+      Told& told = m_told[r];
+      if (told.alone) {
+        put(told.key, Event::alone, rank);
+      } else {
+        put_messages(told);
+      }
+      const auto [at, fresh] = known.try_emplace(std::move(told.key), found.size());
       if (fresh) found.emplace_back();
-      found[at->second].push_back(m_first + static_cast<int>(r));
+      found[at->second].push_back(rank);
     }
     return found;
   }
   /// The peer of a rank that another one of its class has in place of one of the rank's own.
-  [[nodiscard]] int peer_alike(int rank, int peer, int other) {
+  [[nodiscard]] int peer_alike(int rank, int peer, int other) const {
     const std::vector<int>& own = m_told[to_index(rank - m_first)].peers;
     const auto at = to_index(std::find(own.begin(), own.end(), peer) - own.begin());
     return m_told[to_index(other - m_first)].peers[at];
@@ -158,13 +182,29 @@ class RankClasses {
     received_partial,
     called,
     aggregated,
+    messages,
+    alone,
+  };
+  struct NumberedBuffer {
+    int number = -1;
+    int kind = -1;  ///< of one that is not numbered yet
+  };
+  struct ToldMessage {
+    int peer = -1;
+    int buffer = -1;
+    int kind = -1;
   };
   /// What is told of a rank.
   struct Told {
     std::string key;
-    int buffers = 0;             ///< so far
-    std::vector<int> peers;      ///< by first appearance
+    std::vector<NumberedBuffer> buffers;
+    int numbers = 0;  ///< given so far
+    std::vector<ToldMessage> messages;
+    std::vector<int> peers;      ///< in the order of the key
     std::vector<Extent> begins;  ///< of the first domain in tiles, by axis
+    /// Of the statement's messages, by event.
+    std::array<std::int64_t, 4> bytes = {};
+    bool alone = false;  ///< messages may go in parts
   };
 
   [[nodiscard]] Told* of(int rank) {
@@ -183,6 +223,15 @@ class RankClasses {
   }
   static void put_extents(std::string& key, const Box& box) {
     for (int k = 0; k < box.rank(); ++k) put_number(key, std::max<Extent>(box.extent(k), 0));
+  }
+  /// Appends a buffer by its number and, with the first use, by what it is.
+  static void put_buffer(Told& told, int buffer) {
+    if (buffer < 0) return put(told.key, -1);
+    NumberedBuffer& b = told.buffers[to_index(buffer)];
+    const bool fresh = b.number < 0;
+    if (fresh) b.number = told.numbers++;
+    put(told.key, b.number);
+    if (fresh) put(told.key, b.kind);
   }
   /// Where a domain in tiles begins along their axes, if that is not where the rank's first one
   /// does. Ranks of several calls, some of them empty in some blocks, are told apart by it.
@@ -203,12 +252,16 @@ class RankClasses {
       }
     }
   }
-  /// The number of a peer among a rank's.
-  static std::size_t number_of(std::vector<int>& peers, int peer) {
-    const auto at = std::find(peers.begin(), peers.end(), peer);
-    const auto n = to_index(at - peers.begin());
-    if (at == peers.end()) peers.push_back(peer);
-    return n;
+
+  /// The number of what is told, the same of all ranks.
+  [[nodiscard]] int kind_of(Event event, VertexId tensor, int round, const Box& box) {
+    m_kind.clear();
+    put(m_kind, event, m_statement, tensor, round);
+    put_extents(m_kind, box);
+    return number_of(m_kind);
+  }
+  [[nodiscard]] int number_of(const std::string& kind) {
+    return m_kinds.try_emplace(kind, static_cast<int>(m_kinds.size())).first->second;
   }
 
   int buffer(Event event, VertexId tensor, const Box& box, int rank) {
@@ -216,26 +269,66 @@ class RankClasses {
     if (told == nullptr) return -1;
     put(told->key, event, tensor);
     put_extents(told->key, box);
-    return told->buffers++;
+    told->buffers.push_back({told->numbers++, -1});
+    return static_cast<int>(told->buffers.size()) - 1;
   }
-  void message(Event event, VertexId tensor, int rank, int own, int peer, const Box& box,
-               int round) {
+  void message(Event event, VertexId tensor, int rank, int own, int peer, const Box& box, int round,
+               std::int64_t bytes) {
     Told* const told = of(rank);
     if (told == nullptr) return;
-    put(told->key, event, tensor, own, number_of(told->peers, peer), round);
-    put_extents(told->key, box);
+    told->messages.push_back({peer, own, kind_of(event, tensor, round, box)});
+    std::int64_t& all = told->bytes[to_index(static_cast<int>(event)) -
+                                    to_index(static_cast<int>(Event::sent))];
+    all += bytes;
+    told->alone = told->alone || all > m_longest;
+  }
+
+  /// Appends what each peer sends and receives, peers that do alike one after another.
+  void put_messages(Told& told) {
+    put(told.key, Event::messages);
+    for (const ToldMessage& m : told.messages) {
+      if (told.buffers[to_index(m.buffer)].number < 0) put_buffer(told, m.buffer);
+    }
+    m_pieces.clear();
+    for (const ToldMessage& m : told.messages) {
+      m_pieces.push_back({m.peer, told.buffers[to_index(m.buffer)].number, m.kind});
+    }
+    std::ranges::sort(m_pieces);
+    m_peers.clear();
+    for (std::size_t i = 0; i < m_pieces.size();) {
+      const int peer = m_pieces[i][0];
+      m_kind.clear();
+      put(m_kind, Event::messages);
+      for (; i < m_pieces.size() && m_pieces[i][0] == peer; ++i) {
+        put(m_kind, m_pieces[i][1], m_pieces[i][2]);
+      }
+      m_peers.emplace_back(number_of(m_kind), peer);
+    }
+    std::ranges::sort(m_peers);
+    for (const auto& [kind, peer] : m_peers) {
+      put(told.key, kind);
+      told.peers.push_back(peer);
+    }
+    told.messages = {};
   }
 
   const EinGraph& m_graph;
   const Unit& m_unit;
+  std::int64_t m_longest;
   bool m_shared;  ///< whether ranks host several workers
+  bool m_all;
   int m_first;
-  std::size_t m_wanted;
-  int m_ranks;
-  const BlockMap* m_calls = nullptr;
-  const std::vector<JoinedBlocks>* m_joined = nullptr;
   std::vector<Told> m_told;  ///< by rank from the first
   std::vector<VertexId> m_rereads;
+  std::unordered_map<std::string, int> m_kinds;
+  // Of the statement at hand.
+  VertexId m_statement = -1;
+  const BlockMap* m_calls = nullptr;
+  const std::vector<JoinedBlocks>* m_joined = nullptr;
+  // Kept to spare allocations.
+  std::string m_kind;
+  std::vector<std::array<int, 3>> m_pieces;    ///< peer, buffer, kind
+  std::vector<std::pair<int, int>> m_peers;  ///< kind of all its messages, peer
 };
 
 }  // namespace eindecomp::relation
