@@ -67,6 +67,12 @@ class Arena {
   /// The bytes needed so far.
   [[nodiscard]] constexpr std::int64_t peak() const { return m_peak; }
 
+  /// Appends numbers that tell from others what an arena will hand out next.
+  constexpr void describe(std::vector<std::int64_t>& numbers) const {
+    for (const Gap& gap : m_gaps) numbers.insert(numbers.end(), {gap.offset, gap.length});
+    numbers.push_back(m_end);
+  }
+
   /// What so many bytes take.
   [[nodiscard]] static constexpr std::int64_t round_up(std::int64_t bytes) {
     return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;

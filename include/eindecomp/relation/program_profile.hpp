@@ -15,10 +15,10 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/relation/arena.hpp"
 #include "eindecomp/relation/instruction_work.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/memory.hpp"
+#include "eindecomp/relation/profile_arena.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/unit_profile.hpp"
@@ -42,12 +42,7 @@ struct ProgramMemory {
 
 /// What the programs of all ranks move and hold.
 struct ProgramProfile {
-  /// The profile of one unit.
-  struct Part {
-    std::shared_ptr<const UnitProfile> unit;
-    std::vector<VertexId> statements;
-    std::vector<VertexId> tensors;
-  };
+  using Part = ProfilePart;
   std::vector<Part> parts;                 ///< in the order of the statements
   std::vector<std::int64_t> input_bytes;   ///< per rank, as RankProgram has them
   std::vector<std::int64_t> result_bytes;  ///< per rank
@@ -68,8 +63,9 @@ struct ProgramProfile {
       for (const Part& part : parts) shapes.push_back(part.unit->shape_of[r]);
       classes[std::move(shapes)].push_back(r);
     }
+    ProfileArena arena(parts, vertices, limit);
     for (const auto& [shapes, members] : classes) {
-      const std::int64_t peak = hold(members.front(), members.size(), limit, found);
+      const std::int64_t peak = hold(arena, members.front(), members.size(), found);
       for (const std::size_t r : members) found.peak_bytes[r] = peak;
     }
     if (ranks == 0) found.peak.bytes = 0;
@@ -77,76 +73,24 @@ struct ProgramProfile {
   }
 
  private:
-  /// Lays out the arena of a rank for which others stand, too. \returns its peak.
-  std::int64_t hold(std::size_t rank, std::size_t alike, std::int64_t limit,
+  /// Lays out the arena of a rank that stands for others. \returns its peak.
+  std::int64_t hold(ProfileArena& arena, std::size_t rank, std::size_t alike,
                     ProgramMemory& found) const {
-    ArenaPlan plan;
-    std::vector<const UnitProfile::Stage*> stages;
-    std::vector<std::size_t> kept;
-    std::vector<const Part*> parts_of_stages;
-    // What is known of a tensor: a list of its buffers' lives.
-    struct Copy {
-      int copy = 0;
-      std::size_t life = 0;
-      int next = -1;
-    };
-    std::vector<Copy> copies;
-    std::vector<int> heads(vertices, -1);
-    for (const Part& part : parts) {
-      const UnitProfile::Shape& shape =
-          part.unit->shapes[static_cast<std::size_t>(part.unit->shape_of[rank])];
-      const auto before = static_cast<int>(plan.areas.size());
-      for (const UnitProfile::Life& life : shape.lives) {
-        const int last = before + life.last;
-        if (life.copy >= 0) {
-          int& head = heads[to_index(part.tensors[static_cast<std::size_t>(life.tensor)])];
-          int at = head;
-          while (at >= 0 && copies[to_index(at)].copy != life.copy) at = copies[to_index(at)].next;
-          if (at >= 0) {
-            plan.lives[copies[to_index(at)].life].last = last;
-            continue;
-          }
-          copies.push_back({life.copy, plan.lives.size(), head});
-          head = static_cast<int>(copies.size()) - 1;
-        }
-        if (life.kept) kept.push_back(plan.lives.size());
-        plan.lives.push_back({before + life.first, last, life.bytes, 0});
-      }
-      for (const UnitProfile::Stage& stage : shape.stages) {
-        plan.areas.push_back({stage.area, 0});
-        stages.push_back(&stage);
-        parts_of_stages.push_back(&part);
-      }
-    }
-    for (const std::size_t n : kept) {
-      plan.lives[n].first = 0;
-      plan.lives[n].last = static_cast<int>(stages.size()) - 1;
-    }
     const std::int64_t stored = input_bytes[rank] + result_bytes[rank];
-    const std::int64_t peak = plan.place() + stored;
-    // What begins and ends with a stage, then summed up.
-    std::vector<std::int64_t> bytes(stages.size() + 1, 0);
-    for (const ArenaPlan::Life& life : plan.lives) {
-      bytes[static_cast<std::size_t>(life.first)] += life.bytes;
-      bytes[static_cast<std::size_t>(life.last) + 1] -= life.bytes;
-    }
-    std::int64_t held = stored;
     std::int64_t most = -1;
     VertexId busiest = -1;
-    for (std::size_t s = 0; s < stages.size(); ++s) {
-      held += bytes[s];
-      const std::int64_t here = held + stages[s]->held;
-      for (int n = stages[s]->first_statement; n <= stages[s]->last_statement; ++n) {
-        const VertexId v = parts_of_stages[s]->statements[static_cast<std::size_t>(n)];
-        found.by_statement[to_index(v)] = std::max(found.by_statement[to_index(v)], here);
+    const auto note = [&](const Part& part, const HeldDuring& during) {
+      for (std::size_t n = 0; n < part.statements.size(); ++n) {
+        std::int64_t& here = found.by_statement[to_index(part.statements[n])];
+        here = std::max(here, during.most[n]);
       }
-      if (here > most) {
-        most = here;
-        busiest =
-            parts_of_stages[s]->statements[static_cast<std::size_t>(stages[s]->first_statement)];
+      if (during.most_of_all > most) {
+        most = during.most_of_all;
+        busiest = part.statements[to_index(during.busiest)];
       }
-      found.overflow += static_cast<std::int64_t>(alike) * std::max<std::int64_t>(here - limit, 0);
-    }
+      found.overflow += static_cast<std::int64_t>(alike) * during.above_limit;
+    };
+    const std::int64_t peak = arena.lay_out(rank, stored, note) + stored;
     const auto number = static_cast<int>(rank);
     if (peak > found.peak.bytes || (peak == found.peak.bytes && number < found.peak.rank)) {
       found.peak = {peak, number, busiest};
