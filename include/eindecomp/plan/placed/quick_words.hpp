@@ -203,18 +203,20 @@ class ProgramWords {
   }
 
   /// The words that each rank receives. \param placement  see quick_words()
-  [[nodiscard]] std::vector<Extent> count(const Placement& placement) {
+  [[nodiscard]] const std::vector<Extent>& count(const Placement& placement) {
     if (!m_counter || placement.mesh != m_counter->mesh()) {
       m_counter.emplace(placement.mesh, m_ranks);
       for (Tensor& t : m_tensors) t.words.clear();
+      m_received.assign(to_index(m_ranks), 0);
     }
-    std::vector<Extent> received(to_index(m_ranks), 0);
     for (VertexId v = 0; v < m_graph.size(); ++v) {
       Tensor& tensor = m_tensors[to_index(v)];
-      if (tensor.words.empty() || !same(tensor, placement, v)) count(tensor, placement, v);
-      for (std::size_t r = 0; r < tensor.words.size(); ++r) received[r] += tensor.words[r];
+      if (!tensor.words.empty() && same(tensor, placement, v)) continue;
+      for (std::size_t r = 0; r < tensor.words.size(); ++r) m_received[r] -= tensor.words[r];
+      count(tensor, placement, v);
+      for (std::size_t r = 0; r < tensor.words.size(); ++r) m_received[r] += tensor.words[r];
     }
-    return received;
+    return m_received;
   }
 
   /// Who reads a tensor.
@@ -262,6 +264,7 @@ class ProgramWords {
   int m_ranks;
   std::vector<Tensor> m_tensors;
   std::optional<WordCounter> m_counter;
+  std::vector<Extent> m_received;  ///< on account of all tensors
   std::vector<Need> m_needs;  ///< of the tensor that is counted
 };
 

@@ -25,6 +25,7 @@
 #include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/placement/choose_steps.hpp"
 #include "eindecomp/plan/placement/outside_words.hpp"
+#include "eindecomp/plan/placement/placer.hpp"
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/make_profile.hpp"
@@ -155,10 +156,10 @@ class PlacementChooser {
                    const PlaceOptions& layouts, Excess excess, const std::source_location& where)
       : m_graph(graph),
         m_options(options),
-        m_layouts(layouts),
         m_excess(excess),
         m_where(where),
         m_mesh(make_mesh(options.workers, where)),
+        m_placer(graph, m_mesh, layouts, where),
         m_ranks(ranks_of(options)),
         m_limit(memory_limit(options)),
         m_probe(graph, options, options.objective == Objective::time),
@@ -174,16 +175,16 @@ class PlacementChooser {
 
   /// Keeps the placement if it is better than all before. If it is for all workers (placed() may
   /// have left some idle), search() also starts from it.
-  void consider(Placement placement) {
+  void consider(const Placement& placement) {
     const bool for_all = placement.mesh == m_mesh;
     Partitions partitions = partitions_of(placement);
-    const Score score = keep_better(std::move(placement));
+    const Score score = keep_better(placement);
     if (!for_all) return;
     const auto after = std::upper_bound(m_starts.begin(), m_starts.end(), score,
                                         [](const Score& x, const Start& s) { return x < s.score; });
     m_starts.insert(after, {score, std::move(partitions)});
   }
-  void consider(const Partitions& partitions) { consider(default_placement(partitions)); }
+  void consider(const Partitions& partitions) { consider(m_placer.place(partitions)); }
 
   /// Evaluates all labelings of a small program. Of others it descends from the best so far: it
   /// changes the vector of one statement, and of those that are cut like it, while that improves
@@ -238,31 +239,25 @@ class PlacementChooser {
     VectorList vectors;
   };
 
-  [[nodiscard]] Placement default_placement(const Partitions& partitions) const {
-    return place(m_graph, partitions, m_mesh, m_layouts, m_where);
-  }
-
-  Score keep_better(Placement placement) { return *keep_below(std::move(placement), nullptr); }
+  Score keep_better(const Placement& placement) { return *keep_below(placement, nullptr); }
 
   /// Keeps the placement if it is better than all before.
   /// \returns its score; nothing if that is found to be no better than `limit` before it is known.
-  std::optional<Score> keep_below(Placement placement, const Score* limit) {
-    WordSum words;
-    if (m_outside.any()) {
-      m_spent += static_cast<double>(m_graph.size()) * m_ranks;
-      const bool by_words = limit != nullptr && *limit == Score{.words = limit->words};
-      std::optional<OutsideWords::Settled> settled =
-          m_outside.settle_below(std::move(placement), m_words, by_words ? &limit->words : nullptr);
-      if (!settled) return std::nullopt;
-      placement = std::move(settled->placement);
-      words = sum_of(settled->words);
-    } else {
-      words = sum_of(m_words.count(placement));
-    }
+  std::optional<Score> keep_below(const Placement& placement, const Score* limit) {
+    if (!m_outside.any()) return keep(placement, sum_of(m_words.count(placement)));
+    m_spent += static_cast<double>(m_graph.size()) * m_ranks;
+    const bool by_words = limit != nullptr && *limit == Score{.words = limit->words};
+    const std::optional<OutsideWords::Settled> settled =
+        m_outside.settle_below(placement, m_words, by_words ? &limit->words : nullptr);
+    if (!settled) return std::nullopt;
+    return keep(settled->placement, sum_of(settled->words));
+  }
+  /// \param words  in all
+  Score keep(const Placement& placement, const WordSum& words) {
     const Score score = evaluate(placement, words);
     if (!m_best || score < m_score) {
       m_score = score;
-      m_best = std::move(placement);
+      m_best = placement;
     }
     return score;
   }
@@ -338,12 +333,11 @@ class PlacementChooser {
     const bool by_words = m_limit > 0 && m_options.objective == Objective::words;
     std::vector<std::pair<WordSum, Placement>> all;
     for (std::size_t n = 0; n < chosen.size();) {
-      Placement placement = default_placement(partitions);
+      const Placement& placement = m_placer.place(partitions);
       if (by_words) {
-        const WordSum words = sum_of(m_words.count(placement));
-        all.emplace_back(words, std::move(placement));
+        all.emplace_back(sum_of(m_words.count(placement)), placement);
       } else {
-        keep_better(std::move(placement));
+        keep_better(placement);
       }
       for (n = 0; n < chosen.size(); ++n) {
         chosen[n] = (chosen[n] + 1) % m_classes[n].vectors.size();
@@ -353,7 +347,7 @@ class PlacementChooser {
     }
     // Of the first that fits none that comes later is better, whatever it holds.
     std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first; });
-    for (auto& [words, placement] : all) keep_better(std::move(placement));
+    for (const auto& [words, placement] : all) keep_better(placement);
     return true;
   }
 
@@ -367,7 +361,7 @@ class PlacementChooser {
         if (m_spent > limit) return;
         cut(partitions, m_classes[n], i);
         if (partitions == at.partitions) continue;
-        const std::optional<Score> score = keep_below(default_placement(partitions), &at.score);
+        const std::optional<Score> score = keep_below(m_placer.place(partitions), &at.score);
         if (!score || !(*score < at.score)) continue;
         at = {*score, partitions};
         unchanged = 0;
@@ -377,10 +371,10 @@ class PlacementChooser {
 
   const EinGraph& m_graph;
   const DecomposeOptions& m_options;
-  const PlaceOptions& m_layouts;
   Excess m_excess;
   std::source_location m_where;
   Mesh m_mesh;
+  Placer m_placer;
   int m_ranks;
   std::int64_t m_limit;
   MemoryProbe m_probe;
