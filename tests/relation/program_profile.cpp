@@ -20,7 +20,9 @@
 #include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/rank_classes.hpp"
 #include "eindecomp/relation/task_graph.hpp"
+#include "eindecomp/relation/walk.hpp"
 #include "support.hpp"
 
 using namespace eindecomp;
@@ -158,6 +160,50 @@ TEST_CASE("and the words of every task") {
     const Placement placement = random_placement(random, graph, mesh);
     check_words(graph, placement, random.pick({1, 2, 3, 4, 8, 13}));
   }
+}
+
+TEST_CASE("ranks of one class hold and receive what each does by itself") {
+  using relation::UnitProfile;
+  std::size_t alike = 0;
+  for (unsigned seed = 2500; seed < 2700; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const EinGraph graph = random_program(random).graph;
+    const Mesh mesh = make_mesh(random.pick({4, 8, 16, 6, 12}));
+    const Placement placement = random_placement(random, graph, mesh);
+    const int ranks = random.chance(70) ? mesh.workers() : random.pick({3, 5, 8, 13});
+    SpaceFacts space{.constants = random_constants(random, graph)};
+    if (random.chance(30)) space.longest_message = random.number(1, 64);
+    for (const std::vector<StepGroup>& groups : {{}, random_streams(random, graph)}) {
+      const auto all = relation::profile_of(graph, placement, ranks, groups, space);
+      for (int r = 0; r < ranks; ++r) {
+        const auto own =
+            relation::Profiler(graph, ranks, {r, r + 1}, space).profile(placement, groups);
+        REQUIRE(own.parts.size() == all.parts.size());
+        for (std::size_t p = 0; p < all.parts.size(); ++p) {
+          const UnitProfile& unit = *all.parts[p].unit;
+          const UnitProfile& alone = *own.parts[p].unit;
+          REQUIRE(unit.shapes[at(unit.shape_of[at(r)])] == alone.shapes.front());
+          for (std::size_t s = 0; s < unit.statements.size(); ++s) {
+            REQUIRE(unit.statements[s].received[at(r)] == alone.statements[s].received[at(r)]);
+          }
+        }
+      }
+    }
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      const relation::Unit unit{{v}};
+      if (graph[v].is_input() || !relation::RankClasses::are_comparable(graph, unit)) continue;
+      relation::RankClasses classes(graph, unit, space.longest_message, mesh.workers(), ranks, 0,
+                                    ranks);
+      relation::Walk<relation::RankClasses> walk(graph, placement, ranks, classes);
+      for (VertexId before = 0; before < v; ++before) {
+        if (!graph[before].is_input()) walk.pass_statement(before);
+      }
+      walk.walk_statement(v);
+      alike += at(ranks) - classes.classes().size();
+    }
+  }
+  CHECK(alike > 1000);
 }
 
 TEST_CASE("equal layers share their profile and still are those of every rank's program") {

@@ -88,8 +88,8 @@ inline constexpr double items_per_statement = 6;
 /// limit.
 inline constexpr std::int64_t memory_divisors[] = {2, 16, 128};
 /// Of more ranks, a search within a limit of memory looks at what the first and the last hold, and
-/// at all of them in the end. A profile of 32 layers on 1,024 ranks takes ten seconds, of one of
-/// these ranks 0.02.
+/// at all of them in the end. A profile of 32 layers on 1,024 ranks takes 1.5 seconds, or ten where
+/// much is streamed; of one of these ranks 0.02.
 inline constexpr int most_profiled_ranks = 64;
 
 // --- Statements in steps: measured on attention (docs/tuning.md) --------------------------------

@@ -70,7 +70,8 @@ class UnitProfiler {
 
   [[nodiscard]] UnitProfile profile() {
     const auto [first, last] = m_program.made;
-    // Where the order of messages says in which order times are, as it does of constants, it counts.
+    // Where the order of messages says in which order times are, as it does of constants, it
+    // counts.
     const bool in_any_order = !m_program.with_phases || m_program.space.constants.empty();
     if (last - first > 1 && in_any_order && RankClasses::are_comparable(m_program.graph, m_unit)) {
       RankClasses ranks(m_program.graph, m_unit, m_program.space.longest_message,
@@ -139,9 +140,8 @@ class UnitProfiler {
       m_phases.take(m_program.graph, program);
       for (const int rank : alike) {
         if (rank == program.rank) continue;
-        m_phases.take_alike(rank, program.rank, [&](int peer) {
-          return ranks->peer_alike(program.rank, peer, rank);
-        });
+        m_phases.take_alike(rank, program.rank,
+                            [&](int peer) { return ranks->peer_alike(program.rank, peer, rank); });
       }
     }
     m_items += static_cast<double>(times) *

@@ -32,10 +32,10 @@ struct ProfilePart {
 
 /// What a rank holds during one part.
 struct HeldDuring {
-  std::vector<std::int64_t> most;     ///< bytes, per statement of the unit
-  std::int64_t most_of_all = -1;      ///< bytes
-  int busiest = -1;                   ///< the statement of the unit that first holds those
-  std::int64_t above_limit = 0;       ///< bytes, summed over stages
+  std::vector<std::int64_t> most;  ///< bytes, per statement of the unit
+  std::int64_t most_of_all = -1;   ///< bytes
+  int busiest = -1;                ///< the statement of the unit that first holds those
+  std::int64_t above_limit = 0;    ///< bytes, summed over stages
 };
 
 /// Lays out the arena of one rank after another, part by part.
@@ -92,7 +92,7 @@ class ProfileArena {
   /// What becomes of a part.
   struct Outcome {
     Arena arena;
-    std::int64_t held = 0;               ///< bytes, after it
+    std::int64_t held = 0;              ///< bytes, after it
     std::vector<std::int64_t> offsets;  ///< of the shared buffers that it begins
     HeldDuring during;
   };
@@ -264,7 +264,7 @@ class ProfileArena {
   // Of the rank at hand.
   std::vector<int> m_heads;  ///< per tensor, the last of its buffers
   std::vector<SharedBuffer> m_buffers;
-  std::vector<int> m_of_lives;        ///< buffers of the shared lives of all parts, in order
+  std::vector<int> m_of_lives;       ///< buffers of the shared lives of all parts, in order
   std::vector<std::int64_t> m_kept;  ///< bytes of what lives from the first stage to the last
   int m_stages = 0;
   Outcome m_first;

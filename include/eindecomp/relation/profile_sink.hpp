@@ -82,13 +82,13 @@ class ProfileSink : public RankProgramSink {
     const auto statement = [&](std::size_t i) {
       return static_cast<int>(place_in(m_unit.statements, program.instructions[i].statement));
     };
-    for_each_area(
-        program, [&](std::size_t first, std::size_t last, std::int64_t area, std::int64_t held) {
-          for (std::size_t i = first; i <= last; ++i) {
-            stage_of[i] = static_cast<int>(shape.stages.size());
-          }
-          shape.stages.push_back({area, held, statement(first), statement(last)});
-        });
+    for_each_area(program,
+                  [&](std::size_t first, std::size_t last, std::int64_t area, std::int64_t held) {
+                    for (std::size_t i = first; i <= last; ++i) {
+                      stage_of[i] = static_cast<int>(shape.stages.size());
+                    }
+                    shape.stages.push_back({area, held, statement(first), statement(last)});
+                  });
     std::vector<int>& copies = m_told[n].copies;
     copies.resize(program.buffers.size(), -1);
     for (std::size_t b = 0; b < program.buffers.size(); ++b) {

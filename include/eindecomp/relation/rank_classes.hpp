@@ -239,8 +239,8 @@ class RankClasses {
     for (const StepGroup& tiles : m_unit.group->tiles) {
       if (!tiles.contains(statement)) continue;
       const std::vector<VertexId> statements = statements_of(m_graph, tiles);
-      const auto s = to_index(std::find(statements.begin(), statements.end(), statement) -
-                              statements.begin());
+      const auto s =
+          to_index(std::find(statements.begin(), statements.end(), statement) - statements.begin());
       if (s == 0) told.begins.clear();
       for (std::size_t a = 0; a < tiles.axes.size(); ++a) {
         const Extent lo = domain.lo[to_index(tiles.axes[a].positions[s])];
@@ -277,8 +277,8 @@ class RankClasses {
     Told* const told = of(rank);
     if (told == nullptr) return;
     told->messages.push_back({peer, own, kind_of(event, tensor, round, box)});
-    std::int64_t& all = told->bytes[to_index(static_cast<int>(event)) -
-                                    to_index(static_cast<int>(Event::sent))];
+    std::int64_t& all =
+        told->bytes[to_index(static_cast<int>(event)) - to_index(static_cast<int>(Event::sent))];
     all += bytes;
     told->alone = told->alone || all > m_longest;
   }
@@ -327,7 +327,7 @@ class RankClasses {
   const std::vector<JoinedBlocks>* m_joined = nullptr;
   // Kept to spare allocations.
   std::string m_kind;
-  std::vector<std::array<int, 3>> m_pieces;    ///< peer, buffer, kind
+  std::vector<std::array<int, 3>> m_pieces;  ///< peer, buffer, kind
   std::vector<std::pair<int, int>> m_peers;  ///< kind of all its messages, peer
 };
 

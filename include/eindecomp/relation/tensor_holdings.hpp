@@ -259,7 +259,7 @@ class TensorHoldings {
   Sink& m_sink;
   std::vector<int> m_own_workers;
   std::vector<std::unique_ptr<HeldTensor>> m_held;  ///< of many tensors a walk may see few
-  std::vector<Extent> m_blocks;  ///< kept between uses to spare allocations
+  std::vector<Extent> m_blocks;                     ///< kept between uses to spare allocations
 };
 
 }  // namespace eindecomp::relation

@@ -24,6 +24,7 @@ struct UnitProfile {
     int last = 0;   ///< stage of the unit
     std::int64_t bytes = 0;
     bool kept = false;  ///< of a constant: from the program's first stage to its last
+    bool operator==(const Life&) const = default;
   };
   /// Instructions that run together (for_each_stage).
   struct Stage {
@@ -31,11 +32,13 @@ struct UnitProfile {
     std::int64_t held = 0;  ///< those of them that are not rounding
     int first_statement = 0;
     int last_statement = 0;
+    bool operator==(const Stage&) const = default;
   };
   /// What a rank holds while it does the unit's instructions.
   struct Shape {
     std::vector<Life> lives;
     std::vector<Stage> stages;
+    bool operator==(const Shape&) const = default;
   };
   /// What one of the statements moves.
   struct Statement {

@@ -37,8 +37,7 @@ class RankProgramSink {
   RankProgramSink(const EinGraph& graph, const std::vector<StepGroup>& groups,
                   const SpaceFacts& space, int ranks, const std::vector<int>& wanted,
                   const TensorNames& names)
-      : m_builder_of(static_cast<std::size_t>(ranks), -1),
-        m_results(graph.vertices.size(), false) {
+      : m_builder_of(static_cast<std::size_t>(ranks), -1), m_results(graph.vertices.size(), false) {
     for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
     m_builders.reserve(wanted.size());
     for (const int rank : wanted) {

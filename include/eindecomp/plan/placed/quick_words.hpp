@@ -265,7 +265,7 @@ class ProgramWords {
   std::vector<Tensor> m_tensors;
   std::optional<WordCounter> m_counter;
   std::vector<Extent> m_received;  ///< on account of all tensors
-  std::vector<Need> m_needs;  ///< of the tensor that is counted
+  std::vector<Need> m_needs;       ///< of the tensor that is counted
 };
 
 /// The words that each rank of a placed program receives: those of

@@ -62,7 +62,8 @@ class Placer {
       for (const Operand& o : v.operands) {
         const auto u = to_index(o.vertex);
         if (changed && !decided[u]) {
-          store(u, relation::layout_after(m_mesh, m_graph.vertices[u].bound, o.labels, calls, true));
+          store(u,
+                relation::layout_after(m_mesh, m_graph.vertices[u].bound, o.labels, calls, true));
         }
         decided[u] = true;
       }
