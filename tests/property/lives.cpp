@@ -436,6 +436,13 @@ class Life {
     keep(std::move(held));
   }
 
+  template <class T>
+  static ein::AnySymbol rounded(Builder& builder, const ein::AnySymbol& x,
+                                const ein::LabelStrings& labels,
+                                const std::vector<Builder::Write>& output) {
+    return builder.statement<ein::Cast<T>, ein::NoAggregation, float>("Y", {{x, labels}}, output);
+  }
+
   std::unique_ptr<Feeder> make_feeder(const ein::Plan& plan, VertexId v) {
     auto feeder = std::make_unique<Feeder>();
     const ein::Vertex& input = graph()[v];
@@ -448,17 +455,19 @@ class Life {
       labels.push_back("l" + std::to_string(k));
       output.push_back({labels.back(), 0});
     }
-    for (const Signature& signature : signatures()) {
-      if (signature.join != "mul" || signature.monoid != "sum" ||
-          signature.operands != std::vector<Kind>{input.element.kind, input.element.kind}) {
-        continue;
-      }
-      feeder->x = x.vertex();
-      feeder->c = c.vertex();
-      feeder->y = signature.write(builder, "Y", {{x, labels}, {c, {}}}, output).vertex();
-      break;
-    }
-    REQUIRE(feeder->y >= 0);
+    const Kind kind = input.element.kind;
+    const auto product = std::ranges::find_if(signatures(), [&](const Signature& signature) {
+      return signature.join == "mul" && signature.monoid == "sum" &&
+             signature.operands == std::vector<Kind>{kind, kind};
+    });
+    REQUIRE(product != signatures().end());
+    ein::AnySymbol y = product->write(builder, "P", {{x, labels}, {c, {}}}, output);
+    // Products of 16-bit numbers are floats.
+    if (kind == Kind::float16) y = rounded<ein::float16>(builder, y, labels, output);
+    if (kind == Kind::bfloat16) y = rounded<ein::bfloat16>(builder, y, labels, output);
+    feeder->x = x.vertex();
+    feeder->c = c.vertex();
+    feeder->y = y.vertex();
     // A plan that leaves Y as X is wanted, if one is met.
     ein::DecomposeOptions options;
     for (int tries = 0; tries < 8; ++tries) {

@@ -8,6 +8,7 @@ void add_halves(std::vector<Signature>& to) {
   using ein::bfloat16;
   using ein::float16;
   add<ein::Mul, ein::Sum, bfloat16, bfloat16>(to);
+  add<ein::Mul, ein::Sum, float16, float16>(to);
   add<ein::Mul, ein::Sum, float16, float>(to);
   add<ein::Add, ein::Min, float16, bfloat16>(to);
   add<ein::Sub, ein::NoAggregation, bfloat16, double>(to);

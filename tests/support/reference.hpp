@@ -266,7 +266,7 @@ struct Term {
   const Kind kind = computed(terms.at(0).number.kind);
   if (const auto found = user.monoids.find(name); found != user.monoids.end()) {
     Operands all;
-    for (const Term& term : terms) all.push_back(term.number);
+    for (const Term& term : terms) all.push_back({kind, term.number.value});
     return found->second(all);
   }
   if (name.empty()) {
