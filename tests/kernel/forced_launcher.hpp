@@ -5,6 +5,7 @@
 #pragma once
 
 #include "eindecomp/kernel/backend.hpp"
+#include "eindecomp/kernel/semiring/prepared_packed.hpp"
 #include "test_launcher.hpp"
 
 namespace kernel_test {
@@ -15,6 +16,22 @@ void run_prepared(const Space& space, const Kernel& kernel, const void* const* o
                   void* output) {
   eindecomp::kernel::detail::run_in_workspace(space, kernel, operands, output, [] {});
 }
+
+#if defined(EINDECOMP_REGISTER_BYTES)
+/// The packed algorithm.
+template <class Space>
+struct PackedWay {
+  static constexpr auto algorithm = eindecomp::kernel::Algorithm::packed;
+  template <class Join, class Monoid, class A, class B>
+  static auto prepare(const eindecomp::kernel::LocalEinsum& shape, const Join& join,
+                      const Monoid& monoid, eindecomp::kernel::Write write) {
+    namespace detail = eindecomp::kernel::detail;
+    static_assert(detail::has_packed<Space, Join, Monoid, A, B>());
+    return detail::PreparedPacked<Space, Join, Monoid, A, B>(Space(), shape, join, monoid, write,
+                                                             nullptr);
+  }
+};
+#endif
 
 /// \tparam Way has `static constexpr Algorithm algorithm` and `prepare<Join, Monoid, A, B>(shape,
 /// join, monoid,

@@ -44,17 +44,7 @@ AlgorithmCounts check_of(int cases, std::uint64_t seed, const Family& family, co
 
 #if defined(EINDECOMP_REGISTER_BYTES)
 
-/// The packed algorithm.
-struct PackedWay {
-  static constexpr Algorithm algorithm = Algorithm::packed;
-  template <class Join, class Monoid, class A, class B>
-  static auto prepare(const LocalEinsum& shape, const Join& join, const Monoid& monoid,
-                      Write write) {
-    static_assert(detail::has_packed<Space, Join, Monoid, A, B>());
-    return detail::PreparedPacked<Space, Join, Monoid, A, B>(Space(), shape, join, monoid, write,
-                                                             nullptr);
-  }
-};
+using PackedWay = kernel_test::PackedWay<Space>;
 
 template <class A, class B, class Join, class Monoid, class Expected>
 void check_packed(std::uint64_t seed, const Join& join, const Monoid& monoid,
@@ -211,13 +201,7 @@ TEST_CASE("einsum on views") {
 }
 
 TEST_CASE("workspace is that of floats") {
-  LocalEinsum shape;
-  shape.labels = 3;
-  shape.operands = 2;
-  for (int l = 0; l < 3; ++l) shape.extent[l] = 96;
-  shape.aggregated[1] = true;
-  shape.operand_stride[0][0] = shape.operand_stride[1][1] = shape.output_stride[0] = 96;
-  shape.operand_stride[0][1] = shape.operand_stride[1][2] = shape.output_stride[2] = 1;
+  const LocalEinsum shape = square_product(96);
   const auto bytes = [&]<class T>(T) {
     return TestLauncher<Space, ein::Mul, ein::Max, T, T>().workspace_bytes(Space(), shape);
   };

@@ -26,17 +26,7 @@ using Space = Kokkos::OpenMP;
 using Space = Kokkos::DefaultHostExecutionSpace;
 #endif
 
-/// The packed algorithm.
-struct PackedWay {
-  static constexpr Algorithm algorithm = Algorithm::packed;
-  template <class Join, class Monoid, class A, class B>
-  static auto prepare(const LocalEinsum& shape, const Join& join, const Monoid& monoid,
-                      Write write) {
-    static_assert(detail::has_packed<Space, Join, Monoid, A, B>());
-    return detail::PreparedPacked<Space, Join, Monoid, A, B>(Space(), shape, join, monoid, write,
-                                                             nullptr);
-  }
-};
+using PackedWay = kernel_test::PackedWay<Space>;
 
 /// Outputs by the packed algorithm and by loops.
 template <class Join, class Monoid, class T>

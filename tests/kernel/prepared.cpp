@@ -266,13 +266,7 @@ TEST_CASE("prepared passes over boxes, on one memory after another") {
 
 TEST_CASE("whether the BLAS may be used is asked when a call is prepared") {
   if (!ein::kernel::blas::available<Space>) return;
-  LocalEinsum shape;
-  shape.labels = 3;
-  shape.operands = 2;
-  for (int l = 0; l < 3; ++l) shape.extent[l] = 50;
-  shape.aggregated[1] = true;
-  shape.operand_stride[0][0] = shape.operand_stride[1][1] = shape.output_stride[0] = 50;
-  shape.operand_stride[0][1] = shape.operand_stride[1][2] = shape.output_stride[2] = 1;
+  const LocalEinsum shape = square_product(50);
   const ein::kernel::JoinAggregateLauncher<Space, ein::Mul, ein::Sum, double, double> launcher;
   const auto with = launcher.prepare(Space(), shape, Write::finished);
   ein::kernel::use_blas = false;

@@ -47,6 +47,18 @@ const T& pick(Random& random, const std::vector<T>& of) {
   return of[static_cast<std::size_t>(draw(random, 0, static_cast<Extent>(of.size()) - 1))];
 }
 
+/// C(i,k) = ⊕_j A(i,j) ⊗ B(j,k) of row-major n x n matrices.
+inline LocalEinsum square_product(Extent n) {
+  LocalEinsum shape;
+  shape.labels = 3;
+  shape.operands = 2;
+  for (int l = 0; l < 3; ++l) shape.extent[l] = n;
+  shape.aggregated[1] = true;
+  shape.operand_stride[0][0] = shape.operand_stride[1][1] = shape.output_stride[0] = n;
+  shape.operand_stride[0][1] = shape.operand_stride[1][2] = shape.output_stride[2] = 1;
+  return shape;
+}
+
 /// A tensor's memory: labels, extents and strides per dimension, elements it spans.
 struct Tensor {
   std::vector<int> labels;

@@ -185,6 +185,23 @@ TEST_CASE("periodic, clamped, reversed and strided operands have an interior, to
   CHECK(stored(s.graph()) == 299 * 303);
 }
 
+TEST_CASE("operands under labels alone stay whole") {
+  EinGraph graph;
+  // Of elements that take longer to copy than to call for apart.
+  const VertexId x = graph.add_input("X", {512, 512}, {ElementKind::other, 64});
+  relation_test::add(graph, "Y", {{"ij", x}}, "ij");
+  // Halves of X, and all of it on both ranks.
+  Placement placement;
+  placement.mesh = make_mesh(2);
+  placement.stored = {{{0}, {}}, {{}, {}}};
+  placement.calls = {{}, {{}, {}}};
+  const auto programs = compile_ranks(graph, placement, 2);
+  const auto calls = std::ranges::count_if(programs.front().instructions, [](const auto& one) {
+    return one.template as<KernelCall>() != nullptr;
+  });
+  CHECK(calls == 1);
+}
+
 TEST_CASE("calls stay whole where that is faster, or the copy is needed all the same") {
   const auto stored = [](const EinGraph& graph, const std::vector<StepGroup>& groups = {},
                          const SpaceFacts& space = {}) {

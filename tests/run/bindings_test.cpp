@@ -96,6 +96,53 @@ TEST_CASE("blocks in LayoutStride, const and unmanaged") {
                                    ein::bind_generator(product.B, product.fb))));
 }
 
+TEST_CASE("a stencil reads the inside of a larger array, in any layout, and what is carried") {
+  const World world;
+  constexpr Extent n = 400;
+  Program program;
+  const auto X = program.input<double>("X", {n, n});
+  const auto Y = let<"Y">(i, j) = X(ein::zero(i - 1), j) + 2 * X(i, ein::zero(j + 1)) + X(i, j);
+  const Plan plan = ein::decompose(
+      program, {.workers = world.size, .ranks = world.size, .carry = {{"Y", "X"}}, .max_idle = 0});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto x = [](Extent row, Extent column) {
+    return row < 0 || column >= n ? 0.0 : static_cast<double>((3 * row + 5 * column) % 11);
+  };
+  const auto y = [&](Extent row, Extent column) {
+    if (row < 0 || column >= n) return 0.0;
+    return x(row - 1, column) + 2 * x(row, column + 1) + x(row, column);
+  };
+  const auto differences = [&](const auto& run, const auto& expected) {
+    const auto got = on_host(run.gather(Y));
+    int wrong = 0;
+    for (Extent row = 0; row < n; ++row) {
+      for (Extent column = 0; column < n; ++column) {
+        wrong += got(row, column) != expected(row, column) ? 1 : 0;
+      }
+    }
+    return wrong;
+  };
+  const auto check = [&]<class Layout>(Layout) {
+    const Kokkos::View<double**, Layout, Space> halo("test::halo", n + 2, n + 4);
+    const auto inside = Kokkos::subview(halo, std::pair<Extent, Extent>(1, n + 1),
+                                        std::pair<Extent, Extent>(2, n + 2));
+    const auto on = Kokkos::create_mirror_view(halo);
+    Kokkos::deep_copy(on, 1e9);  // which must not be read
+    for (Extent row = 0; row < n; ++row) {
+      for (Extent column = 0; column < n; ++column) on(row + 1, column + 2) = x(row, column);
+    }
+    Kokkos::deep_copy(halo, on);
+    auto run = executor.run(ein::bind_global(X, inside));
+    CHECK(differences(run, y) == 0);
+    run = executor.run(run.carry());
+    CHECK(differences(run, [&](Extent row, Extent column) {
+            return y(row - 1, column) + 2 * y(row, column + 1) + y(row, column);
+          }) == 0);
+  };
+  check(Kokkos::LayoutRight());
+  check(Kokkos::LayoutLeft());
+}
+
 TEST_CASE("a tensor on one rank is scattered from there") {
   const Product product;
   using Left = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;

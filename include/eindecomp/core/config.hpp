@@ -68,9 +68,11 @@
 #endif
 
 /// Whether core::square_root() computes square roots by vectors.
-#if defined(__clang__) && defined(__has_builtin)
+#if !defined(EINDECOMP_REGISTER_BYTES)
+#define EINDECOMP_VECTOR_ROOT 0
+#elif defined(__clang__)
 #define EINDECOMP_VECTOR_ROOT __has_builtin(__builtin_elementwise_sqrt)
-#elif defined(EINDECOMP_STREAMING_BYTES) && !defined(__clang__)
+#elif defined(EINDECOMP_STREAMING_BYTES)
 #define EINDECOMP_VECTOR_ROOT 1
 #else
 #define EINDECOMP_VECTOR_ROOT 0

@@ -41,10 +41,8 @@ using std::sqrt;
 using std::tanh;
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
-  if constexpr (Vector<A> || std::is_floating_point_v<A>) {
-    return a < A{} ? -a : a;
-  } else if constexpr (std::is_arithmetic_v<A>) {
-    return a < A(0) ? A(-a) : a;
+  if constexpr (Vector<A> || std::is_arithmetic_v<A>) {
+    return a < A{} ? A(-a) : a;
   } else {
     return abs(a);
   }

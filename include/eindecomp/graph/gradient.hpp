@@ -209,8 +209,10 @@ template <class T, class Backend, class S>
 /// gradient() gives of the scalar Σ cotangent · y. `auto [dA, dB] = vjp(Y, G, A, B)`.
 ///
 /// \param y          any tensor of the program.
-/// \param cotangent  of y's shape and elements (float where they have 16 bits), in the same
-/// program. \throws Error as gradient, and if y and its cotangent have other extents.
+/// \param cotangent  in the same program, of y's shape and elements (float where they have 16
+/// bits).
+///
+/// \throws Error as gradient, and if y and its cotangent have other extents.
 /// @{
 // clang-format off
 template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol S1>

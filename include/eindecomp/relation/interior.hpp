@@ -20,10 +20,11 @@
 
 namespace eindecomp::relation {
 
-/// Splits the calls of one statement on one rank. A call that needs elements from beyond a stored
-/// block reads a buffer in which they surround a copy of that block. Where most of the call needs
-/// none of them, the copy takes as long as the kernel of a stencil: it is cut down to what the rest
-/// reads.
+/// Splits the calls of one statement on one rank. A call whose indices are computed from labels may
+/// need elements from beyond a stored block: it reads a buffer in which they surround a copy of
+/// that block. Where most of the call needs none of them, the copy takes as long as the kernel of a
+/// stencil: it is cut down to what the rest reads. Operands under labels alone stay whole: who
+/// reads much of other ranks' blocks has little of its own.
 class InteriorSplitter {
  public:
   /// \param gathers  what is copied and received for the calls; not what is sent of their results
@@ -36,13 +37,20 @@ class InteriorSplitter {
         m_spreads(spreads),
         m_calls(calls) {}
 
-  /// Splits the calls if that pays off, all or none.
-  /// \param may_split  whether no later statement reads what is put together of a tensor, and this
-  ///                   run alone does.
-  template <class MaySplit>
-  void split(const MaySplit& may_split) {
-    if (m_calls.empty() || !m_vertex.periods.empty() || m_vertex.op.index_tensors > 0) return;
-    find_copies(may_split);
+  /// Whether a statement's calls may be split at all, whatever they read.
+  [[nodiscard]] static bool may_split(const Vertex& statement) {
+    return statement.periods.empty() && statement.op.index_tensors == 0 &&
+           std::any_of(statement.operands.begin(), statement.operands.end(),
+                       [](const Operand& o) { return o.is_computed(); });
+  }
+
+  /// Splits the calls, which may be split, if that pays off, all or none.
+  /// \param is_spare  whether no later statement reads what is put together of a tensor, and no
+  ///                  later run does.
+  template <class IsSpare>
+  void split(const IsSpare& is_spare) {
+    if (m_calls.empty()) return;
+    find_copies(is_spare);
     if (m_copies.empty() || !find_interiors()) return;
     for (CopiedBlock& block : m_copies) find_border(block);
     if (pays_off()) rewrite();
@@ -79,13 +87,14 @@ class InteriorSplitter {
   }
 
   /// Finds of every buffer that calls read the largest block that is copied to it.
-  template <class MaySplit>
-  void find_copies(const MaySplit& may_split) {
+  template <class IsSpare>
+  void find_copies(const IsSpare& is_spare) {
     const auto consider = [&](CopiedBlock block) {
       // Scratch would have to be held until the calls have ended.
       if (buffer(block.stored).role == Buffer::Role::scratch) return;
       if (buffer(block.assembled).role != Buffer::Role::scratch) return;
-      if (!may_split(buffer(block.stored).tensor) || is_passed_on(block)) return;
+      const VertexId tensor = buffer(block.stored).tensor;
+      if (!has_border(tensor) || !is_spare(tensor) || is_passed_on(block)) return;
       const auto known = std::find_if(
           m_copies.begin(), m_copies.end(),
           [&](const CopiedBlock& other) { return other.assembled == block.assembled; });
@@ -106,6 +115,12 @@ class InteriorSplitter {
                                                        [](Extent step) { return step == 1; });
       if (copies) consider({spread.from, spread.to, spread.read, true, n, {}});
     }
+  }
+
+  /// Whether the statement reads a tensor at indices that are computed.
+  [[nodiscard]] bool has_border(VertexId tensor) const {
+    return std::any_of(m_vertex.operands.begin(), m_vertex.operands.end(),
+                       [&](const Operand& o) { return o.vertex == tensor && o.is_computed(); });
   }
 
   /// Whether anything but calls reads what is copied.

@@ -180,7 +180,7 @@ class RankBuilder {
   /// Lets calls whose operands have borders read the stored blocks where they need nothing else. A
   /// device would take longer to begin the calls than to copy the blocks.
   void split_interior() {
-    if (m_space.threads == 0) return;
+    if (m_space.threads == 0 || !InteriorSplitter::may_split((*m_graph)[m_statement])) return;
     if (m_last_reader.empty()) m_last_reader = last_readers(*m_graph);
     InteriorSplitter(*m_graph, m_program.buffers, m_statement, m_gathers, m_spreads,
                      m_statement_calls)

@@ -37,10 +37,10 @@ namespace eindecomp::relation {
 /// - copies and combinations are stages in the order in which they are told, the messages of an
 ///   exchange are one stage, and a message of several regions is packed, in whatever order;
 /// - tiles compare where the domains of a rank's calls begin, which the key then says.
-/// Whose messages may be so long that they go in parts, which follow the order of pieces, or whose
-/// calls may read a part of a stored block in place, which follows from where it lies
-/// (InteriorSplitter), is a class of its own. Kernels that look at positions, and panels, whose
-/// parts lie at fixed places of their label, are left out (are_comparable).
+/// Whose messages may be so long that they go in parts, which follow the order of pieces, is a
+/// class of its own. Kernels that look at positions, calls whose indices are computed, which may be
+/// split by where blocks lie (InteriorSplitter), and panels, whose parts lie at fixed places of
+/// their label, are left out (are_comparable).
 class RankClasses {
  public:
   /// \param made  the ranks of interest: from the first to before the last
@@ -71,12 +71,7 @@ class RankClasses {
     return rank >= m_first && to_index(rank - m_first) < m_told.size();
   }
   int stored(VertexId tensor, const Box& box, int, int rank) {
-    const int number = buffer(Event::stored, tensor, box, rank);
-    const Vertex& v = m_graph[tensor];
-    if (number >= 0 && (v.is_input() || v.is_result())) {
-      of(rank)->buffers.back().outside = tensor;
-    }
-    return number;
+    return buffer(Event::stored, tensor, box, rank);
   }
   void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
     m_statement = statement;
@@ -98,7 +93,7 @@ class RankClasses {
   int partial(VertexId statement, const Box& box, int rank) {
     Told* const told = of(rank);
     if (told == nullptr) return -1;
-    told->buffers.push_back({-1, kind_of(Event::partial, statement, 0, box), -1});
+    told->buffers.push_back({-1, kind_of(Event::partial, statement, 0, box)});
     return static_cast<int>(told->buffers.size()) - 1;
   }
   // Of computed indices alone.
@@ -107,8 +102,6 @@ class RankClasses {
   void copied(int rank, int from, int to, const Box& box, int round) {
     Told* const told = of(rank);
     if (told == nullptr) return;
-    const VertexId outside = told->buffers[to_index(from)].outside;
-    told->alone = told->alone || (outside >= 0 && may_be_read_in_place(outside, box, rank));
     put(told->key, Event::copied, round);
     put_buffer(*told, from);
     put_buffer(*told, to);
@@ -195,8 +188,7 @@ class RankClasses {
   };
   struct NumberedBuffer {
     int number = -1;
-    int kind = -1;          ///< of one that is not numbered yet
-    VertexId outside = -1;  ///< of an input or a result that is stored, the tensor
+    int kind = -1;  ///< of one that is not numbered yet
   };
   struct ToldMessage {
     int peer = -1;
@@ -215,28 +207,6 @@ class RankClasses {
     std::array<std::int64_t, 4> bytes = {};
     bool alone = false;  ///< does as no other one, for what is known
   };
-
-  /// Whether some of a rank's results need of a tensor nothing but this box: of labels on its
-  /// dimensions, an index of the results in the box, and all of those that are aggregated.
-  [[nodiscard]] bool may_be_read_in_place(VertexId tensor, const Box& box, int rank) const {
-    if (m_unit.group != nullptr) return false;
-    if (m_shared) return true;
-    const Extent call = m_calls->block(rank);
-    if (call < 0) return false;
-    const Box domain = m_calls->relation().block(call);
-    const Vertex& v = m_graph[m_statement];
-    return std::ranges::any_of(v.operands, [&](const Operand& o) {
-      if (o.vertex != tensor) return false;
-      for (std::size_t k = 0; k < o.labels.size(); ++k) {
-        const auto l = to_index(o.labels[k]);
-        const bool of_output = std::ranges::find(v.output, o.labels[k]) != v.output.end();
-        const bool meets = domain.lo[l] < box.hi[k] && box.lo[k] < domain.hi[l];
-        const bool inside = box.lo[k] <= domain.lo[l] && domain.hi[l] <= box.hi[k];
-        if (of_output ? !meets : !inside) return false;
-      }
-      return true;
-    });
-  }
 
   [[nodiscard]] Told* of(int rank) {
     return wants(rank) ? &m_told[to_index(rank - m_first)] : nullptr;
@@ -300,7 +270,7 @@ class RankClasses {
     if (told == nullptr) return -1;
     put(told->key, event, tensor);
     put_extents(told->key, box);
-    told->buffers.push_back({told->numbers++, -1, -1});
+    told->buffers.push_back({told->numbers++, -1});
     return static_cast<int>(told->buffers.size()) - 1;
   }
   void message(Event event, VertexId tensor, int rank, int own, int peer, const Box& box, int round,
