@@ -198,7 +198,11 @@ class PanelBuilder {
   /// The messages of a step.
   [[nodiscard]] static std::span<const Posted> messages_of(int step,
                                                            const std::vector<Posted>& all) {
-    return std::ranges::equal_range(all, step, {}, &Posted::step);
+    const auto first = std::partition_point(all.begin(), all.end(),
+                                            [&](const Posted& p) { return p.step < step; });
+    const auto last =
+        std::partition_point(first, all.end(), [&](const Posted& p) { return p.step == step; });
+    return {first, last};
   }
   template <class SendOrReceive>
   [[nodiscard]] SendOrReceive message(const Posted& p, int from_or_to) const {

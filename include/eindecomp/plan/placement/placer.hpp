@@ -45,7 +45,7 @@ class Placer {
     Flags moved(n, false);
     const auto store = [&](std::size_t tensor, AxisLists lists) {
       AxisLists& stored = m_placement->stored[tensor];
-      moved[tensor] = lists != stored;
+      moved[tensor] = lists != stored ? 1 : 0;
       stored = std::move(lists);
     };
     for (std::size_t i = 0; i < n; ++i) {
