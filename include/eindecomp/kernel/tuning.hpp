@@ -112,8 +112,8 @@ inline constexpr Extent box_piece = 4096;              ///< elements combined at
 inline constexpr Extent max_panel_rows = 64;  ///< rows of outputs reduced together
 inline constexpr Extent panel_steps = 64;     ///< positions at a time of rows that lie apart
 inline constexpr Extent map_piece = 128;      ///< elements of a map that is not vectorised
-/// Bytes of a row of a map: where shorter ones are streamed, their ends wait for parts of lines. Of
-/// stencils with rows of 1 to 16 KiB, 0.46 to 1.0 of the rate without.
+/// Bytes of a row of a map, of rows apart: where shorter ones are streamed, their ends wait for
+/// parts of lines. Of stencils with rows of 1 to 16 KiB, 0.46 to 1.0 of the rate without.
 inline constexpr std::int64_t min_streamed_row = std::int64_t{1} << 14;
 inline constexpr Extent chunk_vectors = 16;  ///< vectors of a chunk of interleaved maps
 

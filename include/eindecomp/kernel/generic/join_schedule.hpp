@@ -130,6 +130,16 @@ struct JoinSchedule : SplitNest<Operands> {
     return true;
   }
 
+  /// Whether rows of outputs follow one another without a gap, whatever operands do.
+  [[nodiscard]] bool dense_outputs() const {
+    Extent length = run_length();
+    for (int l = 1; l < outer.loops; ++l) {
+      if (outer.stride[Operands][l] != length) return false;
+      length *= outer.extent[l];
+    }
+    return true;
+  }
+
   /// Number of a row's first output among all of them.
   [[nodiscard]] EINDECOMP_FUNCTION Extent first_output(Extent row) const {
     return row / outer.extent[0] * run_length() + row % outer.extent[0] * width;

@@ -44,8 +44,8 @@ template <class Sig>
   if (schedule.rows == 0) return false;
   constexpr auto element_bytes = static_cast<Extent>(sizeof(typename Sig::State));
   const Extent bytes = schedule.first_output(schedule.rows) * element_bytes;
-  const bool one_row = schedule.outer.loops == 1 || schedule.dense_rows();
-  if (!one_row && schedule.run_length() * element_bytes < tuning::min_streamed_row) return false;
+  const Extent row_bytes = schedule.run_length() * element_bytes;
+  if (row_bytes < tuning::min_streamed_row && !schedule.dense_outputs()) return false;
   return store_policy(bytes) == StorePolicy::non_temporal &&
          may_stream<Sig>(schedule, operands, output, write);
 }
