@@ -140,6 +140,17 @@ TEST_CASE("of random statements, refused ones among them, those not read are the
   }
 }
 
+TEST_CASE("windows of several widths are several statements") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {9});
+  const auto three = let<"T">(ein::extent(i, 9)) = sum(k)(X(ein::zero(i + ein::extent(k, 3))));
+  const auto five = let<"F">(ein::extent(i, 9)) = sum(k)(X(ein::zero(i + ein::extent(k, 5))));
+  const auto again = let<"A">(ein::extent(i, 9)) = sum(k)(X(ein::zero(i + ein::extent(k, 3))));
+  CHECK(three.vertex() != five.vertex());
+  CHECK(three.vertex() == again.vertex());
+  CHECK(g.graph()[five.vertex()].extents.back() == 5);
+}
+
 TEST_CASE("labels as data share likewise") {
   ein::PlanProgram g;
   ein::Builder<ein::NoBackend> builder(g);

@@ -291,8 +291,8 @@ constexpr VertexId EinGraph::find_same_statement(const Vertex& wanted) const {
     if (v >= size()) return false;
     const Vertex& other = (*this)[v];
     return other.operands == wanted.operands && other.op.same_function(wanted.op) &&
-           other.labels == wanted.labels && other.output == wanted.output &&
-           other.values == wanted.values && other.bound == wanted.bound;
+           other.labels == wanted.labels && other.extents == wanted.extents &&
+           other.output == wanted.output && other.values == wanted.values;
   };
   const auto* const entry = m_by_operands.find(graph::hash_of_operands(wanted), same);
   return entry == nullptr ? -1 : entry->vertex;
