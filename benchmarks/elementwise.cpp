@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// EinSums that memory bounds (reductions, maps, permutations), and a softmax, a chain of maps and
-// stencils written in the language, beside STREAM's triad in one run: bytes that must move, each
-// operand read once and the output written once, a second.
+// EinSums that memory bounds (reductions, maps, permutations), and a softmax, a chain of maps,
+// stencils and running sums written in the language, beside STREAM's triad in one run: bytes that
+// must move, each operand read once and the output written once, a second.
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -187,6 +187,22 @@ void stencils(Table& table, std::size_t elements) {
   statement<Cube>(table, "7 points, periodic", ends, sides, sides, sides);
 }
 
+/// Running sums of one row, along rows and across them. \param elements  of each
+template <class T>
+void scans(Table& table, std::size_t elements) {
+  using ein::let, ein::cumsum;
+  using ein::labels::i, ein::labels::j;
+  using Matrix = Kokkos::View<T**, Right, Space>;
+  statement<Kokkos::View<T*, Space>>(
+      table, "cumsum", [](const auto& X) { let<"S">(i) = cumsum(i)(X(i)); }, elements);
+  statement<Matrix>(
+      table, "cumsum(j)", [](const auto& X) { let<"S">(i, j) = cumsum(j)(X(i, j)); },
+      elements / 4000, std::size_t{4000});
+  statement<Matrix>(
+      table, "cumsum(i)", [](const auto& X) { let<"S">(i, j) = cumsum(i)(X(i, j)); },
+      elements / 4000, std::size_t{4000});
+}
+
 /// Reductions and transpositions of matrices whose rows meet few cache sets, or no line of memory.
 template <class T>
 void other_matrices(Table& table) {
@@ -238,6 +254,7 @@ int run(std::size_t mebibytes, bool more, const std::string& json) {
     matrices<T, Left>(table, "column-major", n / side, side, true);
     programs<T>(table, n / side, side);
     stencils<T>(table, n);
+    scans<T>(table, n);
   }
   if (!json.empty()) std::ofstream(json) << table.json();
   return 0;

@@ -128,6 +128,13 @@ structure("attention",
           lambda q, k, w: jax.nn.softmax(0.5 * q @ k.T, axis=1) @ w,
           A, numbers((5, 4), 7, -1, 1), numbers((5, 2), 8, -1, 1))
 structure("max_of_exp", lambda a, v: jnp.max(jnp.exp(a) * v + a, axis=1), A, v)
+L = numbers((3, 21), 1, -1, 1)
+structure("cumsum", lambda a: jnp.cumsum(a, axis=1), L)
+structure("cumsum_of_exp", lambda a: jnp.cumsum(jnp.exp(a), axis=0) * a, L)
+structure("cumprod", lambda a: jnp.cumprod(a, axis=1), L)
+structure("cumprod_of_few", lambda a: jnp.cumprod(a, axis=0).T, L)
+structure("cummax", lambda a: jax.lax.cummax(a, axis=1).T, L)
+structure("cumlogsumexp", lambda a: jax.lax.cumlogsumexp(a, axis=1), L)
 structure("three", lambda a, b, d: jnp.einsum("ij,jk,ik->i", a, b, d), A, B, D)
 structure("select", lambda a: jnp.where(a > 0.2, jnp.exp(a), 3 * a), A)
 structure("clip", lambda a: jnp.clip(a, -0.5, 0.4), A)

@@ -17,6 +17,7 @@
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/scan.hpp"
 #include "eindecomp/graph/statistics.hpp"
 #include "gradient/jax.hpp"
 
@@ -227,6 +228,22 @@ TEST_CASE("macros and maps") {
   const auto K = c.input("K", {5, 4}, 7);
   const auto W = c.input("W", {5, 2}, 8);
   c.check("attention", ein::attention(A, K, W, 0.5), A, K, W);
+}
+
+TEST_CASE("scans") {
+  const auto check = [](const char* name, const auto& write) {
+    Case c;
+    const auto A = c.input("A", {3, 21}, 1);
+    c.check(name, write(A), A);
+  };
+  check("cumsum", [](const auto& A) { return let<"Y">(i, j) = ein::cumsum(j)(A(i, j)); });
+  check("cumsum_of_exp",
+        [](const auto& A) { return let<"Y">(i, j) = ein::cumsum(i)(exp(A(i, j))) * A(i, j); });
+  check("cumprod", [](const auto& A) { return let<"Y">(i, j) = ein::cumprod(j)(A(i, j)); });
+  check("cumprod_of_few", [](const auto& A) { return let<"Y">(j, i) = ein::cumprod(i)(A(i, j)); });
+  check("cummax", [](const auto& A) { return let<"Y">(j, i) = ein::scan<ein::Max>(j)(A(i, j)); });
+  check("cumlogsumexp",
+        [](const auto& A) { return let<"Y">(i, j) = ein::scan<ein::LogSumExp>(j)(A(i, j)); });
 }
 
 TEST_CASE("convolutions: stride, padding, dilation, groups, one to three dimensions") {

@@ -269,6 +269,9 @@ TEST_CASE("products take the algorithm their shape allows") {
       case Algorithm::tiled:
         FAIL("the algorithm of devices on a host");
         break;
+      case Algorithm::scan:
+        FAIL("an algorithm of scans, of which there are none");
+        break;
       case Algorithm::lookup:
         FAIL("an algorithm of index tensors, of which there are none");
         break;

@@ -126,6 +126,23 @@ void scan_cases(const Visit& visit) {
       return product;
     });
   });
+  visit("running sums along labels that are cut, forwards and backwards", [](auto& t) {
+    const auto [X, xs] = t.template input<std::int64_t>("X", {301});
+    const auto [Y, ys] = t.template input<std::int64_t>("Y", {9, 13, 2});
+    t.expect(let<"S">(i) = cumsum(i)(X(i)),
+             [&](Extent I) { return total(I + 1, [&](Extent K) { return xs(K); }); });
+    t.expect(let<"B">(extent(i, 301)) = sum(k)(X(i + extent(k, 301))),
+             [&](Extent I) { return total(301 - I, [&](Extent K) { return xs(I + K); }); });
+    t.expect(let<"M">(i, extent(j, 13), k) = max(l)(Y(i, j + extent(l, 13), k)),
+             [&](Extent I, Extent J, Extent K) {
+               return largest(13 - J, [&](Extent L) { return ys(I, J + L, K); });
+             });
+    t.expect(
+        let<"T">(k, i, j) = cumsum(i)(cumsum(j)(Y(i, j, k))), [&](Extent K, Extent I, Extent J) {
+          return total(
+              I + 1, [&](Extent A) { return total(J + 1, [&](Extent B) { return ys(A, B, K); }); });
+        });
+  });
 }
 
 }  // namespace property

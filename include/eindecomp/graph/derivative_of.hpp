@@ -98,6 +98,9 @@ class DerivativeOf final : public JoinDerivative,
   [[nodiscard]] Cotangent pull_from(const Scope& scope, VertexId v, Cotangent of_result,
                                     const P& partial, std::string_view name) const {
     using X = OperandType<I>;
+    if constexpr (Rules::may_scan) {
+      if (Rules::is_long_scan(scope.graph[v])) return pull_scan(scope, v, of_result, name);
+    }
     if (of_result.is_number()) {
       if constexpr (!Rules::is_complex && kind == AggregateKind::sum && std::is_same_v<X, Result> &&
                     (expr::is_unit<P> || expr::is_value<P>)) {
@@ -132,6 +135,17 @@ class DerivativeOf final : public JoinDerivative,
       return Rules::template emit<Flow<I>>(scope, v, of_result, {},
                                            this->template weighted<Flow<I>>(partial), name);
     }
+  }
+
+  [[nodiscard]] Cotangent pull_scan(const Scope& scope, VertexId v, Cotangent cotangent,
+                                    std::string_view name) const {
+    const std::vector<VertexId> passes = this->write_scan(scope, v);
+    const DerivativeOf<B, Order, Identity, Monoid, typename Rules::Held> next({}, this->m_monoid);
+    for (std::size_t p = passes.size(); --p > 0;) {
+      cotangent = next.pull(scope, passes[p], 0, std::move(cotangent),
+                            Text("d") + scope.graph[passes[p - 1]].name);
+    }
+    return pull(scope, passes.front(), 0, std::move(cotangent), name);
   }
 
   /// Elements that are as large as the extremum share its cotangent.

@@ -16,6 +16,7 @@
 #include "eindecomp/expr/derived_join.hpp"
 #include "eindecomp/expr/wirtinger.hpp"
 #include "eindecomp/graph/derivative.hpp"
+#include "eindecomp/graph/scanned_label.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -210,6 +211,19 @@ class DerivativeRules {
     return graph::write_again(
         scope, v, elements,
         SignatureWriter::of<B, Order - 1, Value>(stateless<Identity>, m_monoid));
+  }
+  /// Whether v may be a scan whose derivative is that of several statements.
+  static constexpr bool may_scan = std::is_same_v<Join, Identity> && sizeof...(Ts) == 1 &&
+                                   kind != AggregateKind::sum &&
+                                   expr::identity_value<Monoid> != OutsideValue::none;
+  [[nodiscard]] static bool is_long_scan(const Vertex& v) {
+    return v.scanned >= 0 && v.extents[static_cast<std::size_t>(v.scanned)] > scan_radix;
+  }
+  /// A scan as statements that aggregate few elements each.
+  [[nodiscard]] std::vector<VertexId> write_scan(const Scope& scope, VertexId v) const {
+    return graph::write_scan(
+        scope, v, SignatureWriter::of<B, Order - 1, Ts...>(m_join, m_monoid),
+        SignatureWriter::of<B, Order - 1, Held>(stateless<Identity>, m_monoid));
   }
   /// ⊕ = M of an expression of the operands, under the result's labels.
   template <class M, class E>

@@ -11,7 +11,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/derivative.hpp"
-#include "eindecomp/graph/scan.hpp"
+#include "eindecomp/graph/scanned_label.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {

@@ -3,7 +3,6 @@
 /// Running sums, products, maxima, …: scans along a label, as macros.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <source_location>
 #include <type_traits>
@@ -19,12 +18,8 @@ namespace eindecomp {
 
 namespace graph {
 
-/// How many values each statement of a scan combines.
-inline constexpr Extent scan_radix = 4;
-
-/// ⊕ of all elements up to each: every statement makes the windows that elements were aggregated
-/// over four times as wide (Hillis and Steele 1986, by twos), and reads the identity of ⊕ before
-/// the first element.
+/// ⊕ of all elements up to each: of a window that reaches back to the first element, and beyond it
+/// the identity of ⊕ is read (Vertex::scanned).
 template <class Monoid, class Along>
 struct Scan : RefusesTensors {
   using RefusesTensors::operator();
@@ -44,21 +39,11 @@ struct Scan : RefusesTensors {
                     "least and the greatest number; scan by another");
       return expr::Refused{};
     } else {
-      return scanned(tensor_of(e, where), typename E::LabelTypes{}, where);
+      return scanned(tensor_of(e, where), typename E::LabelTypes{});
     }
   }
 
  private:
-  template <class S, class All>
-  [[nodiscard]] static constexpr auto scanned(S x, All labels, const std::source_location& where) {
-    const Extent n = extent_along(x, labels);
-    Extent width = 1;
-    for (; width * scan_radix < n; width *= scan_radix) {
-      x = let_under("scan", labels, where) = wider(x, labels, width, n);
-    }
-    return wider(x, labels, width, n);
-  }
-
   /// The symbol of a tensor of E's labels, each once.
   template <class E>
   [[nodiscard]] static constexpr auto tensor_of(const E& e, const std::source_location& where) {
@@ -73,14 +58,13 @@ struct Scan : RefusesTensors {
     }
   }
 
-  /// Elements that were combined over `width` neighbours, over up to scan_radix times as many.
   template <class S, class... Ls>
-  [[nodiscard]] static constexpr auto wider(const S& x, LabelList<Ls...>, Extent width, Extent n) {
+  [[nodiscard]] static constexpr auto scanned(const S& x, LabelList<Ls...> labels) {
+    const Extent n = extent_along(x, labels);
     const Label<"scan"> window{};
     const auto index = [&]<class L>(L label) {
       if constexpr (std::is_same_v<L, Along>) {
-        const Extent windows = std::min(scan_radix, ceil_div(n, width));
-        return extent(label, n) - width * extent(window, windows);
+        return extent(label, n) - extent(window, n);
       } else {
         return label;
       }
@@ -102,8 +86,10 @@ struct Scan : RefusesTensors {
 
 /// The aggregation of all elements up to each, along one label: `scan<Max>(j)(X(i, j))` is the
 /// largest of X(i, 0) … X(i, j). For ⊕ whose identity is 0, 1 or the least or greatest number: Sum,
-/// Prod, Min, Max, And, Or, LogSumExp. Of n elements it is ⌈log₄ n⌉ statements, each of which
-/// aggregates four, so that the label may be cut; sums are not added up from left to right.
+/// Prod, Min, Max, And, Or, LogSumExp. It is one statement and takes linear time; along a label
+/// that is cut a rank gathers all elements before its own. Sums round as those of pieces of 64 to
+/// 256 elements do. Its derivatives by other ⊕ than sums are those of ⌈log₄ n⌉ statements, each of
+/// which aggregates four (Hillis and Steele 1986, by twos).
 template <class Monoid, AnyLabel Along>
 [[nodiscard]] constexpr auto scan(Along) {
   return graph::Scan<Monoid, Along>{};

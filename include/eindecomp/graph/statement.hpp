@@ -14,6 +14,7 @@
 #include "eindecomp/graph/operand_index.hpp"
 #include "eindecomp/graph/residue_classes.hpp"
 #include "eindecomp/graph/resolve_operands.hpp"
+#include "eindecomp/graph/scanned_label.hpp"
 
 namespace eindecomp {
 namespace graph {
@@ -188,6 +189,8 @@ constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
     graph::resolve_values(spec, v, names);
     graph::check_bound(v.name, v.bound, spec.where);
     v.periods = graph::residue_periods(v);
+    v.scanned =
+        graph::scanned_label(v, (*this)[v.operands.front().vertex], spec.operands.front().ignored);
   } catch (...) {
     labels.resize(labels_before);
     throw;

@@ -91,6 +91,7 @@ struct OperatorFacts {
   bool gives_index;   ///< the result is the value of a label, of the only one that is aggregated
   int index_tensors;  ///< Operator::index_tensors
   bool adds;          ///< Operator::adds
+  bool passes;        ///< Operator::passes
   bool is_sum;        ///< ⊕ is +
   bool has_state;     ///< ⊕ has state, so that two of its type may differ
   std::string_view aggregate;  ///< the name of ⊕
@@ -115,6 +116,7 @@ inline constexpr OperatorFacts operator_facts = [] {
       .adds =
           std::is_same_v<Monoid, NoAggregation> && (std::is_same_v<Ts, Joined> && ...) &&
           (std::is_same_v<Join, Add> || added_operands<Join> == static_cast<int>(sizeof...(Ts))),
+      .passes = std::is_same_v<Join, Identity>,
       .is_sum = std::is_same_v<Monoid, Sum>,
       .has_state = !std::is_empty_v<Monoid>,
       .aggregate = expr::functor_name<Monoid>(),
@@ -136,6 +138,7 @@ inline constexpr OperatorFacts operator_facts = [] {
   op.finishes = facts.finishes;
   op.index_tensors = facts.index_tensors;
   op.adds = facts.adds;
+  op.passes = facts.passes;
   op.sums = facts.is_sum && !facts.finishes && facts.index_tensors == 0;
   op.type = join.is_whole && !facts.has_state ? facts.type : nullptr;
   spec.element = facts.element;

@@ -75,6 +75,9 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
   template <std::size_t I, class P>
   [[nodiscard]] Cotangent push_from(const Scope& scope, VertexId v, const Cotangent& tangent,
                                     const P& partial, std::string_view name) const {
+    if constexpr (Rules::may_scan) {
+      if (Rules::is_long_scan(scope.graph[v])) return push_scan(scope, v, tangent, name);
+    }
     if constexpr (elementwise && I == 1 && is_quotient<Join, Ts...>) {
       const Cotangent quotient = write_tangent_quotient(
           scope, v, I, tangent, {operands, 1}, Text(name) + ".quotient",
@@ -92,6 +95,19 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
       return Rules::template emit<Flow<I>>(scope, v, tangent, {},
                                            this->template weighted<Flow<I>>(partial), name);
     }
+  }
+
+  [[nodiscard]] Cotangent push_scan(const Scope& scope, VertexId v, const Cotangent& tangent,
+                                    std::string_view name) const {
+    const std::vector<VertexId> passes = this->write_scan(scope, v);
+    const TangentOf<B, Order, Identity, Monoid, typename Rules::Held> next({}, this->m_monoid);
+    Cotangent made = tangent;
+    for (std::size_t p = 0; p < passes.size(); ++p) {
+      const Text own = p + 1 == passes.size() ? Text(name) : Text(name) + ".pass";
+      made = p == 0 ? push_one(scope, passes[p], 0, made, own)
+                    : next.push_one(scope, passes[p], 0, made, own);
+    }
+    return made;
   }
 
   /// The mean over the elements that are as large as the extremum.

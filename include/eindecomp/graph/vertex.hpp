@@ -49,7 +49,8 @@ struct Operator {
   /// blocks are copied to where they belong.
   bool blocks = false;
   bool adds = false;  ///< ⊗ is the sum of its operands, nothing is aggregated, all are of one type
-  bool sums = false;  ///< ⊕ is the sum, and its accumulators are elements
+  bool passes = false;  ///< ⊗ is its one operand
+  bool sums = false;    ///< ⊕ is the sum, and its accumulators are elements
 
   /// Whether two operators are the same function, for sharing common sub-expressions: equal
   /// `type` and `state`. A functor whose state cannot be compared has no type and equals nothing.
@@ -129,10 +130,14 @@ struct Vertex {
   std::vector<int> values;
   std::vector<int> output;      ///< position in L of the label on each output dimension
   std::vector<int> aggregated;  ///< positions in L that the output lacks, in the order of L
-  Operator op;                  ///< ⊗ and ⊕
-  ElementType partial;          ///< an accumulator of ⊕ before it is finished (a pair for argmin)
-  KernelTraits kernel;          ///< of the backend that runs it
-  bool kept = false;            ///< a result even if another statement reads it
+  /// The position in L of the aggregated label of a scan: the operand is read at i - k or i + k,
+  /// with a label i of the output and this k, both of the extent of its dimension; beyond its ends
+  /// the identity of ⊕ is read, that is nothing. -1: the statement is none.
+  int scanned = -1;
+  Operator op;          ///< ⊗ and ⊕
+  ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)
+  KernelTraits kernel;  ///< of the backend that runs it
+  bool kept = false;    ///< a result even if another statement reads it
 
   /// Statements that compute the same share a vertex. The number of them that no other statement
   /// reads, each of which is a result to its author.

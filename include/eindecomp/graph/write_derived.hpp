@@ -56,6 +56,12 @@ enum class Direction : std::uint8_t {
 /// The aggregate of write_elements(), as a statement of those.
 [[nodiscard]] VertexId write_again(const DerivativeScope& scope, VertexId v, VertexId elements,
                                    const SignatureWriter& aggregate);
+/// A scan as statements each of which aggregates few elements, first to last: derivatives of ⊕
+/// other than sums look at every element of a window. The last has the elements of v. \param first
+/// ⊕ of v's operand. \param next  ⊕ of what another gave
+[[nodiscard]] std::vector<VertexId> write_scan(const DerivativeScope& scope, VertexId v,
+                                               const SignatureWriter& first,
+                                               const SignatureWriter& next);
 /// An aggregate of what is numbered, under the labels of v's result.
 [[nodiscard]] VertexId write_aggregate(const DerivativeScope& scope, VertexId v, const Text& suffix,
                                        const std::vector<int>& leaves,

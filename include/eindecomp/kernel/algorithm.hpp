@@ -18,6 +18,7 @@ enum class Algorithm {
   blocks,  ///< blocks multiplied by the BLAS, transposed into a workspace where it needs that
   packed,  ///< products over any ⊗ and ⊕, packed and blocked for registers and caches
   tiled,   ///< the same on devices: tiles in the registers and the scratch of teams of threads
+  scan,    ///< every output aggregates one element more than the one before it
   lookup,  ///< labels looked up in index tensors: gathers and scatters
 };
 
@@ -40,6 +41,8 @@ enum class Algorithm {
       return "packed";
     case Algorithm::tiled:
       return "tiled";
+    case Algorithm::scan:
+      return "scan";
     case Algorithm::lookup:
       return "lookup";
   }

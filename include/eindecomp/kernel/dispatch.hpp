@@ -18,6 +18,7 @@
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/lookup/prepared_lookup.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
+#include "eindecomp/kernel/scan/prepared_scan.hpp"
 #include "eindecomp/kernel/semiring/prepared_packed.hpp"
 #include "eindecomp/kernel/semiring/prepared_tiled.hpp"
 #include "eindecomp/kernel/separate/usual_kernels.hpp"
@@ -40,6 +41,12 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
     return use(lookup);
   } else {
     using Value = typename Signature<Join, Monoid, Ts...>::Value;
+    if constexpr (has_scan<Join, Monoid, Ts...>()) {
+      if (shape.scan.along >= 0) {
+        PreparedScan<Space, Monoid, Ts...> scan(space, shape, monoid, write);
+        return use(scan);
+      }
+    }
     if constexpr (has_copy<Join, Monoid, Ts...>()) {
       if (write != Write::accumulate && aggregates_nothing(shape)) {
         PreparedCopy<Space, Value> copy(shape);

@@ -16,6 +16,7 @@
 #include "eindecomp/kernel/dispatch.hpp"
 #include "eindecomp/kernel/generic/tile.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/scan/prepared_scan.hpp"
 #include "eindecomp/kernel/separate/usual_kernels.hpp"
 #include "eindecomp/kernel/signature.hpp"
 
@@ -66,6 +67,12 @@ class JoinAggregateLauncher final : public Launcher<Space> {
   [[nodiscard]] std::unique_ptr<const TileKernel> prepare_tile(
       [[maybe_unused]] const LocalEinsum& shape) const override {
     if constexpr (expr::index_tensors<Join> == 0 && compat::is_synchronous<Space>) {
+      if constexpr (detail::has_scan<Join, Monoid, Ts...>()) {
+        if (shape.scan.along >= 0) {
+          return core::make_unique_as<TileKernel, detail::ScanOfTile<Monoid, Ts...>>(shape,
+                                                                                     m_monoid);
+        }
+      }
       return core::make_unique_as<TileKernel, detail::LoopsOfTile<Space, Join, Monoid, Ts...>>(
           shape, m_join, m_monoid);
     } else {

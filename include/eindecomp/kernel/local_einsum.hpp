@@ -42,11 +42,23 @@ struct LocalEinsum {
   int lookups = 0;                     ///< how many of the first operands are index tensors
   Lookup lookup[max_index_tensors]{};  ///< per index tensor
 
+  /// Of a scan (Vertex::scanned): the output aggregates of the operand, which has all elements
+  /// along the label `over`, those up to its index along the label `along`, or those from there on.
+  /// The operand's strides are those of the index along - over, or along + over, and its first
+  /// element is that where `over` is 0; what lies beyond its ends is not read.
+  struct Scan {
+    int along = -1;          ///< -1: no scan, windows are read as they are
+    int over = -1;           ///< the aggregated label
+    bool backwards = false;  ///< from there on
+    constexpr bool operator==(const Scan&) const = default;
+  };
+  Scan scan;  ///< see there
+
   /// Forgets where labels begin that are not aggregated, which nobody asks: more shapes are equal.
   constexpr void forget_begins() {
     if (lookups > 0) return;  // indices are counted from them
     for (int l = 0; l < labels; ++l) {
-      if (!aggregated[l]) begin[l] = 0;
+      if (!aggregated[l] && l != scan.along) begin[l] = 0;
     }
   }
   constexpr bool operator==(const LocalEinsum&) const = default;

@@ -117,6 +117,16 @@ inline constexpr Extent map_piece = 128;      ///< elements of a map that is not
 inline constexpr std::int64_t min_streamed_row = std::int64_t{1} << 14;
 inline constexpr Extent chunk_vectors = 16;  ///< vectors of a chunk of interleaved maps
 
+// Scans, in scan/. Measured on 2^20 doubles and 1024 x 1024.
+inline constexpr int scan_group = 4;          ///< pieces of a scan computed in turns
+inline constexpr int scan_piece = 256;        ///< elements of a piece, at most
+inline constexpr int min_scan_piece = 64;     ///< and at least
+inline constexpr int scan_strip = 512;        ///< neighbouring scans computed together
+inline constexpr Extent min_scan_groups = 8;  ///< of a scan that threads share
+// Of devices. Reckoned.
+inline constexpr int device_scan_piece = 64;   ///< elements of a piece, one thread's
+inline constexpr Extent device_scans = 16384;  ///< scans that keep a device busy, one thread each
+
 // Products over any algebra, in semiring/. Measured on the `semirings` benchmark, n = 1024.
 /// Joins, positions of K, rows and columns below which the generic kernel is at least as fast.
 inline constexpr Extent min_packed_joins = 4096;

@@ -79,7 +79,7 @@ namespace plan {
 namespace plan {
 
 /// Elements of the largest block that calls read of an operand, beyond the ends of its tensor, too,
-/// but not beyond those of a block of the result.
+/// but not beyond those of a block of the result, nor where they scan.
 [[nodiscard]] constexpr Extent operand_words(const Vertex& v, const Operand& operand,
                                              std::span<const Extent> d) {
   if (!operand.is_computed()) return operand_words(v, operand.labels, d);
@@ -91,6 +91,9 @@ namespace plan {
         [&](int l) { return ceil_div(v.extents[to_index(l)], d[to_index(l)]); });
     Extent read = (range.hi - range.lo - 1) / index.divisor + 1;
     if (!operand.block.empty()) read = std::min(read, operand.block[k]);
+    if (v.scanned >= 0 && index.terms.size() == 2) {
+      read = std::min(read, v.extents[to_index(v.scanned)]);
+    }
     n = multiply_words(n, read);
   }
   return n;

@@ -10,6 +10,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/residue_classes.hpp"
+#include "eindecomp/graph/scanned_label.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 
@@ -48,6 +49,7 @@ struct Work {
     return joins;
   }
   Extent n = domain.size();
+  if (graph::is_scan(v, domain)) n /= domain.extent(v.scanned);
   for (int k = 0; k < v.op.index_tensors && n > 0; ++k) {
     n /= domain.extent(v.values[static_cast<std::size_t>(k)]);
   }

@@ -39,7 +39,7 @@ class InteriorSplitter {
 
   /// Whether a statement's calls may be split at all, whatever they read.
   [[nodiscard]] static bool may_split(const Vertex& statement) {
-    return statement.periods.empty() && statement.op.index_tensors == 0 &&
+    return statement.periods.empty() && statement.scanned < 0 && statement.op.index_tensors == 0 &&
            std::any_of(statement.operands.begin(), statement.operands.end(),
                        [](const Operand& o) { return o.is_computed(); });
   }

@@ -41,6 +41,7 @@ class ReadRelation {
     m_keys = {project(statement.extents, labels), project(d, labels)};
     m_bound = graph[operand.vertex].bound;
     m_outside = operand.outside;
+    m_clipped = statement.scanned >= 0 && d[to_index(statement.scanned)] == 1;
     m_indices = graph::read_indices(operand, [&](int label) {
       return static_cast<int>(std::find(labels.begin(), labels.end(), label) - labels.begin());
     });
@@ -48,7 +49,8 @@ class ReadRelation {
   /// Whether the same elements are read, in the same blocks.
   bool operator==(const ReadRelation& other) const {
     return m_keys == other.m_keys && m_indices == other.m_indices && m_bound == other.m_bound &&
-           m_outside == other.m_outside && m_piece == other.m_piece && m_bounded == other.m_bounded;
+           m_outside == other.m_outside && m_piece == other.m_piece &&
+           m_bounded == other.m_bounded && m_clipped == other.m_clipped;
   }
 
   /// Whether indices are computed.
@@ -65,11 +67,13 @@ class ReadRelation {
   /// The extents of the tensor, where indices are computed.
   [[nodiscard]] const std::vector<Extent>& bound() const { return m_bound; }
 
-  /// What the calls of a block read, beyond the ends of the tensor, too, but for bounded indices.
+  /// What the calls of a block read, beyond the ends of the tensor, too, but for bounded indices
+  /// and scans.
   [[nodiscard]] Box block(Extent number) const {
     Box keys = m_keys.block(number);
     if (!is_computed()) return keys;
     Box box = region(keys);
+    if (m_clipped) return inside(box);
     return is_bounded() ? piece_of(std::move(box)) : box;
   }
   /// Whether calls read nothing but where divided indices are whole, so that nothing lies between
@@ -143,6 +147,7 @@ class ReadRelation {
   int m_piece = 0;
   bool m_bounded = false;
   bool m_divided = false;
+  bool m_clipped = false;  ///< calls are scans, which read nothing beyond the ends
 };
 
 }  // namespace eindecomp::relation

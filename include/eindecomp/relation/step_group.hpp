@@ -14,6 +14,7 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/scanned_label.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/layout.hpp"
 
@@ -223,6 +224,9 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
       return "label '" + label + "' of statement '" + v.name + "' would be cut into tiles of " +
              core::to_text(axis.size);
     }
+    if (v.scanned >= 0 && graph::scan_term(v, false).label == position) {
+      return "statement '" + v.name + "' scans along label '" + label + "'";
+    }
     for (const Operand& o : v.operands) {
       if (!group.contains(o.vertex) || graph[o.vertex].is_input()) continue;
       if (o.is_computed()) {
@@ -285,6 +289,7 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
   if (label.uncut) {
     return "label '" + label.name + "' of statement '" + v.name + "' may not be cut";
   }
+  if (v.scanned >= 0) return "statement '" + v.name + "' scans along its labels";
   if (axis.parts < 1 || axis.stripes < 1 || axis.parts > v.extents[l] / axis.stripes) {
     return "label '" + label.name + "' of statement '" + v.name + "' has extent " +
            core::to_text(v.extents[l]) + " and would be cut into " + core::to_text(axis.stripes) +

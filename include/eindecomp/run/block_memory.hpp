@@ -12,6 +12,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/scanned_label.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/strided_tensor.hpp"
 #include "eindecomp/relation/box.hpp"
@@ -188,6 +189,10 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
     shape.begin[l] = domain.lo[at(l)];
   }
   for (int l : statement.aggregated) shape.aggregated[l] = true;
+  if (graph::is_scan(statement, domain)) {
+    const OperandIndex::Term over = graph::scan_term(statement, true);
+    shape.scan = {graph::scan_term(statement, false).label, over.label, over.coefficient > 0};
+  }
   for (int k = 0; k < shape.lookups; ++k) {
     const int label = statement.values[at(k)];
     shape.lookup[k] = {label, statement.extents[at(label)]};

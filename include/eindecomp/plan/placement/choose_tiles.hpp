@@ -15,6 +15,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/scanned_label.hpp"
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
@@ -82,7 +83,8 @@ class TileChooser {
   }
 
   /// Whether a statement loses nothing by being cut: its kernel neither copies, which is done best
-  /// at once, nor multiplies matrices, nor shares out reductions among threads.
+  /// at once, nor multiplies matrices, nor shares out reductions among threads, nor scans across
+  /// rows, of which tiles would have too little.
   [[nodiscard]] bool may_be_cut(std::size_t s) const {
     const Vertex& v = statement(s);
     const std::vector<Extent>& extents = m_extents[s];
@@ -90,6 +92,7 @@ class TileChooser {
         std::find(extents.begin(), extents.end(), 0) != extents.end()) {
       return false;
     }
+    if (v.scanned >= 0 && graph::scan_term(v, false).label != v.output.back()) return false;
     Extent terms = 1;
     for (int l : v.aggregated) terms *= extents[to_index(l)];
     if (terms == 1) return !v.kernel.copies;
