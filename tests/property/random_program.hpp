@@ -71,10 +71,16 @@ inline ein::AnySymbol add_input(Builder& builder, Kind kind, const std::string& 
   }
 }
 
+/// How operands of random programs are read.
+enum class Accesses {
+  labels,   ///< every index is a label
+  computed  ///< some are computed from labels, and may leave their tensors
+};
+
 class RandomProgram {
  public:
-  explicit RandomProgram(std::uint64_t seed)
-      : m_random(seed), program(draw_options(m_random)), m_builder(program) {
+  explicit RandomProgram(std::uint64_t seed, Accesses accesses = Accesses::labels)
+      : m_random(seed), m_accesses(accesses), program(draw_options(m_random)), m_builder(program) {
     const Extent statements = draw(m_random, 1, 4);
     for (Extent s = 0; s < statements; ++s) {
       while (!draw_statement()) {
@@ -162,13 +168,18 @@ class RandomProgram {
   };
   static constexpr Extent most_points = 1500;
 
+  /// What labels may be called.
+  static const std::vector<std::string>& names() {
+    static const std::vector<std::string> all{"a", "b", "c", "i", "j", "k",   "l",
+                                              "m", "n", "p", "q", "r", "head"};
+    return all;
+  }
   std::string unused_label(const Draft& draft) {
-    static const std::vector<std::string> names{"a", "b", "c", "i", "j", "k",   "l",
-                                                "m", "n", "p", "q", "r", "head"};
-    for (;;) {
-      const std::string& name = pick(m_random, names);
+    while (draft.order.size() < names().size()) {
+      const std::string& name = pick(m_random, names());
       if (!draft.knows(name)) return name;
     }
+    return "x" + std::to_string(draft.order.size());
   }
   std::string label_of_extent(const Draft& draft, Extent extent) {
     std::vector<std::string> fitting;
@@ -180,8 +191,71 @@ class RandomProgram {
     return unused_label(draft);
   }
 
+  /// A label of the statement, or a new one, as a term of an index.
+  ein::IndexSpec::Term draw_term(Draft& draft, const std::vector<Extent>& coefficients) {
+    std::string label;
+    if (draft.order.size() >= 8 || (!draft.order.empty() && chance(m_random, 50))) {
+      label = pick(m_random, draft.order);
+    } else {
+      label = unused_label(draft);
+      draft.add(label, draw(m_random, 1, draft.points > 200 ? 2 : 6));
+    }
+    // A name that outlives the statement.
+    const auto name = std::find(names().begin(), names().end(), label);
+    return {*name, pick(m_random, coefficients), draft.extents.at(label)};
+  }
+  /// An index into a dimension, which may leave it.
+  ein::IndexSpec draw_index(Extent bound, Draft& draft) {
+    using ein::Boundary;
+    static const std::vector<Extent> coefficients{1, 1, 1, -1, 2, -2, 3};
+    static const std::vector<Boundary> boundaries{
+        Boundary::ignored,  Boundary::ignored, Boundary::ignored, Boundary::zero,
+        Boundary::periodic, Boundary::clamp,   Boundary::reflect};
+    ein::IndexSpec index;
+    const Extent way = draw(m_random, 1, 100);
+    if (way <= 15) {
+      index.offset = draw(m_random, 0, bound - 1);
+      return index;
+    }
+    index.terms.push_back(draw_term(draft, coefficients));
+    if (way > 60) {
+      const ein::IndexSpec::Term second = draw_term(draft, coefficients);
+      if (second.label != index.terms[0].label) index.terms.push_back(second);
+    }
+    index.offset = draw(m_random, -3, bound);
+    index.boundary = pick(m_random, boundaries);
+    if (index.boundary == Boundary::ignored && chance(m_random, 25)) {
+      index.divisor = draw(m_random, 2, 3);
+    }
+    return index;
+  }
+  Builder::Read draw_computed(Kind kind, Draft& draft) {
+    std::vector<VertexId> there;
+    for (VertexId v = 0; v < program.graph().size(); ++v) {
+      const bool fits = tensors[static_cast<std::size_t>(v)].kind == kind;
+      if (fits && !program.graph()[v].bound.empty()) there.push_back(v);
+    }
+    if (there.empty() || chance(m_random, 40)) {
+      std::vector<Extent> bound(static_cast<std::size_t>(draw(m_random, 1, 3)));
+      for (Extent& b : bound) b = draw(m_random, 1, 8);
+      reference::Tensor data = random_input(m_random, kind, bound);
+      add_input(m_builder, kind, "X" + std::to_string(m_inputs++), std::move(bound));
+      there.assign(1, static_cast<VertexId>(tensors.size()));
+      tensors.push_back(std::move(data));
+    }
+    const VertexId v = pick(m_random, there);
+    Builder::Read read{ein::AnySymbol(program.graph(), v), {}};
+    for (const Extent bound : program.graph()[v].bound) {
+      read.indices.push_back(draw_index(bound, draft));
+    }
+    return read;
+  }
+
   /// A new input, or a tensor there is.
   Builder::Read draw_operand(Kind kind, Draft& draft) {
+    if (m_accesses == Accesses::computed && chance(m_random, 60)) {
+      return draw_computed(kind, draft);
+    }
     std::vector<VertexId> there;
     for (VertexId v = 0; v < program.graph().size(); ++v) {
       if (tensors[static_cast<std::size_t>(v)].kind == kind) there.push_back(v);
@@ -268,7 +342,17 @@ class RandomProgram {
     std::vector<Builder::Write> output;
     if (draft.points > most_points || !draw_output(signature, draft, output)) return false;
     const VertexId first_new = program.graph().size();
-    signature.write(m_builder, "S" + std::to_string(m_statements++), operands, output);
+    const std::string name = "S" + std::to_string(m_statements++);
+    if (m_accesses == Accesses::labels) {
+      signature.write(m_builder, name, operands, output);
+    } else {
+      // An index leaves its tensor and ⊗ and ⊕ ignore nothing, say.
+      try {
+        signature.write(m_builder, name, operands, output);
+      } catch (const ein::Error&) {
+        return false;
+      }
+    }
     for (VertexId v = first_new; v < program.graph().size(); ++v) {
       const ein::Vertex& vertex = program.graph()[v];
       tensors.push_back(reference::evaluate_statement(vertex, tensors, user_operators()));
@@ -308,6 +392,7 @@ class RandomProgram {
   }
 
   Random m_random;
+  Accesses m_accesses;
 
  public:
   ein::BasicProgram<Backend> program;

@@ -13,6 +13,7 @@
 
 #include "property/data.hpp"
 #include "property/random_program.hpp"
+#include "support/cases.hpp"
 #include "support/pmpi_counter.hpp"
 #include "support/streamed.hpp"
 
@@ -32,15 +33,20 @@ std::string plan_text(const ein::Plan& plan) {
   return text;
 }
 
-void run_seed(std::uint64_t seed) {
+void run_seed(std::uint64_t seed, Accesses accesses) {
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 
-  RandomProgram drawn(seed);
+  RandomProgram drawn(seed, accesses);
   const ein::EinGraph& graph = drawn.program.graph();
-  auto plan = ein::decompose(drawn.program, drawn.draw_plan(ranks));
+  ein::DecomposeOptions options = drawn.draw_plan(ranks);
+  if (accesses == Accesses::computed && seed % 3 == 1) {
+    options = {.workers = 1 << seed % 4, .ranks = ranks};
+    options.strategy = seed % 2 == 0 ? "placed" : "ein_decomp";
+  }
+  auto plan = ein::decompose(drawn.program, options);
   if (seed % 2 == 0)
     plan = test_support::streamed(std::move(plan), 2 + seed / 2 % 3, seed % 4 == 0);
   const std::string text =
@@ -91,8 +97,8 @@ void run_seed(std::uint64_t seed) {
   }
 }
 
-void run_seeds(std::uint64_t first, std::uint64_t count) {
-  for (std::uint64_t seed = first; seed < first + count; ++seed) run_seed(seed);
+void run_seeds(std::uint64_t first, std::uint64_t count, Accesses accesses = Accesses::labels) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) run_seed(seed, accesses);
 }
 
 }  // namespace
@@ -101,6 +107,42 @@ TEST_CASE("random programs 0 to 499") { run_seeds(0, 500); }
 TEST_CASE("random programs 500 to 999") { run_seeds(500, 500); }
 TEST_CASE("random programs 1000 to 1499") { run_seeds(1000, 500); }
 TEST_CASE("random programs 1500 to 1999") { run_seeds(1500, 500); }
+
+TEST_CASE("random programs with computed indices") {
+  run_seeds(0, static_cast<std::uint64_t>(eindecomp_tests::random_cases(1000)), Accesses::computed);
+}
+
+TEST_CASE("every kind of access is drawn") {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks > 1) return;  // the same programs on any number of ranks
+  std::map<std::string, int> drawn;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    const RandomProgram random_program(seed, Accesses::computed);
+    for (const ein::Vertex& v : random_program.program.graph().vertices) {
+      if (!v.periods.empty()) ++drawn["residue classes"];
+      if (v.scanned >= 0) ++drawn["scan"];
+      for (const ein::Operand& operand : v.operands) {
+        if (operand.outside == ein::OutsideValue::zero) ++drawn["zero"];
+        if (operand.outside == ein::OutsideValue::one) ++drawn["one"];
+        if (operand.outside == ein::OutsideValue::lowest) ++drawn["lowest"];
+        if (operand.outside == ein::OutsideValue::highest) ++drawn["highest"];
+        for (const ein::OperandIndex& index : operand.indices) {
+          ++drawn[index.terms.empty() ? "constant" : index.terms.size() == 2 ? "window" : "label"];
+          if (index.divisor > 1) ++drawn["divided"];
+          if (index.boundary == ein::Boundary::periodic) ++drawn["periodic"];
+          if (index.boundary == ein::Boundary::clamp) ++drawn["clamp"];
+          if (index.boundary == ein::Boundary::reflect) ++drawn["reflect"];
+        }
+      }
+    }
+  }
+  for (const char* const kind : {"residue classes", "zero", "one", "lowest", "highest", "constant",
+                                 "window", "label", "divided", "periodic", "clamp", "reflect"}) {
+    CAPTURE(kind);
+    CHECK(drawn[kind] >= 10);
+  }
+}
 
 TEST_CASE("every operator is drawn") {
   int ranks = 1;

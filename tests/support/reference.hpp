@@ -339,6 +339,9 @@ inline Wide read(const eindecomp::Operand& o, const Tensor& t, const std::vector
     i /= of.divisor;
     if (of.boundary == eindecomp::Boundary::periodic) i = ((i % bound) + bound) % bound;
     if (of.boundary == eindecomp::Boundary::clamp) i = std::clamp<Extent>(i, 0, bound - 1);
+    while (of.boundary == eindecomp::Boundary::reflect && (i < 0 || i >= bound)) {
+      i = bound == 1 ? 0 : i < 0 ? -i : 2 * (bound - 1) - i;
+    }
     inside = inside && i >= 0 && i < bound;
     if (!inside) {
       using eindecomp::OutsideValue;
@@ -401,12 +404,15 @@ inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::
   Kind joined = Kind::float64;
   do {
     Operands operands;
+    bool counts = true;  // the least and the greatest number are what ⊕ ignores
     for (const eindecomp::Operand& o : v.operands) {
       const Tensor& t = tensors.at(detail::at(o.vertex));
       operands.push_back({t.kind, detail::read(o, t, index)});
+      counts = counts && std::isfinite(operands.back().real());
       result.exact = result.exact && t.exact;
-      result.scale = std::max(result.scale, detail::magnitude(operands.back().value));
+      if (counts) result.scale = std::max(result.scale, detail::magnitude(operands.back().value));
     }
+    if (!counts) continue;
     Number term;
     if (v.op.join == "scaled_mul") {
       operands.insert(operands.begin(), detail::factor_from(v.op.state.at(0)));
@@ -421,7 +427,8 @@ inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::
   } while (detail::next(index, v.extents));
 
   result.kind = joined;
-  for (const std::vector<Term>& list : terms) {
+  for (std::vector<Term>& list : terms) {
+    if (list.empty()) list.push_back({{joined, std::numeric_limits<long double>::infinity()}, 0});
     const Number value = aggregate(v.op.aggregate.view(), list, user);
     result.kind = value.kind;
     result.values.push_back(value.value);

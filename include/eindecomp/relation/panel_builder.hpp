@@ -311,7 +311,7 @@ class PanelBuilder {
     const bool polls = m_await.flight >= 0 && m_between_polls > 0;
     const Extent wanted =
         polls ? ceil_div(joins_of(m_graph[m_statement], call.domain), m_between_polls) : 1;
-    if (wanted == 1 || longest == output.end()) {
+    if (wanted <= 1 || longest == output.end()) {  // 0: it writes what ⊕ begins with
       emit(std::move(call));
       return;
     }
