@@ -4,6 +4,10 @@
 /// of water. The equations are those of Stanton, Gauss, Watts and Bartlett, J. Chem. Phys. 94, 4334
 /// (1991), in spin orbitals, written as they stand in the paper. An iteration is one run of a
 /// program that is planned once; the amplitudes it computes are the next one's where they lie.
+///
+/// Then the energy of triple excitations by perturbation theory, (T), of Raghavachari, Trucks,
+/// Pople and Head-Gordon, Chem. Phys. Lett. 157, 479 (1989): a second program, whose tensors of six
+/// labels, o^3 v^3, exist as one block of their occupied labels at a time.
 
 #include <algorithm>
 #include <array>
@@ -20,8 +24,8 @@ namespace ein = eindecomp;
 using ein::antisymmetrize;
 using ein::let;
 // Occupied orbitals, and virtual ones.
-using ein::labels::a, ein::labels::b, ein::labels::e, ein::labels::f;
-using ein::labels::i, ein::labels::j, ein::labels::m, ein::labels::n;
+using ein::labels::a, ein::labels::b, ein::labels::c, ein::labels::e, ein::labels::f;
+using ein::labels::i, ein::labels::j, ein::labels::k, ein::labels::m, ein::labels::n;
 
 namespace {
 
@@ -43,6 +47,29 @@ class Molecule {
 
   [[nodiscard]] double energy(ein::Extent p) const { return m_energies(p / 2); }
 
+  /// An input of integrals <pq||rs>, named by the spaces of their orbitals.
+  [[nodiscard]] auto integrals(ein::Program& g, std::string_view spaces) const {
+    return g.input<double>(std::string(spaces), {count(spaces[0]), count(spaces[1]),
+                                                 count(spaces[2]), count(spaces[3])});
+  }
+  /// What such an input is bound to.
+  template <class Tensor>
+  [[nodiscard]] auto bind_integrals(const Tensor& tensor) const {
+    const std::string spaces(tensor.name());
+    std::array<ein::Extent, 4> begin{};
+    for (std::size_t d = 0; d < 4; ++d) begin[d] = first(spaces[d]);
+    return ein::bind_generator(
+        tensor, [this, begin](ein::Extent p, ein::Extent q, ein::Extent r, ein::Extent s) {
+          return antisymmetrized(begin[0] + p, begin[1] + q, begin[2] + r, begin[3] + s);
+        });
+  }
+  /// What an input of orbital energies, of occupied orbitals or the others, is bound to.
+  template <class Tensor>
+  [[nodiscard]] auto bind_energies(const Tensor& tensor, char space) const {
+    return ein::bind_generator(
+        tensor, [this, begin = first(space)](ein::Extent p) { return energy(begin + p); });
+  }
+
   /// <pq||rs> = <pq|rs> - <pq|sr>, where <pq|rs> is (pr|qs) if the spins of p and r agree and
   /// those of q and s do.
   [[nodiscard]] double antisymmetrized(ein::Extent p, ein::Extent q, ein::Extent r,
@@ -60,10 +87,87 @@ class Molecule {
   examples::HostView<double****> m_integrals;
 };
 
+/// The energy of triple excitations from CCSD's amplitudes t1(i, a) and t2(i, j, a, b): at once,
+/// and looped over i, j and k, by hand and by the planner. \returns whether it is what is expected
+/// each time, with the words and bytes that are predicted,
+///   and loops hold less than a tensor of six labels.
+template <class T1, class T2>
+[[nodiscard]] bool check_triples(const examples::Context& context, const Molecule& water,
+                                 const T1& singles, const T2& doubles, double expected) {
+  const ein::Extent occupied = water.count('o');
+  const ein::Extent others = water.count('v');
+  ein::Program g;
+  auto ooov = water.integrals(g, "ooov");
+  auto oovv = water.integrals(g, "oovv");
+  auto ovvv = water.integrals(g, "ovvv");
+  auto eo = g.input<double>("eo", {occupied});
+  auto ev = g.input<double>("ev", {others});
+  auto t1 = g.input<double>("t1", {occupied, others});
+  auto t2 = g.input<double>("t2", {occupied, occupied, others, others});
+
+  // P(i/jk) f(i, j, k) and P(a/bc) f(a, b, c): less f with the first label and each other
+  // exchanged.
+  const auto P_i_jk = [](const auto& of) { return of(i, j, k) - of(j, i, k) - of(k, j, i); };
+  const auto P_a_bc = [](const auto& of) { return of(a, b, c) - of(b, a, c) - of(c, b, a); };
+
+  auto virtuals = let<"virtuals">(a, b, c) = ev(a) + ev(b) + ev(c);
+  // Disconnected triples, and connected ones, times their denominators D(i, j, k, a, b, c).
+  auto u = let<"u">(i, j, k, a, b, c) =
+      P_i_jk([&](auto x, auto y, auto z) { return t1(x, a) * oovv(y, z, b, c); });
+  auto U = let<"U">(i, j, k, a, b, c) =
+      P_a_bc([&](auto x, auto y, auto z) { return u(i, j, k, x, y, z); });
+  auto w = let<"w">(i, j, k, a, b, c) = P_i_jk([&](auto x, auto y, auto z) {
+    return -sum(e)(t2(y, z, a, e) * ovvv(x, e, b, c)) - sum(m)(t2(x, m, b, c) * ooov(y, z, m, a));
+  });
+  auto W = let<"W">(i, j, k, a, b, c) =
+      P_a_bc([&](auto x, auto y, auto z) { return w(i, j, k, x, y, z); });
+  auto energy = let<"E(T)">() =
+      sum(i, j, k, a, b, c)(W(i, j, k, a, b, c) * (W(i, j, k, a, b, c) + U(i, j, k, a, b, c)) /
+                            (36.0 * (eo(i) + eo(j) + eo(k) - virtuals(a, b, c))));
+
+  // A tensor of six labels has so many bytes. A plan for less than that runs the statements from
+  // the first one with i, j and k on in steps along them: those that are given, or that it chooses.
+  const std::int64_t six_labels = 8 * occupied * occupied * occupied * others * others * others;
+  const ein::DecomposeOptions at_once{.workers = context.workers, .ranks = context.ranks};
+  ein::DecomposeOptions planned = at_once;
+  planned.memory = six_labels / 4;
+  ein::DecomposeOptions by_hand = planned;
+  by_hand.steps = {{"u", "E(T)", {{"i", occupied}, {"j", occupied}, {"k", occupied}}}};
+
+  bool all_right = true;
+  for (const auto& [how, options] :
+       {std::pair("at once", at_once), {"by hand", by_hand}, {"planned", planned}}) {
+    const auto plan = ein::share_plan(
+        g, context.comm, [&, &options = options] { return ein::decompose(g, options); });
+    if (context.rank == 0 && context.report) fmt::print("{}\n", ein::report(plan));
+    double found = 0;
+    const auto check = [&, &energy = energy](const auto& run) {
+      found = examples::on_host(run.gather(energy))();
+      return examples::Verdict{std::abs(found - expected) < 1e-10, ""};
+    };
+    const examples::Measurement m = examples::measure(
+        context, plan, check, water.bind_integrals(ooov), water.bind_integrals(oovv),
+        water.bind_integrals(ovvv), water.bind_energies(eo, 'o'), water.bind_energies(ev, 'v'),
+        ein::bind_global(t1, singles), ein::bind_global(t2, doubles));
+    const bool fits = options.memory == 0 || m.predicted_bytes <= options.memory;
+    const bool right = m.verdict.correct && m.counted_words == m.predicted_words &&
+                       m.allocated_bytes <= m.predicted_bytes && fits;
+    all_right = all_right && right;
+    if (context.rank == 0) {
+      fmt::print(
+          "(T) {:10} energy {:.12f} in {:.2f} ms, {} words ({} predicted), {} bytes held "
+          "(six labels: {}){}\n",
+          how, found, 1e3 * m.seconds, m.counted_words, m.predicted_words, m.allocated_bytes,
+          six_labels, right ? "" : ": WRONG");
+    }
+  }
+  return all_right;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("CCSD of water in the basis STO-3G");
+  CLI::App app("CCSD(T) of water in the basis STO-3G");
   double tolerance = 1e-10;
   int most = 100;
   app.add_option("--tolerance", tolerance, "of the energy's change in an iteration")
@@ -74,25 +178,21 @@ int main(int argc, char** argv) {
 
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {
     const Molecule water(10);
-    const auto energies =  // SCF, MP2, CCSD
+    const auto energies =  // SCF, MP2, CCSD, (T)
         examples::load<double*>(examples::data_file("water_energies.npy"));
 
     // Integrals <pq||rs>, named by the spaces of their orbitals, energies of orbitals, amplitudes.
     // To exchange p and q, or r and s, changes the sign, to exchange both pairs nothing, so that
     // six blocks hold all integrals that the equations read: <ab||ej> is -ovvv(j, e, a, b).
     ein::Program g;
-    const auto integrals = [&](std::string_view spaces) {
-      return g.input<double>(std::string(spaces), {water.count(spaces[0]), water.count(spaces[1]),
-                                                   water.count(spaces[2]), water.count(spaces[3])});
-    };
     const ein::Extent occupied = water.count('o');
     const ein::Extent others = water.count('v');
-    auto oooo = integrals("oooo");
-    auto ooov = integrals("ooov");
-    auto oovv = integrals("oovv");
-    auto ovvo = integrals("ovvo");
-    auto ovvv = integrals("ovvv");
-    auto vvvv = integrals("vvvv");
+    auto oooo = water.integrals(g, "oooo");
+    auto ooov = water.integrals(g, "ooov");
+    auto oovv = water.integrals(g, "oovv");
+    auto ovvo = water.integrals(g, "ovvo");
+    auto ovvv = water.integrals(g, "ovvv");
+    auto vvvv = water.integrals(g, "vvvv");
     auto eo = g.input<double>("eo", {occupied});
     auto ev = g.input<double>("ev", {others});
     auto t1 = g.input<double>("t1", {occupied, others});
@@ -153,31 +253,12 @@ int main(int argc, char** argv) {
     g.keep(next_t1);
     g.keep(next_t2);
 
-    const auto bind_integrals = [&](const auto& tensor) {
-      const std::string spaces(tensor.name());
-      std::array<ein::Extent, 4> first{};
-      for (std::size_t k = 0; k < 4; ++k) first[k] = water.first(spaces[k]);
-      return ein::bind_generator(
-                 tensor,
-                 [&water, first](ein::Extent p, ein::Extent q, ein::Extent r, ein::Extent s) {
-                   return water.antisymmetrized(first[0] + p, first[1] + q, first[2] + r,
-                                                first[3] + s);
-                 })
-          .constant();
-    };
     using Bindings = std::vector<ein::Binding<examples::Space>>;
     const Bindings constants{
-        bind_integrals(oooo),
-        bind_integrals(ooov),
-        bind_integrals(oovv),
-        bind_integrals(ovvo),
-        bind_integrals(ovvv),
-        bind_integrals(vvvv),
-        ein::bind_generator(eo, [&](ein::Extent p) { return water.energy(p); }).constant(),
-        ein::bind_generator(ev, [&](ein::Extent p) {
-          return water.energy(occupied + p);
-        }).constant()};
-
+        water.bind_integrals(oooo).constant(),   water.bind_integrals(ooov).constant(),
+        water.bind_integrals(oovv).constant(),   water.bind_integrals(ovvo).constant(),
+        water.bind_integrals(ovvv).constant(),   water.bind_integrals(vvvv).constant(),
+        water.bind_energies(eo, 'o').constant(), water.bind_energies(ev, 'v').constant()};
     const std::vector<ein::Text> constant_names{"oooo", "ooov", "oovv", "ovvo",
                                                 "ovvv", "vvvv", "eo",   "ev"};
 
@@ -228,6 +309,9 @@ int main(int argc, char** argv) {
             strategy, found, iterations, 1e3 * seconds / std::max(1, iterations - 1), words,
             predicted, right ? "" : ": WRONG");
       }
+      const bool triples_right =
+          check_triples(context, water, run.gather(next_t1), run.gather(next_t2), energies(3));
+      all_right = all_right && triples_right;
     }
     return all_right;
   });

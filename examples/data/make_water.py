@@ -12,7 +12,7 @@ from pyscf import ao2mo, cc, gto, mp, scf
 
 # The geometry, in bohr, and the basis of the programming projects of T. D. Crawford's group,
 # which state the energies to expect: SCF -74.942079928192, MP2 -0.049149636120,
-# CCSD -0.070680088376 (github.com/CrawfordGroup/ProgrammingProjects).
+# CCSD -0.070680088376, (T) -0.000099877272 (github.com/CrawfordGroup/ProgrammingProjects).
 water = gto.M(
     atom="""O  0.000000000000 -0.143225816552  0.000000000000
             H  1.638036840407  1.136548822547 -0.000000000000
@@ -26,13 +26,15 @@ coupled_cluster.conv_tol = 1e-13
 coupled_cluster.conv_tol_normt = 1e-11
 coupled_cluster.max_cycle = 200
 coupled_cluster.run()
+triples = coupled_cluster.ccsd_t()
 
 orbitals = field.mo_energy.size
 integrals = ao2mo.restore(1, ao2mo.kernel(water, field.mo_coeff), orbitals)
-energies = np.array([field.e_tot, second_order.e_corr, coupled_cluster.e_corr])
-for name, energy in zip(("SCF", "MP2", "CCSD"), energies):
+energies = np.array([field.e_tot, second_order.e_corr, coupled_cluster.e_corr, triples])
+for name, energy in zip(("SCF", "MP2", "CCSD", "(T)"), energies):
     print(f"{name:5} {energy:.12f}")
-assert np.abs(energies - [-74.942079928192, -0.049149636120, -0.070680088376]).max() < 1e-9
+expected = [-74.942079928192, -0.049149636120, -0.070680088376, -0.000099877272]
+assert np.abs(energies - expected).max() < 1e-9
 
 folder = pathlib.Path(__file__).parent
 np.save(folder / "water_integrals.npy", np.ascontiguousarray(integrals))

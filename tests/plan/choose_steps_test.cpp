@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/relation/task_graph.hpp"
 #include "plan/programs.hpp"
 #include "support/messages.hpp"
 
@@ -101,9 +102,92 @@ TEST_CASE("steps by hand") {
   check_error(refused({{"T", "V", {}}}), "steps are given for 'V' (it is an input");
   check_error(refused({{"T", "P", {{"z", 2}}}}), "label 'z' of statement 'T'");
   check_error(refused({{"T", "P", {{"s", 33}}}}), "extent 32 and would be cut into 33 parts");
-  check_error(refused({{"T", "mx", {{"t", 2}}}}), "'mx' aggregates label 't'");
+  check_error(refused({{"T", "ex", {{"t", 2}}}}), "'mx' aggregates label 't' and is not the last");
+  check_error(
+      refused({{"mx", "ex", {{"t", 2}}}}),
+      "statement 'ex' cannot run in steps along label 't' of 'mx' (within the group nothing");
+  check_error(refused({{"T", "P", {{"s", 0}}}}), "would be cut into 0 parts");
   check_error(refused({{"P", "T", {}}}), "does not go from one statement to another");
   check_error(refused({{"T", "mx", {{"s", 2}}}, {"mx", "ex", {{"s", 2}}}}), "share statement 'mx'");
+}
+
+namespace {
+
+/// The correlation of two terms, whose tensors of o * o * v * v elements are passed on:
+/// F(i,j,a,b) = T(i,a) V(j,b), then G = Σ_e S(i,j,a,e) W(e,b), which reads nothing of it, and
+/// E = Σ (F(i,j,a,b) + F(i,j,b,a)) G(i,j,a,b).
+EinGraph correlation(Extent o, Extent v) {
+  EinGraph graph;
+  const VertexId t = input(graph, "T", {o, v});
+  const VertexId g = input(graph, "V", {o, v});
+  const VertexId s = input(graph, "S", {o, o, v, 2});
+  const VertexId w = input(graph, "W", {2, v});
+  const VertexId f = write(graph, "F", "ia,jb->ijab", {t, g});
+  const VertexId p = write(graph, "P", "ijab,ijba->ijab", {f, f});
+  const VertexId q = write(graph, "G", "klce,ed->klcd", {s, w});
+  write(graph, "E", "ijab,ijab->", {p, q});
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("labels are looped over up to the statement that adds the blocks up") {
+  const Extent o = 16;
+  const Extent v = 12;
+  const EinGraph graph = correlation(o, v);
+  const std::int64_t four_labels = 8 * o * o * v * v;
+  std::int64_t inputs = 0;
+  for (const Vertex& any : graph.vertices) inputs += any.is_input() ? any.size() * 8 : 0;
+  for (const int workers : {1, 2, 3, 4, 8}) {
+    CAPTURE(workers);
+    const Plan whole = decompose(graph, {.workers = workers});
+    CHECK(whole.steps.empty());
+    CHECK(most(whole.peak_bytes()) > 2 * four_labels / workers);
+    // F, P and G of one i and j.
+    const std::int64_t blocks = 3 * four_labels / (o * o);
+    DecomposeOptions options{.workers = workers, .memory = inputs + 2 * blocks + 8192};
+    REQUIRE(options.memory < four_labels);
+    const auto looped = [&] {
+      const Plan plan = decompose(graph, options);
+      REQUIRE(plan.steps.size() == 1);
+      CHECK(graph[plan.steps[0].first].name == "F");
+      CHECK(graph[plan.steps[0].last].name == "E");
+      CHECK(adds_blocks(graph, plan.steps[0]));
+      CHECK(most(plan.peak_bytes()) <= options.memory);
+      CHECK(plan.program(0).peak_bytes() == plan.peak_bytes()[0]);
+      return plan;
+    };
+    CHECK(looped().steps[0].axes.front().positions == std::vector<int>{0, 0, 0, 0});
+    options.steps = {{"F", "E", {{"i", o}, {"j", o}}}};
+    const Plan by_hand = looped();
+    CHECK(by_hand.steps[0].steps() == o * o);
+    CHECK(by_hand.tasks().total_words() ==
+          make_task_graph(graph, by_hand.placement, workers).total_words());
+  }
+  // Steps by hand are possible in some plan, though not in one by words alone.
+  for (const int workers : {2, 3, 4, 6, 8}) {
+    CAPTURE(workers);
+    CHECK_NOTHROW(
+        (void)decompose(graph, {.workers = workers, .steps = {{"F", "E", {{"i", o}, {"j", o}}}}}));
+  }
+  // Not for the cache's sake, for which blocks are read and written again.
+  CHECK(decompose(graph, {.workers = 1, .cache_bytes = 2 * four_labels}).steps.empty());
+}
+
+TEST_CASE("loops that cannot be are refused") {
+  const EinGraph graph = correlation(4, 3);
+  const auto refused = [&](std::vector<StatementSteps> steps) {
+    return [&graph, steps] { return decompose(graph, {.workers = 1, .steps = steps}); };
+  };
+  CHECK_NOTHROW((void)refused({{"F", "E", {{"i", 4}, {"j", 2}}}})());
+  check_error(refused({{"F", "E", {{"i", 5}}}}), "extent 4 and would be cut into 5 parts");
+  check_error(refused({{"F", "E", {{"a", 3}}}}), "'P' reads 'F' across the blocks of label 'a'");
+  check_error(refused({{"F", "G", {{"i", 2}}}}),
+              "statement 'G' cannot run in steps along label 'i' of 'F'");
+  check_error(refused({{"G", "E", {{"e", 2}}}}),
+              "statement 'E' cannot run in steps along label 'e' of 'G'");
+  check_error(refused({{"F", "E", {{"e", 2}}}}), "label 'e' of statement 'F'");
+  check_error(refused({{"F", "E", {{"i", 2}, {"i", 2}}}}), "two axes are the same label");
 }
 
 namespace {

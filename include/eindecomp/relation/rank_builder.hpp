@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/rounds.hpp"
 #include "eindecomp/relation/split_rounds.hpp"
+#include "eindecomp/relation/step_builder.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/tuning.hpp"
@@ -134,11 +134,17 @@ class RankBuilder {
     if (sums && m_statement == m_group->first) m_sum_begin = m_program.instructions.size();
     emit_gathers();
     if (grouped && !sums) {
-      // What runs in steps is stored where it is computed: nothing but calls is left.
+      // What runs in steps is stored where it is computed: nothing but calls is left, and what the
+      // last statement has added up.
       m_waiting.push_back({m_statement, std::move(m_statement_calls)});
       m_statement_calls.clear();
       ++m_program.turns;
-      if (m_statement == m_group->last) emit_steps();
+      if (m_statement != m_group->last) return;
+      StepBuilder(*m_graph, *m_results, m_program, *m_group).emit(m_waiting);
+      m_waiting.clear();
+      if (!adds_blocks(*m_graph, *m_group)) return;
+      emit_rounds(m_aggregations);
+      ++m_program.turns;
       return;
     }
     for (KernelCall& call : m_statement_calls) emit(std::move(call));
@@ -162,12 +168,6 @@ class RankBuilder {
 
  private:
   using Work = decltype(Instruction::work);
-  /// A statement of a group, until all statements of the group are known.
-  struct Waiting {
-    VertexId statement = -1;
-    std::vector<KernelCall> calls;
-  };
-
   [[nodiscard]] Buffer& buffer(int b) { return m_program.buffers[static_cast<std::size_t>(b)]; }
 
   int add(VertexId tensor, const Box& box, bool partial, Buffer::Role role) {
@@ -299,90 +299,6 @@ class RankBuilder {
     return bytes == bytes_each(other) && (message.words + words) * bytes <= tuning::shared_message;
   }
 
-  /// The calls of the group that ends here, block by block.
-  void emit_steps() {
-    const Flags inside = passed_on(*m_graph, *m_group);
-    const Extent blocks = m_group->steps();
-    for (Extent n = 0; n < blocks; ++n) {
-      m_blocks.clear();
-      const std::size_t begin = m_program.instructions.size();
-      for (std::size_t s = 0; s < m_waiting.size(); ++s) {
-        m_statement = m_waiting[s].statement;
-        const Vertex& v = (*m_graph)[m_statement];
-        for (const KernelCall& whole : m_waiting[s].calls) {
-          KernelCall call = whole;
-          restrict_domain(call.domain, m_group->axes, s, n);
-          if (call.domain.empty()) continue;
-          for (std::size_t o = 0; o < v.operands.size(); ++o) {
-            call.operands[o] =
-                block_of(call.operands[o], v.operands[o].labels, call.domain, inside);
-          }
-          call.output = block_of(call.output, v.output, call.domain, inside);
-          emit(std::move(call));
-        }
-        ++m_program.turns;
-      }
-      if (m_program.threads > 0) {
-        for (const StepGroup& tiles : m_group->tiles) emit_tiles(tiles, begin);
-      }
-    }
-    m_waiting.clear();
-  }
-
-  /// Lets calls of the block that begins with an instruction run tile by tile, if each statement is
-  /// one call on this rank and there is more than one tile.
-  void emit_tiles(const StepGroup& tiles, std::size_t begin) {
-    const std::vector<VertexId> statements = statements_of(*m_graph, tiles);
-    const std::vector<Instruction>& list = m_program.instructions;
-    while (begin < list.size() && list[begin].statement < tiles.first) ++begin;
-    const std::size_t end = begin + statements.size();
-    if (end > list.size() || (end < list.size() && list[end].statement == tiles.last)) return;
-    TiledCalls tiled;
-    tiled.first = static_cast<int>(begin);
-    tiled.last = static_cast<int>(end) - 1;
-    tiled.axes = tiles.axes;
-    const Box& front = list[begin].as<KernelCall>()->domain;
-    for (std::size_t s = 0; s < statements.size(); ++s) {
-      const Instruction& instruction = list[begin + s];
-      if (instruction.statement != statements[s]) return;
-      if (!(*m_graph)[statements[s]].periods.empty()) return;
-      if (statements[s] == tiles.interleaved) tiled.interleaved = static_cast<int>(begin + s);
-      const Box& domain = instruction.as<KernelCall>()->domain;
-      for (const StepAxis& axis : tiles.axes) {
-        const auto here = static_cast<std::size_t>(axis.positions[s]);
-        const auto there = static_cast<std::size_t>(axis.positions.front());
-        if (domain.lo[here] != front.lo[there] || domain.hi[here] != front.hi[there]) return;
-      }
-    }
-    if (tile_count(tiled, front) < 2) return;
-    m_program.tiled.push_back(std::move(tiled));
-    for (std::size_t i = begin; i < end; ++i) {
-      Instruction& instruction = m_program.instructions[i];
-      std::get<KernelCall>(instruction.work).unread =
-          (*m_results)[static_cast<std::size_t>(instruction.statement)] &&
-          !is_read_by(*m_graph, statements_of(*m_graph, *m_group), instruction.statement);
-    }
-  }
-
-  /// The buffer of one block in place of the whole one, if the tensor exists block by block.
-  int block_of(int whole, const std::vector<int>& positions, const Box& domain,
-               const Flags& inside) {
-    const VertexId tensor = buffer(whole).tensor;
-    if (!m_group->contains(tensor) || !inside[static_cast<std::size_t>(tensor - m_group->first)]) {
-      return whole;
-    }
-    const auto [found, fresh] = m_blocks.try_emplace(whole, 0);
-    if (fresh) {
-      Box box = buffer(whole).box;
-      for (std::size_t k = 0; k < positions.size(); ++k) {
-        box.lo[k] = domain.lo[static_cast<std::size_t>(positions[k])];
-        box.hi[k] = domain.hi[static_cast<std::size_t>(positions[k])];
-      }
-      found->second = add(tensor, box, buffer(whole).partial, Buffer::Role::scratch);
-    }
-    return found->second;
-  }
-
   /// Takes out the buffers that exist block by block instead, which nothing uses, and renumbers the
   /// others.
   void remove_whole_buffers() {
@@ -429,9 +345,8 @@ class RankBuilder {
   Rounds m_aggregations;                ///< of accumulators
   std::vector<KernelCall> m_statement_calls;
   // Of the group at hand.
-  std::vector<Waiting> m_waiting;
-  std::size_t m_sum_begin = 0;            ///< the first instruction, where the group accumulates
-  std::unordered_map<int, int> m_blocks;  ///< of the block at hand, by whole buffer
+  std::vector<StepBuilder::Statement> m_waiting;  ///< until all are known
+  std::size_t m_sum_begin = 0;  ///< the first instruction, where the group accumulates
 };
 
 }  // namespace eindecomp::relation

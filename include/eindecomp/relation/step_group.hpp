@@ -15,37 +15,16 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/scanned_label.hpp"
-#include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/step_axis.hpp"
 
 namespace eindecomp {
-
-/// A label along which a group is cut. Every statement of the group has it, under whatever name,
-/// and none aggregates it, unless it is streamed (StepGroup). Of blocks the number is given, of
-/// tiles the length.
-struct StepAxis {
-  std::vector<int> positions;  ///< in Vertex::labels of each statement, in the group's order
-  Extent parts = 1;            ///< pieces of nearly equal length that every kernel call is cut into
-  Extent size = 0;             ///< if not 0: pieces are so long, but for the last
-  /// Of a label that is aggregated: it is first cut into so many stripes, and each of them into
-  /// `parts`; a panel has one part of every stripe.
-  Extent stripes = 1;
-  constexpr bool operator==(const StepAxis&) const = default;
-
-  /// The number of pieces of a range.
-  [[nodiscard]] constexpr Extent pieces(Extent extent) const {
-    return size > 0 ? (extent + size - 1) / size : parts;
-  }
-  /// Where piece n of a range begins; the range ends where the piece after the last would begin.
-  [[nodiscard]] constexpr Extent begin(Extent extent, Extent n) const {
-    return size > 0 ? std::min(n * size, extent) : part_begin(extent, parts, n);
-  }
-};
 
 /// The statements `first` to `last` of a graph run block by block: on each worker, all of them on
 /// the first block, then all on the second, and so on. What they pass on to each other and nobody
 /// else reads exists as one block at a time. The blocks are those of all axes together, the last
-/// axis fastest. Moves no word that would not move otherwise.
+/// axis fastest. Moves no word that would not move otherwise. The last statement may aggregate what
+/// the group is cut along: its calls on each block add to what those before have left.
 ///
 /// `tiles` are groups of its statements whose blocks are cut on, into tiles: a thread takes a tile
 /// from the group's first statement to its last before it takes another, and what the statements
@@ -99,6 +78,17 @@ struct StepGroup {
   return statements;
 }
 
+/// Whether the last statement of a group aggregates a label that the group is cut along: it adds
+/// block after block to its result, whose parts on several workers are combined after the last.
+[[nodiscard]] constexpr bool adds_blocks(const EinGraph& graph, const StepGroup& group) {
+  const std::vector<int>& aggregated = graph[group.last].aggregated;
+  return group.first < group.last &&
+         std::any_of(group.axes.begin(), group.axes.end(), [&](const StepAxis& axis) {
+           return std::find(aggregated.begin(), aggregated.end(), axis.positions.back()) !=
+                  aggregated.end();
+         });
+}
+
 /// The last statement that reads each tensor; -1 if none does.
 [[nodiscard]] constexpr std::vector<VertexId> last_readers(const EinGraph& graph) {
   std::vector<VertexId> last(graph.vertices.size(), -1);
@@ -129,20 +119,6 @@ struct StepGroup {
 
 namespace relation {
 
-/// Leaves of the domain of a call of a group's statement number `statement` its n-th piece.
-inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std::size_t statement,
-                            Extent n) {
-  for (std::size_t a = axes.size(); a-- > 0;) {
-    const auto l = static_cast<std::size_t>(axes[a].positions[statement]);
-    const Extent lo = domain.lo[l];
-    const Extent extent = domain.hi[l] - lo;
-    const Extent pieces = axes[a].pieces(extent);
-    domain.lo[l] = lo + axes[a].begin(extent, n % pieces);
-    domain.hi[l] = lo + axes[a].begin(extent, n % pieces + 1);
-    n /= pieces;
-  }
-}
-
 /// Whether a statement's calls are cut along the labels on a tensor's dimensions as the tensor is
 /// stored, and along no others: every call then has its block of the tensor where it runs.
 [[nodiscard]] constexpr bool in_place(const AxisLists& calls, const std::vector<int>& positions,
@@ -157,34 +133,6 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
   return axes == 0;
 }
 
-/// Where a statement of a group has the label of an axis, whose positions in those before are
-/// known: what it reads of the group says so. -1 if it reads nothing of it, or not along the axis.
-[[nodiscard]] inline int axis_position(const EinGraph& graph,
-                                       const std::vector<VertexId>& statements,
-                                       const StepAxis& axis, VertexId v) {
-  for (const Operand& o : graph[v].operands) {
-    const auto made = std::find(statements.begin(), statements.end(), o.vertex);
-    if (made == statements.end()) continue;
-    const int position = axis.positions[static_cast<std::size_t>(made - statements.begin())];
-    for (std::size_t k = 0; k < o.labels.size(); ++k) {
-      if (graph[o.vertex].output[k] == position) return o.labels[k];
-    }
-  }
-  return -1;
-}
-
-/// The axis that is label number `position` of the first of a group's statements, its positions in
-/// the others as axis_position says.
-[[nodiscard]] inline StepAxis axis_through(const EinGraph& graph,
-                                           const std::vector<VertexId>& statements, int position) {
-  StepAxis axis{{position}};
-  while (axis.positions.size() < statements.size()) {
-    const VertexId next = statements[axis.positions.size()];
-    axis.positions.push_back(axis_position(graph, statements, axis, next));
-  }
-  return axis;
-}
-
 /// Whether any of these statements reads a tensor.
 [[nodiscard]] inline bool is_read_by(const EinGraph& graph, const std::vector<VertexId>& statements,
                                      VertexId tensor) {
@@ -195,9 +143,11 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
 }
 
 /// Why an axis cannot cut a group of statements; empty if it can.
+/// \param may_add  whether the last of several statements may aggregate it: as blocks, which come
+///   one after another, and not as tiles, which threads share out.
 [[nodiscard]] constexpr Text axis_fault(const EinGraph& graph, const StepGroup& group,
                                         const std::vector<VertexId>& statements,
-                                        const StepAxis& axis) {
+                                        const StepAxis& axis, bool may_add) {
   if (axis.positions.size() != statements.size()) {
     return "an axis names a label of " + core::to_text(static_cast<Extent>(axis.positions.size())) +
            " statements and the group has " + core::to_text(static_cast<Extent>(statements.size()));
@@ -211,8 +161,10 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
     }
     const Text& label =
         graph.labels[static_cast<std::size_t>(v.labels[static_cast<std::size_t>(position)])].name;
-    if (std::find(v.output.begin(), v.output.end(), position) == v.output.end()) {
-      return "statement '" + v.name + "' aggregates label '" + label + "'";
+    const bool adds = may_add && s > 0 && s + 1 == statements.size() && v.scanned < 0;
+    if (!adds && std::find(v.output.begin(), v.output.end(), position) == v.output.end()) {
+      return "statement '" + v.name + "' aggregates label '" + label + "'" +
+             (may_add && s > 0 ? " and is not the last" : "");
     }
     const Extent extent = v.extents[static_cast<std::size_t>(position)];
     if (axis.size == 0 && (axis.parts < 1 || axis.parts > extent)) {
@@ -302,9 +254,9 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
 
 /// Why a group cannot run in steps under a placement, in words; empty if it can. A statement that
 /// is streamed always can, along a label that may be cut. Other groups can if every
-/// axis is a label of all its statements that none aggregates, if a tensor that one statement of
-/// the group passes on to another is read block by block along the axes, and if it is read where
-/// it is made.
+/// axis is a label of all its statements that none but the last aggregates, if a tensor that one
+/// statement of the group passes on to another is read block by block along the axes, and if it is
+/// read where it is made.
 [[nodiscard]] constexpr Text step_fault(const EinGraph& graph, const Placement& placement,
                                         const StepGroup& group) {
   if (group.first < 0 || group.last >= graph.size() || group.first > group.last ||
@@ -318,7 +270,8 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
     if (!fault.empty()) return fault;
   }
   for (std::size_t a = 0; a < group.axes.size(); ++a) {
-    Text fault = relation::axis_fault(graph, group, statements, group.axes[a]);
+    const bool blocks = group.axes[a].size == 0;
+    Text fault = relation::axis_fault(graph, group, statements, group.axes[a], blocks);
     if (!fault.empty()) return fault;
     for (std::size_t b = 0; b < a; ++b) {
       for (std::size_t s = 0; s < statements.size(); ++s) {
@@ -328,6 +281,7 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
       }
     }
   }
+  const bool adds = adds_blocks(graph, group);
   VertexId end = group.first - 1;
   for (const StepGroup& tiles : group.tiles) {
     if (tiles.first <= end || !group.contains(tiles.last)) {
@@ -338,14 +292,18 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
                     [](const StepAxis& axis) { return axis.size == 0; })) {
       return "tiles have sizes along one or two labels";
     }
+    if (adds && tiles.last == group.last) {
+      return "statement '" + graph[group.last].name + "' adds blocks up, and is in no tiles";
+    }
     Text fault = step_fault(graph, placement, tiles);
     if (!fault.empty()) return fault;
     end = tiles.last;
   }
   for (VertexId v : statements) {
     const AxisLists& calls = placement.calls[static_cast<std::size_t>(v)];
-    if (!relation::in_place(calls, graph[v].output,
-                            placement.stored[static_cast<std::size_t>(v)])) {
+    const bool combined = adds && v == group.last;  // after the last block, wherever it is stored
+    if (!combined && !relation::in_place(calls, graph[v].output,
+                                         placement.stored[static_cast<std::size_t>(v)])) {
       return "the result of statement '" + graph[v].name + "' is not stored where it is computed";
     }
     for (const Operand& o : graph[v].operands) {

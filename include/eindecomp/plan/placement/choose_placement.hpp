@@ -168,9 +168,11 @@ class PlacementChooser {
     if (options.objective == Objective::time) check_machine_for(options.machine, m_ranks, where);
   }
 
-  /// Whether more counts than the words of the statements.
+  /// Whether more counts than the words of the statements, or what has been considered cannot run
+  /// in the steps that are given.
   [[nodiscard]] bool beyond_words() const {
-    return m_limit > 0 || m_options.objective != Objective::words || m_outside.any();
+    return m_limit > 0 || m_options.objective != Objective::words || m_outside.any() ||
+           m_score.excess > 0;
   }
 
   /// Keeps the placement if it is better than all before. If it is for all workers (placed() may
@@ -268,6 +270,10 @@ class PlacementChooser {
     if (m_options.objective == Objective::paper) {
       score.cost = graph_cost(m_graph, partitions_of(placement)).total();
     }
+    if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
+      score.excess = std::numeric_limits<std::int64_t>::max();
+      return score;
+    }
     const bool timed = m_options.objective == Objective::time;
     if (m_limit == 0 && !timed) return score;
     m_spent += static_cast<double>(m_graph.size());
@@ -301,10 +307,6 @@ class PlacementChooser {
     // Steps change neither what moves nor what is computed, they only save memory. They are tried
     // where memory is short, because they make long programs.
     if (m_probe.held(placement, {}, m_excess).peak.bytes <= m_limit) return;
-    if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
-      score.excess = std::numeric_limits<std::int64_t>::max();
-      return;
-    }
     const relation::ProgramMemory memory =
         step_within(m_graph, placement, m_options, m_probe, m_excess, m_where).memory;
     score.excess = std::max<std::int64_t>(memory.peak.bytes - m_limit, 0);

@@ -59,21 +59,23 @@ class StepChooser {
   [[nodiscard]] std::optional<StepGroup> best_from(VertexId first) const {
     StepGroup group{first, first, {}};
     for (int position : m_graph[first].output) group.axes.push_back({{position}, 1});
-    drop_faulty(group);
     std::vector<VertexId> statements{first};
+    drop_faulty(group);
     std::optional<StepGroup> best;
     std::int64_t max_saved = 0;
     for (VertexId v = first + 1; v < m_graph.size(); ++v) {
       if (m_graph[v].is_input()) continue;
       if (statements.size() == tuning::max_group_statements) break;
-      for (StepAxis& axis : group.axes) {
-        axis.positions.push_back(relation::axis_position(m_graph, statements, axis, v));
-      }
       group.last = v;
       statements.push_back(v);
+      for (StepAxis& axis : group.axes) {
+        axis.positions.push_back(-1);
+        relation::follow_reads(m_graph, statements, axis);
+      }
       drop_faulty(group);
       if (group.axes.empty()) break;
       StepGroup cut = group;
+      std::erase_if(cut.axes, [&](const StepAxis& axis) { return !may_cut(v, axis); });
       const std::int64_t saved = cut_to_fit(cut, statements);
       if (saved <= max_saved) continue;
       max_saved = saved;
@@ -82,10 +84,30 @@ class StepChooser {
     return best;
   }
 
-  /// Removes the axes along which the group cannot be cut; all axes if it cannot be cut at all.
+  /// Whether all statements of a group are known to have an axis.
+  [[nodiscard]] static bool is_known(const StepAxis& axis) {
+    return std::ranges::find(axis.positions, -1) == axis.positions.end();
+  }
+
+  /// Whether an axis may cut a group whose last statement is v. What is added up block by block is
+  /// read and written with every block, so that is for memory's sake alone.
+  [[nodiscard]] bool may_cut(VertexId v, const StepAxis& axis) const {
+    if (!is_known(axis)) return false;
+    return m_aim == StepAim::memory ||
+           std::ranges::find(m_graph[v].aggregated, axis.positions.back()) ==
+               m_graph[v].aggregated.end();
+  }
+
+  /// Removes the axes along which the group cannot be cut; all axes if it cannot be cut at all. For
+  /// memory's sake an axis stays that some statements may have: a later one may read both their
+  /// results and those of statements that have it.
   void drop_faulty(StepGroup& group) const {
     std::erase_if(group.axes, [&](const StepAxis& axis) {
-      return !step_fault(m_graph, m_placement, {group.first, group.last, {axis}}).empty();
+      if (is_known(axis)) {
+        return !step_fault(m_graph, m_placement, {group.first, group.last, {axis}}).empty();
+      }
+      return m_aim == StepAim::speed ||
+             !step_fault(m_graph, m_placement, {group.first, group.last}).empty();
     });
   }
 
@@ -233,7 +255,8 @@ template <class Given>
       if (axis.positions[s] >= 0) continue;
       core::fail(ErrorKind::plan, where, "statement '", graph[statements[s]].name,
                  "' cannot run in ", what, " along label '", label, "' of '", first.name,
-                 "' (it reads nothing of the group along it); end the group before it");
+                 "' (within the group nothing is passed on between them along it); end the group "
+                 "before it");
     }
     group.axes.push_back(std::move(axis));
   };
@@ -281,9 +304,7 @@ template <class Given>
     std::ranges::sort(group->tiles, in_order);
   }
   std::ranges::sort(groups, in_order);
-  if (!options.steps.empty() || !options.tiles.empty()) {
-    check_step_groups(graph, placement, groups, where);
-  }
+  if (!options.tiles.empty()) check_step_groups(graph, placement, groups, where);
   return groups;
 }
 
@@ -303,6 +324,8 @@ template <class Given>
     groups.push_back(plan::group_by_hand(graph, given, where));
     plan::set_stripes(graph, placement, groups.back());
   }
+  std::ranges::sort(groups, {}, &StepGroup::first);
+  check_step_groups(graph, placement, groups, where);  // before their blocks are cut into tiles
   const bool chooses = groups.empty() && options.cache_bytes > 0;
   if (chooses) {
     groups =

@@ -31,6 +31,7 @@ class TileChooser {
   TileChooser(const EinGraph& graph, const Placement& placement, const StepGroup& group)
       : m_graph(graph),
         m_statements(statements_of(graph, group)),
+        m_adds_blocks(adds_blocks(graph, group)),
         m_last_reader(last_readers(graph)) {
     for (std::size_t s = 0; s < m_statements.size(); ++s) {
       const VertexId v = m_statements[s];
@@ -84,8 +85,9 @@ class TileChooser {
 
   /// Whether a statement loses nothing by being cut: its kernel neither copies, which is done best
   /// at once, nor multiplies matrices, nor shares out reductions among threads, nor scans across
-  /// rows, of which tiles would have too little.
+  /// rows, of which tiles would have too little. None that adds blocks up may be.
   [[nodiscard]] bool may_be_cut(std::size_t s) const {
+    if (m_adds_blocks && s + 1 == m_statements.size()) return false;
     const Vertex& v = statement(s);
     const std::vector<Extent>& extents = m_extents[s];
     if (!v.kernel.tiles || !v.periods.empty() ||
@@ -178,7 +180,7 @@ class TileChooser {
     std::vector<StepAxis> axes;
     for (int position : m_graph[group.first].output) {
       StepAxis axis = relation::axis_through(m_graph, statements, position);
-      if (!relation::axis_fault(m_graph, group, statements, axis).empty()) continue;
+      if (!relation::axis_fault(m_graph, group, statements, axis, false).empty()) continue;
       if (extent(axis, range) > 1) axes.push_back(std::move(axis));
     }
     return axes;
@@ -225,6 +227,7 @@ class TileChooser {
 
   const EinGraph& m_graph;
   std::vector<VertexId> m_statements;
+  bool m_adds_blocks;  ///< the last of them
   std::vector<VertexId> m_last_reader;
   std::vector<std::vector<Extent>> m_extents;  ///< per statement, of its labels in a block
   std::vector<std::int64_t> m_call_bytes;      ///< per statement, of its result on one worker

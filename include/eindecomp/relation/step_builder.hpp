@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// What a rank does for a group of statements that run in steps: their calls, block by block.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/rank_program.hpp"
+#include "eindecomp/relation/rounds.hpp"
+#include "eindecomp/relation/step_group.hpp"
+
+namespace eindecomp::relation {
+
+/// Emits the calls of one group of statements on one rank. All that they read of tensors made
+/// elsewhere has been gathered.
+class StepBuilder {
+ public:
+  /// A statement of the group, and its calls before they are cut.
+  struct Statement {
+    VertexId statement = -1;
+    std::vector<KernelCall> calls;
+  };
+
+  /// \param results  of the program, by vertex
+  StepBuilder(const EinGraph& graph, const Flags& results, RankProgram& program,
+              const StepGroup& group)
+      : m_graph(graph),
+        m_results(results),
+        m_program(program),
+        m_group(group),
+        m_inside(passed_on(graph, group)),
+        m_adds(adds_blocks(graph, group)) {}
+
+  /// \param statements  of the group, in order
+  void emit(const std::vector<Statement>& statements) {
+    const Extent blocks = m_group.steps();
+    for (Extent n = 0; n < blocks; ++n) {
+      m_blocks.clear();
+      const std::size_t begin = m_program.instructions.size();
+      for (std::size_t s = 0; s < statements.size(); ++s) {
+        m_statement = statements[s].statement;
+        const Vertex& v = m_graph[m_statement];
+        for (const KernelCall& whole : statements[s].calls) {
+          KernelCall call = whole;
+          restrict_domain(call.domain, m_group.axes, s, n);
+          if (call.domain.empty()) continue;
+          for (std::size_t o = 0; o < v.operands.size(); ++o) {
+            call.operands[o] = block_of(call.operands[o], v.operands[o].labels, call.domain);
+          }
+          call.output = block_of(call.output, v.output, call.domain);
+          if (m_adds && m_statement == m_group.last) add_up(call);
+          emit(std::move(call));
+        }
+        ++m_program.turns;
+      }
+      if (m_program.threads > 0) {
+        for (const StepGroup& tiles : m_group.tiles) emit_tiles(tiles, begin);
+      }
+    }
+    for (const auto& [key, sum] : m_sums) {
+      if (sum.buffer >= 0) emit(Combine{{key.first, sum.box}, {{sum.buffer, sum.box}}});
+    }
+  }
+
+ private:
+  using Work = decltype(Instruction::work);
+  /// A box of results that calls on several blocks add to.
+  struct Sum {
+    Box box;
+    int buffer = -1;  ///< of accumulators, where final elements are not
+  };
+  using SumKey = std::pair<int, std::vector<Extent>>;  ///< buffer, where the box begins
+
+  void emit(Work&& work) {
+    m_program.instructions.push_back({m_statement, m_program.turns, std::move(work)});
+  }
+  int add(VertexId tensor, const Box& box, bool partial) {
+    return add_buffer(m_graph, m_program, tensor, box, partial, Buffer::Role::scratch);
+  }
+
+  /// Lets calls of the block that begins with an instruction run tile by tile, if each statement is
+  /// one call on this rank and there is more than one tile.
+  void emit_tiles(const StepGroup& tiles, std::size_t begin) {
+    const std::vector<VertexId> statements = statements_of(m_graph, tiles);
+    const std::vector<Instruction>& list = m_program.instructions;
+    while (begin < list.size() && list[begin].statement < tiles.first) ++begin;
+    const std::size_t end = begin + statements.size();
+    if (end > list.size() || (end < list.size() && list[end].statement == tiles.last)) return;
+    TiledCalls tiled;
+    tiled.first = static_cast<int>(begin);
+    tiled.last = static_cast<int>(end) - 1;
+    tiled.axes = tiles.axes;
+    const Box& front = list[begin].as<KernelCall>()->domain;
+    for (std::size_t s = 0; s < statements.size(); ++s) {
+      const Instruction& instruction = list[begin + s];
+      if (instruction.statement != statements[s]) return;
+      if (!m_graph[statements[s]].periods.empty()) return;
+      if (statements[s] == tiles.interleaved) tiled.interleaved = static_cast<int>(begin + s);
+      const Box& domain = instruction.as<KernelCall>()->domain;
+      for (const StepAxis& axis : tiles.axes) {
+        const auto here = to_index(axis.positions[s]);
+        const auto there = to_index(axis.positions.front());
+        if (domain.lo[here] != front.lo[there] || domain.hi[here] != front.hi[there]) return;
+      }
+    }
+    if (tile_count(tiled, front) < 2) return;
+    m_program.tiled.push_back(std::move(tiled));
+    for (std::size_t i = begin; i < end; ++i) {
+      Instruction& instruction = m_program.instructions[i];
+      std::get<KernelCall>(instruction.work).unread =
+          m_results[to_index(instruction.statement)] &&
+          !is_read_by(m_graph, statements_of(m_graph, m_group), instruction.statement);
+    }
+  }
+
+  /// The buffer of one block in place of the whole one, if the tensor exists block by block.
+  int block_of(int whole, const std::vector<int>& positions, const Box& domain) {
+    const VertexId tensor = m_program.buffers[to_index(whole)].tensor;
+    if (!m_group.contains(tensor) || !m_inside[to_index(tensor - m_group.first)]) {
+      return whole;
+    }
+    const auto [found, fresh] = m_blocks.try_emplace(whole, 0);
+    if (fresh) {
+      Box box = m_program.buffers[to_index(whole)].box;
+      for (std::size_t k = 0; k < positions.size(); ++k) {
+        box.lo[k] = domain.lo[to_index(positions[k])];
+        box.hi[k] = domain.hi[to_index(positions[k])];
+      }
+      found->second = add(tensor, box, m_program.buffers[to_index(whole)].partial);
+    }
+    return found->second;
+  }
+
+  /// Lets a call of the last statement add to what those on the blocks before have left.
+  void add_up(KernelCall& call) {
+    Box box;
+    for (const int l : m_graph[m_statement].output) {
+      box.lo.push_back(call.domain.lo[to_index(l)]);
+      box.hi.push_back(call.domain.hi[to_index(l)]);
+    }
+    const auto [at, fresh] = m_sums.try_emplace({call.output, box.lo});
+    Sum& sum = at->second;
+    if (fresh) {
+      sum.box = std::move(box);
+      const bool adds_elsewhere = call.finish && m_graph[m_statement].op.finishes;
+      if (adds_elsewhere) sum.buffer = add(m_statement, sum.box, true);
+    }
+    if (sum.buffer >= 0) {
+      call.output = sum.buffer;
+      call.finish = false;
+    }
+    call.accumulate = !fresh;
+  }
+
+  const EinGraph& m_graph;
+  const Flags& m_results;
+  RankProgram& m_program;
+  const StepGroup& m_group;
+  Flags m_inside;  ///< what the group passes on, by vertex less its first
+  bool m_adds;     ///< the last statement, block by block
+  VertexId m_statement = -1;
+  std::unordered_map<int, int> m_blocks;  ///< of the block at hand, by whole buffer
+  std::map<SumKey, Sum> m_sums;
+};
+
+}  // namespace eindecomp::relation
