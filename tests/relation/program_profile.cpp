@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/program.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/memory.hpp"
@@ -233,6 +235,30 @@ TEST_CASE("equal layers share their profile and still are those of every rank's 
       }
     }
   }
+}
+
+TEST_CASE("statements that read the same indices over other extents, or scan, share none") {
+  using namespace eindecomp::labels;
+  PlanProgram g;
+  const auto write = [&](const std::string& name, Extent before) {
+    const auto X = g.input<double>("X" + name, {48});
+    (void)(let("A" + name)(extent(i, 48)) = sum(k)(X(zero(i + extent(k, before)))));
+    (void)(let("B" + name)(extent(i, 48)) = sum(k)(X(zero(i + extent(k, 9)))));
+  };
+  write("1", 3);
+  write("2", 7);
+  const auto Y = g.input<double>("Y", {48});
+  const auto Z = g.input<double>("Z", {48});
+  const auto S = let<"S">(extent(i, 48)) = sum(k)(Y(i - extent(k, 48)));
+  const auto T = let<"T">(extent(i, 48)) = sum(k)(as_written(2.0 * Z(i - extent(k, 48))));
+  CHECK(g.graph()[S.vertex()].scanned >= 0);
+  CHECK(g.graph()[T.vertex()].scanned < 0);
+  std::vector<PartitionVector> parts;
+  for (const Vertex& v : g.graph().vertices) {
+    parts.push_back(v.is_input() ? PartitionVector{} : PartitionVector{4, 1});
+  }
+  const Placement placement = place(g.graph(), parts, make_mesh(4));
+  check_memory(g.graph(), placement, 4, {}, {});
 }
 
 TEST_CASE("groups in steps and tiles share theirs as a whole") {

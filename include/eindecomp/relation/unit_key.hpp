@@ -159,13 +159,14 @@ class UnitKeys {
       if (o.is_computed()) m_key.push_back(m_last_reader[to_index(o.vertex)] == v ? 1 : 0);
       Extent& history = m_history[to_index(o.vertex)];
       m_key.push_back(history);
-      history = after(history, o, calls);
+      history = after(history, vertex, o, calls);
     }
     add_list(vertex.values);
     add_tensor(unit, v);
     add_list(vertex.output);
     m_key.push_back(vertex.op.finishes ? 1 : 0);
     m_key.push_back(vertex.periods.empty() ? 0 : 1);
+    m_key.push_back(vertex.scanned);
     m_key.push_back(vertex.op.blocks ? -1 : vertex.op.index_tensors);
     if (vertex.op.blocks) m_key.push_back(vertex.op.state.empty() ? 0 : 1);
   }
@@ -173,11 +174,13 @@ class UnitKeys {
   /// What a history becomes when calls read the tensor: what each rank then has follows from how
   /// they cut its dimensions, and from which axes have no calls. Calls that read it as others
   /// before find all there.
-  [[nodiscard]] Extent after(Extent history, const Operand& o, const AxisLists& calls) {
+  [[nodiscard]] Extent after(Extent history, const Vertex& vertex, const Operand& o,
+                             const AxisLists& calls) {
     UnitKey use(m_placement.mesh.axes.begin(), m_placement.mesh.axes.end());
     for (const int l : graph::read_labels(o)) {
       const std::vector<int>& list = calls[to_index(l)];
       use.push_back(-1);
+      if (o.is_computed()) use.push_back(vertex.extents[to_index(l)]);
       use.insert(use.end(), list.begin(), list.end());
     }
     add_indices(use, o);
