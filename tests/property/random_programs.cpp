@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random programs, cut at random and run on all ranks, against the reference; and the words that
-// every rank moves against the plan's prediction.
+// every rank moves, and the bytes that it holds, against the plan's prediction.
 
 #include <doctest/doctest.h>
 
@@ -75,6 +75,9 @@ void run_seed(std::uint64_t seed, Accesses accesses) {
   CHECK(counted.others == 0);
   CHECK(run.statistics().words_received == tasks.received[me]);
   CHECK(run.statistics().words_sent == tasks.sent[me]);
+
+  const ein::SpaceFacts space{.threads = Space().concurrency()};
+  CHECK(executor.program().peak_bytes() == plan.peak_bytes(space)[me]);
 
   long double scale = 0;
   for (const reference::Tensor& t : drawn.tensors) scale = std::max(scale, t.scale);
