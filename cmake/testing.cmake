@@ -13,7 +13,10 @@ set(EINDECOMP_TEST_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1
   PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-  OMPI_MCA_mpi_yield_when_idle=1)
+  OMPI_MCA_mpi_yield_when_idle=1
+  # Open MPI binds one or two ranks to the first cores, which tests that run side by side would share.
+  OMPI_MCA_hwloc_base_binding_policy=none
+  PRTE_MCA_hwloc_default_binding_policy=none)
 
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-march=native EINDECOMP_COMPILES_NATIVE)
