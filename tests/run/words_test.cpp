@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/simulate.hpp"
 #include "run/programs.hpp"
 #include "support/pmpi_counter.hpp"
+#include "support/quick_words.hpp"
 
 using namespace run_test;
 using namespace eindecomp::labels;
@@ -41,7 +41,7 @@ void check_words(const Program& program, const Bindings&... bindings) {
     const ein::TaskGraph tasks = plan.tasks();
     const std::size_t r = static_cast<std::size_t>(rank);
     // What the default strategy chooses by, workers of one rank together.
-    CHECK(ein::plan::quick_words(plan.graph, plan.placement, size)[r] == tasks.received[r]);
+    CHECK(eindecomp_tests::quick_words(plan, size)[r] == tasks.received[r]);
     const ein::Machine machine{.operations_per_second = 1e9,
                                .axes = {{.size = size, .bandwidth = 1e9}}};
     const auto simulated = ein::simulate(plan, machine).in_turn.events[r];
