@@ -127,6 +127,25 @@ void check(State identity, const Fold& fold) {
   });
 }
 
+/// The items of a phase, in any order.
+template <class Kernel>
+void run_items(Kernel& kernel, detail::ScanPhase phase, Extent items) {
+  kernel.phase = phase;
+  for (Extent item = items; item-- > 0;) kernel(item);
+}
+template <class Kernel>
+void run_whole(Kernel& kernel) {
+  run_items(kernel, detail::ScanPhase::whole, kernel.schedule.strips);
+}
+/// As threads share them.
+template <class Kernel>
+void run_shared(Kernel& kernel) {
+  const Extent groups = kernel.schedule.strips * Kernel::groups_of(kernel.schedule);
+  run_items(kernel, detail::ScanPhase::aggregate, groups);
+  run_items(kernel, detail::ScanPhase::carry, kernel.schedule.strips);
+  run_items(kernel, detail::ScanPhase::outputs, groups);
+}
+
 }  // namespace
 
 TEST_CASE("every output of a scan is what a loop aggregates") {
@@ -190,16 +209,9 @@ TEST_CASE("scans that threads share round as one thread does") {
                   x.data() + s.at(0, s.begin),
                   {{}, whole.data() + s.at(0, s.begin), Write::finished},
                   aggregates.data()};
-    const auto run = [&](detail::ScanPhase phase, Extent items) {
-      kernel.phase = phase;
-      for (Extent item = items; item-- > 0;) kernel(item);  // in any order
-    };
-    run(detail::ScanPhase::whole, schedule.strips);
+    run_whole(kernel);
     kernel.store.output = shared.data() + s.at(0, s.begin);
-    const Extent groups = schedule.strips * Kernel::groups_of(schedule);
-    run(detail::ScanPhase::aggregate, groups);
-    run(detail::ScanPhase::carry, schedule.strips);
-    run(detail::ScanPhase::outputs, groups);
+    run_shared(kernel);
     CHECK(shared == whole);
   });
 }
@@ -220,17 +232,10 @@ TEST_CASE("scans on devices, one thread after another") {
                   x.data() + s.at(0, s.begin),
                   {{}, y.data() + s.at(0, s.begin), Write::finished},
                   aggregates.data()};
-    const auto run = [&](detail::ScanPhase phase, Extent items) {
-      kernel.phase = phase;
-      for (Extent item = items; item-- > 0;) kernel(item);
-    };
-    const Extent groups = schedule.strips * Kernel::groups_of(schedule);
-    run(detail::ScanPhase::aggregate, groups);
-    run(detail::ScanPhase::carry, schedule.strips);
-    run(detail::ScanPhase::outputs, groups);
+    run_shared(kernel);
     CHECK(y == wanted);
     std::fill(y.begin(), y.end(), 99);
-    run(detail::ScanPhase::whole, schedule.strips);
+    run_whole(kernel);
     CHECK(y == wanted);
   });
 }

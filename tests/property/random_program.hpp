@@ -346,7 +346,7 @@ class RandomProgram {
     if (m_accesses == Accesses::labels) {
       signature.write(m_builder, name, operands, output);
     } else {
-      // An index leaves its tensor and ⊗ and ⊕ ignore nothing, say.
+      // Refused where an index leaves its tensor and ⊗ and ⊕ ignore no value, for one.
       try {
         signature.write(m_builder, name, operands, output);
       } catch (const ein::Error&) {

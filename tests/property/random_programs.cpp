@@ -124,7 +124,6 @@ TEST_CASE("every kind of access is drawn") {
     const RandomProgram random_program(seed, Accesses::computed);
     for (const ein::Vertex& v : random_program.program.graph().vertices) {
       if (!v.periods.empty()) ++drawn["residue classes"];
-      if (v.scanned >= 0) ++drawn["scan"];
       for (const ein::Operand& operand : v.operands) {
         if (operand.outside == ein::OutsideValue::zero) ++drawn["zero"];
         if (operand.outside == ein::OutsideValue::one) ++drawn["one"];

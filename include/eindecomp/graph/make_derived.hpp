@@ -131,49 +131,42 @@ EINDECOMP_PLANNER_INLINE std::vector<VertexId> write_scan(const DerivativeScope&
                                                           const SignatureWriter& next) {
   const Vertex z = scope.graph[v];  // a copy: the graph grows
   const Operand& operand = z.operands.front();
-  const auto name_of = [&](int label) {
-    const auto id = static_cast<std::size_t>(z.labels[static_cast<std::size_t>(label)]);
-    return scope.graph.labels[id].name;
-  };
   std::vector<Text> names;
-  for (const int label : operand.labels) names.push_back(name_of(label));
-  const Text window = name_of(z.scanned);
-  const Extent sign = scan_term(z, true).coefficient;
-  const int along = scan_term(z, false).label;
-  const Extent n = z.extents[static_cast<std::size_t>(z.scanned)];
+  for (const LabelId l : z.labels) {
+    names.push_back(scope.graph.labels[static_cast<std::size_t>(l)].name);
+  }
+  const auto name = [&](int label) -> const Text& {
+    return names[static_cast<std::size_t>(label)];
+  };
+  const auto extent = [&](int label) { return z.extents[static_cast<std::size_t>(label)]; };
+  const int along = scan_along(z);
+  const Extent n = extent(along);
 
   std::vector<VertexId> passes;
   VertexId x = scope.read(operand.vertex);
   for (Extent width = 1; width < n; width *= scan_radix) {
-    const bool last = width * scan_radix >= n;
     StatementSpec spec;
     spec.name = z.name + ".pass";
     spec.where = scope.where;
     StatementSpec::OperandSpec read;
     read.vertex = x;
     read.ignored = operand.outside;
-    std::vector<Text> output = names;
-    if (last) {
-      output.clear();
-      for (const int label : z.output) output.push_back(name_of(label));
-    }
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      const Extent extent = z.extents[static_cast<std::size_t>(operand.labels[k])];
+    for (const int label : operand.labels) {
       IndexSpec index;
-      index.terms.push_back({names[k], 1, extent});
-      read.labels.push_back(names[k]);
-      if (operand.labels[k] == along) {
-        index.terms.push_back({window, sign * width, std::min(scan_radix, ceil_div(n, width))});
-        read.labels.push_back(window);
+      index.terms.push_back({name(label), 1, extent(label)});
+      read.labels.push_back(name(label));
+      if (label == along) {
+        const Extent windows = std::min(scan_radix, ceil_div(n, width));
+        index.terms.push_back({name(z.scanned), scans_backwards(z) ? width : -width, windows});
+        read.labels.push_back(name(z.scanned));
       }
       read.indices.push_back(index);
     }
-    for (const Text& label : output) {
-      const auto at = std::find(names.begin(), names.end(), label) - names.begin();
-      const int position = operand.labels[static_cast<std::size_t>(at)];
-      spec.output.push_back({label, z.extents[static_cast<std::size_t>(position)]});
-    }
     spec.operands.push_back(read);
+    const bool last = width * scan_radix >= n;
+    for (const int label : last ? z.output : operand.labels) {
+      spec.output.push_back({name(label), extent(label)});
+    }
     x = (passes.empty() ? first : next)(scope, spec).vertex;
     passes.push_back(x);
   }

@@ -13,8 +13,8 @@
 
 namespace eindecomp::graph {
 
-/// How many values each statement aggregates of those that a scan is for derivatives, or is written
-/// as: they make the windows that elements were aggregated over so many times as wide.
+/// How many values a statement aggregates where a scan is written as several, for derivatives: each
+/// makes the windows of the one before so many times as wide.
 inline constexpr Extent scan_radix = 4;
 
 /// What Vertex::scanned is of a statement whose labels, operands and operators are known.
@@ -49,15 +49,23 @@ inline constexpr Extent scan_radix = 4;
   return over;
 }
 
-/// The term of a scan's index that is the label `label`, or the other one of its index.
-/// \pre v is a scan. \param over  whether it is that of Vertex::scanned
-[[nodiscard]] constexpr OperandIndex::Term scan_term(const Vertex& v, bool over) {
+/// The label of a scan's result along which it runs. \pre v.scanned >= 0
+[[nodiscard]] constexpr int scan_along(const Vertex& v) {
   for (const OperandIndex& index : v.operands.front().indices) {
     if (index.terms.size() != 2) continue;
-    const bool first = index.terms[0].label == v.scanned;
-    return index.terms[first == over ? 0 : 1];
+    return index.terms[index.terms[0].label == v.scanned ? 1 : 0].label;
   }
-  return {};
+  return -1;
+}
+
+/// Whether a scan begins at the last element. \pre v.scanned >= 0
+[[nodiscard]] constexpr bool scans_backwards(const Vertex& v) {
+  for (const OperandIndex& index : v.operands.front().indices) {
+    for (const OperandIndex::Term& term : index.terms) {
+      if (term.label == v.scanned) return term.coefficient > 0;
+    }
+  }
+  return false;
 }
 
 /// Whether the calls of a domain are scans: the scanned label is whole.

@@ -176,7 +176,7 @@ namespace relation {
       return "label '" + label + "' of statement '" + v.name + "' would be cut into tiles of " +
              core::to_text(axis.size);
     }
-    if (v.scanned >= 0 && graph::scan_term(v, false).label == position) {
+    if (v.scanned >= 0 && graph::scan_along(v) == position) {
       return "statement '" + v.name + "' scans along label '" + label + "'";
     }
     for (const Operand& o : v.operands) {
@@ -241,7 +241,9 @@ namespace relation {
   if (label.uncut) {
     return "label '" + label.name + "' of statement '" + v.name + "' may not be cut";
   }
-  if (v.scanned >= 0) return "statement '" + v.name + "' scans along its labels";
+  if (v.scanned >= 0) {
+    return "statement '" + v.name + "' scans, and aggregates label '" + label.name + "' as one";
+  }
   if (axis.parts < 1 || axis.stripes < 1 || axis.parts > v.extents[l] / axis.stripes) {
     return "label '" + label.name + "' of statement '" + v.name + "' has extent " +
            core::to_text(v.extents[l]) + " and would be cut into " + core::to_text(axis.stripes) +

@@ -190,8 +190,8 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
   }
   for (int l : statement.aggregated) shape.aggregated[l] = true;
   if (graph::is_scan(statement, domain)) {
-    const OperandIndex::Term over = graph::scan_term(statement, true);
-    shape.scan = {graph::scan_term(statement, false).label, over.label, over.coefficient > 0};
+    shape.scan = {graph::scan_along(statement), statement.scanned,
+                  graph::scans_backwards(statement)};
   }
   for (int k = 0; k < shape.lookups; ++k) {
     const int label = statement.values[at(k)];

@@ -203,9 +203,9 @@ struct ScanKernel {
   }
   /// Whether they are a whole group of pieces of `piece` elements.
   [[nodiscard]] EINDECOMP_FUNCTION bool are_full(Extent begin, Extent end) const {
-    return Host && end - begin == group && schedule.piece_at(end - 1).size == schedule.piece &&
-           (begin >= schedule.pieces_before || end < schedule.pieces_before ||
-            (end == schedule.pieces_before && schedule.before % schedule.piece == 0));
+    bool full = Host && end - begin == group;
+    for (Extent p = begin; full && p < end; ++p) full = schedule.piece_at(p).size == schedule.piece;
+    return full;
   }
 
   /// The outputs of some pieces of one scan. \param total  of what is before them, and is with them

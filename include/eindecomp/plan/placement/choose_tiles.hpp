@@ -94,7 +94,7 @@ class TileChooser {
         std::find(extents.begin(), extents.end(), 0) != extents.end()) {
       return false;
     }
-    if (v.scanned >= 0 && graph::scan_term(v, false).label != v.output.back()) return false;
+    if (v.scanned >= 0 && graph::scan_along(v) != v.output.back()) return false;
     Extent terms = 1;
     for (int l : v.aggregated) terms *= extents[to_index(l)];
     if (terms == 1) return !v.kernel.copies;
