@@ -110,7 +110,8 @@ template <class T1, class T2>
   const auto P_i_jk = [](const auto& of) { return of(i, j, k) - of(j, i, k) - of(k, j, i); };
   const auto P_a_bc = [](const auto& of) { return of(a, b, c) - of(b, a, c) - of(c, b, a); };
 
-  auto virtuals = let<"virtuals">(a, b, c) = ev(a) + ev(b) + ev(c);
+  auto occupied_sum = let<"occupied">(i, j, k) = eo(i) + eo(j) + eo(k);
+  auto virtual_sum = let<"virtuals">(a, b, c) = ev(a) + ev(b) + ev(c);
   // Disconnected triples, and connected ones, times their denominators D(i, j, k, a, b, c).
   auto u = let<"u">(i, j, k, a, b, c) =
       P_i_jk([&](auto x, auto y, auto z) { return t1(x, a) * oovv(y, z, b, c); });
@@ -121,9 +122,11 @@ template <class T1, class T2>
   });
   auto W = let<"W">(i, j, k, a, b, c) =
       P_a_bc([&](auto x, auto y, auto z) { return w(i, j, k, x, y, z); });
-  auto energy = let<"E(T)">() =
-      sum(i, j, k, a, b, c)(W(i, j, k, a, b, c) * (W(i, j, k, a, b, c) + U(i, j, k, a, b, c)) /
-                            (36.0 * (eo(i) + eo(j) + eo(k) - virtuals(a, b, c))));
+  // All orders of i, j and k have one value, so that i < j < k is enough; blocks without such are
+  // not computed, nor what is read there alone.
+  auto energy = let<"E(T)">() = sum(i, j, k, a, b, c)(
+      (i < j) * (j < k) * W(i, j, k, a, b, c) * (W(i, j, k, a, b, c) + U(i, j, k, a, b, c)) /
+      (6.0 * (occupied_sum(i, j, k) - virtual_sum(a, b, c))));
 
   // A tensor of six labels has so many bytes. A plan for less than that runs the statements from
   // the first one with i, j and k on in steps along them: those that are given, or that it chooses.

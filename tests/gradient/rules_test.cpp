@@ -15,6 +15,7 @@
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/graph/print.hpp"
 #include "eindecomp/graph/statistics.hpp"
 #include "gradient/jax.hpp"
@@ -264,6 +265,30 @@ TEST_CASE("labels are values in derivatives as in what they are of") {
     }
   }
   CHECK(run.of(dW) == std::vector<double>{1 + 4, 4 + 3});
+}
+
+TEST_CASE("gradients of masked products are masked, and what becomes 0 in them is not computed") {
+  Program g;
+  const auto X = g.input<double>("X", {8, 8});
+  const auto Y = g.input<double>("Y", {8, 8});
+  const auto L = let<"L">(i, k) = (k <= i) * X(i, k);
+  const auto Z = let<"Z">(i, j) = sum(k)(L(i, k) * Y(k, j));
+  const auto loss = let<"loss">() = sum(i, j)(ein::square(Z(i, j)));
+  const auto derivatives = gradient(loss, X, Y);
+  const ein::EinGraph& graph = g.graph();
+  const ein::graph::Masks masks(graph);
+  // Of Z and both products of its gradient half is 0, or multiplied by 0.
+  const auto products = [&](ein::VertexId from, ein::VertexId to) {
+    int found = 0;
+    for (ein::VertexId v = from; v < to; ++v) {
+      const bool is_product = graph[v].op.join == "mul" && !graph[v].aggregated.empty();
+      if (is_product && graph[v].operands.size() == 2) found += masks.of(v).empty() ? 0 : 1;
+    }
+    return found;
+  };
+  CHECK(masks.of(Z.vertex()).size() == 1);
+  CHECK(products(loss.vertex() + 1, graph.size()) == 2);
+  CHECK(masks.of(std::get<1>(derivatives).vertex()).size() == 1);
 }
 
 TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing is written") {

@@ -194,7 +194,9 @@ TEST_CASE("ranks of one class hold and receive what each does by itself") {
     }
     for (VertexId v = 0; v < graph.size(); ++v) {
       const relation::Unit unit{{v}};
-      if (graph[v].is_input() || !relation::RankClasses::are_comparable(graph, unit)) continue;
+      if (graph[v].is_input() ||
+          !relation::RankClasses::are_comparable(graph, graph::Masks(graph), unit))
+        continue;
       relation::RankClasses classes(graph, unit, space.longest_message, mesh.workers(), ranks, 0,
                                     ranks);
       relation::Walk<relation::RankClasses> walk(graph, placement, ranks, classes);

@@ -78,6 +78,15 @@ template <class Join>
 inline constexpr bool is_product = std::is_same_v<Join, Mul>;
 template <class Factor>
 inline constexpr bool is_product<ScaledMul<Factor>> = true;
+/// Whether ⊕ passes over 0, or nothing is aggregated.
+template <class Monoid>
+inline constexpr bool passes_over_zero =
+    std::is_same_v<Monoid, NoAggregation> || identity_value<Monoid> == OutsideValue::zero;
+/// Operator::annihilates.
+template <class Join, class Monoid>
+inline constexpr bool annihilates = passes_over_zero<Monoid> &&
+                                    (is_product<Join> || std::is_same_v<Join, Identity> ||
+                                     std::is_same_v<Algebra<Join, Monoid>, OrAnd>);
 }  // namespace expr
 
 /// The value of an operand of elements T that makes ⊗ give the identity of ⊕, so that the other

@@ -66,6 +66,7 @@ class DerivedReads {
         spec.operands.push_back(read_forward(leaf, seen));
       }
     }
+    take_mask(spec);
     std::vector<int> output = m_vertex.output;
     for (std::size_t l = 0; whole && l < m_vertex.labels.size(); ++l) {
       if (!contains(output, static_cast<int>(l))) output.push_back(static_cast<int>(l));
@@ -119,6 +120,22 @@ class DerivedReads {
   void take_value(StatementSpec& spec, int number, std::vector<int>& seen) const {
     if (!contains(seen, value_of(number))) seen.push_back(value_of(number));
     spec.values.push_back(label_name(value_of(number)));
+  }
+
+  /// Lets a statement be known for 0 where v's ⊗ is: derivatives of 0 are 0, by every operand.
+  void take_mask(StatementSpec& spec) const {
+    if (spec.values.empty()) return;
+    spec.op.annihilates = m_vertex.op.annihilates;
+    for (const OperandIndex& condition : m_vertex.mask) {
+      IndexSpec taken = IndexSpec::of({}, condition.offset);
+      for (const OperandIndex::Term& term : condition.terms) {
+        taken.terms.push_back({label_name(term.label), term.coefficient});
+      }
+      const bool known = std::all_of(taken.terms.begin(), taken.terms.end(), [&](const auto& term) {
+        return std::find(spec.values.begin(), spec.values.end(), term.label) != spec.values.end();
+      });
+      if (known) spec.mask.push_back(taken);
+    }
   }
 
   /// A tensor read at indices.

@@ -103,6 +103,7 @@ class DerivedStatement : public DerivedReads {
         spec.operands.push_back(read_transposed(leaf, seen));
       }
     }
+    if (m_plain) take_mask(spec);
     m_dims.clear();
     for (std::size_t k = 0; k < m_dimensions.size(); ++k) {
       if (!contains(seen, m_dimensions[k])) continue;

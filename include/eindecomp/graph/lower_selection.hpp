@@ -12,6 +12,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/flatten.hpp"
+#include "eindecomp/expr/mask.hpp"
 #include "eindecomp/expr/where.hpp"
 #include "eindecomp/graph/separate.hpp"
 
@@ -25,7 +26,7 @@ template <class Output, class Aggregated, class Values, bool AsItIs, class Backe
                                              std::string_view name, const Join& join,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents,
-                                             const Accesses&... accesses);
+                                             const expr::Zeros& zeros, const Accesses&... accesses);
 
 /// Whether programs of a backend can be differentiated.
 template <class Backend>
@@ -59,11 +60,11 @@ template <class Output, class Aggregated, class Values, class Backend, class Mon
   });
   const auto inner = expr::functor_of(body);
   using Join = expr::Where<sizeof...(Conditions), std::remove_const_t<decltype(inner)>, Monoid>;
-  return boost::hana::unpack(boost::hana::concat(indices, expr::accesses_of(body)),
-                             [&](const auto&... accesses) {
-                               return write_statement<Output, Aggregated, Values, true>(
-                                   scope, name, Join{inner, monoid}, monoid, extents, accesses...);
-                             });
+  return boost::hana::unpack(
+      boost::hana::concat(indices, expr::accesses_of(body)), [&](const auto&... accesses) {
+        return write_statement<Output, Aggregated, Values, true>(scope, name, Join{inner, monoid},
+                                                                 monoid, extents, {}, accesses...);
+      });
 }
 
 /// Lowers ⊕ of a selection under explicit output labels. A tensor read at index tensors is a sum

@@ -14,6 +14,7 @@
 #include "eindecomp/core/diagnostic.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/flatten.hpp"
+#include "eindecomp/expr/mask.hpp"
 #include "eindecomp/graph/lower_selection.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/separate.hpp"
@@ -207,12 +208,14 @@ struct WriterOf<Backend, Join, Monoid, LabelList<Values...>, Ts...> {
 
 /// Writes ⊕ ⊗ of some accesses, and of the values of some labels, under explicit output labels,
 /// once the compiler has checked them. \tparam AsItIs  without rewrites
+/// \param zeros  of ⊗
 template <class Output, class Aggregated, class Values, bool AsItIs, class Backend, class Join,
           class Monoid, class... Accesses>
 [[nodiscard]] constexpr auto write_statement(const LoweringScope<Backend>& scope,
                                              std::string_view name, const Join& join,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents,
+                                             const expr::Zeros& zeros,
                                              const Accesses&... accesses) {
   using Writers = WriterOf<Backend, Join, Monoid, Values, typename Accesses::Symbol::value_type...>;
   if constexpr (!has_few_operands<Join, Monoid, AsItIs, Values::size, Accesses...>()) {
@@ -228,7 +231,13 @@ template <class Output, class Aggregated, class Values, bool AsItIs, class Backe
                            value_label_fault<Output, Values, typename Accesses::LabelTypes...>>() &&
                        Writers::accepted) {
     StatementSpec spec = statement_spec<Output, Join, Monoid>(scope, name, extents, accesses...);
-    if constexpr (Values::size > 0) spec.values = Values::names();
+    if constexpr (Values::size > 0) {
+      spec.values = Values::names();
+      if constexpr (expr::passes_over_zero<Monoid>) {
+        spec.mask = zeros.mask;
+        spec.op.annihilates = zeros.of_operands;
+      }
+    }
 
     using Writer = typename Writers::type;
     const Writer writer(*scope.state, join, monoid);
@@ -276,11 +285,11 @@ template <class Output, class Aggregated, bool AsItIs, class Backend, class Mono
       return boost::hana::unpack(expr::accesses_of(split), [&](const auto&... parts) {
         using Left = typename expr::TreeTraits<std::remove_const_t<decltype(split)>>::ValueLabels;
         return write_statement<Output, Aggregated, Left, false>(
-            scope, name, expr::functor_of(split), monoid, extents, parts...);
+            scope, name, expr::functor_of(split), monoid, extents, expr::zeros_of(split), parts...);
       });
     } else {
       return write_statement<Output, Aggregated, Values, AsItIs>(scope, name, join, monoid, extents,
-                                                                 accesses...);
+                                                                 expr::zeros_of(flat), accesses...);
     }
   });
 }
@@ -329,6 +338,10 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
       check_flat<Output, Monoid>(scope, name, extents, flat);
       return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
                                                    separated(scope, flat));
+    } else if constexpr (expr::is_masked_product<Monoid, Flat>) {
+      check_flat<Output, Monoid>(scope, name, extents, flat);
+      return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
+                                                   separate_masks(scope, flat));
     } else {
       return write_flat<Output, Aggregated, false>(scope, name, monoid, extents, flat);
     }

@@ -6,14 +6,19 @@
 /// Labels decide, not extents: the kernel of what is not chosen would have to be compiled as well.
 #pragma once
 
+#include <boost/hana/flatten.hpp>
+#include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/factors.hpp"
+#include "eindecomp/expr/mask.hpp"
 
 namespace eindecomp::graph {
 
@@ -79,6 +84,62 @@ template <class Backend, class E>
     using T = expr::Elements<E>;
     return expr::apply(Mul{}, Constant<T>(T(-1)), product);
   }
+}
+
+template <class First>
+[[nodiscard]] constexpr auto multiplied(const First& first) {
+  return first;
+}
+template <class First, class Second, class... Rest>
+[[nodiscard]] constexpr auto multiplied(const First& first, const Second& second,
+                                        const Rest&... rest) {
+  return multiplied(expr::apply(Mul{}, first, second), rest...);
+}
+
+/// Factor number At of a product of labels All, times those of all factors that are its masks, as
+/// a statement of its own if there are any; of a mask nothing.
+template <std::size_t At, class All, class Backend, class... Factors>
+[[nodiscard]] constexpr auto masked_factor(LoweringScope<Backend>& scope,
+                                           const Factors&... factors) {
+  const auto all = boost::hana::make_tuple(factors...);
+  const auto& factor = all[boost::hana::size_c<At>];
+  using F = std::decay_t<decltype(factor)>;
+  const auto own = [&](const auto& e) {
+    using E = std::decay_t<decltype(e)>;
+    if constexpr (expr::is_mask<E> && expr::holder_of<E, All, Factors...> == static_cast<int>(At)) {
+      return boost::hana::tuple<E>(e);
+    } else {
+      return boost::hana::tuple<>();
+    }
+  };
+  if constexpr (expr::is_mask<F>) {
+    return boost::hana::tuple<>();
+  } else {
+    return boost::hana::unpack(
+        boost::hana::flatten(boost::hana::make_tuple(own(factors)...)), [&](const auto&... masks) {
+          if constexpr (sizeof...(masks) == 0) {
+            return boost::hana::make_tuple(factor);
+          } else {
+            return boost::hana::make_tuple(
+                statement_of<LabelList<>>(scope, NoAggregation{}, multiplied(masks..., factor)));
+          }
+        });
+  }
+}
+
+/// A product whose masks are those of tensors in it (is_masked_product) as one of masked tensors.
+template <class Backend, class E>
+[[nodiscard]] constexpr auto separate_masks(LoweringScope<Backend>& scope, const E& product) {
+  return boost::hana::unpack(expr::factors_of(product), [&](const auto&... factors) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      // Braces, for left-to-right order.
+      const boost::hana::tuple parts{
+          masked_factor<I, typename E::LabelTypes>(scope, factors...)...};
+      return boost::hana::unpack(boost::hana::flatten(parts),
+                                 [](const auto&... es) { return multiplied(es...); });
+    }
+    (std::index_sequence_for<decltype(factors)...>{});
+  });
 }
 
 /// A sum with ⊕ of each of its terms in the place of the term.

@@ -109,6 +109,17 @@ constexpr void resolve_values(const StatementSpec& spec, Vertex& v, const expr::
   }
 }
 
+/// Enters the conditions of a mask. Their labels are some of those whose values are taken.
+constexpr void resolve_mask(const StatementSpec& spec, Vertex& v, const expr::LabelNames& names) {
+  for (const IndexSpec& condition : spec.mask) {
+    OperandIndex& index = v.mask.emplace_back();
+    index.offset = condition.offset;
+    for (const IndexSpec::Term& term : condition.terms) {
+      index.terms.push_back({expr::find_name(names, term.label), term.coefficient});
+    }
+  }
+}
+
 /// A hash of the operands, which tell most statements apart.
 [[nodiscard]] constexpr std::uint64_t hash_of_operands(const Vertex& v) {
   core::Hasher hasher;
@@ -187,6 +198,7 @@ constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
     graph::resolve_operands(*this, spec, v, names);
     graph::resolve_output(*this, spec, v, names);
     graph::resolve_values(spec, v, names);
+    graph::resolve_mask(spec, v, names);
     graph::check_bound(v.name, v.bound, spec.where);
     v.periods = graph::residue_periods(v);
     v.scanned =

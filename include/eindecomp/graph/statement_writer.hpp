@@ -90,6 +90,7 @@ struct OperatorFacts {
   bool finishes;      ///< Operator::finishes
   bool gives_index;   ///< the result is the value of a label, of the only one that is aggregated
   int index_tensors;  ///< Operator::index_tensors
+  bool annihilates;   ///< Operator::annihilates
   bool adds;          ///< Operator::adds
   bool passes;        ///< Operator::passes
   bool is_sum;        ///< ⊕ is +
@@ -112,6 +113,7 @@ inline constexpr OperatorFacts operator_facts = [] {
                   !std::is_same_v<typename Traits::State, typename Traits::Result>,
       .gives_index = Traits::uses_index,
       .index_tensors = expr::index_tensors<Join>,
+      .annihilates = expr::annihilates<Join, Monoid>,
       // Read once each: one that stands twice in the sum is one operand.
       .adds =
           std::is_same_v<Monoid, NoAggregation> && (std::is_same_v<Ts, Joined> && ...) &&
@@ -137,6 +139,7 @@ inline constexpr OperatorFacts operator_facts = [] {
   op.distributive = facts.distributive;
   op.finishes = facts.finishes;
   op.index_tensors = facts.index_tensors;
+  op.annihilates = op.annihilates || facts.annihilates;
   op.adds = facts.adds;
   op.passes = facts.passes;
   op.sums = facts.is_sum && !facts.finishes && facts.index_tensors == 0;

@@ -48,6 +48,8 @@ struct Operator {
   /// has the element, and where none has, what `state` has the bytes of. Nothing is computed:
   /// blocks are copied to where they belong.
   bool blocks = false;
+  /// Where an element of any operand is 0, ⊗ is 0, and if ⊕ is there, that is its identity.
+  bool annihilates = false;
   bool adds = false;  ///< ⊗ is the sum of its operands, nothing is aggregated, all are of one type
   bool passes = false;  ///< ⊗ is its one operand
   bool sums = false;    ///< ⊕ is the sum, and its accumulators are elements
@@ -128,6 +130,9 @@ struct Vertex {
   std::vector<Extent> periods;
   /// Positions in L of labels whose values ⊗ takes, after the elements of the operands.
   std::vector<int> values;
+  /// Conditions on L, each that an index is not negative, without any of which ⊗ is 0 and, if ⊕ is
+  /// there, its identity is 0: those of comparisons of labels. graph::Masks has those that follow.
+  std::vector<OperandIndex> mask;
   std::vector<int> output;      ///< position in L of the label on each output dimension
   std::vector<int> aggregated;  ///< positions in L that the output lacks, in the order of L
   /// The position in L of the aggregated label of a scan: the operand is read at i - k or i + k,
@@ -196,9 +201,10 @@ struct StatementSpec {
   std::vector<OutputLabel> output;    ///< per dimension of the result
   /// Labels whose values ⊗ takes, after the elements of the operands.
   std::vector<std::string_view> values;
-  Operator op;          ///< ⊗ and ⊕
-  ElementType element;  ///< of the result
-  ElementType partial;  ///< an accumulator of ⊕ before it is finished
+  std::vector<IndexSpec> mask;  ///< Vertex::mask
+  Operator op;                  ///< ⊗ and ⊕
+  ElementType element;          ///< of the result
+  ElementType partial;          ///< an accumulator of ⊕ before it is finished
   std::source_location where = std::source_location::current();  ///< where the user wrote it
 };
 

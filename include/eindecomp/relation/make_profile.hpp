@@ -18,6 +18,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/layout.hpp"
@@ -44,6 +45,7 @@ struct ProfiledProgram {
   int ranks = 0;
   RankRange made;
   bool with_phases = false;
+  graph::Masks masks = graph::Masks(graph);
   std::vector<VertexId> last_reader = {};           ///< per tensor
   std::vector<std::vector<VertexId>> readers = {};  ///< per tensor, ascending
 };
@@ -73,7 +75,8 @@ class UnitProfiler {
     // Where the order of messages says in which order times are, as it does of constants, it
     // counts.
     const bool in_any_order = !m_program.with_phases || m_program.space.constants.empty();
-    if (last - first > 1 && in_any_order && RankClasses::are_comparable(m_program.graph, m_unit)) {
+    if (last - first > 1 && in_any_order &&
+        RankClasses::are_comparable(m_program.graph, m_program.masks, m_unit)) {
       RankClasses ranks(m_program.graph, m_unit, m_program.space.longest_message,
                         m_program.placement.mesh.workers(), m_program.ranks, first, last);
       walk(ranks);

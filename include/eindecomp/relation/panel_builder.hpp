@@ -14,9 +14,11 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/instruction_work.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mask_splitter.hpp"
 #include "eindecomp/relation/panels.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/rounds.hpp"
@@ -33,9 +35,10 @@ namespace eindecomp::relation {
 class PanelBuilder {
  public:
   /// \param flights  of the program so far
-  PanelBuilder(const EinGraph& graph, RankProgram& program, const StepGroup& group,
-               const SpaceFacts& space, int ranks, int& flights)
+  PanelBuilder(const EinGraph& graph, const graph::Masks& masks, RankProgram& program,
+               const StepGroup& group, const SpaceFacts& space, int ranks, int& flights)
       : m_graph(graph),
+        m_masks(masks),
         m_program(program),
         m_statement(group.first),
         m_label(group.axes.front().positions.front()),
@@ -291,6 +294,10 @@ class PanelBuilder {
         KernelCall call = whole;
         call.domain = part_of(std::move(call.domain), m_label, part);
         if (call.domain.empty()) continue;
+        if (m_masks.empties(m_statement, call.domain.lo, call.domain.hi)) {
+          if (sum.begun) continue;
+          leave_out_joins(m_graph[m_statement], call);
+        }
         for (int& operand : call.operands) operand = buffer_of(operand, part);
         if (sum.buffer >= 0) {
           call.output = sum.buffer;
@@ -328,6 +335,7 @@ class PanelBuilder {
   }
 
   const EinGraph& m_graph;
+  const graph::Masks& m_masks;
   RankProgram& m_program;
   VertexId m_statement;
   int m_label;

@@ -13,10 +13,12 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/accumulate.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/gather_once.hpp"
 #include "eindecomp/relation/interior.hpp"
+#include "eindecomp/relation/mask_splitter.hpp"
 #include "eindecomp/relation/panel_builder.hpp"
 #include "eindecomp/relation/place_buffers.hpp"
 #include "eindecomp/relation/put_blocks.hpp"
@@ -34,9 +36,12 @@ namespace eindecomp::relation {
 /// Builds the program of one rank from what a walk tells of it.
 class RankBuilder {
  public:
-  RankBuilder(const EinGraph& graph, const Flags& results, const std::vector<StepGroup>& groups,
-              const TensorNames& names, const SpaceFacts& space, int ranks, int rank)
+  /// \param masks  of the graph
+  RankBuilder(const EinGraph& graph, const graph::Masks& masks, const Flags& results,
+              const std::vector<StepGroup>& groups, const TensorNames& names,
+              const SpaceFacts& space, int ranks, int rank)
       : m_graph(&graph),
+        m_masks(&masks),
         m_results(&results),
         m_group(groups.begin()),
         m_end(groups.end()),
@@ -119,7 +124,7 @@ class RankBuilder {
   }
   void end() {
     if (m_group != m_end && m_group->contains(m_statement) && is_streamed(*m_graph, *m_group)) {
-      PanelBuilder panels(*m_graph, m_program, *m_group, m_space, m_ranks, m_flights);
+      PanelBuilder panels(*m_graph, *m_masks, m_program, *m_group, m_space, m_ranks, m_flights);
       panels.take(m_gathers);
       emit_gathers();
       panels.emit(m_statement_calls);
@@ -130,7 +135,10 @@ class RankBuilder {
     }
     const bool grouped = m_group != m_end && m_group->contains(m_statement);
     const bool sums = grouped && m_group->accumulates;
-    if (!grouped) split_interior();
+    if (!grouped) {
+      split_interior();
+      leave_out_masked();
+    }
     if (sums && m_statement == m_group->first) m_sum_begin = m_program.instructions.size();
     emit_gathers();
     if (grouped && !sums) {
@@ -140,7 +148,7 @@ class RankBuilder {
       m_statement_calls.clear();
       ++m_program.turns;
       if (m_statement != m_group->last) return;
-      StepBuilder(*m_graph, *m_results, m_program, *m_group).emit(m_waiting);
+      StepBuilder(*m_graph, *m_masks, *m_results, m_program, *m_group).emit(m_waiting);
       m_waiting.clear();
       if (!adds_blocks(*m_graph, *m_group)) return;
       emit_rounds(m_aggregations);
@@ -188,6 +196,12 @@ class RankBuilder {
           return m_last_reader[static_cast<std::size_t>(tensor)] == m_statement &&
                  !std::binary_search(m_space.constants.begin(), m_space.constants.end(), tensor);
         });
+  }
+  /// Cuts calls so that they compute little of what a mask makes 0.
+  void leave_out_masked() {
+    const std::vector<graph::Condition>& conditions = m_masks->of(m_statement);
+    if (conditions.empty()) return;
+    MaskSplitter((*m_graph)[m_statement], conditions).split(m_statement_calls);
   }
   /// Copies and messages with operands, round by round. Copies to buffers that no message touches
   /// come last: those buffers are not held any earlier.
@@ -326,6 +340,7 @@ class RankBuilder {
   }
 
   const EinGraph* m_graph;
+  const graph::Masks* m_masks;
   const Flags* m_results;
   std::vector<StepGroup>::const_iterator m_group;  ///< the one at hand, or the next
   std::vector<StepGroup>::const_iterator m_end;

@@ -15,6 +15,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
@@ -55,11 +56,12 @@ class RankClasses {
         m_told(static_cast<std::size_t>(last - first)) {}
 
   /// Whether extents tell all of a unit's work.
-  [[nodiscard]] static bool are_comparable(const EinGraph& graph, const Unit& unit) {
+  [[nodiscard]] static bool are_comparable(const EinGraph& graph, const graph::Masks& masks,
+                                           const Unit& unit) {
     if (unit.group != nullptr && is_streamed(graph, *unit.group)) return false;
     return std::ranges::all_of(unit.statements, [&](VertexId s) {
       const Vertex& v = graph[s];
-      return !v.op.blocks && v.periods.empty() &&
+      return !v.op.blocks && v.periods.empty() && masks.of(s).empty() &&
              std::ranges::none_of(v.operands, [](const Operand& o) { return o.is_computed(); });
     });
   }

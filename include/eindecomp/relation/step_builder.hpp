@@ -12,8 +12,10 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mask_splitter.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/rounds.hpp"
 #include "eindecomp/relation/step_group.hpp"
@@ -31,9 +33,10 @@ class StepBuilder {
   };
 
   /// \param results  of the program, by vertex
-  StepBuilder(const EinGraph& graph, const Flags& results, RankProgram& program,
-              const StepGroup& group)
+  StepBuilder(const EinGraph& graph, const graph::Masks& masks, const Flags& results,
+              RankProgram& program, const StepGroup& group)
       : m_graph(graph),
+        m_masks(masks),
         m_results(results),
         m_program(program),
         m_group(group),
@@ -46,13 +49,18 @@ class StepBuilder {
     for (Extent n = 0; n < blocks; ++n) {
       m_blocks.clear();
       const std::size_t begin = m_program.instructions.size();
+      if (m_masks.any()) find_unread(statements, n);
       for (std::size_t s = 0; s < statements.size(); ++s) {
         m_statement = statements[s].statement;
         const Vertex& v = m_graph[m_statement];
         for (const KernelCall& whole : statements[s].calls) {
-          KernelCall call = whole;
-          restrict_domain(call.domain, m_group.axes, s, n);
-          if (call.domain.empty()) continue;
+          KernelCall call = block_call(whole, s, n);
+          if (call.domain.empty() || (m_masks.any() && m_unread[s])) continue;
+          if (is_masked(call)) {
+            const bool adds = m_adds && m_statement == m_group.last;
+            if (adds ? has_sum(call) : call.accumulate) continue;
+            leave_out_joins(v, call);
+          }
           for (std::size_t o = 0; o < v.operands.size(); ++o) {
             call.operands[o] = block_of(call.operands[o], v.operands[o].labels, call.domain);
           }
@@ -87,6 +95,36 @@ class StepBuilder {
     return add_buffer(m_graph, m_program, tensor, box, partial, Buffer::Role::scratch);
   }
 
+  /// A call, on the n-th block alone. \param s  the number of its statement in the group
+  [[nodiscard]] KernelCall block_call(KernelCall call, std::size_t s, Extent n) const {
+    restrict_domain(call.domain, m_group.axes, s, n);
+    return call;
+  }
+  /// Whether a call of the statement at hand computes nothing that counts.
+  [[nodiscard]] bool is_masked(const KernelCall& call) const {
+    return m_masks.empties(m_statement, call.domain.lo, call.domain.hi);
+  }
+  /// Finds the statements whose results on the n-th block only calls would read that compute
+  /// nothing that counts.
+  void find_unread(const std::vector<Statement>& statements, Extent n) {
+    m_unread.assign(statements.size(), 0);
+    Flags reads(statements.size(), 0);  // whether it reads something of this block
+    for (std::size_t s = statements.size(); s-- > 0;) {
+      m_statement = statements[s].statement;
+      if (m_inside[to_index(m_statement - m_group.first)]) {
+        bool read = false;
+        for (std::size_t r = s + 1; r < statements.size(); ++r) {
+          read = read || (reads[r] && is_read_by(m_graph, {statements[r].statement}, m_statement));
+        }
+        m_unread[s] = read ? 0 : 1;
+      }
+      if (m_unread[s]) continue;
+      for (const KernelCall& call : statements[s].calls) {
+        if (!is_masked(block_call(call, s, n))) reads[s] = 1;
+      }
+    }
+  }
+
   /// Lets calls of the block that begins with an instruction run tile by tile, if each statement is
   /// one call on this rank and there is more than one tile.
   void emit_tiles(const StepGroup& tiles, std::size_t begin) {
@@ -104,6 +142,7 @@ class StepBuilder {
       const Instruction& instruction = list[begin + s];
       if (instruction.statement != statements[s]) return;
       if (!m_graph[statements[s]].periods.empty()) return;
+      if (instruction.as<KernelCall>()->domain.empty()) return;  // it has no joins
       if (statements[s] == tiles.interleaved) tiled.interleaved = static_cast<int>(begin + s);
       const Box& domain = instruction.as<KernelCall>()->domain;
       for (const StepAxis& axis : tiles.axes) {
@@ -140,13 +179,21 @@ class StepBuilder {
     return found->second;
   }
 
+  [[nodiscard]] static Box results_of(const Vertex& v, const Box& domain) {
+    Box box;
+    for (const int l : v.output) {
+      box.lo.push_back(domain.lo[to_index(l)]);
+      box.hi.push_back(domain.hi[to_index(l)]);
+    }
+    return box;
+  }
+  /// Whether calls on blocks before have left something where one of the last statement writes.
+  [[nodiscard]] bool has_sum(const KernelCall& call) const {
+    return m_sums.contains({call.output, results_of(m_graph[m_statement], call.domain).lo});
+  }
   /// Lets a call of the last statement add to what those on the blocks before have left.
   void add_up(KernelCall& call) {
-    Box box;
-    for (const int l : m_graph[m_statement].output) {
-      box.lo.push_back(call.domain.lo[to_index(l)]);
-      box.hi.push_back(call.domain.hi[to_index(l)]);
-    }
+    Box box = results_of(m_graph[m_statement], call.domain);
     const auto [at, fresh] = m_sums.try_emplace({call.output, box.lo});
     Sum& sum = at->second;
     if (fresh) {
@@ -162,10 +209,12 @@ class StepBuilder {
   }
 
   const EinGraph& m_graph;
+  const graph::Masks& m_masks;
   const Flags& m_results;
   RankProgram& m_program;
   const StepGroup& m_group;
   Flags m_inside;  ///< what the group passes on, by vertex less its first
+  Flags m_unread;  ///< statements whose results on the block at hand nobody reads, by number
   bool m_adds;     ///< the last statement, block by block
   VertexId m_statement = -1;
   std::unordered_map<int, int> m_blocks;  ///< of the block at hand, by whole buffer

@@ -31,6 +31,13 @@ inline constexpr std::int64_t copied_per_part = std::int64_t{1} << 13;
 /// on, where they leave the cache, not yet at 64^3.
 inline constexpr std::int64_t copied_per_border_read = 16;
 
+/// The most pieces that a call is cut into so that joins which a mask makes 0 are left out, and the
+/// least values of the label that is cut, and joins, that one has. Of a product with a triangle of
+/// n pieces 1/(2n) of all joins are computed for nothing.
+inline constexpr std::int64_t masked_pieces = 16;
+inline constexpr std::int64_t masked_piece_values = 64;
+inline constexpr std::int64_t masked_piece_joins = std::int64_t{1} << 21;
+
 /// Programs that a profile makes at a time. More do not share more of a walk, and leave the caches.
 inline constexpr std::size_t programs_at_once = 16;
 

@@ -13,6 +13,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/panels.hpp"
 #include "eindecomp/relation/rank_program.hpp"
@@ -86,6 +87,7 @@ class UnitKeys {
         m_placement(placement),
         m_constants(space.constants),
         m_numbers(numbers),
+        m_masks(graph),
         m_last_reader(last_readers(graph)),
         m_history(graph.vertices.size(), 0) {}
 
@@ -118,17 +120,18 @@ class UnitKeys {
   static void add_indices(UnitKey& key, const Operand& operand) {
     if (!operand.is_computed()) return;
     key.push_back(-3 - static_cast<Extent>(operand.outside));
-    for (const OperandIndex& index : operand.indices) {
-      key.push_back(index.offset);
-      key.push_back(index.before);
-      key.push_back(index.after);
-      key.push_back(index.divisor);
-      key.push_back(static_cast<Extent>(index.boundary));
-      key.push_back(static_cast<Extent>(index.terms.size()));
-      for (const OperandIndex::Term& term : index.terms) {
-        key.push_back(term.label);
-        key.push_back(term.coefficient);
-      }
+    for (const OperandIndex& index : operand.indices) add_index(key, index);
+  }
+  static void add_index(UnitKey& key, const OperandIndex& index) {
+    key.push_back(index.offset);
+    key.push_back(index.before);
+    key.push_back(index.after);
+    key.push_back(index.divisor);
+    key.push_back(static_cast<Extent>(index.boundary));
+    key.push_back(static_cast<Extent>(index.terms.size()));
+    for (const OperandIndex::Term& term : index.terms) {
+      key.push_back(term.label);
+      key.push_back(term.coefficient);
     }
   }
 
@@ -167,6 +170,8 @@ class UnitKeys {
     m_key.push_back(vertex.op.finishes ? 1 : 0);
     m_key.push_back(vertex.periods.empty() ? 0 : 1);
     m_key.push_back(vertex.scanned);
+    m_key.push_back(static_cast<Extent>(m_masks.of(v).size()));
+    for (const OperandIndex& condition : m_masks.of(v)) add_index(m_key, condition);
     m_key.push_back(vertex.op.blocks ? -1 : vertex.op.index_tensors);
     if (vertex.op.blocks) m_key.push_back(vertex.op.state.empty() ? 0 : 1);
   }
@@ -237,6 +242,7 @@ class UnitKeys {
   const Placement& m_placement;
   const std::vector<VertexId>& m_constants;
   HistoryNumbers& m_numbers;
+  graph::Masks m_masks;
   std::vector<VertexId> m_last_reader;
   std::vector<Extent> m_history;  ///< per tensor, of what its readers so far put together
   UnitKey m_key;

@@ -11,6 +11,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/compile.hpp"
@@ -37,12 +38,14 @@ class RankProgramSink {
   RankProgramSink(const EinGraph& graph, const std::vector<StepGroup>& groups,
                   const SpaceFacts& space, int ranks, const std::vector<int>& wanted,
                   const TensorNames& names)
-      : m_builder_of(static_cast<std::size_t>(ranks), -1), m_results(graph.vertices.size(), false) {
+      : m_builder_of(static_cast<std::size_t>(ranks), -1),
+        m_masks(graph),
+        m_results(graph.vertices.size(), false) {
     for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
     m_builders.reserve(wanted.size());
     for (const int rank : wanted) {
       m_builder_of[to_index(rank)] = static_cast<int>(m_builders.size());
-      m_builders.emplace_back(graph, m_results, groups, names, space, ranks, rank);
+      m_builders.emplace_back(graph, m_masks, m_results, groups, names, space, ranks, rank);
     }
   }
   RankProgramSink(const RankProgramSink&) = delete;  // the builders point into it
@@ -121,6 +124,7 @@ class RankProgramSink {
   }
 
   std::vector<int> m_builder_of;  ///< per rank; -1: none
+  graph::Masks m_masks;
   Flags m_results;
   std::vector<RankBuilder> m_builders;
 };

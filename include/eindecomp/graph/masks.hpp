@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// Which values of labels a statement need not compute: where comparisons of labels make it 0,
+/// where tensors that it reads are 0 for that reason, and where no reader looks.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/operand_index.hpp"
+
+namespace eindecomp::graph {
+
+/// A condition: that an index is not negative.
+using Condition = OperandIndex;
+
+/// Whether a condition holds nowhere in a domain.
+/// \param lo, hi  per label, where values begin and end
+[[nodiscard]] constexpr bool fails(const Condition& condition, const std::vector<Extent>& lo,
+                                   const std::vector<Extent>& hi) {
+  return index_range(
+             condition, [&](int l) { return lo[static_cast<std::size_t>(l)]; },
+             [&](int l) { return hi[static_cast<std::size_t>(l)]; })
+             .hi <= 0;
+}
+
+/// The masks of all statements of a graph: what follows from Vertex::mask of one for the others,
+/// whose ⊗ 0 annihilates or whose results are multiplied by 0.
+class Masks {
+ public:
+  constexpr explicit Masks(const EinGraph& graph) {
+    const auto masked = [](const Vertex& v) { return !v.mask.empty(); };
+    if (std::none_of(graph.vertices.begin(), graph.vertices.end(), masked)) return;
+    find_zeros(graph);
+    find_reads(graph);
+    for (std::size_t s = 0; s < m_joins.size(); ++s) {
+      if (!may_leave_out(graph.vertices[s])) m_joins[s].clear();
+      m_any = m_any || !m_joins[s].empty();
+    }
+  }
+
+  /// Whether a statement has any that its calls can make use of.
+  [[nodiscard]] constexpr bool any() const { return m_any; }
+  /// Conditions on the labels of a statement that aggregates, without any of which a join is the
+  /// identity of ⊕, or may be taken for it.
+  [[nodiscard]] constexpr const std::vector<Condition>& of(VertexId v) const {
+    return any() ? m_joins[static_cast<std::size_t>(v)] : m_none;
+  }
+  /// Whether a call with some domain computes no join that counts.
+  [[nodiscard]] constexpr bool empties(VertexId v, const std::vector<Extent>& lo,
+                                       const std::vector<Extent>& hi) const {
+    const std::vector<Condition>& conditions = of(v);
+    return std::any_of(conditions.begin(), conditions.end(),
+                       [&](const Condition& c) { return fails(c, lo, hi); });
+  }
+
+ private:
+  /// Whether calls of a statement can leave out joins.
+  [[nodiscard]] static constexpr bool may_leave_out(const Vertex& v) {
+    return !v.aggregated.empty() && v.periods.empty() && v.scanned < 0 && v.op.index_tensors == 0 &&
+           !v.op.blocks;
+  }
+  /// The condition with other labels, in their order; none if one has no other: other(label) < 0.
+  template <class Other>
+  [[nodiscard]] static constexpr std::optional<Condition> renamed(const Condition& condition,
+                                                                  const Other& other) {
+    Condition renamed{{}, condition.offset};
+    for (const Condition::Term& term : condition.terms) {
+      const int label = other(term.label);
+      if (label < 0) return std::nullopt;
+      const auto at = std::find_if(renamed.terms.begin(), renamed.terms.end(),
+                                   [&](const Condition::Term& t) { return t.label >= label; });
+      if (at != renamed.terms.end() && at->label == label) {
+        at->coefficient += term.coefficient;
+      } else {
+        renamed.terms.insert(at, {label, term.coefficient});
+      }
+    }
+    return renamed;
+  }
+  [[nodiscard]] static constexpr int place_of(const std::vector<int>& list, int label) {
+    const auto found = std::find(list.begin(), list.end(), label);
+    return found == list.end() ? -1 : static_cast<int>(found - list.begin());
+  }
+  static constexpr void add(const std::optional<Condition>& condition,
+                            std::vector<Condition>& conditions) {
+    if (!condition) return;
+    if (std::find(conditions.begin(), conditions.end(), *condition) != conditions.end()) return;
+    conditions.push_back(*condition);
+  }
+
+  /// Goes from tensors to their readers: where joins are 0, and elements.
+  constexpr void find_zeros(const EinGraph& graph) {
+    m_joins.resize(graph.vertices.size());
+    m_zeros.resize(graph.vertices.size());
+    for (VertexId s = 0; s < graph.size(); ++s) {
+      const Vertex& v = graph[s];
+      if (v.is_input() || v.op.blocks) continue;
+      std::vector<Condition>& joins = m_joins[static_cast<std::size_t>(s)];
+      for (const Condition& own : v.mask) add(renamed(own, [](int l) { return l; }), joins);
+      for (const Operand& o : v.operands) {
+        if (!v.op.annihilates || o.is_computed()) continue;
+        for (const Condition& zero : m_zeros[static_cast<std::size_t>(o.vertex)]) {
+          add(renamed(zero, [&](int k) { return o.labels[static_cast<std::size_t>(k)]; }), joins);
+        }
+      }
+      if (v.op.finishes && !v.aggregated.empty()) continue;  // elements are no accumulators
+      for (const Condition& join : joins) {
+        add(renamed(join, [&](int l) { return place_of(v.output, l); }),
+            m_zeros[static_cast<std::size_t>(s)]);
+      }
+    }
+  }
+
+  /// Goes from readers to what they read: where elements are multiplied by 0, so that 0 is as good.
+  constexpr void find_reads(const EinGraph& graph) {
+    std::vector<std::optional<std::vector<Condition>>> reads(graph.vertices.size());
+    for (VertexId s = graph.size(); s-- > 0;) {
+      const Vertex& v = graph[s];
+      if (v.is_input()) continue;
+      std::vector<Condition>& joins = m_joins[static_cast<std::size_t>(s)];
+      const auto& own = reads[static_cast<std::size_t>(s)];
+      // What joins of zeros are must be finite, and so must the identity of ⊕.
+      const bool passes_zeros = v.op.annihilates || v.op.adds;
+      std::vector<Condition> unread;
+      if (!v.is_result() && own && (passes_zeros || v.op.sums)) {
+        for (const Condition& read : *own) {
+          add(renamed(read, [&](int k) { return v.output[static_cast<std::size_t>(k)]; }), unread);
+        }
+      }
+      if (v.op.annihilates) {
+        for (const Condition& join : joins) add(join, unread);
+      }
+      if (v.op.sums) {
+        for (const Condition& read : unread) add(read, joins);
+      }
+      for (const Operand& o : v.operands) {
+        std::vector<Condition> here;
+        for (const Condition& condition : unread) {
+          if (o.is_computed() || !passes_zeros) break;
+          add(renamed(condition, [&](int l) { return place_of(o.labels, l); }), here);
+        }
+        keep_common(std::move(here), reads[static_cast<std::size_t>(o.vertex)]);
+      }
+    }
+  }
+  /// Leaves of the conditions of the readers so far those that one more has, too.
+  static constexpr void keep_common(std::vector<Condition>&& one_more,
+                                    std::optional<std::vector<Condition>>& so_far) {
+    if (!so_far) {
+      so_far = std::move(one_more);
+      return;
+    }
+    std::erase_if(*so_far, [&](const Condition& condition) {
+      return std::find(one_more.begin(), one_more.end(), condition) == one_more.end();
+    });
+  }
+
+  std::vector<std::vector<Condition>> m_joins;  ///< per vertex, on its labels
+  std::vector<std::vector<Condition>> m_zeros;  ///< per vertex, on its dimensions
+  std::vector<Condition> m_none;
+  bool m_any = false;
+};
+
+}  // namespace eindecomp::graph
