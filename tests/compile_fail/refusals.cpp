@@ -131,6 +131,18 @@ void statements() {
   // refused: a label is exchanged with itself; name each once
   EITHER((let<"P3">(i, j) = symmetrize(i, j, i)(X(i, j))),
          (let<"P3">(i, j) = symmetrize(i, j)(X(i, j))));
+  // refused: an expression is symmetric in a label that it lacks; name two that it has
+  EITHER((let<"P6">(i, j) = symmetric(i, k)(X(i, j))),
+         (let<"P6">(i, j) = symmetric(i, j)(X(i, j))));
+  // refused: a label is exchanged with itself; name two
+  EITHER((let<"P7">(i, j) = antisymmetric(i, i)(X(i, j))),
+         (let<"P7">(i, j) = antisymmetric(i, j)(X(i, j))));
+  // refused: a softmax is masked by a tensor, and not by a comparison of labels; write one
+  EITHER((let<"P8">(i, j) = softmax(j, X(i, j))(X(i, j))),
+         (let<"P8">(i, j) = softmax(j, j <= i)(X(i, j))));
+  // refused: the mask of a softmax has a label that the expression lacks
+  EITHER((let<"P9">(i, j) = softmax(j, k <= i)(X(i, j))),
+         (let<"P9">(i, j) = softmax(j, j <= i)(X(i, j))));
   // refused: a scan goes along a label that the expression lacks; scan along one that it has
   EITHER((let<"P4">(i, j) = cumsum(k)(X(i, j))), (let<"P4">(i, j) = cumsum(j)(X(i, j))));
   // refused: a scan by an aggregation whose identity is none of 0, 1 and the least and the greatest

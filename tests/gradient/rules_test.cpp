@@ -291,6 +291,54 @@ TEST_CASE("gradients of masked products are masked, and what becomes 0 in them i
   CHECK(masks.of(std::get<1>(derivatives).vertex()).size() == 1);
 }
 
+TEST_CASE("gradients of what is not looked at are 0, and those of a masked softmax are its own") {
+  constexpr ein::Extent n = 4;
+  LoopProgram g;
+  const auto X = g.input<double>("X", {n, n});
+  const auto Y = g.input<double>("Y", {n, n});
+  const auto scores = let<"scores">(i, j) = sum(k)(X(i, k) * Y(j, k));
+  const auto weights = let<"weights">(i, j) = softmax(j, j <= i)(scores(i, j));
+  const auto loss = let<"loss">() = sum(i, j, k)(weights(i, j) * Y(j, k) * X(k, i));
+  const auto [dX, dY] = gradient(loss, X, Y);
+  std::vector<double> x;
+  std::vector<double> y;
+  for (int e = 0; e < n * n; ++e) {
+    x.push_back(0.1 * ((7 * e) % 11) - 0.4);
+    y.push_back(0.2 * ((5 * e) % 9) - 0.7);
+  }
+  const LoopRun run(g, {{"X", x}, {"Y", y}});
+  const auto loss_at = [&](const std::vector<double>& of_x, const std::vector<double>& of_y) {
+    return LoopRun(g, {{"X", of_x}, {"Y", of_y}}).of(loss)[0];
+  };
+  for (std::size_t e = 0; e < x.size(); ++e) {
+    constexpr double h = 1e-5;
+    std::vector<double> more = x;
+    std::vector<double> less = x;
+    more[e] += h;
+    less[e] -= h;
+    const double by_x = (loss_at(more, y) - loss_at(less, y)) / (2 * h);
+    CHECK(run.of(dX)[e] == doctest::Approx(by_x).epsilon(1e-6));
+    more = less = y;
+    more[e] += h;
+    less[e] -= h;
+    const double by_y = (loss_at(x, more) - loss_at(x, less)) / (2 * h);
+    CHECK(run.of(dY)[e] == doctest::Approx(by_y).epsilon(1e-6));
+  }
+  // All products of two with a matrix of scores' shape in them are computed by half.
+  const ein::EinGraph& graph = g.graph();
+  const ein::graph::Masks masks(graph);
+  int products = 0;
+  for (ein::VertexId v = 0; v < graph.size(); ++v) {
+    const ein::Vertex& p = graph[v];
+    if (p.op.join != "mul" || p.aggregated.size() != 1 || p.operands.size() != 2) continue;
+    CAPTURE(p.name.str());
+    CAPTURE(ein::to_text(graph).str());
+    CHECK(masks.of(v).size() == 1);
+    ++products;
+  }
+  CHECK(products >= 4);
+}
+
 TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing is written") {
   Program g;
   const auto X = g.input<double>("X", {4});

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/graph/permutations.hpp"
 #include "property/checked.hpp"
 
 using namespace property;
@@ -197,6 +198,45 @@ TEST_CASE("equal labels, casts, quotients, signs and truth") {
   });
 }
 
+TEST_CASE("halves of symmetric tensors, and masked softmax") {
+  check_random(20261201, 3, [](auto& t, Line line, Line, Extent I, Extent J, Extent K) {
+    const auto [A, as] = t.template input<double>("A", {I, K});
+    const auto [B, bs] = t.template input<double>("B", {J, K});
+    const auto& a_ = as;
+    const auto& b_ = bs;
+    const auto product = [&](const auto& x, const auto& y, Extent p, Extent q) {
+      return total(K, [&](Extent k_) { return x(p, k_) * y(q, k_); });
+    };
+    t.expect(let<"Gram">(i, j) = symmetric(i, j)(sum(k)(A(i, k) * A(j, k))),
+             [&](Extent i_, Extent j_) { return product(a_, a_, i_, j_); });
+    const auto gap = [&](Extent i_, Extent j_) {
+      return total(K, [&](Extent k_) {
+        return a_(i_, k_) * a_(j_, (k_ + 1) % K) - a_(j_, k_) * a_(i_, (k_ + 1) % K);
+      });
+    };
+    t.expect(let<"gaps">(j, i) = antisymmetric(
+                 i, j)(sum(k)(A(i, k) * A(j, periodic(k + 1)) - A(j, k) * A(i, periodic(k + 1)))),
+             [&](Extent j_, Extent i_) { return gap(i_, j_); });
+    const auto scores = let<"scores">(i, j) = sum(k)(A(i, k) * B(j, k));
+    const auto weights = let<"weights">(i, j) =
+        softmax(j, line.at_most(i, j) * (j - i < 3))(scores(i, j));
+    const auto weight = [&, line](Extent i_, Extent j_) {
+      const auto part = [&](Extent l_) {
+        const bool holds = line.holds(i_, l_) && l_ - i_ < 3;
+        return holds ? std::exp(product(a_, b_, i_, l_)) : 0.0;
+      };
+      return part(j_) == 0 ? 0.0 : part(j_) / total(J, part);
+    };
+    t.expect(
+        let<"attended">(i, k) = sum(j)(weights(i, j) * B(j, k)),
+        [&](Extent i_, Extent k_) {
+          return total(J, [&](Extent j_) { return weight(i_, j_) * b_(j_, k_); });
+        },
+        false);
+    t.expect(weights, weight, false);
+  });
+}
+
 TEST_CASE("in steps") {
   std::mt19937 random(20261130);
   int rank = 0;
@@ -258,6 +298,48 @@ TEST_CASE("in steps") {
       const auto plan = shared_plan(t.program, options);
       CHECK(eindecomp_tests::quick_words(plan, ranks) == plan.tasks().received);
       check_run(t, plan, rank);
+    }
+  }
+}
+
+TEST_CASE("a masked softmax and its products in steps") {
+  std::mt19937 random(20261202);
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int n = 0; n < eindecomp_tests::random_cases(6); ++n) {
+    CAPTURE(n);
+    const Line line = Line::draw(random);
+    const Extent I = draw(random, 1, 9);
+    const Extent J = draw(random, 1, 9);
+    RunHarness t;
+    const auto [A, as] = t.template input<double>("A", {I, 3});
+    const auto [B, bs] = t.template input<double>("B", {J, 3});
+    const auto scores = let<"scores">(i, j) = sum(k)(A(i, k) * B(j, k));
+    const auto weights = let<"weights">(i, j) = softmax(j, line.above(i, j))(scores(i, j));
+    const auto attended = let<"attended">(i, k) = sum(j)(weights(i, j) * B(j, k));
+    t.expect(
+        attended,
+        [&, as = as, bs = bs](Extent i_, Extent k_) {
+          const auto part = [&](Extent j_) {
+            const double score = total(3, [&](Extent l_) { return as(i_, l_) * bs(j_, l_); });
+            return line.holds(i_, j_) ? std::exp(score) : 0.0;
+          };
+          const double sum = total(J, part);
+          return sum == 0 ? 0 : total(J, [&](Extent j_) { return part(j_) * bs(j_, k_); }) / sum;
+        },
+        false);
+    for (const int workers : {1, 4}) {
+      CAPTURE(workers);
+      ein::DecomposeOptions options{.workers = workers, .ranks = ranks, .strategy = "by_hand"};
+      for (const ein::Vertex& v : t.program.graph().vertices) {
+        if (v.is_input()) continue;
+        options.by_hand.push_back({v.name, {{"i", std::min<Extent>(workers, I)}}});
+      }
+      options.steps = {
+          {"scores", "attended", {{"i", draw(random, 1, std::max<Extent>(I / 4, 1))}}}};
+      check_run(t, shared_plan(t.program, options), rank);
     }
   }
 }

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/permutations.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/instruction_work.hpp"
@@ -142,6 +144,59 @@ TEST_CASE("what is multiplied by 0 is not computed before") {
   CHECK(of_product([](const auto& Z, const auto&) {
           (void)(let<"M">(i, j) = (i < 16) / Z(i, j));
         }) == 1.0);
+}
+
+TEST_CASE("what is not looked at is not computed") {
+  const auto of_product = [](const auto& write) {
+    return share([&](const auto& X, const auto& Y) {
+      const auto Z = let<"Z">(i, j) = sum(k)(X(i, k) * Y(k, j));
+      write(Z, X);
+    });
+  };
+  CHECK(of_product([](const auto& Z, const auto& X) {
+          (void)(let<"M">(i, j) = select(i < 16, exp(Z(i, j)), X(i, j)));
+        }) == 0.5);
+  CHECK(of_product([](const auto& Z, const auto& X) {
+          (void)(let<"M">(i, j) = select(i < 16, X(i, j), 1.0 / Z(i, j)));
+        }) == 0.5);
+  CHECK(of_product([](const auto& Z, const auto& X) {
+          (void)(let<"M">(i) = max(j)(select(j != 3, X(i, j), Z(i, j))));
+        }) == 1.0 / 32);
+  CHECK(of_product([](const auto& Z, const auto& X) {
+          (void)(let<"M">(i, j) = select(i < 16, Z(i, j), X(i, j)) + Z(i, j));
+        }) == 1.0);
+  // Of two that look at it, what either does.
+  CHECK(of_product([](const auto& Z, const auto& X) {
+          (void)(let<"M">(i, j) = select(i < 8, Z(i, j), X(i, j)));
+          (void)(let<"N">(j, i) = select(i < 16, Z(i, j), X(i, j)));
+        }) == 0.5);
+  CHECK(of_product([](const auto& Z, const auto& X) {
+          (void)(let<"M">(i, j) = select(i < 8, Z(i, j), X(i, j)));
+          (void)(let<"N">(j, i) = select(i >= 24, Z(i, j), X(i, j)));
+        }) == 1.0);
+}
+
+TEST_CASE("of symmetric products, and of what a masked softmax reads and gives, half is computed") {
+  constexpr Extent n = 512;
+  constexpr double all = static_cast<double>(n) * n * n;
+  PlanProgram g;
+  const auto X = g.input<double>("X", {n, n});
+  const auto Y = g.input<double>("Y", {n, n});
+  (void)(let<"symmetric">(i, j) = symmetric(i, j)(sum(k)(X(i, k) * X(j, k))));
+  (void)(let<"antisymmetric">(j, i) = antisymmetric(j, i)(sum(k)(Y(i, k) * Y(j, k))));
+  const auto scores = let<"scores">(i, j) = sum(k)(X(i, k) * Y(j, k));
+  const auto weights = let<"weights">(i, j) = softmax(j, j <= i)(scores(i, j));
+  (void)(let<"attended">(i, k) = sum(j)(weights(i, j) * X(j, k)));
+  const EinGraph& graph = g.graph();
+  int products = 0;
+  for (const Vertex& v : graph.vertices) {
+    if (v.is_input() || v.op.join != "mul" || v.aggregated.empty()) continue;
+    CAPTURE(v.name.str());
+    CHECK(joins(graph, std::string(v.name.str()).c_str()) ==
+          doctest::Approx(all * 9 / 16).epsilon(0.01));
+    ++products;
+  }
+  CHECK(products == 4);
 }
 
 TEST_CASE("of a triangle half is computed, however it is cut") {

@@ -28,6 +28,24 @@ struct LabelValue : ExpressionBase {
 
 namespace expr {
 
+/// The labels of what an expression reads, by first appearance.
+template <class E>
+struct ReadLabels {
+  using type = typename E::LabelTypes;
+};
+template <class L>
+struct ReadLabels<LabelValue<L>> {
+  using type = LabelList<>;
+};
+template <class F, class... Es>
+struct ReadLabels<Apply<F, Es...>> {
+  using type = UnitedLabels<typename ReadLabels<Es>::type...>;
+};
+/// The labels of an expression in the order in which it is stored where it becomes a tensor: those
+/// of what it reads come first, so that a mask does not turn it.
+template <class E>
+using StoredLabels = UnitedLabels<typename ReadLabels<E>::type, typename E::LabelTypes>;
+
 /// The elements that labels are as values.
 using LabelNumber = std::int64_t;
 

@@ -71,6 +71,28 @@ constexpr void add_condition(const std::optional<IndexSpec>& a, const std::optio
   conditions.push_back(difference);
 }
 
+/// Adds what a comparison of labels says, each that an index is not negative, or what it says where
+/// it does not hold.
+template <class F, class A, class B>
+constexpr void add_comparison(const Apply<F, A, B>& e, bool holds,
+                              std::vector<IndexSpec>& conditions) {
+  const auto a = affine_of(e.operands[boost::hana::size_c<0>]);
+  const auto b = affine_of(e.operands[boost::hana::size_c<1>]);
+  if constexpr (is_one_of<F, Equal, NotEqual>) {
+    if (holds != std::is_same_v<F, Equal>) return;
+    add_condition(a, b, 0, conditions);
+    add_condition(b, a, 0, conditions);
+  } else if constexpr (is_one_of<F, Less, LessEqual>) {
+    constexpr bool strict = std::is_same_v<F, Less>;
+    if (holds) add_condition(a, b, strict ? 1 : 0, conditions);
+    if (!holds) add_condition(b, a, strict ? 0 : 1, conditions);
+  } else {
+    constexpr bool strict = std::is_same_v<F, Greater>;
+    if (holds) add_condition(b, a, strict ? 1 : 0, conditions);
+    if (!holds) add_condition(a, b, strict ? 0 : 1, conditions);
+  }
+}
+
 /// Adds conditions on labels, each that an index is not negative, without any of which an
 /// expression is 0: those of comparisons that are its factors, and of what is selected instead of
 /// 0. Where another factor is infinite or not a number, too.
@@ -79,17 +101,10 @@ struct Mask {
   static constexpr void add(const E&, std::vector<IndexSpec>&) {}
 };
 template <class F, class A, class B>
-  requires is_one_of<F, Less, LessEqual, Greater, GreaterEqual, Equal>
+  requires is_one_of<F, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual>
 struct Mask<Apply<F, A, B>> {
   static constexpr void add(const Apply<F, A, B>& e, std::vector<IndexSpec>& conditions) {
-    const auto a = affine_of(e.operands[boost::hana::size_c<0>]);
-    const auto b = affine_of(e.operands[boost::hana::size_c<1>]);
-    if constexpr (is_one_of<F, Less, LessEqual, Equal>) {
-      add_condition(a, b, std::is_same_v<F, Less> ? 1 : 0, conditions);
-    }
-    if constexpr (is_one_of<F, Greater, GreaterEqual, Equal>) {
-      add_condition(b, a, std::is_same_v<F, Greater> ? 1 : 0, conditions);
-    }
+    add_comparison(e, true, conditions);
   }
 };
 template <class... Es>
@@ -188,21 +203,59 @@ inline constexpr bool is_masked_product<Sum, Apply<Mul, Es...>> = [] {
       }))::value;
 }();
 
-/// Where an expression is 0.
-struct Zeros {
-  std::vector<IndexSpec> mask;  ///< without any of these conditions: StatementSpec::mask
-  bool of_operands = false;     ///< where an operand is: Operator::annihilates
+/// Adds for each tensor that an expression reads, from left to right, the conditions without any of
+/// which it does not matter: those by which it is selected.
+template <class E>
+struct ReadMasks {
+  using Conditions = std::vector<IndexSpec>;
+  static constexpr void add(const E&, const Conditions& so_far, std::vector<Conditions>& reads) {
+    reads.insert(reads.end(), to_index(TreeTraits<E>::reads), so_far);
+  }
+};
+template <class F, class... Es>
+struct ReadMasks<Apply<F, Es...>> {
+  using Conditions = std::vector<IndexSpec>;
+  static constexpr void add(const Apply<F, Es...>& e, const Conditions& so_far,
+                            std::vector<Conditions>& reads) {
+    boost::hana::unpack(e.operands,
+                        [&](const Es&... es) { (ReadMasks<Es>::add(es, so_far, reads), ...); });
+  }
+};
+template <class C, class A, class B>
+struct ReadMasks<Apply<Select, C, A, B>> {
+  using Conditions = std::vector<IndexSpec>;
+  static constexpr void add(const Apply<Select, C, A, B>& e, const Conditions& so_far,
+                            std::vector<Conditions>& reads) {
+    const C& condition = e.operands[boost::hana::size_c<0>];
+    ReadMasks<C>::add(condition, so_far, reads);
+    Conditions chosen = so_far;
+    Mask<C>::add(condition, chosen);
+    ReadMasks<A>::add(e.operands[boost::hana::size_c<1>], chosen, reads);
+    Conditions otherwise = so_far;
+    if constexpr (is_mask<C> && requires { add_comparison(condition, false, otherwise); }) {
+      add_comparison(condition, false, otherwise);
+    }
+    ReadMasks<B>::add(e.operands[boost::hana::size_c<2>], otherwise, reads);
+  }
+};
+
+/// Which values of labels an expression does not depend on the tensors for that it reads.
+struct Masked {
+  std::vector<IndexSpec> by_factors;             ///< StatementSpec::mask
+  bool by_operands = false;                      ///< Operator::annihilates
+  std::vector<std::vector<IndexSpec>> operands;  ///< StatementSpec::OperandSpec::mask, of each
 };
 
 /// What is known of a tree without aggregations.
 template <class E>
-[[nodiscard]] constexpr Zeros zeros_of(const E& expression) {
-  Zeros zeros;
+[[nodiscard]] constexpr Masked masked(const E& expression) {
+  Masked found;
   if constexpr (TreeTraits<E>::values > 0) {
-    Mask<E>::add(expression, zeros.mask);
-    zeros.of_operands = is_product_of_operands<E>;
+    Mask<E>::add(expression, found.by_factors);
+    found.by_operands = is_product_of_operands<E>;
+    ReadMasks<E>::add(expression, {}, found.operands);
   }
-  return zeros;
+  return found;
 }
 
 }  // namespace eindecomp::expr

@@ -122,11 +122,15 @@ class DerivedReads {
     spec.values.push_back(label_name(value_of(number)));
   }
 
-  /// Lets a statement be known for 0 where v's ⊗ is: derivatives of 0 are 0, by every operand.
+  /// Lets a statement be known for 0 where v's ⊗ is, whose derivatives are 0.
   void take_mask(StatementSpec& spec) const {
     if (spec.values.empty()) return;
     spec.op.annihilates = m_vertex.op.annihilates;
-    for (const OperandIndex& condition : m_vertex.mask) {
+    take_conditions(m_vertex.mask, spec);
+  }
+  /// Adds those of some conditions whose labels a statement takes the values of.
+  void take_conditions(const std::vector<OperandIndex>& conditions, StatementSpec& spec) const {
+    for (const OperandIndex& condition : conditions) {
       IndexSpec taken = IndexSpec::of({}, condition.offset);
       for (const OperandIndex::Term& term : condition.terms) {
         taken.terms.push_back({label_name(term.label), term.coefficient});

@@ -103,7 +103,10 @@ class DerivedStatement : public DerivedReads {
         spec.operands.push_back(read_transposed(leaf, seen));
       }
     }
-    if (m_plain) take_mask(spec);
+    if (m_plain) {
+      take_mask(spec);
+      take_conditions(m_vertex.operands[m_operand].mask, spec);  // 0 where X is not looked at
+    }
     m_dims.clear();
     for (std::size_t k = 0; k < m_dimensions.size(); ++k) {
       if (!contains(seen, m_dimensions[k])) continue;

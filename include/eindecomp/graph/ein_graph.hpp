@@ -102,6 +102,9 @@ class EinGraph {
     return std::is_constant_evaluated() ? add(spec, true) : add_at_run_time(spec, true);
   }
 
+  /// Says that a statement's ⊗ is 0 without any of some conditions on its labels, in a way that its
+  /// expression does not show (Vertex::mask).
+  constexpr void add_mask(VertexId v, const std::vector<IndexSpec>& conditions);
   /// Adds statement `v` once more, which reads other tensors in the place of its operands: of the
   /// same extents and elements. Is no other statement's vertex, even if one computes the same.
   constexpr VertexId add_copy(VertexId v, const std::vector<VertexId>& operands);

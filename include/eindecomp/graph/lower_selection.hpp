@@ -26,7 +26,8 @@ template <class Output, class Aggregated, class Values, bool AsItIs, class Backe
                                              std::string_view name, const Join& join,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents,
-                                             const expr::Zeros& zeros, const Accesses&... accesses);
+                                             const expr::Masked& masked,
+                                             const Accesses&... accesses);
 
 /// Whether programs of a backend can be differentiated.
 template <class Backend>

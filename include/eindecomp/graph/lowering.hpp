@@ -208,14 +208,14 @@ struct WriterOf<Backend, Join, Monoid, LabelList<Values...>, Ts...> {
 
 /// Writes ⊕ ⊗ of some accesses, and of the values of some labels, under explicit output labels,
 /// once the compiler has checked them. \tparam AsItIs  without rewrites
-/// \param zeros  of ⊗
+/// \param masked  of ⊗
 template <class Output, class Aggregated, class Values, bool AsItIs, class Backend, class Join,
           class Monoid, class... Accesses>
 [[nodiscard]] constexpr auto write_statement(const LoweringScope<Backend>& scope,
                                              std::string_view name, const Join& join,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents,
-                                             const expr::Zeros& zeros,
+                                             const expr::Masked& masked,
                                              const Accesses&... accesses) {
   using Writers = WriterOf<Backend, Join, Monoid, Values, typename Accesses::Symbol::value_type...>;
   if constexpr (!has_few_operands<Join, Monoid, AsItIs, Values::size, Accesses...>()) {
@@ -233,9 +233,10 @@ template <class Output, class Aggregated, class Values, bool AsItIs, class Backe
     StatementSpec spec = statement_spec<Output, Join, Monoid>(scope, name, extents, accesses...);
     if constexpr (Values::size > 0) {
       spec.values = Values::names();
-      if constexpr (expr::passes_over_zero<Monoid>) {
-        spec.mask = zeros.mask;
-        spec.op.annihilates = zeros.of_operands;
+      spec.mask = masked.by_factors;
+      spec.op.annihilates = masked.by_operands;
+      for (std::size_t o = 0; o < masked.operands.size(); ++o) {
+        spec.operands[o].mask = masked.operands[o];
       }
     }
 
@@ -285,11 +286,11 @@ template <class Output, class Aggregated, bool AsItIs, class Backend, class Mono
       return boost::hana::unpack(expr::accesses_of(split), [&](const auto&... parts) {
         using Left = typename expr::TreeTraits<std::remove_const_t<decltype(split)>>::ValueLabels;
         return write_statement<Output, Aggregated, Left, false>(
-            scope, name, expr::functor_of(split), monoid, extents, expr::zeros_of(split), parts...);
+            scope, name, expr::functor_of(split), monoid, extents, expr::masked(split), parts...);
       });
     } else {
       return write_statement<Output, Aggregated, Values, AsItIs>(scope, name, join, monoid, extents,
-                                                                 expr::zeros_of(flat), accesses...);
+                                                                 expr::masked(flat), accesses...);
     }
   });
 }

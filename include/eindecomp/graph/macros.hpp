@@ -4,9 +4,12 @@
 /// let and the operators of expression.hpp alone; read them as examples.
 #pragma once
 
+#include <limits>
 #include <source_location>
 #include <string_view>
 
+#include "eindecomp/expr/factors.hpp"
+#include "eindecomp/expr/mask.hpp"
 #include "eindecomp/graph/let.hpp"
 
 namespace eindecomp {
@@ -29,7 +32,7 @@ template <class S, class... Ls>
 template <Expression E>
 [[nodiscard]] constexpr auto as_access(std::string_view name, const E& expression,
                                        const std::source_location& where) {
-  using Labels = typename E::LabelTypes;
+  using Labels = expr::StoredLabels<E>;
   return access_under(let_under(name, Labels{}, where) = expression, Labels{});
 }
 
@@ -59,6 +62,45 @@ struct Softmax : RefusesTensors {
   }
 };
 
+template <class Along, class Mask>
+struct MaskedSoftmax : RefusesTensors {
+  using RefusesTensors::operator();
+  Mask mask;
+  constexpr explicit MaskedSoftmax(const Mask& m) : mask(m) {}
+  template <Expression E>
+  [[nodiscard]] constexpr auto operator()(
+      const E& expression, std::source_location where = std::source_location::current()) const {
+    static_assert(expr::has_labels<E, typename Mask::LabelTypes>,
+                  "EinDecomp: the mask of a softmax has a label that the expression lacks; compare "
+                  "labels that it has");
+    if constexpr (!expr::has_labels<E, typename Mask::LabelTypes>) {
+      return expr::Refused{};
+    } else {
+      const auto x = as_access("softmax.of", expression, where);
+      using All = typename decltype(x)::LabelTypes;
+      using Rest = RemainingLabels<All, LabelList<Along>>;
+      using T = expr::Elements<E>;
+      // What is less than that is taken for it, so that rows of which nothing is left are 0.
+      constexpr double least = sizeof(T) == 2 ? -6e4 : -1e30;
+      const auto left = let_under("softmax.masked", All{}, where) =
+          select(mask, x, -std::numeric_limits<double>::infinity());
+      const auto mx = let_under("softmax.max", Rest{}, where) =
+          max(Along{})(access_under(left, All{}));
+      const auto shift = let_under("softmax.shift", Rest{}, where) =
+          max(access_under(mx, Rest{}), least);
+      const auto ex = let_under("softmax.exp", All{}, where) =
+          exp(access_under(left, All{}) - access_under(shift.as_constant(), Rest{}));
+      ex.state()->graph.add_mask(ex.vertex(), expr::masked(mask).by_factors);
+      const auto sm = let_under("softmax.sum", Rest{}, where) =
+          sum(Along{})(access_under(ex, All{}));
+      // A sum is 1 at least, or 0.
+      const auto factor = let_under("softmax.factor", Rest{}, where) =
+          1.0 / max(access_under(sm, Rest{}), 0.5);
+      return access_under(ex, All{}) * access_under(factor, Rest{});
+    }
+  }
+};
+
 template <class Along>
 struct LogSoftmax : RefusesTensors {
   using RefusesTensors::operator();
@@ -80,6 +122,19 @@ struct LogSoftmax : RefusesTensors {
 template <AnyLabel Along>
 [[nodiscard]] constexpr auto softmax(Along) {
   return graph::Softmax<Along>{};
+}
+
+/// The same where a comparison of labels holds, or a product of some, elsewhere 0, as JAX's softmax
+/// with `where`: `softmax(k, k <= i)(X(i, k))` is that of causal attention. Of X nothing is looked
+/// at elsewhere, so that a product that X is, or that reads the result, is computed where the mask
+/// holds alone (docs/language.md, Labels as values).
+template <AnyLabel Along, Expression Mask>
+[[nodiscard]] constexpr auto softmax(Along, const Mask& mask) {
+  static_assert(
+      expr::TreeTraits<Mask>::reads == 0,
+      "EinDecomp: a softmax is masked by a tensor, and not by a comparison of labels; write "
+      "one, such as softmax(j, j <= i)(X(i, j)), or softmax(j)(select(M(j), X(i, j), -1e30))");
+  return graph::MaskedSoftmax<Along, Mask>(mask);
 }
 
 /// x - log Σ exp x along one label: `let<"S">(i, k) = log_softmax(k)(X(i, k))`.

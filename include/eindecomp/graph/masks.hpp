@@ -29,11 +29,14 @@ using Condition = OperandIndex;
 }
 
 /// The masks of all statements of a graph: what follows from Vertex::mask of one for the others,
-/// whose ⊗ 0 annihilates or whose results are multiplied by 0.
+/// whose ⊗ 0 annihilates or whose results are multiplied by 0 or not looked at.
 class Masks {
  public:
   constexpr explicit Masks(const EinGraph& graph) {
-    const auto masked = [](const Vertex& v) { return !v.mask.empty(); };
+    const auto masked = [](const Vertex& v) {
+      return !v.mask.empty() || std::any_of(v.operands.begin(), v.operands.end(),
+                                            [](const Operand& o) { return !o.mask.empty(); });
+    };
     if (std::none_of(graph.vertices.begin(), graph.vertices.end(), masked)) return;
     find_zeros(graph);
     find_reads(graph);
@@ -116,7 +119,8 @@ class Masks {
     }
   }
 
-  /// Goes from readers to what they read: where elements are multiplied by 0, so that 0 is as good.
+  /// Goes from readers to what they read: where elements are multiplied by 0, or not looked at, so
+  /// that 0 is as good.
   constexpr void find_reads(const EinGraph& graph) {
     std::vector<std::optional<std::vector<Condition>>> reads(graph.vertices.size());
     for (VertexId s = graph.size(); s-- > 0;) {
@@ -140,24 +144,35 @@ class Masks {
       }
       for (const Operand& o : v.operands) {
         std::vector<Condition> here;
-        for (const Condition& condition : unread) {
-          if (o.is_computed() || !passes_zeros) break;
+        const auto note = [&](const Condition& condition) {
           add(renamed(condition, [&](int l) { return place_of(o.labels, l); }), here);
+        };
+        if (!o.is_computed()) {
+          if (passes_zeros) std::for_each(unread.begin(), unread.end(), note);
+          std::for_each(o.mask.begin(), o.mask.end(), note);
         }
         keep_common(std::move(here), reads[static_cast<std::size_t>(o.vertex)]);
       }
     }
   }
-  /// Leaves of the conditions of the readers so far those that one more has, too.
+  /// Leaves of the conditions of the readers so far those that one more has, too, or the weaker
+  /// ones of the two.
   static constexpr void keep_common(std::vector<Condition>&& one_more,
                                     std::optional<std::vector<Condition>>& so_far) {
     if (!so_far) {
       so_far = std::move(one_more);
       return;
     }
-    std::erase_if(*so_far, [&](const Condition& condition) {
-      return std::find(one_more.begin(), one_more.end(), condition) == one_more.end();
-    });
+    std::vector<Condition> common;
+    for (Condition& condition : *so_far) {
+      for (const Condition& other : one_more) {
+        if (condition.terms != other.terms) continue;
+        condition.offset = std::max(condition.offset, other.offset);
+        add(condition, common);
+        break;
+      }
+    }
+    so_far = std::move(common);
   }
 
   std::vector<std::vector<Condition>> m_joins;  ///< per vertex, on its labels

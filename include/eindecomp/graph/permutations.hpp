@@ -107,6 +107,30 @@ struct SumOfPermutations<Combine, LabelList<Done...>, Next, Rest...> : RefusesTe
       std::is_same_v<Combine, Add> ? "symmetrize.of" : "antisymmetrize.of";
 };
 
+/// A matrix, in two of its labels, by the half of it where one is less than the other, or equal.
+template <class Sign, class A, class B>
+struct ByHalf : RefusesTensors {
+  using RefusesTensors::operator();
+  template <Expression E>
+  [[nodiscard]] constexpr auto operator()(
+      const E& e, std::source_location where = std::source_location::current()) const {
+    static_assert(
+        expr::has_labels<E, LabelList<A, B>>,
+        "EinDecomp: an expression is symmetric in a label that it lacks; name two that it has");
+    if constexpr (!expr::has_labels<E, LabelList<A, B>>) {
+      return expr::Refused{};
+    } else {
+      const auto x = as_access("symmetric.of", e, where);
+      const auto other = exchanged<A, B>(x);
+      if constexpr (std::is_same_v<Sign, Negate>) {
+        return select(A{} <= B{}, x, -other);
+      } else {
+        return select(A{} <= B{}, x, other);
+      }
+    }
+  }
+};
+
 template <class A, class B>
 struct Exchange : RefusesTensors {
   using RefusesTensors::operator();
@@ -147,6 +171,23 @@ template <AnyLabel First, AnyLabel Second, AnyLabel... Rest>
   static_assert(UnitedLabels<LabelList<First, Second, Rest...>>::size == 2 + sizeof...(Rest),
                 "EinDecomp: a label is exchanged with itself; name each once");
   return graph::SumOfPermutations<Add, LabelList<First>, Second, Rest...>{};
+}
+
+/// An expression that its author knows to be symmetric in two labels, of which the half is computed
+/// where the first is not greater than the second: `symmetric(i, j)(sum(k)(X(i, k) * X(j, k)))`
+/// costs half of the product, as BLAS's syrk. The half that is not is taken from the other one.
+/// Both labels have one extent.
+template <AnyLabel A, AnyLabel B>
+[[nodiscard]] constexpr auto symmetric(A, B) {
+  static_assert(!std::is_same_v<A, B>, "EinDecomp: a label is exchanged with itself; name two");
+  return graph::ByHalf<Identity, A, B>{};
+}
+
+/// The same of an expression whose sign changes with the exchange.
+template <AnyLabel A, AnyLabel B>
+[[nodiscard]] constexpr auto antisymmetric(A, B) {
+  static_assert(!std::is_same_v<A, B>, "EinDecomp: a label is exchanged with itself; name two");
+  return graph::ByHalf<Negate, A, B>{};
 }
 
 }  // namespace eindecomp

@@ -33,7 +33,7 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
 template <class Aggregated, class Backend, class Monoid, class E>
 [[nodiscard]] constexpr auto statement_of(LoweringScope<Backend>& scope, const Monoid& monoid,
                                           const E& e) {
-  using Output = RemainingLabels<typename E::LabelTypes, Aggregated>;
+  using Output = RemainingLabels<expr::StoredLabels<E>, Aggregated>;
   const Text name = scope.name + "." + ++scope.inner;
   const auto symbol = lower_statement<Output, Aggregated>(scope, name, monoid,
                                                           std::vector<Extent>(Output::size, 0), e);

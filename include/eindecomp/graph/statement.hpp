@@ -109,14 +109,25 @@ constexpr void resolve_values(const StatementSpec& spec, Vertex& v, const expr::
   }
 }
 
-/// Enters the conditions of a mask. Their labels are some of those whose values are taken.
-constexpr void resolve_mask(const StatementSpec& spec, Vertex& v, const expr::LabelNames& names) {
-  for (const IndexSpec& condition : spec.mask) {
-    OperandIndex& index = v.mask.emplace_back();
+/// The conditions of a mask. Their labels are some of those whose values are taken.
+[[nodiscard]] constexpr std::vector<OperandIndex> resolved_mask(
+    const std::vector<IndexSpec>& conditions, const expr::LabelNames& names) {
+  std::vector<OperandIndex> mask;
+  for (const IndexSpec& condition : conditions) {
+    OperandIndex& index = mask.emplace_back();
     index.offset = condition.offset;
     for (const IndexSpec::Term& term : condition.terms) {
       index.terms.push_back({expr::find_name(names, term.label), term.coefficient});
     }
+  }
+  return mask;
+}
+
+/// Enters the masks of a statement and of what it reads.
+constexpr void resolve_masks(const StatementSpec& spec, Vertex& v, const expr::LabelNames& names) {
+  v.mask = resolved_mask(spec.mask, names);
+  for (std::size_t o = 0; o < spec.operands.size(); ++o) {
+    v.operands[o].mask = resolved_mask(spec.operands[o].mask, names);
   }
 }
 
@@ -198,7 +209,7 @@ constexpr Vertex EinGraph::resolved(const StatementSpec& spec) {
     graph::resolve_operands(*this, spec, v, names);
     graph::resolve_output(*this, spec, v, names);
     graph::resolve_values(spec, v, names);
-    graph::resolve_mask(spec, v, names);
+    graph::resolve_masks(spec, v, names);
     graph::check_bound(v.name, v.bound, spec.where);
     v.periods = graph::residue_periods(v);
     v.scanned =
@@ -216,6 +227,17 @@ constexpr VertexId EinGraph::add(const StatementSpec& spec, bool share) {
   const VertexId written = same >= 0 ? same : add_vertex(std::move(v));
   note_writing(written, spec);
   return written;
+}
+
+constexpr void EinGraph::add_mask(VertexId v, const std::vector<IndexSpec>& conditions) {
+  Vertex& masked = vertices[static_cast<std::size_t>(v)];
+  expr::LabelNames names;
+  for (const LabelId l : masked.labels) {
+    names.push_back(labels[static_cast<std::size_t>(l)].name);
+  }
+  for (OperandIndex& condition : graph::resolved_mask(conditions, names)) {
+    masked.mask.push_back(std::move(condition));
+  }
 }
 
 constexpr VertexId EinGraph::add_copy(VertexId v, const std::vector<VertexId>& operands) {

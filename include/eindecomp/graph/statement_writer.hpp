@@ -91,6 +91,7 @@ struct OperatorFacts {
   bool gives_index;   ///< the result is the value of a label, of the only one that is aggregated
   int index_tensors;  ///< Operator::index_tensors
   bool annihilates;   ///< Operator::annihilates
+  bool passes_zeros;  ///< ⊕ passes over 0, or nothing is aggregated
   bool adds;          ///< Operator::adds
   bool passes;        ///< Operator::passes
   bool is_sum;        ///< ⊕ is +
@@ -114,6 +115,7 @@ inline constexpr OperatorFacts operator_facts = [] {
       .gives_index = Traits::uses_index,
       .index_tensors = expr::index_tensors<Join>,
       .annihilates = expr::annihilates<Join, Monoid>,
+      .passes_zeros = expr::passes_over_zero<Monoid>,
       // Read once each: one that stands twice in the sum is one operand.
       .adds =
           std::is_same_v<Monoid, NoAggregation> && (std::is_same_v<Ts, Joined> && ...) &&
@@ -139,7 +141,8 @@ inline constexpr OperatorFacts operator_facts = [] {
   op.distributive = facts.distributive;
   op.finishes = facts.finishes;
   op.index_tensors = facts.index_tensors;
-  op.annihilates = op.annihilates || facts.annihilates;
+  op.annihilates = (op.annihilates && facts.passes_zeros) || facts.annihilates;
+  if (!facts.passes_zeros) spec.mask.clear();
   op.adds = facts.adds;
   op.passes = facts.passes;
   op.sums = facts.is_sum && !facts.finishes && facts.index_tensors == 0;

@@ -99,6 +99,8 @@ struct Operand {
   std::vector<Extent> block = {};
   /// An index is divided, and where it is not whole ⊗ is the identity of ⊕, whatever else is read.
   bool absorbing = false;
+  /// Conditions on labels as those of Vertex::mask, without any of which ⊗ does not look at it.
+  std::vector<OperandIndex> mask = {};
   constexpr bool operator==(const Operand&) const = default;
 
   /// Whether an index is computed from labels.
@@ -189,6 +191,7 @@ struct StatementSpec {
     bool constant = false;                      ///< gradients do not look at it
     /// Where that value is read ⊗ is the identity of ⊕, whatever the other operands are.
     bool absorbing = false;
+    std::vector<IndexSpec> mask = {};  ///< Operand::mask
   };
   /// The label of one dimension of the result.
   struct OutputLabel {
@@ -201,7 +204,7 @@ struct StatementSpec {
   std::vector<OutputLabel> output;    ///< per dimension of the result
   /// Labels whose values ⊗ takes, after the elements of the operands.
   std::vector<std::string_view> values;
-  std::vector<IndexSpec> mask;  ///< Vertex::mask
+  std::vector<IndexSpec> mask;  ///< of ⊗; Vertex::mask if ⊕ passes over 0
   Operator op;                  ///< ⊗ and ⊕
   ElementType element;          ///< of the result
   ElementType partial;          ///< an accumulator of ⊕ before it is finished

@@ -66,7 +66,7 @@ class StepBuilder {
           }
           call.output = block_of(call.output, v.output, call.domain);
           if (m_adds && m_statement == m_group.last) add_up(call);
-          emit(std::move(call));
+          emit_unmasked(std::move(call));
         }
         ++m_program.turns;
       }
@@ -103,6 +103,19 @@ class StepBuilder {
   /// Whether a call of the statement at hand computes nothing that counts.
   [[nodiscard]] bool is_masked(const KernelCall& call) const {
     return m_masks.empties(m_statement, call.domain.lo, call.domain.hi);
+  }
+  /// A call, without most of the joins that a mask makes 0. Those of tiles stay whole: threads have
+  /// one call for each statement.
+  void emit_unmasked(KernelCall&& call) {
+    const std::vector<graph::Condition>& conditions = m_masks.of(m_statement);
+    const bool in_tiles =
+        std::any_of(m_group.tiles.begin(), m_group.tiles.end(),
+                    [&](const StepGroup& tiles) { return tiles.contains(m_statement); });
+    std::vector<KernelCall> calls{std::move(call)};
+    if (!conditions.empty() && !in_tiles) {
+      MaskSplitter(m_graph[m_statement], conditions).split(calls);
+    }
+    for (KernelCall& part : calls) emit(std::move(part));
   }
   /// Finds the statements whose results on the n-th block only calls would read that compute
   /// nothing that counts.
