@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What masks of labels save: products with a triangle, symmetric ones and causal attention, each
+// beside the same without a mask and as it is slow.
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <vector>
+
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/permutations.hpp"
+#include "eindecomp/kernel/backend.hpp"
+#include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/run/execute.hpp"
+
+namespace ein = eindecomp;
+using ein::Extent;
+using ein::let;
+using namespace ein::labels;
+
+namespace {
+
+using Space = Kokkos::DefaultHostExecutionSpace;
+using Program = ein::BasicProgram<ein::KokkosBackend<Space>>;
+
+template <class T>
+using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, Space>;
+template <class T>
+using Matrices = Kokkos::View<T***, Kokkos::LayoutRight, Space>;
+
+/// A tensor of small numbers.
+template <class View>
+View filled(const View& view) {
+  using T = typename View::non_const_value_type;
+  for (std::size_t n = 0; n < view.size(); ++n) {
+    view.data()[n] = static_cast<T>(n % 11) * T(0.02) - T(0.1);
+  }
+  return view;
+}
+
+/// Milliseconds of the fastest of some runs of what `write` makes of two tensors, both `data`.
+template <class View, class Write>
+double milliseconds(const View& data, int runs, const Write& write) {
+  using T = typename View::non_const_value_type;
+  Program program;
+  Extent shape[View::rank];
+  for (std::size_t k = 0; k < View::rank; ++k) shape[k] = static_cast<Extent>(data.extent(k));
+  const auto X = program.input<T>("X", shape);
+  const auto Y = program.input<T>("Y", shape);
+  (void)write(X, Y);
+  ein::Executor<Space, ein::comm::SelfCommunicator> executor(
+      ein::decompose(program, {.workers = 1}), Space());
+  std::vector<ein::Binding<Space>> bindings{ein::bind(X, data)};
+  const auto counts = program.graph().reader_counts();
+  if (counts[static_cast<std::size_t>(Y.vertex())] > 0) bindings.push_back(ein::bind(Y, data));
+  double fastest = 1e30;
+  for (int n = 0; n <= runs; ++n) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto run = executor.run(bindings);
+    Space().fence();
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+    if (n > 0) fastest = std::min(fastest, time.count());
+  }
+  return fastest;
+}
+
+void print(std::string_view text, double slow, double masked, double whole) {
+  fmt::print("{:<44} {:>10.2f} {:>10.2f} {:>10.2f} {:>8.2f}\n", text, slow, masked, whole,
+             masked / whole);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Masks of labels: as one kernel or a choice, as what is left out, and without");
+  Extent rows = 1024;
+  Extent heads = 8;
+  Extent positions = 1024;
+  int runs = 10;
+  app.add_option("--rows", rows, "of matrices, square")->capture_default_str();
+  app.add_option("--heads", heads, "of attention")->capture_default_str();
+  app.add_option("--positions", positions, "of attention")->capture_default_str();
+  app.add_option("--runs", runs, "of which the fastest counts")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  const Kokkos::ScopeGuard kokkos;
+  fmt::print("{:<44} {:>10} {:>10} {:>10} {:>8}\n", "milliseconds", "all joins", "left out",
+             "no mask", "ratio");
+
+  const auto square = filled(Matrix<double>("square", rows, rows));
+  const auto of_squares = [&](const auto& write) { return milliseconds(square, runs, write); };
+  const double product =
+      of_squares([](auto X, auto Y) { return let<"Z">(i, j) = sum(k)(X(i, k) * Y(k, j)); });
+  print("sum(k)((k <= i) * X(i,k) * Y(k,j))",
+        milliseconds(square, std::min(runs, 2),
+                     [](auto X, auto Y) {
+                       return let<"Z">(i, j) = sum(k)(as_written((k <= i) * X(i, k) * Y(k, j)));
+                     }),
+        of_squares(
+            [](auto X, auto Y) { return let<"Z">(i, j) = sum(k)((k <= i) * X(i, k) * Y(k, j)); }),
+        product);
+  print("symmetric(i,j)(sum(k)(X(i,k) * X(j,k)))",
+        of_squares([](auto X, auto) { return let<"Z">(i, j) = sum(k)(X(i, k) * X(j, k)); }),
+        of_squares([](auto X, auto) {
+          return let<"Z">(i, j) = symmetric(i, j)(sum(k)(X(i, k) * X(j, k)));
+        }),
+        product);
+
+  const auto sequences = filled(Matrices<float>("sequences", heads, positions, 64));
+  const auto attention = [&](const auto& weights) {
+    return milliseconds(sequences, runs, [&](auto X, auto Y) {
+      const auto S = let<"S">(h, s, t) = sum(d)(0.125F * X(h, s, d) * Y(h, t, d));
+      const auto P = let<"P">(h, s, t) = weights(S(h, s, t));
+      return let<"O">(h, s, d) = sum(t)(P(h, s, t) * X(h, t, d));
+    });
+  };
+  print("attention, softmax(t, t <= s)",
+        attention([](const auto& S) { return softmax(t)(select(t <= s, S, -1e30F)); }),
+        attention([](const auto& S) { return softmax(t, t <= s)(S); }),
+        attention([](const auto& S) { return softmax(t)(S); }));
+  return 0;
+}
