@@ -282,7 +282,7 @@ std::size_t count_wrong(const Run& run, const ein::EinGraph& graph, VertexId v,
         for (std::size_t k = 0; k < whole.size(); ++k) whole[k] += block.box.lo[k];
         const Wide got = wide_from(block.view.data()[element++]);
         const Wide want = expected.values[reference::detail::place(labels, expected.bound, whole)];
-        if (!(std::abs(got - want) <= tolerance)) ++wrong;
+        if (reference::differs(got, want, tolerance)) ++wrong;
       } while (reference::detail::next(index, extents));
     }
     return wrong;
@@ -318,7 +318,7 @@ std::size_t count_wrong_distributed(const Run& run, const ein::Plan& plan, Verte
             const Wide got = wide_from(views[n].data()[element++]);
             const Wide want =
                 expected.values[reference::detail::place(labels, expected.bound, global)];
-            if (!(std::abs(got - want) <= tolerance)) ++wrong;
+            if (reference::differs(got, want, tolerance)) ++wrong;
           });
     }
     return wrong;

@@ -65,8 +65,8 @@ Run run_unharmed(Executor& executor, const std::vector<Binding>& bindings) {
 
 class Life {
  public:
-  Life(std::uint64_t seed, Tally& tally)
-      : m_random(seed), m_tally(tally), m_drawn(seed), m_feeders(at(graph().size())) {
+  Life(std::uint64_t seed, Accesses accesses, Tally& tally)
+      : m_random(seed), m_tally(tally), m_drawn(seed, accesses), m_feeders(at(graph().size())) {
     MPI_Comm_rank(MPI_COMM_WORLD, &m_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &m_ranks);
     const Extent plans = draw(m_random, 1, 3);
@@ -293,7 +293,7 @@ class Life {
           continue;
         }
         if (!graph()[v].is_input() || chance(m_random, 25)) continue;
-        inputs[at(v)] = random_input(m_random, graph()[v].element.kind, graph()[v].bound);
+        inputs[at(v)] = m_drawn.draw_input(m_random, v);
       }
       if (std::optional<Tensors> all = m_drawn.evaluate(inputs)) {
         m_inputs = inputs;
@@ -461,7 +461,7 @@ class Life {
              signature.operands == std::vector<Kind>{kind, kind};
     });
     REQUIRE(product != signatures().end());
-    ein::AnySymbol y = product->write(builder, "P", {{x, labels}, {c, {}}}, output);
+    ein::AnySymbol y = product->write(builder, "P", {{x, labels}, {c, {}}}, output, {});
     // Products of 16-bit numbers are floats.
     if (kind == Kind::float16) y = rounded<ein::float16>(builder, y, labels, output);
     if (kind == Kind::bfloat16) y = rounded<ein::bfloat16>(builder, y, labels, output);
@@ -516,7 +516,7 @@ class Life {
       REQUIRE(got.size() == expected.values.size());
       std::size_t wrong = 0;
       for (std::size_t n = 0; n < got.size(); ++n) {
-        if (!(std::abs(got[n] - expected.values[n]) <= tolerance)) ++wrong;
+        if (reference::differs(got[n], expected.values[n], tolerance)) ++wrong;
       }
       CHECK(wrong == 0);
     }
@@ -542,11 +542,13 @@ class Life {
   std::vector<Held> m_held;
 };
 
-Tally live_through(std::uint64_t first, std::uint64_t count) {
+Tally live_through(std::uint64_t first, std::uint64_t count,
+                   Accesses accesses = Accesses::labels) {
   Tally tally;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    INFO("seed " << seed << "\n" << ein::to_text(RandomProgram(seed).program.graph()).str());
-    Life(seed, tally).live();
+    INFO("seed " << seed << "\n"
+                 << ein::to_text(RandomProgram(seed, accesses).program.graph()).str());
+    Life(seed, accesses, tally).live();
   }
   return tally;
 }
@@ -570,4 +572,15 @@ TEST_CASE("lives of executors") {
   CHECK(tally.kept > 50);
   if (ranks > 1) CHECK(tally.spared > 50);
   if (ranks > 1) CHECK(tally.places_differ > 50);
+}
+
+TEST_CASE("lives of executors of programs with index tensors") {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const Tally tally =
+      live_through(1000U * static_cast<std::uint64_t>(ranks), 300, Accesses::looked_up);
+  CHECK(tally.runs >= 900);
+  CHECK(tally.in_place > 20);
+  CHECK(tally.carried > 20);
+  CHECK(tally.kept > 20);
 }

@@ -8,73 +8,22 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "eindecomp/graph/print.hpp"
 #include "eindecomp/plan/decompose.hpp"
+#include "property/random_input.hpp"
 #include "property/signatures.hpp"
 
 namespace property {
 
-using Random = std::mt19937_64;
-
-inline Extent draw(Random& random, Extent low, Extent high) {
-  // Not std::uniform_int_distribution: seeds mean the same with every standard library.
-  return low + static_cast<Extent>(random() % static_cast<std::uint64_t>(high - low + 1));
-}
-inline bool chance(Random& random, int percent) { return draw(random, 1, 100) <= percent; }
-template <class T>
-const T& pick(Random& random, const std::vector<T>& of) {
-  return of[static_cast<std::size_t>(draw(random, 0, static_cast<Extent>(of.size()) - 1))];
-}
-
-/// Small whole numbers.
-inline reference::Tensor random_input(Random& random, Kind kind, std::vector<Extent> bound) {
-  reference::Tensor tensor;
-  tensor.kind = kind;
-  tensor.bound = std::move(bound);
-  Extent size = 1;
-  for (Extent b : tensor.bound) size *= b;
-  // Some tensors are positive, for logarithms and divisions.
-  const Extent low = chance(random, 30) ? 1 : -3;
-  for (Extent i = 0; i < size; ++i) {
-    const auto real = static_cast<long double>(draw(random, low, 4));
-    const auto imaginary = static_cast<long double>(draw(random, -2, 2));
-    tensor.values.emplace_back(real, reference::is_complex(kind) ? imaginary : 0);
-    tensor.scale = std::max(tensor.scale, std::max(std::abs(real), std::abs(imaginary)));
-  }
-  return tensor;
-}
-
-inline ein::AnySymbol add_input(Builder& builder, Kind kind, const std::string& name,
-                                std::vector<Extent> bound) {
-  switch (kind) {
-    case Kind::float32:
-      return builder.input<float>(name, std::move(bound));
-    case Kind::complex64:
-      return builder.input<Complex64>(name, std::move(bound));
-    case Kind::complex128:
-      return builder.input<Complex128>(name, std::move(bound));
-    case Kind::int32:
-      return builder.input<std::int32_t>(name, std::move(bound));
-    case Kind::int64:
-      return builder.input<std::int64_t>(name, std::move(bound));
-    case Kind::float16:
-      return builder.input<ein::float16>(name, std::move(bound));
-    case Kind::bfloat16:
-      return builder.input<ein::bfloat16>(name, std::move(bound));
-    default:
-      return builder.input<double>(name, std::move(bound));
-  }
-}
-
 /// How operands of random programs are read.
 enum class Accesses {
-  labels,   ///< every index is a label
-  computed  ///< some are computed from labels, and may leave their tensors
+  labels,    ///< every index is a label
+  computed,  ///< some are computed from labels, and may leave their tensors
+  looked_up  ///< so they are, and others are elements of index tensors
 };
 
 class RandomProgram {
@@ -124,8 +73,24 @@ class RandomProgram {
     return options;
   }
 
-  /// What every vertex holds for other inputs, `inputs` by vertex; nothing where a result is out of
-  /// range or hangs on the last bit of an operand.
+  /// Other values of an input; of an index tensor, indices.
+  [[nodiscard]] reference::Tensor draw_input(Random& random, VertexId v) const {
+    std::optional<Extent> indices;
+    for (const ein::Vertex& statement : program.graph().vertices) {
+      for (int k = 0; k < statement.op.index_tensors; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        if (statement.operands[at].vertex != v) continue;
+        const Extent extent = statement.extents[static_cast<std::size_t>(statement.values[at])];
+        indices = std::min(indices.value_or(extent), extent);
+      }
+    }
+    const ein::Vertex& input = program.graph()[v];
+    return indices ? random_indices(random, input.element.kind, input.bound, *indices)
+                   : random_input(random, input.element.kind, input.bound);
+  }
+
+  /// What every vertex holds for other inputs, `inputs` by vertex; nothing where an index is none,
+  /// a result is out of range or one hangs on the last bit of an operand.
   [[nodiscard]] std::optional<std::vector<reference::Tensor>> evaluate(
       const std::vector<reference::Tensor>& inputs) const {
     std::vector<reference::Tensor> all;
@@ -133,10 +98,16 @@ class RandomProgram {
       const ein::Vertex& vertex = program.graph()[v];
       if (vertex.is_input()) {
         all.push_back(inputs[static_cast<std::size_t>(v)]);
+        if (!is_readable(all.back())) return std::nullopt;
         continue;
       }
-      all.push_back(reference::evaluate_statement(vertex, all, user_operators()));
+      try {
+        all.push_back(reference::evaluate_statement(vertex, all, user_operators()));
+      } catch (const std::out_of_range&) {
+        return std::nullopt;
+      }
       if (!is_sound(vertex, all)) return std::nullopt;
+      if (is_read(v) && !is_readable(all.back())) return std::nullopt;
     }
     return all;
   }
@@ -229,26 +200,59 @@ class RandomProgram {
     }
     return index;
   }
-  Builder::Read draw_computed(Kind kind, Draft& draft) {
+  [[nodiscard]] bool is_read(VertexId v) const {
+    const auto& all = program.graph().vertices;
+    return std::any_of(all.begin(), all.end(), [&](const ein::Vertex& statement) {
+      return std::any_of(statement.operands.begin(), statement.operands.end(),
+                         [&](const ein::Operand& operand) { return operand.vertex == v; });
+    });
+  }
+  /// Whether statements may read it: not what ⊕ gives of no terms, which may be infinite.
+  [[nodiscard]] static bool is_readable(const reference::Tensor& tensor) {
+    return std::all_of(tensor.values.begin(), tensor.values.end(), [&](reference::Wide z) {
+      return std::isfinite(z.real()) &&
+             (!reference::is_integer(tensor.kind) || std::abs(z.real()) < 0x1p30L);
+    });
+  }
+  [[nodiscard]] std::vector<VertexId> readable(Kind kind) const {
     std::vector<VertexId> there;
     for (VertexId v = 0; v < program.graph().size(); ++v) {
-      const bool fits = tensors[static_cast<std::size_t>(v)].kind == kind;
-      if (fits && !program.graph()[v].bound.empty()) there.push_back(v);
+      const reference::Tensor& tensor = tensors[static_cast<std::size_t>(v)];
+      if (tensor.kind == kind && is_readable(tensor)) there.push_back(v);
     }
+    return there;
+  }
+  VertexId new_input(reference::Tensor data) {
+    const ein::AnySymbol symbol =
+        add_input(m_builder, data.kind, "X" + std::to_string(m_inputs++), data.bound);
+    tensors.push_back(std::move(data));
+    return symbol.vertex();
+  }
+  Builder::Read draw_computed(Kind kind, Draft& draft) {
+    std::vector<VertexId> there = readable(kind);
+    std::erase_if(there, [&](VertexId v) { return program.graph()[v].bound.empty(); });
     if (there.empty() || chance(m_random, 40)) {
       std::vector<Extent> bound(static_cast<std::size_t>(draw(m_random, 1, 3)));
       for (Extent& b : bound) b = draw(m_random, 1, 8);
-      reference::Tensor data = random_input(m_random, kind, bound);
-      add_input(m_builder, kind, "X" + std::to_string(m_inputs++), std::move(bound));
-      there.assign(1, static_cast<VertexId>(tensors.size()));
-      tensors.push_back(std::move(data));
+      there.assign(1, new_input(random_input(m_random, kind, std::move(bound))));
     }
-    const VertexId v = pick(m_random, there);
+    return read_computed(pick(m_random, there), draft);
+  }
+  Builder::Read read_computed(VertexId v, Draft& draft) {
     Builder::Read read{ein::AnySymbol(program.graph(), v), {}};
     for (const Extent bound : program.graph()[v].bound) {
       read.indices.push_back(draw_index(bound, draft));
     }
     return read;
+  }
+  Builder::Read read_by_labels(VertexId v, Draft& draft) {
+    ein::LabelStrings labels;
+    for (const Extent extent : program.graph()[v].bound) {
+      const std::string label = label_of_extent(draft, extent);
+      draft.add(label, extent);
+      labels.push_back(label);
+    }
+    return {ein::AnySymbol(program.graph(), v), labels};
   }
 
   /// A new input, or a tensor there is.
@@ -256,19 +260,12 @@ class RandomProgram {
     if (m_accesses == Accesses::computed && chance(m_random, 60)) {
       return draw_computed(kind, draft);
     }
-    std::vector<VertexId> there;
-    for (VertexId v = 0; v < program.graph().size(); ++v) {
-      if (tensors[static_cast<std::size_t>(v)].kind == kind) there.push_back(v);
+    if (m_accesses == Accesses::looked_up && chance(m_random, 25)) {
+      return draw_computed(kind, draft);
     }
+    const std::vector<VertexId> there = readable(kind);
     if (!there.empty() && chance(m_random, 60)) {
-      const VertexId v = pick(m_random, there);
-      ein::LabelStrings labels;
-      for (Extent extent : program.graph()[v].bound) {
-        const std::string label = label_of_extent(draft, extent);
-        draft.add(label, extent);
-        labels.push_back(label);
-      }
-      return {ein::AnySymbol(program.graph(), v), labels};
+      return read_by_labels(pick(m_random, there), draft);
     }
     static const std::vector<Extent> ranks{0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6};
     const Extent rank = pick(m_random, ranks);
@@ -285,15 +282,82 @@ class RandomProgram {
       labels.push_back(label);
       bound.push_back(draft.extents.at(label));
     }
-    reference::Tensor data = random_input(m_random, kind, bound);
-    const ein::AnySymbol symbol =
-        add_input(m_builder, kind, "X" + std::to_string(m_inputs++), std::move(bound));
-    tensors.push_back(std::move(data));
-    return {symbol, labels};
+    const VertexId v = new_input(random_input(m_random, kind, std::move(bound)));
+    return {ein::AnySymbol(program.graph(), v), labels};
   }
 
-  /// The output's labels, in any order, with one that no operand has now and then.
-  bool draw_output(const Signature& signature, Draft& draft, std::vector<Builder::Write>& output) {
+  /// A tensor whose elements are values of a label of that extent: one there is, another taken back
+  /// into the range, or an input.
+  VertexId draw_indices(Kind kind, Extent extent) {
+    std::vector<VertexId> there = readable(kind);
+    if (!there.empty() && chance(m_random, 25)) {
+      const VertexId v = pick(m_random, there);
+      ein::LabelStrings labels;
+      for (std::size_t k = 0; k < program.graph()[v].bound.size(); ++k) {
+        labels.push_back(names()[k]);
+      }
+      (void)write_inside(m_builder, chance(m_random, 50) ? Inside::wrapped : Inside::clipped, kind,
+                         "S" + std::to_string(m_statements++),
+                         {ein::AnySymbol(program.graph(), v), labels}, labels, extent);
+      evaluate_new();
+    }
+    there = readable(kind);
+    std::erase_if(there, [&](VertexId v) {
+      const auto& values = tensors[static_cast<std::size_t>(v)].values;
+      return !std::all_of(values.begin(), values.end(), [&](reference::Wide z) {
+        return z.real() >= 0 && z.real() < static_cast<long double>(extent);
+      });
+    });
+    // The latest is the one that was written for this.
+    if (!there.empty() && chance(m_random, 60)) {
+      return chance(m_random, 50) ? there.back() : pick(m_random, there);
+    }
+    static const std::vector<std::size_t> ranks{0, 1, 1, 1, 2, 2, 3};
+    std::vector<Extent> bound(pick(m_random, ranks));
+    for (Extent& b : bound) b = draw(m_random, 1, 6);
+    return new_input(random_indices(m_random, kind, std::move(bound), extent));
+  }
+
+  /// Labels to look up, of operands or, in `bare`, of the output alone, and index tensors for them.
+  /// \returns false if an index tensor is read along one of these labels
+  bool draw_lookups(const Signature& signature, Draft& draft, std::vector<Builder::Read>& operands,
+                    ein::LabelStrings& values, ein::LabelStrings& bare) {
+    for (int k = 0; k < signature.index_tensors; ++k) {
+      std::vector<std::string> free = draft.order;
+      std::erase_if(free, [&](const std::string& label) { return contains(values, label); });
+      if (!free.empty() && chance(m_random, 60)) {
+        values.push_back(pick(m_random, free));
+      } else {
+        values.push_back(unused_label(draft));
+        bare.push_back(values.back());
+        draft.add(values.back(), draw(m_random, 1, 7));
+      }
+    }
+    std::vector<Builder::Read> indices;
+    for (int k = 0; k < signature.index_tensors; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      const VertexId v = draw_indices(signature.operands[at], draft.extents.at(values[at]));
+      indices.push_back(chance(m_random, 20) ? read_computed(v, draft) : read_by_labels(v, draft));
+      for (const std::string& label : indices.back().labels) {
+        if (contains(values, label)) return false;
+      }
+      for (const ein::IndexSpec& index : indices.back().indices) {
+        for (const ein::IndexSpec::Term& term : index.terms) {
+          if (contains(values, std::string(term.label))) return false;
+        }
+      }
+    }
+    operands.insert(operands.begin(), indices.begin(), indices.end());
+    return true;
+  }
+  [[nodiscard]] static bool contains(const ein::LabelStrings& labels, const std::string& label) {
+    return std::find(labels.begin(), labels.end(), label) != labels.end();
+  }
+
+  /// The output's labels, in any order, `bare` ones among them, with one that no operand has now
+  /// and then.
+  bool draw_output(const Signature& signature, Draft& draft, const ein::LabelStrings& bare,
+                   std::vector<Builder::Write>& output) {
     std::vector<std::string> labels = draft.order;
     for (std::size_t l = labels.size(); l > 1; --l) {
       std::swap(labels[l - 1],
@@ -306,10 +370,14 @@ class RandomProgram {
       labels.resize(static_cast<std::size_t>(
           draw(m_random, 0, static_cast<Extent>(std::min<std::size_t>(labels.size(), 5)))));
     }
+    for (const std::string& label : bare) {
+      if (!contains(labels, label)) labels.push_back(label);
+    }
     if (labels.size() > 6) return false;
     for (const std::string& label : labels) {
       // Saying an extent that is known anyway is allowed.
-      output.push_back({label, chance(m_random, 10) ? draft.extents.at(label) : 0});
+      const bool says = chance(m_random, 10) || contains(bare, label);
+      output.push_back({label, says ? draft.extents.at(label) : 0});
     }
     if (labels.size() < 6 && draft.points < 300 && chance(m_random, 10)) {
       const std::string label = unused_label(draft);
@@ -335,25 +403,40 @@ class RandomProgram {
   }
 
   bool try_statement() {
-    const Signature& signature = pick(m_random, signatures());
+    const bool looks_up = m_accesses == Accesses::looked_up && chance(m_random, 70);
+    const Signature& signature = pick(m_random, looks_up ? lookup_signatures() : signatures());
     Draft draft;
     std::vector<Builder::Read> operands;
-    for (Kind kind : signature.operands) operands.push_back(draw_operand(kind, draft));
+    for (std::size_t o = static_cast<std::size_t>(signature.index_tensors);
+         o < signature.operands.size(); ++o) {
+      operands.push_back(draw_operand(signature.operands[o], draft));
+    }
+    ein::LabelStrings values;
+    ein::LabelStrings bare;
+    if (!draw_lookups(signature, draft, operands, values, bare)) return false;
+    for (int k = 0; k < signature.values; ++k) {
+      if (k < signature.index_tensors) continue;
+      if (draft.order.empty()) return false;
+      values.push_back(pick(m_random, draft.order));
+    }
     std::vector<Builder::Write> output;
-    if (draft.points > most_points || !draw_output(signature, draft, output)) return false;
-    const VertexId first_new = program.graph().size();
+    if (draft.points > most_points || !draw_output(signature, draft, bare, output)) return false;
     const std::string name = "S" + std::to_string(m_statements++);
     if (m_accesses == Accesses::labels) {
-      signature.write(m_builder, name, operands, output);
+      signature.write(m_builder, name, operands, output, values);
     } else {
       // Refused where an index leaves its tensor and ⊗ and ⊕ ignore no value, for one.
       try {
-        signature.write(m_builder, name, operands, output);
+        signature.write(m_builder, name, operands, output, values);
       } catch (const ein::Error&) {
         return false;
       }
     }
-    for (VertexId v = first_new; v < program.graph().size(); ++v) {
+    return evaluate_new();
+  }
+  /// Of statements that were written last. \returns whether their results can be compared
+  bool evaluate_new() {
+    for (auto v = static_cast<VertexId>(tensors.size()); v < program.graph().size(); ++v) {
       const ein::Vertex& vertex = program.graph()[v];
       tensors.push_back(reference::evaluate_statement(vertex, tensors, user_operators()));
       if (!is_sound(vertex, tensors)) return false;
@@ -365,8 +448,12 @@ class RandomProgram {
   /// it hangs on a rounding error.
   static bool is_sound(const ein::Vertex& v, const std::vector<reference::Tensor>& tensors) {
     const reference::Tensor& result = tensors.back();
+    const std::string monoid = v.op.aggregate.str();
+    const bool of_no_terms =
+        v.op.index_tensors > 0 && (monoid == "min" || monoid == "max" || monoid == "log_sum_exp");
     for (reference::Wide z : result.values) {
-      if (!std::isfinite(z.real()) || !std::isfinite(z.imag())) return false;
+      if (std::isnan(z.real()) || std::isnan(z.imag())) return false;
+      if (!of_no_terms && (!std::isfinite(z.real()) || !std::isfinite(z.imag()))) return false;
     }
     if (reference::is_integer(result.kind) && !(result.scale < 0x1p30L)) return false;
     if (!(result.scale < 1e6L)) return result.exact && result.scale < 1e15L;
@@ -380,8 +467,8 @@ class RandomProgram {
     static const std::vector<std::string> steps{
         "less", "less_equal", "greater", "equal", "not_equal",  "greater_equal", "and",
         "or",   "not",        "select",  "div",   "to_float16", "to_bfloat16"};
-    const std::string join = v.op.join.str();
-    const std::string monoid = v.op.aggregate.str();
+    std::string join = v.op.join.str();
+    if (v.op.index_tensors > 0) join.erase(0, std::string("where ").size());
     if (std::find(steps.begin(), steps.end(), join) != steps.end() && !exact_operands) return false;
     if (std::find(steps.begin(), steps.end(), monoid) != steps.end() && !exact_operands) {
       return false;

@@ -42,7 +42,7 @@ void run_seed(std::uint64_t seed, Accesses accesses) {
   RandomProgram drawn(seed, accesses);
   const ein::EinGraph& graph = drawn.program.graph();
   ein::DecomposeOptions options = drawn.draw_plan(ranks);
-  if (accesses == Accesses::computed && seed % 3 == 1) {
+  if (accesses != Accesses::labels && seed % 3 == 1) {
     options = {.workers = 1 << seed % 4, .ranks = ranks};
     options.strategy = seed % 2 == 0 ? "placed" : "ein_decomp";
   }
@@ -88,7 +88,7 @@ void run_seed(std::uint64_t seed, Accesses accesses) {
     const long double tolerance = reference::tolerance(expected, scale);
     std::size_t wrong = got.size();
     for (std::size_t i = got.size(); i-- > 0;) {
-      if (!(std::abs(got[i] - expected.values[i]) <= tolerance)) wrong = i;
+      if (reference::differs(got[i], expected.values[i], tolerance)) wrong = i;
     }
     if (wrong == got.size()) continue;
     CAPTURE(graph[v].name.str());
@@ -113,6 +113,11 @@ TEST_CASE("random programs 1500 to 1999") { run_seeds(1500, 500); }
 
 TEST_CASE("random programs with computed indices") {
   run_seeds(0, static_cast<std::uint64_t>(eindecomp_tests::random_cases(1000)), Accesses::computed);
+}
+
+TEST_CASE("random programs with index tensors") {
+  run_seeds(0, static_cast<std::uint64_t>(eindecomp_tests::random_cases(1000)),
+            Accesses::looked_up);
 }
 
 TEST_CASE("every kind of access is drawn") {
@@ -143,6 +148,65 @@ TEST_CASE("every kind of access is drawn") {
                                  "window", "label", "divided", "periodic", "clamp", "reflect"}) {
     CAPTURE(kind);
     CHECK(drawn[kind] >= 10);
+  }
+}
+
+TEST_CASE("every kind of gather and scatter is drawn") {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks > 1) return;  // the same programs on any number of ranks
+  std::map<std::string, int> drawn;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const RandomProgram random_program(seed, Accesses::looked_up);
+    const ein::EinGraph& graph = random_program.program.graph();
+    for (VertexId at = 0; at < graph.size(); ++at) {
+      const ein::Vertex& v = graph[at];
+      const auto tensors = static_cast<std::size_t>(v.op.index_tensors);
+      for (std::size_t o = 0; o < v.operands.size(); ++o) {
+        const ein::Vertex& read = graph[v.operands[o].vertex];
+        if (o < tensors && !read.is_input()) ++drawn["computed indices"];
+        if (o < tensors && v.operands[o].is_computed()) ++drawn["indices read at computed ones"];
+        if (read.op.index_tensors > 0) ++drawn["read by others"];
+        if (o >= tensors && tensors > 0 && !read.is_input()) ++drawn["of what is computed"];
+      }
+      for (std::size_t k = 0; k < tensors; ++k) {
+        const bool written =
+            std::find(v.output.begin(), v.output.end(), v.values[k]) != v.output.end();
+        int dimensions = 0;
+        for (std::size_t o = tensors; o < v.operands.size(); ++o) {
+          const ein::Operand& operand = v.operands[o];
+          for (std::size_t d = 0; d < operand.labels.size(); ++d) {
+            if (operand.labels[d] == v.values[k]) ++dimensions;
+          }
+          for (const ein::OperandIndex& index : operand.indices) {
+            for (const auto& term : index.terms) {
+              if (term.label == v.values[k] && index.terms.size() > 1) ++drawn["in a window"];
+            }
+          }
+        }
+        ++drawn[!written ? "gather" : dimensions == 0 ? "scatter" : "mask"];
+        if (dimensions > 1) ++drawn["diagonal"];
+        if (tensors == 2) ++drawn["two index tensors"];
+      }
+      if (!std::all_of(random_program.tensors[static_cast<std::size_t>(at)].values.begin(),
+                       random_program.tensors[static_cast<std::size_t>(at)].values.end(),
+                       [](reference::Wide z) { return std::isfinite(z.real()); })) {
+        ++drawn["infinite"];
+      }
+      ++drawn[v.op.join.str() + " " + v.op.aggregate.str()];
+    }
+  }
+  for (const char* const kind :
+       {"computed indices", "indices read at computed ones", "read by others",
+        "of what is computed", "in a window", "gather", "scatter", "mask", "diagonal",
+        "two index tensors", "infinite"}) {
+    CAPTURE(kind);
+    CHECK(drawn[kind] >= 20);
+  }
+  for (const Signature& signature : lookup_signatures()) {
+    CAPTURE(signature.join);
+    CAPTURE(signature.monoid);
+    CHECK(drawn[signature.join + " " + signature.monoid] > 0);
   }
 }
 

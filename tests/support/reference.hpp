@@ -217,6 +217,7 @@ class Formula {
       : m_text(text), m_operands(operands), m_user(user) {}
 
   [[nodiscard]] Number value() {
+    if (m_operands.empty()) return parse();
     if (m_text.find('#') == std::string_view::npos) return apply(m_text, m_operands, m_user);
     const Number result = parse();
     if (m_at != m_text.size()) throw std::logic_error("cannot read " + std::string(m_text));
@@ -235,7 +236,7 @@ class Formula {
       const long double number = std::strtold(digits.c_str(), &rest);
       if (*rest != '\0') throw std::logic_error("cannot read " + digits);
       // A scalar promotes like an operand of the statement's own type.
-      Kind kind = m_operands.at(0).kind;
+      Kind kind = m_operands.empty() ? Kind::int32 : m_operands[0].kind;
       if (is_integer(kind) && number != std::trunc(number)) kind = Kind::float64;
       return {kind, number};
     }
@@ -314,6 +315,29 @@ struct Term {
   return rounded(kind, result);
 }
 
+/// What ⊕ gives of no terms of a kind.
+[[nodiscard]] inline Number neutral(std::string_view name, Kind kind, const UserOperators& user) {
+  if (const auto found = user.monoids.find(name); found != user.monoids.end()) {
+    return found->second({});
+  }
+  kind = computed(kind);
+  if (name == "and" || name == "or") return truth(name == "and");
+  if (name == "sum" || name == "compensated_sum") return {kind, 0};
+  if (name == "prod") return {kind, 1};
+  long double most = std::numeric_limits<long double>::infinity();
+  long double least = -most;
+  if (kind == Kind::int32) {
+    most = static_cast<long double>(std::numeric_limits<std::int32_t>::max());
+    least = static_cast<long double>(std::numeric_limits<std::int32_t>::min());
+  } else if (kind == Kind::int64) {
+    most = static_cast<long double>(std::numeric_limits<std::int64_t>::max());
+    least = static_cast<long double>(std::numeric_limits<std::int64_t>::min());
+  }
+  if (name == "min") return {kind, most};
+  if (name == "max" || name == "log_sum_exp") return {kind, least};
+  throw std::logic_error("the reference knows no result of no terms of " + std::string(name));
+}
+
 namespace detail {
 
 inline std::size_t at(Extent i) { return static_cast<std::size_t>(i); }
@@ -387,9 +411,22 @@ inline Number factor_from(std::uint64_t bits) {
 
 inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::abs(z.imag())); }
 
+/// Whether index tensors, the first operands, hold the values of their labels.
+inline bool holds(const Vertex& v, const Operands& operands, const std::vector<Extent>& index) {
+  bool all = true;
+  for (std::size_t k = 0; k < at(v.op.index_tensors); ++k) {
+    const std::size_t label = at(v.values.at(k));
+    const auto value = static_cast<Extent>(operands.at(k).real());
+    if (value < 0 || value >= v.extents[label]) throw std::out_of_range("an index tensor");
+    all = all && value == index[label];
+  }
+  return all;
+}
+
 }  // namespace detail
 
 /// One statement's result from its operands'.
+/// \throws std::out_of_range if an element of an index tensor is no value of its label
 [[nodiscard]] inline Tensor evaluate_statement(const Vertex& v, const std::vector<Tensor>& tensors,
                                                const UserOperators& user) {
   Extent size = 1;
@@ -397,9 +434,11 @@ inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::
   std::vector<std::vector<Term>> terms(detail::at(size));
   Tensor result;
   result.bound = v.bound;
-  const Kind first = tensors.at(detail::at(v.operands.at(0).vertex)).kind;
-  result.exact =
-      detail::keeps_whole(v.op.join.view(), is_complex(first)) && v.op.aggregate != "log_sum_exp";
+  const auto lookups = static_cast<std::ptrdiff_t>(v.op.index_tensors);
+  std::string_view join = v.op.join.view();
+  if (lookups > 0) join.remove_prefix(std::string_view("where ").size());
+  const Kind last = tensors.at(detail::at(v.operands.back().vertex)).kind;
+  result.exact = detail::keeps_whole(join, is_complex(last)) && v.op.aggregate != "log_sum_exp";
   std::vector<Extent> index(v.extents.size(), 0);
   Kind joined = Kind::float64;
   do {
@@ -413,14 +452,20 @@ inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::
       if (counts) result.scale = std::max(result.scale, detail::magnitude(operands.back().value));
     }
     if (!counts) continue;
+    const bool holds = detail::holds(v, operands, index);
+    operands.erase(operands.begin(), operands.begin() + lookups);
+    for (std::size_t k = detail::at(v.op.index_tensors); k < v.values.size(); ++k) {
+      operands.push_back({Kind::int64, static_cast<long double>(index[detail::at(v.values[k])])});
+    }
     Number term;
-    if (v.op.join == "scaled_mul") {
+    if (join == "scaled_mul") {
       operands.insert(operands.begin(), detail::factor_from(v.op.state.at(0)));
       term = apply("mul", operands, user);
     } else {
-      term = Formula(v.op.join.view(), operands, user).value();
+      term = Formula(join, operands, user).value();
     }
     joined = term.kind;
+    if (!holds) continue;
     result.scale = std::max(result.scale, detail::magnitude(term.value));
     const Extent place = v.aggregated.empty() ? 0 : index[detail::at(v.aggregated[0])];
     terms[detail::place(v.output, v.bound, index)].push_back({term, place});
@@ -428,6 +473,12 @@ inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::
 
   result.kind = joined;
   for (std::vector<Term>& list : terms) {
+    if (list.empty() && lookups > 0) {
+      const Number value = neutral(v.op.aggregate.view(), joined, user);
+      result.kind = value.kind;
+      result.values.push_back(value.value);
+      continue;
+    }
     if (list.empty()) list.push_back({{joined, std::numeric_limits<long double>::infinity()}, 0});
     const Number value = aggregate(v.op.aggregate.view(), list, user);
     result.kind = value.kind;
@@ -468,6 +519,11 @@ inline long double magnitude(Wide z) { return std::max(std::abs(z.real()), std::
   const bool single = tensor.kind == Kind::float32 || tensor.kind == Kind::complex64;
   const long double epsilon = single ? 0x1p-23L : 0x1p-52L;
   return 1000 * epsilon * std::max(1.0L, scale);
+}
+
+/// Whether a value is further from the reference's, which may be infinite.
+[[nodiscard]] inline bool differs(Wide got, Wide expected, long double tolerance) {
+  return got != expected && !(std::abs(got - expected) <= tolerance);
 }
 
 }  // namespace reference
