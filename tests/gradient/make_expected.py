@@ -135,6 +135,29 @@ structure("cumprod", lambda a: jnp.cumprod(a, axis=1), L)
 structure("cumprod_of_few", lambda a: jnp.cumprod(a, axis=0).T, L)
 structure("cummax", lambda a: jax.lax.cummax(a, axis=1).T, L)
 structure("cumlogsumexp", lambda a: jax.lax.cumlogsumexp(a, axis=1), L)
+
+
+def twice(name, f, x):
+    """The product of the second derivatives of f with a cotangent and a tangent."""
+    first = lambda x: jax.vjp(f, x)[1](numbers(f(x).shape, 8, -1, 1))[0]
+    emit(name + ".twice", jax.grad(lambda x: jnp.sum(first(x) * numbers(x.shape, 7, -1, 1)))(x))
+
+
+few = L[:, :4]
+# Rows with no factor that is 0, with one and with two.
+holes = L.at[1, 5].set(0).at[2, 3].set(0).at[2, 9].set(0)
+twice("cumsum_of_exp", lambda a: jnp.cumsum(jnp.exp(a), axis=0) * a, L)
+twice("cumsum_of_square", lambda a: jnp.cumsum(a * a, axis=1) ** 2, L)
+twice("cumprod", lambda a: jnp.cumprod(a, axis=1), L)
+twice("cumprod_of_holes", lambda a: jnp.cumprod(a, axis=1), holes)
+twice("cumprod_of_few", lambda a: jnp.cumprod(a, axis=1), few)
+twice("cumprod_of_few_holes", lambda a: jnp.cumprod(a, axis=1), holes[:, 2:6])
+twice("cumprod_backwards", lambda a: jax.lax.cumprod(a, axis=1, reverse=True), holes)
+twice("cummax", lambda a: jax.lax.cummax(jnp.exp(a), axis=1).T ** 2, L)
+twice("cummin", lambda a: jax.lax.cummin(a ** 3, axis=0) * a, L)
+twice("cumlogsumexp", lambda a: jax.lax.cumlogsumexp(a, axis=1), L)
+twice("cumlogsumexp_of_few", lambda a: jax.lax.cumlogsumexp(a, axis=0), L)
+twice("cumlogsumexp_backwards", lambda a: jax.lax.cumlogsumexp(a, axis=1, reverse=True) ** 2, L)
 structure("three", lambda a, b, d: jnp.einsum("ij,jk,ik->i", a, b, d), A, B, D)
 structure("select", lambda a: jnp.where(a > 0.2, jnp.exp(a), 3 * a), A)
 structure("clip", lambda a: jnp.clip(a, -0.5, 0.4), A)

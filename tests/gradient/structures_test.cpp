@@ -246,6 +246,65 @@ TEST_CASE("scans") {
         [](const auto& A) { return let<"Y">(i, j) = ein::scan<ein::LogSumExp>(j)(A(i, j)); });
 }
 
+TEST_CASE("second derivatives of scans") {
+  const auto check_of = [](const std::string& name, const std::vector<double>& values,
+                           const auto& write) {
+    CAPTURE(name);
+    ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend, 2>> g;
+    const Extent bound[] = {3, static_cast<Extent>(values.size()) / 3};
+    const auto A = g.input<double>("A", bound);
+    const auto Y = write(A);
+    const std::vector<Extent>& of_y = g.graph()[Y.vertex()].bound;
+    const Extent turned[] = {of_y[0], of_y[1]};
+    const auto C = g.input<double>("C", turned);
+    const auto V = g.input<double>("V", bound);
+    const auto dA = ein::vjp(Y, C, A);
+    const auto ddA = ein::gradient(let<"second">() = sum(i, j)(dA(i, j) * V(i, j)), A);
+    const auto along = ein::jvp(dA, A, V);  // the Hessian is symmetric
+    const auto size = static_cast<Extent>(values.size());
+    const LoopRun run(
+        g, {{"A", values}, {"C", numbers(size, 8, -1, 1)}, {"V", numbers(size, 7, -1, 1)}});
+    check_jax(name + ".twice", run.of(ddA));
+    check_jax(name + ".twice", run.of(along));
+  };
+  const std::vector<double> all = numbers(63, 1, -1, 1);
+  std::vector<double> holes = all;
+  for (const std::size_t zero : {26U, 45U, 51U}) holes[zero] = 0;
+  const auto columns = [](const std::vector<double>& of, std::size_t first) {
+    std::vector<double> four;
+    for (std::size_t row = 0; row < 3; ++row) {
+      for (std::size_t n = 0; n < 4; ++n) four.push_back(of[21 * row + first + n]);
+    }
+    return four;
+  };
+  check_of("cumsum_of_exp", all,
+           [](auto A) { return let<"Y">(i, j) = ein::cumsum(i)(exp(A(i, j))) * A(i, j); });
+  check_of("cumsum_of_square", all, [](auto A) {
+    return let<"Y">(i, j) = square(ein::cumsum(j)(A(i, j) * A(i, j)));
+  });
+  const auto products = [](auto A) { return let<"Y">(i, j) = ein::cumprod(j)(A(i, j)); };
+  check_of("cumprod", all, products);
+  check_of("cumprod_of_holes", holes, products);
+  check_of("cumprod_of_few", columns(all, 0), products);
+  check_of("cumprod_of_few_holes", columns(holes, 2), products);
+  check_of("cumprod_backwards", holes,
+           [](auto A) { return let<"Y">(i, extent(j, 21)) = prod(k)(A(i, j + extent(k, 21))); });
+  check_of("cummax", all, [](auto A) {
+    return let<"Y">(j, i) = square(ein::scan<ein::Max>(j)(exp(A(i, j))));
+  });
+  check_of("cummin", all, [](auto A) {
+    return let<"Y">(i, j) = ein::scan<ein::Min>(i)(A(i, j) * A(i, j) * A(i, j)) * A(i, j);
+  });
+  check_of("cumlogsumexp", all,
+           [](auto A) { return let<"Y">(i, j) = ein::scan<ein::LogSumExp>(j)(A(i, j)); });
+  check_of("cumlogsumexp_of_few", all,
+           [](auto A) { return let<"Y">(i, j) = ein::scan<ein::LogSumExp>(i)(A(i, j)); });
+  check_of("cumlogsumexp_backwards", all, [](auto A) {
+    const auto S = let<"S">(i, extent(j, 21)) = log_sum_exp(k)(A(i, j + extent(k, 21)));
+    return let<"Y">(i, j) = square(S(i, j));
+  });
+}
+
 TEST_CASE("convolutions: stride, padding, dilation, groups, one to three dimensions") {
   const int shapes[][3] = {{1, 0, 1}, {1, 1, 1}, {2, 1, 1}, {2, 0, 2}, {3, 1, 1}};
   for (const auto& [step, pad, apart] : shapes) {
