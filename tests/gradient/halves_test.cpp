@@ -16,6 +16,7 @@
 #include "eindecomp/graph/blocks.hpp"
 #include "eindecomp/graph/concat.hpp"
 #include "eindecomp/graph/gradient.hpp"
+#include "eindecomp/graph/scan.hpp"
 #include "run/programs.hpp"
 #include "support/pmpi_counter.hpp"
 
@@ -149,6 +150,35 @@ TEST_CASE("gradients of products of them, and of gradients") {
     const auto N = let<"N">() = sum(i, k)(dX(i, k) * dX(i, k));
     const auto dN = ein::gradient(N, W);
     return std::tuple(dX, dW, dN);
+  });
+}
+
+TEST_CASE("gradients of scans of 16-bit numbers, and of their gradients") {
+  // Lengths of one statement, and of several; ties, too.
+  const auto write = [](auto& in, auto zero) {
+    using T = decltype(zero);
+    const auto X = in.template add<T>("X", {3, 21});
+    const auto H = let<"H">(i, j) = ein::cast<T>(2 * X(i, j) + 1.0);
+    const auto most = let<"most">(i, j) = ein::scan<ein::Max>(j)(X(i, j));
+    const auto least = let<"least">(j, i) = ein::cast<T>(ein::scan<ein::Min>(j)(H(i, j)));
+    const auto few = let<"few">(i, j) = ein::scan<ein::Max>(i)(H(i, j));
+    const auto sums = let<"sums">(i, j) = ein::scan<ein::LogSumExp>(j)(X(i, j));
+    const auto L = let<"L">() = sum(i, j)(square(most(i, j))) + sum(i, j)(square(least(j, i))) +
+                                sum(i, j)(most(i, j) * few(i, j) * 0.25) + sum(i, j)(sums(i, j));
+    const auto dX = ein::gradient(L, X);
+    static_assert(std::is_same_v<typename std::decay_t<decltype(dX)>::value_type, float>);
+    return std::tuple(L, most, dX);
+  };
+  check_like_floats<float16>(write);
+  check_like_floats<bfloat16>(write);
+  check_like_floats<bfloat16, 2>([](auto& in, auto zero) {
+    using T = decltype(zero);
+    const auto X = in.template add<T>("X", {3, 9});
+    const auto most = let<"most">(i, j) = ein::scan<ein::Max>(j)(X(i, j));
+    const auto L = let<"L">() = sum(i, j)(most(i, j) * most(i, j) * X(i, j));
+    const auto dX = ein::gradient(L, X);
+    const auto N = let<"N">() = sum(i, j)(dX(i, j) * dX(i, j));
+    return std::tuple(dX, ein::gradient(N, X));
   });
 }
 

@@ -42,12 +42,14 @@ const T& pick(Random& random, const std::vector<T>& of) {
   return of[static_cast<std::size_t>(draw(random, 0, static_cast<Extent>(of.size()) - 1))];
 }
 
-/// ⊗ and ⊕ of doubles and of the values of some labels, and how a statement of them is written.
+/// ⊗ and ⊕ of index tensors, of doubles and of the values of some labels, and how a statement of
+/// them is written.
 template <class Backend>
 struct Signature {
   using Builder = ein::Builder<Backend>;
-  int operands = 1;
-  int values = 0;
+  int index_tensors = 0;
+  int operands = 1;  ///< besides
+  int values = 0;    ///< those that index tensors hold among them
   bool aggregates = false;
   bool positive = false;  ///< defined for positive operands
   std::function<ein::AnySymbol(
@@ -59,7 +61,8 @@ struct Signature {
 template <class Monoid, class... Ts, class Backend, class Join>
 void add(std::vector<Signature<Backend>>& to, const Join& join, bool positive = false) {
   constexpr int values = (0 + ... + (std::is_same_v<Ts, std::int64_t> ? 1 : 0));
-  to.push_back({static_cast<int>(sizeof...(Ts)) - values, values,
+  constexpr int lookups = ein::expr::index_tensors<Join>;
+  to.push_back({lookups, static_cast<int>(sizeof...(Ts)) - values - lookups, values,
                 !std::is_same_v<Monoid, ein::NoAggregation>, positive,
                 [join](auto& builder, std::string_view name, const auto& operands,
                        const auto& output, const ein::LabelStrings& labels) {
@@ -112,6 +115,7 @@ struct Statement {
 struct Input {
   std::string name;
   std::vector<Extent> bound;
+  bool indices = false;  ///< an index tensor
 };
 struct Recipe {
   std::vector<Input> inputs;
@@ -123,7 +127,11 @@ struct Recipe {
 template <class Program>
 void write_input(Program& program, const Input& input) {
   ein::Builder<typename Program::Backend> builder(program);
-  (void)builder.template input<double>(input.name, input.bound);
+  if (input.indices) {
+    (void)builder.template input<std::int32_t>(input.name, input.bound);
+  } else {
+    (void)builder.template input<double>(input.name, input.bound);
+  }
 }
 template <class Program>
 void write_statement(Program& program,
@@ -306,6 +314,51 @@ class Drawing {
     to.inputs.push_back(input);
   }
 
+  /// Labels that index tensors hold the values of, and the tensors. \returns those that no operand
+  /// has, which the output must have
+  std::vector<std::string> draw_lookups(int index_tensors, Statement& s, Recipe& to,
+                                        Values& values) {
+    std::vector<std::string> bare;
+    for (int k = 0; k < index_tensors; ++k) {
+      std::vector<std::string> free;
+      for (const auto& [label, extent] : s.extents) {
+        if (!contains(s.values, label)) free.push_back(label);
+      }
+      if (!free.empty() && chance(m_random, 60)) {
+        s.values.push_back(pick(m_random, free));
+      } else {
+        s.values.push_back(fresh_label(s, draw(m_random, 1, 4)));
+        bare.push_back(s.values.back());
+      }
+    }
+    for (int k = 0; k < index_tensors; ++k) {
+      Input input{"I" + std::to_string(m_inputs++), {}, true};
+      Read read{input.name, {}};
+      const Extent rank = draw(m_random, 0, 2);
+      for (Extent d = 0; d < rank; ++d) {
+        std::string label = any_label(s);
+        while (contains(s.values, label)) label = fresh_label(s, draw(m_random, 1, 4));
+        input.bound.push_back(s.extents.at(label));
+        read.indices.push_back({{{label, 1}}});
+      }
+      Extent size = 1;
+      for (const Extent extent : input.bound) size *= extent;
+      std::vector<double>& numbers = values[input.name];
+      numbers.clear();
+      const Extent extent = s.extents.at(s.values[static_cast<std::size_t>(k)]);
+      for (Extent i = 0; i < size; ++i) {
+        numbers.push_back(static_cast<double>(draw(m_random, 0, extent - 1)));
+      }
+      to.inputs.push_back(input);
+      s.reads.insert(s.reads.begin() + k, read);
+    }
+    return bare;
+  }
+  [[nodiscard]] static bool contains(const std::vector<std::string>& names,
+                                     const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
   bool try_statement(int number) {
     const auto& signature = (*m_signatures)[static_cast<std::size_t>(number)];
     Recipe to = recipe;
@@ -317,7 +370,10 @@ class Drawing {
     for (int o = 0; o < signature.operands; ++o) {
       s.reads.push_back(draw_read(s, to, numbers, signature.positive));
     }
-    for (int k = 0; k < signature.values; ++k) s.values.push_back(any_label(s));
+    const auto bare = draw_lookups(signature.index_tensors, s, to, numbers);
+    for (int k = signature.index_tensors; k < signature.values; ++k) {
+      s.values.push_back(any_label(s));
+    }
     std::vector<std::string> labels;
     Extent points = 1;
     for (const auto& [label, extent] : s.extents) {
@@ -332,6 +388,9 @@ class Drawing {
       if (labels.empty()) return give_up(inputs);
       labels.resize(static_cast<std::size_t>(
           draw(m_random, 0, std::min<Extent>(static_cast<Extent>(labels.size()) - 1, 3))));
+    }
+    for (const std::string& label : bare) {
+      if (!contains(labels, label)) labels.push_back(label);
     }
     if (labels.size() < 3 && chance(m_random, 15)) {
       labels.insert(labels.begin(), fresh_label(s, draw(m_random, 1, 3)));
@@ -361,7 +420,9 @@ class Drawing {
     }
     recipe = std::move(to);
     values = std::move(numbers);
-    for (const Input& input : recipe.inputs) m_bounds[input.name] = input.bound;
+    for (const Input& input : recipe.inputs) {
+      if (!input.indices) m_bounds[input.name] = input.bound;
+    }
     m_bounds[s.name] = program.graph()[v].bound;
     return true;
   }

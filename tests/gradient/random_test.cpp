@@ -36,6 +36,17 @@ struct RootOfSquares {
   [[nodiscard]] double derivative(double x, double length) const { return x / length; }
 };
 
+/// Gathers and scatters.
+template <class Backend>
+void add_lookups(std::vector<Signature<Backend>>& to) {
+  using Label = std::int64_t;
+  using Index = std::int32_t;
+  using ein::expr::Where;
+  add<ein::Sum, Index, double, Label>(to, Where<1, ein::Identity, ein::Sum>{});
+  add<ein::Sum, Index, Index, double, Label, Label>(to, Where<2, ein::Identity, ein::Sum>{});
+  add<ein::Sum, Index, double, double, Label>(to, Where<1, ein::Mul, ein::Sum>{});
+}
+
 template <class Backend>
 std::vector<Signature<Backend>> all_signatures() {
   using None = ein::NoAggregation;
@@ -59,8 +70,17 @@ std::vector<Signature<Backend>> all_signatures() {
   add<None, double, double, double>(
       all, node(ein::Select{}, node(ein::Less{}, ein::Arg<0>{}, ein::Arg<1>{}),
                 node(ein::Mul{}, ein::Arg<1>{}, ein::Arg<2>{}), ein::Arg<0>{}));
-  // Values of labels.
+  add_lookups(all);
   using Label = std::int64_t;
+  using Index = std::int32_t;
+  using ein::expr::Where;
+  add<ein::Sum, Index, double, double, Label>(all, Where<1, ein::SqDiff, ein::Sum>{});
+  add<ein::Sum, Index, double, double, double, Label>(all, Where<1, ein::Mul, ein::Sum>{});
+  const auto exponential = node(ein::Exp{}, node(ein::Mul{}, ein::Arg<0>{}, ein::Arg<1>{}));
+  using Exponential = std::remove_const_t<decltype(exponential)>;
+  add<ein::Sum, Index, double, double, Label>(all,
+                                              Where<1, Exponential, ein::Sum>{exponential, {}});
+  // Values of labels.
   add<ein::Sum, double, Label>(all, ein::Mul{});
   add<ein::Max, double, double, Label>(
       all, node(ein::Add{}, node(ein::Mul{}, ein::Arg<0>{}, ein::Arg<2>{}), ein::Arg<1>{}));
@@ -169,6 +189,7 @@ void run_once(std::uint64_t seed, Tally& tally) {
   INFO(written.text);
   std::map<std::string, std::optional<ein::VertexId>> gradients;
   for (const Input& input : drawn.recipe.inputs) {
+    if (input.indices) continue;
     try {
       gradients[input.name] =
           gradient_by(program, written.loss(), program.graph().find(input.name));
@@ -260,6 +281,7 @@ std::vector<Signature<Backend>> twice_signatures() {
   std::vector<Signature<Backend>> all = few_signatures<Backend>();
   add<ein::NoAggregation, double, double>(all, ein::Div{}, true);
   add<ein::Sum, double, double>(all, ein::SqDiff{});
+  add_lookups(all);
   return all;
 }
 
@@ -272,8 +294,12 @@ void run_twice(std::uint64_t seed, Tally& tally) {
   auto& program = written.program;
   INFO(written.text);
   Random random(seed);
-  const Input first = pick(random, drawn.recipe.inputs);
-  const Input second = pick(random, drawn.recipe.inputs);
+  std::vector<Input> numbers_of;
+  for (const Input& input : drawn.recipe.inputs) {
+    if (!input.indices) numbers_of.push_back(input);
+  }
+  const Input first = pick(random, numbers_of);
+  const Input second = pick(random, numbers_of);
   std::optional<ein::VertexId> twice;
   std::optional<ein::VertexId> along;
   try {
