@@ -279,9 +279,8 @@ TEST_CASE("second derivatives of scans") {
   };
   check_of("cumsum_of_exp", all,
            [](auto A) { return let<"Y">(i, j) = ein::cumsum(i)(exp(A(i, j))) * A(i, j); });
-  check_of("cumsum_of_square", all, [](auto A) {
-    return let<"Y">(i, j) = square(ein::cumsum(j)(A(i, j) * A(i, j)));
-  });
+  check_of("cumsum_of_square", all,
+           [](auto A) { return let<"Y">(i, j) = square(ein::cumsum(j)(A(i, j) * A(i, j))); });
   const auto products = [](auto A) { return let<"Y">(i, j) = ein::cumprod(j)(A(i, j)); };
   check_of("cumprod", all, products);
   check_of("cumprod_of_holes", holes, products);
@@ -289,9 +288,8 @@ TEST_CASE("second derivatives of scans") {
   check_of("cumprod_of_few_holes", columns(holes, 2), products);
   check_of("cumprod_backwards", holes,
            [](auto A) { return let<"Y">(i, extent(j, 21)) = prod(k)(A(i, j + extent(k, 21))); });
-  check_of("cummax", all, [](auto A) {
-    return let<"Y">(j, i) = square(ein::scan<ein::Max>(j)(exp(A(i, j))));
-  });
+  check_of("cummax", all,
+           [](auto A) { return let<"Y">(j, i) = square(ein::scan<ein::Max>(j)(exp(A(i, j)))); });
   check_of("cummin", all, [](auto A) {
     return let<"Y">(i, j) = ein::scan<ein::Min>(i)(A(i, j) * A(i, j) * A(i, j)) * A(i, j);
   });

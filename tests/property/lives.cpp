@@ -542,8 +542,7 @@ class Life {
   std::vector<Held> m_held;
 };
 
-Tally live_through(std::uint64_t first, std::uint64_t count,
-                   Accesses accesses = Accesses::labels) {
+Tally live_through(std::uint64_t first, std::uint64_t count, Accesses accesses = Accesses::labels) {
   Tally tally;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     INFO("seed " << seed << "\n"

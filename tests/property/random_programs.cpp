@@ -196,10 +196,9 @@ TEST_CASE("every kind of gather and scatter is drawn") {
       ++drawn[v.op.join.str() + " " + v.op.aggregate.str()];
     }
   }
-  for (const char* const kind :
-       {"computed indices", "indices read at computed ones", "read by others",
-        "of what is computed", "in a window", "gather", "scatter", "mask", "diagonal",
-        "two index tensors", "infinite"}) {
+  for (const char* const kind : {"computed indices", "indices read at computed ones",
+                                 "read by others", "of what is computed", "in a window", "gather",
+                                 "scatter", "mask", "diagonal", "two index tensors", "infinite"}) {
     CAPTURE(kind);
     CHECK(drawn[kind] >= 20);
   }

@@ -88,7 +88,8 @@ inline const reference::UserOperators& user_operators() {
           return reference::rounded(reference::promoted(x.at(0).kind, x.at(1).kind),
                                     x[0].value + x[1].value + x[0].value * x[1].value);
         }}},
-      {{"spread", [](const reference::Operands& all) {
+      {{"spread",
+        [](const reference::Operands& all) {
           long double low = all.at(0).real();
           long double high = low;
           for (const reference::Number& x : all) {
@@ -119,19 +120,19 @@ struct Signature {
 
 template <class Join, class Monoid, class... Ts>
 void add(std::vector<Signature>& to, Join join = {}, Monoid monoid = {}) {
-  to.push_back({ein::expr::describe(join).str(),
-                std::string(Monoid::name),
-                {ein::element_type<Ts>().kind...},
-                ein::uses_index_of_element<Monoid>,
-                0,
-                0,
-                [join, monoid](Builder& builder, std::string_view name,
-                               const std::vector<Builder::Read>& operands,
-                               const std::vector<Builder::Write>& output,
-                               const ein::LabelStrings& values) {
-                  return builder.statement<Join, Monoid, Ts...>(name, operands, output, values,
-                                                                join, monoid);
-                }});
+  to.push_back(
+      {ein::expr::describe(join).str(),
+       std::string(Monoid::name),
+       {ein::element_type<Ts>().kind...},
+       ein::uses_index_of_element<Monoid>,
+       0,
+       0,
+       [join, monoid](Builder& builder, std::string_view name,
+                      const std::vector<Builder::Read>& operands,
+                      const std::vector<Builder::Write>& output, const ein::LabelStrings& values) {
+         return builder.statement<Join, Monoid, Ts...>(name, operands, output, values, join,
+                                                       monoid);
+       }});
 }
 
 /// The last of Ts are values of labels, so many.

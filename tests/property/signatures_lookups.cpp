@@ -21,8 +21,8 @@ ein::AnySymbol write_inside_of(Builder& builder, Inside how, std::string_view na
     return builder.statement<std::remove_const_t<decltype(join)>, ein::NoAggregation, T>(
         name, {indices}, output, join);
   }
-  const auto join = node(ein::Clip{}, ein::Arg<0>{}, ein::Value<T>{0},
-                         ein::Value<T>{static_cast<T>(n - 1)});
+  const auto join =
+      node(ein::Clip{}, ein::Arg<0>{}, ein::Value<T>{0}, ein::Value<T>{static_cast<T>(n - 1)});
   return builder.statement<std::remove_const_t<decltype(join)>, ein::NoAggregation, T>(
       name, {indices}, output, join);
 }

@@ -43,6 +43,26 @@ double error_of(const Local& local, const F& expected) {
   return worst;
 }
 
+/// As a class holds them: a plan, an executor and its last run, by types that name the space alone.
+class Doubling {
+ public:
+  Doubling(const Program& program, int ranks)
+      : m_plan(ein::decompose(program, {.workers = ranks, .carry = {{"Y", "X"}}})),
+        m_executor(m_plan, MPI_COMM_WORLD, Space()) {}
+
+  double step() {
+    m_last =
+        m_last ? m_executor.run(m_last->carry())
+               : m_executor.run(ein::bind_generator_as<double, 1>("X", [](Extent) { return 1.0; }));
+    return on_host(m_last->gather_as<double, 1>("Y"))(0);
+  }
+
+ private:
+  ein::PlanOn<Space> m_plan;
+  ein::Executor<Space> m_executor;
+  std::optional<ein::Executor<Space>::RunType> m_last;
+};
+
 }  // namespace
 
 TEST_CASE("every kind of binding after every other, with step groups and fused tiles") {
@@ -473,4 +493,14 @@ TEST_CASE("what is carried to the next run stays where it is") {
     for (Extent c = 0; c < n; ++c) left += matrix(row, c) * solution(c);
     CHECK(std::abs(left - 1.0) < 1e-10);
   }
+}
+
+TEST_CASE("a class holds a plan, an executor and a run by the space alone") {
+  Program program;
+  const auto X = program.input<double>("X", {8});
+  const auto Y = let<"Y">(i) = 2.0 * X(i);
+  Doubling doubling(program, World().size);
+  double last = 0;
+  for (int step = 0; step < 3; ++step) last = doubling.step();
+  CHECK(last == 8.0);
 }

@@ -49,12 +49,24 @@
 #endif
 
 namespace eindecomp {
+namespace run {
+
+/// The ranks of an executor whose type does not name them.
+#ifdef EINDECOMP_ENABLE_MPI
+using DefaultCommunicator = comm::MpiCommunicator;
+#else
+using DefaultCommunicator = comm::SelfCommunicator;
+#endif
+
+}  // namespace run
 
 /// A plan made ready on every rank of a communicator: program, arena and communicators are set up
 /// once, run() uses them again and again. Copies what it needs of the plan. Two duplicates of the
 /// communicator carry the plan's words ("EinDecomp transfers") and everything else ("EinDecomp
 /// control"). Must be destroyed on all ranks, and before Kokkos is finalised.
-template <class Space, comm::Communicator Group>
+/// Constructors deduce the type; a class of yours holds an executor as `Executor<Space>`, and what
+/// it returns as `Executor<Space>::RunType`.
+template <class Space, comm::Communicator Group = run::DefaultCommunicator>
 class Executor {
  public:
   /// Where kernels run.

@@ -8,6 +8,7 @@
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/kernel/backend.hpp"
+#include "eindecomp/plan/plan.hpp"
 
 namespace eindecomp {
 
@@ -24,5 +25,9 @@ using DifferentiableProgramOn = BasicProgram<Differentiable<KokkosBackend<Space>
 
 /// The same for Kokkos' default execution space.
 using DifferentiableProgram = DifferentiableProgramOn<Kokkos::DefaultExecutionSpace>;
+
+/// A plan of any of these programs: what decompose() returns and an Executor runs.
+template <class Space>
+using PlanOn = BasicPlan<KokkosBackend<Space>>;
 
 }  // namespace eindecomp
