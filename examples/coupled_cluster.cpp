@@ -125,7 +125,7 @@ template <class T1, class T2>
   // All orders of i, j and k have one value, so that i < j < k is enough; blocks without such are
   // not computed, nor what is read there alone.
   auto energy = let<"E(T)">() = sum(i, j, k, a, b, c)(
-      (i < j) * (j < k) * W(i, j, k, a, b, c) * (W(i, j, k, a, b, c) + U(i, j, k, a, b, c)) /
+      (i < j && j < k) * W(i, j, k, a, b, c) * (W(i, j, k, a, b, c) + U(i, j, k, a, b, c)) /
       (6.0 * (occupied_sum(i, j, k) - virtual_sum(a, b, c))));
 
   // A tensor of six labels has so many bytes. A plan for less than that runs the statements from

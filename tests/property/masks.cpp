@@ -219,7 +219,7 @@ TEST_CASE("halves of symmetric tensors, and masked softmax") {
              [&](Extent j_, Extent i_) { return gap(i_, j_); });
     const auto scores = let<"scores">(i, j) = sum(k)(A(i, k) * B(j, k));
     const auto weights = let<"weights">(i, j) =
-        softmax(j, line.at_most(i, j) * (j - i < 3))(scores(i, j));
+        softmax(j, line.at_most(i, j) && j - i < 3)(scores(i, j));
     const auto weight = [&, line](Extent i_, Extent j_) {
       const auto part = [&](Extent l_) {
         const bool holds = line.holds(i_, l_) && l_ - i_ < 3;

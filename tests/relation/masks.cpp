@@ -81,6 +81,7 @@ TEST_CASE("masks of one label cut it, in all ways in which they can be written")
   CHECK(first_half(select(k < 16, 1.0, 0.0)) == 0.5);
   CHECK(first_half(select(k < 16, 1.0, 2.0)) == 1.0);
   CHECK(first_half((k >= 8) * (k < 24)) == 0.5);
+  CHECK(first_half(k >= 8 && k < 24) == 0.5);
   CHECK(first_half(k == 8) == 1.0 / 32);
   CHECK(first_half(k != 8) == 1.0);
   CHECK(first_half(2.0 * (k >= 40)) == 0.0);

@@ -107,9 +107,10 @@ struct Mask<Apply<F, A, B>> {
     add_comparison(e, true, conditions);
   }
 };
-template <class... Es>
-struct Mask<Apply<Mul, Es...>> {
-  static constexpr void add(const Apply<Mul, Es...>& e, std::vector<IndexSpec>& conditions) {
+template <class F, class... Es>
+  requires is_one_of<F, Mul, And>
+struct Mask<Apply<F, Es...>> {
+  static constexpr void add(const Apply<F, Es...>& e, std::vector<IndexSpec>& conditions) {
     boost::hana::unpack(e.operands,
                         [&](const Es&... factors) { (Mask<Es>::add(factors, conditions), ...); });
   }
@@ -141,6 +142,8 @@ inline constexpr bool is_mask<Apply<F, A, B>> =
     TreeTraits<Apply<F, A, B>>::reads == 0 && TreeTraits<Apply<F, A, B>>::values > 0;
 template <class T, class E>
 inline constexpr bool is_mask<Apply<Cast<T>, E>> = is_mask<E>;
+template <class A, class B>
+inline constexpr bool is_mask<Apply<And, A, B>> = is_mask<A>&& is_mask<B>;
 
 /// Whether an expression is a product of what it reads, of constants and of comparisons of labels.
 template <class E>

@@ -124,10 +124,10 @@ template <AnyLabel Along>
   return graph::Softmax<Along>{};
 }
 
-/// The same where a comparison of labels holds, or a product of some, elsewhere 0, as JAX's softmax
-/// with `where`: `softmax(k, k <= i)(X(i, k))` is that of causal attention. Of X nothing is looked
-/// at elsewhere, so that a product that X is, or that reads the result, is computed where the mask
-/// holds alone (docs/language.md, Labels as values).
+/// The same where a comparison of labels holds, or several joined by &&, elsewhere 0, as JAX's
+/// softmax with `where`: `softmax(k, k <= i)(X(i, k))` is that of causal attention. Of X nothing is
+/// looked at elsewhere, so that a product that X is, or that reads the result, is computed where
+/// the mask holds alone (docs/language.md, Labels as values).
 template <AnyLabel Along, Expression Mask>
 [[nodiscard]] constexpr auto softmax(Along, const Mask& mask) {
   static_assert(
