@@ -97,6 +97,8 @@ void statements() {
   // refused: where is given two values (it selects what an aggregation aggregates); write select
   EITHER((let<"A48">(i, j) = where(X(i, j) > 0.0, X(i, j), 0.0)),
          (let<"A48">(i, j) = select(X(i, j) > 0.0, X(i, j), 0.0)));
+  // refused: the extents of an input do not stand in braces; write g.input<double>("X", {rows
+  EITHER((void)g.input<double>("E", 4, 5), (void)g.input<double>("E", {4, 5}));
   // refused: an aggregation is given several expressions (nothing says how they are joined); write
   EITHER((let<"A49">(i, k) = sum(j)(X(i, j), X(j, k))),
          (let<"A49">(i, k) = sum(j)(X(i, j) * X(j, k))));
@@ -148,6 +150,22 @@ void statements() {
   // refused: a scan by an aggregation whose identity is none of 0, 1 and the least and the greatest
   EITHER((let<"P5">(i) = ein::scan<ein::ArgMax>(i)(X3(i))),
          (let<"P5">(i) = ein::scan<ein::Max>(i)(X3(i))));
+  // refused: a scan by what is no aggregation; name one, as in scan<Sum>(j), scan<Prod>(j)
+  EITHER((let<"P6">(i) = ein::scan<ein::Mul>(i)(X3(i))),
+         (let<"P6">(i) = ein::scan<ein::Prod>(i)(X3(i))));
+  // refused: a scan is given an expression before its label; write cumsum(j)(X(i, j)), with the
+  EITHER((let<"P7">(i, j) = cumsum(X(i, j))), (let<"P7">(i, j) = cumsum(j)(X(i, j))));
+  // refused: a scan goes along one label; write one scan after the other, cumprod(i)(cumprod(j)(X
+  EITHER((let<"P8">(i, j) = ein::cumprod(i, j)(X(i, j))),
+         (let<"P8">(i, j) = ein::cumprod(i)(ein::cumprod(j)(X(i, j)))));
+  // refused: a scan does not say by which aggregation, or not along one label; write scan<Max>(j)
+  EITHER((let<"P9">(i) = ein::scan(i)(X3(i))), (let<"P9">(i) = ein::scan<ein::Max>(i)(X3(i))));
+  // refused: comparisons are chained (a < b < c compares the truth value of a < b with c in C++)
+  EITHER((let<"Q1">(i, j) = (0 < i < j) * X(i, j)), (let<"Q1">(i, j) = (0 < i && i < j) * X(i, j)));
+  // refused: comparisons are chained (a < b < c compares the truth value of a < b with c in C++)
+  EITHER((let<"Q2">(i) = 0.0 <= X3(i) <= 1.0), (let<"Q2">(i) = 0.0 <= X3(i) && X3(i) <= 1.0));
+  // refused: what stands where a label belongs is none; write a label, as i or
+  EITHER((let<"Q3">(i) = X(i, "j")), (let<"Q3">(i) = sum(j)(X(i, j))));
   // refused: labels stand in brackets; write them in parentheses
   EITHER((let<"A10">(i) = X3[i]), (let<"A10">(i) = X3(i)));
   // refused: the statement reads no tensor; write
@@ -244,6 +262,8 @@ void gradients() {
   const auto loss = let<"loss">() = sum(i)(X(i) * X(i));
   // refused: a gradient is asked of a program that keeps no derivatives; declare it as a
   (void)ein::gradient(loss, X);
+  // refused: a gradient is asked of a tensor that is no scalar; write a loss that sums it
+  (void)EITHER((ein::gradient(Y, Y)), (ein::gradient(let<"total">() = sum(i)(Y(i)), Y)));
   // refused: the cotangent of a tensor has other elements or another rank; give one of the
   (void)EITHER((ein::vjp(Y, C, Y)), (ein::vjp(Y, Y, Y)));
   const auto W = h.input<double>("W", {5});

@@ -192,6 +192,10 @@ TEST_CASE("errors name the index, its range, the tensor and the line") {
                     "8") != std::string::npos);
   CHECK(leaves.find("write zero(i + 1)") != std::string::npos);
   CHECK(leaves.find("computed_indices_test.cpp:") != std::string::npos);
+  CHECK(message_of([&] { let<"A">(j) = exp(X(-1, j)); })
+            .find("index -1 of X(-1,j) is outside of dimension 0 of X, of extent 8 (indices are "
+                  "from 0 to "
+                  "7); write one of these, or zero(-1) to read 0") != std::string::npos);
   // Sums of integers and -∞ would overflow.
   CHECK(message_of([&] {
           let<"B">(i) = max(k)(I(i + k - 1) + I(k));

@@ -361,7 +361,8 @@ TEST_CASE("zero and negative extents") {
   CHECK(message([&] { g.input<double>("X", {-3}); }) ==
         "EinDecomp: dimension 0 of tensor X has extent -3 (extents are positive)");
   const auto X = g.input<double>("X", {4});
-  CHECK(message([&] { let<"H">(i, extent(k, 0)) = X(i); }).find("'k'") != std::string::npos);
+  CHECK(message([&] { let<"H">(i, extent(k, 0)) = X(i); }) ==
+        "EinDecomp: label 'k' of the output of H has extent 0 (extents are positive)");
   CHECK(message([&] { let<"H">(i, extent(k, -2)) = X(i); }) ==
         "EinDecomp: label 'k' of the output of H has extent -2 (extents are positive)");
   CHECK(message([&] { let<"H">(extent(i, 5)) = X(i); }) ==

@@ -205,16 +205,6 @@ template <class List, class T>
   }
 }
 
-template <class Op, class... Es>
-[[nodiscard]] constexpr auto apply(Op op, const Es&... es) {
-  if constexpr ((Expression<Es> && ...)) {
-    return Apply<Op, Es...>(op, es...);
-  } else {
-    using List = decltype(elements_of_tensors<Op, Es...>());
-    return Apply<Op, decltype(as_operand<List>(es))...>(op, as_operand<List>(es)...);
-  }
-}
-
 /// What is returned where nothing can be, so that one error is not followed by others.
 struct Refused : ExpressionBase {
   using LabelTypes = LabelList<>;
@@ -225,6 +215,18 @@ struct Refused : ExpressionBase {
   }
 };
 
+template <class Op, class... Es>
+[[nodiscard]] constexpr auto apply(Op op, const Es&... es) {
+  if constexpr ((std::is_same_v<Es, Refused> || ...)) {
+    return Refused{};
+  } else if constexpr ((Expression<Es> && ...)) {
+    return Apply<Op, Es...>(op, es...);
+  } else {
+    using List = decltype(elements_of_tensors<Op, Es...>());
+    return Apply<Op, decltype(as_operand<List>(es))...>(op, as_operand<List>(es)...);
+  }
+}
+
 /// Refuses a tensor that stands in an expression without its labels, refusals.hpp.
 template <class... Ts>
 constexpr auto refuse_without_labels();
@@ -232,6 +234,24 @@ constexpr auto refuse_without_labels();
 // At least one expression; the rest may be scalars.
 template <class... Ts>
 concept Operands = (Expression<Ts> || ...) && ((Expression<Ts> || Scalar<Ts>)&&...);
+
+template <class E>
+inline constexpr bool is_ordering = false;
+template <class F, class... Es>
+inline constexpr bool is_ordering<Apply<F, Es...>> =
+    is_one_of<F, Less, LessEqual, Greater, GreaterEqual>;
+/// a < b and the like, but not of what is such a comparison itself.
+template <class Op, class A, class B>
+[[nodiscard]] constexpr auto ordering(Op op, const A& a, const B& b) {
+  if constexpr (is_ordering<A> || is_ordering<B>) {
+    static_assert(never<A>,
+                  "EinDecomp: comparisons are chained (a < b < c compares the truth value of a < b "
+                  "with c in C++); write a < b && b < c");
+    return Refused{};
+  } else {
+    return apply(op, a, b);
+  }
+}
 
 /// ⊕ with its labels, waiting for the expression: what `sum(j)` is.
 template <class Monoid, class... Labels>
@@ -322,10 +342,6 @@ EINDECOMP_BINARY(operator+, Add)
 EINDECOMP_BINARY(operator-, Sub)
 EINDECOMP_BINARY(operator*, Mul)
 EINDECOMP_BINARY(operator/, Div)
-EINDECOMP_BINARY(operator<, Less)
-EINDECOMP_BINARY(operator<=, LessEqual)
-EINDECOMP_BINARY(operator>, Greater)
-EINDECOMP_BINARY(operator>=, GreaterEqual)
 EINDECOMP_BINARY(operator==, Equal)
 EINDECOMP_BINARY(operator!=, NotEqual)
 EINDECOMP_BINARY(operator&&, And)
@@ -335,6 +351,17 @@ EINDECOMP_BINARY(max, Max)
 EINDECOMP_BINARY(abs_diff, AbsDiff)
 EINDECOMP_BINARY(sq_diff, SqDiff)
 #undef EINDECOMP_BINARY
+#define EINDECOMP_ORDERING(op, Op)                                      \
+  template <class A, class B>                                           \
+    requires expr::Operands<A, B>                                     \
+  [[nodiscard]] constexpr auto operator op(const A& a, const B& b) {    \
+    return expr::ordering(Op{}, a, b);                                \
+  }
+EINDECOMP_ORDERING(<, Less)
+EINDECOMP_ORDERING(<=, LessEqual)
+EINDECOMP_ORDERING(>, Greater)
+EINDECOMP_ORDERING(>=, GreaterEqual)
+#undef EINDECOMP_ORDERING
 /// @}
 
 /// A function of every element of an expression.

@@ -109,18 +109,18 @@ template <AffineIndex A>
 /// Labels, and what is computed from them, compared as values: `i <= j` is the mask of a triangle,
 /// `I(b) == v` a one-hot row.
 /// @{
-#define EINDECOMP_COMPARISON(op, Op)                                                        \
+#define EINDECOMP_COMPARISON(op, Op, compared)                                              \
   template <class A, class B>                                                               \
     requires expr::ComparedValues<A, B>                                                     \
   [[nodiscard]] constexpr auto operator op(const A& a, const B& b) {                        \
-    return expr::apply(Op{}, expr::value_of(a), expr::value_of(b));                         \
+    return expr::compared(Op{}, expr::value_of(a), expr::value_of(b));                      \
   }
-EINDECOMP_COMPARISON(<, Less)
-EINDECOMP_COMPARISON(<=, LessEqual)
-EINDECOMP_COMPARISON(>, Greater)
-EINDECOMP_COMPARISON(>=, GreaterEqual)
-EINDECOMP_COMPARISON(==, Equal)
-EINDECOMP_COMPARISON(!=, NotEqual)
+EINDECOMP_COMPARISON(<, Less, ordering)
+EINDECOMP_COMPARISON(<=, LessEqual, ordering)
+EINDECOMP_COMPARISON(>, Greater, ordering)
+EINDECOMP_COMPARISON(>=, GreaterEqual, ordering)
+EINDECOMP_COMPARISON(==, Equal, apply)
+EINDECOMP_COMPARISON(!=, NotEqual, apply)
 #undef EINDECOMP_COMPARISON
 /// @}
 // clang-format on

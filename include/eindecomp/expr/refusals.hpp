@@ -49,7 +49,7 @@ constexpr auto refuse_as_label() {
     static_assert(never<T>,
                   "EinDecomp: a label with its extent stands in an expression; write the label "
                   "alone, and its extent on the left of the statement");
-  } else if constexpr (std::is_lvalue_reference_v<T>) {
+  } else if constexpr (std::is_lvalue_reference_v<T> && !std::is_array_v<Plain>) {
     static_assert(
         never<T>,
         "EinDecomp: a variable stands where a label belongs (one of the label's name "

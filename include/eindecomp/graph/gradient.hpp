@@ -182,6 +182,15 @@ template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTyped
   return graph::gradient_of(where, loss, s1, s2, s3, s4, s5, s6, s7, s8);
 }
 // clang-format on
+/// Refuses a gradient of what is no scalar.
+template <class T, int Rank, class Backend, class... Tensors>
+  requires(Rank > 0)
+constexpr auto gradient(const Symbol<T, Rank, Backend>&, const Tensors&...) {
+  static_assert(expr::never<T>,
+                "EinDecomp: a gradient is asked of a tensor that is no scalar; write a loss that "
+                "sums it, let<\"loss\">() = sum(i)(Y(i)), or vjp(Y, cotangent, X)");
+  return expr::Refused{};
+}
 template <class T, class Backend, class S>
 [[nodiscard]] std::vector<graph::DerivativeSymbol<S>> gradient(
     const Symbol<T, 0, Backend>& loss, const std::vector<S>& tensors,

@@ -15,9 +15,18 @@ namespace eindecomp {
 
 namespace graph {
 
+/// The extent that a label of the output is given, 0 where it is given none.
+/// \throws Error if the extent is not positive.
 template <class L>
-[[nodiscard]] constexpr Extent extent_of(const L& l) {
+[[nodiscard]] constexpr Extent extent_of(const L& l, const Text& statement,
+                                         const std::source_location& where) {
   if constexpr (expr::is_sized_label<L>) {
+    if (l.extent <= 0) {
+      core::fail(ErrorKind::shape,
+                 Text("label ") + expr::quoted(L::name) + " of the output of " + statement +
+                     " has extent " + l.extent + " (extents are positive)",
+                 where);
+    }
     return l.extent;
   } else {
     return 0;
@@ -29,7 +38,7 @@ template <class... Labels>
 class LetTarget {
  public:
   constexpr LetTarget(std::string_view name, std::source_location where, const Labels&... labels)
-      : m_name(name), m_where(where), m_extents{extent_of(labels)...} {}
+      : m_name(name), m_where(where), m_extents{extent_of(labels, m_name, m_where)...} {}
 
   /// Writes the statement into the program its tensors belong to.
   /// \returns the symbol of the result, of rank sizeof...(Labels).

@@ -255,8 +255,10 @@ template <class Output, class Aggregated, class Values, bool AsItIs, class Backe
 }
 
 /// Whether ⊕ ⊗ has a value that stands for what is read outside of a tensor. No part of ⊗ has it.
+template <class Join, class Monoid, class... Ts>
+inline constexpr bool ignores_a_value = false;
 template <class Join, class Monoid, class T, class... Ts>
-inline constexpr bool ignores_a_value =
+inline constexpr bool ignores_a_value<Join, Monoid, T, Ts...> =
     ignored_value<Join, Monoid, T, true> != OutsideValue::none ||
     ((ignored_value<Join, Monoid, Ts, false> != OutsideValue::none) || ...);
 

@@ -233,6 +233,15 @@ class BasicProgram {
     return add_input<T, static_cast<int>(Rank)>(name, std::vector<Extent>(bound, bound + Rank),
                                                 where);
   }
+  /// Refuses extents that do not stand in braces.
+  template <Element T, std::integral... Extents>
+    requires(sizeof...(Extents) > 0)
+  constexpr auto input(std::string_view, Extents...) {
+    static_assert(expr::never<T>,
+                  "EinDecomp: the extents of an input do not stand in braces; write "
+                  "g.input<double>(\"X\", {rows, columns})");
+    return expr::Refused{};
+  }
   /// Adds an input scalar, a tensor of rank 0.
   template <Element T>
   constexpr Symbol<T, 0, Backend> input(

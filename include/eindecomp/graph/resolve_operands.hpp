@@ -270,6 +270,16 @@ class OperandResolver {
         continue;
       }
       const OutsideValue here = boundary == Boundary::zero ? OutsideValue::zero : spec.ignored;
+      if (here == OutsideValue::none && spec.indices[k].terms.empty()) {
+        core::fail(ErrorKind::shape,
+                   Text("index ") + expr::index_text(spec.indices[k]) + " of " +
+                       operand_text(m_tensors, spec) + " is outside of dimension " +
+                       static_cast<Extent>(k) + " of " + tensor(o).name + ", of extent " +
+                       bound(o, k) + " (indices are from 0 to " + (bound(o, k) - 1) +
+                       "); write one of these, or zero(" + expr::index_text(spec.indices[k]) +
+                       ") to read 0",
+                   m_spec.where);
+      }
       if (here == OutsideValue::none || (outside != OutsideValue::none && outside != here)) {
         core::fail(
             ErrorKind::shape,

@@ -33,6 +33,11 @@ struct Scan : RefusesTensors {
           "EinDecomp: a scan goes along a label that the expression lacks; scan along one "
           "that it has");
       return expr::Refused{};
+    } else if constexpr (!CommutativeMonoid<Monoid, expr::Elements<E>>) {
+      static_assert(expr::never<E>,
+                    "EinDecomp: a scan by what is no aggregation; name one, as in scan<Sum>(j), "
+                    "scan<Prod>(j), scan<Max>(j)");
+      return expr::Refused{};
     } else if constexpr (expr::identity_value<Monoid> == OutsideValue::none) {
       static_assert(expr::never<E>,
                     "EinDecomp: a scan by an aggregation whose identity is none of 0, 1 and the "
@@ -104,5 +109,37 @@ template <AnyLabel Along>
 [[nodiscard]] constexpr auto cumprod(Along) {
   return graph::Scan<Prod, Along>{};
 }
+
+// clang-format off
+/// Refused with what to write: scans of an expression without a label, along several labels or by
+/// no aggregation.
+/// @{
+#define EINDECOMP_REFUSED_SCAN(function, written)                                               \
+  template <class First, class... Rest>                                                         \
+    requires(expr::OfTheLanguage<First> && !(AnyLabel<First> && sizeof...(Rest) == 0))          \
+  constexpr auto function(const First&, const Rest&...) {                                       \
+    if constexpr (AnyLabel<First>) {                                                            \
+      static_assert(expr::never<First>,                                                         \
+          "EinDecomp: a scan goes along one label; write one scan after the other, "            \
+          written "(i)(" written "(j)(X(i, j)))");                                              \
+    } else {                                                                                    \
+      static_assert(expr::never<First>,                                                         \
+          "EinDecomp: a scan is given an expression before its label; write "                   \
+          written "(j)(X(i, j)), with the label that it goes along in front");                  \
+    }                                                                                           \
+    return expr::Refused{};                                                                     \
+  }
+EINDECOMP_REFUSED_SCAN(cumsum, "cumsum")
+EINDECOMP_REFUSED_SCAN(cumprod, "cumprod")
+#undef EINDECOMP_REFUSED_SCAN
+template <expr::OfTheLanguage First, class... Rest>
+constexpr auto scan(const First&, const Rest&...) {
+  static_assert(expr::never<First>,
+      "EinDecomp: a scan does not say by which aggregation, or not along one label; write "
+      "scan<Max>(j)(X(i, j)), or cumsum(j)(X(i, j))");
+  return expr::Refused{};
+}
+/// @}
+// clang-format on
 
 }  // namespace eindecomp
