@@ -268,7 +268,7 @@ class Blocks {
       block.first = {std::get<K>(places).first...};
       block.step = {std::get<K>(places).step...};
       return graph::BlockTarget<Blocks, Ls...>(*this, std::move(block),
-                                               {graph::extent_of(labels, m_name, where)...}, where);
+                                               {graph::extent_of(labels)...}, where);
     }
   }
 

@@ -15,22 +15,26 @@ namespace eindecomp {
 
 namespace graph {
 
-/// The extent that a label of the output is given, 0 where it is given none.
-/// \throws Error if the extent is not positive.
 template <class L>
-[[nodiscard]] constexpr Extent extent_of(const L& l, const Text& statement,
-                                         const std::source_location& where) {
+[[nodiscard]] constexpr Extent extent_of(const L& l) {
   if constexpr (expr::is_sized_label<L>) {
-    if (l.extent <= 0) {
-      core::fail(ErrorKind::shape,
-                 Text("label ") + expr::quoted(L::name) + " of the output of " + statement +
-                     " has extent " + l.extent + " (extents are positive)",
-                 where);
-    }
     return l.extent;
   } else {
     return 0;
   }
+}
+/// The same of a label that a statement writes: 0 where it is given none.
+/// \throws Error if an extent is given and not positive.
+template <class L>
+[[nodiscard]] constexpr Extent extent_of(const L& l, const Text& statement,
+                                         const std::source_location& where) {
+  if (expr::is_sized_label<L> && extent_of(l) <= 0) {
+    core::fail(ErrorKind::shape,
+               Text("label ") + expr::quoted(L::name) + " of the output of " + statement +
+                   " has extent " + extent_of(l) + " (extents are positive)",
+               where);
+  }
+  return extent_of(l);
 }
 
 /// The left side of a statement.
