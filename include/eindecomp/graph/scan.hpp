@@ -33,7 +33,7 @@ struct Scan : RefusesTensors {
           "EinDecomp: a scan goes along a label that the expression lacks; scan along one "
           "that it has");
       return expr::Refused{};
-    } else if constexpr (!CommutativeMonoid<Monoid, expr::Elements<E>>) {
+    } else if constexpr (!CommutativeMonoid<Monoid, Widened<expr::Elements<E>>>) {
       static_assert(expr::never<E>,
                     "EinDecomp: a scan by what is no aggregation; name one, as in scan<Sum>(j), "
                     "scan<Prod>(j), scan<Max>(j)");
