@@ -55,11 +55,12 @@ inline void restrict_domain(Box& domain, const std::vector<StepAxis>& axes, std:
 
 /// Finds where statements of a group have the label of an axis, as far as it is known where others
 /// do: what one reads of another says so, of either from the other.
+/// \param known  so many statements from the first on have their positions already
 constexpr void follow_reads(const EinGraph& graph, const std::vector<VertexId>& statements,
-                            StepAxis& axis) {
+                            StepAxis& axis, std::size_t known = 0) {
   for (bool found = true; found;) {
     found = false;
-    for (std::size_t reader = 0; reader < statements.size(); ++reader) {
+    for (std::size_t reader = known; reader < statements.size(); ++reader) {
       int& read = axis.positions[reader];
       for (const Operand& o : graph[statements[reader]].operands) {
         const auto at = std::find(statements.begin(), statements.end(), o.vertex);

@@ -69,8 +69,9 @@ class StepChooser {
       group.last = v;
       statements.push_back(v);
       for (StepAxis& axis : group.axes) {
+        const std::size_t known = is_known(axis) ? axis.positions.size() : 0;
         axis.positions.push_back(-1);
-        relation::follow_reads(m_graph, statements, axis);
+        relation::follow_reads(m_graph, statements, axis, known);
       }
       drop_faulty(group);
       if (group.axes.empty()) break;
