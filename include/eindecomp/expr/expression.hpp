@@ -351,11 +351,11 @@ EINDECOMP_BINARY(max, Max)
 EINDECOMP_BINARY(abs_diff, AbsDiff)
 EINDECOMP_BINARY(sq_diff, SqDiff)
 #undef EINDECOMP_BINARY
-#define EINDECOMP_ORDERING(op, Op)                                      \
-  template <class A, class B>                                           \
-    requires expr::Operands<A, B>                                     \
-  [[nodiscard]] constexpr auto operator op(const A& a, const B& b) {    \
-    return expr::ordering(Op{}, a, b);                                \
+#define EINDECOMP_ORDERING(op, Op)                                   \
+  template <class A, class B>                                        \
+    requires expr::Operands<A, B>                                    \
+  [[nodiscard]] constexpr auto operator op(const A& a, const B& b) { \
+    return expr::ordering(Op{}, a, b);                               \
   }
 EINDECOMP_ORDERING(<, Less)
 EINDECOMP_ORDERING(<=, LessEqual)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Where an expression is 0 by the comparisons of labels that it is multiplied by.
+/// Masks, which are comparisons of labels: where they make an expression 0, and which of the
+/// tensors that it reads they choose.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +96,7 @@ constexpr void add_comparison(const Apply<F, A, B>& e, bool holds,
 
 /// Adds conditions on labels, each that an index is not negative, without any of which an
 /// expression is 0: those of comparisons that are its factors, and of what is selected instead of
-/// 0. Where another factor is infinite or not a number, too.
+/// 0. Other factors are not looked at: one that is infinite is taken for finite.
 template <class E>
 struct Mask {
   static constexpr void add(const E&, std::vector<IndexSpec>&) {}
@@ -242,7 +243,7 @@ struct ReadMasks<Apply<Select, C, A, B>> {
   }
 };
 
-/// Which values of labels an expression does not depend on the tensors for that it reads.
+/// What the masks in an expression say of it and of the tensors that it reads.
 struct Masked {
   std::vector<IndexSpec> by_factors;             ///< StatementSpec::mask
   bool by_operands = false;                      ///< Operator::annihilates

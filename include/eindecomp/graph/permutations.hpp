@@ -107,7 +107,7 @@ struct SumOfPermutations<Combine, LabelList<Done...>, Next, Rest...> : RefusesTe
       std::is_same_v<Combine, Add> ? "symmetrize.of" : "antisymmetrize.of";
 };
 
-/// A matrix, in two of its labels, by the half of it where one is less than the other, or equal.
+/// An expression that is symmetric in two labels, or whose sign changes with them, by its half.
 template <class Sign, class A, class B>
 struct ByHalf : RefusesTensors {
   using RefusesTensors::operator();
@@ -175,7 +175,7 @@ template <AnyLabel First, AnyLabel Second, AnyLabel... Rest>
 
 /// An expression that its author knows to be symmetric in two labels, of which the half is computed
 /// where the first is not greater than the second: `symmetric(i, j)(sum(k)(X(i, k) * X(j, k)))`
-/// costs half of the product, as BLAS's syrk. The half that is not is taken from the other one.
+/// costs half of the product, as BLAS's syrk. The other half is read from it.
 /// Both labels have one extent.
 template <AnyLabel A, AnyLabel B>
 [[nodiscard]] constexpr auto symmetric(A, B) {

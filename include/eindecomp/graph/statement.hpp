@@ -4,6 +4,7 @@
 /// constant expression.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -236,7 +237,10 @@ constexpr void EinGraph::add_mask(VertexId v, const std::vector<IndexSpec>& cond
     names.push_back(labels[static_cast<std::size_t>(l)].name);
   }
   for (OperandIndex& condition : graph::resolved_mask(conditions, names)) {
-    masked.mask.push_back(std::move(condition));
+    // Statements that share a vertex may all say it.
+    if (std::find(masked.mask.begin(), masked.mask.end(), condition) == masked.mask.end()) {
+      masked.mask.push_back(std::move(condition));
+    }
   }
 }
 

@@ -39,13 +39,13 @@ namespace eindecomp::relation {
 /// A placed program, and which of its ranks are to be profiled.
 struct ProfiledProgram {
   const EinGraph& graph;
+  const graph::Masks& masks;
   const Placement& placement;
   const std::vector<StepGroup>& groups;
   const SpaceFacts& space;
   int ranks = 0;
   RankRange made;
   bool with_phases = false;
-  graph::Masks masks = graph::Masks(graph);
   std::vector<VertexId> last_reader = {};           ///< per tensor
   std::vector<std::vector<VertexId>> readers = {};  ///< per tensor, ascending
 };
@@ -110,8 +110,8 @@ class UnitProfiler {
       const std::size_t last = std::min(first + tuning::programs_at_once, m_classes.size());
       std::vector<int> wanted;
       for (std::size_t c = first; c < last; ++c) wanted.push_back(m_classes[c].front());
-      ProfileSink sink(m_program.graph, m_unit, m_program.groups, m_program.space, m_program.ranks,
-                       wanted);
+      ProfileSink sink(m_program.graph, m_program.masks, m_unit, m_program.groups, m_program.space,
+                       m_program.ranks, wanted);
       walk(sink);
       note_rereads(sink.rereads());
       for (std::size_t n = 0; n < wanted.size(); ++n) take(sink, n, m_classes[first + n], ranks);
@@ -206,6 +206,7 @@ class Profiler {
   Profiler(const EinGraph& graph, int ranks, RankRange made, SpaceFacts space,
            bool with_phases = false)
       : m_graph(graph),
+        m_masks(graph),
         m_ranks(ranks),
         m_made(made),
         m_space(std::move(space)),
@@ -218,7 +219,7 @@ class Profiler {
     made.vertices = m_graph.vertices.size();
     made.known = m_made;
     add_stored(placement, made);
-    UnitKeys keys(m_graph, placement, m_space, m_numbers);
+    UnitKeys keys(m_graph, m_masks, placement, m_space, m_numbers);
     std::optional<ProfiledProgram> program;
     Items items;
     for (Unit& unit : units_of(m_graph, groups)) {
@@ -261,7 +262,8 @@ class Profiler {
 
   [[nodiscard]] ProfiledProgram profiled(const Placement& placement,
                                          const std::vector<StepGroup>& groups) const {
-    ProfiledProgram program{m_graph, placement, groups, m_space, m_ranks, m_made, m_with_phases};
+    ProfiledProgram program{m_graph, m_masks, placement, groups,
+                            m_space, m_ranks, m_made,    m_with_phases};
     program.last_reader = last_readers(m_graph);
     program.readers.resize(m_graph.vertices.size());
     for (VertexId v = 0; v < m_graph.size(); ++v) {
@@ -301,6 +303,7 @@ class Profiler {
   }
 
   const EinGraph& m_graph;
+  graph::Masks m_masks;
   int m_ranks;
   RankRange m_made;
   SpaceFacts m_space;

@@ -111,15 +111,15 @@ class MaskSplitter {
     if (tight.empty()) {
       rest.push_back(piece.domain);
     } else {
-      Box same_joins =
-          tight;  // of the results with joins all, so that results alone are subtracted
+      // Results are subtracted from results: both with all joins.
+      Box same_joins = tight;
       for (const int l : m_vertex.aggregated) {
         same_joins.lo[to_index(l)] = piece.domain.lo[to_index(l)];
         same_joins.hi[to_index(l)] = piece.domain.hi[to_index(l)];
       }
       subtract(piece.domain, same_joins, rest);
     }
-    if (piece.accumulate) rest.clear();  // they have what calls before have left
+    if (piece.accumulate) rest.clear();  // there they have what earlier calls have left
     for (Box& box : rest) {
       calls.push_back(piece);
       calls.back().domain = std::move(box);

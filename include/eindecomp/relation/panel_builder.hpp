@@ -263,20 +263,12 @@ class PanelBuilder {
     m_unpacked.clear();
   }
 
-  [[nodiscard]] Box output_box(const Box& domain) const {
-    Box box;
-    for (const int l : m_graph[m_statement].output) {
-      box.lo.push_back(domain.lo[to_index(l)]);
-      box.hi.push_back(domain.hi[to_index(l)]);
-    }
-    return box;
-  }
   [[nodiscard]] Sum& sum_of(const KernelCall& call) {
-    return m_sums[{call.output, output_box(call.domain).lo}];
+    return m_sums[{call.output, results_of(m_graph[m_statement], call.domain).lo}];
   }
   void note_output(const KernelCall& call) {
     Sum& sum = sum_of(call);
-    sum.box = output_box(call.domain);
+    sum.box = results_of(m_graph[m_statement], call.domain);
     const bool adds_elsewhere = call.finish && m_graph[m_statement].op.finishes;
     if (adds_elsewhere && sum.buffer < 0) sum.buffer = add(m_statement, sum.box, true);
   }

@@ -14,6 +14,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/gather_once.hpp"
 #include "eindecomp/relation/place_buffers.hpp"
@@ -38,9 +39,10 @@ using BufferCounts = std::array<int, 2>;
 class ProfileSink : public RankProgramSink {
  public:
   /// \param wanted  ascending
-  ProfileSink(const EinGraph& graph, const Unit& unit, const std::vector<StepGroup>& groups,
-              const SpaceFacts& space, int ranks, const std::vector<int>& wanted)
-      : RankProgramSink(graph, groups, space, ranks, wanted, {}),
+  ProfileSink(const EinGraph& graph, const graph::Masks& masks, const Unit& unit,
+              const std::vector<StepGroup>& groups, const SpaceFacts& space, int ranks,
+              const std::vector<int>& wanted)
+      : RankProgramSink(graph, masks, groups, space, ranks, wanted, {}),
         m_graph(graph),
         m_unit(unit),
         m_constants(space.constants),

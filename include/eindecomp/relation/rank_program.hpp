@@ -142,6 +142,16 @@ struct KernelCall {
   constexpr bool operator==(const KernelCall&) const = default;
 };
 
+/// The box of results that a call on a domain writes.
+[[nodiscard]] inline Box results_of(const Vertex& v, const Box& domain) {
+  Box box;
+  for (const int l : v.output) {
+    box.lo.push_back(domain.lo[static_cast<std::size_t>(l)]);
+    box.hi.push_back(domain.hi[static_cast<std::size_t>(l)]);
+  }
+  return box;
+}
+
 /// Accumulators combined in the order of `parts` into the first of them, and finished if they then
 /// are those of all calls.
 struct Combine {

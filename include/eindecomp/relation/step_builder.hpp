@@ -46,6 +46,7 @@ class StepBuilder {
   /// \param statements  of the group, in order
   void emit(const std::vector<Statement>& statements) {
     const Extent blocks = m_group.steps();
+    if (m_masks.any()) find_readers(statements);
     for (Extent n = 0; n < blocks; ++n) {
       m_blocks.clear();
       const std::size_t begin = m_program.instructions.size();
@@ -56,7 +57,7 @@ class StepBuilder {
         for (const KernelCall& whole : statements[s].calls) {
           KernelCall call = block_call(whole, s, n);
           if (call.domain.empty() || (m_masks.any() && m_unread[s])) continue;
-          if (is_masked(call)) {
+          if (is_masked(m_statement, call)) {
             const bool adds = m_adds && m_statement == m_group.last;
             if (adds ? has_sum(call) : call.accumulate) continue;
             leave_out_joins(v, call);
@@ -100,9 +101,9 @@ class StepBuilder {
     restrict_domain(call.domain, m_group.axes, s, n);
     return call;
   }
-  /// Whether a call of the statement at hand computes nothing that counts.
-  [[nodiscard]] bool is_masked(const KernelCall& call) const {
-    return m_masks.empties(m_statement, call.domain.lo, call.domain.hi);
+  /// Whether a call of a statement computes nothing that counts.
+  [[nodiscard]] bool is_masked(VertexId statement, const KernelCall& call) const {
+    return m_masks.empties(statement, call.domain.lo, call.domain.hi);
   }
   /// A call, without most of the joins that a mask makes 0. Those of tiles stay whole: threads have
   /// one call for each statement.
@@ -111,29 +112,39 @@ class StepBuilder {
     const bool in_tiles =
         std::any_of(m_group.tiles.begin(), m_group.tiles.end(),
                     [&](const StepGroup& tiles) { return tiles.contains(m_statement); });
-    std::vector<KernelCall> calls{std::move(call)};
-    if (!conditions.empty() && !in_tiles) {
-      MaskSplitter(m_graph[m_statement], conditions).split(calls);
+    if (conditions.empty() || in_tiles) {
+      emit(std::move(call));
+      return;
     }
+    std::vector<KernelCall> calls{std::move(call)};
+    MaskSplitter(m_graph[m_statement], conditions).split(calls);
     for (KernelCall& part : calls) emit(std::move(part));
   }
-  /// Finds the statements whose results on the n-th block only calls would read that compute
+  /// Finds, for every statement, the later ones that read what it passes on.
+  void find_readers(const std::vector<Statement>& statements) {
+    m_readers.resize(statements.size());
+    for (std::size_t s = 0; s < statements.size(); ++s) {
+      const VertexId tensor = statements[s].statement;
+      if (!m_inside[to_index(tensor - m_group.first)]) continue;
+      for (std::size_t r = s + 1; r < statements.size(); ++r) {
+        if (is_read_by(m_graph, {statements[r].statement}, tensor)) m_readers[s].push_back(r);
+      }
+    }
+  }
+  /// Finds the statements whose results on the n-th block are read by such calls alone as compute
   /// nothing that counts.
   void find_unread(const std::vector<Statement>& statements, Extent n) {
     m_unread.assign(statements.size(), 0);
     Flags reads(statements.size(), 0);  // whether it reads something of this block
     for (std::size_t s = statements.size(); s-- > 0;) {
-      m_statement = statements[s].statement;
-      if (m_inside[to_index(m_statement - m_group.first)]) {
-        bool read = false;
-        for (std::size_t r = s + 1; r < statements.size(); ++r) {
-          read = read || (reads[r] && is_read_by(m_graph, {statements[r].statement}, m_statement));
-        }
-        m_unread[s] = read ? 0 : 1;
-      }
+      const std::vector<std::size_t>& readers = m_readers[s];
+      m_unread[s] = !readers.empty() && std::none_of(readers.begin(), readers.end(),
+                                                     [&](std::size_t r) { return reads[r] != 0; })
+                        ? 1
+                        : 0;
       if (m_unread[s]) continue;
       for (const KernelCall& call : statements[s].calls) {
-        if (!is_masked(block_call(call, s, n))) reads[s] = 1;
+        if (!is_masked(statements[s].statement, block_call(call, s, n))) reads[s] = 1;
       }
     }
   }
@@ -192,14 +203,6 @@ class StepBuilder {
     return found->second;
   }
 
-  [[nodiscard]] static Box results_of(const Vertex& v, const Box& domain) {
-    Box box;
-    for (const int l : v.output) {
-      box.lo.push_back(domain.lo[to_index(l)]);
-      box.hi.push_back(domain.hi[to_index(l)]);
-    }
-    return box;
-  }
   /// Whether calls on blocks before have left something where one of the last statement writes.
   [[nodiscard]] bool has_sum(const KernelCall& call) const {
     return m_sums.contains({call.output, results_of(m_graph[m_statement], call.domain).lo});
@@ -227,6 +230,7 @@ class StepBuilder {
   RankProgram& m_program;
   const StepGroup& m_group;
   Flags m_inside;  ///< what the group passes on, by vertex less its first
+  std::vector<std::vector<std::size_t>> m_readers;  ///< by number; empty where nothing is masked
   Flags m_unread;  ///< statements whose results on the block at hand nobody reads, by number
   bool m_adds;     ///< the last statement, block by block
   VertexId m_statement = -1;

@@ -81,13 +81,14 @@ class HistoryNumbers {
 /// Makes the keys of a placed program's units, one after another.
 class UnitKeys {
  public:
-  UnitKeys(const EinGraph& graph, const Placement& placement, const SpaceFacts& space,
-           HistoryNumbers& numbers)
+  /// \param masks  of the graph
+  UnitKeys(const EinGraph& graph, const graph::Masks& masks, const Placement& placement,
+           const SpaceFacts& space, HistoryNumbers& numbers)
       : m_graph(graph),
+        m_masks(masks),
         m_placement(placement),
         m_constants(space.constants),
         m_numbers(numbers),
-        m_masks(graph),
         m_last_reader(last_readers(graph)),
         m_history(graph.vertices.size(), 0) {}
 
@@ -239,10 +240,10 @@ class UnitKeys {
   }
 
   const EinGraph& m_graph;
+  const graph::Masks& m_masks;
   const Placement& m_placement;
   const std::vector<VertexId>& m_constants;
   HistoryNumbers& m_numbers;
-  graph::Masks m_masks;
   std::vector<VertexId> m_last_reader;
   std::vector<Extent> m_history;  ///< per tensor, of what its readers so far put together
   UnitKey m_key;

@@ -34,18 +34,17 @@ namespace eindecomp::relation {
 /// Hands a walk to the builders of some ranks.
 class RankProgramSink {
  public:
+  /// \param masks   of the graph; kept by reference
   /// \param wanted  ascending
-  RankProgramSink(const EinGraph& graph, const std::vector<StepGroup>& groups,
-                  const SpaceFacts& space, int ranks, const std::vector<int>& wanted,
-                  const TensorNames& names)
-      : m_builder_of(static_cast<std::size_t>(ranks), -1),
-        m_masks(graph),
-        m_results(graph.vertices.size(), false) {
+  RankProgramSink(const EinGraph& graph, const graph::Masks& masks,
+                  const std::vector<StepGroup>& groups, const SpaceFacts& space, int ranks,
+                  const std::vector<int>& wanted, const TensorNames& names)
+      : m_builder_of(static_cast<std::size_t>(ranks), -1), m_results(graph.vertices.size(), false) {
     for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
     m_builders.reserve(wanted.size());
     for (const int rank : wanted) {
       m_builder_of[to_index(rank)] = static_cast<int>(m_builders.size());
-      m_builders.emplace_back(graph, m_masks, m_results, groups, names, space, ranks, rank);
+      m_builders.emplace_back(graph, masks, m_results, groups, names, space, ranks, rank);
     }
   }
   RankProgramSink(const RankProgramSink&) = delete;  // the builders point into it
@@ -124,7 +123,6 @@ class RankProgramSink {
   }
 
   std::vector<int> m_builder_of;  ///< per rank; -1: none
-  graph::Masks m_masks;
   Flags m_results;
   std::vector<RankBuilder> m_builders;
 };
@@ -137,7 +135,8 @@ class RankProgramSink {
                                                             const SpaceFacts& space) {
   std::vector<int> wanted(static_cast<std::size_t>(last - first));
   std::iota(wanted.begin(), wanted.end(), first);
-  RankProgramSink sink(graph, groups, space, ranks, wanted, names_of(graph));
+  const graph::Masks masks(graph);
+  RankProgramSink sink(graph, masks, groups, space, ranks, wanted, names_of(graph));
   Walk<RankProgramSink>(graph, placement, ranks, sink).run();
   return sink.finish();
 }
