@@ -21,6 +21,13 @@ std::vector<Extent> words_by_worker(const EinGraph& graph, const Placement& plac
   return quick_words(graph, placement, placement.mesh.workers());
 }
 
+/// The words of accumulators, of all ranks.
+Extent accumulator_words(const eindecomp::TaskGraph& tasks) {
+  Extent words = 0;
+  for (const auto& statement : tasks.statements) words += statement.aggregation_words;
+  return words;
+}
+
 }  // namespace
 
 TEST_CASE("quick words are those of the task graph") {
@@ -67,6 +74,48 @@ TEST_CASE("quick words by rank are those of the task graph, however many workers
   }
   CHECK(moving > 600);
   CHECK(fewer > 600);
+}
+
+TEST_CASE("quick words of masked calls are those of the task graph") {
+  const unsigned first_seed = 20261127;
+  int fewer = 0;
+  int reduced = 0;
+  for (unsigned i = 0; i < 3000; ++i) {
+    const unsigned seed = first_seed + i;
+    CAPTURE(seed);
+    Random random(seed);
+    RandomProgram program = random_program(random);
+    const Mesh mesh = eindecomp::make_mesh(random.pick({2, 4, 8, 16, 6, 12, 3, 5, 18}));
+    const int ranks = random.chance(50) ? mesh.workers() : random.pick({2, 3, 4, 5, 7});
+    CAPTURE(ranks);
+    const Placement placement = random_placement(random, program.graph, mesh);
+    const auto unmasked = make_task_graph(program.graph, placement, ranks);
+    add_masks(random, program.graph);
+    const auto masked = make_task_graph(program.graph, placement, ranks);
+    CHECK(quick_words(program.graph, placement, ranks) == masked.received);
+    if (masked.total_words() < unmasked.total_words()) ++fewer;
+    if (accumulator_words(masked) < accumulator_words(unmasked)) ++reduced;
+    CHECK(masked.total_words() <= unmasked.total_words());
+  }
+  CHECK(fewer > 800);
+  CHECK(reduced > 300);
+}
+
+TEST_CASE("overlapping windows that operands read of one tensor are received once") {
+  using namespace eindecomp::labels;
+  eindecomp::PlanProgram program;
+  const auto x = program.input<float>("X", {7, 6});
+  eindecomp::let<"Y">(i, j) = eindecomp::sum(k)(x(i, k) * x(j, eindecomp::periodic(k + 1)) -
+                                                x(j, k) * x(i, eindecomp::periodic(k + 1)));
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const Mesh mesh = eindecomp::make_mesh(random.pick({4, 6, 8, 12}));
+    const int ranks = random.pick({2, 3, 5});
+    const Placement placement = random_placement(random, program.graph(), mesh);
+    CHECK(quick_words(program.graph(), placement, ranks) ==
+          make_task_graph(program.graph(), placement, ranks).received);
+  }
 }
 
 TEST_CASE("words of placements one after another, of which some tensors are placed as before") {

@@ -20,6 +20,7 @@
 #include "eindecomp/relation/mask_splitter.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/task_graph.hpp"
 #include "support.hpp"
 
 using namespace eindecomp;
@@ -301,4 +302,44 @@ TEST_CASE("random cuts leave out no join that counts, and write every result onc
     }
     CHECK(right);
   }
+}
+
+TEST_CASE("what no join reads is not sent") {
+  const Extent n = 32;
+  PlanProgram g;
+  const auto X = g.input<double>("X", {n, n});
+  const auto Y = g.input<double>("Y", {n, n});
+  (void)(let<"Z">(i, j) = sum(k)(as_written((k <= i) * X(i, k) * Y(k, j))));
+  const EinGraph& graph = g.graph();
+  const Mesh mesh = make_mesh(4);
+  std::vector<PartitionVector> parts(graph.vertices.size());
+  const auto cut = [&](Extent rows, Extent inner) {
+    const Vertex& z = graph.vertices.back();
+    REQUIRE(z.name == "Z");
+    parts.back().clear();
+    for (const LabelId label : z.labels) {
+      const std::string& name = graph.labels[at(label)].name;
+      parts.back().push_back(name == "i" ? rows : name == "k" ? inner : 1);
+    }
+    return place(graph, parts, mesh);
+  };
+  // A rank has a quarter of the rows of Z, X and Y, and needs of Y what is not below its rows of X.
+  Placement rows = cut(4, 1);
+  const auto axes = [](std::vector<int> first) { return AxisLists{std::move(first), {}}; };
+  rows.stored[at(Y.vertex())] = axes({0, 1});
+  const TaskGraph by_rows = make_task_graph(graph, rows, 4);
+  CHECK(by_rows.received == std::vector<Extent>{0, 8 * n, 16 * n, 24 * n});
+  // One of four calls has no joins that count: of the upper half of Z, which the other has alone, a
+  // half goes to where it is stored; of the lower half, each gives the other half of its sums.
+  Placement both = cut(2, 2);
+  both.stored[at(X.vertex())] = both.stored[at(Y.vertex())] = axes({0, 1});
+  const TaskGraph by_both = make_task_graph(graph, both, 4);
+  CHECK(by_both.statements.back().calls.size() == 3);
+  Extent upper = 0;
+  Extent lower = 0;
+  for (const Transfer& t : by_both.statements.back().aggregations) {
+    (t.box.lo[0] < n / 2 ? upper : lower) += t.words();
+  }
+  CHECK(upper == n / 2 * n / 2);
+  CHECK(lower == n / 2 * n);
 }

@@ -19,6 +19,7 @@
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/counting_joins.hpp"
 #include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/mesh.hpp"
@@ -75,9 +76,12 @@ void check_memory(const EinGraph& graph, const Placement& placement, int ranks,
 /// Whether a call reads something that its rank has received for an earlier statement.
 bool rereads(const TaskGraph& tasks, const EinGraph& graph, std::size_t statement) {
   const StatementTasks& now = tasks.statements[statement];
+  const graph::Masks masks(graph);
   for (const CallTask& call : now.calls) {
+    const Box joins =
+        relation::counting_joins(graph[now.statement], masks.of(now.statement), call.domain);
     for (const Operand& operand : graph[now.statement].operands) {
-      const Box read = project(call.domain, operand.labels);
+      const Box read = project(joins, operand.labels);
       for (std::size_t before = 0; before < statement; ++before) {
         for (const Transfer& t : tasks.statements[before].repartitions) {
           if (t.tensor == operand.vertex && t.to == call.rank && !intersect(t.box, read).empty()) {
@@ -164,6 +168,21 @@ TEST_CASE("and the words of every task") {
   }
 }
 
+TEST_CASE("and where joins are masked") {
+  for (unsigned seed = 2700; seed < 2900; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    EinGraph graph = random_program(random).graph;
+    add_masks(random, graph);
+    const Mesh mesh = make_mesh(random.pick({2, 4, 8, 6, 12}));
+    const Placement placement = random_placement(random, graph, mesh);
+    const int ranks = random.pick({1, 2, 3, 4, 8, 12});
+    check_words(graph, placement, ranks);
+    SpaceFacts space{.constants = random_constants(random, graph)};
+    check_memory(graph, placement, ranks, random_streams(random, graph), space);
+  }
+}
+
 TEST_CASE("ranks of one class hold and receive what each does by itself") {
   using relation::UnitProfile;
   std::size_t alike = 0;
@@ -192,14 +211,15 @@ TEST_CASE("ranks of one class hold and receive what each does by itself") {
         }
       }
     }
+    const graph::Masks masks(graph);
     for (VertexId v = 0; v < graph.size(); ++v) {
       const relation::Unit unit{{v}};
-      if (graph[v].is_input() ||
-          !relation::RankClasses::are_comparable(graph, graph::Masks(graph), unit))
+      if (graph[v].is_input() || !relation::RankClasses::are_comparable(graph, masks, unit)) {
         continue;
+      }
       relation::RankClasses classes(graph, unit, space.longest_message, mesh.workers(), ranks, 0,
                                     ranks);
-      relation::Walk<relation::RankClasses> walk(graph, placement, ranks, classes);
+      relation::Walk<relation::RankClasses> walk(graph, masks, placement, ranks, classes);
       for (VertexId before = 0; before < v; ++before) {
         if (!graph[before].is_input()) walk.pass_statement(before);
       }

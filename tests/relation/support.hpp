@@ -91,6 +91,28 @@ struct RandomProgram {
   std::vector<Aggregation> algebra;  ///< per vertex
 };
 
+/// Masks a program's statements: those of comparisons of their labels, and what follows for others
+/// from random properties of their ⊗.
+inline void add_masks(Random& random, EinGraph& graph) {
+  for (eindecomp::Vertex& v : graph.vertices) {
+    if (v.is_input() || v.labels.empty()) continue;
+    v.op.annihilates = random.chance(50);
+    v.op.sums = random.chance(50);
+    for (int n = random.number(0, 2); n > 0; --n) {
+      eindecomp::OperandIndex condition;
+      const int last = static_cast<int>(v.labels.size()) - 1;
+      const int one = random.number(0, last);
+      const int other = random.number(0, last);
+      for (const int label : {std::min(one, other), std::max(one, other)}) {
+        if (!condition.terms.empty() && condition.terms.back().label == label) continue;
+        condition.terms.push_back({label, random.pick<Extent>({-2, -1, 1, 2})});
+      }
+      condition.offset = random.number(-5, 5);
+      v.mask.push_back(std::move(condition));
+    }
+  }
+}
+
 /// 1-4 statements of 1-3 operands of ranks 0-4, diagonals, broadcasts, uneven extents.
 inline RandomProgram random_program(Random& random) {
   static const char* const letters[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r"};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/bounded_index.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/operand_index.hpp"
 
@@ -18,14 +19,33 @@ namespace eindecomp::graph {
 /// A condition: that an index is not negative.
 using Condition = OperandIndex;
 
-/// Whether a condition holds nowhere in a domain.
-/// \param lo, hi  per label, where values begin and end
-[[nodiscard]] constexpr bool fails(const Condition& condition, const std::vector<Extent>& lo,
-                                   const std::vector<Extent>& hi) {
-  return index_range(
-             condition, [&](int l) { return lo[static_cast<std::size_t>(l)]; },
-             [&](int l) { return hi[static_cast<std::size_t>(l)]; })
-             .hi <= 0;
+/// Cuts a domain down to where a condition may hold.
+/// \param domain  has lo and hi, per label where values begin and end
+/// \param may_cut  may_cut(label)
+/// \returns false if it holds nowhere; the domain may then be anything
+template <class Domain, class MayCut>
+[[nodiscard]] constexpr bool tighten(const Condition& condition, Domain& domain,
+                                     const MayCut& may_cut) {
+  const auto lo = [&](int l) -> Extent& { return domain.lo[static_cast<std::size_t>(l)]; };
+  const auto hi = [&](int l) -> Extent& { return domain.hi[static_cast<std::size_t>(l)]; };
+  if (index_range(condition, lo, hi).hi <= 0) return false;
+  for (const Condition::Term& term : condition.terms) {
+    if (term.coefficient == 0 || !may_cut(term.label)) continue;
+    // What the others are at most.
+    Extent most = condition.offset;
+    for (const Condition::Term& other : condition.terms) {
+      if (other.label == term.label) continue;
+      most +=
+          std::max(other.coefficient * lo(other.label), other.coefficient * (hi(other.label) - 1));
+    }
+    if (term.coefficient > 0) {
+      lo(term.label) = std::max(lo(term.label), -floor_div(most, term.coefficient));
+    } else {
+      hi(term.label) = std::min(hi(term.label), floor_div(most, -term.coefficient) + 1);
+    }
+    if (hi(term.label) <= lo(term.label)) return false;
+  }
+  return true;
 }
 
 /// The masks of all statements of a graph: what follows from Vertex::mask of one for the others,
@@ -52,13 +72,6 @@ class Masks {
   /// identity of ⊕, or may be taken for it.
   [[nodiscard]] constexpr const std::vector<Condition>& of(VertexId v) const {
     return any() ? m_joins[static_cast<std::size_t>(v)] : m_none;
-  }
-  /// Whether a call with some domain computes no join that counts.
-  [[nodiscard]] constexpr bool empties(VertexId v, const std::vector<Extent>& lo,
-                                       const std::vector<Extent>& hi) const {
-    const std::vector<Condition>& conditions = of(v);
-    return std::any_of(conditions.begin(), conditions.end(),
-                       [&](const Condition& c) { return fails(c, lo, hi); });
   }
 
  private:

@@ -15,6 +15,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 
 namespace eindecomp {
 
@@ -345,12 +346,16 @@ class MinSumOfExponentials {
 /// so many workers share its work evenly, every tensor is stored once, spread evenly, and every
 /// scalar operation is done: no memory limit is assumed. Matrix products in closed form, other
 /// statements by convex optimisation to 1e-8. 0 where nothing is proven: of inputs, of
-/// statements with more than five operands, and of those with computed indices or index tensors.
+/// statements with more than five operands, of those with computed indices or index tensors, and
+/// where masks of labels leave joins out.
 ///
 /// A tensor that is read in several slots counts once, and a diagonal as what is read of it.
-[[nodiscard]] inline double lower_bound(const EinGraph& graph, VertexId v, int workers) {
+/// \param masks  of the graph
+[[nodiscard]] inline double lower_bound(const EinGraph& graph, const graph::Masks& masks,
+                                        VertexId v, int workers) {
   const Vertex& vertex = graph[v];
   if (vertex.is_input() || vertex.labels.empty() || workers <= 1) return 0;
+  if (!masks.of(v).empty()) return 0;  // work is shared by values of labels, evenly or not
   if (std::ranges::any_of(vertex.operands, &Operand::is_computed)) return 0;
   if (vertex.op.index_tensors > 0) return 0;  // what is read depends on the indices
   const plan::WorkShape shape = plan::work_shape(graph, v);
@@ -358,6 +363,10 @@ class MinSumOfExponentials {
     return matmul_lower_bound(vertex.extents[0], vertex.extents[1], vertex.extents[2], workers);
   }
   return plan::general_lower_bound(shape, workers);
+}
+/// The same of one statement.
+[[nodiscard]] inline double lower_bound(const EinGraph& graph, VertexId v, int workers) {
+  return lower_bound(graph, graph::Masks(graph), v, workers);
 }
 
 }  // namespace eindecomp

@@ -78,6 +78,16 @@ struct Box {
   return both;
 }
 
+/// The smallest box with the indices of both, neither of which is empty.
+[[nodiscard]] constexpr Box hull(const Box& a, const Box& b) {
+  Box all = a;
+  for (std::size_t k = 0; k < a.lo.size(); ++k) {
+    all.lo[k] = std::min(a.lo[k], b.lo[k]);
+    all.hi[k] = std::max(a.hi[k], b.hi[k]);
+  }
+  return all;
+}
+
 /// Appends the indices of `from` that are not in `hole`, as disjoint boxes.
 constexpr void subtract(const Box& from, const Box& hole, std::vector<Box>& rest) {
   const Box both = intersect(from, hole);

@@ -9,7 +9,11 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/block_map.hpp"
+#include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/counting_joins.hpp"
 #include "eindecomp/relation/read_relation.hpp"
 
 namespace eindecomp::relation {
@@ -21,10 +25,15 @@ class CallsOfBlocks {
   /// \param calls      of the statement
   /// \param relation   the tensor, cut as the calls read or compute it
   /// \param positions  of the labels of its blocks
-  CallsOfBlocks(BlockMap calls, ReadRelation relation, std::vector<int> positions)
+  /// \param statement   which outlives this, and
+  /// \param conditions  so do its own (graph::Masks::of)
+  CallsOfBlocks(BlockMap calls, ReadRelation relation, std::vector<int> positions,
+                const Vertex& statement, const std::vector<graph::Condition>& conditions)
       : m_calls(std::move(calls)),
         m_relation(std::move(relation)),
-        m_positions(std::move(positions)) {
+        m_positions(std::move(positions)),
+        m_statement(&statement),
+        m_conditions(&conditions) {
     const PartitionVector& parts = m_calls.relation().parts;
     m_strides.assign(parts.size(), 1);
     for (std::size_t l = parts.size(); l-- > 1;) m_strides[l - 1] = m_strides[l] * parts[l];
@@ -63,6 +72,19 @@ class CallsOfBlocks {
     return block;
   }
 
+  /// Whether some joins of the calls may not count.
+  [[nodiscard]] bool is_masked() const { return !m_conditions->empty(); }
+  /// Whether calls may need less than their blocks of an operand.
+  [[nodiscard]] bool needs_less() const { return is_masked() && !m_relation.is_bounded(); }
+  /// What a call then needs of its block, inside of the tensor; possibly nothing.
+  [[nodiscard]] Box need(Extent call) const {
+    const Box joins = joins_of(call);
+    const Box labels{project(joins.lo, m_positions), project(joins.hi, m_positions)};
+    if (!joins.empty()) return m_relation.inside(m_relation.read_under(labels));
+    const Box block = m_relation.block(block_of(call));
+    return {block.lo, block.lo};
+  }
+
   /// Lists a block's calls, in the order of their numbers.
   void list_calls(Extent block, std::vector<Extent>& calls) const {
     calls.clear();
@@ -70,7 +92,16 @@ class CallsOfBlocks {
     if (!first.any) return;
     for (const Extent free : m_free_calls) calls.push_back(first.call + free);
   }
-  /// Lists the workers that make them, in the order of theirs.
+  /// Lists of the calls that compute a block those with joins that count or, if there are none, the
+  /// first, which writes what ⊕ begins with.
+  void list_made_calls(Extent block, std::vector<Extent>& calls) const {
+    list_calls(block, calls);
+    if (!is_masked() || calls.size() < 2) return;
+    const Extent first = calls.front();
+    std::erase_if(calls, [this](Extent call) { return joins_of(call).empty(); });
+    if (calls.empty()) calls.push_back(first);
+  }
+  /// Lists the workers of a block's calls, in order.
   void list_workers(Extent block, std::vector<int>& workers) const {
     workers.clear();
     const First first = first_of(block);
@@ -79,6 +110,9 @@ class CallsOfBlocks {
   }
 
  private:
+  [[nodiscard]] Box joins_of(Extent call) const {
+    return counting_joins(*m_statement, *m_conditions, m_calls.relation().block(call));
+  }
   /// Of a block's calls, the one whose other labels have part 0; a worker's share for its labels.
   struct First {
     bool any = true;
@@ -106,6 +140,8 @@ class CallsOfBlocks {
   BlockMap m_calls;
   ReadRelation m_relation;
   std::vector<int> m_positions;
+  const Vertex* m_statement;
+  const std::vector<graph::Condition>* m_conditions;
   std::vector<Extent> m_strides;        ///< per label, of calls' numbers
   std::vector<Extent> m_free_calls{0};  ///< what the other labels add to a call's number
   std::vector<int> m_free_workers{0};   ///< and to the number of its worker
@@ -114,9 +150,10 @@ class CallsOfBlocks {
 /// A statement's calls, and the blocks that they read of a piece of an operand (ReadRelation).
 [[nodiscard]] inline CallsOfBlocks calls_reading(const EinGraph& graph, const Vertex& statement,
                                                  const Operand& operand, const BlockMap& calls,
+                                                 const std::vector<graph::Condition>& conditions,
                                                  int piece = 0) {
   return {calls, ReadRelation(graph, statement, operand, calls.relation().parts, piece),
-          graph::read_labels(operand)};
+          graph::read_labels(operand), statement, conditions};
 }
 
 }  // namespace eindecomp::relation

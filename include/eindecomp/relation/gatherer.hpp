@@ -34,6 +34,10 @@ class Gatherer {
     for (int& member : m_group.ranks) member = m_holdings.host(member);
     m_group.sort();
     if (m_group.ranks.empty()) return;  // off a diagonal
+    if (readers.needs_less()) {
+      gather_needed(tensor, block, first_round);
+      return;
+    }
     const Box box = readers.relation().inside(readers.relation().block(block));
     if (box.empty()) return;  // all of it is outside of the tensor
     const RelayRounds relay(static_cast<int>(m_group.ranks.size()));
@@ -101,6 +105,37 @@ class Gatherer {
   }
 
  private:
+  /// The same where readers need different parts of a block: each gets its own from the owners.
+  void gather_needed(VertexId tensor, Extent block, int round) {
+    const HeldTensor& held = m_holdings[tensor];
+    const TensorRelation& stored = held.stored.relation();
+    for (const int receiver : m_group.ranks) {
+      const bool wanted = m_sink.wants(receiver);
+      if ((!wanted && held.own.empty()) || !m_holdings.is_fresh(tensor, block, receiver)) continue;
+      const Box need = m_holdings.need_of(*held.uses.back(), block, receiver);
+      if (need.empty()) continue;
+      const int to = m_holdings.buffer_with(tensor, block, receiver);
+      const auto arrive = [&](Extent n, const Box& both) {
+        const int owner = m_holdings.owner_of(held, n);
+        const int from = held.stored_buffer(n);
+        if (owner == receiver) {
+          if (wanted) m_sink.copied(receiver, from, to, both, round);
+          return;
+        }
+        take_from_others(tensor, both, receiver, to, round);
+        for (const Box& missing : m_rest) {
+          m_sink.moved(tensor, owner, from, receiver, to, missing, round);
+        }
+      };
+      if (wanted) {
+        repartition_into(stored, need, arrive);
+      } else {
+        for_each_own_piece(held, need, stored.meeting(need),
+                           [&](Extent n, Extent, const Box& both) { arrive(n, both); });
+      }
+    }
+  }
+
   /// Leaves in m_rest what a rank has not assembled before, in other blocks, of a box; the others
   /// it copies from there.
   void take_from_others(VertexId tensor, const Box& box, int rank, int buffer, int round) {
@@ -109,12 +144,10 @@ class Gatherer {
     if (held.uses.size() == 1) return;
     const HeldTensor::History& history = m_holdings.history_of(tensor, rank);
     for (const AssembledBlock& a : history.assembled) {
-      // Other blocks of the same way have nothing in common with this one, or arrive with it.
-      if (a.way == held.uses.back()->way || m_rest.empty()) continue;
-      const Box other = held.ways[a.way].block(a.block);
+      if (m_rest.empty() || a.use + 1 == held.uses.size()) continue;  // those arrive with it
       m_next.clear();
       for (const Box& wanted : m_rest) {
-        const Box both = intersect(wanted, other);
+        const Box both = intersect(wanted, a.need);
         if (both.empty()) {
           m_next.push_back(wanted);
           continue;

@@ -99,7 +99,7 @@ class UnitProfiler {
  private:
   template <class Sink>
   void walk(Sink& sink) const {
-    Walk<Sink> walk(m_program.graph, m_program.placement, m_program.ranks, sink);
+    Walk<Sink> walk(m_program.graph, m_program.masks, m_program.placement, m_program.ranks, sink);
     for (const VertexId v : m_passed) walk.pass_statement(v);
     for (const VertexId v : m_unit.statements) walk.walk_statement(v);
   }

@@ -10,42 +10,14 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/graph/bounded_index.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/counting_joins.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/tuning.hpp"
 
 namespace eindecomp::relation {
-
-/// The part of a domain outside of which a condition fails.
-[[nodiscard]] inline Box tightened(Box domain, const graph::Condition& condition) {
-  for (const graph::Condition::Term& term : condition.terms) {
-    if (term.coefficient == 0) continue;
-    // What the others are at most.
-    Extent most = condition.offset;
-    for (const graph::Condition::Term& other : condition.terms) {
-      if (other.label == term.label) continue;
-      most += std::max(other.coefficient * domain.lo[to_index(other.label)],
-                       other.coefficient * (domain.hi[to_index(other.label)] - 1));
-    }
-    Extent& lo = domain.lo[to_index(term.label)];
-    Extent& hi = domain.hi[to_index(term.label)];
-    if (term.coefficient > 0) {
-      lo = std::max(lo, -graph::floor_div(most, term.coefficient));
-    } else {
-      hi = std::min(hi, graph::floor_div(most, -term.coefficient) + 1);
-    }
-    if (hi <= lo) return {domain.lo, domain.lo};
-  }
-  return domain;
-}
-
-/// Lets a call compute no joins: it writes what ⊕ begins with.
-inline void leave_out_joins(const Vertex& v, KernelCall& call) {
-  for (const int l : v.aggregated) call.domain.hi[to_index(l)] = call.domain.lo[to_index(l)];
-}
 
 /// Cuts the calls of one statement.
 class MaskSplitter {
@@ -98,11 +70,7 @@ class MaskSplitter {
 
   /// Adds what a piece computes, and calls that write the results without joins.
   void take(KernelCall&& piece, std::vector<KernelCall>& calls) const {
-    Box tight = piece.domain;
-    for (const graph::Condition& condition : m_conditions) {
-      if (tight.empty()) break;
-      tight = tightened(std::move(tight), condition);
-    }
+    Box tight = tightened(piece.domain, m_conditions, [](int) { return true; });
     if (piece.domain.empty() || tight == piece.domain) {
       calls.push_back(std::move(piece));
       return;

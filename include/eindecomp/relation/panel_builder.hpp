@@ -286,10 +286,8 @@ class PanelBuilder {
         KernelCall call = whole;
         call.domain = part_of(std::move(call.domain), m_label, part);
         if (call.domain.empty()) continue;
-        if (m_masks.empties(m_statement, call.domain.lo, call.domain.hi)) {
-          if (sum.begun) continue;
-          leave_out_joins(m_graph[m_statement], call);
-        }
+        const bool counts = keep_counting(m_graph[m_statement], m_masks.of(m_statement), call);
+        if (!counts && sum.begun) continue;
         for (int& operand : call.operands) operand = buffer_of(operand, part);
         if (sum.buffer >= 0) {
           call.output = sum.buffer;

@@ -90,6 +90,10 @@ class ReadRelation {
     }
     return box;
   }
+  /// What is read where the labels run over a box, of relations that are not bounded.
+  [[nodiscard]] Box read_under(const Box& labels) const {
+    return is_computed() ? region(labels) : labels;
+  }
   /// The part of a box that is in the tensor, possibly empty.
   [[nodiscard]] Box inside(const Box& box) const {
     return is_computed() ? intersect(box, Box::whole(m_bound)) : box;

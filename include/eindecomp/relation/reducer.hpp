@@ -50,8 +50,9 @@ class Reducer {
   /// Computes a block of the result, by the calls that outputs lists for it, and brings it to where
   /// it is stored.
   void reduce(const CallsOfBlocks& outputs, Extent block) {
-    outputs.list_calls(block, m_calls);
+    outputs.list_made_calls(block, m_calls);
     if (m_calls.empty()) return;  // off a diagonal
+    m_masked = outputs.is_masked();
     const HeldTensor& held = m_holdings[m_statement];
     const Box box = outputs.relation().block(block);
     const auto host_of = [&](Extent call) { return m_holdings.host(outputs.calls().worker(call)); };
@@ -85,7 +86,9 @@ class Reducer {
   }
   /// How the ranks of the group reduce what they have.
   [[nodiscard]] RelayRounds relay_of_group() const {
-    if (m_holdings.shared()) return RelayRounds(static_cast<int>(m_group.ranks.size()));
+    if (m_holdings.shared() || m_masked) {
+      return RelayRounds(static_cast<int>(m_group.ranks.size()));
+    }
     std::vector<int> lengths;
     for (const int axis : m_aggregated_axes) {
       lengths.push_back(m_placement.mesh.axes[to_index(axis)]);
@@ -100,6 +103,12 @@ class Reducer {
     const std::vector<int> there = coordinates(mesh, other);
     for (const int axis : m_aggregated_axes) at[to_index(axis)] = there[to_index(axis)];
     return m_holdings.host(worker_at(mesh, at));
+  }
+
+  /// That rank, or the next of the group if it has left no call.
+  [[nodiscard]] int member_beside(int worker, int other) const {
+    const int rank = rank_beside(worker, other);
+    return m_group.ranks[to_index(m_group.place_of(rank)) % m_group.ranks.size()];
   }
 
   /// The walked call of that number; null of other ranks'.
@@ -132,7 +141,7 @@ class Reducer {
     const auto reduce = [&](Extent n, const Box& both) {
       const int owner = m_holdings.owner_of(held, n);
       StoredPiece piece{both, owner, held.stored_buffer(n), 0, m_group.contains(owner)};
-      const int exit = piece.inside ? owner : rank_beside(worker, held.stored.worker(n));
+      const int exit = piece.inside ? owner : member_beside(worker, held.stored.worker(n));
       piece.entry = m_group.place_of(exit);
       for (const int member : m_group.relevant) reduce_at(piece, relay, member);
       if (!piece.inside) leave_group(piece, relay);
@@ -204,7 +213,8 @@ class Reducer {
 
   // Of the block at hand; kept between blocks to spare allocations.
   std::vector<Extent> m_calls;
-  RankGroup m_group;  ///< of those that make them
+  bool m_masked = false;  ///< whether some of its calls may be left out
+  RankGroup m_group;      ///< of those that make them
   std::vector<int> m_parts;
 };
 

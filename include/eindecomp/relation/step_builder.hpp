@@ -103,7 +103,9 @@ class StepBuilder {
   }
   /// Whether a call of a statement computes nothing that counts.
   [[nodiscard]] bool is_masked(VertexId statement, const KernelCall& call) const {
-    return m_masks.empties(statement, call.domain.lo, call.domain.hi);
+    const std::vector<graph::Condition>& conditions = m_masks.of(statement);
+    return !conditions.empty() &&
+           counting_joins(m_graph[statement], conditions, call.domain).empty();
   }
   /// A call, without most of the joins that a mask makes 0. Those of tiles stay whole: threads have
   /// one call for each statement.
@@ -113,6 +115,7 @@ class StepBuilder {
         std::any_of(m_group.tiles.begin(), m_group.tiles.end(),
                     [&](const StepGroup& tiles) { return tiles.contains(m_statement); });
     if (conditions.empty() || in_tiles) {
+      keep_counting(m_graph[m_statement], conditions, call);
       emit(std::move(call));
       return;
     }

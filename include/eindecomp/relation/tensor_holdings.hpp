@@ -29,6 +29,7 @@ struct AssembledBlock {
   Extent block = 0;
   int buffer = -1;
   std::size_t use = 0;  ///< for which
+  Box need;             ///< what was put there: all of the block, or what masked calls need of it
 };
 
 /// Everything that is held of a tensor.
@@ -53,12 +54,14 @@ struct HeldTensor {
   /// By rank; of others than the sink's where needed.
   std::unordered_map<int, History> histories;
 
-  /// The assembled block that is one of a way or, of another way, the first that contains its box;
-  /// null if there is none.
+  /// The assembled block that is one of a way or, of another way, the first that contains its box,
+  /// if all is there that is needed; null if there is none.
   [[nodiscard]] const AssembledBlock* find_assembled(const History& history, std::size_t way,
-                                                     Extent block, const Box& box) const {
+                                                     Extent block, const Box& box,
+                                                     const Box& need) const {
     for (const AssembledBlock& a : history.assembled) {
-      if (a.way == way ? a.block == block : ways[a.way].contains(a.block, box)) return &a;
+      const bool has_box = a.way == way ? a.block == block : ways[a.way].contains(a.block, box);
+      if (has_box && a.need.contains(need)) return &a;
     }
     return nullptr;
   }
@@ -162,8 +165,9 @@ class TensorHoldings {
       m_blocks.erase(std::unique(m_blocks.begin(), m_blocks.end()), m_blocks.end());
       for (const Extent block : m_blocks) {
         const Box box = use.readers.relation().block(block);
-        if (box.empty() || stored_with(held, box, rank) >= 0 ||
-            held.find_assembled(history, use.way, block, box) != nullptr) {
+        if (box.empty() || stored_with(held, box, rank) >= 0) continue;
+        Box need = need_of(use, block, rank);
+        if (need.empty() || held.find_assembled(history, use.way, block, box, need) != nullptr) {
           continue;
         }
         const auto after = std::lower_bound(history.assembled.begin(), history.assembled.end(),
@@ -172,13 +176,32 @@ class TensorHoldings {
                                               return std::pair(a.way, a.block) < key;
                                             });
         const int buffer = m_sink.assembled(tensor, box, rank);
-        history.assembled.insert(after, {use.way, block, buffer, history.uses});
+        history.assembled.insert(after, {use.way, block, buffer, history.uses, std::move(need)});
         if (history.uses + 1 == held.uses.size() && leaves(box, held.stored.relation().bound)) {
           fill_outside(use.readers.relation(), box, rank, buffer);
         }
       }
     }
     return history;
+  }
+
+  /// What a rank's calls need of a block of a use.
+  [[nodiscard]] Box need_of(const Use& use, Extent block, int rank) const {
+    const CallsOfBlocks& readers = use.readers;
+    if (!readers.needs_less()) return readers.relation().block(block);
+    Box need;
+    const WorkerRange hosted = workers_of(rank, m_workers, m_ranks);
+    for (int w = hosted.first; w < hosted.last; ++w) {
+      const Extent call = readers.calls().block(w);
+      if (call < 0 || readers.block_of(call) != block) continue;
+      Box one_more = readers.need(call);
+      if (need.lo.empty() || need.empty()) {
+        need = std::move(one_more);
+      } else if (!one_more.empty()) {
+        need = hull(need, one_more);
+      }
+    }
+    return need;
   }
 
   /// Whether a rank assembles a block of the tensor for the use at hand.
@@ -188,23 +211,21 @@ class TensorHoldings {
     if (held.uses.size() == 1 && !m_sink.wants(rank)) {
       return stored_with(held, use.readers.relation().block(block), rank) < 0;
     }
-    for (const AssembledBlock& a : history_of(tensor, rank).assembled) {
-      if (a.way == use.way && a.block == block) return a.use + 1 == held.uses.size();
-    }
-    return false;
+    const std::vector<AssembledBlock>& assembled = history_of(tensor, rank).assembled;
+    return std::any_of(assembled.begin(), assembled.end(), [&](const AssembledBlock& a) {
+      return a.way == use.way && a.block == block && a.use + 1 == held.uses.size();
+    });
   }
-  /// The buffer on one of the sink's ranks that contains a block of the use at hand; -1 on others.
+  /// The buffer on one of the sink's ranks that contains a block of the use at hand, of which its
+  /// calls need something; -1 on others.
   [[nodiscard]] int buffer_with(VertexId tensor, Extent block, int rank) {
     if (!m_sink.wants(rank)) return -1;
     const HeldTensor& held = (*this)[tensor];
     const Use& use = *held.uses.back();
     const History& history = history_of(tensor, rank);
-    for (const AssembledBlock& a : history.assembled) {
-      if (a.way == use.way && a.block == block) return a.buffer;
-    }
     const Box box = use.readers.relation().block(block);
     if (const Extent n = stored_with(held, box, rank); n >= 0) return held.stored_buffer(n);
-    return held.find_assembled(history, use.way, block, box)->buffer;
+    return held.find_assembled(history, use.way, block, box, need_of(use, block, rank))->buffer;
   }
 
   /// Whether a rank reads, in a block of the use at hand, what it has received for an earlier
@@ -215,11 +236,12 @@ class TensorHoldings {
     if (held.uses.front()->statement == v) return false;
     const TensorRelation& stored = held.stored.relation();
     const ReadRelation& read = held.uses.back()->readers.relation();
-    const Box box = read.inside(read.block(block));
+    const Box box = read.inside(need_of(*held.uses.back(), block, rank));
+    if (box.empty()) return false;
     const std::vector<AssembledBlock>& assembled = history_of(tensor, rank).assembled;
     return std::any_of(assembled.begin(), assembled.end(), [&](const AssembledBlock& a) {
       if (held.uses[a.use]->statement == v) return false;
-      const Box both = intersect(box, held.ways[a.way].block(a.block));
+      const Box both = intersect(box, a.need);
       if (both.empty()) return false;
       Extent received = both.size();
       repartition_into(stored, both, [&](Extent n, const Box& part) {

@@ -163,7 +163,7 @@ class UnitKeys {
       if (o.is_computed()) m_key.push_back(m_last_reader[to_index(o.vertex)] == v ? 1 : 0);
       Extent& history = m_history[to_index(o.vertex)];
       m_key.push_back(history);
-      history = after(history, vertex, o, calls);
+      history = after(history, v, o, calls);
     }
     add_list(vertex.values);
     add_tensor(unit, v);
@@ -180,8 +180,8 @@ class UnitKeys {
   /// What a history becomes when calls read the tensor: what each rank then has follows from how
   /// they cut its dimensions, and from which axes have no calls. Calls that read it as others
   /// before find all there.
-  [[nodiscard]] Extent after(Extent history, const Vertex& vertex, const Operand& o,
-                             const AxisLists& calls) {
+  [[nodiscard]] Extent after(Extent history, VertexId v, const Operand& o, const AxisLists& calls) {
+    const Vertex& vertex = m_graph[v];
     UnitKey use(m_placement.mesh.axes.begin(), m_placement.mesh.axes.end());
     for (const int l : graph::read_labels(o)) {
       const std::vector<int>& list = calls[to_index(l)];
@@ -190,6 +190,16 @@ class UnitKeys {
       use.insert(use.end(), list.begin(), list.end());
     }
     add_indices(use, o);
+    if (const auto& conditions = m_masks.of(v); !conditions.empty()) {
+      use.push_back(-2);
+      use.insert(use.end(), vertex.extents.begin(), vertex.extents.end());
+      for (const std::vector<int>& list : calls) {
+        use.push_back(-1);
+        use.insert(use.end(), list.begin(), list.end());
+      }
+      for (const int l : o.labels) use.push_back(l);
+      for (const OperandIndex& condition : conditions) add_index(use, condition);
+    }
     use.push_back(-2);
     for (std::size_t a = 0; a < m_placement.mesh.axes.size(); ++a) {
       const bool cuts = std::any_of(calls.begin(), calls.end(), [&](const std::vector<int>& list) {

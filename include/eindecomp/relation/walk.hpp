@@ -15,6 +15,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/bounder.hpp"
 #include "eindecomp/relation/calls_of_blocks.hpp"
@@ -50,8 +51,11 @@ namespace eindecomp::relation {
 template <class Sink>
 class Walk {
  public:
-  Walk(const EinGraph& graph, const Placement& placement, int ranks, Sink& sink)
+  /// \param masks  of the graph
+  Walk(const EinGraph& graph, const graph::Masks& masks, const Placement& placement, int ranks,
+       Sink& sink)
       : m_graph(graph),
+        m_masks(masks),
         m_placement(placement),
         m_sink(sink),
         m_holdings(graph, placement, ranks, sink),
@@ -78,7 +82,8 @@ class Walk {
     const BlockMap calls(m_placement.mesh, vertex.extents, m_placement.calls[to_index(v)]);
     for (const Operand& o : vertex.operands) {
       for (int piece = 0; piece < graph::piece_count(o); ++piece) {
-        m_holdings.note_use(v, o.vertex, calls_reading(m_graph, vertex, o, calls, piece));
+        m_holdings.note_use(v, o.vertex,
+                            calls_reading(m_graph, vertex, o, calls, m_masks.of(v), piece));
       }
     }
   }
@@ -89,10 +94,10 @@ class Walk {
     const BlockMap calls(m_placement.mesh, vertex.extents, m_placement.calls[to_index(v)]);
     std::vector<CallsOfBlocks> operands;
     for (const Operand& o : vertex.operands) {
-      operands.push_back(calls_reading(m_graph, vertex, o, calls));
+      operands.push_back(calls_reading(m_graph, vertex, o, calls, m_masks.of(v)));
     }
     const CallsOfBlocks outputs(calls, output_relation(vertex, calls.relation().parts),
-                                vertex.output);
+                                vertex.output, vertex, m_masks.of(v));
     m_own_calls.clear();
     for (const int w : m_holdings.own_workers()) {
       if (const Extent call = calls.block(w); call >= 0) m_own_calls.push_back(call);
@@ -110,6 +115,7 @@ class Walk {
       m_walked[i].worker = calls.worker(call);
       m_walked[i].rank = m_holdings.host(m_walked[i].worker);
     }
+    find_made_calls(outputs);
     m_sink.begin(v, calls, m_joined);
     m_rounds = 0;
     m_bounder.begin();
@@ -131,6 +137,16 @@ class Walk {
   }
 
  private:
+  /// Finds the calls that are made of the sink's ranks.
+  void find_made_calls(const CallsOfBlocks& outputs) {
+    m_made.assign(m_own_calls.size(), 1);
+    if (!outputs.is_masked()) return;
+    std::vector<Extent> made;
+    for (std::size_t i = 0; i < m_own_calls.size(); ++i) {
+      outputs.list_made_calls(m_joined[i].output, made);
+      m_made[i] = std::binary_search(made.begin(), made.end(), m_own_calls[i]) ? 1 : 0;
+    }
+  }
   /// The blocks of a relation that matter to the sink's ranks, in order: those of their calls, and
   /// those of which they store a part.
   [[nodiscard]] std::vector<Extent> blocks_of_interest(const ReadRelation& relation,
@@ -155,7 +171,8 @@ class Walk {
     std::vector<int> buffers(m_walked.size() * pieces, -1);
     for (std::size_t piece = 0; piece < pieces; ++piece) {
       gather_operand(v, o,
-                     calls_reading(m_graph, m_graph[v], operand, calls, static_cast<int>(piece)),
+                     calls_reading(m_graph, m_graph[v], operand, calls, m_masks.of(v),
+                                   static_cast<int>(piece)),
                      piece > 0);
       for (std::size_t i = 0; i < m_walked.size(); ++i) buffers[i * pieces + piece] = m_gathered[i];
     }
@@ -165,6 +182,10 @@ class Walk {
       return;
     }
     for (WalkedCall& call : m_walked) {
+      if (!m_made[call.index]) {
+        call.operands.push_back(-1);
+        continue;
+      }
       call.operands.push_back(m_bounder.buffer(
           operand.vertex, use.way, use.readers.relation(), m_joined[call.index].operands[o],
           call.rank, std::span(buffers).subspan(call.index * pieces, pieces)));
@@ -172,7 +193,8 @@ class Walk {
   }
 
   /// Finds for every call a buffer that contains the block of an operand it reads; -1 if that is
-  /// empty. \param again  whether the statement has read the tensor before
+  /// empty, or the call not made. One whose joins do not count has a buffer that nobody writes.
+  /// \param again  whether the statement has read the tensor before
   void gather_operand(VertexId v, std::size_t o, CallsOfBlocks&& readers, bool again = false) {
     const std::vector<Operand>& operands = m_graph[v].operands;
     const VertexId tensor = operands[o].vertex;
@@ -194,12 +216,18 @@ class Walk {
     for (const WalkedCall& call : m_walked) {
       const Extent block = m_joined[call.index].operands[o];
       const ReadRelation& relation = use.readers.relation();
-      const bool empty = relation.is_bounded() && relation.block(block).empty();
-      m_gathered.push_back(empty ? -1 : m_holdings.buffer_with(tensor, block, call.rank));
+      if (!m_made[call.index] || (relation.is_bounded() && relation.block(block).empty())) {
+        m_gathered.push_back(-1);
+      } else if (use.readers.needs_less() && m_holdings.need_of(use, block, call.rank).empty()) {
+        m_gathered.push_back(m_sink.arranged(tensor, relation.block(block), call.rank));
+      } else {
+        m_gathered.push_back(m_holdings.buffer_with(tensor, block, call.rank));
+      }
     }
     if constexpr (requires { m_sink.reread(v); }) {
       const auto reads_again = [&](const WalkedCall& call) {
-        return m_holdings.reads_again(tensor, m_joined[call.index].operands[o], call.rank);
+        return m_made[call.index] &&
+               m_holdings.reads_again(tensor, m_joined[call.index].operands[o], call.rank);
       };
       if (std::any_of(m_walked.begin(), m_walked.end(), reads_again)) m_sink.reread(v);
     }
@@ -214,6 +242,10 @@ class Walk {
   /// Gives every call a buffer of a label's values.
   void count_label(VertexId v, int label, const BlockMap& calls) {
     for (WalkedCall& call : m_walked) {
+      if (!m_made[call.index]) {
+        call.operands.push_back(-1);
+        continue;
+      }
       const Box domain = calls.relation().block(m_joined[call.index].key);
       const Box values{{domain.lo[to_index(label)]}, {domain.hi[to_index(label)]}};
       auto known = std::find_if(m_counted.begin(), m_counted.end(), [&](const Counted& c) {
@@ -239,6 +271,7 @@ class Walk {
   }
 
   const EinGraph& m_graph;
+  const graph::Masks& m_masks;
   const Placement& m_placement;
   Sink& m_sink;
   TensorHoldings<Sink> m_holdings;
@@ -250,6 +283,7 @@ class Walk {
   std::vector<Extent> m_own_calls;  ///< of the sink's ranks, in order
   std::vector<JoinedBlocks> m_joined;
   std::vector<WalkedCall> m_walked;
+  Flags m_made;                 ///< whether masks leave something of a call
   std::vector<int> m_gathered;  ///< of the operand at hand, by call
   std::vector<Counted> m_counted;
   int m_rounds = 0;  ///< of the operands so far

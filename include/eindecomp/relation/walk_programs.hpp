@@ -137,7 +137,7 @@ class RankProgramSink {
   std::iota(wanted.begin(), wanted.end(), first);
   const graph::Masks masks(graph);
   RankProgramSink sink(graph, masks, groups, space, ranks, wanted, names_of(graph));
-  Walk<RankProgramSink>(graph, placement, ranks, sink).run();
+  Walk<RankProgramSink>(graph, masks, placement, ranks, sink).run();
   return sink.finish();
 }
 

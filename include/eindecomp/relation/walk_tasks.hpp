@@ -40,6 +40,7 @@ class TaskSink {
       m_tasks.calls.push_back({joined[i].key, calls.relation().block(joined[i].key), worker,
                                rank_of(worker, m_workers, m_ranks)});
     }
+    m_made.assign(joined.size(), 0);
     m_tasks.received.assign(static_cast<std::size_t>(m_ranks), 0);
   }
   static int assembled(VertexId, const Box&, int) { return 0; }
@@ -54,7 +55,7 @@ class TaskSink {
     m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
   }
   static int partial(VertexId, const Box&, int) { return 0; }
-  static void called(VertexId, const WalkedCall&) {}
+  void called(VertexId, const WalkedCall& call) { m_made[call.index] = 1; }
   void moved_partial(VertexId statement, int from_rank, int, int to_rank, int, const Box& box,
                      int) {
     m_tasks.aggregations.push_back({statement, box, from_rank, to_rank});
@@ -62,19 +63,25 @@ class TaskSink {
     m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
   }
   static void aggregated(int, int, const Box&, const std::vector<int>&, int) {}
-  void end(VertexId) { m_receiver.take(std::move(m_tasks)); }
+  void end(VertexId) {
+    std::size_t n = 0;  // masks leave nothing of some
+    std::erase_if(m_tasks.calls, [&](const CallTask&) { return !m_made[n++]; });
+    m_receiver.take(std::move(m_tasks));
+  }
 
  private:
   int m_workers;
   int m_ranks;
   TaskReceiver& m_receiver;
   StatementTasks m_tasks;
+  Flags m_made;  ///< whether a call is one of the program's
 };
 
 inline void walk_tasks(const EinGraph& graph, const Placement& placement, int ranks,
                        TaskReceiver& receiver) {
   TaskSink sink(placement.mesh.workers(), ranks, receiver);
-  Walk<TaskSink>(graph, placement, ranks, sink).run();
+  const graph::Masks masks(graph);
+  Walk<TaskSink>(graph, masks, placement, ranks, sink).run();
 }
 
 #ifndef EINDECOMP_SEPARATE_PLANNER

@@ -74,12 +74,15 @@ namespace tools {
   std::vector<Extent> received(static_cast<std::size_t>(plan.ranks), 0);
   // Bounds take their time, and are the same of statements that are done alike.
   std::map<std::pair<const relation::UnitProfile*, std::size_t>, double> bounds;
+  const graph::Masks masks(plan.graph);
   for (const relation::ProgramProfile::Part& part : profile.parts) {
     for (std::size_t n = 0; n < part.statements.size(); ++n) {
       const relation::UnitProfile::Statement& made = part.unit->statements[n];
       StatementSummary statement = summarize_statement(plan, part, n, memory);
       const auto [bound, fresh] = bounds.try_emplace({part.unit.get(), n}, 0.0);
-      if (fresh) bound->second = lower_bound(plan.graph, statement.statement, made.computing);
+      if (fresh) {
+        bound->second = lower_bound(plan.graph, masks, statement.statement, made.computing);
+      }
       statement.lower_bound = bound->second;
       summary.calls += statement.calls;
       summary.words += statement.words();

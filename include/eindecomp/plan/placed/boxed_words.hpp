@@ -37,7 +37,8 @@ class BoxedWords {
   std::int64_t count(const TensorRegions& t, std::vector<Extent>& words) {
     m_rank = t.bound.size();
     m_compared = 0;
-    const bool few = !shared() && t.needs.size() <= 2;
+    const bool by_groups = shared() || t.counting;  // how reductions are counted
+    const bool few = !by_groups && t.needs.size() <= 2;
     const bool known = !few && has_unions_of(t);
     const RegionBoxes stored(m_workers, t.bound, t.store);
     std::vector<RegionBoxes> needs;
@@ -47,7 +48,7 @@ class BoxedWords {
     std::vector<RegionBoxes> produced;
     if (t.produced != nullptr) {
       produced.emplace_back(m_workers, t.bound, *t.produced);
-      if (t.aggregated != 0 && !shared()) m_agreeing.select(t);
+      if (t.aggregated != 0 && !by_groups) m_agreeing.select(t);
     }
     for (int r = 0; r < m_ranks; ++r) {
       Extent& received = words[to_index(r)];
@@ -62,7 +63,7 @@ class BoxedWords {
         for (const Bounds& held : m_held) received -= overlap(needed, held);
         m_compared += static_cast<std::int64_t>(m_held.size());
       }
-      if (t.produced == nullptr || shared()) continue;
+      if (t.produced == nullptr || by_groups) continue;
       // Every call of a group is on a rank of its own.
       list_boxes(produced.front(), r, m_boxes);
       for (const Bounds& held : m_held) {
@@ -71,7 +72,7 @@ class BoxedWords {
       }
       if (!m_boxes.empty()) received += reduced(t, stored, m_boxes.front(), to_index(r));
     }
-    if (t.produced != nullptr && shared()) add_reductions(t, stored, produced.front(), words);
+    if (t.produced != nullptr && by_groups) add_reductions(t, stored, produced.front(), words);
     return m_compared;
   }
 
@@ -160,8 +161,13 @@ class BoxedWords {
       std::vector<std::size_t> blocks;
       for (int w = hosted.first; w < hosted.last; ++w) {
         const std::size_t block = region.block_of(to_index(w));
-        if (std::ranges::find(blocks, block) != blocks.end()) continue;
+        const auto known = std::ranges::find(blocks, block);
+        if (known != blocks.end() && !region.is_masked()) continue;
         if (!region.get(to_index(w), box)) continue;
+        if (known != blocks.end()) {
+          extend(boxes[to_index(known - blocks.begin())], box);
+          continue;
+        }
         blocks.push_back(block);
         boxes.push_back(box);
       }
@@ -176,6 +182,13 @@ class BoxedWords {
     for (std::size_t k = 0; k < m_rank && boxes.size() > 1; ++k) merge_along(k, boxes);
   }
 
+  /// Makes a box the smallest that also has another.
+  void extend(Bounds& box, const Bounds& other) const {
+    for (std::size_t k = 0; k < m_rank; ++k) {
+      box.lo[k] = std::min(box.lo[k], other.lo[k]);
+      box.hi[k] = std::max(box.hi[k], other.hi[k]);
+    }
+  }
   /// Merges boxes that differ in dimension k only and touch there.
   static void merge_along(std::size_t k, std::vector<Bounds>& boxes) {
     const auto place = [k](Bounds box) {  // across k, then along it
@@ -283,8 +296,9 @@ class BoxedWords {
     int rank = 0;
     int worker = 0;
   };
-  /// Lists the first worker of every rank with calls for a block, block by block.
-  void list_callers(const RegionBoxes& produced) {
+  /// Lists the first worker of every rank with calls for a block, block by block; of those with
+  /// joins that count if a block has any, else the first.
+  void list_callers(const TensorRegions& t, const RegionBoxes& produced) {
     m_callers.clear();
     const auto workers = static_cast<int>(m_workers.workers());
     Bounds box;
@@ -293,6 +307,7 @@ class BoxedWords {
         m_callers.push_back({box, host(w), w});
       }
     }
+    if (t.counting) leave_out_masked(RegionBoxes(m_workers, t.bound, *t.counting));
     const auto key = [](const Caller& caller) { return std::tie(caller.block, caller.rank); };
     std::stable_sort(m_callers.begin(), m_callers.end(),
                      [&](const Caller& a, const Caller& b) { return key(a) < key(b); });
@@ -300,11 +315,29 @@ class BoxedWords {
     m_callers.erase(std::unique(m_callers.begin(), m_callers.end(), same), m_callers.end());
   }
 
-  /// Adds the accumulators that ranks with several workers receive: as relation::Walk has it, for
-  /// the calls of one rank add to one accumulator, and groups may be of any size.
+  /// Leaves of the callers of every block those in a region, or the first.
+  void leave_out_masked(const RegionBoxes& counting) {
+    std::ranges::stable_sort(m_callers, {}, &Caller::block);
+    std::size_t kept = 0;
+    Bounds box;
+    for (std::size_t i = 0; i < m_callers.size();) {
+      const std::size_t first = i;
+      const std::size_t before = kept;
+      const Bounds block = m_callers[i].block;
+      for (; i < m_callers.size() && m_callers[i].block == block; ++i) {
+        if (counting.get(to_index(m_callers[i].worker), box)) m_callers[kept++] = m_callers[i];
+      }
+      if (kept == before) m_callers[kept++] = m_callers[first];
+    }
+    m_callers.resize(kept);
+  }
+
+  /// Adds the accumulators that are received where ranks have several workers or some calls are
+  /// left out: as relation::Walk has it, for the calls of one rank add to one accumulator, and
+  /// groups may be of any size.
   void add_reductions(const TensorRegions& t, const RegionBoxes& stored,
                       const RegionBoxes& produced, std::vector<Extent>& words) {
-    list_callers(produced);
+    list_callers(t, produced);
     for (std::size_t i = 0; i < m_callers.size();) {
       std::size_t end = i;
       while (end < m_callers.size() && m_callers[end].block == m_callers[i].block) ++end;
@@ -328,7 +361,7 @@ class BoxedWords {
       const int owner = host(static_cast<int>(w));
       std::size_t exit = place_of(owner);
       if (exit == members.size() || members[exit].rank != owner) {
-        exit = place_of(host(beside(members.front().worker, w, t.aggregated)));
+        exit = place_of(host(beside(members.front().worker, w, t.aggregated))) % members.size();
         words[to_index(owner)] += both;
       }
       for (std::size_t m = 0; m < members.size(); ++m) {

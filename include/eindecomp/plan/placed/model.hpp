@@ -45,6 +45,7 @@ struct TensorGroup {
   std::vector<VertexId> members;
   int producer = -1;            ///< a class; -1 of an input
   std::vector<Reader> readers;  ///< distinct
+  ComputedRead masked;          ///< of a result: masked_result
   bool given = false;           ///< the user gives the parts of its dimensions
   std::vector<Extent> parts;    ///< those
 
@@ -162,7 +163,7 @@ class PlacedModel {
     }
     constexpr AxisCuts none;
     const AxisCuts& own = t.producer < 0 ? none : calls[to_index(t.producer)];
-    return m_counter.count(tensor(t), stored, m_needs, own, words);
+    return m_counter.count(tensor(t), stored, m_needs, own, t.masked, words);
   }
 
   [[nodiscard]] Placement placement(const PlacedState& state) const {
@@ -200,14 +201,17 @@ class PlacedModel {
   void group_tensors(const PlaceOptions& layouts) {
     const std::size_t n = m_graph->vertices.size();
     std::vector<TensorGroup> single(n);
+    const graph::Masks masks(*m_graph);
     for (std::size_t i = 0; i < n; ++i) {
+      const std::vector<graph::Condition>& conditions = masks.of(static_cast<VertexId>(i));
+      single[i].masked = masked_result(m_graph->vertices[i], conditions);
       single[i].members.push_back(static_cast<VertexId>(i));
       single[i].producer = m_class_of[i];
       for (const Operand& o : m_graph->vertices[i].operands) {
         std::vector<TensorGroup::Reader>& readers = single[to_index(o.vertex)].readers;
         for (int piece = 0; piece < graph::piece_count(o); ++piece) {
           TensorGroup::Reader reader{m_class_of[i], o.labels,
-                                     computed_read(m_graph->vertices[i], o, piece)};
+                                     computed_read(m_graph->vertices[i], o, piece, conditions)};
           if (std::find(readers.begin(), readers.end(), reader) == readers.end()) {
             readers.push_back(std::move(reader));
           }
@@ -226,8 +230,8 @@ class PlacedModel {
       std::vector<int>& known = by_producer[to_index(own.producer + 1)];
       const auto same = std::find_if(known.begin(), known.end(), [&](int g) {
         const TensorGroup& t = m_groups[to_index(g)];
-        return folded && t.readers == own.readers && t.given == own.given && t.parts == own.parts &&
-               tensor(t).bound == tensor(own).bound;
+        return folded && t.readers == own.readers && t.masked == own.masked &&
+               t.given == own.given && t.parts == own.parts && tensor(t).bound == tensor(own).bound;
       });
       if (same == known.end()) {
         m_group_of.push_back(static_cast<int>(m_groups.size()));

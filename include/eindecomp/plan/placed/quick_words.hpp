@@ -104,10 +104,11 @@ class WordCounter {
   /// \param stored       the axes that cut it where it is stored
   /// \param needs        what the calls of its readers take
   /// \param calls        of the statement that computes it; of an input they do not matter
+  /// \param masked       what of it these compute: masked_result
   /// \param words [out]  per receiver; sized by the function
   /// \returns whether all receive the same; then only words[0] is written, see spread()
   bool count(const Vertex& tensor, const AxisCuts& stored, std::span<const Need> needs,
-             const AxisCuts& calls, std::vector<Extent>& words) {
+             const AxisCuts& calls, const ComputedRead& masked, std::vector<Extent>& words) {
     words.resize(receivers());
     if (receivers() == 1) {
       words[0] = 0;
@@ -132,6 +133,9 @@ class WordCounter {
           regions.aggregated |= std::uint32_t{1} << calls.axis[i];
         }
       }
+      if (!masked.conditions.empty() && regions.aggregated != 0) {
+        regions.counting = Need{&masked, region(calls, masked.labels)};
+      }
     }
     if (shared()) {
       m_spent += 10 + m_boxed.count(regions, words) +
@@ -140,7 +144,7 @@ class WordCounter {
     }
     const auto each = static_cast<std::int64_t>(words.size());
     const auto distinct = static_cast<std::int64_t>(m_needs.size() + 2);
-    if (m_aligned.apply(regions)) {
+    if (!regions.counting && m_aligned.apply(regions)) {
       const bool same = m_aligned.count(regions, words);
       m_spent += 10 * distinct + static_cast<std::int64_t>(m_aligned.terms()) * each / 4;
       return same;
@@ -193,10 +197,13 @@ class ProgramWords {
   /// The graph must outlive it. \param ranks  that share the workers
   ProgramWords(const EinGraph& graph, int ranks)
       : m_graph(graph), m_ranks(ranks), m_tensors(graph.vertices.size()) {
+    const graph::Masks masks(graph);
     for (VertexId v = 0; v < graph.size(); ++v) {
+      m_tensors[to_index(v)].masked = masked_result(graph[v], masks.of(v));
       for (const Operand& o : graph[v].operands) {
         for (int piece = 0; piece < graph::piece_count(o); ++piece) {
-          m_tensors[to_index(o.vertex)].reads.push_back({v, &o, computed_read(graph[v], o, piece)});
+          m_tensors[to_index(o.vertex)].reads.push_back(
+              {v, &o, computed_read(graph[v], o, piece, masks.of(v))});
         }
       }
     }
@@ -224,6 +231,11 @@ class ProgramWords {
     return m_tensors[to_index(v)].reads;
   }
 
+  /// What of a tensor its masked calls compute: masked_result.
+  [[nodiscard]] const ComputedRead& masked(VertexId v) const {
+    return m_tensors[to_index(v)].masked;
+  }
+
   /// What the last count has on account of one tensor, by rank that has workers.
   [[nodiscard]] const std::vector<Extent>& of(VertexId v) const {
     return m_tensors[to_index(v)].words;
@@ -232,6 +244,7 @@ class ProgramWords {
  private:
   struct Tensor {
     std::vector<PieceRead> reads;
+    ComputedRead masked;                  ///< of a result: masked_result
     AxisLists stored, calls;              ///< of what was counted
     std::vector<AxisLists> reader_calls;  ///< likewise, per read
     std::vector<Extent> words;
@@ -255,7 +268,7 @@ class ProgramWords {
       tensor.reader_calls.push_back(placement.calls[to_index(read.reader)]);
     }
     if (m_counter->count(m_graph[v], cuts_of(tensor.stored), m_needs, cuts_of(tensor.calls),
-                         tensor.words)) {
+                         tensor.masked, tensor.words)) {
       WordCounter::spread(tensor.words);
     }
   }

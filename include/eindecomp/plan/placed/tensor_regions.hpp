@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,32 +17,95 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/bounded_index.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
 #include "eindecomp/graph/operand_index.hpp"
 #include "eindecomp/plan/placed/axis_cuts.hpp"
 #include "eindecomp/relation/box.hpp"
 
 namespace eindecomp::plan {
 
-/// An operand whose indices are computed from labels, on its own.
+/// An operand whose indices are computed from labels, or of whose calls some joins are masked, on
+/// its own.
 struct ComputedRead {
-  std::vector<int> labels;            ///< positions in the statement, graph::read_labels
+  std::vector<int> labels;            ///< positions in the statement, graph::read_labels; then
+                                      ///< others that conditions have
   std::vector<Extent> extents;        ///< theirs
   std::vector<OperandIndex> indices;  ///< per dimension of the tensor; labels by place in `labels`
   int piece = 0;                      ///< of those that graph::piece_count counts
+  std::size_t read = 0;               ///< how many of the labels are the operand's
+  std::vector<graph::Condition> conditions;  ///< for joins that count (relation::counting_joins)
+  std::uint32_t aggregated = 0;              ///< a bit for each label that is
   bool operator==(const ComputedRead&) const = default;
+
+  /// The place of a label of the statement.
+  [[nodiscard]] int place_of(int label) const {
+    return static_cast<int>(std::ranges::find(labels, label) - labels.begin());
+  }
+  /// Adds the conditions on at most max_rank labels together: those on more make words fewer than
+  /// are counted.
+  void add(const std::vector<graph::Condition>& masks) {
+    for (const graph::Condition& mask : masks) {
+      std::vector<int> all = labels;
+      for (const graph::Condition::Term& term : mask.terms) {
+        if (std::ranges::find(all, term.label) == all.end()) all.push_back(term.label);
+      }
+      if (all.size() > to_index(max_rank)) continue;
+      labels = std::move(all);
+      conditions.push_back(mask);
+      for (graph::Condition::Term& term : conditions.back().terms) {
+        term.label = place_of(term.label);
+      }
+    }
+  }
+  /// Takes over what the statement has of the labels.
+  void finish(const Vertex& statement) {
+    for (std::size_t l = 0; l < labels.size(); ++l) {
+      extents.push_back(statement.extents[to_index(labels[l])]);
+      if (std::ranges::find(statement.aggregated, labels[l]) != statement.aggregated.end()) {
+        aggregated |= std::uint32_t{1} << l;
+      }
+    }
+  }
 };
-/// A piece of an operand; empty where every index is a label.
+/// Indices that are labels.
+[[nodiscard]] inline std::vector<OperandIndex> plain_indices(const ComputedRead& read,
+                                                             const std::vector<int>& labels) {
+  std::vector<OperandIndex> indices(labels.size());
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    indices[k].terms.push_back({read.place_of(labels[k]), 1});
+  }
+  return indices;
+}
+/// A piece of an operand; empty where every index is a label and every join counts.
+/// \param masks  of the statement (graph::Masks::of)
 [[nodiscard]] inline ComputedRead computed_read(const Vertex& statement, const Operand& operand,
-                                                int piece) {
+                                                int piece,
+                                                const std::vector<graph::Condition>& masks) {
   ComputedRead read;
-  if (!operand.is_computed()) return read;
+  if (!operand.is_computed() && masks.empty()) return read;
   read.piece = piece;
-  read.labels = graph::read_labels(operand);
-  for (const int l : read.labels) read.extents.push_back(statement.extents[to_index(l)]);
-  read.indices = graph::read_indices(operand, [&](int label) {
-    return static_cast<int>(std::ranges::find(read.labels, label) - read.labels.begin());
-  });
+  for (const int label : graph::read_labels(operand)) {  // a diagonal's once
+    if (std::ranges::find(read.labels, label) == read.labels.end()) read.labels.push_back(label);
+  }
+  read.read = read.labels.size();
+  read.indices = operand.is_computed()
+                     ? graph::read_indices(operand, [&](int label) { return read.place_of(label); })
+                     : plain_indices(read, operand.labels);
+  if (!operand.is_bounded()) read.add(masks);
+  read.finish(statement);
   return read;
+}
+/// What calls compute of a result; empty where every join counts.
+[[nodiscard]] inline ComputedRead masked_result(const Vertex& statement,
+                                                const std::vector<graph::Condition>& masks) {
+  ComputedRead result;
+  if (masks.empty()) return result;
+  result.labels = statement.output;
+  result.read = result.labels.size();
+  result.indices = plain_indices(result, statement.output);
+  result.add(masks);
+  result.finish(statement);
+  return result;
 }
 
 /// What the calls of a reader take of a tensor.
@@ -57,7 +121,8 @@ struct TensorRegions {
   CutRegion store;                      ///< where it is stored
   std::span<const Need> needs;          ///< what the calls of its readers take
   const CutRegion* produced = nullptr;  ///< what the calls of its statement compute; null: an input
-  std::uint32_t aggregated = 0;  ///< axes along which the calls differ that compute one block
+  std::uint32_t aggregated = 0;       ///< axes along which the calls differ that compute one block
+  std::optional<Need> counting = {};  ///< those of calls with joins that count, if some have none
 };
 
 /// A box of few dimensions that needs no allocation. Entries past its dimensions are 0.
@@ -89,10 +154,17 @@ class RegionBoxes {
   }
   /// Whether indices are computed: boxes of several blocks may then overlap.
   [[nodiscard]] bool is_computed() const { return m_computed != nullptr; }
-  /// The number of a worker's block: of two that have the same, both have the same box.
+  /// Whether calls may need less than their blocks: workers then need parts of one block that
+  /// differ.
+  [[nodiscard]] bool is_masked() const {
+    return m_computed != nullptr && !m_computed->conditions.empty();
+  }
+  /// The number of a worker's block: of two that have the same, both have the same box, or parts of
+  /// it.
   [[nodiscard]] std::size_t block_of(std::size_t worker) const {
     std::size_t block = 0;
-    for (std::size_t k = 0; k < m_begin.size(); ++k) {
+    const std::size_t labels = m_computed == nullptr ? m_begin.size() : m_computed->read;
+    for (std::size_t k = 0; k < labels; ++k) {
       for (std::size_t j = 0; j < m_region.length[k]; ++j) {
         const std::size_t axis = m_region.axis[k][j];
         block = block * to_index(m_workers->size(axis)) + to_index(m_workers->along(axis)[worker]);
@@ -185,7 +257,13 @@ class RegionBoxes {
   /// From the box of labels to that of the indices inside of the tensor. \returns whether there are
   /// any.
   [[nodiscard]] bool take_indices(Bounds& box) const {
-    const Bounds labels = std::exchange(box, {});
+    Bounds labels = std::exchange(box, {});
+    for (const graph::Condition& condition : m_computed->conditions) {
+      const bool may_hold = graph::tighten(condition, labels, [&](int label) {
+        return (m_computed->aggregated >> label & 1U) != 0;
+      });
+      if (!may_hold) return false;
+    }
     int piece = m_computed->piece;
     for (std::size_t k = 0; k < m_bound.size(); ++k) {
       const OperandIndex& index = m_computed->indices[k];

@@ -137,6 +137,7 @@ class OutsideWords {
           m_counter(&counter),
           m_tensor(v),
           m_calls(cuts_of(placement.calls[to_index(v)])),
+          m_masked(&program.masked(v)),
           m_kept(program.of(v)) {
       assign_needs(program.reads(v), placement, counter, m_needs);
     }
@@ -149,7 +150,7 @@ class OutsideWords {
     [[nodiscard]] std::vector<Extent> count() const {
       std::vector<Extent> words;
       if (m_counter->count((*m_graph)[m_tensor], cuts_of(m_placement->stored[to_index(m_tensor)]),
-                           m_needs, m_calls, words)) {
+                           m_needs, m_calls, *m_masked, words)) {
         WordCounter::spread(words);
       }
       return words;
@@ -161,6 +162,7 @@ class OutsideWords {
     WordCounter* m_counter;
     VertexId m_tensor;
     AxisCuts m_calls;
+    const ComputedRead* m_masked;
     std::vector<Need> m_needs;
     std::vector<Extent> m_kept;
   };
