@@ -17,6 +17,7 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/models/feed_forward.hpp"
+#include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/k_cut.hpp"
 #include "eindecomp/plan/lower_bound.hpp"
 #include "eindecomp/plan/options.hpp"
@@ -74,7 +75,7 @@ std::string ratio(ein::Extent words, double of) {
 /// Prints the table of one program. \returns whether the default strategy's plan is the best.
 bool compare(const std::string& name, const ein::EinGraph& graph, int p) {
   std::vector<Row> rows;
-  for (const ein::Strategy& strategy : ein::strategies) {
+  for (const ein::Strategy& strategy : ein::list_strategies()) {
     if (auto row = plan_by(strategy, graph, p)) rows.push_back(std::move(*row));
   }
   std::stable_sort(rows.begin(), rows.end(),
@@ -110,8 +111,7 @@ void compare_products_with_bound() {
   for (int p = 2; p <= most; ++p) {
     row = {fmt::format("{}", p)};
     for (const ein::EinGraph& graph : graphs) {
-      const auto plan =
-          plan_by(ein::find_strategy(ein::DecomposeOptions{}.strategy.view()), graph, p);
+      const auto plan = plan_by(ein::list_strategies().front(), graph, p);
       row.push_back(ratio(plan->words.busiest, bound(graph, plan->in_use)));
       row.push_back(fmt::format("{}", plan->in_use));
     }

@@ -93,10 +93,15 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   std::vector<ein::Strategy> chosen;
-  for (const ein::Strategy& strategy : ein::strategies) {
-    if (name == "all" && strategy.name != "by_hand") chosen.push_back(strategy);
+  for (const ein::Strategy& strategy : ein::list_strategies()) {
+    if (name == "all" ? strategy.name != "by_hand" : strategy.name == name) {
+      chosen.push_back(strategy);
+    }
   }
-  if (name != "all") chosen.push_back(ein::find_strategy(name));
+  if (chosen.empty()) {
+    fmt::print(stderr, "there is no strategy '{}'\n", name);
+    return 1;
+  }
   std::vector<Workload> all = eindecomp_benchmarks::workloads();
   for (Workload& workload : eindecomp_benchmarks::deep_workloads()) {
     all.push_back(std::move(workload));

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/tools/compare.hpp"
 #include "eindecomp/tools/countable.hpp"
@@ -68,7 +69,7 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->type_name("N")
       ->check(CLI::Range(1, ein::max_workers));
   std::string names = "all";
-  for (const ein::Strategy& strategy : ein::strategies) {
+  for (const ein::Strategy& strategy : ein::list_strategies()) {
     if (strategy.name != "by_hand") names += ", " + std::string(strategy.name);
   }
   app.add_option("--strategy", arguments.strategy,
