@@ -25,9 +25,6 @@ using networks::Trained;
 
 namespace {
 
-// Searches are content early: here plans are to differ, not to be good.
-constexpr ein::SearchEffort quick{.placed = 1, .exact = {.max_states = 0x1p12, .max_work = 0x1p22}};
-
 /// How a network is trained, and the name of what JAX found.
 struct Training {
   std::string name;
@@ -89,7 +86,7 @@ void check_curves(const Training& training, std::size_t left_out) {
   CHECK(strategies.size() + left_out == ein::list_strategies().size());
   for (const std::string& strategy : strategies) {
     CAPTURE(strategy);
-    const auto plan = t.plan(updates, strategy, t.world.size, quick);
+    const auto plan = t.plan(updates, strategy, t.world.size, networks::quick);
     ein::Trainer whole(plan, MPI_COMM_WORLD, Space(), updates);
     whole.start(t.first());
     std::vector<double> losses = losses_of(whole, t, training.rate, steps - resumed_steps);

@@ -19,6 +19,10 @@ namespace networks {
 using run_test::Space;
 using OnRanks = ein::BasicProgram<ein::Differentiable<ein::KokkosBackend<Space>>>;
 
+/// Searches are content early: here plans are to differ, not to be good.
+inline constexpr ein::SearchEffort quick{.placed = 1,
+                                         .exact = {.max_states = 0x1p12, .max_work = 0x1p22}};
+
 /// A function of an index into a tensor of these extents, with elements T, row by row from number
 /// `begin` on.
 template <class T, class From>
