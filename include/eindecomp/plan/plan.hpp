@@ -26,8 +26,8 @@
 #include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/peak_bytes.hpp"
 #include "eindecomp/relation/placement.hpp"
-#include "eindecomp/relation/program_profile.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/redistribution.hpp"
 #include "eindecomp/relation/step_group.hpp"
@@ -221,7 +221,7 @@ struct Plan {
     relation::check_ranks(ranks, where);
     check_placement(graph, placement, where);
     check_step_groups(graph, placement, steps, where);
-    return relation::profile_of(graph, placement, ranks, steps, space).memory().peak_bytes;
+    return relation::peak_bytes_of(graph, placement, ranks, steps, space);
   }
 
   /// A number that is equal for equal plans, and in all likelihood for no others: graph, partition

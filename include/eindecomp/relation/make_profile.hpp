@@ -23,6 +23,7 @@
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
+#include "eindecomp/relation/peak_bytes.hpp"
 #include "eindecomp/relation/phases.hpp"
 #include "eindecomp/relation/profile_sink.hpp"
 #include "eindecomp/relation/program_profile.hpp"
@@ -317,6 +318,12 @@ class Profiler {
 inline ProgramProfile profile_of(const EinGraph& graph, const Placement& placement, int ranks,
                                  const std::vector<StepGroup>& groups, const SpaceFacts& space) {
   return Profiler(graph, ranks, space).profile(placement, groups);
+}
+
+inline std::vector<std::int64_t> peak_bytes_of(const EinGraph& graph, const Placement& placement,
+                                               int ranks, const std::vector<StepGroup>& groups,
+                                               const SpaceFacts& space) {
+  return profile_of(graph, placement, ranks, groups, space).memory().peak_bytes;
 }
 #endif
 

@@ -33,6 +33,7 @@
 #include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/make_profile.hpp"
+#include "eindecomp/relation/peak_bytes.hpp"
 #include "eindecomp/relation/placement.hpp"
 #include "eindecomp/relation/program_profile.hpp"
 #include "eindecomp/relation/program_writer.hpp"
@@ -88,6 +89,12 @@ relation::ProgramProfile relation::profile_of(const EinGraph& graph, const Place
                                               int ranks, const std::vector<StepGroup>& groups,
                                               const SpaceFacts& space) {
   return Profiler(graph, ranks, space).profile(placement, groups);
+}
+
+std::vector<std::int64_t> relation::peak_bytes_of(const EinGraph& graph, const Placement& placement,
+                                                  int ranks, const std::vector<StepGroup>& groups,
+                                                  const SpaceFacts& space) {
+  return profile_of(graph, placement, ranks, groups, space).memory().peak_bytes;
 }
 
 void relation::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
