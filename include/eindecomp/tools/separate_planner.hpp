@@ -27,10 +27,12 @@
 #include "eindecomp/plan/labeling.hpp"
 #include "eindecomp/plan/make_plan.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/packed_plan.hpp"
 #include "eindecomp/plan/placed_strategy.hpp"
 #include "eindecomp/plan/placement/finalize_plan.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/strategy.hpp"
+#include "eindecomp/plan/write_packed_plan.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/peak_bytes.hpp"
@@ -74,6 +76,12 @@ Plan decompose(const EinGraph& graph, const DecomposeOptions& options,
 Labeling plan::placed_labeling(const EinGraph& graph, const DecomposeOptions& options,
                                const std::source_location& where) {
   return search_placed(graph, options, where);
+}
+
+plan::Packed plan::pack(const Plan& plan) { return write_packed(plan); }
+
+Plan plan::unpack(const EinGraph& graph, std::span<const std::int64_t> packed) {
+  return read_packed(graph, packed);
 }
 
 std::span<const Strategy> list_strategies() { return strategies; }
