@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -75,6 +76,42 @@ void print(std::string_view text, double slow, double masked, double whole) {
              masked / whole);
 }
 
+template <class View>
+void print_softmax(std::string_view text, const View& data, int runs) {
+  using T = typename View::non_const_value_type;
+  const auto of = [&](const auto& weights) {
+    return milliseconds(data, runs,
+                        [&](auto X, auto) { return let<"P">(h, s, t) = weights(X(h, s, t)); });
+  };
+  print(text, of([](const auto& S) { return softmax(t)(select(t <= s, S, T(-1e30))); }),
+        of([](const auto& S) { return softmax(t, t <= s)(S); }),
+        of([](const auto& S) { return softmax(t)(S); }));
+}
+
+/// Maps and sums under a mask of labels, under one that is a tensor (in place of "all joins"), and
+/// without.
+template <class View>
+void print_maps(const std::string& type, const View& data, int runs) {
+  using T = typename View::non_const_value_type;
+  const auto of = [&](const auto& write) { return milliseconds(data, runs, write); };
+  print("(t <= s) * X(h,s,t), or M(h,s,t) * X, " + type,
+        of([](auto X, auto Y) { return let<"Z">(h, s, t) = Y(h, s, t) * X(h, s, t); }),
+        of([](auto X, auto) { return let<"Z">(h, s, t) = (t <= s) * X(h, s, t); }),
+        of([](auto X, auto) { return let<"Z">(h, s, t) = T(2) * X(h, s, t); }));
+  print("select(t <= s, exp(X(h,s,t)), 0), " + type,
+        of([](auto X, auto Y) {
+          return let<"Z">(h, s, t) = Y(h, s, t) * exp(X(h, s, t));
+        }),
+        of([](auto X, auto) {
+          return let<"Z">(h, s, t) = select(t <= s, exp(X(h, s, t)), T(0));
+        }),
+        of([](auto X, auto) { return let<"Z">(h, s, t) = exp(X(h, s, t)); }));
+  print("max(t)(select(t <= s, X(h,s,t), -1)), " + type,
+        of([](auto X, auto Y) { return let<"Z">(h, s) = max(t)(X(h, s, t) + Y(h, s, t)); }),
+        of([](auto X, auto) { return let<"Z">(h, s) = max(t)(select(t <= s, X(h, s, t), T(-1))); }),
+        of([](auto X, auto) { return let<"Z">(h, s) = max(t)(X(h, s, t)); }));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -110,6 +147,13 @@ int main(int argc, char** argv) {
           return let<"Z">(i, j) = symmetric(i, j)(sum(k)(X(i, k) * X(j, k)));
         }),
         product);
+
+  const auto scores = filled(Matrices<double>("scores", heads, positions, positions));
+  const auto single = filled(Matrices<float>("single", heads, positions, positions));
+  print_softmax("softmax(t, t <= s), double", scores, runs);
+  print_softmax("softmax(t, t <= s), float", single, runs);
+  print_maps("double", scores, runs);
+  print_maps("float", single, runs);
 
   const auto sequences = filled(Matrices<float>("sequences", heads, positions, 64));
   const auto attention = [&](const auto& weights) {

@@ -54,6 +54,8 @@ struct LocalEinsum {
   };
   Scan scan;  ///< see there
 
+  int values = 0;  ///< how many of the last operands are values of labels: consecutive integers
+
   /// Forgets where labels begin that are not aggregated, which nobody asks: more shapes are equal.
   constexpr void forget_begins() {
     if (lookups > 0) return;  // indices are counted from them

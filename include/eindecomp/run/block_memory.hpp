@@ -183,7 +183,8 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
   shape.labels = static_cast<int>(statement.labels.size());
   const auto tensors = static_cast<int>(statement.operands.size());
   shape.lookups = statement.op.index_tensors;
-  shape.operands = tensors + static_cast<int>(statement.values.size()) - shape.lookups;
+  shape.values = static_cast<int>(statement.values.size()) - shape.lookups;
+  shape.operands = tensors + shape.values;
   for (int l = 0; l < shape.labels; ++l) {
     shape.extent[l] = domain.extent(l);
     shape.begin[l] = domain.lo[at(l)];

@@ -13,8 +13,9 @@
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/generic/join_reducer.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
-#include "eindecomp/kernel/generic/map_halves.hpp"
 #include "eindecomp/kernel/generic/map_lanes.hpp"
+#include "eindecomp/kernel/generic/map_row.hpp"
+#include "eindecomp/kernel/generic/masked_row.hpp"
 #include "eindecomp/kernel/generic/row_access.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/signature.hpp"
@@ -91,7 +92,7 @@ struct JoinItems {
         }
         return;
       }
-      if constexpr (Reducer::has_lanes) {
+      if constexpr (Reducer::has_lanes || Reducer::has_masked_lanes) {
         if (!schedule.across_outputs && reducer().by_lanes()) {
           reduce_along(out, first_row, count, part);
           return;
@@ -115,36 +116,51 @@ struct JoinItems {
     return last ? schedule.last_width : schedule.width;
   }
 
-  /// Outputs of one term each: rows that follow one another, a piece at a time.
+  using Row = MapRow<Join, Monoid, Ts...>;
+  [[nodiscard]] EINDECOMP_FUNCTION Row map_row(unsigned contiguous) const {
+    return {join, memory.store.monoid, memory.operand, schedule.vector_stride, contiguous,
+            schedule.first_index};
+  }
+
+  /// Outputs of one term each: rows that follow one another.
   EINDECOMP_FUNCTION void map_rows(Cursor<tensors>& out, Extent row, Extent count) const {
-    constexpr Extent piece = tuning::map_piece;
-    alignas(64) State states[piece];
+    if constexpr (maps_masked<Join, Monoid, Ts...>()) {
+      const MaskedMap<Join, Monoid, Ts...> masked(join, memory.store.monoid, memory.operand,
+                                                  schedule.vector_stride, schedule.values);
+      if (masked.applies()) return map_rows_by(masked, out, count);
+    }
+    unsigned contiguous = 0;
+    if constexpr (Row::takes_contiguous) contiguous = schedule.contiguous_operands();
+    const Row map = map_row(contiguous);
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
       if (memory.store.write != Write::accumulate && schedule.dense_rows()) {
-        const Range range{schedule.first_output(row), schedule.first_output(row + count)};
+        const typename Row::Range range{schedule.first_output(row),
+                                        schedule.first_output(row + count)};
         const Extent offset[tensors]{};
-        if (map_by_lanes(offset, run_rows(schedule), range,
-                         static_cast<State*>(memory.store.output), memory.store.write,
-                         hints_from(0))) {
+        if (map.template by_lanes<true>(offset, run_rows(schedule), range,
+                                        static_cast<State*>(memory.store.output),
+                                        memory.store.write, hints_from(0))) {
           return;
         }
       }
     }
-    unsigned contiguous = 0;
-    if constexpr (maps_many<Join, Monoid, Ts...>()) contiguous = schedule.contiguous_operands();
+    map_rows_by(map, out, count);
+  }
+  /// The same, to where they belong or a piece at a time.
+  template <class Map>
+  EINDECOMP_FUNCTION void map_rows_by(const Map& map, Cursor<tensors>& out, Extent count) const {
+    constexpr Extent piece = tuning::map_piece;
+    alignas(64) State states[piece];
     while (count > 0) {
       Extent rows = schedule.outer.extent[0] - out.coordinate[0];
       if (rows > count) rows = count;
       const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
       const Extent length = schedule.length_of(rows, to_end);
-      const bool done =
-          schedule.vector_stride[operands] == 1 &&
-          (map_many_by_lanes(contiguous, out.offset, length,
-                             static_cast<State*>(memory.store.output) + out.offset[operands],
-                             memory.hints.streamed) ||
-           map_by_lanes(out.offset, {}, {0, length},
-                        static_cast<State*>(memory.store.output) + out.offset[operands],
-                        memory.store.write, hints_from(out.offset[operands])));
+      const bool done = schedule.vector_stride[operands] == 1 &&
+                        map.template direct<true>(
+                            out.offset, length,
+                            static_cast<State*>(memory.store.output) + out.offset[operands],
+                            memory.store.write, hints_from(out.offset[operands]));
       for (Extent first = done ? length : 0; first < length;) {
         // What is streamed ends on lines of memory.
         const Extent most =
@@ -154,7 +170,7 @@ struct JoinItems {
         for (int t = 0; t < tensors; ++t) {
           offset[t] = out.offset[t] + first * schedule.vector_stride[t];
         }
-        map(offset, width, states);
+        map.into(offset, width, states);
         store_piece(offset[operands], states, width);
         first += width;
       }
@@ -170,62 +186,6 @@ struct JoinItems {
       hints.prefetch += offset * static_cast<Extent>(sizeof(Value)) >> hints.prefetch_shift;
     }
     return hints;
-  }
-
-  /// Of a run of outputs, first <= i < last.
-  struct Range {
-    Extent first, last;
-  };
-  /// Computes a range of a run of outputs that begins at `offset` by vectors, into neighbouring
-  /// elements or, as `write` says, a whole row combined with them, if the signature and the strides
-  /// allow. \returns whether they do.
-  [[nodiscard]] bool map_by_lanes(const Extent* offset, const RunRows& rows, const Range& range,
-                                  State* output, Write write, const MemoryHints& hints) const {
-    if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
-      const unsigned contiguous = schedule.contiguous_operands();
-      if (contiguous == 0) return false;
-      const Value* first[operands];
-      for (int t = 0; t < operands; ++t) {
-        first[t] = static_cast<const Value*>(memory.operand[t]) + offset[t];
-      }
-      const auto compute = [&]<bool MayAsk>(const auto& map) {
-        ResumableMap call =
-            map_call<operands, MayAsk>(contiguous, map, first, output, rows, range.first, hints);
-        call.compute(call, range.first, range.last);
-      };
-      if constexpr (Sig::elementwise) {
-        compute.template operator()<true>(join);
-      } else {
-        const OneTerm<Join, Monoid, Value> term{join, memory.store.monoid,
-                                                Traits::identity(memory.store.monoid)};
-        if (write == Write::accumulate) {
-          add_run<operands>(contiguous, term, first, output, range.last);
-        } else {
-          compute.template operator()<false>(term);
-        }
-      }
-      return true;
-    }
-    return false;
-  }
-
-  /// Computes a run of outputs of a map of many operands by vectors, if the signature and the
-  /// strides allow. \returns whether they do.
-  /// \param contiguous  schedule.contiguous_operands()
-  [[nodiscard]] bool map_many_by_lanes(unsigned contiguous, const Extent* offset, Extent length,
-                                       State* output, bool streamed) const {
-    if constexpr (maps_many<Join, Monoid, Ts...>()) {
-      if (contiguous == 0) return false;
-      ManyRun<Value, operands> run;
-      for (int t = 0; t < operands; ++t) {
-        run.operand[t] = static_cast<const Value*>(memory.operand[t]) + offset[t];
-      }
-      run.output = output;
-      run.streamed = streamed;
-      map_many(Indices{}, contiguous, join, run, length);
-      return true;
-    }
-    return false;
   }
 
   /// Outputs between the last line of memory that begins with one and that one.
@@ -248,58 +208,6 @@ struct JoinItems {
     }
 #endif
     memory.store.row(offset, schedule.vector_stride[operands], states, width);
-  }
-
-  EINDECOMP_FUNCTION void map(const Extent* offset, int width, State* states) const {
-    if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
-      if (map_by_lanes(offset, {}, {0, width}, states, Write::partial, {})) return;
-    } else if constexpr (maps_by_floats) {
-      const unsigned contiguous = schedule.contiguous_operands();
-      if (contiguous != 0) return map_by_floats(Indices{}, contiguous, offset, width, states);
-    } else if constexpr (maps_many<Join, Monoid, Ts...>()) {
-      if (map_many_by_lanes(schedule.contiguous_operands(), offset, width, states, false)) return;
-    } else if constexpr (operands <= 2) {
-      switch (schedule.contiguous_operands()) {
-        case 1:
-          return map_by<KnownStride<1>>(Indices{}, offset, width, states);
-        case 2:
-          return map_by<KnownStride<2>>(Indices{}, offset, width, states);
-        case 3:
-          return map_by<KnownStride<3>>(Indices{}, offset, width, states);
-        default:
-          break;
-      }
-    }
-    map_by<AnyStride>(Indices{}, offset, width, states);
-  }
-#if defined(EINDECOMP_REGISTER_BYTES)
-  static constexpr bool maps_by_floats = maps_halves<Join, Monoid, Ts...>();
-#else
-  static constexpr bool maps_by_floats = false;
-#endif
-  template <std::size_t... I>
-  void map_by_floats(std::index_sequence<I...> all, unsigned contiguous, const Extent* offset,
-                     int width, State* states) const {
-    map_halves(all, join, contiguous, width, states,
-               static_cast<const Ts*>(memory.operand[I]) + offset[I]...);
-  }
-  template <class Access, std::size_t... I>
-  EINDECOMP_FUNCTION void map_by(std::index_sequence<I...>, const Extent* offset, int width,
-                                 State* states) const {
-    const auto value = [this, ... element = Access::template row<I>(
-                                  static_cast<const Ts*>(memory.operand[I]) + offset[I],
-                                  schedule.vector_stride[I])](int j) {
-      return static_cast<Value>(join(element[j]...));
-    };
-    for (int j = 0; j < width; ++j) {
-      const State state = Traits::lift(memory.store.monoid, value(j), schedule.first_index);
-      if constexpr (Sig::elementwise) {
-        states[j] = state;
-      } else {
-        states[j] =
-            Traits::combine(memory.store.monoid, Traits::identity(memory.store.monoid), state);
-      }
-    }
   }
 
   using Reducer = JoinReducer<Tile, Join, Monoid, Ts...>;
@@ -365,7 +273,7 @@ struct JoinItems {
   EINDECOMP_FUNCTION void reduce(const Cursor<tensors>& out, int output_width,
                                  [[maybe_unused]] Extent part, State* lane) const {
     if constexpr (Sig::elementwise) {
-      map_by<AnyStride>(Indices{}, out.offset, output_width, lane);
+      map_row(0).template by_elements<AnyStride>(Indices{}, out.offset, output_width, lane);
     } else {
       for (int j = 0; j < Tile; ++j) lane[j] = Traits::identity(memory.store.monoid);
       const auto [first, last] = schedule.steps_of(part);

@@ -9,6 +9,7 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
+#include "eindecomp/kernel/generic/masked_row.hpp"
 #include "eindecomp/kernel/generic/reduce_lanes.hpp"
 #include "eindecomp/kernel/generic/row_access.hpp"
 #include "eindecomp/kernel/signature.hpp"
@@ -37,14 +38,19 @@ struct JoinReducer {
   static constexpr int tensors = operands + 1;
   /// Runs go by vectors where these are contiguous.
   static constexpr bool has_lanes = Tile > 1 && reduces_lanes<Join, Monoid, Ts...>();
+  /// So do those under masks, piece by piece.
+  static constexpr bool has_masked_lanes = Tile > 1 && reduces_masked<Join, Monoid, Ts...>();
 
   const JoinSchedule<operands>& schedule;
   const Join& join;
   const Monoid& monoid;
   const void* const* operand;
+  const TermsUnderMasks<has_masked_lanes, Join, Monoid, Ts...> masked{
+      join, monoid, operand, schedule.vector_stride, schedule.values};
 
   [[nodiscard]] EINDECOMP_FUNCTION bool by_lanes() const {
     if constexpr (has_lanes) return schedule.contiguous_operands() != 0;
+    if constexpr (has_masked_lanes) return masked.applies();
     return false;
   }
 
@@ -62,17 +68,19 @@ struct JoinReducer {
   template <class Put>
   void along(const Extent* offset, Extent outputs, Extent first, Extent last,
              const Put& put) const {
-    const LoopNest<tensors>& inner = schedule.inner;
-    const Extent length = schedule.length_of(last - first, last == inner.extent[0]);
-    if (inner.loops == 1 && first < last && length >= vector_width) {
-      const Value* from[operands];
-      Extent step[operands];
-      for (int t = 0; t < operands; ++t) {
-        from[t] = static_cast<const Value*>(operand[t]) + offset[t] + first * inner.stride[t][0];
-        step[t] = schedule.outer.stride[t][0];
+    if constexpr (has_lanes) {
+      const LoopNest<tensors>& inner = schedule.inner;
+      const Extent length = schedule.length_of(last - first, last == inner.extent[0]);
+      if (inner.loops == 1 && first < last && length >= vector_width) {
+        const Value* from[operands];
+        Extent step[operands];
+        for (int t = 0; t < operands; ++t) {
+          from[t] = static_cast<const Value*>(operand[t]) + offset[t] + first * inner.stride[t][0];
+          step[t] = schedule.outer.stride[t][0];
+        }
+        return reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
+            .along_rows(from, step, outputs, length, Traits::identity(monoid), put);
       }
-      return reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
-          .along_rows(from, step, outputs, length, Traits::identity(monoid), put);
     }
     Extent at[operands];
     for (int t = 0; t < operands; ++t) at[t] = offset[t];
@@ -144,6 +152,17 @@ struct JoinReducer {
           .across(first, step, count, run.outputs, lane);
       return true;
     }
+    if constexpr (has_masked_lanes) {
+      if (!by_lanes()) return false;
+      Extent at[operands];
+      for (Extent p = 0; p < count; ++p) {
+        for (int t = 0; t < operands; ++t) {
+          at[t] = in.offset[t] + p * schedule.inner.stride[t][0];
+        }
+        masked.across(at, run.outputs, lane);
+      }
+      return true;
+    }
     return false;
   }
 
@@ -170,26 +189,15 @@ struct JoinReducer {
   /// The aggregate of `count` neighbouring rows of terms, to the end of the fastest loop or not.
   [[nodiscard]] State terms(const Extent* offset, Extent count, bool to_end) const {
     const Extent length = schedule.length_of(count, to_end);
-    const Value* first[operands];
-    for (int t = 0; t < operands; ++t) {
-      first[t] = static_cast<const Value*>(operand[t]) + offset[t];
+    if constexpr (has_masked_lanes) {
+      return masked.along(offset, length);
+    } else {
+      const Value* first[operands];
+      for (int t = 0; t < operands; ++t) {
+        first[t] = static_cast<const Value*>(operand[t]) + offset[t];
+      }
+      return aggregate_terms<Value>(Indices{}, join, monoid, first, schedule.vector_stride, length);
     }
-    if (length >= vector_width) {
-      return reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
-          .along(first, length, Traits::identity(monoid));
-    }
-    return few_terms(Indices{}, first, length);
-  }
-
-  template <std::size_t... I>
-  [[nodiscard]] State few_terms(std::index_sequence<I...>, const Value* const* first,
-                                Extent length) const {
-    State sum = Traits::identity(monoid);
-    EINDECOMP_VECTOR_LOOP
-    for (Extent i = 0; i < length; ++i) {
-      sum = Traits::combine(monoid, sum, join(first[I][i * schedule.vector_stride[I]]...));
-    }
-    return sum;
   }
 
   /// Combines `count` positions, from `offset` on along the fastest inner loop, into the lanes of
@@ -206,7 +214,7 @@ struct JoinReducer {
       for (; first < width; ++first) walk_narrow<1>(Indices{}, first, at, count, index, lane);
       return;
     }
-    if constexpr (Tile > 1 && operands <= 2 && !has_lanes) {
+    if constexpr (Tile > 1 && operands <= 2 && !has_lanes && !has_masked_lanes) {
       switch (schedule.contiguous_operands()) {
         case 1:
           return walk<KnownStride<1>>(Indices{}, at, count, index, lane);

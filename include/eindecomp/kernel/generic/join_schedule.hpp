@@ -38,8 +38,10 @@ struct JoinSchedule : SplitNest<Operands> {
   /// The vectorised loop is over outputs, and rows of an item are reduced together: what is read
   /// are long pieces of few streams, where each row by itself would jump from page to page.
   bool panels = false;
+  int values = 0;  ///< LocalEinsum::values
 
-  JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning) : Nests(shape) {
+  JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning)
+      : Nests(shape), values(shape.values) {
     vectorise(tuning.tile);
     // Kernels rely on a fastest loop in both nests.
     if (outer.loops == 0) outer.push(1);

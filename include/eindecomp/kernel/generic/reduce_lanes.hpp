@@ -159,5 +159,23 @@ template <class T, class Join, class Monoid, std::size_t... I>
   return {join, monoid, {-stride[I]...}};
 }
 
+/// The aggregate of the joins of `length` neighbouring terms, however few. \param stride  as
+///   reduce_run has it
+template <class T, class Join, class Monoid, std::size_t... I>
+[[nodiscard]] T aggregate_terms(std::index_sequence<I...> all, const Join& join,
+                                const Monoid& monoid, const T* const* first, const Extent* stride,
+                                Extent length) {
+  using Traits = MonoidTraits<Monoid, T>;
+  T sum = Traits::identity(monoid);
+  if (length >= sum_lanes<T>) {
+    return reduce_run<T>(all, join, monoid, stride).along(first, length, sum);
+  }
+  EINDECOMP_VECTOR_LOOP
+  for (Extent i = 0; i < length; ++i) {
+    sum = Traits::combine(monoid, sum, join(first[I][i * stride[I]]...));
+  }
+  return sum;
+}
+
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail
