@@ -68,8 +68,8 @@ struct JoinReducer {
   template <class Put>
   void along(const Extent* offset, Extent outputs, Extent first, Extent last,
              const Put& put) const {
+    const LoopNest<tensors>& inner = schedule.inner;
     if constexpr (has_lanes) {
-      const LoopNest<tensors>& inner = schedule.inner;
       const Extent length = schedule.length_of(last - first, last == inner.extent[0]);
       if (inner.loops == 1 && first < last && length >= vector_width) {
         const Value* from[operands];
@@ -82,10 +82,14 @@ struct JoinReducer {
             .along_rows(from, step, outputs, length, Traits::identity(monoid), put);
       }
     }
+    const bool one_run = has_masked_lanes && inner.loops == 1 && first < last;
     Extent at[operands];
-    for (int t = 0; t < operands; ++t) at[t] = offset[t];
+    for (int t = 0; t < operands; ++t) {
+      at[t] = offset[t] + (one_run ? first * inner.stride[t][0] : 0);
+    }
     for (Extent r = 0; r < outputs; ++r) {
-      put(r, along_runs(at, first, last));
+      put(r, one_run ? terms(at, last - first, last == inner.extent[0])
+                     : along_runs(at, first, last));
       for (int t = 0; t < operands; ++t) at[t] += schedule.outer.stride[t][0];
     }
   }

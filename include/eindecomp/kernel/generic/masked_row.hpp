@@ -174,7 +174,13 @@ class MaskedMap {
   [[nodiscard]] bool direct(const Extent* offset, Extent length, State* output, Write write,
                             const MemoryHints& hints) const {
     if (maps_by_floats || write == Write::accumulate) return false;
-    compute(offset, length, output, hints.streamed);
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (hints.streamed) {
+      stream_row(offset, length, output);
+      return true;
+    }
+#endif
+    compute(offset, length, output, false);
     return true;
   }
   void into(const Extent* offset, int width, State* states) const {
@@ -187,18 +193,59 @@ class MaskedMap {
   });
 
   void compute(const Extent* offset, Extent length, State* output, bool streamed) const {
+    m_pieces.for_each(m_operand, offset, m_stride, length,
+                      [&](Extent first, Extent last, const auto& join) {
+                        piece(join, offset, first, last - first, output + first, streamed);
+                      });
+  }
+#if defined(EINDECOMP_STREAMING_BYTES)
+  /// The same by non-temporal stores. Where pieces meet within what such a store writes, it is put
+  /// together first: other stores to the same line of memory would wait.
+  void stream_row(const Extent* offset, Extent length, State* output) const {
+    constexpr auto bytes = std::uintptr_t{EINDECOMP_STREAMING_BYTES};
+    constexpr auto width = static_cast<Extent>(bytes / sizeof(State));
+    alignas(EINDECOMP_STREAMING_BYTES) State line[width];
+    // Outputs before the first that begins a line, which are stored as they are.
+    Extent filled =
+        static_cast<Extent>(reinterpret_cast<std::uintptr_t>(output) % bytes / sizeof(State));
+    const Extent before = filled;
     m_pieces.for_each(
         m_operand, offset, m_stride, length,
-        [&]<class Inner>(Extent first, Extent last, const Inner& join) {
-          if constexpr (is_constant<Inner>) {
-            fill_row(output + first, last - first,
-                     of_value(static_cast<State>(expr::widened(join.value))), streamed);
-          } else {
-            Extent begin[operands];
-            for (std::size_t t = 0; t < operands; ++t) begin[t] = offset[t] + first * m_stride[t];
-            map(join, begin, last - first, output + first, streamed);
+        [&](Extent first, Extent last, const auto& join) {
+          if (filled > 0) {
+            const Extent count = std::min(last - first, width - filled);
+            piece(join, offset, first, count, line + filled, false);
+            first += count;
+            filled += count;
+            if (filled < width) return;
+            filled = 0;
+            if (first < width) {
+              std::copy(line + before, line + width, output);
+            } else {
+              stream(output + first - width, reinterpret_cast<const StreamLine&>(line));
+            }
           }
+          filled = (last - first) % width;
+          if (last - filled > first) {
+            piece(join, offset, first, last - filled - first, output + first, true);
+          }
+          if (filled > 0) piece(join, offset, last - filled, filled, line, false);
         });
+    const Extent first = length < filled ? before : 0;
+    std::copy(line + first, line + filled, output + length - (filled - first));
+  }
+#endif
+  /// Computes so many outputs from the one of a row that is number `first`.
+  template <class Inner>
+  void piece(const Inner& join, const Extent* offset, Extent first, Extent count, State* output,
+             bool streamed) const {
+    if constexpr (is_constant<Inner>) {
+      fill_row(output, count, of_value(static_cast<State>(expr::widened(join.value))), streamed);
+    } else {
+      Extent begin[operands];
+      for (std::size_t t = 0; t < operands; ++t) begin[t] = offset[t] + first * m_stride[t];
+      map(join, begin, count, output, streamed);
+    }
   }
   [[nodiscard]] State of_value(const State& value) const {
     if constexpr (Signature::Sig::elementwise) {
