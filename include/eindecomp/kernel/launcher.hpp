@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
+#include "eindecomp/kernel/generic/masked_row.hpp"
 #include "eindecomp/kernel/generic/tile.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/scan/prepared_scan.hpp"
@@ -53,7 +54,8 @@ class JoinAggregateLauncher final : public Launcher<Space> {
     traits.copies = detail::has_copy<Join, Monoid, Ts...>();
     traits.multiplies = detail::is_blas_product<Space, Join, Monoid, Ts...>() ||
                         detail::has_packed<Space, Join, Monoid, Ts...>();
-    traits.maps = Sig::elementwise && detail::maps_lanes<Join, Monoid, Ts...>();
+    traits.maps = Sig::elementwise && (detail::maps_lanes<Join, Monoid, Ts...>() ||
+                                       detail::MaskedRunOf<Join, Monoid, Ts...>::there_is_one);
     traits.computes_long = is_compute_bound<Join>;
     return traits;
   }

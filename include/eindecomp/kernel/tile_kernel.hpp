@@ -28,7 +28,7 @@ struct ResumableMap {
   Extent outputs = 0;                ///< how many there are
   Extent chunk = 0;                  ///< outputs that pay for a call of `compute`
   Extent first_chunk = 0;            ///< those of the first call, after which cache lines begin
-  alignas(void*) std::byte run[96];  ///< what `compute` keeps for itself
+  alignas(void*) std::byte run[512];  ///< what `compute` keeps for itself
 };
 
 /// An EinSum made ready for tiles of one shape, each computed by one thread: called often and on
@@ -42,7 +42,7 @@ class TileKernel {
   /// How many outputs resumable() computes; 0 if it cannot.
   [[nodiscard]] virtual Extent resumable_outputs() const = 0;
   /// What run() does, for the caller to do piece by piece. Only where there are
-  /// resumable_outputs().
+  /// resumable_outputs(). \param operands  in use until it is done
   [[nodiscard]] virtual ResumableMap resumable(const void* const* operands, void* output,
                                                const MemoryHints& hints) const = 0;
 };

@@ -125,7 +125,8 @@ struct JoinItems {
   /// Outputs of one term each: rows that follow one another.
   EINDECOMP_FUNCTION void map_rows(Cursor<tensors>& out, Extent row, Extent count) const {
     if constexpr (maps_masked<Join, Monoid, Ts...>()) {
-      const MaskedMap<Join, Monoid, Ts...> masked(join, memory.store.monoid, memory.operand,
+      const MaskPieces<Join, Ts...> pieces(join);
+      const MaskedMap<Join, Monoid, Ts...> masked(pieces, memory.store.monoid, memory.operand,
                                                   schedule.vector_stride, schedule.values);
       if (masked.applies()) return map_rows_by(masked, out, count);
     }

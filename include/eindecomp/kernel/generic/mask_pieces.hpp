@@ -30,53 +30,69 @@ using JoinsUnderMasks =
     typename UnderCombinations<Masked,
                                std::make_index_sequence<std::size_t{1} << Masked::masks>>::type;
 
-/// A masked join along rows of which the values of labels are known.
+/// A masked join, and the pieces of rows along which the values of labels are known.
 template <class Join, class... Ts>
 class MaskPieces {
  public:
   using Masked = MaskedJoin<Join, Ts...>;
   static constexpr std::size_t combinations = std::size_t{1} << Masked::masks;
+  static constexpr int most_pieces = 2 * Masked::comparisons + 1;
+
+  /// The pieces of a row in their order, which end where the next begins.
+  struct List {
+    int count = 0;
+    Extent end[most_pieces];
+    unsigned masks[most_pieces];  ///< which hold, as bits
+  };
 
   explicit MaskPieces(const Join& join)
       : m_tree(Masked::tree(join)), m_under(under(join, Combinations{})) {}
 
-  /// Calls use(first, last, join) for pieces first <= i < last of a row, from its begin to its end,
-  /// with what the join is there.
+  /// Those of a row of at least one element.
   /// \param operand, offset, stride  of all operands: where they lie, their first elements and how
   ///   far they go on from element to element
-  template <class Use>
-  void for_each(const void* const* operand, const Extent* offset, const Extent* stride,
-                Extent length, const Use& use) const {
+  [[nodiscard]] List of_row(const void* const* operand, const Extent* offset, const Extent* stride,
+                            Extent length) const {
     Values first{};
     for (std::size_t t = first_label; t < operands; ++t) {
       first[t] = static_cast<const expr::LabelNumber*>(operand[t])[offset[t]];
     }
-    // Where a comparison may change, in order; those of one place are looked at once.
-    std::array<Extent, most_ends> ends;
-    std::size_t count = 0;
     const Values second = at(first, stride, 1);
+    // Where comparisons may change, in order.
+    List list;
     Masked::for_each_mask(m_tree, [&](const auto& mask) {
       Masked::for_each_comparison(mask, [&](const auto& a, const auto& b) {
-        add_ends(difference(a, b, first), difference(a, b, second), length, ends, count);
+        add_ends(difference(a, b, first), difference(a, b, second), length, list);
       });
     });
-    ends[count++] = length;
-    Extent begin = 0;
-    unsigned bits = bits_of(first);
-    for (std::size_t n = 0; n < count; ++n) {
-      if (ends[n] == begin) continue;
-      const unsigned next = ends[n] < length ? bits_of(at(first, stride, ends[n])) : combinations;
-      if (next == bits) continue;
-      use_piece(Combinations{}, bits, begin, ends[n], use);
-      begin = ends[n];
-      bits = next;
+    // And where masks do.
+    const int ends = list.count;
+    list.count = 0;
+    unsigned masks = masks_of(first);
+    for (int n = 0; n < ends; ++n) {
+      const unsigned next = masks_of(at(first, stride, list.end[n]));
+      if (next == masks) continue;
+      list.end[list.count] = list.end[n];
+      list.masks[list.count++] = masks;
+      masks = next;
     }
+    list.end[list.count] = length;
+    list.masks[list.count++] = masks;
+    return list;
+  }
+
+  /// Calls use(what the join is under some masks).
+  template <class Use>
+  void under_masks(unsigned masks, const Use& use) const {
+    [&]<std::size_t... Bits>(std::index_sequence<Bits...>) {
+      (void)((masks == Bits && (use(std::get<Bits>(m_under)), true)) || ...);
+    }
+    (Combinations{});
   }
 
  private:
   static constexpr std::size_t operands = sizeof...(Ts);
   static constexpr auto first_label = static_cast<std::size_t>(Masked::first_label);
-  static constexpr std::size_t most_ends = 2 * std::size_t{Masked::comparisons} + 1;
   using Combinations = std::make_index_sequence<combinations>;
   /// Of all operands; 0 where these are no labels.
   using Values = std::array<expr::LabelNumber, operands>;
@@ -99,20 +115,19 @@ class MaskPieces {
   [[nodiscard]] static Extent difference(const A& a, const B& b, const Values& values) {
     return Extent{call(b, values)} - Extent{call(a, values)};
   }
-  [[nodiscard]] unsigned bits_of(const Values& values) const {
-    unsigned bits = 0;
+  [[nodiscard]] unsigned masks_of(const Values& values) const {
+    unsigned masks = 0;
     unsigned bit = 1;
     Masked::for_each_mask(m_tree, [&](const auto& mask) {
-      if (call(mask, values)) bits |= bit;
+      if (call(mask, values)) masks |= bit;
       bit <<= 1;
     });
-    return bits;
+    return masks;
   }
 
-  /// Adds the first places within a row from which a difference, which changes steadily, has no
-  /// longer the sign before, and has another.
-  static void add_ends(Extent first, Extent second, Extent length,
-                       std::array<Extent, most_ends>& ends, std::size_t& count) {
+  /// Adds the first places within a row where a difference, which changes steadily, has another
+  /// sign than before.
+  static void add_ends(Extent first, Extent second, Extent length, List& list) {
     Extent slope = second - first;
     if (slope == 0) return;
     Extent zero = -first;
@@ -120,21 +135,14 @@ class MaskPieces {
       slope = -slope;
       zero = first;
     }
-    // The difference is 0 at zero / slope.
+    // The difference is 0 at zero / slope, which rounded down is:
     const Extent below = slope == 1 ? zero : zero / slope - (zero % slope < 0 ? 1 : 0);
-    const Extent places[] = {below + (below * slope == zero ? 0 : 1), below + 1};
-    for (const Extent place : places) {
+    for (const Extent place : {below + (below * slope == zero ? 0 : 1), below + 1}) {
       if (place <= 0 || place >= length) continue;
-      std::size_t n = count++;
-      for (; n > 0 && ends[n - 1] > place; --n) ends[n] = ends[n - 1];
-      ends[n] = place;
+      int n = list.count++;
+      for (; n > 0 && list.end[n - 1] > place; --n) list.end[n] = list.end[n - 1];
+      list.end[n] = place;
     }
-  }
-
-  template <std::size_t... Bits, class Use>
-  void use_piece(std::index_sequence<Bits...>, unsigned bits, Extent first, Extent last,
-                 const Use& use) const {
-    (void)((bits == Bits && (use(first, last, std::get<Bits>(m_under)), true)) || ...);
   }
 
   typename Masked::Tree m_tree;

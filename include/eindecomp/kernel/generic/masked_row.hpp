@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/joined.hpp"
+#include "eindecomp/kernel/generic/join_schedule.hpp"
 #include "eindecomp/kernel/generic/map_row.hpp"
 #include "eindecomp/kernel/generic/mask_pieces.hpp"
 #include "eindecomp/kernel/generic/masked_join.hpp"
@@ -150,6 +152,19 @@ struct MaskedReads {
   }
 };
 
+/// Whether a signature's outputs are written to where they belong, by vectors.
+template <class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool maps_masked_lanes() {
+  using Masked = MaskedSignature<Join, Monoid, Ts...>;
+  if constexpr (maps_masked<Join, Monoid, Ts...>()) {
+    return Masked::all([]<class Inner, class... Us>() {
+      return maps_lanes<Inner, Monoid, Us...>() || maps_many<Inner, Monoid, Us...>();
+    });
+  } else {
+    return false;
+  }
+}
+
 /// Rows of outputs of one term each, as MapRow.
 template <class Join, class Monoid, class... Ts>
 class MaskedMap {
@@ -157,14 +172,16 @@ class MaskedMap {
   using Signature = MaskedSignature<Join, Monoid, Ts...>;
   using Traits = typename Signature::Sig::Traits;
   using State = typename Signature::Sig::State;
+  using Pieces = MaskPieces<Join, Ts...>;
   static constexpr std::size_t operands = sizeof...(Ts);
 
+  /// \param pieces, monoid, operand, stride  outlive this
   /// \param values  as MaskedReads has it
-  MaskedMap(const Join& join, const Monoid& monoid, const void* const* operand,
+  MaskedMap(const Pieces& pieces, const Monoid& monoid, const void* const* operand,
             const Extent* stride, int values)
       : m_reads(stride, values),
-        m_pieces(join),
-        m_monoid(monoid),
+        m_pieces(&pieces),
+        m_monoid(&monoid),
         m_operand(operand),
         m_stride(stride) {}
 
@@ -173,109 +190,191 @@ class MaskedMap {
   template <bool>
   [[nodiscard]] bool direct(const Extent* offset, Extent length, State* output, Write write,
                             const MemoryHints& hints) const {
-    if (maps_by_floats || write == Write::accumulate) return false;
-#if defined(EINDECOMP_STREAMING_BYTES)
-    if (hints.streamed) {
-      stream_row(offset, length, output);
-      return true;
-    }
-#endif
-    compute(offset, length, output, false);
+    if (!maps_masked_lanes<Join, Monoid, Ts...>() || write == Write::accumulate) return false;
+    row(offset, length, output, hints);
     return true;
   }
   void into(const Extent* offset, int width, State* states) const {
-    compute(offset, width, states, false);
+    row(offset, width, states, {});
+  }
+
+  /// The pieces of a row. \param offset  of every operand, of the first output
+  [[nodiscard]] typename Pieces::List pieces_of(const Extent* offset, Extent length) const {
+    return m_pieces->of_row(m_operand, offset, m_stride, length);
+  }
+  /// Computes outputs first <= i < last of a row.
+  /// \param piece  that of the first; is set to that of the last, or the next
+  /// \param output  the row's first
+  /// \param hints  for the row
+  void range(const typename Pieces::List& pieces, int& piece, const Extent* offset, Extent first,
+             Extent last, State* output, const MemoryHints& hints) const {
+#if defined(EINDECOMP_STREAMING_BYTES)
+    // Where pieces meet within what a non-temporal store writes, it is put together first: other
+    // stores to the same line of memory would wait.
+    constexpr auto bytes = std::uintptr_t{EINDECOMP_STREAMING_BYTES};
+    constexpr auto width = static_cast<Extent>(bytes / sizeof(State));
+    while (hints.streamed && first < last) {
+      const auto beyond = static_cast<Extent>(reinterpret_cast<std::uintptr_t>(output + first) %
+                                              bytes / sizeof(State));
+      const Extent here = std::min(pieces.end[piece], last) - first;
+      if (beyond == 0 && here >= width) {
+        const Extent whole = here - here % width;
+        one_piece(pieces.masks[piece], offset, first, whole, output + first, hints);
+        first += whole;
+        if (first == pieces.end[piece]) ++piece;
+        continue;
+      }
+      alignas(EINDECOMP_STREAMING_BYTES) State line[width];
+      const Extent end = std::min(last, first + width - beyond);
+      several_pieces(pieces, piece, offset, first, end, line, {});
+      if (end - first == width) {
+        stream(output + first, reinterpret_cast<const StreamLine&>(line));
+      } else {
+        std::copy(line, line + (end - first), output + first);
+      }
+      first = end;
+    }
+#endif
+    several_pieces(pieces, piece, offset, first, last, output + first, hints);
   }
 
  private:
-  static constexpr bool maps_by_floats = !Signature::all([]<class Inner, class... Us>() {
-    return maps_lanes<Inner, Monoid, Us...>() || maps_many<Inner, Monoid, Us...>();
-  });
+  void row(const Extent* offset, Extent length, State* output, const MemoryHints& hints) const {
+    const typename Pieces::List pieces = pieces_of(offset, length);
+    int piece = 0;
+    range(pieces, piece, offset, 0, length, output, hints);
+  }
 
-  void compute(const Extent* offset, Extent length, State* output, bool streamed) const {
-    m_pieces.for_each(m_operand, offset, m_stride, length,
-                      [&](Extent first, Extent last, const auto& join) {
-                        piece(join, offset, first, last - first, output + first, streamed);
-                      });
-  }
-#if defined(EINDECOMP_STREAMING_BYTES)
-  /// The same by non-temporal stores. Where pieces meet within what such a store writes, it is put
-  /// together first: other stores to the same line of memory would wait.
-  void stream_row(const Extent* offset, Extent length, State* output) const {
-    constexpr auto bytes = std::uintptr_t{EINDECOMP_STREAMING_BYTES};
-    constexpr auto width = static_cast<Extent>(bytes / sizeof(State));
-    alignas(EINDECOMP_STREAMING_BYTES) State line[width];
-    // Outputs before the first that begins a line, which are stored as they are.
-    Extent filled =
-        static_cast<Extent>(reinterpret_cast<std::uintptr_t>(output) % bytes / sizeof(State));
-    const Extent before = filled;
-    m_pieces.for_each(
-        m_operand, offset, m_stride, length,
-        [&](Extent first, Extent last, const auto& join) {
-          if (filled > 0) {
-            const Extent count = std::min(last - first, width - filled);
-            piece(join, offset, first, count, line + filled, false);
-            first += count;
-            filled += count;
-            if (filled < width) return;
-            filled = 0;
-            if (first < width) {
-              std::copy(line + before, line + width, output);
-            } else {
-              stream(output + first - width, reinterpret_cast<const StreamLine&>(line));
-            }
-          }
-          filled = (last - first) % width;
-          if (last - filled > first) {
-            piece(join, offset, first, last - filled - first, output + first, true);
-          }
-          if (filled > 0) piece(join, offset, last - filled, filled, line, false);
-        });
-    const Extent first = length < filled ? before : 0;
-    std::copy(line + first, line + filled, output + length - (filled - first));
-  }
-#endif
-  /// Computes so many outputs from the one of a row that is number `first`.
-  template <class Inner>
-  void piece(const Inner& join, const Extent* offset, Extent first, Extent count, State* output,
-             bool streamed) const {
-    if constexpr (is_constant<Inner>) {
-      fill_row(output, count, of_value(static_cast<State>(expr::widened(join.value))), streamed);
-    } else {
-      Extent begin[operands];
-      for (std::size_t t = 0; t < operands; ++t) begin[t] = offset[t] + first * m_stride[t];
-      map(join, begin, count, output, streamed);
+  /// \param output  of output `first`
+  void several_pieces(const typename Pieces::List& pieces, int& piece, const Extent* offset,
+                      Extent first, Extent last, State* output, const MemoryHints& hints) const {
+    while (first < last) {
+      const Extent end = std::min(pieces.end[piece], last);
+      one_piece(pieces.masks[piece], offset, first, end - first, output, hints);
+      output += end - first;
+      first = end;
+      if (first == pieces.end[piece]) ++piece;
     }
+  }
+  void one_piece(unsigned masks, const Extent* offset, Extent first, Extent count, State* output,
+                 const MemoryHints& hints) const {
+    m_pieces->under_masks(masks, [&]<class Inner>(const Inner& join) {
+      if constexpr (is_constant<Inner>) {
+        fill_row(output, count, of_value(static_cast<State>(expr::widened(join.value))),
+                 hints.streamed);
+      } else {
+        Extent begin[operands];
+        for (std::size_t t = 0; t < operands; ++t) begin[t] = offset[t] + first * m_stride[t];
+        MemoryHints its = hints;
+        if (its.prefetch != nullptr) {
+          its.prefetch += first * static_cast<Extent>(sizeof(State)) >> its.prefetch_shift;
+        }
+        map(join, begin, count, output, its);
+      }
+    });
   }
   [[nodiscard]] State of_value(const State& value) const {
     if constexpr (Signature::Sig::elementwise) {
       return value;
     } else {
-      return Traits::combine(m_monoid, Traits::identity(m_monoid), value);
+      return Traits::combine(*m_monoid, Traits::identity(*m_monoid), value);
     }
   }
-
   template <class Inner>
-  void map(const Inner& join, const Extent* offset, Extent length, State* output,
-           bool streamed) const {
+  void map(const Inner& join, const Extent* offset, Extent count, State* output,
+           const MemoryHints& hints) const {
     using Row = typename Signature::template Of<Inner>::Row;
-    const Row row{join, m_monoid, m_operand, m_stride, m_reads.contiguous};
+    const Row row{join, *m_monoid, m_operand, m_stride, m_reads.contiguous};
     if (m_reads.contiguous == 0) {
       State state{};
       row.template by_elements<AnyStride>(typename Row::Indices{}, offset, 1, &state);
-      fill_row(output, length, state, streamed);
-    } else if constexpr (maps_by_floats) {
-      row.into(offset, static_cast<int>(length), output);
+      fill_row(output, count, state, hints.streamed);
+    } else if constexpr (maps_masked_lanes<Join, Monoid, Ts...>()) {
+      (void)row.template direct<true>(offset, count, output, Write::partial, hints);
     } else {
-      (void)row.template direct<false>(offset, length, output, Write::partial, {streamed});
+      row.into(offset, static_cast<int>(count), output);
     }
   }
 
   MaskedReads<Join, Ts...> m_reads;
-  MaskPieces<Join, Ts...> m_pieces;
-  const Monoid& m_monoid;
+  const Pieces* m_pieces;
+  const Monoid* m_monoid;
   const void* const* m_operand;
   const Extent* m_stride;
+};
+
+/// Rows of outputs that follow one another, as a ResumableMap computes them range by range.
+template <class Join, class Monoid, class... Ts>
+class MaskedRun {
+ public:
+  using Map = MaskedMap<Join, Monoid, Ts...>;
+  using State = typename Map::State;
+  static constexpr int tensors = static_cast<int>(sizeof...(Ts)) + 1;
+
+  /// \param map  applies; what it refers to outlives this
+  /// \param schedule  of which dense_outputs() holds; outlives this
+  MaskedRun(const Map& map, const JoinSchedule<tensors - 1>& schedule, State* output)
+      : m_map(map), m_outer(&schedule.outer), m_output(output), m_length(schedule.run_length()) {
+    m_row.seek(*m_outer, 0);
+    begin_row();
+  }
+
+  /// Computes begin <= i < end, which follows what was computed before.
+  void run(Extent begin, Extent end, const MemoryHints& hints) {
+    while (begin < end) {
+      if (begin == m_begin + m_length) {
+        m_begin = begin;
+        m_row.skip(*m_outer, m_outer->extent[0]);
+        begin_row();
+      }
+      const Extent last = std::min(end, m_begin + m_length);
+      MemoryHints its = hints;
+      if (its.prefetch != nullptr) {
+        its.prefetch += m_begin * static_cast<Extent>(sizeof(State)) >> its.prefetch_shift;
+      }
+      m_map.range(m_pieces, m_piece, m_row.offset, begin - m_begin, last - m_begin,
+                  m_output + m_begin, its);
+      begin = last;
+    }
+  }
+  /// ResumableMap::compute of one.
+  static void compute(ResumableMap& call, Extent begin, Extent end) {
+    std::launder(reinterpret_cast<MaskedRun*>(call.run))->run(begin, end, call.hints);
+  }
+
+ private:
+  void begin_row() {
+    m_pieces = m_map.pieces_of(m_row.offset, m_length);
+    m_piece = 0;
+  }
+
+  Map m_map;
+  const LoopNest<tensors>* m_outer;
+  State* m_output;
+  Extent m_length;
+  Extent m_begin = 0;      ///< the first output of the row at hand
+  Cursor<tensors> m_row;  ///< where it is
+  typename Map::Pieces::List m_pieces;
+  int m_piece = 0;
+};
+
+/// The type of the runs of a map's outputs, if a ResumableMap can keep one.
+template <class Join, class Monoid, class... Ts>
+struct MaskedRunOf {
+  static constexpr bool there_is_one = false;
+  /// Of which nothing is made ready.
+  struct Pieces {
+    explicit Pieces(const Join&) {}
+  };
+};
+template <class Join, class Monoid, class... Ts>
+  requires(Signature<Join, Monoid, Ts...>::elementwise &&
+           maps_masked_lanes<Join, Monoid, Ts...>() &&
+           sizeof(MaskedRun<Join, Monoid, Ts...>) <= sizeof(ResumableMap::run))
+struct MaskedRunOf<Join, Monoid, Ts...> {
+  static constexpr bool there_is_one = true;
+  using type = MaskedRun<Join, Monoid, Ts...>;
+  using Pieces = typename type::Map::Pieces;
 };
 
 /// Terms of a reduction, a row of them at a time.
@@ -301,41 +400,51 @@ class MaskedTerms {
   /// The aggregate of `length` terms that follow one another.
   [[nodiscard]] Value along(const Extent* offset, Extent length) const {
     Value sum = Traits::identity(m_monoid);
-    m_pieces.for_each(m_operand, offset, m_stride, length,
-                      [&]<class Inner>(Extent first, Extent last, const Inner& join) {
-                        if constexpr (is_constant<Inner>) {
-                          const auto term = static_cast<Value>(expr::widened(join.value));
-                          for (Extent n = terms_of(term, last - first); n > 0; --n) {
-                            sum = Traits::combine(m_monoid, sum, term);
-                          }
-                        } else {
-                          sum = Traits::combine(m_monoid, sum, terms(join, offset, first, last));
-                        }
-                      });
+    for_each_piece(offset, length, [&]<class Inner>(Extent first, Extent last, const Inner& join) {
+      if constexpr (is_constant<Inner>) {
+        const auto term = static_cast<Value>(expr::widened(join.value));
+        for (Extent n = terms_of(term, last - first); n > 0; --n) {
+          sum = Traits::combine(m_monoid, sum, term);
+        }
+      } else {
+        constexpr std::make_index_sequence<std::size_t{reads}> all;
+        const Value* from[reads];
+        begin(offset, first, from);
+        sum = Traits::combine(m_monoid, sum,
+                              aggregate_terms<Value>(all, join, m_monoid, from, m_stride,
+                                                     last - first));
+      }
+    });
     return sum;
   }
 
   /// Combines the terms of neighbouring outputs, one of each, into their accumulators.
   void across(const Extent* offset, Extent outputs, Value* sums) const {
-    m_pieces.for_each(
-        m_operand, offset, m_stride, outputs,
-        [&]<class Inner>(Extent first, Extent last, const Inner& join) {
-          if constexpr (is_constant<Inner>) {
-            const auto term = static_cast<Value>(expr::widened(join.value));
-            if (terms_of(term, 1) == 0) return;
-            for (; first < last; ++first) {
-              sums[first] = Traits::combine(m_monoid, sums[first], term);
-            }
-          } else {
-            const Value* from[reads];
-            begin(offset, first, from);
-            const OneTerm<Inner, Monoid, Value> term{join, m_monoid, Traits::identity(m_monoid)};
-            add_run<reads>(m_reads.contiguous, term, from, sums + first, last - first);
-          }
-        });
+    for_each_piece(offset, outputs, [&]<class Inner>(Extent first, Extent last, const Inner& join) {
+      if constexpr (is_constant<Inner>) {
+        const auto term = static_cast<Value>(expr::widened(join.value));
+        if (terms_of(term, 1) == 0) return;
+        for (; first < last; ++first) sums[first] = Traits::combine(m_monoid, sums[first], term);
+      } else {
+        const Value* from[reads];
+        begin(offset, first, from);
+        const OneTerm<Inner, Monoid, Value> term{join, m_monoid, Traits::identity(m_monoid)};
+        add_run<reads>(m_reads.contiguous, term, from, sums + first, last - first);
+      }
+    });
   }
 
  private:
+  template <class Use>
+  void for_each_piece(const Extent* offset, Extent length, const Use& use) const {
+    const auto pieces = m_pieces.of_row(m_operand, offset, m_stride, length);
+    Extent first = 0;
+    for (int n = 0; n < pieces.count; ++n) {
+      m_pieces.under_masks(pieces.masks[n],
+                           [&](const auto& join) { use(first, pieces.end[n], join); });
+      first = pieces.end[n];
+    }
+  }
   /// How many of so many equal terms count.
   [[nodiscard]] Extent terms_of(const Value& term, Extent count) const {
     const Value none = Traits::identity(m_monoid);
@@ -346,14 +455,6 @@ class MaskedTerms {
     for (int t = 0; t < reads; ++t) {
       from[t] = static_cast<const Value*>(m_operand[t]) + offset[t] + first * m_stride[t];
     }
-  }
-  template <class Inner>
-  [[nodiscard]] Value terms(const Inner& join, const Extent* offset, Extent first,
-                            Extent last) const {
-    const Value* from[reads];
-    begin(offset, first, from);
-    constexpr std::make_index_sequence<std::size_t{reads}> all;
-    return aggregate_terms<Value>(all, join, m_monoid, from, m_stride, last - first);
   }
 
   MaskedReads<Join, Ts...> m_reads;

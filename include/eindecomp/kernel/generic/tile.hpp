@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
@@ -12,6 +13,7 @@
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/generic/join_kernel.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
+#include "eindecomp/kernel/generic/masked_row.hpp"
 #include "eindecomp/kernel/generic/prepared_loops.hpp"
 #include "eindecomp/kernel/generic/reduce_lanes.hpp"
 #include "eindecomp/kernel/signature.hpp"
@@ -29,10 +31,16 @@ class LoopsOfTile final : public TileKernel {
   using Sig = Signature<Join, Monoid, Ts...>;
 
   LoopsOfTile(const LocalEinsum& shape, const Join& join, const Monoid& monoid)
-      : m_schedule(shape, tuning), m_join(join), m_monoid(monoid) {
+      : m_schedule(shape, tuning), m_join(join), m_monoid(monoid), m_pieces(join) {
     m_schedule.parts = 1;  // one thread has nobody to share a reduction with
     m_schedule.share_panels(1);
     if constexpr (is_lane_map) set_runs();
+    if constexpr (is_masked_map) {
+      const MaskedReads<Join, Ts...> reads(m_schedule.vector_stride, m_schedule.values);
+      m_masked_run = reads.apply && m_schedule.rows > 0 &&
+                     m_schedule.vector_stride[Sig::operands] == 1 && m_schedule.dense_outputs();
+      if (m_masked_run) m_run = m_schedule.first_output(m_schedule.rows);
+    }
     if constexpr (is_lane_reduction) {
       m_along_rows = !m_schedule.across_outputs && m_schedule.outer.loops == 1 &&
                      m_schedule.inner.loops == 1 && m_schedule.contiguous_operands() != 0 &&
@@ -44,32 +52,34 @@ class LoopsOfTile final : public TileKernel {
     if constexpr (is_lane_map) {
       if (m_contiguous != 0) return map_all(operands, output, hints);
     }
+    if constexpr (is_masked_map) {
+      if (m_masked_run) {
+        return masked_run(operands, output).run(0, m_run, hints_on(operands, output, hints));
+      }
+    }
     if constexpr (is_lane_reduction) {
       if (m_along_rows) return reduce_rows(std::index_sequence_for<Ts...>{}, operands, output);
     }
     // Nothing is copied that is read again soon: what is stored in one way and loaded in another
     // waits for all stores before it, results on their way to memory among them.
-    const bool streamed =
-        hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
-    JoinMemory<Monoid, Value, Sig::operands> memory{
-        {m_monoid, output, Write::finished},
-        {},
-        nullptr,
-        {streamed, hints.prefetch, hints.prefetch_shift}};
+    JoinMemory<Monoid, Value, Sig::operands> memory{{m_monoid, output, Write::finished},
+                                                    {},
+                                                    nullptr,
+                                                    hints_on(operands, output, hints)};
     for (int t = 0; t < Sig::operands; ++t) memory.operand[t] = operands[t];
     const JoinItems<tuning.tile, Join, Monoid, Ts...> items{m_schedule, m_join, memory};
     for (Extent item = 0; item < m_schedule.items(); ++item) items.compute(item);
   }
 
   [[nodiscard]] Extent resumable_outputs() const override {
-    return m_contiguous != 0 && m_runs == 1 ? m_run : 0;
+    return (m_contiguous != 0 && m_runs == 1) || m_masked_run ? m_run : 0;
   }
 
   [[nodiscard]] ResumableMap resumable(const void* const* operands, void* output,
                                        const MemoryHints& hints) const override {
-    if constexpr (is_lane_map) {
+    if constexpr (is_lane_map || is_masked_map) {
       const auto* const to = static_cast<const Value*>(output);
-      ResumableMap call = call_on(operands, output, hints);
+      ResumableMap call = begin_map(operands, output, hints);
       call.outputs = m_run;
       call.chunk = chunk;
       call.first_chunk = chunk - static_cast<Extent>(reinterpret_cast<std::uintptr_t>(to) %
@@ -86,6 +96,8 @@ class LoopsOfTile final : public TileKernel {
   static constexpr Extent chunk =
       tuning::chunk_vectors * vector_bytes / static_cast<Extent>(sizeof(Value));
   static constexpr bool is_lane_map = Sig::elementwise && maps_lanes<Join, Monoid, Ts...>();
+  using Run = MaskedRunOf<Join, Monoid, Ts...>;
+  static constexpr bool is_masked_map = Run::there_is_one;
   static constexpr bool is_lane_reduction = reduces_lanes<Join, Monoid, Ts...>();
   static constexpr JoinTuning tuning = join_tuning<Space>();
 
@@ -141,11 +153,34 @@ class LoopsOfTile final : public TileKernel {
                                      const MemoryHints& hints) const {
     const Value* first[Sig::operands];
     for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const Value*>(operands[t]);
+    return map_call<Sig::operands, true>(m_contiguous, m_join, first, static_cast<Value*>(output),
+                                         m_rows, 0, hints_on(operands, output, hints));
+  }
+  /// The hints as far as they hold of this kernel.
+  [[nodiscard]] MemoryHints hints_on(const void* const* operands, const void* output,
+                                     const MemoryHints& hints) const {
     const bool streamed =
         hints.streamed && may_stream<Sig>(m_schedule, operands, output, Write::finished);
-    return map_call<Sig::operands, true>(m_contiguous, m_join, first, static_cast<Value*>(output),
-                                         m_rows, 0,
-                                         {streamed, hints.prefetch, hints.prefetch_shift});
+    return {streamed, hints.prefetch, hints.prefetch_shift};
+  }
+
+  [[nodiscard]] auto masked_run(const void* const* operands, void* output) const {
+    return typename Run::type({m_pieces, m_monoid, operands, m_schedule.vector_stride,
+                               m_schedule.values},
+                              m_schedule, static_cast<Value*>(output));
+  }
+  [[nodiscard]] ResumableMap begin_map(const void* const* operands, void* output,
+                                       const MemoryHints& hints) const {
+    if constexpr (is_masked_map) {
+      using Masked = typename Run::type;
+      ResumableMap call;
+      call.hints = hints_on(operands, output, hints);
+      call.compute = Masked::compute;
+      ::new (static_cast<void*>(call.run)) Masked(masked_run(operands, output));
+      return call;
+    } else {
+      return call_on(operands, output, hints);
+    }
   }
 
   JoinSchedule<Sig::operands> m_schedule;
@@ -156,6 +191,8 @@ class LoopsOfTile final : public TileKernel {
   Extent m_run = 0;           ///< outputs of each
   Extent m_runs = 1;
   bool m_along_rows = false;  ///< whether a reduction is reduce_rows'
+  [[no_unique_address]] typename Run::Pieces m_pieces;
+  bool m_masked_run = false;  ///< whether outputs are one run, of a join with masks
 };
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
