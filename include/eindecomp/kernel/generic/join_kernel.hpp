@@ -138,7 +138,7 @@ struct JoinItems {
         const typename Row::Range range{schedule.first_output(row),
                                         schedule.first_output(row + count)};
         const Extent offset[tensors]{};
-        if (map.template by_lanes<true>(offset, run_rows(schedule), range,
+        if (map.template by_lanes<Sig::elementwise>(offset, run_rows(schedule), range,
                                         static_cast<State*>(memory.store.output),
                                         memory.store.write, hints_from(0))) {
           return;

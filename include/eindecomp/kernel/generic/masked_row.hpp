@@ -76,7 +76,9 @@ struct MaskedSignature {
   /// Whether test<Inner, types of its operands...>() of everything that may be left and no number.
   template <class Test>
   [[nodiscard]] static constexpr bool all(const Test& test) {
-    if constexpr (Masked::is_one && has_vectors) {
+    if constexpr (!has_vectors || !(std::is_same_v<Ts, expr::LabelNumber> || ...)) {
+      return false;
+    } else if constexpr (Masked::is_one) {
       return []<class... Inners>(std::type_identity<std::tuple<Inners...>>, const Test& of_all) {
         return (passes<Inners>(of_all) && ...);
       }(std::type_identity<JoinsUnderMasks<Masked>>(), test);
@@ -228,7 +230,7 @@ class MaskedMap {
       const Extent end = std::min(last, first + width - beyond);
       several_pieces(pieces, piece, offset, first, end, line, {});
       if (end - first == width) {
-        stream(output + first, reinterpret_cast<const StreamLine&>(line));
+        stream(output + first, *reinterpret_cast<const StreamSource*>(line));
       } else {
         std::copy(line, line + (end - first), output + first);
       }
