@@ -157,6 +157,13 @@ struct JoinItems {
       if (rows > count) rows = count;
       const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
       const Extent length = schedule.length_of(rows, to_end);
+      if constexpr (requires { map.ask_for(out.offset, length); }) {
+        if (memory.hints.streamed) {
+          Cursor<tensors> next = out;
+          next.skip(schedule.outer, rows);
+          map.ask_for(next.offset, length);
+        }
+      }
       const bool done = schedule.vector_stride[operands] == 1 &&
                         map.template direct<true>(
                             out.offset, length,

@@ -318,6 +318,48 @@ template <int Operands, bool MayAsk, class Join, class T>
   return map_call_by<1, MayAsk>(all, join, first, output, rows, begin, hints);
 }
 
+template <unsigned Contiguous, bool Streamed, bool Asks, class Join, class T, std::size_t... I>
+EINDECOMP_FLATTEN EINDECOMP_NEVER_INLINE void map_now_by(std::index_sequence<I...>,
+                                                         const Join& join, const T* const* first,
+                                                         T* output, Extent count,
+                                                         [[maybe_unused]] const char* prefetch,
+                                                         [[maybe_unused]] int shift) {
+  MapRun<Contiguous, Join, T, I...>(join, first, output, {}, 0)
+      .template run<Streamed>(0, count, [=](Extent i) {
+        if constexpr (Asks) {
+          prefetch_to_read_later(prefetch + (i * static_cast<Extent>(sizeof(T)) >> shift));
+        }
+      });
+}
+/// output[i] = join(operands[i]…) for i < count at once, by nothing but scalars between stores and
+/// loads: what is stored in parts and copied whole waits for all stores before it, results on their
+/// way to memory among them. \param contiguous  as map_call has it
+/// \param prefetch, shift  as MemoryHints has them
+template <int Operands, bool Streamed, class Join, class T>
+void map_now(unsigned contiguous, const Join& join, const T* const* first, T* output, Extent count,
+             const char* prefetch, int shift) {
+  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
+  const auto map = [&]<unsigned Contiguous>(const T* const* from) {
+    if (!Streamed && prefetch != nullptr) {
+      map_now_by<Contiguous, Streamed, !Streamed>(all, join, from, output, count, prefetch, shift);
+    } else {
+      map_now_by<Contiguous, Streamed, false>(all, join, from, output, count, prefetch, shift);
+    }
+  };
+  if constexpr (Operands == 2) {
+    if (contiguous == 3) return map.template operator()<3>(first);
+    if (contiguous == 2) {
+      if constexpr (maps_commute<Join>) {
+        const T* const exchanged[] = {first[1], first[0]};
+        return map.template operator()<1>(exchanged);
+      } else {
+        return map.template operator()<2>(first);
+      }
+    }
+  }
+  map.template operator()<1>(first);
+}
+
 /// \tparam Contiguous  bit 0 is the output's, bit t + 1 operand t's.
 template <unsigned Contiguous, class Added, class T, std::size_t... I>
 EINDECOMP_FLATTEN void add_run_by(std::index_sequence<I...>, const Added& added,

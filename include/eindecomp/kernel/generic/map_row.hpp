@@ -27,6 +27,7 @@ struct MapRow {
   using State = typename Sig::State;
   using Indices = std::index_sequence_for<Ts...>;
   static constexpr int operands = Sig::operands;
+  static constexpr bool is_of_lanes = maps_lanes<Join, Monoid, Ts...>();
   /// Whether it asks which operands are contiguous.
   static constexpr bool takes_contiguous = operands <= 2 || maps_many<Join, Monoid, Ts...>();
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <tuple>
 #include <utility>
@@ -48,37 +47,36 @@ class MaskPieces {
   explicit MaskPieces(const Join& join)
       : m_tree(Masked::tree(join)), m_under(under(join, Combinations{})) {}
 
-  /// Those of a row of at least one element.
+  /// Finds those of a row of at least one element.
   /// \param operand, offset, stride  of all operands: where they lie, their first elements and how
   ///   far they go on from element to element
-  [[nodiscard]] List of_row(const void* const* operand, const Extent* offset, const Extent* stride,
-                            Extent length) const {
-    Values first{};
-    for (std::size_t t = first_label; t < operands; ++t) {
-      first[t] = static_cast<const expr::LabelNumber*>(operand[t])[offset[t]];
-    }
-    const Values second = at(first, stride, 1);
+  void find(const void* const* operand, const Extent* offset, const Extent* stride, Extent length,
+            List& list) const {
+    const Values values = values_of(Operands{}, operand, offset, stride);
     // Where comparisons may change, in order.
-    List list;
+    list.count = 0;
     Masked::for_each_mask(m_tree, [&](const auto& mask) {
       Masked::for_each_comparison(mask, [&](const auto& a, const auto& b) {
-        add_ends(difference(a, b, first), difference(a, b, second), length, list);
+        const auto difference = [&](Extent i) {
+          return Extent{call(b, values, i)} - Extent{call(a, values, i)};
+        };
+        add_ends(difference(0), difference(1), length, list);
       });
     });
     // And where masks do.
     const int ends = list.count;
     list.count = 0;
-    unsigned masks = masks_of(first);
+    unsigned masks = masks_at(values, 0);
     for (int n = 0; n < ends; ++n) {
-      const unsigned next = masks_of(at(first, stride, list.end[n]));
+      const Extent end = list.end[n];
+      const unsigned next = masks_at(values, end);
       if (next == masks) continue;
-      list.end[list.count] = list.end[n];
+      list.end[list.count] = end;
       list.masks[list.count++] = masks;
       masks = next;
     }
     list.end[list.count] = length;
     list.masks[list.count++] = masks;
-    return list;
   }
 
   /// Calls use(what the join is under some masks).
@@ -94,32 +92,41 @@ class MaskPieces {
   static constexpr std::size_t operands = sizeof...(Ts);
   static constexpr auto first_label = static_cast<std::size_t>(Masked::first_label);
   using Combinations = std::make_index_sequence<combinations>;
-  /// Of all operands; 0 where these are no labels.
-  using Values = std::array<expr::LabelNumber, operands>;
+  using Operands = std::make_index_sequence<operands>;
+  /// Of all operands at element 0, and how much more from element to element; 0 where these are no
+  /// labels.
+  struct Values {
+    expr::LabelNumber first[operands];
+    expr::LabelNumber step[operands];
+  };
 
   template <std::size_t... Bits>
   [[nodiscard]] static JoinsUnderMasks<Masked> under(const Join& join,
                                                      std::index_sequence<Bits...>) {
     return {Masked::template under<unsigned{Bits}>(join)...};
   }
-  [[nodiscard]] static Values at(const Values& first, const Extent* stride, Extent i) {
-    Values values{};
-    for (std::size_t t = first_label; t < operands; ++t) values[t] = first[t] + i * stride[t];
-    return values;
+  template <std::size_t... T>
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE static Values values_of(std::index_sequence<T...>,
+                                                                const void* const* operand,
+                                                                const Extent* offset,
+                                                                const Extent* stride) {
+    return {{(T < first_label ? 0
+                              : static_cast<const expr::LabelNumber*>(operand[T])[offset[T]])...},
+            {(T < first_label ? 0 : stride[T])...}};
   }
   template <class F>
-  [[nodiscard]] static auto call(const F& f, const Values& values) {
-    return std::apply([&](const auto&... of) { return f(of...); }, values);
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE static auto call(const F& f, const Values& values,
+                                                         Extent i) {
+    return [&]<std::size_t... T>(std::index_sequence<T...>) {
+      return f(expr::LabelNumber{values.first[T] + i * values.step[T]}...);
+    }
+    (Operands{});
   }
-  template <class A, class B>
-  [[nodiscard]] static Extent difference(const A& a, const B& b, const Values& values) {
-    return Extent{call(b, values)} - Extent{call(a, values)};
-  }
-  [[nodiscard]] unsigned masks_of(const Values& values) const {
+  [[nodiscard]] EINDECOMP_ALWAYS_INLINE unsigned masks_at(const Values& values, Extent i) const {
     unsigned masks = 0;
     unsigned bit = 1;
     Masked::for_each_mask(m_tree, [&](const auto& mask) {
-      if (call(mask, values)) masks |= bit;
+      if (call(mask, values, i)) masks |= bit;
       bit <<= 1;
     });
     return masks;

@@ -200,16 +200,40 @@ class MaskedMap {
     row(offset, width, states, {});
   }
 
-  /// The pieces of a row. \param offset  of every operand, of the first output
-  [[nodiscard]] typename Pieces::List pieces_of(const Extent* offset, Extent length) const {
-    return m_pieces->of_row(m_operand, offset, m_stride, length);
+  /// Finds the pieces of a row. \param offset  of every operand, of the first output
+  void find(const Extent* offset, Extent length, typename Pieces::List& pieces) const {
+    m_pieces->find(m_operand, offset, m_stride, length, pieces);
   }
+  /// Asks for the first lines of what a row reads. Each row begins anew where the one before left
+  /// out its end, and the machine does not foresee it.
+  void ask_for(const Extent* offset, Extent length) const {
+    typename Pieces::List pieces;
+    find(offset, length, pieces);
+    Extent first = 0;
+    for (int n = 0; n < pieces.count; first = pieces.end[n++]) {
+      bool reads = false;
+      m_pieces->under_masks(pieces.masks[n], [&]<class Inner>(const Inner&) {
+        reads = !is_constant<Inner>;
+      });
+      if (!reads) continue;
+      const Extent last = std::min(pieces.end[n], first + asked_lines * line_elements);
+      for (int t = 0; t < MaskedReads<Join, Ts...>::reads; ++t) {
+        const auto* const from = static_cast<const State*>(m_operand[t]) + offset[t];
+        for (Extent i = first; m_stride[t] == 1 && i < last; i += line_elements) {
+          prefetch_to_read(from + i);
+        }
+      }
+      return;
+    }
+  }
+
   /// Computes outputs first <= i < last of a row.
   /// \param piece  that of the first; is set to that of the last, or the next
   /// \param output  the row's first
-  /// \param hints  for the row
+  /// \param hints  of memory
+  /// \param before  as many outputs as hints.prefetch lies before what belongs to the row's first
   void range(const typename Pieces::List& pieces, int& piece, const Extent* offset, Extent first,
-             Extent last, State* output, const MemoryHints& hints) const {
+             Extent last, State* output, const MemoryHints& hints, Extent before) const {
 #if defined(EINDECOMP_STREAMING_BYTES)
     // Where pieces meet within what a non-temporal store writes, it is put together first: other
     // stores to the same line of memory would wait.
@@ -221,14 +245,14 @@ class MaskedMap {
       const Extent here = std::min(pieces.end[piece], last) - first;
       if (beyond == 0 && here >= width) {
         const Extent whole = here - here % width;
-        one_piece(pieces.masks[piece], offset, first, whole, output + first, hints);
+        one_piece<true>(pieces.masks[piece], offset, first, whole, output + first, hints, before);
         first += whole;
         if (first == pieces.end[piece]) ++piece;
         continue;
       }
       alignas(EINDECOMP_STREAMING_BYTES) State line[width];
       const Extent end = std::min(last, first + width - beyond);
-      several_pieces(pieces, piece, offset, first, end, line, {});
+      several_pieces(pieces, piece, offset, first, end, line, {}, 0);
       if (end - first == width) {
         stream(output + first, *reinterpret_cast<const StreamSource*>(line));
       } else {
@@ -237,41 +261,41 @@ class MaskedMap {
       first = end;
     }
 #endif
-    several_pieces(pieces, piece, offset, first, last, output + first, hints);
+    several_pieces(pieces, piece, offset, first, last, output + first, hints, before);
   }
 
  private:
   void row(const Extent* offset, Extent length, State* output, const MemoryHints& hints) const {
-    const typename Pieces::List pieces = pieces_of(offset, length);
+    typename Pieces::List pieces;
+    find(offset, length, pieces);
     int piece = 0;
-    range(pieces, piece, offset, 0, length, output, hints);
+    range(pieces, piece, offset, 0, length, output, hints, 0);
   }
 
   /// \param output  of output `first`
   void several_pieces(const typename Pieces::List& pieces, int& piece, const Extent* offset,
-                      Extent first, Extent last, State* output, const MemoryHints& hints) const {
+                      Extent first, Extent last, State* output, const MemoryHints& hints,
+                      Extent before) const {
     while (first < last) {
       const Extent end = std::min(pieces.end[piece], last);
-      one_piece(pieces.masks[piece], offset, first, end - first, output, hints);
+      one_piece<false>(pieces.masks[piece], offset, first, end - first, output, hints, before);
       output += end - first;
       first = end;
       if (first == pieces.end[piece]) ++piece;
     }
   }
+  template <bool Streamed>
   void one_piece(unsigned masks, const Extent* offset, Extent first, Extent count, State* output,
-                 const MemoryHints& hints) const {
+                 const MemoryHints& hints, Extent before) const {
     m_pieces->under_masks(masks, [&]<class Inner>(const Inner& join) {
       if constexpr (is_constant<Inner>) {
-        fill_row(output, count, of_value(static_cast<State>(expr::widened(join.value))),
-                 hints.streamed);
+        fill_row(output, count, of_value(static_cast<State>(expr::widened(join.value))), Streamed);
       } else {
-        Extent begin[operands];
-        for (std::size_t t = 0; t < operands; ++t) begin[t] = offset[t] + first * m_stride[t];
-        MemoryHints its = hints;
-        if (its.prefetch != nullptr) {
-          its.prefetch += first * static_cast<Extent>(sizeof(State)) >> its.prefetch_shift;
+        const char* prefetch = hints.prefetch;
+        if (prefetch != nullptr) {
+          prefetch += (before + first) * static_cast<Extent>(sizeof(State)) >> hints.prefetch_shift;
         }
-        map(join, begin, count, output, its);
+        map<Streamed>(join, offset, first, count, output, prefetch, hints.prefetch_shift);
       }
     });
   }
@@ -282,21 +306,40 @@ class MaskedMap {
       return Traits::combine(*m_monoid, Traits::identity(*m_monoid), value);
     }
   }
-  template <class Inner>
-  void map(const Inner& join, const Extent* offset, Extent count, State* output,
-           const MemoryHints& hints) const {
+  template <bool Streamed, class Inner>
+  void map(const Inner& join, const Extent* offset, Extent first, Extent count, State* output,
+           const char* prefetch, int shift) const {
     using Row = typename Signature::template Of<Inner>::Row;
+    if constexpr (Row::Sig::elementwise && Row::is_of_lanes) {
+      if (m_reads.contiguous != 0) {
+        const State* from[Row::operands];
+        for (int t = 0; t < Row::operands; ++t) {
+          from[t] = static_cast<const State*>(m_operand[t]) + offset[t] + first * m_stride[t];
+        }
+        return map_now<Row::operands, Streamed>(m_reads.contiguous, join, from, output, count,
+                                                prefetch, shift);
+      }
+    }
+    Extent begin[operands];
+    for (std::size_t t = 0; t < operands; ++t) begin[t] = offset[t] + first * m_stride[t];
     const Row row{join, *m_monoid, m_operand, m_stride, m_reads.contiguous};
     if (m_reads.contiguous == 0) {
       State state{};
-      row.template by_elements<AnyStride>(typename Row::Indices{}, offset, 1, &state);
-      fill_row(output, count, state, hints.streamed);
+      row.template by_elements<AnyStride>(typename Row::Indices{}, begin, 1, &state);
+      fill_row(output, count, state, Streamed);
+    } else if constexpr (Row::Sig::elementwise && Row::is_of_lanes) {
+      return;  // as above
     } else if constexpr (maps_masked_lanes<Join, Monoid, Ts...>()) {
-      (void)row.template direct<true>(offset, count, output, Write::partial, hints);
+      MemoryHints hints;
+      hints.streamed = Streamed;
+      (void)row.template direct<false>(begin, count, output, Write::partial, hints);
     } else {
-      row.into(offset, static_cast<int>(count), output);
+      row.into(begin, static_cast<int>(count), output);
     }
   }
+
+  static constexpr Extent asked_lines = 12;
+  static constexpr Extent line_elements = line_bytes / static_cast<Extent>(sizeof(State));
 
   MaskedReads<Join, Ts...> m_reads;
   const Pieces* m_pieces;
@@ -330,12 +373,8 @@ class MaskedRun {
         begin_row();
       }
       const Extent last = std::min(end, m_begin + m_length);
-      MemoryHints its = hints;
-      if (its.prefetch != nullptr) {
-        its.prefetch += m_begin * static_cast<Extent>(sizeof(State)) >> its.prefetch_shift;
-      }
       m_map.range(m_pieces, m_piece, m_row.offset, begin - m_begin, last - m_begin,
-                  m_output + m_begin, its);
+                  m_output + m_begin, hints, m_begin);
       begin = last;
     }
   }
@@ -346,7 +385,7 @@ class MaskedRun {
 
  private:
   void begin_row() {
-    m_pieces = m_map.pieces_of(m_row.offset, m_length);
+    m_map.find(m_row.offset, m_length, m_pieces);
     m_piece = 0;
   }
 
@@ -439,7 +478,8 @@ class MaskedTerms {
  private:
   template <class Use>
   void for_each_piece(const Extent* offset, Extent length, const Use& use) const {
-    const auto pieces = m_pieces.of_row(m_operand, offset, m_stride, length);
+    typename MaskPieces<Join, Ts...>::List pieces;
+    m_pieces.find(m_operand, offset, m_stride, length, pieces);
     Extent first = 0;
     for (int n = 0; n < pieces.count; ++n) {
       m_pieces.under_masks(pieces.masks[n],
