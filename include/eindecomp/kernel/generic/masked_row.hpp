@@ -338,7 +338,7 @@ class MaskedMap {
     }
   }
 
-  static constexpr Extent asked_lines = 12;
+  static constexpr Extent asked_lines = 24;
   static constexpr Extent line_elements = line_bytes / static_cast<Extent>(sizeof(State));
 
   MaskedReads<Join, Ts...> m_reads;
