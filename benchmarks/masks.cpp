@@ -99,12 +99,8 @@ void print_maps(const std::string& type, const View& data, int runs) {
         of([](auto X, auto) { return let<"Z">(h, s, t) = (t <= s) * X(h, s, t); }),
         of([](auto X, auto) { return let<"Z">(h, s, t) = T(2) * X(h, s, t); }));
   print("select(t <= s, exp(X(h,s,t)), 0), " + type,
-        of([](auto X, auto Y) {
-          return let<"Z">(h, s, t) = Y(h, s, t) * exp(X(h, s, t));
-        }),
-        of([](auto X, auto) {
-          return let<"Z">(h, s, t) = select(t <= s, exp(X(h, s, t)), T(0));
-        }),
+        of([](auto X, auto Y) { return let<"Z">(h, s, t) = Y(h, s, t) * exp(X(h, s, t)); }),
+        of([](auto X, auto) { return let<"Z">(h, s, t) = select(t <= s, exp(X(h, s, t)), T(0)); }),
         of([](auto X, auto) { return let<"Z">(h, s, t) = exp(X(h, s, t)); }));
   print("max(t)(select(t <= s, X(h,s,t), -1)), " + type,
         of([](auto X, auto Y) { return let<"Z">(h, s) = max(t)(X(h, s, t) + Y(h, s, t)); }),

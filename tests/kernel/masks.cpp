@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "eindecomp/kernel/generic/masked_row.hpp"
+#include "eindecomp/kernel/generic/masked_signature.hpp"
 #include "random_einsum.hpp"
 #include "test_launcher.hpp"
 
@@ -228,12 +228,11 @@ struct Masks {
   static auto below() { return node(ein::LessEqual{}, j, i); }
   static bool below(Label i_, Label j_) { return j_ <= i_; }
   /// Above a line through both.
-  static auto above() {
-    return node(ein::Greater{}, node(Sum2{{3, -2}, 5}, j, i), Value<int>{11});
-  }
+  static auto above() { return node(ein::Greater{}, node(Sum2{{3, -2}, 5}, j, i), Value<int>{11}); }
   static bool above(Label i_, Label j_) { return 3 * j_ - 2 * i_ + 5 > 11; }
   static auto band() {
-    return node(ein::And{}, below(), node(ein::Less{}, node(Sum2{{1, -1}, 0}, i, j), Value<int>{9}));
+    return node(ein::And{}, below(),
+                node(ein::Less{}, node(Sum2{{1, -1}, 0}, i, j), Value<int>{9}));
   }
   static bool band(Label i_, Label j_) { return j_ <= i_ && i_ - j_ < 9; }
   static auto diagonal() { return node(ein::Equal{}, i, node(Sum2{{2, 0}, -7}, j, i)); }
@@ -256,17 +255,15 @@ TEST_CASE_TEMPLATE("maps under masks", T, float, double, std::int32_t) {
       "select below", node(ein::Select{}, M::below(), Arg<0>{}, Value<T>{other}),
       [](std::size_t, Label i, Label j) { return std::is_integral_v<T> || M::below(i, j); },
       [&](Label i, Label j, T x) { return M::below(i, j) ? x : other; });
-  check<None, T, 1>(
-      "product above", node(ein::Mul{}, M::above(), Arg<0>{}), everywhere,
-      [](Label i, Label j, T x) { return M::above(i, j) ? x : T(0); });
+  check<None, T, 1>("product above", node(ein::Mul{}, M::above(), Arg<0>{}), everywhere,
+                    [](Label i, Label j, T x) { return M::above(i, j) ? x : T(0); });
   check<None, T, 1>(
       "squares in a band",
       node(ein::Select{}, M::band(), node(ein::SqDiff{}, Arg<0>{}, Value<T>{2}), Value<T>{1}),
       [](std::size_t, Label i, Label j) { return std::is_integral_v<T> || M::band(i, j); },
       [](Label i, Label j, T x) { return M::band(i, j) ? (x - 2) * (x - 2) : T(1); });
-  check<None, T, 1>(
-      "a diagonal added", node(ein::Add{}, Arg<0>{}, M::diagonal()), everywhere,
-      [](Label i, Label j, T x) { return x + (M::diagonal(i, j) ? T(1) : T(0)); });
+  check<None, T, 1>("a diagonal added", node(ein::Add{}, Arg<0>{}, M::diagonal()), everywhere,
+                    [](Label i, Label j, T x) { return x + (M::diagonal(i, j) ? T(1) : T(0)); });
   using M2 = Masks<2>;
   check<None, T, 2>(
       "one or the other", node(ein::Select{}, M2::outside(), Arg<0>{}, Arg<1>{}),
@@ -274,13 +271,12 @@ TEST_CASE_TEMPLATE("maps under masks", T, float, double, std::int32_t) {
         return std::is_integral_v<T> || M2::outside(i, j) == (o == 0);
       },
       [](Label i, Label j, T x, T y) { return M2::outside(i, j) ? x : y; });
-  check<None, T, 2>(
-      "two masks",
-      node(ein::Add{}, node(ein::Mul{}, M2::below(), Arg<0>{}),
-           node(ein::Select{}, M2::above(), Arg<1>{}, Value<T>{5})),
-      everywhere, [](Label i, Label j, T x, T y) {
-        return (M2::below(i, j) ? x : T(0)) + (M2::above(i, j) ? y : T(5));
-      });
+  check<None, T, 2>("two masks",
+                    node(ein::Add{}, node(ein::Mul{}, M2::below(), Arg<0>{}),
+                         node(ein::Select{}, M2::above(), Arg<1>{}, Value<T>{5})),
+                    everywhere, [](Label i, Label j, T x, T y) {
+                      return (M2::below(i, j) ? x : T(0)) + (M2::above(i, j) ? y : T(5));
+                    });
   using M3 = Masks<3>;
   check<None, T, 3>(
       "of three",
@@ -303,12 +299,12 @@ TEST_CASE("masks alone, and of 16 bits") {
   const auto join = node(ein::Select{}, M::band(), node(ein::Mul{}, Arg<0>{}, Arg<0>{}),
                          Value<float>{-infinity_f});
   check<None, ein::float16, 1>("of halves", join, looks, term);
-  check<None, ein::float16, 1>("to halves", node(ein::Cast<ein::float16>{}, join), looks,
-                               [&](Label i, Label j, float x) { return ein::float16(term(i, j, x)); });
-  check<None, ein::bfloat16, 1>("to bfloat16", node(ein::Cast<ein::bfloat16>{}, join), looks,
-                                [&](Label i, Label j, float x) {
-                                  return ein::bfloat16(term(i, j, x));
-                                });
+  check<None, ein::float16, 1>(
+      "to halves", node(ein::Cast<ein::float16>{}, join), looks,
+      [&](Label i, Label j, float x) { return ein::float16(term(i, j, x)); });
+  check<None, ein::bfloat16, 1>(
+      "to bfloat16", node(ein::Cast<ein::bfloat16>{}, join), looks,
+      [&](Label i, Label j, float x) { return ein::bfloat16(term(i, j, x)); });
 }
 
 TEST_CASE_TEMPLATE("reductions under masks", T, float, double, std::int32_t) {
@@ -330,23 +326,24 @@ TEST_CASE_TEMPLATE("reductions under masks", T, float, double, std::int32_t) {
       [](std::size_t, Label i, Label j) { return std::is_integral_v<T> || M::outside(i, j); },
       [](Label i, Label j, T x) { return M::outside(i, j) ? x : T(-7); });
   using M2 = Masks<2>;
-  check<ein::Sum, T, 2>("sum of one or the other",
-                        node(ein::Select{}, M2::diagonal(), Arg<0>{}, Arg<1>{}),
-                        [](std::size_t o, Label i, Label j) {
-                          return std::is_integral_v<T> || M2::diagonal(i, j) == (o == 0);
-                        },
-                        [](Label i, Label j, T x, T y) { return M2::diagonal(i, j) ? x : y; });
   check<ein::Sum, T, 2>(
-      "sum of products", node(ein::Mul{}, M2::below(), Arg<0>{}, Arg<1>{}), everywhere,
-      [](Label i, Label j, T x, T y) { return M2::below(i, j) ? x * y : T(0); });
+      "sum of one or the other", node(ein::Select{}, M2::diagonal(), Arg<0>{}, Arg<1>{}),
+      [](std::size_t o, Label i, Label j) {
+        return std::is_integral_v<T> || M2::diagonal(i, j) == (o == 0);
+      },
+      [](Label i, Label j, T x, T y) { return M2::diagonal(i, j) ? x : y; });
+  check<ein::Sum, T, 2>("sum of products", node(ein::Mul{}, M2::below(), Arg<0>{}, Arg<1>{}),
+                        everywhere,
+                        [](Label i, Label j, T x, T y) { return M2::below(i, j) ? x * y : T(0); });
 }
 
 TEST_CASE("what the cases above reach") {
   CHECK(resumed > 300);
   using M = Masks<1>;
   using Selected = decltype(node(ein::Select{}, M::below(), Arg<0>{}, Value<float>{0}));
-  CHECK((ein::kernel::detail::maps_masked_lanes<Selected, ein::NoAggregation, float, Label,
-                                                Label>() == ein::kernel::detail::has_vectors));
+  CHECK((
+      ein::kernel::detail::maps_masked_lanes<Selected, ein::NoAggregation, float, Label, Label>() ==
+      ein::kernel::detail::has_vectors));
   CHECK((ein::kernel::detail::reduces_masked<Selected, ein::Sum, float, Label, Label>() ==
          ein::kernel::detail::has_vectors));
   // A label as a number is no mask.

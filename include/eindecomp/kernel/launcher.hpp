@@ -14,7 +14,7 @@
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
-#include "eindecomp/kernel/generic/masked_row.hpp"
+#include "eindecomp/kernel/generic/masked_map.hpp"
 #include "eindecomp/kernel/generic/tile.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/scan/prepared_scan.hpp"

@@ -24,10 +24,10 @@ struct MemoryHints {
 struct ResumableMap {
   /// Computes outputs begin <= i < end, which follow those computed before.
   void (*compute)(ResumableMap&, Extent begin, Extent end) = nullptr;
-  MemoryHints hints;                 ///< the caller's
-  Extent outputs = 0;                ///< how many there are
-  Extent chunk = 0;                  ///< outputs that pay for a call of `compute`
-  Extent first_chunk = 0;            ///< those of the first call, after which cache lines begin
+  MemoryHints hints;                  ///< the caller's
+  Extent outputs = 0;                 ///< how many there are
+  Extent chunk = 0;                   ///< outputs that pay for a call of `compute`
+  Extent first_chunk = 0;             ///< those of the first call, after which cache lines begin
   alignas(void*) std::byte run[512];  ///< what `compute` keeps for itself
 };
 

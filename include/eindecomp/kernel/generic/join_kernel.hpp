@@ -15,7 +15,7 @@
 #include "eindecomp/kernel/generic/join_schedule.hpp"
 #include "eindecomp/kernel/generic/map_lanes.hpp"
 #include "eindecomp/kernel/generic/map_row.hpp"
-#include "eindecomp/kernel/generic/masked_row.hpp"
+#include "eindecomp/kernel/generic/masked_map.hpp"
 #include "eindecomp/kernel/generic/row_access.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/signature.hpp"
@@ -118,8 +118,8 @@ struct JoinItems {
 
   using Row = MapRow<Join, Monoid, Ts...>;
   [[nodiscard]] EINDECOMP_FUNCTION Row map_row(unsigned contiguous) const {
-    return {join, memory.store.monoid, memory.operand, schedule.vector_stride, contiguous,
-            schedule.first_index};
+    return {join,       memory.store.monoid, memory.operand, schedule.vector_stride,
+            contiguous, schedule.first_index};
   }
 
   /// Outputs of one term each: rows that follow one another.
@@ -139,8 +139,8 @@ struct JoinItems {
                                         schedule.first_output(row + count)};
         const Extent offset[tensors]{};
         if (map.template by_lanes<Sig::elementwise>(offset, run_rows(schedule), range,
-                                        static_cast<State*>(memory.store.output),
-                                        memory.store.write, hints_from(0))) {
+                                                    static_cast<State*>(memory.store.output),
+                                                    memory.store.write, hints_from(0))) {
           return;
         }
       }
@@ -164,11 +164,11 @@ struct JoinItems {
           map.ask_for(next.offset, length);
         }
       }
-      const bool done = schedule.vector_stride[operands] == 1 &&
-                        map.template direct<true>(
-                            out.offset, length,
-                            static_cast<State*>(memory.store.output) + out.offset[operands],
-                            memory.store.write, hints_from(out.offset[operands]));
+      const bool done =
+          schedule.vector_stride[operands] == 1 &&
+          map.template direct<true>(out.offset, length,
+                                    static_cast<State*>(memory.store.output) + out.offset[operands],
+                                    memory.store.write, hints_from(out.offset[operands]));
       for (Extent first = done ? length : 0; first < length;) {
         // What is streamed ends on lines of memory.
         const Extent most =

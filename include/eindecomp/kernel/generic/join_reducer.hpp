@@ -9,7 +9,7 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
-#include "eindecomp/kernel/generic/masked_row.hpp"
+#include "eindecomp/kernel/generic/masked_terms.hpp"
 #include "eindecomp/kernel/generic/reduce_lanes.hpp"
 #include "eindecomp/kernel/generic/row_access.hpp"
 #include "eindecomp/kernel/signature.hpp"
@@ -88,8 +88,8 @@ struct JoinReducer {
       at[t] = offset[t] + (one_run ? first * inner.stride[t][0] : 0);
     }
     for (Extent r = 0; r < outputs; ++r) {
-      put(r, one_run ? terms(at, last - first, last == inner.extent[0])
-                     : along_runs(at, first, last));
+      put(r,
+          one_run ? terms(at, last - first, last == inner.extent[0]) : along_runs(at, first, last));
       for (int t = 0; t < operands; ++t) at[t] += schedule.outer.stride[t][0];
     }
   }

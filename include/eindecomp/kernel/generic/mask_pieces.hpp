@@ -110,9 +110,9 @@ class MaskPieces {
                                                                 const void* const* operand,
                                                                 const Extent* offset,
                                                                 const Extent* stride) {
-    return {{(T < first_label ? 0
-                              : static_cast<const expr::LabelNumber*>(operand[T])[offset[T]])...},
-            {(T < first_label ? 0 : stride[T])...}};
+    return {
+        {(T < first_label ? 0 : static_cast<const expr::LabelNumber*>(operand[T])[offset[T]])...},
+        {(T < first_label ? 0 : stride[T])...}};
   }
   template <class F>
   [[nodiscard]] EINDECOMP_ALWAYS_INLINE static auto call(const F& f, const Values& values,

@@ -42,7 +42,7 @@ inline constexpr bool is_mask_part = false;
 template <class F, class A, class B, class Types>
   requires is_comparison<F>
 inline constexpr bool is_mask_part<Composed<F, A, B>, Types> =
-    is_affine_part<A, Types>&& is_affine_part<B, Types>;
+    is_affine_part<A, Types> && is_affine_part<B, Types>;
 template <class F, class... Es, class Types>
   requires expr::is_one_of<F, And, Or, Not>
 inline constexpr bool is_mask_part<Composed<F, Es...>, Types> = (is_mask_part<Es, Types> && ...);
@@ -153,8 +153,8 @@ struct UnderMasks {
         for (std::size_t i = 0; i < child; ++i) number += masks[i];
         return number;
       };
-      return simplified<Result<Composed<Op, Es...>>>(
-          e.op, part<first(I)>(e.template child<I>())...);
+      return simplified<Result<Composed<Op, Es...>>>(e.op,
+                                                     part<first(I)>(e.template child<I>())...);
     }
     (std::index_sequence_for<Es...>{});
   }
@@ -257,7 +257,7 @@ struct MaskedJoin {
   static constexpr int most_masks = 2;  ///< as joins are compiled for each of their combinations
   static constexpr int reads = Part::reads;         ///< operands, the first, outside of masks
   static constexpr int first_label = Part::labels;  ///< of the operands that masks compare
-  static constexpr bool is_one = masks > 0 && masks <= most_masks && reads <= first_label;
+  static constexpr bool is_one = masks > 0 && masks <= most_masks&& reads <= first_label;
 
   /// The join where masks hold as the bits say: of the first `reads` operands.
   template <unsigned Bits>

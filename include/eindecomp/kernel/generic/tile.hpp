@@ -13,7 +13,7 @@
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/generic/join_kernel.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
-#include "eindecomp/kernel/generic/masked_row.hpp"
+#include "eindecomp/kernel/generic/masked_map.hpp"
 #include "eindecomp/kernel/generic/prepared_loops.hpp"
 #include "eindecomp/kernel/generic/reduce_lanes.hpp"
 #include "eindecomp/kernel/signature.hpp"
@@ -62,10 +62,8 @@ class LoopsOfTile final : public TileKernel {
     }
     // Nothing is copied that is read again soon: what is stored in one way and loaded in another
     // waits for all stores before it, results on their way to memory among them.
-    JoinMemory<Monoid, Value, Sig::operands> memory{{m_monoid, output, Write::finished},
-                                                    {},
-                                                    nullptr,
-                                                    hints_on(operands, output, hints)};
+    JoinMemory<Monoid, Value, Sig::operands> memory{
+        {m_monoid, output, Write::finished}, {}, nullptr, hints_on(operands, output, hints)};
     for (int t = 0; t < Sig::operands; ++t) memory.operand[t] = operands[t];
     const JoinItems<tuning.tile, Join, Monoid, Ts...> items{m_schedule, m_join, memory};
     for (Extent item = 0; item < m_schedule.items(); ++item) items.compute(item);
@@ -165,9 +163,9 @@ class LoopsOfTile final : public TileKernel {
   }
 
   [[nodiscard]] auto masked_run(const void* const* operands, void* output) const {
-    return typename Run::type({m_pieces, m_monoid, operands, m_schedule.vector_stride,
-                               m_schedule.values},
-                              m_schedule, static_cast<Value*>(output));
+    return typename Run::type(
+        {m_pieces, m_monoid, operands, m_schedule.vector_stride, m_schedule.values}, m_schedule,
+        static_cast<Value*>(output));
   }
   [[nodiscard]] ResumableMap begin_map(const void* const* operands, void* output,
                                        const MemoryHints& hints) const {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Rows of joins with masks, piece by piece: where no mask changes, a join is one without masks,
-/// and often a number.
+/// Maps with masks: rows of outputs, piece by piece.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/expr/joined.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
+#include "eindecomp/kernel/generic/map_lanes.hpp"
 #include "eindecomp/kernel/generic/map_row.hpp"
 #include "eindecomp/kernel/generic/mask_pieces.hpp"
-#include "eindecomp/kernel/generic/masked_join.hpp"
-#include "eindecomp/kernel/generic/reduce_lanes.hpp"
+#include "eindecomp/kernel/generic/masked_signature.hpp"
+#include "eindecomp/kernel/generic/row_access.hpp"
+#include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/simd/lanes.hpp"
 #include "eindecomp/kernel/simd/streaming_store.hpp"
+#include "eindecomp/kernel/tile_kernel.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -35,8 +35,7 @@ void fill_row(T* to, Extent count, const T& value, [[maybe_unused]] bool streame
     if (streamed) {
       constexpr auto line = std::uintptr_t{EINDECOMP_STREAMING_BYTES};
       const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(to) % line;
-      const Extent first =
-          std::min(count, static_cast<Extent>((line - beyond) % line / sizeof(T)));
+      const Extent first = std::min(count, static_cast<Extent>((line - beyond) % line / sizeof(T)));
       std::fill(to, to + first, value);
       const auto lanes = reinterpret_cast<StreamLine>(repeat<T, width>(value));
       Extent i = first;
@@ -52,128 +51,13 @@ void fill_row(T* to, Extent count, const T& value, [[maybe_unused]] bool streame
   std::fill(to, to + count, value);
 }
 
-/// What of a signature is computed piece by piece.
-template <class Join, class Monoid, class... Ts>
-struct MaskedSignature {
-  using Sig = Signature<Join, Monoid, Ts...>;
-  using Masked = MaskedJoin<Join, Ts...>;
-  using Types = std::tuple<Ts...>;
-
-  /// Rows and signatures of what is left of ⊗, of the operands that are no labels.
-  template <class Inner, class Reads>
-  struct OfReads;
-  template <class Inner, std::size_t... I>
-  struct OfReads<Inner, std::index_sequence<I...>> {
-    using Row = MapRow<Inner, Monoid, std::tuple_element_t<I, Types>...>;
-    template <class Function>
-    static constexpr bool with_types(const Function& function) {
-      return function.template operator()<std::tuple_element_t<I, Types>...>();
-    }
-  };
-  template <class Inner>
-  using Of = OfReads<Inner, std::make_index_sequence<std::size_t{Masked::reads}>>;
-
-  /// Whether test<Inner, types of its operands...>() of everything that may be left and no number.
-  template <class Test>
-  [[nodiscard]] static constexpr bool all(const Test& test) {
-    if constexpr (!has_vectors || !(std::is_same_v<Ts, expr::LabelNumber> || ...)) {
-      return false;
-    } else if constexpr (Masked::is_one) {
-      return []<class... Inners>(std::type_identity<std::tuple<Inners...>>, const Test& of_all) {
-        return (passes<Inners>(of_all) && ...);
-      }(std::type_identity<JoinsUnderMasks<Masked>>(), test);
-    } else {
-      return false;
-    }
-  }
-
- private:
-  template <class Inner, class Test>
-  [[nodiscard]] static constexpr bool passes(const Test& test) {
-    if constexpr (is_constant<Inner>) {
-      return true;
-    } else if constexpr (std::is_same_v<Inner, NoSimplerJoin>) {
-      return false;
-    } else {
-      return Of<Inner>::with_types([&test]<class... Us>() {
-        if constexpr (expr::is_joinable<Inner, Us...>) {
-          if constexpr (std::is_same_v<typename Signature<Inner, Monoid, Us...>::Value,
-                                       typename Sig::Value>) {
-            return test.template operator()<Inner, Us...>();
-          }
-        }
-        return false;
-      });
-    }
-  }
-};
-
-/// Whether MaskedMap computes a signature's outputs of one term.
-template <class Join, class Monoid, class... Ts>
-[[nodiscard]] constexpr bool maps_masked() {
-  using Masked = MaskedSignature<Join, Monoid, Ts...>;
-  using Traits = typename Masked::Sig::Traits;
-  if constexpr (std::is_same_v<typename Masked::Sig::State, typename Masked::Sig::Value> &&
-                !Traits::lifts && !Traits::finishes) {
-    return Masked::all([]<class Inner, class... Us>() {
-      return maps_lanes<Inner, Monoid, Us...>() || maps_many<Inner, Monoid, Us...>() ||
-             maps_halves<Inner, Monoid, Us...>();
-    });
-  } else {
-    return false;
-  }
-}
-/// Whether MaskedTerms computes its reductions.
-template <class Join, class Monoid, class... Ts>
-[[nodiscard]] constexpr bool reduces_masked() {
-  using Masked = MaskedSignature<Join, Monoid, Ts...>;
-  if constexpr (!Masked::Sig::elementwise && maps_masked<Join, Monoid, Ts...>()) {
-    return Masked::all(
-        []<class Inner, class... Us>() { return reduces_lanes<Inner, Monoid, Us...>(); });
-  } else {
-    return false;
-  }
-}
-
-/// The operands of a masked join that are no labels, along rows.
-template <class Join, class... Ts>
-struct MaskedReads {
-  static constexpr int operands = static_cast<int>(sizeof...(Ts));
-  static constexpr int reads = MaskedJoin<Join, Ts...>::reads;
-
-  bool apply = false;       ///< each is contiguous or the same, and what masks compare are labels
-  unsigned contiguous = 0;  ///< bit t: operand t is contiguous
-
-  /// \param values  how many of the operands, the last, are values of labels
-  MaskedReads(const Extent* stride, int values)
-      : apply(operands - values <= MaskedJoin<Join, Ts...>::first_label) {
-    for (int t = 0; t < reads; ++t) {
-      if (stride[t] == 1) contiguous |= 1U << t;
-      apply = apply && (stride[t] == 0 || stride[t] == 1);
-    }
-  }
-};
-
-/// Whether a signature's outputs are written to where they belong, by vectors.
-template <class Join, class Monoid, class... Ts>
-[[nodiscard]] constexpr bool maps_masked_lanes() {
-  using Masked = MaskedSignature<Join, Monoid, Ts...>;
-  if constexpr (maps_masked<Join, Monoid, Ts...>()) {
-    return Masked::all([]<class Inner, class... Us>() {
-      return maps_lanes<Inner, Monoid, Us...>() || maps_many<Inner, Monoid, Us...>();
-    });
-  } else {
-    return false;
-  }
-}
-
 /// Rows of outputs of one term each, as MapRow.
 template <class Join, class Monoid, class... Ts>
 class MaskedMap {
  public:
-  using Signature = MaskedSignature<Join, Monoid, Ts...>;
-  using Traits = typename Signature::Sig::Traits;
-  using State = typename Signature::Sig::State;
+  using Masked = MaskedSignature<Join, Monoid, Ts...>;
+  using Traits = typename Masked::Sig::Traits;
+  using State = typename Masked::Sig::State;
   using Pieces = MaskPieces<Join, Ts...>;
   static constexpr std::size_t operands = sizeof...(Ts);
 
@@ -212,9 +96,8 @@ class MaskedMap {
     Extent first = 0;
     for (int n = 0; n < pieces.count; first = pieces.end[n++]) {
       bool reads = false;
-      m_pieces->under_masks(pieces.masks[n], [&]<class Inner>(const Inner&) {
-        reads = !is_constant<Inner>;
-      });
+      m_pieces->under_masks(pieces.masks[n],
+                            [&]<class Inner>(const Inner&) { reads = !is_constant<Inner>; });
       if (!reads) continue;
       const Extent last = std::min(pieces.end[n], first + asked_lines * line_elements);
       for (int t = 0; t < MaskedReads<Join, Ts...>::reads; ++t) {
@@ -300,7 +183,7 @@ class MaskedMap {
     });
   }
   [[nodiscard]] State of_value(const State& value) const {
-    if constexpr (Signature::Sig::elementwise) {
+    if constexpr (Masked::Sig::elementwise) {
       return value;
     } else {
       return Traits::combine(*m_monoid, Traits::identity(*m_monoid), value);
@@ -309,7 +192,7 @@ class MaskedMap {
   template <bool Streamed, class Inner>
   void map(const Inner& join, const Extent* offset, Extent first, Extent count, State* output,
            const char* prefetch, int shift) const {
-    using Row = typename Signature::template Of<Inner>::Row;
+    using Row = typename Masked::template Of<Inner>::template With<MapRow>;
     if constexpr (Row::Sig::elementwise && Row::is_of_lanes) {
       if (m_reads.contiguous != 0) {
         const State* from[Row::operands];
@@ -393,7 +276,7 @@ class MaskedRun {
   const LoopNest<tensors>* m_outer;
   State* m_output;
   Extent m_length;
-  Extent m_begin = 0;      ///< the first output of the row at hand
+  Extent m_begin = 0;     ///< the first output of the row at hand
   Cursor<tensors> m_row;  ///< where it is
   typename Map::Pieces::List m_pieces;
   int m_piece = 0;
@@ -409,118 +292,13 @@ struct MaskedRunOf {
   };
 };
 template <class Join, class Monoid, class... Ts>
-  requires(Signature<Join, Monoid, Ts...>::elementwise &&
-           maps_masked_lanes<Join, Monoid, Ts...>() &&
+  requires(Signature<Join, Monoid, Ts...>::elementwise&& maps_masked_lanes<Join, Monoid, Ts...>() &&
            sizeof(MaskedRun<Join, Monoid, Ts...>) <= sizeof(ResumableMap::run))
 struct MaskedRunOf<Join, Monoid, Ts...> {
   static constexpr bool there_is_one = true;
   using type = MaskedRun<Join, Monoid, Ts...>;
   using Pieces = typename type::Map::Pieces;
 };
-
-/// Terms of a reduction, a row of them at a time.
-template <class Join, class Monoid, class... Ts>
-class MaskedTerms {
- public:
-  using Signature = MaskedSignature<Join, Monoid, Ts...>;
-  using Traits = typename Signature::Sig::Traits;
-  using Value = typename Signature::Sig::Value;
-  static constexpr std::size_t operands = sizeof...(Ts);
-  static constexpr int reads = MaskedJoin<Join, Ts...>::reads;
-
-  MaskedTerms(const Join& join, const Monoid& monoid, const void* const* operand,
-              const Extent* stride, int values)
-      : m_reads(stride, values),
-        m_pieces(join),
-        m_monoid(monoid),
-        m_operand(operand),
-        m_stride(stride) {}
-
-  [[nodiscard]] bool applies() const { return m_reads.apply && m_reads.contiguous != 0; }
-
-  /// The aggregate of `length` terms that follow one another.
-  [[nodiscard]] Value along(const Extent* offset, Extent length) const {
-    Value sum = Traits::identity(m_monoid);
-    for_each_piece(offset, length, [&]<class Inner>(Extent first, Extent last, const Inner& join) {
-      if constexpr (is_constant<Inner>) {
-        const auto term = static_cast<Value>(expr::widened(join.value));
-        for (Extent n = terms_of(term, last - first); n > 0; --n) {
-          sum = Traits::combine(m_monoid, sum, term);
-        }
-      } else {
-        constexpr std::make_index_sequence<std::size_t{reads}> all;
-        const Value* from[reads];
-        begin(offset, first, from);
-        sum = Traits::combine(m_monoid, sum,
-                              aggregate_terms<Value>(all, join, m_monoid, from, m_stride,
-                                                     last - first));
-      }
-    });
-    return sum;
-  }
-
-  /// Combines the terms of neighbouring outputs, one of each, into their accumulators.
-  void across(const Extent* offset, Extent outputs, Value* sums) const {
-    for_each_piece(offset, outputs, [&]<class Inner>(Extent first, Extent last, const Inner& join) {
-      if constexpr (is_constant<Inner>) {
-        const auto term = static_cast<Value>(expr::widened(join.value));
-        if (terms_of(term, 1) == 0) return;
-        for (; first < last; ++first) sums[first] = Traits::combine(m_monoid, sums[first], term);
-      } else {
-        const Value* from[reads];
-        begin(offset, first, from);
-        const OneTerm<Inner, Monoid, Value> term{join, m_monoid, Traits::identity(m_monoid)};
-        add_run<reads>(m_reads.contiguous, term, from, sums + first, last - first);
-      }
-    });
-  }
-
- private:
-  template <class Use>
-  void for_each_piece(const Extent* offset, Extent length, const Use& use) const {
-    typename MaskPieces<Join, Ts...>::List pieces;
-    m_pieces.find(m_operand, offset, m_stride, length, pieces);
-    Extent first = 0;
-    for (int n = 0; n < pieces.count; ++n) {
-      m_pieces.under_masks(pieces.masks[n],
-                           [&](const auto& join) { use(first, pieces.end[n], join); });
-      first = pieces.end[n];
-    }
-  }
-  /// How many of so many equal terms count.
-  [[nodiscard]] Extent terms_of(const Value& term, Extent count) const {
-    const Value none = Traits::identity(m_monoid);
-    if (Traits::combine(m_monoid, none, term) == none) return 0;
-    return Traits::combine(m_monoid, term, term) == term ? std::min<Extent>(count, 1) : count;
-  }
-  void begin(const Extent* offset, Extent first, const Value** from) const {
-    for (int t = 0; t < reads; ++t) {
-      from[t] = static_cast<const Value*>(m_operand[t]) + offset[t] + first * m_stride[t];
-    }
-  }
-
-  MaskedReads<Join, Ts...> m_reads;
-  MaskPieces<Join, Ts...> m_pieces;
-  const Monoid& m_monoid;
-  const void* const* m_operand;
-  const Extent* m_stride;
-};
-
-/// Where there are none.
-struct NoMaskedTerms {
-  template <class... Args>
-  EINDECOMP_FUNCTION constexpr explicit NoMaskedTerms(const Args&...) {}
-};
-template <bool Masked, class Join, class Monoid, class... Ts>
-struct SelectTerms {
-  using type = NoMaskedTerms;
-};
-template <class Join, class Monoid, class... Ts>
-struct SelectTerms<true, Join, Monoid, Ts...> {
-  using type = MaskedTerms<Join, Monoid, Ts...>;
-};
-template <bool Masked, class Join, class Monoid, class... Ts>
-using TermsUnderMasks = typename SelectTerms<Masked, Join, Monoid, Ts...>::type;
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail
