@@ -115,6 +115,9 @@ inline constexpr Extent map_piece = 128;      ///< elements of a map that is not
 /// Bytes of a row of a map, of rows apart: where shorter ones are streamed, their ends wait for
 /// parts of lines. Of stencils with rows of 1 to 16 KiB, 0.46 to 1.0 of the rate without.
 inline constexpr std::int64_t min_streamed_row = std::int64_t{1} << 14;
+/// Lines that a map with masks asks for of what its next row reads. Of (t <= s) * X(h, s, t), 1024
+/// floats a row: none 1.35, 12 1.10, 24 1.0 times as long as 2 * X.
+inline constexpr Extent asked_lines = 24;
 inline constexpr Extent chunk_vectors = 16;  ///< vectors of a chunk of interleaved maps
 
 // Scans, in scan/. Measured on 2^20 doubles and 1024 x 1024.

@@ -22,6 +22,7 @@
 #include "eindecomp/kernel/simd/lanes.hpp"
 #include "eindecomp/kernel/simd/streaming_store.hpp"
 #include "eindecomp/kernel/tile_kernel.hpp"
+#include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
@@ -99,7 +100,7 @@ class MaskedMap {
       m_pieces->under_masks(pieces.masks[n],
                             [&]<class Inner>(const Inner&) { reads = !is_constant<Inner>; });
       if (!reads) continue;
-      const Extent last = std::min(pieces.end[n], first + asked_lines * line_elements);
+      const Extent last = std::min(pieces.end[n], first + tuning::asked_lines * line_elements);
       for (int t = 0; t < MaskedReads<Join, Ts...>::reads; ++t) {
         const auto* const from = static_cast<const State*>(m_operand[t]) + offset[t];
         for (Extent i = first; m_stride[t] == 1 && i < last; i += line_elements) {
@@ -221,7 +222,6 @@ class MaskedMap {
     }
   }
 
-  static constexpr Extent asked_lines = 24;
   static constexpr Extent line_elements = line_bytes / static_cast<Extent>(sizeof(State));
 
   MaskedReads<Join, Ts...> m_reads;
