@@ -25,8 +25,8 @@ class CallsOfBlocks {
   /// \param calls      of the statement
   /// \param relation   the tensor, cut as the calls read or compute it
   /// \param positions  of the labels of its blocks
-  /// \param statement   which outlives this, and
-  /// \param conditions  so do its own (graph::Masks::of)
+  /// \param statement   that makes the calls; outlives this
+  /// \param conditions  of its joins (graph::Masks::of); outlive this, too
   CallsOfBlocks(BlockMap calls, ReadRelation relation, std::vector<int> positions,
                 const Vertex& statement, const std::vector<graph::Condition>& conditions)
       : m_calls(std::move(calls)),
@@ -92,8 +92,8 @@ class CallsOfBlocks {
     if (!first.any) return;
     for (const Extent free : m_free_calls) calls.push_back(first.call + free);
   }
-  /// Lists of the calls that compute a block those with joins that count or, if there are none, the
-  /// first, which writes what ⊕ begins with.
+  /// Lists the calls that are made to compute a block: those with joins that count or, if none has
+  /// any, the first, which writes what ⊕ begins with.
   void list_made_calls(Extent block, std::vector<Extent>& calls) const {
     list_calls(block, calls);
     if (!is_masked() || calls.size() < 2) return;

@@ -105,7 +105,8 @@ class Gatherer {
   }
 
  private:
-  /// The same where readers need different parts of a block: each gets its own from the owners.
+  /// The same where masks let readers need parts of a block, which differ: each gets its own from
+  /// the owners.
   void gather_needed(VertexId tensor, Extent block, int round) {
     const HeldTensor& held = m_holdings[tensor];
     const TensorRelation& stored = held.stored.relation();

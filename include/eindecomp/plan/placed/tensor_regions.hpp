@@ -24,8 +24,8 @@
 
 namespace eindecomp::plan {
 
-/// An operand whose indices are computed from labels, or of whose calls some joins are masked, on
-/// its own.
+/// An operand, without its statement, whose indices are computed from labels, or of which calls
+/// need less than their blocks, as masks leave joins out.
 struct ComputedRead {
   std::vector<int> labels;            ///< positions in the statement, graph::read_labels; then
                                       ///< others that conditions have
@@ -41,8 +41,8 @@ struct ComputedRead {
   [[nodiscard]] int place_of(int label) const {
     return static_cast<int>(std::ranges::find(labels, label) - labels.begin());
   }
-  /// Adds the conditions on at most max_rank labels together: those on more make words fewer than
-  /// are counted.
+  /// Adds conditions as long as all have at most max_rank labels together. Without one more words
+  /// are counted than move.
   void add(const std::vector<graph::Condition>& masks) {
     for (const graph::Condition& mask : masks) {
       std::vector<int> all = labels;
