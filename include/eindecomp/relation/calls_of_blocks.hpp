@@ -98,9 +98,11 @@ class CallsOfBlocks {
     list_calls(block, calls);
     if (!is_masked() || calls.size() < 2) return;
     const Extent first = calls.front();
-    std::erase_if(calls, [this](Extent call) { return joins_of(call).empty(); });
+    std::erase_if(calls, [this](Extent call) { return !counts(call); });
     if (calls.empty()) calls.push_back(first);
   }
+  /// Whether any join of a call counts.
+  [[nodiscard]] bool counts(Extent call) const { return !is_masked() || !joins_of(call).empty(); }
   /// Lists the workers of a block's calls, in order.
   void list_workers(Extent block, std::vector<int>& workers) const {
     workers.clear();

@@ -143,8 +143,9 @@ class Walk {
     if (!outputs.is_masked()) return;
     std::vector<Extent> made;
     for (std::size_t i = 0; i < m_own_calls.size(); ++i) {
+      if (outputs.counts(m_own_calls[i])) continue;
       outputs.list_made_calls(m_joined[i].output, made);
-      m_made[i] = std::binary_search(made.begin(), made.end(), m_own_calls[i]) ? 1 : 0;
+      m_made[i] = made.front() == m_own_calls[i] ? 1 : 0;
     }
   }
   /// The blocks of a relation that matter to the sink's ranks, in order: those of their calls, and

@@ -51,7 +51,7 @@ struct MapRow {
   [[nodiscard]] bool direct(const Extent* offset, Extent length, State* output, Write write,
                             const MemoryHints& hints) const {
     return map_many_by_lanes(offset, length, output, hints.streamed) ||
-           by_lanes < MayAsk && Sig::elementwise > (offset, {}, {0, length}, output, write, hints);
+           by_lanes<(MayAsk && Sig::elementwise)>(offset, {}, {0, length}, output, write, hints);
   }
 
   /// Computes a range of a run of outputs that begins at `offset` by vectors, into neighbouring

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
@@ -282,7 +283,7 @@ class MaskedRun {
   int m_piece = 0;
 };
 
-/// The type of the runs of a map's outputs, if a ResumableMap can keep one.
+/// The type of the runs of a map's outputs, if a ResumableMap, which is copied, can keep one.
 template <class Join, class Monoid, class... Ts>
 struct MaskedRunOf {
   static constexpr bool there_is_one = false;
@@ -293,7 +294,8 @@ struct MaskedRunOf {
 };
 template <class Join, class Monoid, class... Ts>
   requires(Signature<Join, Monoid, Ts...>::elementwise&& maps_masked_lanes<Join, Monoid, Ts...>() &&
-           sizeof(MaskedRun<Join, Monoid, Ts...>) <= sizeof(ResumableMap::run))
+           sizeof(MaskedRun<Join, Monoid, Ts...>) <= sizeof(ResumableMap::run) &&
+           std::is_trivially_copyable_v<MaskedRun<Join, Monoid, Ts...>>)
 struct MaskedRunOf<Join, Monoid, Ts...> {
   static constexpr bool there_is_one = true;
   using type = MaskedRun<Join, Monoid, Ts...>;
