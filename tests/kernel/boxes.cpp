@@ -129,6 +129,82 @@ TEST_CASE("short runs that follow one another in a large target") {
   }
 }
 
+namespace {
+
+/// Copies j·k runs of words, side by side in the source or one word over and over, to runs with
+/// gaps between them. \returns how that was cut.
+template <class Word>
+eindecomp::kernel::detail::CopySchedule check_runs(Extent run, Extent gap, Extent shift,
+                                                   bool fill) {
+  using namespace eindecomp::kernel::detail;
+  constexpr auto size = static_cast<Extent>(sizeof(Word));
+  const Extent k = 3;
+  const Extent j = std::max<Extent>(2, 20000 / run);
+  CopyNest nest;
+  const Extent into[] = {1, run + gap, (run + gap) * j + gap};
+  const Extent from[] = {1, run, run * j};
+  const Extent extents[] = {run, j, k};
+  for (int l = 0; l < 3; ++l) {
+    nest.stride[0][nest.loops] = into[l];
+    nest.stride[1][nest.loops] = fill ? 0 : from[l];
+    nest.push(extents[l]);
+  }
+  std::vector<unsigned char> source(static_cast<std::size_t>(run * j * k * size));
+  for (std::size_t b = 0; b < source.size(); ++b) {
+    source[b] = static_cast<unsigned char>(b * 2654435761U >> 13U);
+  }
+  std::vector<unsigned char> target(static_cast<std::size_t>(into[2] * k * size) + 320, 0x77);
+  // That many words beyond the beginning of a line.
+  unsigned char* first = target.data();
+  first +=
+      64 - reinterpret_cast<std::uintptr_t>(first) % 64 + static_cast<std::size_t>(shift * size);
+  std::vector<unsigned char> expected = target;
+  unsigned char* const first_expected = expected.data() + (first - target.data());
+  for (Extent z = 0; z < k; ++z) {
+    for (Extent y = 0; y < j; ++y) {
+      for (Extent x = 0; x < run; ++x) {
+        std::memcpy(first_expected + (x + y * into[1] + z * into[2]) * size,
+                    source.data() + (fill ? 0 : x + y * from[1] + z * from[2]) * size,
+                    sizeof(Word));
+      }
+    }
+  }
+  copy_nest(Space(), "EinDecomp::copy", nest, size, StorePolicy::non_temporal, first,
+            source.data());
+  Kokkos::fence();
+  REQUIRE(target == expected);
+  return {nest, size, first, StorePolicy::non_temporal, false};
+}
+
+}  // namespace
+
+TEST_CASE("runs with gaps between them, of every length") {
+  using namespace eindecomp::kernel::detail;
+  for (const Extent run : {1,  2,   3,   4,    5,    7,    13,   16,   17,   27,  33,
+                           64, 100, 250, 1000, 2047, 2048, 2500, 4099, 8192, 9001}) {
+    for (const Extent gap : {1, 4, 16}) {
+      for (const Extent shift : {0, 1, 5, 15}) {
+        for (const bool fill : {false, true}) {
+          CAPTURE(run);
+          CAPTURE(gap);
+          CAPTURE(shift);
+          CAPTURE(fill);
+          const CopySchedule words = check_runs<Word<std::uint32_t>>(run, gap, shift, fill);
+          check_runs<Word<std::uint64_t>>(run, gap, shift, fill);
+          check_runs<Word16>(run, gap, shift, fill);
+          CHECK(words.planes == (run < 4));
+#if defined(EINDECOMP_STREAMING_BYTES)
+          // Where rows begin on lines, and where few of their lines are written in part.
+          const bool on_lines = shift == 0 && (run + gap) % 16 == 0 && gap % 16 == 0;
+          CHECK(words.streamed == (!fill && run >= 4 && (on_lines || run >= 2048)));
+          CHECK(words.whole == (run >= 4 && run <= 8192 && !words.streamed));
+#endif
+        }
+      }
+    }
+  }
+}
+
 #if defined(EINDECOMP_STREAMING_BYTES)
 namespace {
 

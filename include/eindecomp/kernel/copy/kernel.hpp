@@ -61,6 +61,10 @@ struct CopyKernel {
       }
     }
 #endif
+    if (schedule.whole) {
+      whole_runs(at, count);
+      return;
+    }
     for (; count > 0; --count) {
       if (schedule.planes) {
         plane(into + at.offset[0], from + at.offset[1], length(0, at.coordinate[schedule.rows]),
@@ -90,6 +94,26 @@ struct CopyKernel {
     }
   }
 
+  /// Copies runs as a whole, those of the fastest loop over them together.
+  EINDECOMP_FUNCTION void whole_runs(Cursor<2> at, Extent count) const {
+    const Extent n = schedule.extent[0];
+    const Extent into_step = schedule.tiles.stride[0][0];
+    const Extent from_step = schedule.tiles.stride[1][0];
+    while (count > 0) {
+      const Extent rest = schedule.tiles.extent[0] - at.coordinate[0];
+      const Extent runs = count < rest ? count : rest;
+      Word* const to = into + at.offset[0];
+      const Word* const source = from + at.offset[1];
+      if (schedule.stride[0][0] == 1 && schedule.stride[1][0] == 1) {
+        copy_runs(to, into_step, source, from_step, n, runs);
+      } else {
+        for (Extent r = 0; r < runs; ++r) run(to + r * into_step, source + r * from_step, n);
+      }
+      count -= runs;
+      at.skip(schedule.tiles, runs);
+    }
+  }
+
 #if defined(EINDECOMP_STREAMING_BYTES)
   /// The same by non-temporal stores.
   void stream(Cursor<2> at, Extent first, Extent count) const {
@@ -113,8 +137,8 @@ struct CopyKernel {
       const Extent n = length(0, at.coordinate[schedule.rows]);
       at.advance(schedule.tiles);
       const Word* const next = from + at.offset[1];
-      const bool on_line = reinterpret_cast<std::uintptr_t>(to) % line_bytes == 0;
-      if (!on_line && n * size <= 8 * tuning::run_prefetch) {
+      const auto beyond = static_cast<Extent>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+      if (beyond != 0 && n * size <= 8 * tuning::run_prefetch) {
         // As a whole: both ends of a piece would be parts of lines.
         prefetch_part(to + n);
         EINDECOMP_UNROLLED(4)
@@ -122,13 +146,14 @@ struct CopyKernel {
         stream_row(to, source, n);
         continue;
       }
-      for (Extent i = 0; i < n; i += piece) {
+      // All pieces but the first begin on a line.
+      for (Extent i = 0, end = piece - beyond / size; i < n; i = end, end += piece) {
         // Not for short runs. Unrolled, since g++ 12 drops loops that do nothing but prefetch.
         if (n >= piece) {
           EINDECOMP_UNROLLED(16)
           for (Extent b = 0; b < piece; b += line_bytes / size) prefetch_to_read(next + i + b);
         }
-        stream_row(to + i, source + i, std::min(piece, n - i));
+        stream_row(to + i, source + i, std::min(end, n) - i);
       }
     }
   }

@@ -45,6 +45,7 @@ struct CopySchedule {
   bool streamed = false;  ///< whole lines of the target are written by non-temporal stores
   bool aligned = false;   ///< every row of the target begins on a line
   bool gathered = false;  ///< short runs, contiguous in the target, become whole lines
+  bool whole = false;     ///< `tiles` lacks the loop over runs: a run is copied as a whole
   Extent tiles_per_item = 1;
   Extent items = 0;
 
@@ -66,7 +67,7 @@ struct CopySchedule {
     if (nest.stride[1][0] == 0 || single) source = 0;
     // Runs of a few words between gaps, as at the edges of padded images: several at a time.
     if (source == 0 && !single && nest.loops > 1 && nest.stride[0][1] != nest.extent[0] &&
-        nest.extent[0] * word_bytes < line_bytes) {
+        nest.extent[0] * word_bytes < tuning::min_copied_run) {
       source = 1;
     }
     planes = source != 0;
@@ -79,15 +80,17 @@ struct CopySchedule {
 #if defined(EINDECOMP_STREAMING_BYTES)
     streamed = policy == StorePolicy::non_temporal && word_bytes >= tuning::min_streamed_word &&
                stride[0][0] == 1 && stride[1][planes ? 1 : 0] == 1;
-    aligned = streamed && planes && reinterpret_cast<std::uintptr_t>(into) % line_bytes == 0;
+    bool on_lines = reinterpret_cast<std::uintptr_t>(into) % line_bytes == 0;
     for (int l = 1; l < nest.loops; ++l) {
-      aligned = aligned && nest.stride[0][l] * word_bytes % line_bytes == 0;
+      on_lines = on_lines && nest.stride[0][l] * word_bytes % line_bytes == 0;
     }
+    aligned = streamed && planes && on_lines;
     gathered = streamed && !planes && extent[0] * word_bytes < 2 * tuning::min_streamed_run &&
                nest.loops > 1 && nest.stride[0][1] == extent[0];
     // Parts of lines at the ends of short rows would cost more than non-temporal stores save.
-    streamed = streamed && (!planes || extent[0] * word_bytes >=
-                                           (aligned ? line_bytes : tuning::min_streamed_run));
+    std::int64_t least = aligned ? line_bytes : tuning::min_streamed_run;
+    if (!planes) least = gathered || on_lines || nest.loops == 1 ? 0 : tuning::min_streamed_copy;
+    streamed = streamed && extent[0] * word_bytes >= least;
     aligned = aligned && streamed;
 #endif
     const Extent plane_words = tuning::transpose_tile_bytes / word_bytes;
@@ -108,7 +111,8 @@ struct CopySchedule {
       tiles.extent[loop[i]] = ceil_div(extent[i], tile[i]);
       for (int t = 0; t < 2; ++t) tiles.stride[t][loop[i]] *= tile[i];
     }
-    if (gathered) {
+    whole = gathered || (!streamed && !planes && !single && nest.loops > 1 && tile[0] == extent[0]);
+    if (whole) {
       tiles.erase(0);
     } else {
       order_tiles(loop);
