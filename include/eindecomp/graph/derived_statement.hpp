@@ -106,10 +106,6 @@ class DerivedStatement : public DerivedReads {
     if (m_plain) {
       take_mask(spec);
       take_conditions(m_vertex.operands[m_operand].mask, spec);  // 0 where X is not looked at
-      // Linear in the cotangent, which is multiplied by 0 where that is so.
-      for (StatementSpec::OperandSpec& operand : spec.operands) {
-        if (operand.absorbing) operand.mask = spec.mask;
-      }
     }
     m_dims.clear();
     for (std::size_t k = 0; k < m_dimensions.size(); ++k) {

@@ -82,13 +82,14 @@ struct MaskedSoftmax : RefusesTensors {
       using T = expr::Elements<E>;
       // What is less than that is taken for it, so that rows of which nothing is left are 0.
       constexpr double least = sizeof(T) == 2 ? -6e4 : -1e30;
-      constexpr double lowest = -std::numeric_limits<double>::infinity();
+      const auto left = let_under("softmax.masked", All{}, where) =
+          select(mask, x, -std::numeric_limits<double>::infinity());
       const auto mx = let_under("softmax.max", Rest{}, where) =
-          max(Along{})(select(mask, x, lowest));
+          max(Along{})(access_under(left, All{}));
       const auto shift = let_under("softmax.shift", Rest{}, where) =
           max(access_under(mx, Rest{}), least);
       const auto ex = let_under("softmax.exp", All{}, where) =
-          exp(select(mask, x - access_under(shift.as_constant(), Rest{}), lowest));
+          exp(access_under(left, All{}) - access_under(shift.as_constant(), Rest{}));
       ex.state()->graph.add_mask(ex.vertex(), expr::masked(mask).by_factors);
       const auto sm = let_under("softmax.sum", Rest{}, where) =
           sum(Along{})(access_under(ex, All{}));

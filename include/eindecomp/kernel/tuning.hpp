@@ -151,7 +151,10 @@ inline constexpr Extent pack_steps_ahead = 8;    ///< positions of K asked for a
 inline constexpr Extent pack_lines_ahead = 8;    ///< lines asked for ahead along a row
 inline constexpr int tile_a_ahead = 12;          ///< positions of K asked for ahead by a tile, of A
 inline constexpr int tile_b_ahead = 32;          ///< the same of B, which comes from further away
-inline constexpr int tile_panels_ahead = 2;      ///< panels asked for ahead of B that is not packed
+inline constexpr Extent panels_in_turn = 32;     ///< of B that a row of tiles goes through at most
+/// Bytes of each of them, which stays in the first cache. Of longer ones one at a time is as fast.
+inline constexpr Extent short_panel_bytes = Extent{32} << 10;
+inline constexpr int tile_panels_ahead = 2;  ///< panels asked for ahead of B that is not packed
 // Where operand and output lie across each other. Measured on the TCCG contractions over min-plus.
 inline constexpr Extent max_interleaved = 96;      ///< neighbours of the output transposed at once
 inline constexpr Extent max_gathered_runs = 32;    ///< neighbours of the operand

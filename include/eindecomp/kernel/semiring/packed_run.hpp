@@ -12,6 +12,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/semiring/packed_blocks.hpp"
+#include "eindecomp/kernel/semiring/packed_offsets.hpp"
 #include "eindecomp/kernel/semiring/packed_panels.hpp"
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
 #include "eindecomp/kernel/semiring/packed_tile.hpp"
@@ -20,63 +21,6 @@
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
-
-/// Writes the offsets in a tensor, from `origin` on, of positions first, …, first + count - 1 of a
-/// nest. \returns the stride between neighbours; 0 where it is not always the same.
-EINDECOMP_NEVER_INLINE inline Extent fill_offsets(const PackedShape::Nest& nest, int tensor,
-                                                  Extent first, int count, Extent origin,
-                                                  Extent* offset) {
-  if (count <= 0) return 1;
-  offset[0] = origin;
-  if (nest.loops == 0) return 1;
-  const Extent along = nest.stride[tensor][0];
-  bool even = true;
-  Cursor<3> at;
-  at.seek(nest, first);
-  for (int i = 0; i < count;) {
-    const auto run =
-        static_cast<int>(std::min<Extent>(nest.extent[0] - at.coordinate[0], count - i));
-    const Extent begin = origin + at.offset[tensor];
-    if (i > 0 && begin != offset[i - 1] + along) even = false;
-    for (int j = 0; j < run; ++j) offset[i + j] = begin + j * along;
-    at.skip(nest, run);
-    i += run;
-  }
-  return count == 1 ? 1 : even ? along : 0;
-}
-
-/// Offsets of consecutive positions of a nest in one tensor.
-template <Extent Most>
-struct Offsets {
-  Extent offset[static_cast<std::size_t>(Most)];
-  int count = 0;
-  Extent stride = 1;  ///< as fill_offsets has it
-
-  /// Those of positions first, first + 1, … of a nest, at most `most`, not beyond `end`.
-  void fill(const PackedShape::Nest& nest, int tensor, Extent first, Extent most, Extent end,
-            Extent origin = 0) {
-    count = static_cast<int>(std::min(most, end - first));
-    stride = fill_offsets(nest, tensor, first, count, origin, offset);
-  }
-};
-
-/// How many steps follow one another in a tensor from each step on.
-struct StepRuns {
-  int length[static_cast<std::size_t>(tuning::max_packed_steps)];
-  bool few = true;  ///< on average fewer than four
-
-  void fill(const Extent* offset, int count) {
-    int runs = 0;
-    for (int i = count - 1; i >= 0; --i) {
-      const bool last = i == count - 1 || offset[i + 1] != offset[i] + 1;
-      length[i] = last ? 1 : length[i + 1] + 1;
-      if (last) ++runs;
-    }
-    few = 4 * runs > count;
-  }
-  /// Those from a step on; null where they are few.
-  [[nodiscard]] const int* of(Extent step) const { return few ? nullptr : length + step; }
-};
 
 /// A packed product and the block of it that is being computed.
 class PackedRun {
@@ -177,40 +121,97 @@ class PackedRun {
   void compute_tiles(Extent entry, const Range& rows, const Range& columns,
                      const std::byte* b) const {
     const int tile_rows = m_tile.shape.rows;
-    const int tile_columns = m_tile.shape.columns();
     Cursor<3> batch;
     batch.seek(m_shape.batch, m_entry.first + entry);
     Offsets<tuning::max_group_rows * most_tile_rows> row;
     row.fill(m_shape.m, 2, (m_row.first + rows.first) * tile_rows, rows.count * tile_rows,
              m_shape.rows, batch.offset[2]);
-    for (Extent j = 0; j < columns.count; ++j, b += panel_bytes(1)) {
-      Offsets<most_tile_columns> column;
-      column.fill(m_shape.n, 2, (m_column.first + columns.first + j) * tile_columns, tile_columns,
-                  m_shape.columns);
-      int run_end[most_tile_columns];
-      const int runs = find_runs(column.offset, column.count, run_end);
+    // Short panels row by row of tiles, so that a line of C is followed by the next one: as many
+    // as stay in the second cache.
+    const Extent bytes = std::max<Extent>(1, panel_bytes(1));
+    const Extent together = bytes > tuning::short_panel_bytes
+                                ? 1
+                                : std::clamp<Extent>(machine_rates.packed_strip_bytes / bytes, 1,
+                                                     tuning::panels_in_turn);
+    ColumnPanel panel[static_cast<std::size_t>(tuning::panels_in_turn)];
+    for (Extent first = 0; first < columns.count; first += together) {
+      const Extent panels = std::min(together, columns.count - first);
+      for (Extent j = 0; j < panels; ++j, b += panel_bytes(1)) {
+        set_panel(panel[j], m_column.first + columns.first + first + j, batch, b);
+      }
+      join_panels(panel, panels);
       const std::byte* a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + rows.first);
-      TileColumns from{b, m_panel_step.offset, tuning::tile_b_ahead * tile_columns};
-      if (m_blocks.in_place) {
-        Offsets<most_tile_columns> there;
-        there.fill(m_shape.n, 1, (m_column.first + columns.first + j) * tile_columns, tile_columns,
-                   m_shape.columns, batch.offset[1]);
-        if (stays_in_place(1, there)) {
-          from = {m_operand[1] + there.offset[0] * m_panel.operand[1].bytes, m_steps[1].offset,
-                  tuning::tile_panels_ahead * tile_columns};
+      for (int done = 0; done < row.count; done += tile_rows, a += panel_bytes(0)) {
+        const auto place = [&](int above, const ColumnPanel& p) {
+          return TilePlace{m_output,        row.offset + above,
+                           p.column.offset, std::min(row.count - above, tile_rows),
+                           p.column.count,  p.run_end,
+                           p.runs};
+        };
+        if (done == 0) m_panel.prefetch(place(0, panel[0]));
+        for (Extent j = 0; j < panels;) {
+          const Extent next = j + panel[j].from.tiles;
+          if (next < panels) {
+            m_panel.prefetch(place(done, panel[next]));
+          } else if (done + tile_rows < row.count) {
+            m_panel.prefetch(place(done + tile_rows, panel[0]));
+          }
+          if (computes_in_place(place(done, panel[j]))) {
+            compute_tiles_in_place(a, panel[j].from, place(done, panel[j]));
+            j = next;
+          } else {
+            for (; j < next; ++j) compute_tile(a, panel[j].from, place(done, panel[j]));
+          }
         }
       }
-      for (Extent i = 0; i < rows.count; ++i, a += panel_bytes(0)) {
-        const auto place = [&](Extent tile) {
-          const int done = static_cast<int>(tile) * tile_rows;
-          return TilePlace{
-              m_output,     row.offset + done, column.offset, std::min(row.count - done, tile_rows),
-              column.count, run_end,           runs};
-        };
-        if (i == 0) m_panel.prefetch(place(0));
-        if (i + 1 < rows.count) m_panel.prefetch(place(i + 1));
-        compute_tile(a, from, place(i));
+    }
+  }
+
+  /// A panel of B and where its columns are in C.
+  struct ColumnPanel {
+    Offsets<most_tile_columns> column;
+    int run_end[most_tile_columns];
+    int runs;
+    TileColumns from;
+  };
+
+  /// Lets whole panels that follow one another in C, and at equal steps in B, be one.
+  void join_panels(ColumnPanel* panel, Extent panels) const {
+    const int width = width_of(1);
+    const auto address = [](const ColumnPanel& p) {
+      return static_cast<const std::byte*>(p.from.first);
+    };
+    for (Extent j = 0; j + 1 < panels;) {
+      ColumnPanel& first = panel[j];
+      const auto step = address(panel[j + 1]) - address(first);
+      for (++j; j < panels; ++j) {
+        const ColumnPanel& next = panel[j];
+        const auto to = first.from.tiles;
+        if (next.runs != 1 || next.column.count != width || first.runs != 1 ||
+            first.column.count != width ||
+            next.column.offset[0] != first.column.offset[0] + to * width ||
+            address(next) != address(first) + to * step || next.from.ahead != first.from.ahead) {
+          break;
+        }
+        ++first.from.tiles;
       }
+      first.from.tile_step = step / m_panel.operand[1].packed_bytes;
+    }
+  }
+
+  /// \param number  of the panel in B  \param b  where it is packed
+  void set_panel(ColumnPanel& panel, Extent number, const Cursor<3>& batch,
+                 const std::byte* b) const {
+    const int width = width_of(1);
+    panel.column.fill(m_shape.n, 2, number * width, width, m_shape.columns);
+    panel.runs = find_runs(panel.column.offset, panel.column.count, panel.run_end);
+    panel.from = {b, m_panel_step.offset, tuning::tile_b_ahead * width};
+    if (!m_blocks.in_place) return;
+    Offsets<most_tile_columns> there;
+    there.fill(m_shape.n, 1, number * width, width, m_shape.columns, batch.offset[1]);
+    if (stays_in_place(1, there)) {
+      panel.from = {m_operand[1] + there.offset[0] * m_panel.operand[1].bytes, m_steps[1].offset,
+                    tuning::tile_panels_ahead * width};
     }
   }
 
@@ -409,18 +410,26 @@ class PackedRun {
     }
   }
 
-  void compute_tile(const std::byte* a, const TileColumns& b, const TilePlace& place) const {
+  /// Whether tiles are whole parts of a tile, which are accumulated where they lie.
+  [[nodiscard]] bool computes_in_place(const TilePlace& place) const {
+    const TileShape& shape = m_tile.shape;
+    return place.unit_columns() && (place.rows & (shape.edge_rows - 1)) == 0 &&
+           (place.columns & (shape.width - 1)) == 0 && (!m_finish || m_tile.finish == nullptr);
+  }
+  void compute_tiles_in_place(const std::byte* a, const TileColumns& b,
+                              const TilePlace& place) const {
+    std::byte* const first =
+        static_cast<std::byte*>(place.tensor) + place.column_offset[0] * m_panel.c_bytes;
+    m_tile.accumulate(m_algebra, a, b, m_steps[0].count, place.rows, place.columns,
+                      {first, place.row_offset, m_merge});
+  }
+
+  /// The other ones, one by one.
+  void compute_tile(const std::byte* a, TileColumns b, const TilePlace& place) const {
+    b.tiles = 1;
     const TileShape& shape = m_tile.shape;
     const Extent steps = m_steps[0].count;
     const bool finish = m_finish && m_tile.finish != nullptr;
-    if (place.unit_columns() && place.rows % shape.edge_rows == 0 &&
-        place.columns % shape.width == 0 && !finish) {
-      std::byte* const first =
-          static_cast<std::byte*>(place.tensor) + place.column_offset[0] * m_panel.c_bytes;
-      m_tile.accumulate(m_algebra, a, b, steps, place.rows, place.columns,
-                        {first, place.row_offset, m_merge});
-      return;
-    }
     // In a whole tile on the stack: what is beyond the edge is merged too.
     alignas(vector_bytes) std::byte tile[most_tile_bytes];
     const bool whole = place.rows == shape.rows && place.columns == shape.columns();

@@ -79,7 +79,8 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
 }
 
 /// The product that a shape of two operands is. Where the join is commutative the operands are
-/// exchanged if that makes rows of C contiguous, or long enough for a vector.
+/// exchanged if that makes rows of C long enough for a vector, or contiguous for a while, or longer
+/// where they are neither way.
 [[nodiscard]] constexpr PackedShape packed_shape(const LocalEinsum& shape, bool commutative) {
   PackedShape product;
   place_labels(shape, product);
@@ -100,7 +101,15 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
     constexpr Extent vector = 16;
     const bool wide = product.columns >= vector;
     const bool tall = product.rows >= vector;
-    if (wide == tall ? !contiguous(product.n, 2) && contiguous(product.m, 2) : tall) {
+    const auto has_runs = [](const PackedShape::Nest& nest) {
+      constexpr Extent run = 8;
+      return contiguous(nest, 2) && nest.extent[0] >= std::min(run, nest.size());
+    };
+    const bool along_columns = has_runs(product.n);
+    const bool along_rows = has_runs(product.m);
+    if (wide != tall                  ? tall
+        : along_columns != along_rows ? along_rows
+                                      : product.rows > product.columns) {
       product.exchange();
     }
   }

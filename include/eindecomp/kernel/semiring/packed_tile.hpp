@@ -133,25 +133,29 @@ struct TileAlgebra {
   }
 };
 
-/// The rows of C that a tile is accumulated into, its columns side by side.
+/// The rows of C that tiles are accumulated into, their columns side by side.
 struct TileRows {
   void* tensor;
   const Extent* offset;  ///< of a row's first column
   bool merge;            ///< with what is there: later blocks of K
 };
 
-/// The columns of B that a tile is accumulated from: those of a step lie side by side.
+/// The columns of B that tiles are accumulated from, which lie side by side in C: those of a tile
+/// and of a step lie side by side in B.
 struct TileColumns {
   const void* first;
-  const Extent* step;  ///< where those of each step are
-  Extent ahead;        ///< elements further on that are asked for
+  const Extent* step;    ///< where those of each step are
+  Extent ahead;          ///< elements further on that are asked for
+  int tiles = 1;         ///< how many, of the same rows
+  Extent tile_step = 0;  ///< from the columns of one to those of the next
 };
 
-/// to = ⊕ over `steps` of a ⊗ b, in as many vectors as there are indices, `Vectors` a row. The
-/// loops over accumulators are unrolled by the language, so that each has a register of its own.
+/// to = ⊕ over `steps` of a ⊗ b, tile by tile, in as many vectors as there are indices, `Vectors` a
+/// row. The loops over accumulators are unrolled by the language, so that each has a register of
+/// its own.
 template <int Vectors, class Algebra, std::size_t... I>
 void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
-                     const typename Algebra::A* a, const TileColumns& columns, Extent steps,
+                     const typename Algebra::A* rows, const TileColumns& columns, Extent steps,
                      const TileRows& to) {
   using B = typename Algebra::B;
   using State = typename Algebra::State;
@@ -159,31 +163,37 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
   constexpr int width = Algebra::width;
   constexpr TileShape shape = Algebra::shape;
   const Algebra local = algebra;
-  const B* const first = static_cast<const B*>(columns.first);
-  const Extent* offset = columns.step;
+  const B* first = static_cast<const B*>(columns.first);
+  State* into = static_cast<State*>(to.tensor);
   const Extent ahead = columns.ahead;
   const States start = repeat<State, width>(Algebra::Traits::identity(local.monoid));
-  States state[] = {(static_cast<void>(I), start)...};
   // A comes from the second cache, B from beyond it.
   constexpr int a_line = line_bytes / static_cast<int>(sizeof(typename Algebra::A));
-  for (; steps > 0; --steps) {
-    for (int row = 0; row < shape.rows; row += a_line) {
-      prefetch_to_read(a + tuning::tile_a_ahead * shape.rows + row);
+  for (int tile = columns.tiles; tile > 0; --tile) {
+    const typename Algebra::A* a = rows;
+    const Extent* offset = columns.step;
+    States state[] = {(static_cast<void>(I), start)...};
+    for (Extent step = steps; step > 0; --step) {
+      for (int row = 0; row < shape.rows; row += a_line) {
+        prefetch_to_read(a + tuning::tile_a_ahead * shape.rows + row);
+      }
+      const B* const b = first + *offset++;
+      for (int v = 0; v < Vectors; ++v) prefetch_to_read(b + ahead + v * width);
+      Lanes<B, width> column[Vectors];
+      for (int v = 0; v < Vectors; ++v) column[v] = load_lanes<B, width>(b + v * width);
+      ((state[I] = local.step(state[I], a[I / Vectors], column[I % Vectors])), ...);
+      a += shape.rows;
     }
-    const B* const b = first + *offset++;
-    for (int v = 0; v < Vectors; ++v) prefetch_to_read(b + ahead + v * width);
-    Lanes<B, width> column[Vectors];
-    for (int v = 0; v < Vectors; ++v) column[v] = load_lanes<B, width>(b + v * width);
-    ((state[I] = local.step(state[I], a[I / Vectors], column[I % Vectors])), ...);
-    a += shape.rows;
+    const auto place = [&](std::size_t i) {
+      return into + to.offset[i / Vectors] + (i % Vectors) * width;
+    };
+    if (to.merge) {
+      ((state[I] = local.merge(load_lanes<State, width>(place(I)), state[I])), ...);
+    }
+    (std::memcpy(place(I), &state[I], sizeof(States)), ...);
+    first += columns.tile_step;
+    into += shape.columns();
   }
-  const auto place = [&](std::size_t i) {
-    return static_cast<State*>(to.tensor) + to.offset[i / Vectors] + (i % Vectors) * width;
-  };
-  if (to.merge) {
-    ((state[I] = local.merge(load_lanes<State, width>(place(I)), state[I])), ...);
-  }
-  (std::memcpy(place(I), &state[I], sizeof(States)), ...);
 }
 
 /// What the packed kernel needs of a signature, its types erased: all that is compiled once per
@@ -195,7 +205,7 @@ struct TileCode {
   using Prepare = void (*)(const void* algebra, void* a, Extent count);
 
   TileShape shape{};
-  Accumulate accumulate = nullptr;  ///< ⊕ of panels, `rows` x `columns` of it wanted
+  Accumulate accumulate = nullptr;  ///< ⊕ of panels, `rows` x `columns` of each tile wanted
   Finish finish = nullptr;          ///< accumulators into results; none where they are the same
   Prepare prepare = nullptr;        ///< packed elements of A, before they are joined
 };
