@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // EinSums that memory bounds (reductions, maps, permutations), and a softmax, a chain of maps,
-// stencils and running sums written in the language, beside STREAM's triad in one run: bytes that
-// must move, each operand read once and the output written once, a second.
+// functions of networks, stencils and running sums written in the language, beside STREAM's triad
+// in one run: bytes that must move, each operand read once and the output written once, a second.
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -160,6 +160,25 @@ void programs(Table& table, std::size_t rows, std::size_t columns) {
   statement<Matrix>(table, "as four statements", four_statements, rows, columns);
 }
 
+/// Functions that networks apply to each element.
+template <class T>
+void functions(Table& table, std::size_t rows, std::size_t columns) {
+  using ein::let;
+  using ein::labels::i, ein::labels::j;
+  using Matrix = Kokkos::View<T**, Right, Space>;
+  const auto of = [&](const char* name, const auto& function) {
+    statement<Matrix>(
+        table, name, [&](const auto& X) { let<"S">(i, j) = function(X(i, j)); }, rows, columns);
+  };
+  of("exp", [](const auto& x) { return exp(x); });
+  of("log(x² + 1)", [](const auto& x) { return log(square(x) + T(1)); });
+  of("tanh", [](const auto& x) { return tanh(x); });
+  of("sigmoid", [](const auto& x) { return sigmoid(x); });
+  of("silu", [](const auto& x) { return silu(x); });
+  of("gelu", [](const auto& x) { return gelu(x); });
+  of("select(x > 0, x, x/100)", [](const auto& x) { return select(x > T(0), x, T(0.01) * x); });
+}
+
 /// Sums of neighbours, with zeros or the other end beyond the sides. \param elements  some of each
 template <class T>
 void stencils(Table& table, std::size_t elements) {
@@ -253,6 +272,7 @@ int run(std::size_t mebibytes, bool more, const std::string& json) {
     matrices<T, Right>(table, "row-major", n / side, side, true);
     matrices<T, Left>(table, "column-major", n / side, side, true);
     programs<T>(table, n / side, side);
+    functions<T>(table, n / side, side);
     stencils<T>(table, n);
     scans<T>(table, n);
   }

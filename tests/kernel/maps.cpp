@@ -160,3 +160,59 @@ TEST_CASE_TEMPLATE("square roots and absolute values by vectors are those of num
     }
   }
 }
+
+namespace {
+
+/// A functor on vectors and on each of their elements. \returns how many elements differ by more
+/// than so many units in the last place.
+template <class T, class F>
+int differences(const F& functor, const std::vector<T>& values, int units) {
+  constexpr int width = static_cast<int>(16 / sizeof(T));
+  using V = ein::kernel::detail::Lanes<T, width>;
+  int differ = 0;
+  for (std::size_t n = 0; n + width <= values.size(); ++n) {
+    V v{};
+    for (int l = 0; l < width; ++l) v[l] = values[n + static_cast<std::size_t>(l)];
+    const V results = functor(v);
+    for (int l = 0; l < width; ++l) {
+      const T expected = functor(v[l]);
+      const T unit = std::numeric_limits<T>::epsilon() * std::abs(expected);
+      const bool alike = (std::isnan(expected) && std::isnan(results[l])) ||
+                         expected == results[l] ||
+                         std::abs(results[l] - expected) <= static_cast<T>(units) * unit;
+      if (!alike) ++differ;
+    }
+  }
+  return differ;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("functions of networks by vectors are those of numbers", T, float, double) {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> values{T(0),          T(-0.0),       Limits::infinity(), -Limits::infinity(),
+                        Limits::max(), Limits::min(), Limits::lowest(),   Limits::quiet_NaN()};
+  Random random(4);
+  while (values.size() < 4000) {
+    const auto number = static_cast<T>(draw(random, -(1 << 24), 1 << 24));
+    values.push_back(std::ldexp(number, static_cast<int>(draw(random, -40, -18))));
+  }
+  const auto leaky = [](const auto& x) {
+    return ein::Select{}(ein::Greater{}(x, T(0)), x, ein::Mul{}(T(0.01), x));
+  };
+  const auto clipped = [](const auto& x) {
+    return ein::Select{}(ein::LessEqual{}(x, T(-1)), T(-1), x);
+  };
+  CHECK(differences(leaky, values, 0) == 0);
+  CHECK(differences(clipped, values, 0) == 0);
+  CHECK(leaky(T(-2)) == T(0.01) * T(-2));
+  CHECK(leaky(T(3)) == T(3));
+  CHECK(clipped(T(-3)) == T(-1));
+  CHECK(ein::Sigmoid{}(T(0)) == T(0.5));
+  if constexpr (ein::takes_vectors<ein::Tanh>) {
+    CHECK(differences(ein::Tanh{}, values, 1) == 0);
+    CHECK(differences(ein::Log{}, values, 1) == 0);
+    CHECK(differences(ein::Sigmoid{}, values, 1) == 0);
+    CHECK(differences(ein::Silu{}, values, 1) == 0);
+  }
+}

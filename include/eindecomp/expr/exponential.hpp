@@ -75,13 +75,18 @@ template <class T, class V, std::size_t... N>
   return odd * r + even;
 }
 
-/// e^r for |r| <= ln 2 / 2.
+/// e^r - 1 for |r| <= ln 2 / 2.
 template <class T, class V>
-[[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V near_zero(V r) {
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V less_one(V r) {
   const V square = r * r;
   const V p =
       polynomial<T>(r, square, std::make_index_sequence<ExponentialConstants<T>::terms / 2 - 2>{});
-  return (p * square + r) + T(1);
+  return p * square + r;
+}
+/// e^r for |r| <= ln 2 / 2.
+template <class T, class V>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V near_zero(V r) {
+  return less_one<T>(r) + T(1);
 }
 
 /// p·2^k, where `biased` is k + 2·bias. 2^k is applied as two factors, because k may lie outside

@@ -196,9 +196,11 @@ struct Square {
 struct Sigmoid {
   static constexpr std::string_view name = "sigmoid";
   template <class A>
-  requires expr::is_real<A> EINDECOMP_FUNCTION constexpr auto operator()(A a) const {
+    requires(expr::is_real<A> || expr::Vector<A>)
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
     using Real = decltype(expr::call_exp(a));
-    return Real(1) / (Real(1) + expr::call_exp(-Real(a)));
+    constexpr typename expr::ElementOfVector<Real>::type one(1);
+    return one / (expr::call_exp(-Real(a)) + one);
   }
 };
 
@@ -206,9 +208,11 @@ struct Sigmoid {
 struct Silu {
   static constexpr std::string_view name = "silu";
   template <class A>
-  requires expr::is_real<A> EINDECOMP_FUNCTION constexpr auto operator()(A a) const {
+    requires(expr::is_real<A> || expr::Vector<A>)
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
     using Real = decltype(expr::call_exp(a));
-    return Real(a) / (Real(1) + expr::call_exp(-Real(a)));
+    constexpr typename expr::ElementOfVector<Real>::type one(1);
+    return Real(a) / (expr::call_exp(-Real(a)) + one);
   }
 };
 
@@ -298,6 +302,10 @@ template <class F>
 inline constexpr bool is_compute_bound<F> = true;
 template <>
 inline constexpr bool takes_vectors<Square> = true;
+template <>
+inline constexpr bool takes_vectors<Sigmoid> = expr::vector_exponential;
+template <>
+inline constexpr bool takes_vectors<Silu> = expr::vector_exponential;
 
 // clang-format off
 /// A function of every element of an expression, by NumPy's name; the functor of the name says what

@@ -13,6 +13,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/instructions.hpp"
+#include "eindecomp/expr/elementary.hpp"
 #include "eindecomp/expr/exponential.hpp"
 #include "eindecomp/expr/half.hpp"
 #include "eindecomp/expr/vector.hpp"
@@ -51,17 +52,30 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 inline constexpr bool vector_exponential = EINDECOMP_VECTOR_EXPONENTIAL != 0;
 inline constexpr bool vector_root = EINDECOMP_VECTOR_ROOT != 0;
 
+// With vectors, numbers too are computed by the functions that take vectors, so that a result does
+// not depend on where an element lies.
+#if EINDECOMP_VECTOR_EXPONENTIAL
+#define EINDECOMP_CALL(by_vectors, library)  \
+  if constexpr (requires { by_vectors(a); }) \
+    return by_vectors(a);                    \
+  else                                       \
+    return library(a);
+#else
+#define EINDECOMP_CALL(by_vectors, library) return library(a);
+#endif
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
-#if EINDECOMP_VECTOR_EXPONENTIAL
-  if constexpr (requires { exponential(a); })
-    return exponential(a);
-  else
-    return exp(a);
-#else
-  return exp(a);
-#endif
+  EINDECOMP_CALL(exponential, exp)
 }
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_log(const A& a) {
+  EINDECOMP_CALL(logarithm, log)
+}
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_tanh(const A& a) {
+  EINDECOMP_CALL(hyperbolic_tangent, tanh)
+}
+#undef EINDECOMP_CALL
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_sqrt(const A& a) {
 #if EINDECOMP_VECTOR_ROOT
@@ -74,14 +88,6 @@ EINDECOMP_FUNCTION constexpr auto call_sqrt(const A& a) {
 #endif
 }
 }  // namespace EINDECOMP_INSTRUCTION_SET
-template <class A>
-EINDECOMP_FUNCTION constexpr auto call_log(const A& a) {
-  return log(a);
-}
-template <class A>
-EINDECOMP_FUNCTION constexpr auto call_tanh(const A& a) {
-  return tanh(a);
-}
 }  // namespace expr
 
 // The names follow std::plus and the Kokkos reducers; one body each, hence the two macros.
@@ -208,6 +214,14 @@ struct Select {
       -> std::common_type_t<A, B> {
     return condition ? a : b;
   }
+  /// Of vectors element by element; a number is the same for all.
+  template <expr::Vector C, class A, class B>
+    requires(expr::Vector<A> || expr::Vector<B>)
+  EINDECOMP_ALWAYS_INLINE constexpr auto operator()(const C& condition, const A& a,
+                                                    const B& b) const
+      -> std::decay_t<decltype(condition ? a : b)> {
+    return condition ? a : b;
+  }
 };
 
 /// factor·(a·b·…): what a product with run-time scalars is gathered into, so that kernels find the
@@ -234,13 +248,19 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 /// overloaded for vectors (see Min). Without the promise it is called element by element.
 template <class F>
 inline constexpr bool takes_vectors =
-    expr::is_one_of<F, Add, Sub, Mul, SqDiff, Div, Identity, Negate, Relu, Abs> || requires {
+    expr::is_one_of<F, Add, Sub, Mul, SqDiff, Div, Identity, Negate, Relu, Abs, Select, Less,
+                    LessEqual, Greater, GreaterEqual, Equal, NotEqual> ||
+    requires {
   requires static_cast<bool>(F::takes_vectors);
 };
 template <class Factor>
 inline constexpr bool takes_vectors<ScaledMul<Factor>> = true;
 template <>
 inline constexpr bool takes_vectors<Exp> = expr::vector_exponential;
+template <>
+inline constexpr bool takes_vectors<Log> = expr::vector_exponential;
+template <>
+inline constexpr bool takes_vectors<Tanh> = expr::vector_exponential;
 template <>
 inline constexpr bool takes_vectors<Sqrt> = expr::vector_root;
 
