@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "random_einsum.hpp"
+#include "test_launcher.hpp"
 
 using namespace kernel_test;
 namespace ein = eindecomp;
@@ -185,4 +186,73 @@ TEST_CASE("windows that do not overlap are matrices in order, and those that do 
     CHECK(text(overlapping).find("windows overlap") != std::string::npos);
   }
   CHECK(text(pixel).find("windows overlap") == std::string::npos);
+}
+
+namespace {
+
+/// Windows of `window` by `window` elements, `stride` apart along the columns: Y(p,y,x) =
+/// aggregate(r,s)(X(p, y + r, stride·x + s)).
+template <class Monoid, class T>
+void check_pool(Extent columns, Extent stride, Extent window) {
+  CAPTURE(columns);
+  CAPTURE(stride);
+  CAPTURE(window);
+  const Extent planes = 3;
+  const Extent rows = 5;
+  const Extent width = stride * (columns - 1) + window;
+  const Extent height = rows + window - 1;
+  LocalEinsum shape;
+  shape.operands = 1;
+  const auto add = [&](Extent extent, Extent from, Extent into) {
+    const int l = shape.labels++;
+    shape.extent[l] = extent;
+    shape.operand_stride[0][l] = from;
+    shape.output_stride[l] = into;
+    shape.aggregated[l] = into == 0;
+  };
+  add(planes, height * width, rows * columns);
+  add(rows, width, columns);
+  add(columns, stride, 1);
+  add(window, width, 0);
+  add(window, 1, 0);
+  // No element beyond the last window's: what is read there is found by the sanitizer.
+  std::vector<T> x(static_cast<std::size_t>(planes * height * width));
+  Random random(static_cast<std::uint64_t>(columns * 100 + stride * 10 + window));
+  for (T& value : x) value = draw_value<T>(random);
+  const auto size = static_cast<std::size_t>(planes * rows * columns);
+  std::vector<T> y(size, T(77));
+  std::vector<T> expected(size);
+  for (std::size_t n = 0; n < size; ++n) {
+    const auto place = static_cast<Extent>(n);
+    const T* const first = x.data() + place / (rows * columns) * height * width +
+                           place / columns % rows * width + place % columns * stride;
+    T state = ein::MonoidTraits<Monoid, T>::identity(Monoid{});
+    for (Extent r = 0; r < window; ++r) {
+      for (Extent s = 0; s < window; ++s) {
+        const T value = first[r * width + s];
+        state = std::is_same_v<Monoid, ein::Sum> ? state + value : std::max(state, value);
+      }
+    }
+    expected[n] = state;
+  }
+  const void* operands[] = {x.data()};
+  TestLauncher<Space, ein::Identity, Monoid, T>().join(Space(), shape, operands, y.data(),
+                                                       Write::finished);
+  Kokkos::fence();
+  REQUIRE(y == expected);
+}
+
+}  // namespace
+
+TEST_CASE("windows of one operand a stride apart, as those of pooling") {
+  for (const Extent columns : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 56, 70, 200, 1100}) {
+    for (const Extent stride : {1, 2, 3, 5}) {
+      for (const Extent window : {1, 2, 3}) {
+        check_pool<ein::Sum, float>(columns, stride, window);
+        check_pool<ein::Max, float>(columns, stride, window);
+        check_pool<ein::Max, double>(columns, stride, window);
+        check_pool<ein::Sum, std::int32_t>(columns, stride, window);
+      }
+    }
+  }
 }

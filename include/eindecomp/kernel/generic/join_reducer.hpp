@@ -49,7 +49,7 @@ struct JoinReducer {
       join, monoid, operand, schedule.vector_stride, schedule.values};
 
   [[nodiscard]] EINDECOMP_FUNCTION bool by_lanes() const {
-    if constexpr (has_lanes) return schedule.contiguous_operands() != 0;
+    if constexpr (has_lanes) return schedule.contiguous_operands() != 0 || gathers();
     if constexpr (has_masked_lanes) return masked.applies();
     return false;
   }
@@ -152,8 +152,12 @@ struct JoinReducer {
       }
       Extent step[operands];
       for (int t = 0; t < operands; ++t) step[t] = schedule.inner.stride[t][0];
-      reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
-          .across(first, step, count, run.outputs, lane);
+      if (gathers()) {
+        across_gathered(first[0], step[0], count, run.outputs, lane);
+      } else {
+        reduce_run<Value>(Indices{}, join, monoid, schedule.vector_stride)
+            .across(first, step, count, run.outputs, lane);
+      }
       return true;
     }
     if constexpr (has_masked_lanes) {
@@ -168,6 +172,33 @@ struct JoinReducer {
       return true;
     }
     return false;
+  }
+
+  /// Whether the elements of the one operand lie apart across outputs, as those of windows with a
+  /// stride do: they are gathered, a few at a time, and go by vectors then.
+  [[nodiscard]] EINDECOMP_FUNCTION bool gathers() const {
+    if constexpr (has_lanes && operands == 1) {
+      return schedule.across_outputs && schedule.vector_stride[0] > 1;
+    }
+    return false;
+  }
+  /// Combines rows that lie `step` apart, of elements that lie apart, into sums of their columns.
+  void across_gathered(const Value* from, Extent step, Extent positions, Extent outputs,
+                       State* sums) const {
+    alignas(line_bytes) Value row[tuning::max_panel_rows * Tile];
+    const Value* const first[] = {row};
+    const Extent contiguous[] = {1};
+    const auto run = reduce_run<Value>(Indices{}, join, monoid, contiguous);
+    const Extent stride = schedule.vector_stride[0];
+    for (Extent p = 0; p < positions; ++p, from += step) {
+      // A stride that is known takes shuffles in place of single elements.
+      if (stride == 2) {
+        for (Extent i = 0; i < outputs; ++i) row[i] = from[2 * i];
+      } else {
+        for (Extent i = 0; i < outputs; ++i) row[i] = from[stride * i];
+      }
+      run.across(first, contiguous, 1, outputs, sums);
+    }
   }
 
   /// The aggregate of inner positions first <= position < last, in as many runs as that takes.
