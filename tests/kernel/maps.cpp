@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Maps of three to eight operands: rows of every length, in place or not, with operands that are
-// the same all along a row, against plain loops. Square roots and absolute values by vectors.
+// the same all along a row or end before it does, against plain loops. Square roots and absolute
+// values by vectors.
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -95,6 +98,73 @@ void check_map(std::index_sequence<I...>, Random& random, Extent rows, Extent co
   REQUIRE(equal);
 }
 
+/// Operands that are read at columns further on or back, of which there are no others than those of
+/// their rows: there they are 0, or periodic.
+/// \param pitch  from one row to the next, of all tensors. \param same  operand 2 is one element
+template <class T, std::size_t... I>
+void check_ends(std::index_sequence<I...>, Random& random, Extent rows, Extent columns,
+                Extent pitch, bool same) {
+  constexpr std::size_t operands = sizeof...(I);
+  LocalEinsum shape;
+  shape.labels = 2;
+  shape.operands = static_cast<int>(operands);
+  shape.extent[0] = rows;
+  shape.extent[1] = columns;
+  shape.output_stride[0] = pitch;
+  shape.output_stride[1] = 1;
+  shape.ends.label = 1;
+  const auto size = static_cast<std::size_t>((rows - 1) * pitch + columns);
+  std::vector<std::vector<T>> x(operands);
+  const void* addresses[operands];
+  Extent shift[operands];
+  for (std::size_t o = 0; o < operands; ++o) {
+    const bool one = same && o == 2;
+    x[o].resize(one ? 1 : size);
+    for (T& value : x[o]) value = static_cast<T>(draw(random, -1000, 1000)) / T(7);
+    shift[o] = one || o == 1 ? 0 : draw(random, -3, 3);
+    shape.operand_stride[o][0] = one ? 0 : pitch;
+    shape.operand_stride[o][1] = one ? 0 : 1;
+    shape.ends.first[o] = std::clamp<Extent>(-shift[o], 0, columns);
+    shape.ends.last[o] = std::clamp<Extent>(columns - shift[o], 0, columns);
+    const bool periodic = draw(random, 0, 1) == 1 && std::abs(shift[o]) <= columns;
+    shape.ends.period[o] = periodic ? columns : 0;
+    addresses[o] = x[o].data() + shift[o];
+  }
+  constexpr std::size_t begin = 3;  // of the output, on no line
+  std::vector<T> output(size + begin + 1, T(-1));
+  std::vector<T> expected = output;
+  for (Extent i = 0; i < rows; ++i) {
+    for (Extent j = 0; j < columns; ++j) {
+      std::vector<T> at;
+      for (std::size_t o = 0; o < operands; ++o) {
+        const Extent column = j + shift[o];
+        const Extent inside = (column + columns) % columns;
+        const bool zero = column != inside && shape.ends.period[o] == 0;
+        const auto element = x[o].size() == 1 ? 0 : static_cast<std::size_t>(i * pitch + inside);
+        at.push_back(zero ? T(0) : x[o][element]);
+      }
+      expected[begin + static_cast<std::size_t>(i * pitch + j)] = reference(at);
+    }
+  }
+  const ein::kernel::JoinAggregateLauncher<Space, Weighted, ein::NoAggregation, decltype(I, T{})...>
+      launcher{};
+  const auto kernel = launcher.prepare(Space(), shape, Write::finished);
+  REQUIRE((kernel != nullptr) == (columns > 1));
+  if (kernel == nullptr) return;
+  kernel->run(Space(), addresses, output.data() + begin, nullptr);
+  Kokkos::fence();
+  std::size_t equal = 0;
+  for (std::size_t n = 0; n < output.size(); ++n) {
+    equal += std::abs(output[n] - expected[n]) <=
+             8 * std::numeric_limits<T>::epsilon() * std::abs(expected[n]);
+  }
+  CAPTURE(rows);
+  CAPTURE(columns);
+  CAPTURE(pitch);
+  CAPTURE(same);
+  REQUIRE(equal == output.size());
+}
+
 template <class T, std::size_t Operands>
 void check_maps() {
   constexpr std::make_index_sequence<Operands> all;
@@ -126,6 +196,60 @@ TEST_CASE("maps of many operands by non-temporal stores") {
     check_map<double>(all, random, rows, columns, columns, 4, false);
     check_map<double>(all, random, rows, columns, columns + 1, 0, false);
   }
+}
+
+TEST_CASE_TEMPLATE("maps whose operands end before rows do", T, float, double) {
+  Random random(11);
+  for (Extent columns = 1; columns <= 70; ++columns) {
+    for (const Extent rows : {1, 2, 7, 300}) {
+      const bool same = draw(random, 0, 1) == 1;
+      check_ends<T>(std::make_index_sequence<3>(), random, rows, columns, columns, same);
+      check_ends<T>(std::make_index_sequence<5>(), random, rows, columns, columns, false);
+      check_ends<T>(std::make_index_sequence<8>(), random, rows, columns, columns + 2, same);
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("the same by non-temporal stores", T, float, double) {
+  Random random(12);
+  constexpr auto size = static_cast<Extent>(sizeof(T));
+  const Extent outputs = eindecomp::kernel::machine_rates.min_streamed_bytes / size;
+  for (const Extent columns : {2, 3, 5, 64, 203, 4099}) {
+    const Extent rows = outputs / columns + 1;
+    check_ends<T>(std::make_index_sequence<3>(), random, rows, columns, columns, false);
+    check_ends<T>(std::make_index_sequence<7>(), random, rows, columns, columns, true);
+  }
+  check_ends<T>(std::make_index_sequence<3>(), random, outputs / 4099 + 1, 4099, 4101, false);
+}
+
+TEST_CASE("who computes no rows of a shape with ends says so") {
+  LocalEinsum shape;
+  shape.labels = 2;
+  shape.operands = 3;
+  shape.ends.label = 1;
+  for (int l = 0; l < 2; ++l) {
+    shape.extent[l] = 20;
+    shape.output_stride[l] = l == 0 ? 20 : 1;
+    for (int o = 0; o < 3; ++o) shape.operand_stride[o][l] = shape.output_stride[l];
+  }
+  shape.ends.first[0] = 1;
+  for (int o = 0; o < 3; ++o) shape.ends.last[o] = 20;
+  const ein::kernel::JoinAggregateLauncher<Space, Weighted, ein::NoAggregation, double, double,
+                                           double>
+      launcher{};
+  const auto computes = [&](const LocalEinsum& given) {
+    return launcher.prepare(Space(), given, Write::finished) != nullptr;
+  };
+  CHECK(computes(shape));
+  LocalEinsum columns = shape;
+  columns.ends.label = 0;
+  CHECK(!computes(columns));
+  LocalEinsum strided = shape;
+  strided.operand_stride[0][1] = 2;
+  CHECK(!computes(strided));
+  const ein::kernel::JoinAggregateLauncher<Space, ein::Mul, ein::NoAggregation, double, double> two;
+  shape.operands = 2;
+  CHECK(two.prepare(Space(), shape, Write::finished) == nullptr);
 }
 
 TEST_CASE_TEMPLATE("square roots and absolute values by vectors are those of numbers", T, float,

@@ -161,6 +161,37 @@ TEST_CASE("blocks so large that their interior is read where it is stored") {
   });
 }
 
+TEST_CASE("operands read beyond the ends of a tensor where it is stored, in several dimensions") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {301, 203});
+    const auto& x_ = xs;
+    const auto at = [&](Extent I, Extent J) { return padded(x_, 0, I, J); };
+    t.expect(let<"corners">(i, j) = X(zero(i - 1), zero(j - 2)) - X(zero(i + 2), zero(j + 1)) +
+                                    2.0 * X(i, zero(j + 3)) * X(zero(i - 3), j) - X(i, j),
+             [&](Extent I, Extent J) {
+               return at(I - 1, J - 2) - at(I + 2, J + 1) + 2.0 * at(I, J + 3) * at(I - 3, J) -
+                      x_(I, J);
+             });
+  });
+  check([](auto& t) {
+    const auto [Z, zs] = t.template input<float>("Z", {403, 307});
+    const auto [W, ws] = t.template input<float>("W", {403});
+    const auto& z_ = zs;
+    const auto& w_ = ws;
+    const auto at = [&](Extent I, Extent J) { return z_(wrapped(I, 403), wrapped(J, 307)); };
+    t.expect(let<"heat">(i, j) =
+                 W(i) * (Z(periodic(i - 1), j) + Z(periodic(i + 1), j) + Z(i, periodic(j - 1)) +
+                         Z(i, periodic(j + 1)) - 4.0F * Z(periodic(i + 1), periodic(j - 3))),
+             [&](Extent I, Extent J) {
+               return w_(I) * (at(I - 1, J) + at(I + 1, J) + at(I, J - 1) + at(I, J + 1) -
+                               4.0F * at(I + 1, J - 3));
+             });
+    // Two operands, and a label that goes on for longer than the tensor.
+    t.expect(let<"wide">(extent(i, 406), extent(j, 309)) = Z(zero(i - 2), zero(j - 1)) - Z(0, 0),
+             [&](Extent I, Extent J) { return padded(z_, 0, I - 2, J - 1) - z_(0, 0); });
+  });
+}
+
 TEST_CASE("random strides, dilations, paddings and extents") {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     CAPTURE(seed);

@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/blas/prepared_product.hpp"
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy/prepared_copy.hpp"
+#include "eindecomp/kernel/generic/map_lanes.hpp"
 #include "eindecomp/kernel/generic/prepared_loops.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/lookup/prepared_lookup.hpp"
@@ -121,6 +122,7 @@ struct KernelsHere {
   /// As Launcher::prepare.
   [[nodiscard]] static Prepared prepare(const Space& space, const LocalEinsum& shape, Join join,
                                         Monoid monoid, Write write) {
+    if (shape.ends.label >= 0) return prepare_with_ends(space, shape, join, monoid, write);
     return detail::with_kernel<Space, Join, Monoid, Ts...>(
         space, shape, join, monoid, write, []<class Kernel>(Kernel& kernel) -> Prepared {
           return core::make_unique_as<PreparedKernel<Space>, Kernel>(std::move(kernel));
@@ -153,6 +155,17 @@ struct KernelsHere {
   }
 
  private:
+  static Prepared prepare_with_ends(const Space& space, const LocalEinsum& shape, const Join& join,
+                                    const Monoid& monoid, Write write) {
+    if constexpr (detail::maps_many<Join, Monoid, Ts...>()) {
+      using Loops = detail::PreparedLoops<Space, Join, Monoid, Ts...>;
+      Loops loops(space, shape, join, monoid, write, nullptr);
+      if (loops.takes_ends(shape)) {
+        return core::make_unique_as<PreparedKernel<Space>, Loops>(std::move(loops));
+      }
+    }
+    return nullptr;
+  }
   static void scale_output(const Space& space, const LocalEinsum& shape, Value beta, void* output) {
     LocalEinsum of_output;
     of_output.operands = 1;

@@ -14,6 +14,9 @@
 
 namespace eindecomp::kernel {
 
+/// A 0 of any type that has an ElementKind.
+alignas(16) inline constexpr char zero_element[16]{};
+
 /// A kernel that runs others, each on tensors that begin elsewhere.
 template <class Space>
 class KernelSequence final : public PreparedKernel<Space> {
@@ -23,6 +26,7 @@ class KernelSequence final : public PreparedKernel<Space> {
     const PreparedKernel<Space>* kernel = nullptr;  ///< outlives the sequence
     std::int64_t operands[max_operands]{};          ///< per operand
     std::int64_t output = 0;                        ///< of the output
+    unsigned zeros = 0;  ///< bit o: operand o is one element instead, a 0
   };
 
   /// \param operands  how many there are
@@ -64,7 +68,8 @@ class KernelSequence final : public PreparedKernel<Space> {
               const void* whole_output)
         : output(static_cast<const char*>(whole_output) + part.output) {
       for (int o = 0; o < all.m_operands; ++o) {
-        operands[o] = static_cast<const char*>(whole[o]) + part.operands[o];
+        const bool zero = (part.zeros >> o & 1U) != 0;
+        operands[o] = zero ? zero_element : static_cast<const char*>(whole[o]) + part.operands[o];
       }
     }
     const void* operands[max_operands];

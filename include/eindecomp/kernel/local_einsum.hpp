@@ -54,6 +54,17 @@ struct LocalEinsum {
   };
   Scan scan;  ///< see there
 
+  /// Operands that end before a label does, as those of stencils: of its values v an operand has
+  /// first <= v < last. Elsewhere the operand is 0, or what it is a period further on or back.
+  struct Ends {
+    int label = -1;                 ///< -1: no operand ends
+    Extent first[max_operands]{};   ///< per operand
+    Extent last[max_operands]{};    ///< per operand
+    Extent period[max_operands]{};  ///< per operand, in values; 0: there is none
+    constexpr bool operator==(const Ends&) const = default;
+  };
+  Ends ends;  ///< of a label alone whose neighbouring values are neighbours in the output
+
   int values = 0;  ///< how many of the last operands are values of labels: consecutive integers
 
   /// Forgets where labels begin that are not aggregated, which nobody asks: more shapes are equal.
@@ -92,6 +103,7 @@ class Launcher {
   /// What the kernels are known for.
   [[nodiscard]] virtual KernelTraits traits() const = 0;
   /// The EinSum of a shape made ready: output[…] = ⊕ ⊗(operands[…]) over the aggregated labels.
+  /// Null if operands have ends and no kernel computes the shape with them.
   [[nodiscard]] virtual std::unique_ptr<const PreparedKernel<Space>> prepare(
       const Space& space, const LocalEinsum& shape, Write write) const = 0;
   /// The same for tiles of one thread each, as a loop nest. Null on devices, and where labels are

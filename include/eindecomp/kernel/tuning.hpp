@@ -119,6 +119,10 @@ inline constexpr Extent map_piece = 128;      ///< elements of a map that is not
 /// Bytes of a row of a map, of rows apart: where shorter ones are streamed, their ends wait for
 /// parts of lines. Of stencils with rows of 1 to 16 KiB, 0.46 to 1.0 of the rate without.
 inline constexpr std::int64_t min_streamed_row = std::int64_t{1} << 14;
+/// What a map of three operands and more that is streamed asks for ahead, of each operand but those
+/// that another one is so near before. Of stencils of seven points, 192^3 to 256^3.
+inline constexpr std::int64_t operand_prefetch = 2048;
+inline constexpr std::int64_t near_operands = 8192;  ///< see there
 /// Lines that a map with masks asks for of what its next row reads. Of (t <= s) * X(h, s, t), 1024
 /// floats a row: none 1.35, 12 1.10, 24 1.0 times as long as 2 * X.
 inline constexpr Extent asked_lines = 24;

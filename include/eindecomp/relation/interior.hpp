@@ -2,7 +2,7 @@
 /// \file
 /// Calls that read an operand with a border around it, as those of stencils do: the interior of
 /// their results reads the operand where it is stored, and only what lies near the border reads a
-/// copy.
+/// copy. What lies beyond the ends of a tensor needs none: kernels know it.
 #pragma once
 
 #include <algorithm>
@@ -28,12 +28,16 @@ namespace eindecomp::relation {
 class InteriorSplitter {
  public:
   /// \param gathers  what is copied and received for the calls; not what is sent of their results
+  /// \param fills    what is written around it
   /// \param spreads  what is copied index by index
   InteriorSplitter(const EinGraph& graph, const std::vector<Buffer>& buffers, VertexId statement,
-                   Rounds& gathers, std::vector<Spread>& spreads, std::vector<KernelCall>& calls)
-      : m_vertex(graph[statement]),
+                   Rounds& gathers, std::vector<Fill>& fills, std::vector<Spread>& spreads,
+                   std::vector<KernelCall>& calls)
+      : m_graph(graph),
+        m_vertex(graph[statement]),
         m_buffers(buffers),
         m_gathers(gathers),
+        m_fills(fills),
         m_spreads(spreads),
         m_calls(calls) {}
 
@@ -70,6 +74,8 @@ class InteriorSplitter {
   struct Parts {
     Box interior;
     std::vector<Box> rest;
+    Extent open = 0;          ///< values of labels at which the interior reads beyond a tensor
+    Extent open_results = 0;  ///< and its results there
   };
   /// The values of an index, lo <= i <= hi.
   struct Values {
@@ -167,21 +173,53 @@ class InteriorSplitter {
     for (const KernelCall& call : m_calls) {
       if (call.domain.empty()) return false;
       Box interior = call.domain;
+      Parts& parts = m_parts.emplace_back();
       for (std::size_t o = 0; o < m_vertex.operands.size(); ++o) {
         const CopiedBlock* const block = copied_to(call.operands[o]);
         if (block == nullptr) continue;
         for (std::size_t k = 0; k < rank_of(m_vertex.operands[o]); ++k) {
           const OperandIndex index = index_of(m_vertex.operands[o], k);
           if (index.divisor != 1) return false;
+          if (const Extent beyond = open_values(m_vertex.operands[o], k, *block, call.domain)) {
+            parts.open += beyond;
+            parts.open_results +=
+                beyond * (call.domain.size() / call.domain.extent(index.terms[0].label));
+            continue;
+          }
           keep_inside(index, block->box.lo[k], block->box.hi[k], call.domain, interior);
           if (interior.empty()) return false;
         }
       }
-      Parts& parts = m_parts.emplace_back();
       subtract(call.domain, interior, parts.rest);
       parts.interior = std::move(interior);
     }
     return true;
+  }
+
+  /// At how many values of a label an operand is read beyond an end of the tensor at which a kernel
+  /// knows what is there; 0 where it does not, or none are.
+  [[nodiscard]] Extent open_values(const Operand& operand, std::size_t k, const CopiedBlock& block,
+                                   const Box& domain) const {
+    if (!m_vertex.aggregated.empty() || !operand.is_computed()) return 0;
+    if (!operand.block.empty() || operand.absorbing || !operand.mask.empty()) return 0;
+    const Vertex& tensor = m_graph[operand.vertex];
+    if (tensor.element.kind == ElementKind::other) return 0;
+    const Box& stored = buffer(block.stored).box;
+    if (stored.lo[k] > 0 || stored.hi[k] < tensor.bound[k]) return 0;
+    const OperandIndex& index = operand.indices[k];
+    const bool zero = index.boundary == Boundary::ignored && operand.outside == OutsideValue::zero;
+    if (!zero && index.boundary != Boundary::periodic) return 0;
+    if (index.terms.size() != 1 || index.terms[0].coefficient != 1) return 0;
+    const auto has_label = [&](const OperandIndex& other) {
+      return std::any_of(other.terms.begin(), other.terms.end(),
+                         [&](const auto& term) { return term.label == index.terms[0].label; });
+    };
+    if (std::count_if(operand.indices.begin(), operand.indices.end(), has_label) > 1) return 0;
+    const Values values = values_of(index, domain, -1);
+    const Extent below = std::max<Extent>(0, -values.lo);
+    const Extent above = std::max<Extent>(0, values.hi - (tensor.bound[k] - 1));
+    const Extent most = std::min(tuning::most_open_values, tensor.bound[k]);
+    return below <= most && above <= most ? below + above : 0;
   }
 
   /// Leaves of a domain that for which an index is from lo to before hi: cuts the label of the
@@ -250,7 +288,8 @@ class InteriorSplitter {
     }
     Extent reads = 0;
     for (const Parts& parts : m_parts) {
-      extra += static_cast<Extent>(parts.rest.size());
+      extra += static_cast<Extent>(parts.rest.size()) + parts.open;
+      reads += parts.open_results;
       for (const Box& part : parts.rest) reads += part.size();
     }
     reads *= static_cast<Extent>(m_vertex.operands.size());
@@ -266,6 +305,7 @@ class InteriorSplitter {
       }
       KernelCall& interior = calls.emplace_back(std::move(m_calls[c]));
       interior.domain = std::move(m_parts[c].interior);
+      interior.open = m_parts[c].open > 0;
       for (int& operand : interior.operands) {
         if (const CopiedBlock* const block = copied_to(operand)) operand = block->stored;
       }
@@ -287,13 +327,24 @@ class InteriorSplitter {
         }
       }
     }
-    std::erase_if(m_spreads, [](const Spread& spread) { return spread.read.empty(); });
+    // What nothing is left to read needs nothing around it.
+    const auto unread = [&](int b) {
+      const auto reads = [b](const KernelCall& call) {
+        return std::find(call.operands.begin(), call.operands.end(), b) != call.operands.end();
+      };
+      return copied_to(b) != nullptr && std::none_of(m_calls.begin(), m_calls.end(), reads);
+    };
+    std::erase_if(m_fills, [&](const Fill& fill) { return unread(fill.target.buffer); });
+    std::erase_if(m_spreads,
+                  [&](const Spread& spread) { return spread.read.empty() || unread(spread.to); });
     std::erase_if(m_gathers.copies, [](const auto& copy) { return copy.second.box.empty(); });
   }
 
+  const EinGraph& m_graph;
   const Vertex& m_vertex;
   const std::vector<Buffer>& m_buffers;
   Rounds& m_gathers;
+  std::vector<Fill>& m_fills;
   std::vector<Spread>& m_spreads;
   std::vector<KernelCall>& m_calls;
   std::vector<CopiedBlock> m_copies;

@@ -139,6 +139,7 @@ class ProgramWriter {
     }
     m_out << (c.accumulate ? ", added to b" : " to b") << c.output << " over ";
     write(c.domain);
+    if (c.open) m_out << ", beyond the ends of its operands";
   }
   void write(const Combine& c) {
     m_out << "combine";

@@ -190,7 +190,7 @@ class RankBuilder {
   void split_interior() {
     if (m_space.threads == 0 || !InteriorSplitter::may_split((*m_graph)[m_statement])) return;
     if (m_last_reader.empty()) m_last_reader = last_readers(*m_graph);
-    InteriorSplitter(*m_graph, m_program.buffers, m_statement, m_gathers, m_spreads,
+    InteriorSplitter(*m_graph, m_program.buffers, m_statement, m_gathers, m_fills, m_spreads,
                      m_statement_calls)
         .split([&](VertexId tensor) {
           return m_last_reader[static_cast<std::size_t>(tensor)] == m_statement &&

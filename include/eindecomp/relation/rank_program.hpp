@@ -139,6 +139,9 @@ struct KernelCall {
   bool finish = false;
   /// Of calls in tiles: the output is a result that the step group does not read.
   bool unread = false;
+  /// Operands may be read beyond the ends of their tensors, which their buffers have to both: there
+  /// they are 0 or, of a periodic index, what is at the other end.
+  bool open = false;
   constexpr bool operator==(const KernelCall&) const = default;
 };
 

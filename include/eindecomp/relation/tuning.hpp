@@ -31,6 +31,10 @@ inline constexpr std::int64_t copied_per_part = std::int64_t{1} << 13;
 /// on, where they leave the cache, not yet at 64^3.
 inline constexpr std::int64_t copied_per_border_read = 16;
 
+/// The most values of a label at which a kernel reads an operand beyond an end of it: where it does
+/// not do so along rows, each is a kernel of its own.
+inline constexpr std::int64_t most_open_values = 8;
+
 /// The most pieces that a call is cut into so that joins which a mask makes 0 are left out, and the
 /// least values of the label that is cut, and joins, that one has. Of a product with a triangle of
 /// n pieces 1/(2n) of all joins are computed for nothing.

@@ -25,6 +25,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/fused_tiles.hpp"
+#include "eindecomp/run/open_calls.hpp"
 #include "eindecomp/run/prepare_tiles.hpp"
 #include "eindecomp/run/residue_calls.hpp"
 #include "eindecomp/run/tuning.hpp"
@@ -316,8 +317,9 @@ class ProgramPreparer {
                                 : call.finish   ? kernel::Write::finished
                                                 : kernel::Write::partial;
     PreparedCall<Space> prepared;
-    prepared.kernel = v.periods.empty() ? kernel_for(statement, addressed.shape, write)
-                                        : kernel_of_classes(statement, call, addressed, write);
+    prepared.kernel = call.open           ? kernel_of_open(statement, call, addressed, write)
+                      : v.periods.empty() ? kernel_for(statement, addressed.shape, write)
+                                          : kernel_of_classes(statement, call, addressed, write);
     prepared.operands = static_cast<int>(call.operands.size());
     const auto in_buffer = [&](int buffer, const void* address) {
       return Place{buffer, static_cast<const char*>(address) - memory(buffer).data};
@@ -362,6 +364,31 @@ class ProgramPreparer {
     return m_made.kernels.back().get();
   }
 
+  /// A kernel of the kernels of a call's parts whose operands have no ends, or have them along
+  /// rows.
+  [[nodiscard]] const Kernel* kernel_of_open(VertexId statement, const KernelCall& call,
+                                             const CallMemory& whole, kernel::Write write) {
+    auto all = std::make_unique<kernel::KernelSequence<Space>>(whole.shape.operands);
+    const auto take = [&](const OpenPart& part) {
+      typename kernel::KernelSequence<Space>::Part made;
+      made.kernel = kernel_for(statement, part.shape, write);
+      if (made.kernel == nullptr) return false;
+      std::copy(part.operands, part.operands + whole.shape.operands, made.operands);
+      made.output = part.output;
+      made.zeros = part.zeros;
+      all->add(made);
+      return true;
+    };
+    std::vector<std::int64_t> bytes;
+    for (const int operand : call.operands) bytes.push_back(memory(operand).bytes);
+    bytes.push_back(memory(call.output).bytes);
+    OpenCallCutter(std::move(bytes), take)
+        .cut({whole.shape}, operand_ends(m_graph[statement], call, m_buffers));
+    m_made.kernels.push_back(std::move(all));
+    return m_made.kernels.back().get();
+  }
+
+  /// \returns null if operands have ends and there is no kernel for them.
   [[nodiscard]] const Kernel* kernel_for(VertexId statement, kernel::LocalEinsum shape,
                                          kernel::Write write) {
     shape.forget_begins();
@@ -370,10 +397,12 @@ class ProgramPreparer {
         return known.kernel;
       }
     }
+    auto prepared = m_launchers[at(statement)]->prepare(m_space, shape, write);
+    if (prepared == nullptr) return nullptr;
+    m_made.kernels.push_back(std::move(prepared));
+    const Kernel* const made = m_made.kernels.back().get();
     // Statements come one after another, or those of a group again and again.
     if (m_known.size() == tuning::remembered_kernels) m_known.erase(m_known.begin());
-    m_made.kernels.push_back(m_launchers[at(statement)]->prepare(m_space, shape, write));
-    const Kernel* const made = m_made.kernels.back().get();
     m_known.push_back({statement, write, shape, made});
     use_workspace(made->workspace_bytes());
     return made;

@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/generic/join_reducer.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
 #include "eindecomp/kernel/generic/map_lanes.hpp"
+#include "eindecomp/kernel/generic/map_many.hpp"
 #include "eindecomp/kernel/generic/map_row.hpp"
 #include "eindecomp/kernel/generic/masked_map.hpp"
 #include "eindecomp/kernel/generic/row_access.hpp"
@@ -48,6 +49,8 @@ struct JoinMemory {
   typename Store<Monoid, Value>::State* partials = nullptr;  ///< where parts > 1: [row][j][part]
   /// Outputs of one term are written by non-temporal stores: they are what they are stored as.
   MemoryHints hints;
+  /// Where operands of a map have ends along its rows: they outlive the launch. Else null.
+  const RowEnds<std::size_t{Operands}>* ends = nullptr;
 };
 
 /// Items of a schedule on some memory, all of which is its caller's. Item = rows of outputs, or one
@@ -118,8 +121,8 @@ struct JoinItems {
 
   using Row = MapRow<Join, Monoid, Ts...>;
   [[nodiscard]] EINDECOMP_FUNCTION Row map_row(unsigned contiguous) const {
-    return {join,       memory.store.monoid, memory.operand, schedule.vector_stride,
-            contiguous, schedule.first_index};
+    return {join,       memory.store.monoid,  memory.operand, schedule.vector_stride,
+            contiguous, schedule.first_index, memory.ends};
   }
 
   /// Outputs of one term each: rows that follow one another.
@@ -157,6 +160,7 @@ struct JoinItems {
       if (rows > count) rows = count;
       const bool to_end = out.coordinate[0] + rows == schedule.outer.extent[0];
       const Extent length = schedule.length_of(rows, to_end);
+      const Extent before = out.coordinate[0] * schedule.width;
       if constexpr (requires { map.ask_for(out.offset, length); }) {
         if (memory.hints.streamed) {
           Cursor<tensors> next = out;
@@ -164,11 +168,11 @@ struct JoinItems {
           map.ask_for(next.offset, length);
         }
       }
-      const bool done =
-          schedule.vector_stride[operands] == 1 &&
-          map.template direct<true>(out.offset, length,
-                                    static_cast<State*>(memory.store.output) + out.offset[operands],
-                                    memory.store.write, hints_from(out.offset[operands]));
+      const bool done = schedule.vector_stride[operands] == 1 &&
+                        map.template direct<true>(
+                            out.offset, {length, before, schedule.run_length() - before - length},
+                            static_cast<State*>(memory.store.output) + out.offset[operands],
+                            memory.store.write, hints_from(out.offset[operands]));
       for (Extent first = done ? length : 0; first < length;) {
         // What is streamed ends on lines of memory.
         const Extent most =

@@ -11,6 +11,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/generic/map_halves.hpp"
 #include "eindecomp/kernel/generic/map_lanes.hpp"
+#include "eindecomp/kernel/generic/map_many.hpp"
 #include "eindecomp/kernel/generic/row_access.hpp"
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/tile_kernel.hpp"
@@ -27,6 +28,7 @@ struct MapRow {
   using State = typename Sig::State;
   using Indices = std::index_sequence_for<Ts...>;
   static constexpr int operands = Sig::operands;
+  using Ends = RowEnds<sizeof...(Ts)>;
   static constexpr bool is_of_lanes = maps_lanes<Join, Monoid, Ts...>();
   /// Whether it asks which operands are contiguous.
   static constexpr bool takes_contiguous = operands <= 2 || maps_many<Join, Monoid, Ts...>();
@@ -37,21 +39,25 @@ struct MapRow {
   const Extent* stride;        ///< of each along a row
   unsigned contiguous = 0;     ///< as JoinSchedule::contiguous_operands() has it
   Extent first_index = 0;      ///< JoinSchedule::first_index
+  /// Null where no operand has ends; else direct() computes all rows.
+  const Ends* ends = nullptr;
 
   /// Of a run of outputs, first <= i < last.
   struct Range {
     Extent first, last;
   };
 
-  /// Computes a row of outputs to where they belong, by vectors. \returns whether that is possible.
-  /// \param offset  of every operand, of the first output
-  /// \param output  the first
+  /// Computes a part of a row of outputs to where they belong, by vectors. \returns whether that is
+  /// possible.
+  /// \param offset  of every operand, of the part's first output
+  /// \param output  the part's first
   /// \tparam MayAsk  hints.prefetch may be other than null
   template <bool MayAsk>
-  [[nodiscard]] bool direct(const Extent* offset, Extent length, State* output, Write write,
+  [[nodiscard]] bool direct(const Extent* offset, const RunPart& part, State* output, Write write,
                             const MemoryHints& hints) const {
-    return map_many_by_lanes(offset, length, output, hints.streamed) ||
-           by_lanes<(MayAsk && Sig::elementwise)>(offset, {}, {0, length}, output, write, hints);
+    return map_many_by_lanes(offset, part, output, hints.streamed) ||
+           by_lanes<(MayAsk && Sig::elementwise)>(offset, {}, {0, part.length}, output, write,
+                                                  hints);
   }
 
   /// Computes a range of a run of outputs that begins at `offset` by vectors, into neighbouring
@@ -93,7 +99,7 @@ struct MapRow {
     } else if constexpr (maps_by_floats) {
       if (contiguous != 0) return map_by_floats(Indices{}, offset, width, states);
     } else if constexpr (maps_many<Join, Monoid, Ts...>()) {
-      if (map_many_by_lanes(offset, width, states, false)) return;
+      if (map_many_by_lanes(offset, {width}, states, false)) return;
     } else if constexpr (operands <= 2) {
       switch (contiguous) {
         case 1:
@@ -133,20 +139,21 @@ struct MapRow {
   static constexpr bool maps_by_floats = false;
 #endif
 
-  /// A row of a map of many operands, as direct().
+  /// A part of a row of a map of many operands, as direct().
   [[nodiscard]] bool map_many_by_lanes([[maybe_unused]] const Extent* offset,
-                                       [[maybe_unused]] Extent length,
+                                       [[maybe_unused]] const RunPart& part,
                                        [[maybe_unused]] State* output,
                                        [[maybe_unused]] bool streamed) const {
     if constexpr (maps_many<Join, Monoid, Ts...>()) {
       if (contiguous == 0) return false;
       ManyRun<Value, operands> run;
       for (int t = 0; t < operands; ++t) {
-        run.operand[t] = static_cast<const Value*>(operand[t]) + offset[t];
+        run.operand[t] =
+            static_cast<const Value*>(operand[t]) + (offset[t] - part.before * stride[t]);
       }
-      run.output = output;
+      run.output = output - part.before;
       run.streamed = streamed;
-      map_many(Indices{}, contiguous, join, run, length);
+      map_many(Indices{}, contiguous, join, run, ends != nullptr ? *ends : Ends{}, part);
       return true;
     }
     return false;

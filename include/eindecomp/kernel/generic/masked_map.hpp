@@ -14,6 +14,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
 #include "eindecomp/kernel/generic/map_lanes.hpp"
+#include "eindecomp/kernel/generic/map_many.hpp"
 #include "eindecomp/kernel/generic/map_row.hpp"
 #include "eindecomp/kernel/generic/mask_pieces.hpp"
 #include "eindecomp/kernel/generic/masked_signature.hpp"
@@ -76,10 +77,10 @@ class MaskedMap {
   [[nodiscard]] bool applies() const { return m_reads.apply; }
 
   template <bool>
-  [[nodiscard]] bool direct(const Extent* offset, Extent length, State* output, Write write,
+  [[nodiscard]] bool direct(const Extent* offset, const RunPart& part, State* output, Write write,
                             const MemoryHints& hints) const {
     if (!maps_masked_lanes<Join, Monoid, Ts...>() || write == Write::accumulate) return false;
-    row(offset, length, output, hints);
+    row(offset, part.length, output, hints);
     return true;
   }
   void into(const Extent* offset, int width, State* states) const {
@@ -217,7 +218,7 @@ class MaskedMap {
     } else if constexpr (maps_masked_lanes<Join, Monoid, Ts...>()) {
       MemoryHints hints;
       hints.streamed = Streamed;
-      (void)row.template direct<false>(begin, count, output, Write::partial, hints);
+      (void)row.template direct<false>(begin, {count}, output, Write::partial, hints);
     } else {
       row.into(begin, static_cast<int>(count), output);
     }

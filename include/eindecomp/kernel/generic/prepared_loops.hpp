@@ -12,6 +12,8 @@
 #include "eindecomp/kernel/copy/kernel.hpp"
 #include "eindecomp/kernel/generic/join_kernel.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
+#include "eindecomp/kernel/generic/map_lanes.hpp"
+#include "eindecomp/kernel/generic/map_many.hpp"
 #include "eindecomp/kernel/generic/reduce_lanes.hpp"
 #include "eindecomp/kernel/launch.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
@@ -98,8 +100,25 @@ class PreparedLoops final : public PreparedKernel<Space> {
         m_join(join),
         m_monoid(monoid),
         m_write(write),
-        m_refusal(refusal) {
+        m_refusal(refusal),
+        m_ends(shape) {
     m_schedule.share_panels(compat::host_threads(space));
+  }
+
+  /// Whether run() computes a shape that has ends: rows of a map by vectors, and the ends are
+  /// theirs.
+  [[nodiscard]] bool takes_ends(const LocalEinsum& shape) const {
+    const int label = shape.ends.label;
+    if (!maps_many<Join, Monoid, Ts...>() || compat::is_device<Space>) return false;
+    if (m_schedule.contiguous_operands() == 0 || shape.extent[label] == 1) return false;
+    if (m_schedule.vector_stride[Sig::operands] != 1 || shape.output_stride[label] != 1) {
+      return false;
+    }
+    for (int t = 0; t < Sig::operands; ++t) {
+      const bool ends = shape.ends.first[t] > 0 || shape.ends.last[t] < shape.extent[label];
+      if (m_schedule.vector_stride[t] != (ends ? 1 : shape.operand_stride[t][label])) return false;
+    }
+    return true;
   }
 
   [[nodiscard]] Algorithm algorithm() const override { return m_schedule.algorithm(); }
@@ -129,7 +148,8 @@ class PreparedLoops final : public PreparedKernel<Space> {
     JoinKernel<tuning.tile, Held, Join, Monoid, Ts...> kernel{
         m_schedule,
         m_join,
-        {{m_monoid, output, m_write}, {}, reinterpret_cast<State*>(workspace), {}}};
+        {{m_monoid, output, m_write}, {}, reinterpret_cast<State*>(workspace), {}, {}}};
+    if (m_ends.row > 0) kernel.memory.ends = &m_ends;
     for (int t = 0; t < Sig::operands; ++t) kernel.memory.operand[t] = operands[t];
     if (m_schedule.parts <= 1) {
       kernel.memory.hints.streamed = streams_outputs<Sig>(m_schedule, operands, output, m_write);
@@ -151,6 +171,7 @@ class PreparedLoops final : public PreparedKernel<Space> {
   Monoid m_monoid;
   Write m_write;
   const char* m_refusal;
+  RowEnds<sizeof...(Ts)> m_ends;
 };
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
