@@ -187,8 +187,10 @@ TEST_CASE("operands read beyond the ends of a tensor where it is stored, in seve
                                4.0F * at(I + 1, J - 3));
              });
     // Two operands, and a label that goes on for longer than the tensor.
-    t.expect(let<"wide">(extent(i, 406), extent(j, 309)) = Z(zero(i - 2), zero(j - 1)) - Z(0, 0),
-             [&](Extent I, Extent J) { return padded(z_, 0, I - 2, J - 1) - z_(0, 0); });
+    t.expect(
+        let<"wide">(extent(i, 406), extent(j, 309)) =
+            Z(zero(i - 2), zero(j - 1)) - Z(zero(i + 1), zero(j)),
+        [&](Extent I, Extent J) { return padded(z_, 0, I - 2, J - 1) - padded(z_, 0, I + 1, J); });
   });
 }
 

@@ -46,12 +46,13 @@ class KernelSequence final : public PreparedKernel<Space> {
     for (const Part& part : m_parts) sum += part.kernel->predicted_seconds();
     return sum;
   }
-  /// That of the first part with the number of parts.
+  /// That of the first part and, of several, their number.
   [[nodiscard]] std::string explain(const void* const* operands,
                                     const void* output) const override {
     const Addresses first(*this, m_parts.front(), operands, output);
-    return std::to_string(m_parts.size()) + " kernels in turn, the first: " +
-           m_parts.front().kernel->explain(first.operands, first.output);
+    const std::string of_first = m_parts.front().kernel->explain(first.operands, first.output);
+    if (m_parts.size() == 1) return of_first;
+    return std::to_string(m_parts.size()) + " kernels in turn, the first: " + of_first;
   }
   void run(const Space& space, const void* const* operands, void* output,
            unsigned char* workspace) const override {

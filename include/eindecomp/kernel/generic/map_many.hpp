@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -46,8 +47,8 @@ struct RowEnds {
   }
 };
 
-/// Where a map that is streamed asks for its operands ahead: at each, but those that another one is
-/// so little before that it has asked for what they read.
+/// Where a map that is streamed asks for its operands ahead, if some read what others have read: at
+/// each, but those that another one is so little before that it has asked for what they read.
 template <class T, std::size_t Operands>
 struct Leaders {
   int count = 0;
@@ -66,6 +67,8 @@ struct Leaders {
       }
       if (leads) leader[count++] = operand[t];
     }
+    // Streams of their own the machine foresees.
+    if (count == std::popcount(contiguous)) count = 0;
   }
 };
 
@@ -99,27 +102,44 @@ EINDECOMP_ALWAYS_INLINE void ask_ahead(const ManyRun<T, Operands>& run, Extent i
 }
 #endif
 
+/// Stores a vector of outputs.
+template <class T, std::size_t Operands, class V>
+EINDECOMP_ALWAYS_INLINE void put(const ManyRun<T, Operands>& run, Extent i, const V& result) {
+#if defined(EINDECOMP_STREAMING_BYTES)
+  if (run.streamed) {
+    ask_ahead(run, i);
+    stream(run.output + i, reinterpret_cast<StreamLine>(result));
+    return;
+  }
+#endif
+  std::memcpy(run.output + i, &result, sizeof result);
+}
+
 /// Computes `count` outputs, a number of whole vectors, from `begin` on.
+///
+/// A vector is stored when the next one has been loaded: the machine lets a load wait for a store
+/// before it whose address is the same modulo 4096, and that of X(i - 1), read after what is
+/// computed from X(i) was stored to a result that begins in a page where X does, would be.
 /// \tparam Contiguous  all operands are.
 template <bool Contiguous, class Join, class T, std::size_t... I>
 EINDECOMP_FLATTEN EINDECOMP_NEVER_INLINE void map_vectors(std::index_sequence<I...>,
                                                           const Join& functor,
                                                           const ManyRun<T, sizeof...(I)>& given,
                                                           Extent begin, Extent count) {
+  if (count <= 0) return;
   const auto run = given;  // in registers, whatever is stored
   const Join join = functor;
-  for (Extent i = begin; i < begin + count; i += run.width) {
-    const auto result =
-        join(load_lanes<T, run.width>(run.operand[I] + (Contiguous ? i : i & run.mask[I]))...);
-#if defined(EINDECOMP_STREAMING_BYTES)
-    if (run.streamed) {
-      ask_ahead(run, i);
-      stream(run.output + i, reinterpret_cast<StreamLine>(result));
-      continue;
-    }
-#endif
-    std::memcpy(run.output + i, &result, sizeof result);
+  const auto at = [&](Extent i) {
+    return join(load_lanes<T, run.width>(run.operand[I] + (Contiguous ? i : i & run.mask[I]))...);
+  };
+  auto result = at(begin);
+  Extent i = begin;
+  for (; i + run.width < begin + count; i += run.width) {
+    const auto next = at(i + run.width);
+    put(run, i, result);
+    result = next;
   }
+  put(run, i, result);
 }
 
 /// What operand t, which may have ends, is at an output.

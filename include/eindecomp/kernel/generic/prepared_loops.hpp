@@ -109,7 +109,8 @@ class PreparedLoops final : public PreparedKernel<Space> {
   /// theirs.
   [[nodiscard]] bool takes_ends(const LocalEinsum& shape) const {
     const int label = shape.ends.label;
-    if (!maps_many<Join, Monoid, Ts...>() || compat::is_device<Space>) return false;
+    if (!maps_many<Join, Monoid, Ts...>() || maps_masked<Join, Monoid, Ts...>()) return false;
+    if (compat::is_device<Space>) return false;
     if (m_schedule.contiguous_operands() == 0 || shape.extent[label] == 1) return false;
     if (m_schedule.vector_stride[Sig::operands] != 1 || shape.output_stride[label] != 1) {
       return false;
