@@ -129,17 +129,15 @@ EINDECOMP_FLATTEN EINDECOMP_NEVER_INLINE void map_vectors(std::index_sequence<I.
   if (count <= 0) return;
   const auto run = given;  // in registers, whatever is stored
   const Join join = functor;
-  const auto at = [&](Extent i) {
-    return join(load_lanes<T, run.width>(run.operand[I] + (Contiguous ? i : i & run.mask[I]))...);
-  };
-  auto result = at(begin);
+  Lanes<T, run.width> waiting{};
   Extent i = begin;
-  for (; i + run.width < begin + count; i += run.width) {
-    const auto next = at(i + run.width);
-    put(run, i, result);
-    result = next;
+  for (; i < begin + count; i += run.width) {
+    const auto result =
+        join(load_lanes<T, run.width>(run.operand[I] + (Contiguous ? i : i & run.mask[I]))...);
+    if (i > begin) put(run, i - run.width, waiting);
+    waiting = result;
   }
-  put(run, i, result);
+  put(run, i - run.width, waiting);
 }
 
 /// What operand t, which may have ends, is at an output.
