@@ -129,15 +129,17 @@ EINDECOMP_FLATTEN EINDECOMP_NEVER_INLINE void map_vectors(std::index_sequence<I.
   if (count <= 0) return;
   const auto run = given;  // in registers, whatever is stored
   const Join join = functor;
-  Lanes<T, run.width> waiting{};
+  const auto at = [&](Extent i) {
+    return join(load_lanes<T, run.width>(run.operand[I] + (Contiguous ? i : i & run.mask[I]))...);
+  };
+  auto result = at(begin);  // apart: otherwise the loop spills
   Extent i = begin;
-  for (; i < begin + count; i += run.width) {
-    const auto result =
-        join(load_lanes<T, run.width>(run.operand[I] + (Contiguous ? i : i & run.mask[I]))...);
-    if (i > begin) put(run, i - run.width, waiting);
-    waiting = result;
+  for (; i + run.width < begin + count; i += run.width) {
+    const auto next = at(i + run.width);
+    put(run, i, result);
+    result = next;
   }
-  put(run, i - run.width, waiting);
+  put(run, i, result);
 }
 
 /// What operand t, which may have ends, is at an output.
