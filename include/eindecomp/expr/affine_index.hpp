@@ -100,11 +100,11 @@ template <class... As, class... Bs>
                 "EinDecomp: an index is computed from more than 4 labels; write the part of it as "
                 "a statement of its own");
   Affine<As..., Bs...> sum;
-  for (std::size_t n = 0; n < sizeof...(As); ++n) {
+  for (std::size_t n = 0; n != sizeof...(As); ++n) {
     sum.coefficients[n] = a.coefficients[n];
     sum.extents[n] = a.extents[n];
   }
-  for (std::size_t n = 0; n < sizeof...(Bs); ++n) {
+  for (std::size_t n = 0; n != sizeof...(Bs); ++n) {
     sum.coefficients[sizeof...(As) + n] = factor * b.coefficients[n];
     sum.extents[sizeof...(As) + n] = b.extents[n];
   }

@@ -118,7 +118,7 @@ class DerivativeOf final : public JoinDerivative,
                                              D::times(D::number(-1), D::times(g, z)), name);
       } else {
         return Rules::template emit<Flow<I>>(scope, v, of_result, {},
-                                             this->template weighted<Flow<I>>(partial), name);
+                                             Rules::template weighted<Flow<I>>(partial), name);
       }
     } else if constexpr (kind == AggregateKind::extremum) {
       return pull_extremum<I>(scope, v, of_result, partial, name);
@@ -130,10 +130,10 @@ class DerivativeOf final : public JoinDerivative,
       return pull_elements<I>(scope, factors, pull(of_result), name);
     } else if constexpr (kind == AggregateKind::product) {
       return Rules::template emit<Flow<I>>(scope, v, of_result, this->other_factors(scope, v),
-                                           this->template weighted<Flow<I>>(partial), name);
+                                           Rules::template weighted<Flow<I>>(partial), name);
     } else {
       return Rules::template emit<Flow<I>>(scope, v, of_result, {},
-                                           this->template weighted<Flow<I>>(partial), name);
+                                           Rules::template weighted<Flow<I>>(partial), name);
     }
   }
 
@@ -157,7 +157,7 @@ class DerivativeOf final : public JoinDerivative,
       of_result = this->under_result(scope, v, of_result, Div{}, {operands, operands + 2}, {ties},
                                      Text(name) + ".share");
       return Rules::template emit<Flow<I>>(scope, v, of_result, {},
-                                           this->template weighted<Flow<I>>(partial), name);
+                                           Rules::template weighted<Flow<I>>(partial), name);
     } else {
       // A kernel that computes ⊗ again might round otherwise, so what is compared is written.
       const VertexId elements = this->write_elements(scope, v);

@@ -108,9 +108,9 @@ class DerivativeOfBlocks final : public Derivative {
   }
 
  private:
-  static constexpr const SignatureWriter& copying =
+  static constexpr SignatureWriter copying =
       stateless_writer<B, Order - 1, Identity, NoAggregation, T>;
-  static constexpr const SignatureWriter& adding =
+  static constexpr SignatureWriter adding =
       stateless_writer<B, Order - 1, Add, NoAggregation, T, T>;
 
   [[nodiscard]] static std::string_view same_name(const std::vector<Text>& names,

@@ -57,7 +57,9 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
   template <std::size_t I>
   using OperandType = Widened<std::tuple_element_t<I, std::tuple<Ts...>>>;
   template <std::size_t>
-  using NumberOf = expr::LabelNumber;
+  struct NumberOf {  // a class: nvcc loses packs that an alias forgets
+    using type = expr::LabelNumber;
+  };
   using Operands = std::make_index_sequence<static_cast<std::size_t>(operands)>;
   // Of the operands and of the cotangent or the tangent.
   template <class From, std::size_t... I>
@@ -223,8 +225,8 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       const Where where{joined, Sum{}};
       const SignatureWriter writer = [&]<std::size_t... K, class... Us>(std::index_sequence<K...>,
                                                                         std::tuple<Us...>*) {
-        return SignatureWriter::of<B, Order - 1, OperandType<K>..., Us..., NumberOf<K>...>(
-            where, stateless<Sum>);
+        return SignatureWriter::of<B, Order - 1, OperandType<K>..., Us...,
+                                   typename NumberOf<K>::type...>(where, stateless<Sum>);
       }
       (std::make_index_sequence<Tensors>{}, static_cast<typename Read::OperandTypes*>(nullptr));
       const DerivedSum sum{.leaves = leaves,

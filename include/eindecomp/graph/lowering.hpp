@@ -200,10 +200,12 @@ struct WriterOf;
 template <class Backend, class Join, class Monoid, class... Values, class... Ts>
 struct WriterOf<Backend, Join, Monoid, LabelList<Values...>, Ts...> {
   template <class>
-  using Number = expr::LabelNumber;
-  using type = StatementWriter<Backend, Join, Monoid, Ts..., Number<Values>...>;
+  struct Number {  // a class: nvcc loses packs that an alias forgets
+    using type = expr::LabelNumber;
+  };
+  using type = StatementWriter<Backend, Join, Monoid, Ts..., typename Number<Values>::type...>;
   static constexpr bool accepted =
-      core::accept<operator_fault<Join, Monoid, Ts..., Number<Values>...>>();
+      core::accept<operator_fault<Join, Monoid, Ts..., typename Number<Values>::type...>>();
 };
 
 /// Writes ⊕ ⊗ of some accesses, and of the values of some labels, under explicit output labels,

@@ -80,14 +80,15 @@ class Masks {
     return !v.aggregated.empty() && v.periods.empty() && v.scanned < 0 && v.op.index_tensors == 0 &&
            !v.op.blocks;
   }
-  /// The condition with other labels, in their order; none if one has no other: other(label) < 0.
+  /// Adds the condition with other labels, in their order, or nothing if one has no other:
+  /// other(label) < 0.
   template <class Other>
-  [[nodiscard]] static constexpr std::optional<Condition> renamed(const Condition& condition,
-                                                                  const Other& other) {
+  static constexpr void add_renamed(std::vector<Condition>& conditions, const Condition& condition,
+                                    const Other& other) {
     Condition renamed{{}, condition.offset};
     for (const Condition::Term& term : condition.terms) {
       const int label = other(term.label);
-      if (label < 0) return std::nullopt;
+      if (label < 0) return;
       const auto at = std::find_if(renamed.terms.begin(), renamed.terms.end(),
                                    [&](const Condition::Term& t) { return t.label >= label; });
       if (at != renamed.terms.end() && at->label == label) {
@@ -96,17 +97,15 @@ class Masks {
         renamed.terms.insert(at, {label, term.coefficient});
       }
     }
-    return renamed;
+    add(renamed, conditions);
   }
   [[nodiscard]] static constexpr int place_of(const std::vector<int>& list, int label) {
     const auto found = std::find(list.begin(), list.end(), label);
     return found == list.end() ? -1 : static_cast<int>(found - list.begin());
   }
-  static constexpr void add(const std::optional<Condition>& condition,
-                            std::vector<Condition>& conditions) {
-    if (!condition) return;
-    if (std::find(conditions.begin(), conditions.end(), *condition) != conditions.end()) return;
-    conditions.push_back(*condition);
+  static constexpr void add(const Condition& condition, std::vector<Condition>& conditions) {
+    if (std::find(conditions.begin(), conditions.end(), condition) != conditions.end()) return;
+    conditions.push_back(condition);
   }
 
   /// Goes from tensors to their readers: where joins are 0, and elements.
@@ -117,17 +116,17 @@ class Masks {
       const Vertex& v = graph[s];
       if (v.is_input() || v.op.blocks) continue;
       std::vector<Condition>& joins = m_joins[static_cast<std::size_t>(s)];
-      for (const Condition& own : v.mask) add(renamed(own, [](int l) { return l; }), joins);
+      for (const Condition& own : v.mask) add_renamed(joins, own, [](int l) { return l; });
       for (const Operand& o : v.operands) {
         if (!v.op.annihilates || o.is_computed()) continue;
         for (const Condition& zero : m_zeros[static_cast<std::size_t>(o.vertex)]) {
-          add(renamed(zero, [&](int k) { return o.labels[static_cast<std::size_t>(k)]; }), joins);
+          add_renamed(joins, zero, [&](int k) { return o.labels[static_cast<std::size_t>(k)]; });
         }
       }
       if (v.op.finishes && !v.aggregated.empty()) continue;  // elements are no accumulators
       for (const Condition& join : joins) {
-        add(renamed(join, [&](int l) { return place_of(v.output, l); }),
-            m_zeros[static_cast<std::size_t>(s)]);
+        add_renamed(m_zeros[static_cast<std::size_t>(s)], join,
+                    [&](int l) { return place_of(v.output, l); });
       }
     }
   }
@@ -146,7 +145,7 @@ class Masks {
       std::vector<Condition> unread;
       if (!v.is_result() && own && (passes_zeros || v.op.sums)) {
         for (const Condition& read : *own) {
-          add(renamed(read, [&](int k) { return v.output[static_cast<std::size_t>(k)]; }), unread);
+          add_renamed(unread, read, [&](int k) { return v.output[static_cast<std::size_t>(k)]; });
         }
       }
       if (v.op.annihilates) {
@@ -158,7 +157,7 @@ class Masks {
       for (const Operand& o : v.operands) {
         std::vector<Condition> here;
         const auto note = [&](const Condition& condition) {
-          add(renamed(condition, [&](int l) { return place_of(o.labels, l); }), here);
+          add_renamed(here, condition, [&](int l) { return place_of(o.labels, l); });
         };
         if (!o.is_computed()) {
           if (passes_zeros) std::for_each(unread.begin(), unread.end(), note);

@@ -90,10 +90,10 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
       return push_product<I>(scope, v, tangent, name);
     } else if constexpr (kind == AggregateKind::product) {
       return Rules::template emit<Flow<I>>(scope, v, tangent, this->other_factors(scope, v),
-                                           this->template weighted<Flow<I>>(partial), name);
+                                           Rules::template weighted<Flow<I>>(partial), name);
     } else {
       return Rules::template emit<Flow<I>>(scope, v, tangent, {},
-                                           this->template weighted<Flow<I>>(partial), name);
+                                           Rules::template weighted<Flow<I>>(partial), name);
     }
   }
 
@@ -116,7 +116,7 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
                                         const P& partial, std::string_view name) const {
     if constexpr (expr::keeps_bits<Join>) {
       const Cotangent sum = Rules::template emit<Flow<I>>(
-          scope, v, tangent, {}, this->template weighted<Flow<I>>(partial), Text(name) + ".ties");
+          scope, v, tangent, {}, Rules::template weighted<Flow<I>>(partial), Text(name) + ".ties");
       return this->under_result(scope, v, sum, Div{}, {operands, operands + 2},
                                 {this->ties(scope, v)}, name);
     } else {

@@ -160,7 +160,9 @@ class UpdateWriter {
 
  private:
   template <class>
-  using Always = T;
+  struct Always {  // a class: nvcc loses packs that an alias forgets
+    using type = T;
+  };
 
   [[nodiscard]] EinGraph& graph() { return m_state.graph; }
 
@@ -191,7 +193,8 @@ class UpdateWriter {
     for (const Text& label : m_labels) {
       if (!is_scalar) spec.output.push_back({label, 0});
     }
-    const graph::StatementWriter<graph::AtOrder<Backend, 0>, Join, Monoid, Always<Tensors>...>
+    const graph::StatementWriter<graph::AtOrder<Backend, 0>, Join, Monoid,
+                                 typename Always<Tensors>::type...>
         writer(m_state, join, Monoid{});
     const VertexId v = writer.write(std::move(spec));
     return {{v, graph().last_writing()}, is_scalar};

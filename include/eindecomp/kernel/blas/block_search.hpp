@@ -176,14 +176,15 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent 
   const Extent half = std::min(tuning::block_terms, ceil_div(product.k.size(), 2));
   const Attempt attempts[] = {
       {true, tuning::block_terms}, {true, half}, {false, tuning::shared_block_terms}};
-  for (const auto [cached, terms] : attempts) {
+  for (const Attempt& tried : attempts) {
+    const bool cached = tried.cached;
     const double bytes = cached ? std::min(static_cast<double>(rates.cache_bytes),
                                            static_cast<double>(rates.workspace_bytes) / threads)
                                 : static_cast<double>(rates.workspace_bytes);
     // Workspaces of threads are rounded up to lines of memory.
     const double budget = (bytes - tuning::line_bytes) / element_bytes;
-    const BlockSize size = block_size(product.m.size(), product.n.size(), product.k.size(), terms,
-                                      budget / static_cast<double>(batch.in_tile));
+    const BlockSize size = block_size(product.m.size(), product.n.size(), product.k.size(),
+                                      tried.terms, budget / static_cast<double>(batch.in_tile));
     const Cuts ms(orders[0], size.m);
     const Cuts ns(orders[1], size.n);
     const Cuts ks(orders[2], size.k);
