@@ -183,29 +183,32 @@ inline constexpr int holder_of = [] {
   return found ? number : -1;
 }();
 
+/// Whether each of the factors of a product is a tensor or a mask of one of them.
+template <class Product, class Factors>
+inline constexpr bool are_masked_tensors = false;
+template <class Product, class... Fs>
+inline constexpr bool are_masked_tensors<Product, boost::hana::tuple<Fs...>> = [] {
+  constexpr auto fits = []<class F>(std::type_identity<F>) {
+    if constexpr (is_mask<F>) {
+      return holder_of<F, typename Product::LabelTypes, Fs...> >= 0;
+    } else if constexpr (is_operand<F>) {
+      return !is_computed<F> && std::is_same_v<Elements<F>, Elements<Product>>;
+    } else {
+      return false;
+    }
+  };
+  return (fits(std::type_identity<Fs>{}) && ...);
+}();
+
 /// Whether a sum of a product of tensors with masks is one of products of masked tensors, which
 /// have fewer labels than it has.
 template <class Monoid, class E>
 inline constexpr bool is_masked_product = false;
 template <class... Es>
   requires(TreeTraits<Apply<Mul, Es...>>::values > 0)
-inline constexpr bool is_masked_product<Sum, Apply<Mul, Es...>> = [] {
-  using Product = Apply<Mul, Es...>;
-  using All = typename Product::LabelTypes;
-  return decltype(boost::hana::unpack(
-      factors_of(std::declval<const Product&>()), []<class... Fs>(const Fs&...) {
-        constexpr auto fits = []<class F>() {
-          if constexpr (is_mask<F>) {
-            return holder_of<F, All, Fs...> >= 0;
-          } else if constexpr (is_operand<F>) {
-            return !is_computed<F> && std::is_same_v<Elements<F>, Elements<Product>>;
-          } else {
-            return false;
-          }
-        };
-        return std::bool_constant<(fits.template operator()<Fs>() && ...)>();
-      }))::value;
-}();
+inline constexpr bool is_masked_product<Sum, Apply<Mul, Es...>> =
+    are_masked_tensors<Apply<Mul, Es...>,
+                       decltype(factors_of(std::declval<const Apply<Mul, Es...>&>()))>;
 
 /// Adds for each tensor that an expression reads, from left to right, the conditions without any of
 /// which it does not matter: those by which it is selected.
