@@ -3,7 +3,7 @@
 /// Labels as values: the `i < j` of a mask, the `value(i)` of a ramp.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -57,7 +57,7 @@ struct ElementsOf<LabelValue<L>> {
 /// offset + Σ coefficient · value, of as many labels.
 template <std::size_t Labels>
 struct AffineValue {
-  std::array<Extent, Labels> coefficients{};
+  Extent coefficients[Labels] = {};  // no std::array, of which device code may call nothing
   Extent offset = 0;
   template <class... Values>
   EINDECOMP_FUNCTION constexpr LabelNumber operator()(const Values&... values) const {
@@ -80,8 +80,10 @@ template <AnyLabel L>
 }
 template <class... Ls>
 [[nodiscard]] constexpr auto value_of(const Affine<Ls...>& index) {
-  using F = AffineValue<sizeof...(Ls)>;
-  return Apply<F, LabelValue<Ls>...>(F{index.coefficients, index.offset}, LabelValue<Ls>{}...);
+  AffineValue<sizeof...(Ls)> sum;
+  std::copy_n(index.coefficients.begin(), sizeof...(Ls), sum.coefficients);
+  sum.offset = index.offset;
+  return Apply<AffineValue<sizeof...(Ls)>, LabelValue<Ls>...>(sum, LabelValue<Ls>{}...);
 }
 template <class T>
   requires(!AffineIndex<T>)
