@@ -327,7 +327,10 @@ TEST_CASE_TEMPLATE("functions of networks by vectors are those of numbers", T, f
   const auto clipped = [](const auto& x) {
     return ein::Select{}(ein::LessEqual{}(x, T(-1)), T(-1), x);
   };
+  const auto where_not_zero = [](const auto& x) { return ein::Select{}(x, T(2), x - T(3)); };
   CHECK(differences(leaky, values, 0) == 0);
+  CHECK(differences(where_not_zero, values, 0) == 0);
+  CHECK(where_not_zero(T(0)) == T(-3));
   CHECK(differences(clipped, values, 0) == 0);
   CHECK(leaky(T(-2)) == T(0.01) * T(-2));
   CHECK(leaky(T(3)) == T(3));

@@ -210,6 +210,7 @@ struct Add {
 struct Select {
   static constexpr std::string_view name = "select";
   template <class C, class A, class B>
+    requires(!expr::Vector<C>)
   EINDECOMP_FUNCTION constexpr auto operator()(const C& condition, const A& a, const B& b) const
       -> std::common_type_t<A, B> {
     return condition ? a : b;
@@ -219,8 +220,8 @@ struct Select {
     requires(expr::Vector<A> || expr::Vector<B>)
   EINDECOMP_ALWAYS_INLINE constexpr auto operator()(const C& condition, const A& a,
                                                     const B& b) const
-      -> std::decay_t<decltype(condition ? a : b)> {
-    return condition ? a : b;
+      -> std::decay_t<decltype(condition != C{} ? a : b)> {
+    return condition != C{} ? a : b;
   }
 };
 
