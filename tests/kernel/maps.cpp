@@ -44,12 +44,8 @@ T reference(const std::vector<T>& x) {
   return sum;
 }
 
-/// \param columns, pitch  of an output row and from one to the next.
-/// \param same  bit o: operand o has one element a row. \param in_place  operand 1 is the output.
-template <class T, std::size_t... I>
-void check_map(std::index_sequence<I...>, Random& random, Extent rows, Extent columns, Extent pitch,
-               unsigned same, bool in_place) {
-  constexpr std::size_t operands = sizeof...(I);
+/// A map whose operands have no strides yet.
+LocalEinsum map_shape(std::size_t operands, Extent rows, Extent columns, Extent pitch) {
   LocalEinsum shape;
   shape.labels = 2;
   shape.operands = static_cast<int>(operands);
@@ -57,6 +53,16 @@ void check_map(std::index_sequence<I...>, Random& random, Extent rows, Extent co
   shape.extent[1] = columns;
   shape.output_stride[0] = pitch;
   shape.output_stride[1] = 1;
+  return shape;
+}
+
+/// \param columns, pitch  of an output row and from one to the next.
+/// \param same  bit o: operand o has one element a row. \param in_place  operand 1 is the output.
+template <class T, std::size_t... I>
+void check_map(std::index_sequence<I...>, Random& random, Extent rows, Extent columns, Extent pitch,
+               unsigned same, bool in_place) {
+  constexpr std::size_t operands = sizeof...(I);
+  LocalEinsum shape = map_shape(operands, rows, columns, pitch);
   const auto size = static_cast<std::size_t>(rows * pitch);
   std::vector<std::vector<T>> x(operands);
   const void* addresses[operands];
@@ -105,13 +111,7 @@ template <class T, std::size_t... I>
 void check_ends(std::index_sequence<I...>, Random& random, Extent rows, Extent columns,
                 Extent pitch, bool same) {
   constexpr std::size_t operands = sizeof...(I);
-  LocalEinsum shape;
-  shape.labels = 2;
-  shape.operands = static_cast<int>(operands);
-  shape.extent[0] = rows;
-  shape.extent[1] = columns;
-  shape.output_stride[0] = pitch;
-  shape.output_stride[1] = 1;
+  LocalEinsum shape = map_shape(operands, rows, columns, pitch);
   shape.ends.label = 1;
   const auto size = static_cast<std::size_t>((rows - 1) * pitch + columns);
   std::vector<std::vector<T>> x(operands);

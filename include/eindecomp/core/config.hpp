@@ -59,8 +59,9 @@
 #define EINDECOMP_CONVERTS_HALVES 0
 #endif
 
-/// Whether exponential() is computed by vectors. With SSE2, which cannot compare integers of 64
-/// bits, and without vectors the C library's function is faster.
+/// Whether exponential(), logarithm() and hyperbolic_tangent() are computed by vectors. With SSE2,
+/// which cannot compare integers of 64 bits, and without vectors the C library's function is
+/// faster.
 #if defined(__AVX2__) && defined(EINDECOMP_STREAMING_BYTES)
 #define EINDECOMP_VECTOR_EXPONENTIAL 1
 #else

@@ -174,29 +174,23 @@ struct JoinReducer {
     return false;
   }
 
-  /// Whether the elements of the one operand lie apart across outputs, as those of windows with a
-  /// stride do: they are gathered, a few at a time, and go by vectors then.
+  /// Whether outputs that follow one another read every other element of the one operand, as those
+  /// of windows two apart do: shuffles gather them, and they go by vectors then.
   [[nodiscard]] EINDECOMP_FUNCTION bool gathers() const {
     if constexpr (has_lanes && operands == 1) {
-      return schedule.across_outputs && schedule.vector_stride[0] > 1;
+      return schedule.across_outputs && schedule.vector_stride[0] == 2;
     }
     return false;
   }
-  /// Combines rows that lie `step` apart, of elements that lie apart, into sums of their columns.
+  /// Combines rows that lie `step` apart, every other element of them, into sums of their columns.
   void across_gathered(const Value* from, Extent step, Extent positions, Extent outputs,
                        State* sums) const {
     alignas(line_bytes) Value row[tuning::max_panel_rows * Tile];
     const Value* const first[] = {row};
     const Extent contiguous[] = {1};
     const auto run = reduce_run<Value>(Indices{}, join, monoid, contiguous);
-    const Extent stride = schedule.vector_stride[0];
     for (Extent p = 0; p < positions; ++p, from += step) {
-      // A stride that is known takes shuffles in place of single elements.
-      if (stride == 2) {
-        for (Extent i = 0; i < outputs; ++i) row[i] = from[2 * i];
-      } else {
-        for (Extent i = 0; i < outputs; ++i) row[i] = from[stride * i];
-      }
+      for (Extent i = 0; i < outputs; ++i) row[i] = from[2 * i];
       run.across(first, contiguous, 1, outputs, sums);
     }
   }
