@@ -15,7 +15,12 @@
 #include <limits>
 #include <random>
 
+#include "eindecomp/expr/error_function.hpp"
+
+using eindecomp::expr::error_function;
+using eindecomp::expr::error_function_complement;
 using eindecomp::expr::exponential;
+using eindecomp::expr::gaussian_error_linear_unit;
 using eindecomp::expr::hyperbolic_tangent;
 using eindecomp::expr::logarithm;
 
@@ -24,6 +29,9 @@ namespace {
 const auto exponential_of = [](auto x) { return exponential(x); };
 const auto logarithm_of = [](auto x) { return logarithm(x); };
 const auto tangent_of = [](auto x) { return hyperbolic_tangent(x); };
+const auto error_function_of = [](auto x) { return error_function(x); };
+const auto complement_of = [](auto x) { return error_function_complement(x); };
+const auto gelu_of = [](auto x) { return gaussian_error_linear_unit(x); };
 
 /// A function of a number by vectors of so many bytes, all of whose other elements are other
 /// numbers.
@@ -180,4 +188,61 @@ TEST_CASE_TEMPLATE("the hyperbolic tangent is the C library's within three units
   CHECK(of(-Limits::infinity()) == T(-1));
   CHECK(std::isnan(of(Limits::quiet_NaN())));
   CHECK(std::isnan(of(-Limits::quiet_NaN())));
+}
+
+TEST_CASE_TEMPLATE("the error functions and gelu are those of more digits within few units", Way,
+                   Scalar<float>, Scalar<double>, Vectors<16, float>, Vectors<32, float>,
+                   Vectors<64, float>, Vectors<16, double>, Vectors<32, double>,
+                   Vectors<64, double>) {
+  using T = typename Way::Type;
+  using Limits = std::numeric_limits<T>;
+  const auto erf = [](T x) { return Way::of(error_function_of, x); };
+  const auto erfc = [](T x) { return Way::of(complement_of, x); };
+  const auto gelu = [](T x) { return Way::of(gelu_of, x); };
+  const auto exact_gelu = [](long double x) {
+    return x / 2 * std::erfc(x * -0.707106781186547524400844362104849L);
+  };
+  long double worst_erf = 0;
+  long double worst_erfc = 0;
+  long double worst_gelu = 0;
+  bool odd = true;
+  const auto look_at = [&](T x) {
+    const auto exact = static_cast<long double>(x);
+    worst_erf = std::max(worst_erf, error(erf(x), std::erf(exact)));
+    worst_erfc = std::max(worst_erfc, error(erfc(x), std::erfc(exact)));
+    worst_gelu = std::max(worst_gelu, error(gelu(x), exact_gelu(exact)));
+    odd = odd && erf(-x) == -erf(x);
+  };
+  const T farthest = sizeof(T) == 4 ? T(15) : T(39);  // where gelu is 0
+  const int steps = 100000;
+  for (int n = -steps; n <= steps; ++n) look_at(farthest * static_cast<T>(n) / steps);
+  std::mt19937 random(14);
+  for (int n = 0; n < 100000; ++n) {
+    const T x = std::ldexp(static_cast<T>(random()) / static_cast<T>(random.max()),
+                           static_cast<int>(random() % 64) - 60);
+    look_at(n % 2 == 0 ? x : -x);
+  }
+  for (const T x : {Limits::min(), T(0), std::nextafter(T(1), T(0)), T(1)}) look_at(x);
+  CHECK(worst_erf <= 2.0L);
+  CHECK(worst_erfc <= 7.0L);
+  CHECK(worst_gelu <= 8.0L);
+  CHECK(odd);
+
+  CHECK(std::signbit(erf(-T(0))));
+  CHECK(erfc(-T(0)) == T(1));
+  CHECK(gelu(-T(0)) == T(0));
+  for (const T x : {Limits::max(), Limits::infinity()}) {
+    CHECK(erf(x) == T(1));
+    CHECK(erf(-x) == T(-1));
+    CHECK(erfc(x) == T(0));
+    CHECK(erfc(-x) == T(2));
+    CHECK(gelu(x) == x);
+  }
+  CHECK(gelu(Limits::lowest()) == T(0));
+  CHECK(std::isnan(gelu(-Limits::infinity())));
+  for (const T x : {Limits::quiet_NaN(), -Limits::quiet_NaN()}) {
+    CHECK(std::isnan(erf(x)));
+    CHECK(std::isnan(erfc(x)));
+    CHECK(std::isnan(gelu(x)));
+  }
 }

@@ -59,13 +59,13 @@
 #define EINDECOMP_CONVERTS_HALVES 0
 #endif
 
-/// Whether exponential(), logarithm() and hyperbolic_tangent() are computed by vectors. With SSE2,
-/// which cannot compare integers of 64 bits, and without vectors the C library's function is
-/// faster.
+/// Whether exponential(), logarithm(), hyperbolic_tangent() and the error function are computed by
+/// vectors. With SSE2, which cannot compare integers of 64 bits, and without vectors the C
+/// library's functions are faster.
 #if defined(__AVX2__) && defined(EINDECOMP_STREAMING_BYTES)
-#define EINDECOMP_VECTOR_EXPONENTIAL 1
+#define EINDECOMP_VECTOR_ELEMENTARY 1
 #else
-#define EINDECOMP_VECTOR_EXPONENTIAL 0
+#define EINDECOMP_VECTOR_ELEMENTARY 0
 #endif
 
 /// Whether core::square_root() computes square roots by vectors.
@@ -88,7 +88,7 @@
 #define EINDECOMP_INSTRUCTION_SET no_vectors
 #elif defined(__AVX512F__)
 #define EINDECOMP_INSTRUCTION_SET avx512
-#elif EINDECOMP_VECTOR_EXPONENTIAL
+#elif EINDECOMP_VECTOR_ELEMENTARY
 #define EINDECOMP_INSTRUCTION_SET avx2
 #elif defined(__AVX__)
 #define EINDECOMP_INSTRUCTION_SET avx

@@ -64,24 +64,26 @@ struct BitsOf<V, Bits> {
 
 /// c[0] + c[1]·r + …, even and odd powers apart because they do not depend on each other. There is
 /// no loop, which would keep a loop around the call from being vectorised.
-template <class T, class V, std::size_t... N>
+template <class Constants, class V, std::size_t... N>
 [[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V polynomial(
     V r, V square, std::index_sequence<N...>) {
-  constexpr auto& c = ExponentialConstants<T>::c;
+  constexpr auto& c = Constants::c;
   constexpr std::size_t last = 2 * sizeof...(N) + 2;
   V even = square * c[last] + c[last - 2];
   V odd = square * c[last + 1] + c[last - 1];
   ((even = even * square + c[last - 4 - 2 * N], odd = odd * square + c[last - 3 - 2 * N]), ...);
   return odd * r + even;
 }
+template <class Constants, class V>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V polynomial(V r, V square) {
+  return polynomial<Constants>(r, square, std::make_index_sequence<Constants::terms / 2 - 2>{});
+}
 
 /// e^r - 1 for |r| <= ln 2 / 2.
 template <class T, class V>
 [[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V less_one(V r) {
   const V square = r * r;
-  const V p =
-      polynomial<T>(r, square, std::make_index_sequence<ExponentialConstants<T>::terms / 2 - 2>{});
-  return p * square + r;
+  return polynomial<ExponentialConstants<T>>(r, square) * square + r;
 }
 /// e^r for |r| <= ln 2 / 2.
 template <class T, class V>
@@ -99,7 +101,7 @@ template <int Mantissa, class V, class Bits>
   return p * first * second;
 }
 
-#if defined(__AVX512F__) && EINDECOMP_VECTOR_EXPONENTIAL
+#if defined(__AVX512F__) && EINDECOMP_VECTOR_ELEMENTARY
 /// Whether a vector fills a register of AVX-512, which has instructions for bounded() and
 /// scaled_by_power().
 template <class V>
@@ -112,10 +114,10 @@ template <class T, class V>
   return core::greater(-most, core::lesser(most, x));
 }
 
-/// e^x of eight doubles: x = k·ln 2 + r for k in eighths. 2 to the power of their fractions is a
-/// table in one register, so that r is an eighth as long and five terms fewer do.
-template <class V>
-[[nodiscard]] EINDECOMP_ALWAYS_INLINE V exponential_by_table(V x) {
+/// exponential_within() of eight doubles: x = k·ln 2 + r for k in eighths. 2 to the power of their
+/// fractions is a table in one register, so that r is an eighth as long and five terms fewer do.
+template <class V, class... Low>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE V exponential_by_table(V x, Low... low) {
   using Constants = ExponentialConstants<double>;
   using Bits = typename BitsOf<V, std::uint64_t>::type;
   constexpr V table = {1.0,
@@ -127,10 +129,9 @@ template <class V>
                        0x1.ae89f995ad3adp+0,
                        0x1.d5818dcfba487p+0};
   constexpr double shift = 0x1.8p49;  // its last bit is an eighth
-  const V y = bounded<double>(x);
-  const V shifted = y * Constants::log2_e + shift;
+  const V shifted = (x + ... + low) * Constants::log2_e + shift;
   const V k = shifted - shift;
-  const V r = (y - k * Constants::ln2_high) - k * Constants::ln2_low;
+  const V r = (((x - k * Constants::ln2_high) - k * Constants::ln2_low) + ... + low);
   const V power = core::look_up(table, std::bit_cast<Bits>(shifted));
   const V square = r * r;
   // (e^r - 1 - r)/r² at Chebyshev's nodes, as the terms above.
@@ -142,6 +143,33 @@ template <class V>
 }
 #endif
 
+/// e^x for -most <= x <= most, as exponential().
+/// \param low  none, or a number far smaller than x: then the result is e^(x + low) of the exact
+///             sum
+template <class T, class V, class... Low>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr V exponential_within(
+    V x, Low... low) {
+  using Constants = ExponentialConstants<T>;
+  using Integer = typename Constants::Bits;
+  using Bits = typename BitsOf<V, Integer>::type;
+  constexpr int mantissa = std::numeric_limits<T>::digits - 1;
+  // Adding it leaves in the lowest bits a number's nearest integer and twice the exponents' bias.
+  constexpr T shift = static_cast<T>((Integer{3} << (mantissa - 1)) +
+                                     Integer{2 * (std::numeric_limits<T>::max_exponent - 1)});
+#if defined(__AVX512F__) && EINDECOMP_VECTOR_ELEMENTARY
+  if constexpr (fills_register<V> && std::same_as<T, double>) {
+    return exponential_by_table(x, low...);
+  }
+#endif
+  const V shifted = (x + ... + low) * Constants::log2_e + shift;
+  const V k = shifted - shift;
+  const V r = (((x - k * Constants::ln2_high) - k * Constants::ln2_low) + ... + low);
+#if defined(__AVX512F__) && EINDECOMP_VECTOR_ELEMENTARY
+  if constexpr (fills_register<V>) return core::scaled_by_power(near_zero<T>(r), k);
+#endif
+  return scaled<mantissa>(near_zero<T>(r), std::bit_cast<Bits>(shifted));
+}
+
 /// e^x within two units in the last place, subnormal results included; infinities and NaN as
 /// std::exp. Unlike it, a loop over it is vectorised: no branch, no call, no table.
 /// \param x a number, or a vector of the compiler: then of each of its elements.
@@ -151,20 +179,8 @@ template <class V, class T = typename ElementOfVector<V>::type>
   using Constants = ExponentialConstants<T>;
   using Integer = typename Constants::Bits;
   using Bits = typename BitsOf<V, Integer>::type;
-  constexpr int mantissa = std::numeric_limits<T>::digits - 1;
-  // Adding it leaves in the lowest bits a number's nearest integer and twice the exponents' bias.
-  constexpr T shift = static_cast<T>((Integer{3} << (mantissa - 1)) +
-                                     Integer{2 * (std::numeric_limits<T>::max_exponent - 1)});
-
-#if defined(__AVX512F__) && EINDECOMP_VECTOR_EXPONENTIAL
-  if constexpr (fills_register<V> && std::same_as<T, double>) {
-    return exponential_by_table(x);
-  } else if constexpr (fills_register<V>) {
-    const V y = bounded<T>(x);
-    const V k = (y * Constants::log2_e + shift) - shift;
-    return core::scaled_by_power(
-        near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low), k);
-  }
+#if defined(__AVX512F__) && EINDECOMP_VECTOR_ELEMENTARY
+  if constexpr (fills_register<V>) return exponential_within<T>(bounded<T>(x));
 #endif
   // Integers are compared, for comparisons of real numbers may trap and so are not vectorised.
   constexpr Integer sign = Integer{1} << (std::numeric_limits<Integer>::digits - 1);
@@ -173,10 +189,7 @@ template <class V, class T = typename ElementOfVector<V>::type>
   const Bits bits_of_x = std::bit_cast<Bits>(x);
   const Bits magnitude = bits_of_x & ~sign;
   const V y = std::bit_cast<V>((magnitude > most ? Bits{} + most : magnitude) | (bits_of_x & sign));
-  const V shifted = y * Constants::log2_e + shift;
-  const V k = shifted - shift;
-  const V p = near_zero<T>((y - k * Constants::ln2_high) - k * Constants::ln2_low);
-  const Bits result = std::bit_cast<Bits>(scaled<mantissa>(p, std::bit_cast<Bits>(shifted)));
+  const Bits result = std::bit_cast<Bits>(exponential_within<T>(y));
   return std::bit_cast<V>(magnitude > infinite ? bits_of_x : result);  // NaN stays as it is
 }
 

@@ -107,11 +107,6 @@ EINDECOMP_MATH(Log10, log10)
 EINDECOMP_MATH(Log1p, log1p)
 /// ∛a.
 EINDECOMP_MATH(Cbrt, cbrt)
-/// The error function, 2/√π ∫₀ᵃ e^(-t²) dt.
-EINDECOMP_MATH(Erf, erf)
-/// 1 - erf(a), accurate where that is small.
-EINDECOMP_MATH(Erfc, erfc)
-
 /// The largest whole number that is not above a.
 EINDECOMP_ROUNDING(Floor, "floor", floor)
 /// The smallest whole number that is not below a.
@@ -216,15 +211,30 @@ struct Silu {
   }
 };
 
+/// The error function, 2/√π ∫₀ᵃ e^(-t²) dt.
+struct Erf {
+  static constexpr std::string_view name = "erf";
+  template <class A>
+    requires(expr::is_real<A> || expr::Vector<A>)
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const { return expr::call_erf(a); }
+};
+
+/// 1 - erf(a), accurate where that is small.
+struct Erfc {
+  static constexpr std::string_view name = "erfc";
+  template <class A>
+    requires(expr::is_real<A> || expr::Vector<A>)
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const { return expr::call_erfc(a); }
+};
+
 /// a·Φ(a) with the normal distribution Φ, by the error function: PyTorch's gelu, and JAX's with
 /// `approximate=False`.
 struct Gelu {
   static constexpr std::string_view name = "gelu";
   template <class A>
-  requires expr::is_real<A> EINDECOMP_FUNCTION constexpr auto operator()(A a) const {
-    using Real = decltype(expr::call_erfc(a));
-    // 1 + erf would cancel where a is negative.
-    return Real(0.5) * Real(a) * expr::call_erfc(Real(a) * Real(-0.70710678118654752440));
+    requires(expr::is_real<A> || expr::Vector<A>)
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a) const {
+    return expr::call_gelu(decltype(expr::call_erfc(a))(a));
   }
 };
 
@@ -303,9 +313,15 @@ inline constexpr bool is_compute_bound<F> = true;
 template <>
 inline constexpr bool takes_vectors<Square> = true;
 template <>
-inline constexpr bool takes_vectors<Sigmoid> = expr::vector_exponential;
+inline constexpr bool takes_vectors<Sigmoid> = expr::vector_elementary;
 template <>
-inline constexpr bool takes_vectors<Silu> = expr::vector_exponential;
+inline constexpr bool takes_vectors<Silu> = expr::vector_elementary;
+template <>
+inline constexpr bool takes_vectors<Erf> = expr::vector_elementary;
+template <>
+inline constexpr bool takes_vectors<Erfc> = expr::vector_elementary;
+template <>
+inline constexpr bool takes_vectors<Gelu> = expr::vector_elementary;
 
 // clang-format off
 /// A function of every element of an expression, by NumPy's name; the functor of the name says what

@@ -14,6 +14,7 @@
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/instructions.hpp"
 #include "eindecomp/expr/elementary.hpp"
+#include "eindecomp/expr/error_function.hpp"
 #include "eindecomp/expr/exponential.hpp"
 #include "eindecomp/expr/half.hpp"
 #include "eindecomp/expr/vector.hpp"
@@ -36,6 +37,8 @@ inline constexpr int index_tensors = 0;
 // Inside this namespace the names below are functions of <cmath> for arithmetic types and, by
 // argument-dependent lookup, those of the complex types.
 using std::abs;
+using std::erf;
+using std::erfc;
 using std::exp;
 using std::log;
 using std::sqrt;
@@ -49,31 +52,44 @@ EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
   }
 }
 inline namespace EINDECOMP_INSTRUCTION_SET {
-inline constexpr bool vector_exponential = EINDECOMP_VECTOR_EXPONENTIAL != 0;
+inline constexpr bool vector_elementary = EINDECOMP_VECTOR_ELEMENTARY != 0;
 inline constexpr bool vector_root = EINDECOMP_VECTOR_ROOT != 0;
 
 // With vectors, numbers too are computed by the functions that take vectors, so that a result does
 // not depend on where an element lies.
-#if EINDECOMP_VECTOR_EXPONENTIAL
+#if EINDECOMP_VECTOR_ELEMENTARY
 #define EINDECOMP_CALL(by_vectors, library)  \
   if constexpr (requires { by_vectors(a); }) \
     return by_vectors(a);                    \
   else                                       \
-    return library(a);
+    return library;
 #else
-#define EINDECOMP_CALL(by_vectors, library) return library(a);
+#define EINDECOMP_CALL(by_vectors, library) return library;
 #endif
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_exp(const A& a) {
-  EINDECOMP_CALL(exponential, exp)
+  EINDECOMP_CALL(exponential, exp(a))
 }
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_log(const A& a) {
-  EINDECOMP_CALL(logarithm, log)
+  EINDECOMP_CALL(logarithm, log(a))
 }
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_tanh(const A& a) {
-  EINDECOMP_CALL(hyperbolic_tangent, tanh)
+  EINDECOMP_CALL(hyperbolic_tangent, tanh(a))
+}
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_erf(const A& a) {
+  EINDECOMP_CALL(error_function, erf(a))
+}
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_erfc(const A& a) {
+  EINDECOMP_CALL(error_function_complement, erfc(a))
+}
+/// a/2·erfc(-a/√2): 1 + erf would cancel where a is negative.
+template <class A>
+EINDECOMP_FUNCTION constexpr auto call_gelu(const A& a) {
+  EINDECOMP_CALL(gaussian_error_linear_unit, A(0.5) * a * erfc(A(-0.70710678118654752440) * a))
 }
 #undef EINDECOMP_CALL
 template <class A>
@@ -257,11 +273,11 @@ inline constexpr bool takes_vectors =
 template <class Factor>
 inline constexpr bool takes_vectors<ScaledMul<Factor>> = true;
 template <>
-inline constexpr bool takes_vectors<Exp> = expr::vector_exponential;
+inline constexpr bool takes_vectors<Exp> = expr::vector_elementary;
 template <>
-inline constexpr bool takes_vectors<Log> = expr::vector_exponential;
+inline constexpr bool takes_vectors<Log> = expr::vector_elementary;
 template <>
-inline constexpr bool takes_vectors<Tanh> = expr::vector_exponential;
+inline constexpr bool takes_vectors<Tanh> = expr::vector_elementary;
 template <>
 inline constexpr bool takes_vectors<Sqrt> = expr::vector_root;
 
