@@ -21,8 +21,8 @@ SHARED = re.compile(r"^RELOCATION RECORDS FOR \[\.(?:text|rodata|data|data\.rel\
 EXEMPT = re.compile(
     # What makes all launchers of a unit: a launcher is one object of one unit.
     r"eindecomp::KokkosBackend<.*>::make<"
-    # The exponential of a number, or of a vector as wide as its type says.
-    r"|eindecomp::(?:Exp|Sigmoid|Silu)::operator\(\)<"
+    # An elementary function of a number, or of a vector as wide as its type says.
+    r"|eindecomp::(?:Exp|Log|Tanh|Erfc?|Sigmoid|Silu|Gelu)::operator\(\)<"
     # A copy of a box, or one made ready; a fence of stores.
     r"|eindecomp::run::copy_part<|eindecomp::run::ProgramPreparer<"
     r"|eindecomp::run::FusedTiles::run<")
