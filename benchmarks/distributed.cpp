@@ -2,8 +2,8 @@
 /// \file
 /// Programs on several ranks: how long a run takes, with transfers and kernels in turn and with
 /// products streamed, beside its messages alone and its kernels alone on the same ranks, all by
-/// turns in one run. On one machine, scripts/cluster gives the ranks a
-/// network.
+/// turns in one run; and products by ScaLAPACK and COSMA, where the program was built with them.
+/// On one machine, scripts/cluster gives the ranks a network.
 
 #include <mpi.h>
 
@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "eindecomp/eindecomp.hpp"
+#include "support/product_peers.hpp"
 #include "support/slowest_rank.hpp"
 
 namespace ein = eindecomp;
 using ein::let;
 using ein::labels::i, ein::labels::j, ein::labels::k, ein::labels::l, ein::labels::m;
+using eindecomp_benchmarks::Peer;
 using eindecomp_benchmarks::seconds_of_slowest;
 
 namespace {
@@ -111,6 +113,9 @@ class Products {
   std::vector<Product> m_products;
 };
 
+/// The lines of the table of other libraries, which is written last.
+std::vector<std::string> lines_of_peers;
+
 /// Part of the names of the programs that are measured.
 std::string chosen;
 /// Panels of every product; 1: none is streamed; 0: as the planner likes.
@@ -135,10 +140,10 @@ ein::DecomposeOptions options_for(const ein::Program& program, int ranks, ein::E
   return options;
 }
 
-/// Measures a program whose inputs are `names`, and writes a line.
+/// Measures a program whose inputs are `names`, and writes a line; and other libraries' products
+/// of the same matrices.
 void measure(const char* name, const ein::Program& program, const std::vector<std::string>& names,
-             int rounds) {
-  if (std::string(name).find(chosen) == std::string::npos) return;
+             const std::vector<Peer>& peers, int rounds) {
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -164,11 +169,21 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
   double streaming = none;
   double transfer = none;
   double arithmetic = none;
+  std::vector<double> others(peers.size(), none);
   for (int round = 0; round < rounds; ++round) {
     run = std::min(run, seconds_of_slowest([&] { (void)in_turn.run(bindings); }));
     streaming = std::min(streaming, seconds_of_slowest([&] { (void)overlapped.run(bindings); }));
     transfer = std::min(transfer, seconds_of_slowest([&] { messages.run(); }));
     arithmetic = std::min(arithmetic, seconds_of_slowest([&] { products.run(); }));
+    for (std::size_t p = 0; p < peers.size(); ++p) {
+      others[p] = std::min(others[p], seconds_of_slowest(peers[p].multiply));
+    }
+  }
+  for (std::size_t p = 0; p < peers.size(); ++p) {
+    char line[256];
+    std::snprintf(line, sizeof line, "| %s | %.1f | %s | %.1f | %.2f |", name, streaming * 1e3,
+                  peers[p].name.c_str(), others[p] * 1e3, streaming / others[p]);
+    lines_of_peers.emplace_back(line);
   }
   std::string cuts;
   for (const ein::StepGroup& group : streamed.steps) {
@@ -184,15 +199,20 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
 
 void product(const char* name, ein::Extent rows, ein::Extent inner, ein::Extent columns,
              int rounds) {
+  if (std::string(name).find(chosen) == std::string::npos) return;
   ein::Program g;
   const auto A = g.input<double>("A", {rows, inner});
   const auto B = g.input<double>("B", {inner, columns});
   const auto C = let<"C">(i, k) = sum(j)(A(i, j) * B(j, k));
   (void)C;
-  measure(name, g, {"A", "B"}, rounds);
+  measure(name, g, {"A", "B"},
+          eindecomp_benchmarks::product_peers(static_cast<int>(rows), static_cast<int>(columns),
+                                              static_cast<int>(inner)),
+          rounds);
 }
 
 void chain(const char* name, ein::Extent scale, ein::Extent thin, ein::Extent wide, int rounds) {
+  if (std::string(name).find(chosen) == std::string::npos) return;
   ein::Program g;
   const auto A = g.input<double>("A", {scale, thin});
   const auto B = g.input<double>("B", {thin, scale});
@@ -204,7 +224,7 @@ void chain(const char* name, ein::Extent scale, ein::Extent thin, ein::Extent wi
   const auto CDE = let<"CDE">(i, k) = sum(l)(C(i, l) * DE(l, k));
   const auto Z = let<"Z">(i, k) = AB(i, k) + CDE(i, k);
   (void)Z;
-  measure(name, g, {"A", "B", "C", "D", "E"}, rounds);
+  measure(name, g, {"A", "B", "C", "D", "E"}, {}, rounds);
 }
 
 }  // namespace
@@ -233,5 +253,8 @@ int main(int argc, char** argv) {
   product("8192 x 256 x 256", 8192, 256, 256, rounds);
   chain("(A·B) + (C·(D·E)), 2000", 2000, 2000, 2000, rounds);
   chain("the same, skewed", 2000, 200, 20000, rounds);
+  if (rank != 0 || lines_of_peers.empty()) return 0;
+  std::printf("\n| product | streamed | other | its time | ratio |\n|---|--:|---|--:|--:|\n");
+  for (const std::string& line : lines_of_peers) std::printf("%s\n", line.c_str());
   return 0;
 }

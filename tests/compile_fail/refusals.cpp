@@ -176,8 +176,12 @@ void statements() {
   EITHER((let<"A13">(a, b, c, d, e, f, h, i, j) = X(i, j)), (let<"A13">(i, j) = X(i, j)));
   // refused: an integer stands where a label of the output belongs
   EITHER((let("A14")(i, 3L) = X3(i)), (let("A14")(i, extent(k, 3)) = X3(i)));
-  // refused: a label with its extent stands in an expression; write the label alone
+  // refused: a label with its extent stands where a label alone belongs; write extent(r, 3) on
   EITHER((let<"A15">(i, j) = X(i, extent(j, 5))), (let<"A15">(i, j) = X(i, j)));
+  // refused: a label with its extent stands where a label alone belongs; write extent(r, 3) on
+  EITHER((let<"A16">(i) = max(extent(k, 5))(X(i, k))), (let<"A16">(i) = max(k)(X(i, k))));
+  // refused: a label with its extent stands where a label alone belongs; write extent(r, 3) on
+  EITHER((let<"A17">() = sum(i, extent(h, 5))(X(i, h))), (let<"A17">() = sum(i, h)(X(i, h))));
   // refused: a statement has more than 8 operands, and no parts of it can be computed before
   EITHER((let<"B">() = max(i, j, k)(X(i, j) * X(j, k) * X(i, k) * X(k, i) * X(j, i) * X(k, j) *
                                     X(i, i) * X(j, j) * X(k, k))),

@@ -196,6 +196,10 @@ TEST_CASE("errors name the index, its range, the tensor and the line") {
             .find("index -1 of X(-1,j) is outside of dimension 0 of X, of extent 8 (indices are "
                   "from 0 to "
                   "7); write one of these, or zero(-1) to read 0") != std::string::npos);
+  // Nor where a sum of products would ignore it.
+  CHECK(message_of([&] {
+          let<"A">(k) = sum(j)(X(8, j) * W(k));
+        }).find("index 8 of X(8,j) is outside of dimension 0 of X") != std::string::npos);
   // Sums of integers and -∞ would overflow.
   CHECK(message_of([&] {
           let<"B">(i) = max(k)(I(i + k - 1) + I(k));

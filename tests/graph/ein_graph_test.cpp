@@ -392,6 +392,9 @@ TEST_CASE("a name that is taken") {
   CHECK(message([&] {
           g.input<float>("X", {4});
         }).starts_with("EinDecomp: there is a tensor X already"));
+  CHECK(message([&] {
+          (void)g.input<double>("", {2});
+        }).starts_with("EinDecomp: an input has no name"));
 }
 
 TEST_CASE("a symbol of another graph") {

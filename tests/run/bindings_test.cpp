@@ -58,6 +58,13 @@ TEST_CASE("bindings one by one, in a vector, in braces and beside what is carrie
   is(executor.run({c, carried[0]}, b), 641);
   const std::string twice = message_of([&] { (void)executor.run({a, a}, b); });
   CHECK(contains(twice, "input A is bound"));
+  CHECK(contains(message_of([&] { (void)executor.run(b); }),
+                 "inputs A, C are not bound (statements read them)"));
+  CHECK(contains(message_of([&] { (void)executor.run(a, b); }), "input C is not bound"));
+  const Plan other = ein::decompose(program, {.workers = world.size, .ranks = world.size});
+  CHECK(contains(
+      message_of([&] { (void)ein::execute(other, MPI_COMM_WORLD, Space(), a, b, c).carry(); }),
+      "a run carries nothing to the next"));
   CHECK(contains(twice, "bindings_test.cpp:"));
 }
 

@@ -36,6 +36,14 @@ inline constexpr bool never_computed = false;
 template <class T>
 concept OfTheLanguage = AffineIndex<T> || Expression<T> || TensorWithoutLabels<T>;
 
+template <class T>
+constexpr auto refuse_label_with_extent() {
+  static_assert(never<T>,
+                "EinDecomp: a label with its extent stands where a label alone belongs; write "
+                "extent(r, 3) on the left of the statement or in an index, X(i + extent(r, 3))");
+  return Refused{};
+}
+
 /// Refuses what stands where a label belongs; T is a reference where it is a variable.
 template <class T>
 constexpr auto refuse_as_label() {
@@ -46,9 +54,7 @@ constexpr auto refuse_as_label() {
                   "X(I(b), j)); write to where one says by let<\"Z\">(extent(v, n), j) = "
                   "sum(b)(where(I(b) == v, X(b, j)))");
   } else if constexpr (is_sized_label<Plain>) {
-    static_assert(never<T>,
-                  "EinDecomp: a label with its extent stands in an expression; write the label "
-                  "alone, and its extent on the left of the statement");
+    return refuse_label_with_extent<T>();
   } else if constexpr (std::is_lvalue_reference_v<T> && !std::is_array_v<Plain>) {
     static_assert(
         never<T>,
@@ -227,6 +233,7 @@ EINDECOMP_REFUSED_FUNCTION(lgamma)
 #define EINDECOMP_REFUSED_AGGREGATION(function)                                             \
   template <class First, class... Rest>                                                     \
     requires(!(AnyLabel<First> && (AnyLabel<Rest> && ...)) &&                               \
+             !(expr::is_sized_label<First> || (expr::is_sized_label<Rest> || ...)) &&           \
              (expr::OfTheLanguage<First> || (expr::OfTheLanguage<Rest> || ...) ||       \
               (std::is_integral_v<First> && sizeof...(Rest) == 0)))                         \
   constexpr auto function(const First&, const Rest&...) {                                   \
@@ -252,6 +259,23 @@ EINDECOMP_REFUSED_AGGREGATION(var)
 EINDECOMP_REFUSED_AGGREGATION(stddev)
 EINDECOMP_REFUSED_AGGREGATION(norm)
 #undef EINDECOMP_REFUSED_AGGREGATION
+
+#define EINDECOMP_REFUSED_EXTENT(function)                                                  \
+  template <class First, class... Rest>                                                     \
+    requires(expr::is_sized_label<First> || (expr::is_sized_label<Rest> || ...))            \
+  constexpr auto function(const First&, const Rest&...) {                                   \
+    return expr::refuse_label_with_extent<First>();                                         \
+  }
+EINDECOMP_REFUSED_EXTENT(sum)
+EINDECOMP_REFUSED_EXTENT(prod)
+EINDECOMP_REFUSED_EXTENT(min)
+EINDECOMP_REFUSED_EXTENT(max)
+EINDECOMP_REFUSED_EXTENT(all)
+EINDECOMP_REFUSED_EXTENT(any)
+EINDECOMP_REFUSED_EXTENT(argmin)
+EINDECOMP_REFUSED_EXTENT(argmax)
+EINDECOMP_REFUSED_EXTENT(mean)
+#undef EINDECOMP_REFUSED_EXTENT
 // clang-format on
 
 }  // namespace eindecomp

@@ -269,8 +269,7 @@ class OperandResolver {
         index.boundary = boundary;
         continue;
       }
-      const OutsideValue here = boundary == Boundary::zero ? OutsideValue::zero : spec.ignored;
-      if (here == OutsideValue::none && spec.indices[k].terms.empty()) {
+      if (boundary == Boundary::ignored && spec.indices[k].terms.empty()) {
         core::fail(ErrorKind::shape,
                    Text("index ") + expr::index_text(spec.indices[k]) + " of " +
                        operand_text(m_tensors, spec) + " is outside of dimension " +
@@ -280,6 +279,7 @@ class OperandResolver {
                        ") to read 0",
                    m_spec.where);
       }
+      const OutsideValue here = boundary == Boundary::zero ? OutsideValue::zero : spec.ignored;
       if (here == OutsideValue::none || (outside != OutsideValue::none && outside != here)) {
         core::fail(
             ErrorKind::shape,

@@ -178,6 +178,11 @@ constexpr void check_labels(const EinGraph& graph, const StatementSpec& spec,
 
 constexpr VertexId EinGraph::add(std::string_view name, std::vector<Extent> bound,
                                  ElementType element, const std::source_location& where) {
+  if (name.empty()) {
+    core::fail(ErrorKind::statement,
+               "an input has no name (inputs are bound by name in files and reports); give it one",
+               where);
+  }
   if (find(name) >= 0) {
     core::fail(ErrorKind::statement,
                Text("there is a tensor ") + name +

@@ -72,23 +72,33 @@ class RunInputs {
       BindingChecker<Group>(m_session).check(v, facts);
       if (facts.kind == BindingKind::distributed) plan_exchange(v, facts);
     }
-    const std::vector<int> readers = m_session.graph.reader_counts();
-    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
-      const Vertex& tensor = m_session.graph[v];
-      if (tensor.is_input() && readers[at(v)] > 0 && m_bound[at(v)] == nullptr) {
-        throw Error(ErrorKind::binding,
-                    "input " + tensor.name +
-                        " is not bound (a statement reads it); give the run a "
-                        "bind, bind_global or bind_generator for it",
-                    where);
-      }
-    }
+    check_all_are_bound(where);
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
       if (m_kept[at(v)] && !(is_constant(v) && m_kept[at(v)]->is(m_bound[at(v)]->facts(),
                                                                  m_session.control.rank()))) {
         m_kept[at(v)].reset();
       }
     }
+  }
+
+  /// \throws Error naming every input that is read and not bound.
+  void check_all_are_bound(std::source_location where) const {
+    const std::vector<int> readers = m_session.graph.reader_counts();
+    std::string missing;
+    int count = 0;
+    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
+      const Vertex& tensor = m_session.graph[v];
+      if (!tensor.is_input() || readers[at(v)] == 0 || m_bound[at(v)] != nullptr) continue;
+      missing += (++count > 1 ? ", " : "") + tensor.name.str();
+    }
+    if (count == 0) return;
+    throw Error(ErrorKind::binding,
+                (count == 1 ? "input " : "inputs ") + missing +
+                    (count == 1 ? " is not bound (a statement reads it); give the run a bind, "
+                                  "bind_global or bind_generator for it"
+                                : " are not bound (statements read them); give the run a bind, "
+                                  "bind_global or bind_generator for each"),
+                where);
   }
 
   /// The inputs that are bound as constant, ascending.

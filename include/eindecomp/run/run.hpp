@@ -186,6 +186,7 @@ class Run {
   /// inputs they become: `executor.run(run.carry(), bind(A, …))`. Nothing is copied: the next run
   /// reads them where they lie, or, where the plan stores the two differently, exchanges what
   /// differs (Plan::carried_words, RunStatistics::inputs). Not collective, does not fence.
+  /// \throws Error if the plan carries nothing.
   [[nodiscard]] std::vector<Binding<Space>> carry(
       std::source_location where = std::source_location::current()) const;
 
@@ -387,6 +388,12 @@ Timeline Run<Space, Group>::timeline(std::source_location where) const {
 
 template <class Space, comm::Communicator Group>
 std::vector<Binding<Space>> Run<Space, Group>::carry(std::source_location where) const {
+  if (m_session->carry.empty()) {
+    throw Error(ErrorKind::binding,
+                "a run carries nothing to the next (its plan says of no result which input it "
+                "becomes); decompose with .carry = {{\"next\", \"input\"}}",
+                where);
+  }
   std::vector<Binding<Space>> bindings;
   for (const CarriedResult& pair : m_session->carry) {
     const Vertex& next = m_session->graph[pair.next];
