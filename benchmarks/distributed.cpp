@@ -118,6 +118,7 @@ std::vector<std::string> lines_of_peers;
 
 /// Part of the names of the programs that are measured.
 std::string chosen;
+bool is_chosen(const char* name) { return std::string(name).find(chosen) != std::string::npos; }
 /// Panels of every product; 1: none is streamed; 0: as the planner likes.
 ein::Extent panels = 0;
 
@@ -199,7 +200,7 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
 
 void product(const char* name, ein::Extent rows, ein::Extent inner, ein::Extent columns,
              int rounds) {
-  if (std::string(name).find(chosen) == std::string::npos) return;
+  if (!is_chosen(name)) return;
   ein::Program g;
   const auto A = g.input<double>("A", {rows, inner});
   const auto B = g.input<double>("B", {inner, columns});
@@ -212,7 +213,7 @@ void product(const char* name, ein::Extent rows, ein::Extent inner, ein::Extent 
 }
 
 void chain(const char* name, ein::Extent scale, ein::Extent thin, ein::Extent wide, int rounds) {
-  if (std::string(name).find(chosen) == std::string::npos) return;
+  if (!is_chosen(name)) return;
   ein::Program g;
   const auto A = g.input<double>("A", {scale, thin});
   const auto B = g.input<double>("B", {thin, scale});

@@ -338,6 +338,8 @@ TEST_CASE_TEMPLATE("functions of networks by vectors are those of numbers", T, f
   CHECK(ein::Sigmoid{}(T(0)) == T(0.5));
   if constexpr (ein::takes_vectors<ein::Tanh>) {
     CHECK(differences(ein::Tanh{}, values, 1) == 0);
+    CHECK(differences(ein::Erf{}, values, 1) == 0);
+    CHECK(differences(ein::Erfc{}, values, 1) == 0);
     CHECK(differences(ein::Gelu{}, values, 1) == 0);
     CHECK(differences(ein::Log{}, values, 1) == 0);
     CHECK(differences(ein::Sigmoid{}, values, 1) == 0);

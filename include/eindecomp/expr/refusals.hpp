@@ -36,6 +36,9 @@ inline constexpr bool never_computed = false;
 template <class T>
 concept OfTheLanguage = AffineIndex<T> || Expression<T> || TensorWithoutLabels<T>;
 
+/// Whether some of these are labels with their extents.
+template <class... Ts>
+inline constexpr bool have_extent = (is_sized_label<Ts> || ...);
 template <class T>
 constexpr auto refuse_label_with_extent() {
   static_assert(never<T>,
@@ -233,14 +236,16 @@ EINDECOMP_REFUSED_FUNCTION(lgamma)
 #define EINDECOMP_REFUSED_AGGREGATION(function)                                             \
   template <class First, class... Rest>                                                     \
     requires(!(AnyLabel<First> && (AnyLabel<Rest> && ...)) &&                               \
-             !(expr::is_sized_label<First> || (expr::is_sized_label<Rest> || ...)) &&           \
-             (expr::OfTheLanguage<First> || (expr::OfTheLanguage<Rest> || ...) ||       \
+             (expr::OfTheLanguage<First> || (expr::OfTheLanguage<Rest> || ...) ||           \
+              expr::have_extent<First, Rest...> ||                                          \
               (std::is_integral_v<First> && sizeof...(Rest) == 0)))                         \
   constexpr auto function(const First&, const Rest&...) {                                   \
     if constexpr (Expression<First> || TensorWithoutLabels<First>) {                        \
       static_assert(expr::never<First>,                                                   \
           "EinDecomp: an aggregation is given an expression before its labels; write "      \
           #function "(j)(X(i, j)), with the labels that it aggregates in front");           \
+    } else if constexpr (expr::have_extent<First, Rest...>) {                               \
+      expr::refuse_label_with_extent<First>();                                              \
     } else {                                                                                \
       expr::refuse_first_that_is_no_label<const First&, const Rest&...>();                \
     }                                                                                       \
@@ -262,19 +267,12 @@ EINDECOMP_REFUSED_AGGREGATION(norm)
 
 #define EINDECOMP_REFUSED_EXTENT(function)                                                  \
   template <class First, class... Rest>                                                     \
-    requires(expr::is_sized_label<First> || (expr::is_sized_label<Rest> || ...))            \
+    requires(expr::have_extent<First, Rest...>)                                             \
   constexpr auto function(const First&, const Rest&...) {                                   \
     return expr::refuse_label_with_extent<First>();                                         \
   }
-EINDECOMP_REFUSED_EXTENT(sum)
-EINDECOMP_REFUSED_EXTENT(prod)
 EINDECOMP_REFUSED_EXTENT(min)
 EINDECOMP_REFUSED_EXTENT(max)
-EINDECOMP_REFUSED_EXTENT(all)
-EINDECOMP_REFUSED_EXTENT(any)
-EINDECOMP_REFUSED_EXTENT(argmin)
-EINDECOMP_REFUSED_EXTENT(argmax)
-EINDECOMP_REFUSED_EXTENT(mean)
 #undef EINDECOMP_REFUSED_EXTENT
 // clang-format on
 

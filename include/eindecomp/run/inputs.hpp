@@ -81,26 +81,6 @@ class RunInputs {
     }
   }
 
-  /// \throws Error naming every input that is read and not bound.
-  void check_all_are_bound(std::source_location where) const {
-    const std::vector<int> readers = m_session.graph.reader_counts();
-    std::string missing;
-    int count = 0;
-    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
-      const Vertex& tensor = m_session.graph[v];
-      if (!tensor.is_input() || readers[at(v)] == 0 || m_bound[at(v)] != nullptr) continue;
-      missing += (++count > 1 ? ", " : "") + tensor.name.str();
-    }
-    if (count == 0) return;
-    throw Error(ErrorKind::binding,
-                (count == 1 ? "input " : "inputs ") + missing +
-                    (count == 1 ? " is not bound (a statement reads it); give the run a bind, "
-                                  "bind_global or bind_generator for it"
-                                : " are not bound (statements read them); give the run a bind, "
-                                  "bind_global or bind_generator for each"),
-                where);
-  }
-
   /// The inputs that are bound as constant, ascending.
   [[nodiscard]] std::vector<VertexId> constants() const {
     std::vector<VertexId> found;
@@ -259,6 +239,26 @@ class RunInputs {
   }
 
  private:
+  /// \throws Error naming every input that is read and not bound.
+  void check_all_are_bound(std::source_location where) const {
+    const std::vector<int> readers = m_session.graph.reader_counts();
+    std::string missing;
+    int count = 0;
+    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
+      const Vertex& tensor = m_session.graph[v];
+      if (!tensor.is_input() || readers[at(v)] == 0 || m_bound[at(v)] != nullptr) continue;
+      missing += (++count > 1 ? ", " : "") + tensor.name.str();
+    }
+    if (count == 0) return;
+    throw Error(ErrorKind::binding,
+                (count == 1 ? "input " : "inputs ") + missing +
+                    (count == 1 ? " is not bound (a statement reads it); give the run a bind, "
+                                  "bind_global or bind_generator for it"
+                                : " are not bound (statements read them); give the run a bind, "
+                                  "bind_global or bind_generator for each"),
+                where);
+  }
+
   [[nodiscard]] bool is_constant(VertexId v) const {
     return m_bound[at(v)] != nullptr && m_bound[at(v)]->facts().constant;
   }
