@@ -133,6 +133,11 @@ void check(const Call& call, T start, const Fold& fold, bool packed) {
   ein::kernel::kernels_of<Space, Join, Monoid, T, T>().run(
       Space(), shape, Join{}, Monoid{}, operands, tensor[2].data(), Write::finished);
   CHECK(tensor[2] == expected);
+  ein::kernel::kernels_of<Space, Join, Monoid, T, T>().run(
+      Space(), shape, Join{}, Monoid{}, operands, tensor[2].data(), Write::accumulate);
+  std::vector<T> twice = expected;
+  for (std::size_t n = 0; n < twice.size(); ++n) fold(twice[n], expected[n]);
+  CHECK(tensor[2] == twice);
 }
 
 const auto add_to = [](auto& sum, auto value) { sum += value; };
@@ -146,6 +151,7 @@ void check_all(const Convolution& k) {
   CAPTURE(k.dilation);
   for (const Call& call : {forward(k, k.dilation), forward(k, -k.dilation), of_filters(k)}) {
     check<ein::Mul, ein::Sum>(call, 0.0F, add_to, EINDECOMP_FUSED_MULTIPLY_ADD);
+    check<ein::Mul, ein::Sum>(call, 0.0, add_to, EINDECOMP_FUSED_MULTIPLY_ADD);
     check<ein::Add, ein::Max>(call, -std::numeric_limits<double>::infinity(), keep_more,
                               detail::has_vectors && k.filters >= 4);
   }
@@ -163,6 +169,25 @@ TEST_CASE("convolutions, their filters' gradients and max-plus convolutions") {
   check_all({1, 3, 67, 67, 12, 11, 4});   // whose windows take three steps to be passed
   check_all({1, 4, 30, 50, 8, 3, 1, 2});  // dilated
   check_all({1, 4, 41, 50, 8, 3, 2, 3});  // both
+  check_all({1, 2, 4, 4507, 5, 3});       // rows longer than what is summed at a time
+  check_all({3, 1, 20, 66, 70, 3});       // few channels, many filters
+}
+
+TEST_CASE("gradients by the filters of few channels or few filters are not packed") {
+  const ein::kernel::JoinAggregateLauncher<Space, ein::Mul, ein::Sum, float, float> launcher;
+  const void* const nothing[] = {nullptr, nullptr};
+  const auto packs = [&](const Call& call) {
+    const auto kernel = launcher.prepare(Space(), call.shape, Write::finished);
+    return kernel->explain(nothing, nullptr).find("nothing is packed") == std::string::npos;
+  };
+  const bool always = !EINDECOMP_FUSED_MULTIPLY_ADD;
+  CHECK(packs(of_filters({2, 3, 23, 37, 100, 3})) == always);
+  CHECK(packs(of_filters({2, 30, 23, 37, 9, 3})) == always);
+  CHECK(packs(of_filters({2, 30, 23, 37, 100, 3})));    // many of both
+  CHECK(packs(of_filters({2, 3, 23, 30, 100, 3})));     // short rows
+  CHECK(packs(of_filters({1, 3, 12, 37, 100, 3})));     // few steps
+  CHECK(packs(of_filters({2, 3, 80, 80, 100, 3, 2})));  // a stride
+  CHECK(packs(forward({2, 3, 80, 80, 100, 3}, 1)));
 }
 
 TEST_CASE("windows that do not overlap are matrices in order, and those that do are told") {

@@ -8,6 +8,14 @@
 namespace eindecomp::core {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
+/// Keeps a vector in a register, where g++ would load it anew for every instruction that reads it.
+template <class V>
+EINDECOMP_ALWAYS_INLINE void hold([[maybe_unused]] V& vector) {
+#if defined(EINDECOMP_STREAMING_BYTES)
+  asm("" : "+v"(vector));
+#endif
+}
+
 #if defined(EINDECOMP_STREAMING_BYTES)
 
 /// As many bytes as one streaming store writes.

@@ -159,6 +159,12 @@ inline constexpr Extent panels_in_turn = 32;     ///< of B that a row of tiles g
 /// Bytes of each of them, which stays in the first cache. Of longer ones one at a time is as fast.
 inline constexpr Extent short_panel_bytes = Extent{32} << 10;
 inline constexpr int tile_panels_ahead = 2;  ///< panels asked for ahead of B that is not packed
+// Where both operands are contiguous along K. Measured on the gradient by the filters of VGG 3
+// → 64.
+inline constexpr Extent max_dot_columns = 64;  ///< and rows, whichever is less; above, packing pays
+inline constexpr Extent min_dot_run = 32;      ///< contiguous positions of K: several vectors
+inline constexpr Extent min_dot_steps = 1024;  ///< positions of K: many for each sum over lanes
+inline constexpr Extent dot_steps = 1024;      ///< of a row at a time, so that it stays in cache
 // Where operand and output lie across each other. Measured on the TCCG contractions over min-plus.
 inline constexpr Extent max_interleaved = 96;      ///< neighbours of the output transposed at once
 inline constexpr Extent max_gathered_runs = 32;    ///< neighbours of the operand

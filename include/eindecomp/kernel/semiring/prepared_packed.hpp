@@ -20,6 +20,7 @@
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/product_sizes.hpp"
+#include "eindecomp/kernel/semiring/dots.hpp"
 #include "eindecomp/kernel/semiring/packed_blocks.hpp"
 #include "eindecomp/kernel/semiring/packed_run.hpp"
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
@@ -113,21 +114,31 @@ class PreparedPacked final : public PreparedKernel<Space> {
 
   [[nodiscard]] Algorithm algorithm() const override { return Algorithm::packed; }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return run_on(nullptr, nullptr, nullptr).workspace_bytes();
+    return dots() ? 0 : run_on(nullptr, nullptr, nullptr).workspace_bytes();
   }
   [[nodiscard]] std::string explain(const void* const*, const void*) const override {
-    return describe(m_shape, Algorithm::packed, m_refusal);
+    return describe(m_shape, Algorithm::packed, m_refusal) +
+           (dots() ? "; contiguous along K, so nothing is packed" : "");
   }
   void run(const Space& space, const void* const* operands, void* output,
            unsigned char* workspace) const override {
-    PackedRun run =
-        run_on(operands[m_shape.exchanged ? 1 : 0], operands[m_shape.exchanged ? 0 : 1], output);
+    const void* const a = operands[m_shape.exchanged ? 1 : 0];
+    const void* const b = operands[m_shape.exchanged ? 0 : 1];
+    if constexpr (has_dots<Join, Monoid, A, B>) {
+      if (dots()) {
+        run_dots(space, m_shape, static_cast<const A*>(a), static_cast<const B*>(b),
+                 static_cast<A*>(output), m_write == Write::accumulate);
+        return;
+      }
+    }
+    PackedRun run = run_on(a, b, output);
     run_packed_blocks(space, run, workspace);
   }
 
  private:
   using Algebra = TileAlgebra<Join, Monoid, Widened<A>, Widened<B>>;
 
+  [[nodiscard]] bool dots() const { return has_dots<Join, Monoid, A, B> && worth_dots(m_shape); }
   [[nodiscard]] const PanelCode& panels() const {
     return m_shape.exchanged ? panel_functions<Algebra, B, A> : panel_functions<Algebra, A, B>;
   }
