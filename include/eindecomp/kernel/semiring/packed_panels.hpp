@@ -68,15 +68,18 @@ void pack_contiguous(const PanelSource& source, Widened<T>* panel, Extent panel_
   }
 }
 
-/// to[i] = from[i] for a few elements.
-template <class T>
+/// to[i] = from[i] for a few elements: as many as are loaded together, the last of which overlap
+/// those before, or if there are fewer, half as many.
+template <class T, int Together = std::max(1, 16 / static_cast<int>(sizeof(T)))>
 void copy_few(Widened<T>* to, const T* from, int count) {
-  constexpr int together = 16 / static_cast<int>(sizeof(T));
-  int i = 0;
-  if constexpr (together > 1) {
-    for (; i + together <= count; i += together) put_into_panel<together>(to + i, from + i);
+  if constexpr (Together == 1) {
+    for (int i = 0; i < count; ++i) to[i] = from[i];
+  } else if (count >= Together) {
+    for (int i = 0; i < count - Together; i += Together) put_into_panel<Together>(to + i, from + i);
+    put_into_panel<Together>(to + (count - Together), from + (count - Together));
+  } else {
+    copy_few<T, Together / 2>(to, from, count);
   }
-  for (; i < count; ++i) to[i] = from[i];
 }
 
 /// Writes where contiguous runs of elements end. \returns how many there are.
