@@ -162,6 +162,32 @@ void pack_transposed(const PanelSource& source, Widened<T>* panel, int width) {
   }
 }
 
+/// Writes whole panels whose rows come in two runs, the second behind the first: a vector that
+/// begins with the first does not end behind the second, nor the other way round. \param count rows
+/// of the first run
+template <int Width, class T>
+void pack_two_runs(const PanelSource& source, int count, T* panel) {
+  constexpr int lanes = vector_bytes / static_cast<int>(sizeof(T));
+  using V = Lanes<T, lanes>;
+  const T* const first = static_cast<const T*>(source.from) + source.row_offset[0];
+  const T* const second =
+      static_cast<const T*>(source.from) + source.row_offset[Width - 1] - (Width - 1);
+  constexpr Extent ahead = tuning::pack_steps_ahead;
+  for (Extent step = 0; step < source.steps; ++step, panel += Width) {
+    const Extent here = source.step_offset[step];
+    const Extent later = source.step_offset[std::min(step + ahead, source.steps - 1)];
+    prefetch_to_read(first + later);
+    prefetch_to_read(second + later + (Width - 1));
+    for (int row = 0; row < Width; row += lanes) {
+      const V lane = lane_numbers<T, lanes>();
+      const V rows = lane < repeat<T, lanes>(static_cast<T>(count - row))
+                         ? load_lanes<T, lanes>(first + here + row)
+                         : load_lanes<T, lanes>(second + here + row);
+      std::memcpy(panel + row, &rows, sizeof rows);
+    }
+  }
+}
+
 /// Writes rows that come in runs, each contiguous within a step.
 template <class T>
 void pack_runs(const PanelSource& source, const int* run_end, int runs, Widened<T>* panel,
@@ -207,6 +233,15 @@ void pack_panels(const PanelSource& source, void* panel, Extent panel_bytes) {
   }
   int run_end[max_panel_width];
   const int runs = find_runs(source.row_offset, source.rows, run_end);
+  constexpr bool by_vectors = std::is_same_v<T, Packed> && is_lane<T> && std::is_signed_v<T> &&
+                              Width % (vector_bytes / static_cast<int>(sizeof(T))) == 0;
+  if constexpr (by_vectors) {
+    if (runs == 2 && source.rows == Width &&
+        source.row_offset[run_end[0]] > source.row_offset[run_end[0] - 1]) {
+      pack_two_runs<Width>(source, run_end[0], to);
+      return;
+    }
+  }
   if (4 * runs <= source.rows) {
     pack_runs<T>(source, run_end, runs, to, Width);
   } else if (source.run != nullptr) {
