@@ -183,6 +183,7 @@ TEST_CASE("gradients by the filters of few channels or few filters are not packe
   const bool always = !EINDECOMP_FUSED_MULTIPLY_ADD;
   CHECK(packs(of_filters({2, 3, 23, 37, 100, 3})) == always);
   CHECK(packs(of_filters({2, 30, 23, 37, 9, 3})) == always);
+  CHECK(packs(of_filters({2, 64, 23, 37, 64, 3})));
   CHECK(packs(of_filters({2, 30, 23, 37, 100, 3})));    // many of both
   CHECK(packs(of_filters({2, 3, 23, 30, 100, 3})));     // short rows
   CHECK(packs(of_filters({1, 3, 12, 37, 100, 3})));     // few steps

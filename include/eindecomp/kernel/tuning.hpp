@@ -161,7 +161,8 @@ inline constexpr Extent short_panel_bytes = Extent{32} << 10;
 inline constexpr int tile_panels_ahead = 2;  ///< panels asked for ahead of B that is not packed
 // Where both operands are contiguous along K. Measured on the gradient by the filters of VGG 3
 // → 64.
-inline constexpr Extent max_dot_columns = 64;  ///< and rows, whichever is less; above, packing pays
+/// As many rows, or fewer of one and more of the other: above, packing pays.
+inline constexpr Extent max_dot_columns = 64;
 inline constexpr Extent min_dot_run = 32;      ///< contiguous positions of K: several vectors
 inline constexpr Extent min_dot_steps = 1024;  ///< positions of K: many for each sum over lanes
 inline constexpr Extent dot_steps = 1024;      ///< of a row at a time, so that it stays in cache

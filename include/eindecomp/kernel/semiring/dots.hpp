@@ -31,16 +31,16 @@ inline constexpr int dot_side = 3;
 
 /// Whether a signature's products may be computed so: the lanes of floating-point sums.
 template <class Join, class Monoid, class A, class B>
-inline constexpr bool has_dots = EINDECOMP_FUSED_MULTIPLY_ADD&& std::is_same_v<Join, Mul>&&
-                                     std::is_same_v<Monoid, Sum>&& std::is_same_v<A, B> &&
-                                 (std::is_same_v<A, float> || std::is_same_v<A, double>);
+inline constexpr bool has_dots = (EINDECOMP_FUSED_MULTIPLY_ADD && std::is_same_v<Join, Mul> &&
+                                  std::is_same_v<Monoid, Sum> && std::is_same_v<A, B> &&
+                                  (std::is_same_v<A, float> || std::is_same_v<A, double>));
 
 /// Whether a product is faster so than packed.
 [[nodiscard]] constexpr bool worth_dots(const PackedShape& shape) {
   const PackedShape::Nest& k = shape.k;
   return shape.windows && k.loops > 0 && k.stride[0][0] == 1 && k.stride[1][0] == 1 &&
          k.extent[0] >= tuning::min_dot_run && shape.steps >= tuning::min_dot_steps &&
-         std::min(shape.rows, shape.columns) <= tuning::max_dot_columns;
+         shape.rows * shape.columns <= tuning::max_dot_columns * tuning::max_dot_columns;
 }
 
 /// Steps that are contiguous in both operands, and where their first is.

@@ -166,7 +166,7 @@ void pack_transposed(const PanelSource& source, Widened<T>* panel, int width) {
 /// begins with the first does not end behind the second, nor the other way round. \param count rows
 /// of the first run
 template <int Width, class T>
-void pack_two_runs(const PanelSource& source, int count, T* panel) {
+EINDECOMP_NEVER_INLINE void pack_two_runs(const PanelSource& source, int count, T* panel) {
   constexpr int lanes = vector_bytes / static_cast<int>(sizeof(T));
   using V = Lanes<T, lanes>;
   const T* const first = static_cast<const T*>(source.from) + source.row_offset[0];
