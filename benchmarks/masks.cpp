@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What masks of labels save: products with a triangle, symmetric ones and causal attention, each
-// beside the same without a mask and as it is slow.
+// beside the same without a mask and as it is slow; and what symmetric matrices that are stored
+// once cost.
 
 #include <fmt/core.h>
 
@@ -15,6 +16,7 @@
 #include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/packed_tensor.hpp"
 #include "eindecomp/graph/permutations.hpp"
 #include "eindecomp/kernel/backend.hpp"
 #include "eindecomp/plan/decompose.hpp"
@@ -108,6 +110,49 @@ void print_maps(const std::string& type, const View& data, int runs) {
         of([](auto X, auto) { return let<"Z">(h, s) = max(t)(X(h, s, t)); }));
 }
 
+/// Milliseconds of the fastest of some runs, by turns, of products with a symmetric matrix that is
+/// stored whole, and in 4 and in 8 block rows.
+void print_packed(Extent rows, Extent columns, int runs) {
+  using Executor = ein::Executor<Space, ein::comm::SelfCommunicator>;
+  Program programs[3];
+  std::vector<std::vector<ein::Binding<Space>>> bindings(3);
+  std::vector<Executor> executors;
+  const auto input = [&](int which, const auto& symbol) {
+    const auto& bound = programs[which].graph()[symbol.vertex()].bound;
+    const Matrix<double> data(symbol.name().str(), bound[0], bound[1]);
+    bindings[static_cast<std::size_t>(which)].push_back(ein::bind(symbol, filled(data)));
+  };
+  for (int which = 0; which < 3; ++which) {
+    Program& g = programs[which];
+    const auto X = g.input<double>("X", {rows, columns});
+    input(which, X);
+    if (which == 0) {
+      const auto S = g.input<double>("S", {rows, rows});
+      input(which, S);
+      (void)(let<"Y">(i, k) = sum(j)(S(i, j) * X(j, k)));
+    } else {
+      const auto S = ein::packed_symmetric<double>(g, "S", {rows, rows}, {.block_rows = 4 * which});
+      for (const auto& row : S.block_rows()) input(which, row);
+      (void)(let<"Y">(i, k) = sum(j)(S(i, j) * X(j, k)));
+    }
+    executors.emplace_back(ein::decompose(g, {.workers = 1}), Space());
+  }
+  double fastest[3] = {1e30, 1e30, 1e30};
+  for (int n = 0; n <= runs; ++n) {
+    for (std::size_t which = 0; which < 3; ++which) {
+      const auto begin = std::chrono::steady_clock::now();
+      const auto run = executors[which].run(bindings[which]);
+      Space().fence();
+      const std::chrono::duration<double, std::milli> time =
+          std::chrono::steady_clock::now() - begin;
+      if (n > 0) fastest[which] = std::min(fastest[which], time.count());
+    }
+  }
+  fmt::print("{:<44} {:>10.2f} {:>10.2f} {:>10.2f} {:>8.2f}\n",
+             fmt::format("sum(j)(S(i,j) * X(j,k)), S packed, {} columns", columns), fastest[2],
+             fastest[1], fastest[0], fastest[1] / fastest[0]);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -163,5 +208,8 @@ int main(int argc, char** argv) {
         attention([](const auto& S) { return softmax(t)(select(t <= s, S, -1e30F)); }),
         attention([](const auto& S) { return softmax(t, t <= s)(S); }),
         attention([](const auto& S) { return softmax(t)(S); }));
+
+  fmt::print("{:<44} {:>10} {:>10} {:>10} {:>8}\n", "", "8 rows", "4 rows", "whole", "ratio");
+  for (const Extent columns : {Extent{1}, Extent{64}, rows}) print_packed(rows, columns, runs);
   return 0;
 }

@@ -40,6 +40,7 @@
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/packed_tensor.hpp"
 #include "eindecomp/graph/permutations.hpp"
 #include "eindecomp/graph/print.hpp"
 #include "eindecomp/graph/random.hpp"

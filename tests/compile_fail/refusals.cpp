@@ -10,6 +10,7 @@
 #include "eindecomp/graph/concat.hpp"
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/packed_tensor.hpp"
 #include "eindecomp/graph/permutations.hpp"
 #include "eindecomp/graph/scan.hpp"
 #include "eindecomp/graph/statistics.hpp"
@@ -257,6 +258,23 @@ void blocks() {
          (let<"C3">(j) = ein::pad(j)(x(j), {{1, 1}})));
   // refused: an index on the left of a statement is computed (a statement writes all of its tensor)
   EITHER((let<"C4">(i + 4, j) = X(i, j)), (Z(i + 36, j) = X(range(i, 0, 4), j)));
+}
+
+void packed() {
+  ein::PlanProgram g;
+  const auto S = ein::packed_symmetric<double>(g, "S", {5, 5});
+  const auto X = g.input<double>("X", {5, 5});
+  // refused: a packed tensor is read under a label twice, or under more or fewer than it has
+  EITHER((let<"Y">(i) = 2.0 * S(i, i)), (let<"Y">(i, j) = 2.0 * S(i, j)));
+  // refused: a packed tensor is read at a computed index; write it as a whole one first,
+  EITHER((let<"Z">(i, j) = X(i, j) * S(i + 1, j)), (let<"F">(i, j) = S(i, j)));
+  // refused: a packed tensor that is there is assigned to (a statement makes a tensor of its own)
+  EITHER(S(i, j) = X(i, j), (ein::packed_symmetric("T")(i, j) = S(i, j)));
+  // refused: a tensor is symmetric in one label; name two
+  EITHER((ein::packed_symmetric("G")(i, i) = sum(k)(X(i, k) * X(i, k))),
+         (ein::packed_symmetric("G")(i, j) = sum(k)(X(i, k) * X(j, k))));
+  // refused: a tensor stands in an expression without its labels; write one for each dimension
+  EITHER((let<"D">(i, j) = X(i, j) + S), (let<"D">(i, j) = X(i, j) + S(i, j)));
 }
 
 void gradients() {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "eindecomp/graph/gradient.hpp"
+#include "eindecomp/graph/packed_tensor.hpp"
 #include "eindecomp/graph/statistics.hpp"
 #include "eindecomp/train/fit.hpp"
 #include "gradient/networks.hpp"
@@ -151,6 +152,22 @@ TEST_CASE("a step of training a perceptron") {
 
 TEST_CASE("the gradients of a convolution, a pool and a min-plus product") {
   check([](auto& g) { return network(g); }, {"placed", "exact", "data_parallel"});
+}
+
+TEST_CASE("the gradients by a packed tensor, and by what one is computed from") {
+  check(
+      [](auto& g) {
+        const auto S = ein::packed_symmetric<double>(g, "S", {9, 9}, {.block_rows = 3});
+        const auto W = g.template input<double>("W", {9, 4});
+        const auto G = ein::packed_symmetric("G", {.block_rows = 3})(i, j) =
+            S(i, j) + sum(k)(W(i, k) * W(j, k));
+        const auto Y = let<"Y">(i, k) = sum(j)(G(i, j) * W(j, k));
+        const auto loss = let<"loss">() = sum(i, k)(square(Y(i, k)));
+        const auto dW = ein::gradient(loss, W);
+        const auto dS = ein::gradient(loss, S.block_rows());
+        return std::tuple(loss, dW, dS[0], dS[1], dS[2]);
+      },
+      {"placed", "exact", "square"});
 }
 
 namespace {

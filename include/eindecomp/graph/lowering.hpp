@@ -16,6 +16,7 @@
 #include "eindecomp/expr/flatten.hpp"
 #include "eindecomp/expr/mask.hpp"
 #include "eindecomp/graph/lower_selection.hpp"
+#include "eindecomp/graph/packed_access.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/separate.hpp"
 #include "eindecomp/graph/split_operands.hpp"
@@ -317,7 +318,10 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
 [[nodiscard]] constexpr auto lower_statement(LoweringScope<Backend>& scope, std::string_view name,
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents, const Body& body) {
-  if constexpr (expr::is_selection<Body>) {
+  if constexpr (reads_packed<Body>) {
+    return lower_packed<Output, Aggregated>(scope, name, monoid, extents,
+                                            body);  // lower_packed.hpp
+  } else if constexpr (expr::is_selection<Body>) {
     return lower_selection<Output, Aggregated>(scope, name, monoid, extents, body);
   } else if constexpr (requires { typename Body::IsOfBlocks; }) {
     return lower_blocks<Output, Aggregated>(scope, name, monoid, extents, body);  // blocks.hpp

@@ -60,7 +60,8 @@ template <class Output, class T, class Backend, class Factor, class Monoid, clas
                                          Factor factor,
                                          const Aggregation<Monoid, Labels, Body>& term) {
   using Own = LabelsOfTerm<Output, typename Aggregation<Monoid, Labels, Body>::LabelTypes>;
-  const Text own_name = name.empty() ? scope.name + "." + ++scope.inner : Text(name);
+  Text own_name(name);
+  if (name.empty()) own_name = scope.name + "." + ++scope.inner;
   const auto symbol =
       lower_statement<Own, Labels>(scope, own_name, term.monoid, std::vector<Extent>(Own::size, 0),
                                    scaled_body(term.body, factor));
