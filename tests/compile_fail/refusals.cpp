@@ -95,6 +95,11 @@ void statements() {
   // refused: an aggregation of where(...) has no element that it passes over, as sum has 0
   EITHER((let<"A47">(extent(v, 7)) = argmax(b)(where(N(b) == v, X3(b)))),
          (let<"A47">(extent(v, 7)) = max(b)(where(N(b) == v, X3(b)))));
+  // refused: skip(...) stands elsewhere than as an index or beside == in where; write T(skip
+  EITHER((let<"A4a">(b, j) = X(ein::skip(I(b)) + 1, j)),
+         (let<"A4a">(b, j) = X(ein::skip(I(b) + 1), j)));
+  // refused: an index tensor is not of integers (its elements are indices); read
+  EITHER((let<"A4b">(b, j) = X(ein::skip(X3(b)), j)), (let<"A4b">(b, j) = X(ein::skip(I(b)), j)));
   // refused: where is given two values (it selects what an aggregation aggregates); write select
   EITHER((let<"A48">(i, j) = where(X(i, j) > 0.0, X(i, j), 0.0)),
          (let<"A48">(i, j) = select(X(i, j) > 0.0, X(i, j), 0.0)));

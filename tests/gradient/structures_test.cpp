@@ -527,6 +527,17 @@ TEST_CASE("index tensors: what matrices of their one-hot rows give") {
   same(let<"n1">() = sum(v, d)(next(v, d) * next(v, d)),
        let<"n2">() = sum(v, d)(other_next(v, d) * other_next(v, d)), T, W);
   same(let<"n3">() = sum(v, d)(next(v, d)), let<"n4">() = sum(v, d)(other_next(v, d)), T, W);
+  // Of elements that are no index.
+  const auto O = c.g.input<std::int32_t>("O", {4});
+  c.values["O"] = {3, -1, 5, 3};
+  const auto R = one_hot("R", "O", 5);
+  const auto within = let<"P">(i, d) = sum(v)(R(i, v) * T(v, d));
+  same(let<"k1">() = sum(i, d)(ein::sq_diff(T(ein::skip(O(i)), d), W(i, d))),
+       let<"k2">() = sum(i, d)(ein::sq_diff(within(i, d), W(i, d))), T, W);
+  const auto sent = let<"k3">(extent(v, 5), d) = sum(i)(where(ein::skip(O(i)) == v, W(i, d)));
+  const auto other_sent = let<"k4">(v, d) = sum(i)(R(i, v) * W(i, d));
+  same(let<"k5">() = sum(v, d)(sent(v, d) * sent(v, d) * T(v, d)),
+       let<"k6">() = sum(v, d)(other_sent(v, d) * other_sent(v, d) * T(v, d)), T, W);
 }
 
 TEST_CASE("tangents at boundaries: those of a linear function are its values") {

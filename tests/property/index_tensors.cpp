@@ -127,6 +127,52 @@ TEST_CASE("scatters with sum, min, max, prod; counts; into a matrix") {
   });
 }
 
+TEST_CASE("elements that are no index are passed over") {
+  check([](auto& t) {
+    const auto [T, ts] = t.template input<float>("T", {11, 6});
+    const auto [X, xs] = t.template input<double>("X", {4, 5}, 1);
+    const auto [I, is] = t.template indices<std::int32_t>("I", {4, 5}, 15);  // of 11 rows
+    const auto [J, js] = t.template indices<std::int64_t>("J", {4}, 6);
+    const auto& t_ = ts;
+    const auto& x_ = xs;
+    const auto& i_ = is;
+    const auto& j_ = js;
+    const auto row = [&](Extent at, Extent D) { return at >= 0 && at < 11 ? t_(at, D) : 0.0F; };
+    t.expect(let<"above">(b, s, d) = T(ein::skip(I(b, s)), d),
+             [&](Extent B, Extent S, Extent D) { return row(i_(B, S), D); });
+    t.expect(let<"both">(d, b, s) = T(ein::skip(I(b, s) - 2), d),
+             [&](Extent D, Extent B, Extent S) { return row(i_(B, S) - 2, D); });
+    t.expect(let<"far">(b, s, d) =
+                 T(ein::skip(cast<std::int64_t>(I(b, s)) * (std::int64_t{1} << 59)), d),
+             [&](Extent B, Extent S, Extent D) { return i_(B, S) == 0 ? t_(0, D) : 0.0F; });
+    t.expect(let<"bags">(b, d) = sum(s)(T(ein::skip(I(b, s) - 2), d)), [&](Extent B, Extent D) {
+      return total(5, [&](Extent S) { return row(i_(B, S) - 2, D); });
+    });
+    t.expect(let<"largest">(d, b) = max(s)(T(ein::skip(I(b, s)), d)), [&](Extent D, Extent B) {
+      return largest(5, [&](Extent S) { return row(i_(B, S), D); });
+    });
+    t.expect(let<"one of two">(b, s) = T(ein::skip(I(b, s)), J(b)) + 1.0,
+             [&](Extent B, Extent S) { return row(i_(B, S), j_(B)) + 1; });
+    t.expect(let<"sums">(extent(v, 11)) = sum(b, s)(where(ein::skip(I(b, s) - 2) == v, X(b, s))),
+             [&](Extent V) {
+               return total(4, [&](Extent B) {
+                 return total(5, [&](Extent S) { return i_(B, S) - 2 == V ? x_(B, S) : 0.0; });
+               });
+             });
+    const auto most = let<"most">(extent(v, 9), extent(u, 6)) =
+        max(b, s)(where(v == ein::skip(I(b, s)) && J(b) == u, X(b, s)));
+    t.expect(let<"at least">(v, u) = max(most(v, u), -1e6), [&](Extent V, Extent U) {
+      double state = -1e6;
+      for (Extent B = 0; B < 4; ++B) {
+        for (Extent S = 0; S < 5; ++S) {
+          if (i_(B, S) == V && j_(B) == U) state = std::max<double>(state, x_(B, S));
+        }
+      }
+      return state;
+    });
+  });
+}
+
 TEST_CASE("gathers and scatters at random") {
   std::mt19937 random(20261125);
   for (int n = 0; n < 6; ++n) {

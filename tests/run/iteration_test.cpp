@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/run/program.hpp"
 #include "run/programs.hpp"
 
 using namespace run_test;

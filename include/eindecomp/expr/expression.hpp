@@ -215,10 +215,19 @@ struct Refused : ExpressionBase {
   }
 };
 
+/// Whether an expression stands for an index of a tensor alone, as skip(I(b)) does: where.hpp.
+template <class E>
+inline constexpr bool is_index_alone = false;
+/// Refuses one that is computed with.
+template <class E>
+constexpr Refused refuse_index_alone();
+
 template <class Op, class... Es>
 [[nodiscard]] constexpr auto apply(Op op, const Es&... es) {
   if constexpr ((std::is_same_v<Es, Refused> || ...)) {
     return Refused{};
+  } else if constexpr ((is_index_alone<Es> || ...) && !std::is_same_v<Op, Equal>) {
+    return refuse_index_alone<Apply<Op, Es...>>();
   } else if constexpr ((Expression<Es> && ...)) {
     return Apply<Op, Es...>(op, es...);
   } else {

@@ -33,6 +33,9 @@ namespace expr {
 /// How many of a join's operands are index tensors, where.hpp: the first.
 template <class Join>
 inline constexpr int index_tensors = 0;
+/// Of which of them elements that are no index are passed over, bit by bit.
+template <class Join>
+inline constexpr unsigned skipped_indices = 0;
 
 // Inside this namespace the names below are functions of <cmath> for arithmetic types and, by
 // argument-dependent lookup, those of the complex types.

@@ -51,8 +51,8 @@ template <class T, class Monoid>
 
 /// A join of index tensors, so many, of the operands of another join, and of the values of as many
 /// labels: what the other join gives where each index is the value of its label, elsewhere what ⊕
-/// passes over.
-template <int Tensors, class Join, class Monoid>
+/// passes over. \tparam Skipped  bit k: elements of index tensor k may be no value of the label
+template <int Tensors, class Join, class Monoid, unsigned Skipped = 0>
 struct Where {
   static constexpr int index_tensors = Tensors;  ///< how many operands are index tensors
   [[no_unique_address]] Join join;               ///< of the operands between
@@ -76,24 +76,65 @@ struct Where {
 };
 
 /// How many of a join's operands are index tensors: the first.
-template <int Tensors, class Join, class Monoid>
-inline constexpr int index_tensors<Where<Tensors, Join, Monoid>> = Tensors;
+template <int Tensors, class Join, class Monoid, unsigned Skipped>
+inline constexpr int index_tensors<Where<Tensors, Join, Monoid, Skipped>> = Tensors;
+template <int Tensors, class Join, class Monoid, unsigned Skipped>
+inline constexpr unsigned skipped_indices<Where<Tensors, Join, Monoid, Skipped>> = Skipped;
 
-template <int Tensors, class Join, class Monoid>
-EINDECOMP_ALWAYS_INLINE constexpr void record(const Where<Tensors, Join, Monoid>& where,
+template <int Tensors, class Join, class Monoid, unsigned Skipped>
+EINDECOMP_ALWAYS_INLINE constexpr void record(const Where<Tensors, Join, Monoid, Skipped>& where,
                                               FunctorRecord& to) {
   to.text << "where ";
   record(where.join, to);
   if constexpr (!std::is_empty_v<Monoid>) to.is_whole = false;
 }
 
+/// An index tensor of which elements that are no index are passed over. Made by skip().
+template <class IndexType>
+struct SkippedIndex : ExpressionBase {
+  using Index = IndexType;  ///< an expression of integers
+  using LabelTypes = typename Index::LabelTypes;
+  Index index;  ///< the index tensor
+  constexpr explicit SkippedIndex(const Index& i) : index(i) {}
+  [[nodiscard]] constexpr auto* program() const { return index.program(); }
+};
+template <class Index>
+struct ElementsOf<SkippedIndex<Index>> : ElementsOf<Index> {};
+template <class Index>
+inline constexpr bool is_index_alone<SkippedIndex<Index>> = true;
+template <class E>
+constexpr Refused refuse_index_alone() {
+  static_assert(never<E>,
+                "EinDecomp: skip(...) stands elsewhere than as an index or beside == in where; "
+                "write T(skip(I(b) + 1), d), or sum(e)(where(skip(I(e)) == v, X(e)))");
+  return {};
+}
+
 /// That an index tensor, or what is computed from some, holds the value of a label.
 template <class IndexType, AnyLabel L>
 struct IndexCondition {
-  using Index = IndexType;  ///< an expression of integers
-  using Label = L;          ///< whose value it holds
-  Index index;              ///< the index tensor
+  using Index = IndexType;                ///< an expression of integers
+  using Label = L;                        ///< whose value it holds
+  static constexpr bool skipped = false;  ///< whether elements may be no index
+  Index index;                            ///< the index tensor
+  constexpr explicit IndexCondition(const Index& i) : index(i) {}
 };
+template <class IndexType, AnyLabel L>
+struct IndexCondition<SkippedIndex<IndexType>, L> {
+  using Index = IndexType;
+  using Label = L;
+  static constexpr bool skipped = true;
+  Index index;
+  constexpr explicit IndexCondition(const SkippedIndex<Index>& i) : index(i.index) {}
+};
+/// Those of some conditions whose elements may be no index, bit by bit.
+template <class... Conditions>
+inline constexpr unsigned skipped_conditions = [] {
+  unsigned bits = 0;
+  unsigned bit = 1;
+  ((bits |= Conditions::skipped ? bit : 0, bit *= 2), ...);
+  return bits;
+}();
 
 template <class E>
 inline constexpr bool is_integral = false;
@@ -112,6 +153,8 @@ struct Selection : ExpressionBase {
   using LabelTypes = std::conditional_t<Gathers, RemainingLabels<AllLabels, ValueLabels>,
                                         AllLabels>;  ///< what can be aggregated around it
   static constexpr bool gathers = Gathers;
+  /// Whether some elements of index tensors may be no index.
+  static constexpr bool skips = skipped_conditions<Conditions...> != 0;
   boost::hana::tuple<Conditions...> conditions;
   Body body;
   constexpr Selection(const boost::hana::tuple<Conditions...>& c, const Body& b)
@@ -163,7 +206,7 @@ template <std::size_t Place, class I>
 [[nodiscard]] constexpr auto gathered_condition(const I& index) {
   if constexpr (Expression<I>) {
     using Condition = IndexCondition<I, GatheredLabel<Place>>;
-    return boost::hana::tuple<Condition>(Condition{index});
+    return boost::hana::tuple<Condition>(Condition(index));
   } else {
     return boost::hana::tuple<>();
   }
@@ -182,7 +225,9 @@ template <class... Parts>
 /// A tensor read at indices, some of which are index tensors.
 template <class S, class... Indices>
 [[nodiscard]] constexpr auto gathered(const S& symbol, const Indices&... indices) {
-  if constexpr (sizeof...(Indices) != static_cast<std::size_t>(S::rank)) {
+  if constexpr ((std::is_same_v<Indices, Refused> || ...)) {
+    return Refused{};
+  } else if constexpr (sizeof...(Indices) != static_cast<std::size_t>(S::rank)) {
     static_assert(never<Indices...>,
                   "EinDecomp: a tensor is given more or fewer indices than it has dimensions; give "
                   "each dimension one");
@@ -221,14 +266,14 @@ template <class E, AnyLabel L>
 struct ConditionsOf<Apply<Equal, E, LabelValue<L>>> {
   using type = boost::hana::tuple<IndexCondition<E, L>>;
   static constexpr type of(const Apply<Equal, E, LabelValue<L>>& c) {
-    return type(IndexCondition<E, L>{c.operands[boost::hana::size_c<0>]});
+    return type(IndexCondition<E, L>(c.operands[boost::hana::size_c<0>]));
   }
 };
 template <class E, AnyLabel L>
 struct ConditionsOf<Apply<Equal, LabelValue<L>, E>> {
   using type = boost::hana::tuple<IndexCondition<E, L>>;
   static constexpr type of(const Apply<Equal, LabelValue<L>, E>& c) {
-    return type(IndexCondition<E, L>{c.operands[boost::hana::size_c<1>]});
+    return type(IndexCondition<E, L>(c.operands[boost::hana::size_c<1>]));
   }
 };
 template <AnyLabel A, AnyLabel B>
@@ -291,6 +336,21 @@ template <Expression C, class Body>
     return expr::selection<false>(Conditions::of(condition), body);
   } else {
     return expr::selection<false>(Conditions::of(condition), Constant<Body>(body));
+  }
+}
+
+/// An index tensor whose elements may be no index of the dimension: `T(skip(I(b)), d)` is 0 where
+/// I(b) is none, and `sum(e)(where(skip(I(e)) == v, X(e, d)))` leaves out the e where I(e) is none.
+/// Elsewhere such an element ends the run.
+template <Expression E>
+[[nodiscard]] constexpr auto skip(const E& index) {
+  if constexpr (expr::is_integral<E>) {
+    return expr::SkippedIndex<E>(index);
+  } else {
+    static_assert(expr::never<E>,
+                  "EinDecomp: an index tensor is not of integers (its elements are indices); read "
+                  "a tensor of std::int32_t or std::int64_t, or cast<std::int64_t>(I(b))");
+    return expr::Refused{};
   }
 }
 

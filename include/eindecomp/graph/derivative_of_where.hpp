@@ -41,14 +41,13 @@ class DerivativeOfWhere;
 
 /// The derivative of ⊕ = Monoid of ⊗ = Where<Tensors, Join, Monoid> over elements Ts, in a program
 /// of backend B; what it writes can be differentiated Order - 1 times.
-template <class B, int Order, int Tensors, class Join, class Monoid, class... Ts>
-class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts...> final
+template <class B, int Order, int Tensors, class Join, class Monoid, unsigned Skipped, class... Ts>
+class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid, Skipped>, Monoid, Ts...> final
     : public JoinDerivative {
   using Scope = DerivativeScope;
   /// Cotangents and tangents of elements of 16 bits are floats.
-  using Result =
-      typename MonoidTraits<Monoid,
-                            JoinedValue<expr::Where<Tensors, Join, Monoid>, Monoid, Ts...>>::Result;
+  using Result = typename MonoidTraits<
+      Monoid, JoinedValue<expr::Where<Tensors, Join, Monoid, Skipped>, Monoid, Ts...>>::Result;
   /// Index tensors, and what Join takes.
   static constexpr int operands = static_cast<int>(sizeof...(Ts)) - Tensors;
   static constexpr bool sums = expr::is_one_of<Monoid, Sum, CompensatedSum>;
@@ -67,7 +66,7 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       std::index_sequence<I...>);
 
  public:
-  DerivativeOfWhere(const expr::Where<Tensors, Join, Monoid>& where, const Monoid&)
+  DerivativeOfWhere(const expr::Where<Tensors, Join, Monoid, Skipped>& where, const Monoid&)
       : m_join(where.join) {}
 
   [[nodiscard]] bool depends_on(std::size_t operand) const override {
@@ -218,7 +217,7 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid>, Monoid, Ts
       return {};
     } else {
       const auto joined = Read::functor(expr::converted<X, Types>(e));
-      using Where = expr::Where<Tensors, std::decay_t<decltype(joined)>, Sum>;
+      using Where = expr::Where<Tensors, std::decay_t<decltype(joined)>, Sum, Skipped>;
       std::vector<int> leaves;
       for (int k = 0; k < Tensors; ++k) leaves.push_back(k);
       for (const int leaf : Read::leaves()) leaves.push_back(leaf);

@@ -60,7 +60,8 @@ template <class Output, class Aggregated, class Values, class Backend, class Mon
     return operand_of<true>(scope, condition.index);
   });
   const auto inner = expr::functor_of(body);
-  using Join = expr::Where<sizeof...(Conditions), std::remove_const_t<decltype(inner)>, Monoid>;
+  using Join = expr::Where<sizeof...(Conditions), std::remove_const_t<decltype(inner)>, Monoid,
+                           expr::skipped_conditions<Conditions...>>;
   return boost::hana::unpack(
       boost::hana::concat(indices, expr::accesses_of(body)), [&](const auto&... accesses) {
         return write_statement<Output, Aggregated, Values, true>(scope, name, Join{inner, monoid},
@@ -80,10 +81,11 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Sel
   constexpr bool aggregates = !std::is_same_v<Monoid, NoAggregation>;
   if constexpr (Selection::gathers && !aggregates) {
     return write_selection<Output, Values, Values>(scope, name, Sum{}, extents, selection);
-  } else if constexpr (Selection::gathers &&
-                       (!expr::HasNeutralElement<Monoid, T> ||
-                        (keeps_derivatives<Backend> && !std::is_same_v<Monoid, Sum>))) {
-    // Where there are derivatives, minima and products have theirs of tensors that are there.
+  } else if constexpr (Selection::gathers && (!expr::HasNeutralElement<Monoid, T> ||
+                                              ((keeps_derivatives<Backend> || Selection::skips) &&
+                                               !std::is_same_v<Monoid, Sum>))) {
+    // Where there are derivatives, minima and products have theirs of tensors that are there. What
+    // is read at no index is 0, which other aggregations than sums do not pass over.
     return lower_statement<Output, Aggregated>(scope, name, monoid, extents,
                                                materialise(scope, selection));
   } else if constexpr (Selection::gathers) {
@@ -110,6 +112,13 @@ template <class Backend, bool Gathers, class Body, class... Conditions>
 [[nodiscard]] constexpr auto materialise_node(
     LoweringScope<Backend>& scope, const expr::Selection<Gathers, Body, Conditions...>& selection) {
   return statement_of<LabelList<>>(scope, NoAggregation{}, selection);
+}
+
+/// Refuses skip(...) that is no index.
+template <class Backend, class E>
+[[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>&,
+                                              const expr::SkippedIndex<E>&) {
+  return expr::refuse_index_alone<E>();
 }
 
 }  // namespace eindecomp::graph

@@ -57,7 +57,9 @@ namespace graph {
     Text text = "where(";
     for (int k = 0; k < v.op.index_tensors; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      text += (k > 0 ? Text(" && ") : Text()) + operand_text(graph, v, v.operands[at]) +
+      const Text index = operand_text(graph, v, v.operands[at]);
+      text += (k > 0 ? Text(" && ") : Text()) +
+              ((v.op.skipped_indices >> k & 1U) != 0 ? "skip(" + index + ")" : index) +
               " == " + label_text(graph, v, v.values[at]);
     }
     return text + ", " + join_text(graph, inner) + ")";

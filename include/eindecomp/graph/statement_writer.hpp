@@ -90,12 +90,13 @@ struct OperatorFacts {
   bool finishes;      ///< Operator::finishes
   bool gives_index;   ///< the result is the value of a label, of the only one that is aggregated
   int index_tensors;  ///< Operator::index_tensors
-  bool annihilates;   ///< Operator::annihilates
-  bool passes_zeros;  ///< ⊕ passes over 0, or nothing is aggregated
-  bool adds;          ///< Operator::adds
-  bool passes;        ///< Operator::passes
-  bool is_sum;        ///< ⊕ is +
-  bool has_state;     ///< ⊕ has state, so that two of its type may differ
+  unsigned skipped_indices;    ///< Operator::skipped_indices
+  bool annihilates;            ///< Operator::annihilates
+  bool passes_zeros;           ///< ⊕ passes over 0, or nothing is aggregated
+  bool adds;                   ///< Operator::adds
+  bool passes;                 ///< Operator::passes
+  bool is_sum;                 ///< ⊕ is +
+  bool has_state;              ///< ⊕ has state, so that two of its type may differ
   std::string_view aggregate;  ///< the name of ⊕
   ElementType element;         ///< of the result
   ElementType partial;         ///< of an accumulator
@@ -114,6 +115,7 @@ inline constexpr OperatorFacts operator_facts = [] {
                   !std::is_same_v<typename Traits::State, typename Traits::Result>,
       .gives_index = Traits::uses_index,
       .index_tensors = expr::index_tensors<Join>,
+      .skipped_indices = expr::skipped_indices<Join>,
       .annihilates = expr::annihilates<Join, Monoid>,
       .passes_zeros = expr::passes_over_zero<Monoid>,
       // Read once each: one that stands twice in the sum is one operand.
@@ -141,6 +143,7 @@ inline constexpr OperatorFacts operator_facts = [] {
   op.distributive = facts.distributive;
   op.finishes = facts.finishes;
   op.index_tensors = facts.index_tensors;
+  op.skipped_indices = facts.skipped_indices;
   op.annihilates = (op.annihilates && facts.passes_zeros) || facts.annihilates;
   if (!facts.passes_zeros) spec.mask.clear();
   op.adds = facts.adds;

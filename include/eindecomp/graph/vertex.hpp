@@ -44,6 +44,7 @@ struct Operator {
   /// How many operands are index tensors, the first: where an element of one is not the value of
   /// its label, which Vertex::values has, ⊗ is the identity of ⊕. Kernels look the label up.
   int index_tensors = 0;
+  unsigned skipped_indices = 0;  ///< bit k: elements of index tensor k may be no value of its label
   /// Operands are blocks of the result, apart from each other (Operand::block): ⊗ is the one that
   /// has the element, and where none has, what `state` has the bytes of. Nothing is computed:
   /// blocks are copied to where they belong.

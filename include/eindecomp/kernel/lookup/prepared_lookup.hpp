@@ -34,12 +34,12 @@ class PreparedLookup;
 
 /// ⊕ ⊗ with ⊗ = Where<Lookups, Join, Monoid> over elements Ts: index tensors, what Join takes, and
 /// the values of labels, for which there is no memory. On host spaces.
-template <class Space, int Lookups, class Join, class Monoid, class... Ts>
-class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid>, Monoid, Ts...> final
+template <class Space, int Lookups, class Join, class Monoid, unsigned Skipped, class... Ts>
+class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid, Skipped>, Monoid, Ts...> final
     : public PreparedKernel<Space> {
   static_assert(compat::is_synchronous<Space>,
                 "EinDecomp: index tensors are read on host spaces only; run the program on one");
-  using Sig = Signature<expr::Where<Lookups, Join, Monoid>, Monoid, Ts...>;
+  using Sig = Signature<expr::Where<Lookups, Join, Monoid, Skipped>, Monoid, Ts...>;
   using Value = typename Sig::Value;
   using Traits = typename Sig::Traits;
   using State = typename Sig::State;
@@ -55,7 +55,8 @@ class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid>, Monoid, Ts...> f
 
  public:
   PreparedLookup(const Space& space, const LocalEinsum& shape,
-                 const expr::Where<Lookups, Join, Monoid>& where, const Monoid& monoid, Write write)
+                 const expr::Where<Lookups, Join, Monoid, Skipped>& where, const Monoid& monoid,
+                 Write write)
       : m_shape(shape), m_join(where.join), m_monoid(monoid), m_write(write) {
     Extent dense[max_labels]{};
     m_outputs = 1;
@@ -196,8 +197,14 @@ class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid>, Monoid, Ts...> f
     }
   }
 
+  /// Whether elements of an index tensor may be no index.
+  [[nodiscard]] static constexpr bool is_skipped(int k) { return (Skipped >> k & 1U) != 0; }
+  /// Whether an element is a value of the label.
+  [[nodiscard]] bool is_index(int k, Extent element) const {
+    return element >= 0 && element < m_shape.lookup[k].extent;
+  }
   struct Found {
-    bool inside = true;  ///< every index is a value of its label
+    bool inside = true;  ///< every index is a value of its label, or skipped
     bool here = true;    ///< and one that this part has
   };
   /// Moves offsets to where the index tensors say.
@@ -208,10 +215,11 @@ class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid>, Monoid, Ts...> f
         static_cast<Extent>(static_cast<const IndexOf<K>*>(operands[K])[offset[K]])...};
     Found found;
     for (int k = 0; k < Lookups; ++k) {
-      found.inside = found.inside && index[k] >= 0 && index[k] < m_shape.lookup[k].extent;
-      const Extent here = index[k] - part.first[k];
-      found.here = found.here && here >= 0 && here < part.count[k];
-      for (int t = Lookups; t < tensors; ++t) offset[t] += here * part.stride[k][t];
+      found.inside = found.inside && (is_skipped(k) || is_index(k, index[k]));
+      const bool here = index[k] >= part.first[k] && index[k] < part.first[k] + part.count[k];
+      found.here = found.here && here;
+      const Extent step = here ? index[k] - part.first[k] : 0;
+      for (int t = Lookups; t < tensors; ++t) offset[t] += step * part.stride[k][t];
     }
     return found;
   }
@@ -313,6 +321,7 @@ class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid>, Monoid, Ts...> f
   }
   template <class T>
   EINDECOMP_COMPACT void throw_fault_of(int k, const T* elements) const {
+    if (is_skipped(k)) return;
     LoopNest<1> nest;
     int label[max_labels];
     for (int l = m_shape.labels - 1; l >= 0; --l) {
@@ -326,7 +335,7 @@ class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid>, Monoid, Ts...> f
     const Extent size = nest.size();
     for (Extent n = 0; n < size; ++n, at.advance(nest)) {
       const auto value = static_cast<Extent>(elements[at.offset[0]]);
-      if (value >= 0 && value < m_shape.lookup[k].extent) continue;
+      if (is_index(k, value)) continue;
       std::array<Extent, max_labels> labels{};
       for (int l = 0; l < m_shape.labels; ++l) {
         labels[static_cast<std::size_t>(l)] = m_shape.begin[l];
