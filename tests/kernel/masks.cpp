@@ -31,7 +31,9 @@ using ein::kernel::MemoryHints;
 using ein::kernel::ResumableMap;
 
 template <std::size_t, class T>
-using Element = T;
+struct Element {  // a class: nvcc loses packs that an alias forgets
+  using type = T;
+};
 
 int resumed = 0;  ///< how often outputs were computed range by range
 
@@ -40,9 +42,9 @@ template <class Join, class Monoid, class T, class Operands>
 class Case;
 template <class Join, class Monoid, class T, std::size_t... O>
 class Case<Join, Monoid, T, std::index_sequence<O...>> {
-  using Launcher = TestLauncher<Space, Join, Monoid, Element<O, T>..., Label, Label>;
-  using Tiles =
-      ein::kernel::JoinAggregateLauncher<Space, Join, Monoid, Element<O, T>..., Label, Label>;
+  using Launcher = TestLauncher<Space, Join, Monoid, typename Element<O, T>::type..., Label, Label>;
+  using Tiles = ein::kernel::JoinAggregateLauncher<Space, Join, Monoid,
+                                                   typename Element<O, T>::type..., Label, Label>;
   using Result = typename Launcher::Sig::Result;
   static constexpr bool aggregates = !std::is_same_v<Monoid, ein::NoAggregation>;
 
