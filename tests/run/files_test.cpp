@@ -17,6 +17,9 @@
 #ifdef EINDECOMP_TEST_HDF5
 #include "eindecomp/tools/hdf5.hpp"
 #endif
+#ifdef EINDECOMP_TEST_JSON
+#include "eindecomp/tools/safetensors_json.hpp"
+#endif
 #include "run/programs.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -148,6 +151,64 @@ TEST_CASE("results are written to HDF5 files and are inputs again") {
     CHECK(product.right(on_host(read.gather(D)), ein::Box{{0, 0}, {12, 14}}));
   }
   CHECK(folder.files() == 1);
+}
+#endif
+
+#ifdef EINDECOMP_TEST_JSON
+TEST_CASE("several results are written to one file of safetensors") {
+  const World world;
+  const SharedFolder folder;
+  using namespace ein::labels;
+  Program g;
+  const auto A = g.input<double>("A", {12, 10});
+  const auto B = g.input<double>("B", {10, 14});
+  const auto C = ein::let<"C">(i, k) = ein::sum(j)(A(i, j) * B(j, k));
+  const auto rows = ein::let<"rows">(i) = ein::sum(k)(C(i, k));
+  const auto all = ein::let<"all">() = ein::sum(i)(rows(i));
+  g.keep(C);
+  g.keep(rows);
+  const Formula<double> fa;
+  const Formula<double> fb;
+  for (const int workers : {1, 3, 4}) {
+    const Plan plan = ein::decompose(g, {.workers = workers, .ranks = world.size});
+    const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(A, fa),
+                                  ein::bind_generator(B, fb));
+    const ein::SafetensorsArchive file(folder / "results.safetensors");
+    if (workers == 3) {
+      ein::save(run, std::vector<std::string>{"rows", "C", "all"}, file);
+    } else {
+      ein::save(run, {rows, C, all}, file);
+    }
+    const ein::Safetensors read = ein::read_safetensors(folder / "results.safetensors");
+    REQUIRE(read.tensors.size() == 3);
+    CHECK(read.tensors[0].name == "rows");
+    CHECK(read.tensors[1].name == "C");
+    CHECK(read.tensors[2].bound.empty());
+    const auto same = [&](const ein::StoredTensor& stored, const auto& symbol) {
+      const auto whole = run.gather(symbol);
+      REQUIRE(stored.bytes.size() == whole.span() * sizeof(double));
+      CHECK(std::memcmp(stored.bytes.data(), whole.data(), stored.bytes.size()) == 0);
+    };
+    same(read.tensors[0], rows);
+    same(read.tensors[1], C);
+    same(read.tensors[2], all);
+    // Nothing, one twice, and ranks at odds: what was there stays.
+    CHECK(contains(message_of([&] { ein::save(run, {}, file); }), "no tensor is to be written to"));
+    CHECK(contains(message_of([&] {
+                     ein::save(run, {C, "C"}, file);
+                   }),
+                   "two tensors are called C"));
+    CHECK(contains(message_of([&] { ein::save(run, {C, A}, file); }), "tensor A is not a result"));
+    if (world.size > 1) {
+      const std::vector<std::string> mine =
+          world.rank == 0 ? std::vector<std::string>{"C"} : std::vector<std::string>{"C", "rows"};
+      CHECK(contains(message_of([&] { ein::save(run, mine, file); }),
+                     "ranks are in different calls"));
+    }
+    CHECK(folder.files() == 1);
+    CHECK(ein::read_safetensors(folder / "results.safetensors").tensors == read.tensors);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 #endif
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/relation/box.hpp"
@@ -64,6 +65,41 @@ class TensorFile {
 
   /// Puts the new file, which is complete, in place of what was at the path.
   /// \throws Error if that cannot be done; the new file is then removed.
+  virtual void finish(const PartialFile& partial, const std::source_location& where) const = 0;
+};
+
+/// A tensor of a file of several.
+struct NamedShape {
+  Text name;          ///< what the file calls it
+  StoredShape shape;  ///< what it is
+};
+
+/// A file of several tensors that save() writes together, as SafetensorsArchive is. As of
+/// TensorFile, only a path is kept.
+class TensorArchive {
+ public:
+  TensorArchive() = default;
+  TensorArchive(const TensorArchive&) = default;
+  TensorArchive& operator=(const TensorArchive&) = default;
+  TensorArchive(TensorArchive&&) = default;
+  TensorArchive& operator=(TensorArchive&&) = default;
+  virtual ~TensorArchive() = default;
+
+  /// What messages call it: its path.
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  /// Begins a new file beside the path: all but the elements, for which it has room.
+  /// \returns for each tensor where its elements go, in one file.
+  /// \throws Error if that cannot be done, two tensors have one name, or the format has no such
+  ///   elements.
+  [[nodiscard]] virtual std::vector<PartialFile> begin(const std::vector<NamedShape>& tensors,
+                                                       const std::source_location& where) const = 0;
+
+  /// Writes the elements of a box of a tensor, as TensorFile::write().
+  virtual void write(const PartialFile& partial, const StoredShape& shape, const Box& box,
+                     const void* from, const std::source_location& where) const = 0;
+
+  /// Puts the new file in place, as TensorFile::finish().
   virtual void finish(const PartialFile& partial, const std::source_location& where) const = 0;
 };
 

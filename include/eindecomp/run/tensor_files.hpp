@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -21,6 +22,7 @@
 #include "eindecomp/comm/or_abort.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/hash.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
@@ -95,70 +97,115 @@ class UnfinishedFile {
   std::string m_path;
 };
 
-/// Writes a tensor, of which every rank has blocks, to a file. Collective.
-/// \param take        called within an agreement; returns what the tensor is
-/// \param write_mine  calls its argument as write(box, elements on the host) for this rank's blocks
-template <comm::Communicator Group, class Take, class WriteMine>
-void write_together(Group& group, const comm::Call& call, const TensorFile& file,
+/// Begins a file of one tensor, or of several.
+[[nodiscard]] inline std::vector<PartialFile> begin_file(const TensorFile& file,
+                                                         const std::vector<NamedShape>& tensors,
+                                                         const std::source_location& where) {
+  return {file.begin(tensors.front().shape, where)};
+}
+[[nodiscard]] inline std::vector<PartialFile> begin_file(const TensorArchive& archive,
+                                                         const std::vector<NamedShape>& tensors,
+                                                         const std::source_location& where) {
+  return archive.begin(tensors, where);
+}
+
+/// Tells all ranks what the first one began: where the elements of each tensor go.
+template <comm::Communicator Group>
+void share_begun(Group& group, std::vector<PartialFile>& partial) {
+  std::string begun;
+  for (const PartialFile& tensor : partial) begun += std::to_string(tensor.offset) + ' ';
+  if (!partial.empty()) begun += partial.front().path;
+  begun = group.all_gather(begun)[0];
+  for (PartialFile& tensor : partial) {
+    const std::size_t blank = begun.find(' ');
+    tensor.offset = std::stoll(begun.substr(0, blank));
+    begun.erase(0, blank + 1);
+  }
+  for (PartialFile& tensor : partial) tensor.path = begun;
+}
+
+/// Writes tensors, of which every rank has blocks, to a file. Collective.
+/// \param take        called within an agreement; returns what the tensors are
+/// \param write_mine  calls its argument as write(tensor's number, box, elements on the host) for
+///   this rank's blocks
+template <comm::Communicator Group, class File, class Take, class WriteMine>
+void write_together(Group& group, const comm::Call& call, const File& file,
                     const std::source_location& where, const Take& take,
                     const WriteMine& write_mine) {
   core::Hasher name;
   name.add(file.name());
-  StoredShape shape;
-  PartialFile partial;
+  std::vector<NamedShape> tensors;
+  std::vector<PartialFile> partial;
   UnfinishedFile unfinished;
   const auto is_first = [&group] { return group.rank() == 0; };
   comm::agree_on(group, call,
                  [&] {
-                   shape = take();
+                   tensors = take();
+                   partial.resize(tensors.size());
                    if (!is_first()) return;
-                   partial = file.begin(shape, where);
-                   unfinished = UnfinishedFile(partial.path);
+                   partial = begin_file(file, tensors, where);
+                   unfinished = UnfinishedFile(partial.front().path);
                  },
                  {{"files", "write to the same file on every rank", name.value(),
                    [&] { return std::vector<std::string>{file.name()}; }}});
   comm::or_abort(
-      group, call, [] { return ""; },
-      [&] {
-        const std::string begun =
-            group.all_gather(std::to_string(partial.offset) + ' ' + partial.path)[0];
-        const std::size_t blank = begun.find(' ');
-        partial = {begun.substr(blank + 1), std::stoll(begun.substr(0, blank))};
-      });
+      group, call, [] { return ""; }, [&] { share_begun(group, partial); });
   comm::agree_on(group, call, [&] {
-    write_mine([&](const Box& box, const void* elements) {
-      file.write(partial, shape, box, elements, where);
+    write_mine([&](std::size_t n, const Box& box, const void* elements) {
+      file.write(partial[n], tensors[n].shape, box, elements, where);
     });
   });
   comm::agree_on(group, call, [&] {
     if (!is_first()) return;
     unfinished.keep();
-    file.finish(partial, where);
+    file.finish(partial.front(), where);
   });
 }
 
 /// Writes results of runs.
 struct ResultFiles {
-  template <class Space, comm::Communicator Group>
-  static void save(const Run<Space, Group>& run, const TensorReference& tensor,
-                   const TensorFile& file, const std::source_location& where) {
+  template <class Space, comm::Communicator Group, class File>
+  static void save(const Run<Space, Group>& run, const std::vector<TensorReference>& results,
+                   const File& file, const std::source_location& where) {
     const auto& session = *run.m_session;
-    VertexId v = -1;
+    const Text names =
+        core::joined(results, ", ", [](const TensorReference& tensor) { return tensor.name; });
+    std::vector<VertexId> vertices;
     write_together(
-        run.m_session->control, comm::Call("saving of " + tensor.name, where), file, where,
-        [&]() -> StoredShape {
-          const Vertex& named = session.graph[session.vertex_of(tensor, where)];
-          v = run.result({tensor, named.element, named.rank(), where});
-          return {named.element, named.bound};
+        run.m_session->control, comm::Call("saving of " + names.str(), where), file, where,
+        [&] {
+          if (results.empty()) {
+            core::fail(ErrorKind::io,
+                       Text("no tensor is to be written to ") + Text(file.name()) +
+                           "; name the results that are",
+                       where);
+          }
+          std::vector<NamedShape> tensors;
+          for (const TensorReference& tensor : results) {
+            const Vertex& named = session.graph[session.vertex_of(tensor, where)];
+            vertices.push_back(run.result({tensor, named.element, named.rank(), where}));
+            tensors.push_back({named.name, {named.element, named.bound}});
+          }
+          return tensors;
         },
         [&](const auto& write) {
-          for (int b : session.stored_buffers(v)) {
-            for_each_part_on_host(
-                run.m_space, session.program.buffers[at(b)].box, run.m_results[at(b)]->data(),
-                static_cast<int>(session.graph[v].element.bytes), Copied::to_host, write);
+          for (std::size_t n = 0; n < vertices.size(); ++n) {
+            for (int b : session.stored_buffers(vertices[n])) {
+              for_each_part_on_host(
+                  run.m_space, session.program.buffers[at(b)].box, run.m_results[at(b)]->data(),
+                  static_cast<int>(session.graph[vertices[n]].element.bytes), Copied::to_host,
+                  [&](const Box& part, const void* elements) { write(n, part, elements); });
+            }
           }
         });
   }
+};
+
+/// A tensor by its symbol or its name, in a list of such.
+struct AnyTensor : TensorReference {
+  template <TensorName Symbol>
+  // NOLINTNEXTLINE(google-explicit-constructor): lists are written {Y, "Z"}.
+  AnyTensor(const Symbol& symbol) : TensorReference(reference_to(symbol)) {}
 };
 
 }  // namespace run
@@ -238,7 +285,27 @@ template <TensorName Symbol, std::derived_from<TensorFile> File>
 template <class Space, comm::Communicator Group, TensorName Symbol>
 void save(const Run<Space, Group>& run, const Symbol& symbol, const TensorFile& file,
           std::source_location where = std::source_location::current()) {
-  run::ResultFiles::save(run, run::reference_to(symbol), file, where);
+  run::ResultFiles::save(run, {run::reference_to(symbol)}, file, where);
+}
+
+/// Writes several results to one file, under their names: `save(run, {W, B},
+/// SafetensorsArchive("model.safetensors"))`. As of one.
+/// \throws Error as for one, and if no result is given or two have one name.
+template <class Space, comm::Communicator Group>
+void save(const Run<Space, Group>& run, std::initializer_list<run::AnyTensor> symbols,
+          const TensorArchive& archive,
+          std::source_location where = std::source_location::current()) {
+  run::ResultFiles::save(run, std::vector<run::TensorReference>(symbols.begin(), symbols.end()),
+                         archive, where);
+}
+/// The same of a vector of symbols or names.
+template <class Space, comm::Communicator Group, TensorName Symbol>
+void save(const Run<Space, Group>& run, const std::vector<Symbol>& symbols,
+          const TensorArchive& archive,
+          std::source_location where = std::source_location::current()) {
+  std::vector<run::TensorReference> results;
+  for (const Symbol& symbol : symbols) results.push_back(run::reference_to(symbol));
+  run::ResultFiles::save(run, results, archive, where);
 }
 
 }  // namespace eindecomp

@@ -328,4 +328,40 @@ class SafetensorsFile final : public tools::DenseFile {
   std::string m_tensor;
 };
 
+/// A file of the format safetensors with several results of a run: `save(run, {W, B},
+/// SafetensorsArchive("model.safetensors"))`. They are read by SafetensorsFile.
+class SafetensorsArchive final : public TensorArchive {
+ public:
+  /// The file of that path, which save() replaces.
+  explicit SafetensorsArchive(const std::filesystem::path& path) : m_path(path.string()) {}
+
+  [[nodiscard]] std::string name() const override { return m_path; }
+  [[nodiscard]] std::vector<PartialFile> begin(const std::vector<NamedShape>& tensors,
+                                               const std::source_location& where) const override {
+    nlohmann::ordered_json header = nlohmann::ordered_json::object();
+    std::vector<std::size_t> ends{0};
+    for (const NamedShape& tensor : tensors) {
+      ends.push_back(tools::add_tensor(header, tensor.name, tensor.shape, ends.back(), where));
+    }
+    const PartialFile begun = tools::begin_file(m_path, tools::safetensors_begin(header),
+                                                static_cast<std::int64_t>(ends.back()), where);
+    std::vector<PartialFile> partial;
+    for (std::size_t n = 0; n < tensors.size(); ++n) {
+      partial.push_back({begun.path, begun.offset + static_cast<std::int64_t>(ends[n])});
+    }
+    return partial;
+  }
+  void write(const PartialFile& partial, const StoredShape& shape, const Box& box, const void* from,
+             const std::source_location& where) const override {
+    tools::write_box(partial.path, {partial.offset, shape.bound, false, shape.element.bytes}, box,
+                     from, m_path, where);
+  }
+  void finish(const PartialFile& partial, const std::source_location& where) const override {
+    tools::put_in_place(partial.path, m_path, "tensors", where);
+  }
+
+ private:
+  std::string m_path;
+};
+
 }  // namespace eindecomp
