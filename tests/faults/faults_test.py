@@ -28,6 +28,7 @@ SEEN_IN = r"last seen in {} \[.*ways.cpp:\d+\]"
 # What the launcher says of a process that is no more.
 KILLED = (r"(rank {last} with PID \d+|rank 0 with PID 0|PMIX|process rank {last}|\[\[\d+,1\],{last}\]"
           r"|BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES)")  # MPICH's names no rank
+QUIT = f"({KILLED}|Exit code: 5)"  # of a process that ends by itself MPICH's may say nothing
 
 # (way, how it is called, processes, what all of it says; None for the exit code 0)
 WAYS = [
@@ -58,7 +59,7 @@ WAYS = [
     ("exit-3.after", "", 2, [ENDED.format(EXITED)]),
     ("quick-exit.between", "", 2, [ENDED.format(EXITED)]),
     # By what no program can hear of itself; the launcher ends the others.
-    ("_Exit.between", "", 3, [KILLED]),
+    ("_Exit.between", "", 3, [QUIT]),
     ("abort.between", "", 2, [KILLED]),
     ("kill.between", "", 3, [KILLED]),
     ("segv.before", "", 2, [KILLED]),

@@ -130,7 +130,7 @@ TEST_CASE("placed equals brute force over all placements where workers share a r
     if (least.first < by_worker.busiest_words()) ++better;
     ++compared;
   }
-  CHECK(better > wanted / 10);
+  if (wanted >= 10) CHECK(better > wanted / 10);  // of two programs none may be
 }
 
 TEST_CASE("placed for shared ranks moves no more than for workers on ranks of their own") {
