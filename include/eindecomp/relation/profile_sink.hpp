@@ -63,12 +63,18 @@ class ProfileSink : public RankProgramSink {
     if (!wants(call.rank)) return;
     ++m_told[to_index(place_of(call.rank))].calls[place_in(m_unit.statements, statement)];
   }
+  /// Of the last statement later, rank by rank: what one does for it then stays in the caches
+  /// until it has been looked at.
+  void end(VertexId statement) {
+    if (statement != m_unit.statements.back()) RankProgramSink::end(statement);
+  }
   void reread(VertexId statement) { m_rereads.push_back(statement); }
 
   // --- After the walk, of the n-th rank wanted ---
 
   /// The program, tiles placed, buffers not. Once.
   [[nodiscard]] RankProgram take(std::size_t n, const std::vector<VertexId>& last_reader) {
+    builders()[n].end();
     RankProgram program = std::move(builders()[n].program());
     gather_once(program, m_constants);
     if (program.instructions.empty()) return program;
