@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -59,20 +60,20 @@ class PanelBuilder {
   void take(Rounds& gathers) {
     std::erase_if(gathers.copies, [&](const auto& copied) {
       const Copy& copy = copied.second;
-      return split(copy.to, copy.box, [&](std::size_t part, const Box& box) {
-        m_pieces[{copy.to, part}].copies.push_back({copy.from, copy.to, box});
+      return split(copy.to, copy.box, [&](std::size_t part, Box&& box) {
+        m_pieces[{copy.to, part}].copies.push_back({copy.from, copy.to, std::move(box)});
       });
     });
     std::erase_if(gathers.receives, [&](const MessagePiece& piece) {
-      return split(piece.region.buffer, piece.region.box, [&](std::size_t part, const Box& box) {
+      return split(piece.region.buffer, piece.region.box, [&](std::size_t part, Box&& box) {
         m_pieces[{piece.region.buffer, part}].received = true;
-        m_receives.push_back(posted(piece, part, box));
+        m_receives.push_back(posted(piece, part, std::move(box)));
         m_lag = std::max(m_lag, piece.round + 1);
       });
     });
     std::erase_if(gathers.sends, [&](const MessagePiece& piece) {
-      return split(piece.region.buffer, piece.region.box, [&](std::size_t part, const Box& box) {
-        m_sends.push_back(posted(piece, part, box));
+      return split(piece.region.buffer, piece.region.box, [&](std::size_t part, Box&& box) {
+        m_sends.push_back(posted(piece, part, std::move(box)));
       });
     });
   }
@@ -115,6 +116,16 @@ class PanelBuilder {
     std::vector<Copy> copies;  ///< from what is stored here, to the whole operand
     bool received = false;     ///< some of it comes from other ranks
     int buffer = -1;           ///< once it is known
+  };
+  /// A box of a buffer, which others are compared with by what they have.
+  struct BoxOfBuffer {
+    int buffer = -1;
+    const Box* box = nullptr;
+
+    bool operator<(const BoxOfBuffer& other) const {
+      return std::tie(buffer, box->lo, box->hi) <
+             std::tie(other.buffer, other.box->lo, other.box->hi);
+    }
   };
   /// A box of results, which calls add to.
   struct Sum {
@@ -164,13 +175,13 @@ class PanelBuilder {
     }
     return true;
   }
-  [[nodiscard]] Posted posted(const MessagePiece& piece, std::size_t part, const Box& box) const {
+  [[nodiscard]] Posted posted(const MessagePiece& piece, std::size_t part, Box&& box) const {
     return {static_cast<int>(m_parts[part].panel) + piece.round,
             piece.tensor,
             part,
             piece.peer,
             piece.region.buffer,
-            box};
+            std::move(box)};
   }
 
   /// The buffer with a part of an operand, or of what is stored: itself.
@@ -193,44 +204,54 @@ class PanelBuilder {
 
   /// Sorts messages by their steps, those of one by peer, then by tensor and part.
   void by_step(std::vector<Posted>& messages, int direction) const {
-    std::ranges::stable_sort(messages, {}, [&](const Posted& p) {
-      return std::tuple(p.step, peer_distance(p.peer, m_program.rank, direction, m_ranks), p.tensor,
-                        p.part);
-    });
+    std::vector<std::array<int, 5>> order;
+    order.reserve(messages.size());
+    for (const Posted& p : messages) {
+      order.push_back({p.step, peer_distance(p.peer, m_program.rank, direction, m_ranks), p.tensor,
+                       static_cast<int>(p.part), static_cast<int>(order.size())});
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<Posted> sorted;
+    sorted.reserve(messages.size());
+    for (const auto& place : order) sorted.push_back(std::move(messages[to_index(place.back())]));
+    messages = std::move(sorted);
   }
   /// The messages of a step.
-  [[nodiscard]] static std::span<const Posted> messages_of(int step,
-                                                           const std::vector<Posted>& all) {
+  [[nodiscard]] static std::span<Posted> messages_of(int step, std::vector<Posted>& all) {
     const auto first = std::partition_point(all.begin(), all.end(),
                                             [&](const Posted& p) { return p.step < step; });
     const auto last =
         std::partition_point(first, all.end(), [&](const Posted& p) { return p.step == step; });
     return {first, last};
   }
+  /// The message itself, which takes the box.
   template <class SendOrReceive>
-  [[nodiscard]] SendOrReceive message(const Posted& p, int from_or_to) const {
+  [[nodiscard]] SendOrReceive message(Posted& p, int from_or_to) const {
     SendOrReceive message;
     message.peer = p.peer;
-    message.regions = {{from_or_to, p.box}};
     message.words = p.box.size();
+    message.regions.push_back({from_or_to, std::move(p.box)});
     message.round = first_posted_round + p.step;
     message.flight = m_flights;
     return message;
   }
 
   void post(int step) {
-    const std::span<const Posted> receives = messages_of(step, m_receives);
-    const std::span<const Posted> sends = messages_of(step, m_sends);
+    const std::span<Posted> receives = messages_of(step, m_receives);
+    const std::span<Posted> sends = messages_of(step, m_sends);
     if (receives.empty() && sends.empty()) return;
     m_await.flight = m_flights;
+    m_await.received.reserve(receives.size());
+    m_await.sent.reserve(sends.size());
     // What several peers get is packed once.
-    std::map<std::tuple<int, std::vector<Extent>, std::vector<Extent>>, int> packed;
+    std::map<BoxOfBuffer, int> packed;
     std::vector<int> from;
+    from.reserve(sends.size());
     for (const Posted& p : sends) {
       int source = buffer_of(p.buffer, p.part);
       const Buffer& b = buffer(source);
       if (b.role == Buffer::Role::input || !is_contiguous(p.box, b.box)) {
-        const auto [known, fresh] = packed.try_emplace({source, p.box.lo, p.box.hi}, -1);
+        const auto [known, fresh] = packed.try_emplace({source, &p.box}, -1);
         if (fresh) {
           known->second = add(p.tensor, p.box);
           emit(Copy{source, known->second, p.box});
@@ -240,15 +261,15 @@ class PanelBuilder {
       from.push_back(source);
       m_await.sent.push_back({source, p.box});
     }
-    for (const Posted& p : receives) {
+    for (Posted& p : receives) {
       const int target = buffer_of(p.buffer, p.part);
       int landing = target;
       if (!is_contiguous(p.box, buffer(target).box)) {
         landing = add(p.tensor, p.box);
         m_unpacked.push_back({landing, target, p.box});
       }
-      emit(message<Receive>(p, landing));
       m_await.received.push_back({landing, p.box});
+      emit(message<Receive>(p, landing));
     }
     for (std::size_t n = 0; n < sends.size(); ++n) emit(message<Send>(sends[n], from[n]));
     ++m_flights;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -245,18 +246,35 @@ class ProfileArena {
   }
   /// Lists births and deaths in order, births of one stage as ArenaPlan has them.
   void sort_by_stage(std::size_t stages) {
-    m_births.clear();
-    m_deaths.clear();
-    const int end = at(stages);
-    for (std::size_t n = 0; n < m_lives.size(); ++n) {
-      if (m_lives[n].first >= 0) m_births.push_back(static_cast<int>(n));
-      if (m_lives[n].last < end) m_deaths.push_back(static_cast<int>(n));
-    }
     const auto life = [&](int n) -> const Life& { return m_lives[to_index(n)]; };
-    std::ranges::sort(m_births, {}, [&](int n) {
-      return std::tuple(life(n).first, -life(n).last, -life(n).bytes, n);
-    });
-    std::ranges::sort(m_deaths, {}, [&](int n) { return life(n).last; });
+    list_by_stage(stages, m_deaths, [&](const Life& l) { return l.last - m_before; });
+    list_by_stage(stages, m_births, [](const Life& l) { return l.first; });
+    for (std::size_t s = 0; s < stages; ++s) {  // m_ends has where the stages end
+      const auto first = m_births.begin() + (s == 0 ? 0 : m_ends[s - 1]);
+      std::sort(first, m_births.begin() + m_ends[s], [&](int a, int b) {
+        return std::tuple(-life(a).last, -life(a).bytes, a) <
+               std::tuple(-life(b).last, -life(b).bytes, b);
+      });
+    }
+  }
+  /// Lists the lives that have a stage of the part, by it; and sets m_ends to where those of each
+  /// one end in the list.
+  template <class StageOf>
+  void list_by_stage(std::size_t stages, std::vector<int>& list, const StageOf& stage_of) {
+    m_ends.assign(stages + 1, 0);  // first where they begin
+    const auto stage = [&](const Life& life) {
+      const int n = stage_of(life);
+      return n < 0 ? stages : std::min(to_index(n), stages);
+    };
+    for (const Life& life : m_lives) {
+      if (const std::size_t s = stage(life); s < stages) ++m_ends[s + 1];
+    }
+    std::partial_sum(m_ends.begin(), m_ends.end(), m_ends.begin());
+    list.resize(to_index(m_ends.back()));
+    for (std::size_t n = 0; n < m_lives.size(); ++n) {
+      const std::size_t s = stage(m_lives[n]);
+      if (s < stages) list[to_index(m_ends[s]++)] = static_cast<int>(n);
+    }
   }
 
   const std::vector<ProfilePart>& m_parts;
@@ -275,6 +293,7 @@ class ProfileArena {
   std::vector<int> m_lasts;
   std::vector<Life> m_lives;
   std::vector<int> m_births, m_deaths;
+  std::vector<int> m_ends;  ///< by stage
   std::vector<int> m_begun;  ///< lives of shared buffers
 };
 

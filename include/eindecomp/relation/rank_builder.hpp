@@ -239,8 +239,8 @@ class RankBuilder {
     const auto by_round = [](const auto& a, const auto& b) { return a.first < b.first; };
     std::stable_sort(copies.begin(), copies.end(), by_round);
     std::stable_sort(combines.begin(), combines.end(), by_round);
-    const std::vector<Message> receives = messages(received, -1);
-    const std::vector<Message> sends = messages(sent, 1);
+    std::vector<Message> receives = messages(received, -1);
+    std::vector<Message> sends = messages(sent, 1);
     auto copy = copies.begin();
     auto receive = receives.begin();
     auto send = sends.begin();
@@ -254,9 +254,9 @@ class RankBuilder {
       if (round == none) break;
       for (; copy != copies.end() && copy->first == round; ++copy) emit(std::move(copy->second));
       for (; receive != receives.end() && receive->round == round; ++receive) {
-        emit(Receive{*receive});
+        emit(Receive{std::move(*receive)});
       }
-      for (; send != sends.end() && send->round == round; ++send) emit(Send{*send});
+      for (; send != sends.end() && send->round == round; ++send) emit(Send{std::move(*send)});
       for (; combine != combines.end() && combine->first == round; ++combine) {
         emit(std::move(combine->second));
       }
