@@ -293,7 +293,7 @@ class ProfileArena {
   std::vector<int> m_lasts;
   std::vector<Life> m_lives;
   std::vector<int> m_births, m_deaths;
-  std::vector<int> m_ends;  ///< by stage
+  std::vector<int> m_ends;   ///< by stage
   std::vector<int> m_begun;  ///< lives of shared buffers
 };
 
