@@ -145,6 +145,8 @@ TEST_CASE("elements that are no index are passed over") {
     t.expect(let<"far">(b, s, d) =
                  T(ein::skip(cast<std::int64_t>(I(b, s)) * (std::int64_t{1} << 59)), d),
              [&](Extent B, Extent S, Extent D) { return i_(B, S) == 0 ? t_(0, D) : 0.0F; });
+    t.expect(let<"of another">(b, d) = T(ein::skip(I(b, ein::skip(J(b)))), d),
+             [&](Extent B, Extent D) { return row(j_(B) < 5 ? i_(B, j_(B)) : 0, D); });
     t.expect(let<"bags">(b, d) = sum(s)(T(ein::skip(I(b, s) - 2), d)), [&](Extent B, Extent D) {
       return total(5, [&](Extent S) { return row(i_(B, S) - 2, D); });
     });

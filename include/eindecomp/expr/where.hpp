@@ -181,6 +181,15 @@ template <bool Gathers, class Body, class... Conditions>
   return Selection<Gathers, Body, Conditions...>(conditions, body);
 }
 
+/// Refuses what is not of integers where indices belong.
+template <class... Ts>
+constexpr Refused refuse_as_indices() {
+  static_assert(never<Ts...>,
+                "EinDecomp: an index tensor is not of integers (its elements are indices); read a "
+                "tensor of std::int32_t or std::int64_t, or cast<std::int64_t>(I(b))");
+  return {};
+}
+
 /// What may stand for an index of a tensor that is read at index tensors, one at least.
 template <class... Ts>
 concept IndicesOfGather = ((Index<Ts> || Expression<Ts>)&&...) && (Expression<Ts> || ...);
@@ -233,10 +242,7 @@ template <class S, class... Indices>
                   "each dimension one");
     return Refused{};
   } else if constexpr (!((!Expression<Indices> || is_integral<Indices>)&&...)) {
-    static_assert(never<Indices...>,
-                  "EinDecomp: an index tensor is not of integers (its elements are indices); read "
-                  "a tensor of std::int32_t or std::int64_t, or cast<std::int64_t>(I(b))");
-    return Refused{};
+    return refuse_as_indices<Indices...>();
   } else {
     return [&]<std::size_t... K>(std::index_sequence<K...>) {
       const auto conditions = joined_conditions(gathered_condition<K>(indices)...);
@@ -323,10 +329,7 @@ template <Expression C, class Body>
                   "x, y), with what the aggregation ignores for y");
     return expr::Refused{};
   } else if constexpr (!expr::are_integral<typename Conditions::type>) {
-    static_assert(expr::never<C>,
-                  "EinDecomp: an index tensor is not of integers (its elements are indices); read "
-                  "a tensor of std::int32_t or std::int64_t, or cast<std::int64_t>(I(b))");
-    return expr::Refused{};
+    return expr::refuse_as_indices<C>();
   } else if constexpr (!expr::are_apart<typename Conditions::type>) {
     static_assert(expr::never<C>,
                   "EinDecomp: a label that an index tensor is compared with is compared with "
@@ -347,10 +350,7 @@ template <Expression E>
   if constexpr (expr::is_integral<E>) {
     return expr::SkippedIndex<E>(index);
   } else {
-    static_assert(expr::never<E>,
-                  "EinDecomp: an index tensor is not of integers (its elements are indices); read "
-                  "a tensor of std::int32_t or std::int64_t, or cast<std::int64_t>(I(b))");
-    return expr::Refused{};
+    return expr::refuse_as_indices<E>();
   }
 }
 

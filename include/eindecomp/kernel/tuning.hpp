@@ -159,8 +159,7 @@ inline constexpr Extent panels_in_turn = 32;     ///< of B that a row of tiles g
 /// Bytes of each of them, which stays in the first cache. Of longer ones one at a time is as fast.
 inline constexpr Extent short_panel_bytes = Extent{32} << 10;
 inline constexpr int tile_panels_ahead = 2;  ///< panels asked for ahead of B that is not packed
-// Where both operands are contiguous along K. Measured on the gradient by the filters of VGG 3
-// → 64.
+// Where both operands are contiguous along K. Measured on VGG's gradient by filters 3 → 64.
 /// As many rows, or fewer of one and more of the other: above, packing pays.
 inline constexpr Extent max_dot_columns = 64;
 inline constexpr Extent min_dot_run = 32;      ///< contiguous positions of K: several vectors

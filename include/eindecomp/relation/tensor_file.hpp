@@ -29,21 +29,34 @@ struct PartialFile {
   std::int64_t offset = 0;  ///< of the tensor's elements in it, in bytes
 };
 
-/// One tensor in one file: bind_file() reads it, save() writes it. The formats derive from it, as
-/// NpyFile does. Only a path is kept: nothing is open between two calls, and several processes may
-/// call at once.
-class TensorFile {
+/// A file that save() writes. Only a path is kept: nothing is open between two calls, and several
+/// processes may call at once.
+class WrittenFile {
  public:
-  TensorFile() = default;
-  TensorFile(const TensorFile&) = default;
-  TensorFile& operator=(const TensorFile&) = default;
-  TensorFile(TensorFile&&) = default;
-  TensorFile& operator=(TensorFile&&) = default;
-  virtual ~TensorFile() = default;
+  WrittenFile() = default;
+  WrittenFile(const WrittenFile&) = default;
+  WrittenFile& operator=(const WrittenFile&) = default;
+  WrittenFile(WrittenFile&&) = default;
+  WrittenFile& operator=(WrittenFile&&) = default;
+  virtual ~WrittenFile() = default;
 
-  /// What messages call it: its path, and what in the file, where that can have several tensors.
+  /// What messages call it: its path, and what in the file, where it is one of several tensors.
   [[nodiscard]] virtual std::string name() const = 0;
 
+  /// Writes the elements of a box of a tensor, row-major in memory of the host. Processes write
+  /// boxes that do not overlap at once. \throws Error if they cannot be written.
+  virtual void write(const PartialFile& partial, const StoredShape& shape, const Box& box,
+                     const void* from, const std::source_location& where) const = 0;
+
+  /// Puts the new file, which is complete, in place of what was at the path.
+  /// \throws Error if that cannot be done; the new file is then removed.
+  virtual void finish(const PartialFile& partial, const std::source_location& where) const = 0;
+};
+
+/// One tensor in one file: bind_file() reads it, save() writes it. The formats derive from it, as
+/// NpyFile does.
+class TensorFile : public WrittenFile {
+ public:
   /// What the file says the tensor is. \throws Error, which begins with the name, if the file
   /// cannot be read, is damaged or too short, or has elements that no tensor here has.
   [[nodiscard]] virtual StoredShape shape() const = 0;
@@ -57,15 +70,6 @@ class TensorFile {
   /// \throws Error if that cannot be done or the format has no such elements.
   [[nodiscard]] virtual PartialFile begin(const StoredShape& shape,
                                           const std::source_location& where) const = 0;
-
-  /// Writes the elements of a box, row-major in memory of the host. Processes write boxes that do
-  /// not overlap at once. \throws Error if they cannot be written.
-  virtual void write(const PartialFile& partial, const StoredShape& shape, const Box& box,
-                     const void* from, const std::source_location& where) const = 0;
-
-  /// Puts the new file, which is complete, in place of what was at the path.
-  /// \throws Error if that cannot be done; the new file is then removed.
-  virtual void finish(const PartialFile& partial, const std::source_location& where) const = 0;
 };
 
 /// A tensor of a file of several.
@@ -74,33 +78,16 @@ struct NamedShape {
   StoredShape shape;  ///< what it is
 };
 
-/// A file of several tensors that save() writes together, as SafetensorsArchive is. As of
-/// TensorFile, only a path is kept.
-class TensorArchive {
+/// Several tensors in one file, which save() writes together. The formats derive from it, as
+/// SafetensorsArchive does.
+class TensorArchive : public WrittenFile {
  public:
-  TensorArchive() = default;
-  TensorArchive(const TensorArchive&) = default;
-  TensorArchive& operator=(const TensorArchive&) = default;
-  TensorArchive(TensorArchive&&) = default;
-  TensorArchive& operator=(TensorArchive&&) = default;
-  virtual ~TensorArchive() = default;
-
-  /// What messages call it: its path.
-  [[nodiscard]] virtual std::string name() const = 0;
-
   /// Begins a new file beside the path: all but the elements, for which it has room.
   /// \returns for each tensor where its elements go, in one file.
   /// \throws Error if that cannot be done, two tensors have one name, or the format has no such
   ///   elements.
   [[nodiscard]] virtual std::vector<PartialFile> begin(const std::vector<NamedShape>& tensors,
                                                        const std::source_location& where) const = 0;
-
-  /// Writes the elements of a box of a tensor, as TensorFile::write().
-  virtual void write(const PartialFile& partial, const StoredShape& shape, const Box& box,
-                     const void* from, const std::source_location& where) const = 0;
-
-  /// Puts the new file in place, as TensorFile::finish().
-  virtual void finish(const PartialFile& partial, const std::source_location& where) const = 0;
 };
 
 }  // namespace eindecomp

@@ -114,17 +114,16 @@ template <comm::Communicator Group>
 void share_begun(Group& group, std::vector<PartialFile>& partial) {
   std::string begun;
   for (const PartialFile& tensor : partial) begun += std::to_string(tensor.offset) + ' ';
-  if (!partial.empty()) begun += partial.front().path;
-  begun = group.all_gather(begun)[0];
+  begun = group.all_gather(begun + partial.front().path)[0];
+  std::size_t at = 0;
   for (PartialFile& tensor : partial) {
-    const std::size_t blank = begun.find(' ');
-    tensor.offset = std::stoll(begun.substr(0, blank));
-    begun.erase(0, blank + 1);
+    tensor.offset = std::stoll(begun.substr(at));
+    at = begun.find(' ', at) + 1;
   }
-  for (PartialFile& tensor : partial) tensor.path = begun;
+  for (PartialFile& tensor : partial) tensor.path = begun.substr(at);
 }
 
-/// Writes tensors, of which every rank has blocks, to a file. Collective.
+/// Writes tensors, one at least, of which every rank has blocks, to a file. Collective.
 /// \param take        called within an agreement; returns what the tensors are
 /// \param write_mine  calls its argument as write(tensor's number, box, elements on the host) for
 ///   this rank's blocks

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -236,8 +237,10 @@ inline void write_box(const std::filesystem::path& path, const FileElements& fil
   return {partial.string(), static_cast<std::int64_t>(before.size())};
 }
 
-/// A file in which the elements of a tensor that is written lie row-major without gaps.
-class DenseFile : public TensorFile {
+/// A TensorFile or a TensorArchive in which the elements of each tensor that is written lie
+/// row-major without gaps.
+template <std::derived_from<WrittenFile> Kind>
+class DenseFile : public Kind {
  public:
   void write(const PartialFile& partial, const StoredShape& shape, const Box& box, const void* from,
              const std::source_location& where) const override {

@@ -126,7 +126,7 @@ struct Hdf5Dataset {
 /// them), float16, bfloat16, and integers of 32 and 64 bits, in any order of bytes; shorter
 /// integers are read as 32 bits. Datasets may be chunked and compressed. What is written is a file
 /// of this dataset alone, contiguous, with the groups that its name has.
-class Hdf5File final : public tools::DenseFile {
+class Hdf5File final : public tools::DenseFile<TensorFile> {
  public:
   /// The dataset of that name in the file of that path, which need not exist before it is written.
   Hdf5File(const std::filesystem::path& path, std::string dataset)

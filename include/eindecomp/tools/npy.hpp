@@ -302,7 +302,7 @@ class NpyDictionary {
 /// Elements are float16, float, double, the latter two as complex numbers, too, and integers of 32
 /// and 64 bits, the lowest byte first; truth values and unsigned bytes are read as 32-bit integers.
 /// Arrays in Fortran's order are read as what they are; what is written is in C's order.
-class NpyFile final : public tools::DenseFile {
+class NpyFile final : public tools::DenseFile<TensorFile> {
  public:
   /// The file of that path, which need not exist before it is written.
   explicit NpyFile(const std::filesystem::path& path) : DenseFile(path) {}

@@ -289,7 +289,7 @@ inline void write_checkpoint(const std::filesystem::path& path, const Checkpoint
 
 /// One tensor of a file of the format safetensors, by its name: `bind_file(W,
 /// SafetensorsFile("model.safetensors", "W"))`. What is written is a file of this tensor alone.
-class SafetensorsFile final : public tools::DenseFile {
+class SafetensorsFile final : public tools::DenseFile<TensorFile> {
  public:
   /// The tensor of that name in the file of that path, which need not exist before it is written.
   SafetensorsFile(const std::filesystem::path& path, std::string tensor)
@@ -330,12 +330,12 @@ class SafetensorsFile final : public tools::DenseFile {
 
 /// A file of the format safetensors with several results of a run: `save(run, {W, B},
 /// SafetensorsArchive("model.safetensors"))`. They are read by SafetensorsFile.
-class SafetensorsArchive final : public TensorArchive {
+class SafetensorsArchive final : public tools::DenseFile<TensorArchive> {
  public:
   /// The file of that path, which save() replaces.
-  explicit SafetensorsArchive(const std::filesystem::path& path) : m_path(path.string()) {}
+  explicit SafetensorsArchive(const std::filesystem::path& path) : DenseFile(path) {}
 
-  [[nodiscard]] std::string name() const override { return m_path; }
+  [[nodiscard]] std::string name() const override { return path(); }
   [[nodiscard]] std::vector<PartialFile> begin(const std::vector<NamedShape>& tensors,
                                                const std::source_location& where) const override {
     nlohmann::ordered_json header = nlohmann::ordered_json::object();
@@ -343,25 +343,14 @@ class SafetensorsArchive final : public TensorArchive {
     for (const NamedShape& tensor : tensors) {
       ends.push_back(tools::add_tensor(header, tensor.name, tensor.shape, ends.back(), where));
     }
-    const PartialFile begun = tools::begin_file(m_path, tools::safetensors_begin(header),
+    const PartialFile begun = tools::begin_file(path(), tools::safetensors_begin(header),
                                                 static_cast<std::int64_t>(ends.back()), where);
-    std::vector<PartialFile> partial;
+    std::vector<PartialFile> partial(tensors.size(), begun);
     for (std::size_t n = 0; n < tensors.size(); ++n) {
-      partial.push_back({begun.path, begun.offset + static_cast<std::int64_t>(ends[n])});
+      partial[n].offset += static_cast<std::int64_t>(ends[n]);
     }
     return partial;
   }
-  void write(const PartialFile& partial, const StoredShape& shape, const Box& box, const void* from,
-             const std::source_location& where) const override {
-    tools::write_box(partial.path, {partial.offset, shape.bound, false, shape.element.bytes}, box,
-                     from, m_path, where);
-  }
-  void finish(const PartialFile& partial, const std::source_location& where) const override {
-    tools::put_in_place(partial.path, m_path, "tensors", where);
-  }
-
- private:
-  std::string m_path;
 };
 
 }  // namespace eindecomp
