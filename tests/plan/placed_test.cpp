@@ -102,7 +102,7 @@ TEST_CASE("placed equals brute force over all placements") {
 }
 
 TEST_CASE("placed equals brute force over all placements where workers share a rank") {
-  const int wanted = random_cases(25);
+  const int wanted = std::max(random_cases(25), 10);  // of fewer none may be better
   int compared = 0;
   int better = 0;
   for (unsigned seed = 60'000; compared < wanted; ++seed) {
@@ -130,7 +130,7 @@ TEST_CASE("placed equals brute force over all placements where workers share a r
     if (least.first < by_worker.busiest_words()) ++better;
     ++compared;
   }
-  if (wanted >= 10) CHECK(better > wanted / 10);  // of two programs none may be
+  CHECK(better > wanted / 10);
 }
 
 TEST_CASE("placed for shared ranks moves no more than for workers on ranks of their own") {
