@@ -32,6 +32,8 @@ namespace eindecomp::comm::detail {
   std::cout.flush();
   std::fprintf(stderr, "%s\n", message.c_str());
   std::fflush(nullptr);
+  // MPICH's launcher may end before it has passed on what was just said.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   std::_Exit(EXIT_FAILURE);
 }
