@@ -193,6 +193,7 @@ namespace expr {
 /// as the worst of all values.
 template <bool Smallest>
 struct ArgExtremum {
+  static constexpr bool smallest = Smallest;
   static constexpr std::string_view name = Smallest ? "argmin" : "argmax";
   static constexpr bool commutative_monoid = true;
   static constexpr bool uses_index = true;

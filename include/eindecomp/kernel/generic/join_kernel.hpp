@@ -95,7 +95,7 @@ struct JoinItems {
         }
         return;
       }
-      if constexpr (Reducer::has_lanes || Reducer::has_masked_lanes) {
+      if constexpr (Reducer::has_lanes || Reducer::has_masked_lanes || Reducer::has_best) {
         if (!schedule.across_outputs && reducer().by_lanes()) {
           reduce_along(out, first_row, count, part);
           return;

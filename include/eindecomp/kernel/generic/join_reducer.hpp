@@ -8,6 +8,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/generic/best_lanes.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
 #include "eindecomp/kernel/generic/masked_terms.hpp"
 #include "eindecomp/kernel/generic/reduce_lanes.hpp"
@@ -40,6 +41,8 @@ struct JoinReducer {
   static constexpr bool has_lanes = Tile > 1 && reduces_lanes<Join, Monoid, Ts...>();
   /// So do those under masks, piece by piece.
   static constexpr bool has_masked_lanes = Tile > 1 && reduces_masked<Join, Monoid, Ts...>();
+  /// The best are found by vectors, whatever the strides.
+  static constexpr bool has_best = Tile > 1 && keeps_best<Join, Monoid, Ts...>();
 
   const JoinSchedule<operands>& schedule;
   const Join& join;
@@ -51,6 +54,7 @@ struct JoinReducer {
   [[nodiscard]] EINDECOMP_FUNCTION bool by_lanes() const {
     if constexpr (has_lanes) return schedule.contiguous_operands() != 0 || gathers();
     if constexpr (has_masked_lanes) return masked.applies();
+    if constexpr (has_best) return !schedule.across_outputs;
     return false;
   }
 
@@ -82,15 +86,10 @@ struct JoinReducer {
             .along_rows(from, step, outputs, length, Traits::identity(monoid), put);
       }
     }
-    const bool one_run = has_masked_lanes && inner.loops == 1 && first < last;
-    Extent at[operands];
-    for (int t = 0; t < operands; ++t) {
-      at[t] = offset[t] + (one_run ? first * inner.stride[t][0] : 0);
-    }
-    for (Extent r = 0; r < outputs; ++r) {
-      put(r,
-          one_run ? terms(at, last - first, last == inner.extent[0]) : along_runs(at, first, last));
-      for (int t = 0; t < operands; ++t) at[t] += schedule.outer.stride[t][0];
+    if constexpr (has_best) {
+      best_along(offset, outputs, first, last, put);
+    } else {
+      each_along(offset, outputs, first, last, put);
     }
   }
 
@@ -195,6 +194,23 @@ struct JoinReducer {
     }
   }
 
+  /// along(), output by output.
+  template <class Put>
+  void each_along(const Extent* offset, Extent outputs, Extent first, Extent last,
+                  const Put& put) const {
+    const LoopNest<tensors>& inner = schedule.inner;
+    const bool one_run = has_masked_lanes && inner.loops == 1 && first < last;
+    Extent at[operands];
+    for (int t = 0; t < operands; ++t) {
+      at[t] = offset[t] + (one_run ? first * inner.stride[t][0] : 0);
+    }
+    for (Extent r = 0; r < outputs; ++r) {
+      put(r,
+          one_run ? terms(at, last - first, last == inner.extent[0]) : along_runs(at, first, last));
+      for (int t = 0; t < operands; ++t) at[t] += schedule.outer.stride[t][0];
+    }
+  }
+
   /// The aggregate of inner positions first <= position < last, in as many runs as that takes.
   /// \param offset  of every operand.
   [[nodiscard]] State along_runs(const Extent* offset, Extent first, Extent last) const {
@@ -243,19 +259,17 @@ struct JoinReducer {
       for (; first < width; ++first) walk_narrow<1>(Indices{}, first, at, count, index, lane);
       return;
     }
-    if constexpr (Tile > 1 && operands <= 2 && !has_lanes && !has_masked_lanes) {
-      switch (schedule.contiguous_operands()) {
-        case 1:
-          return walk<KnownStride<1>>(Indices{}, at, count, index, lane);
-        case 2:
-          return walk<KnownStride<2>>(Indices{}, at, count, index, lane);
-        case 3:
-          return walk<KnownStride<3>>(Indices{}, at, count, index, lane);
-        default:
-          break;
-      }
+    if constexpr (Tile > 1 && !has_lanes && !has_masked_lanes) {
+      with_access<operands>(schedule.contiguous_operands(), [&]<class Access>() {
+        if constexpr (has_best) {
+          walk_best<Access, Tile>(at, count, index, lane);
+        } else {
+          walk<Access>(Indices{}, at, count, index, lane);
+        }
+      });
+    } else {
+      walk<AnyStride>(Indices{}, at, count, index, lane);
     }
-    walk<AnyStride>(Indices{}, at, count, index, lane);
   }
 
   /// Across outputs a row has one index, else its elements follow one another.
@@ -279,6 +293,12 @@ struct JoinReducer {
     for (int j = 0; j < Width; ++j) sum[j] = lane[first + j];
     Extent offset[operands];
     for (int t = 0; t < operands; ++t) offset[t] = at[t] + first * schedule.vector_stride[t];
+    if constexpr (has_best && Width > 1) {
+      with_access<operands>(schedule.contiguous_operands(), [&]<class Access>() {
+        walk_best<Access, Width>(offset, count, index, lane + first);
+      });
+      return;
+    }
     index += first * index_stride();
     for (; count > 0; --count, index += index_step()) {
       for (int j = 0; j < Width; ++j) {
@@ -290,6 +310,55 @@ struct JoinReducer {
       for (int t = 0; t < operands; ++t) offset[t] += schedule.inner.stride[t][0];
     }
     for (int j = 0; j < Width; ++j) lane[first + j] = sum[j];
+  }
+
+  /// `Width` lanes of rows across outputs, which find the best.
+  template <class Access, int Width>
+  void walk_best(const Extent* offset, Extent count, Extent index, State* lane) const {
+    using Best = BestLanes<Monoid::smallest, Value, Width>;
+    Extent at[operands];
+    for (int t = 0; t < operands; ++t) at[t] = offset[t];
+    while (count > 0) {
+      const Extent rows = std::min(count, Best::most_rows);
+      Value value[Width];
+      typename Best::Number row[Width];
+      for (int j = 0; j < Width; ++j) value[j] = lane[j].value;
+      Best best(value, -1);
+      for (Extent r = 0; r < rows; ++r) {
+        best.take(
+            joined_row<Access, Value, Ts...>(Indices{}, join, operand, at, schedule.vector_stride),
+            static_cast<typename Best::Number>(r));
+        for (int t = 0; t < operands; ++t) at[t] += schedule.inner.stride[t][0];
+      }
+      best.store(value, row);
+      for (int j = 0; j < Width; ++j) {
+        if (row[j] >= 0) lane[j] = {value[j], index + row[j]};
+        // None is better than the worst value, which is at the first place then.
+        if (lane[j].index > index + rows) lane[j].index = index;
+      }
+      count -= rows;
+      index += rows;
+    }
+  }
+
+  /// Those of outputs that follow one another, of neighbouring terms each.
+  template <class Put>
+  void best_along(const Extent* offset, Extent outputs, Extent first, Extent last,
+                  const Put& put) const {
+    if (first >= last) {
+      for (Extent r = 0; r < outputs; ++r) put(r, Traits::identity(monoid));
+      return;
+    }
+    Extent at[operands];
+    Extent step[operands];
+    for (int t = 0; t < operands; ++t) {
+      at[t] = offset[t] + first * schedule.inner.stride[t][0];
+      step[t] = schedule.outer.stride[t][0];
+    }
+    const BestRun<Join, Monoid::smallest, Value, Ts...> run{join, operand, schedule.vector_stride};
+    run.along_rows(at, step, outputs,
+                   schedule.length_of(last - first, last == schedule.inner.extent[0]),
+                   schedule.first_index + first * Extent{Tile}, put);
   }
 
   /// Rows as wide as a tile.

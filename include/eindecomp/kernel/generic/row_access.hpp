@@ -16,6 +16,7 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 /// 0.
 template <class T>
 struct StridedRow {
+  using Element = T;
   const T* first;
   Extent stride;
   EINDECOMP_FUNCTION decltype(auto) operator[](int j) const {
@@ -24,11 +25,13 @@ struct StridedRow {
 };
 template <class T>
 struct ContiguousRow {
+  using Element = T;
   const T* first;
   EINDECOMP_FUNCTION decltype(auto) operator[](int j) const { return expr::widened(first[j]); }
 };
 template <class T>
 struct RepeatedRow {
+  using Element = T;
   Widened<T> value;
   EINDECOMP_FUNCTION const Widened<T>& operator[](int) const { return value; }
 };
@@ -52,6 +55,20 @@ struct KnownStride {
     }
   }
 };
+
+/// Calls function<Access>() with what reads operands of which a bit tells whether it is contiguous
+/// and the others are the same all along; of no bits, with what reads any.
+template <int Operands, class Function>
+EINDECOMP_FUNCTION decltype(auto) with_access(unsigned contiguous, const Function& function) {
+  if constexpr (Operands <= 2) {
+    if (contiguous == 1) return function.template operator()<KnownStride<1>>();
+  }
+  if constexpr (Operands == 2) {
+    if (contiguous == 2) return function.template operator()<KnownStride<2>>();
+    if (contiguous == 3) return function.template operator()<KnownStride<3>>();
+  }
+  return function.template operator()<AnyStride>();
+}
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
 }  // namespace eindecomp::kernel::detail
