@@ -172,15 +172,9 @@ class MpiCommunicator {
     }
   }
 
-  /// Completes every transfer started.
+  /// Completes every transfer started. Not by MPI_Waitall: MPICH's gives no other process a turn.
   void wait() {
     const int count = static_cast<int>(m_requests.size());
-    if (!m_watch.is_on(false)) {
-      const int code = MPI_Waitall(count, m_requests.data(), MPI_STATUSES_IGNORE);
-      m_requests.clear();
-      detail::check(code, "MPI_Waitall");
-      return;
-    }
     m_watch.wait(false, [&] {
       int done = 0;
       const int code = MPI_Testall(count, m_requests.data(), &done, MPI_STATUSES_IGNORE);
