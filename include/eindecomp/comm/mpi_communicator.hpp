@@ -172,16 +172,22 @@ class MpiCommunicator {
     }
   }
 
-  /// Completes every transfer started. Not by MPI_Waitall: MPICH's gives no other process a turn.
+  /// Completes every transfer started. Not by MPI_Waitall: MPICH's never gives another process its
+  /// turn, and whom the rank waits for may need the core.
   void wait() {
     const int count = static_cast<int>(m_requests.size());
-    m_watch.wait(false, [&] {
+    const auto are_complete = [&] {
       int done = 0;
       const int code = MPI_Testall(count, m_requests.data(), &done, MPI_STATUSES_IGNORE);
       if (code != MPI_SUCCESS) m_requests.clear();
       detail::check(code, "MPI_Testall");
       return done != 0;
-    });
+    };
+    // Whoever gives the core away may get it back a time slice later.
+    const detail::Stopwatch waited;
+    bool complete = are_complete();
+    while (!complete && waited.seconds() < seconds_before_turns) complete = are_complete();
+    if (!complete) m_watch.wait(false, are_complete);
     m_requests.clear();
   }
 
@@ -276,6 +282,8 @@ class MpiCommunicator {
       return done != 0;
     });
   }
+
+  static constexpr double seconds_before_turns = 50e-6;  ///< that a wait keeps the core
 
   MPI_Datatype datatype(int bytes) {
     auto found = m_datatypes.find(bytes);
