@@ -132,13 +132,16 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
   Hdf5File(const std::filesystem::path& path, std::string dataset)
       : DenseFile(path), m_dataset(std::move(dataset)) {}
 
+  /// \copydoc WrittenFile::name()
   [[nodiscard]] std::string name() const override { return path() + ": " + m_dataset; }
 
+  /// \copydoc TensorFile::shape()
   [[nodiscard]] StoredShape shape() const override {
     const tools::Hdf5Silence silence;
     return open().shape;
   }
 
+  /// \copydoc TensorFile::read()
   void read(const StoredShape& shape, const Box& box, void* into) const override {
     const tools::Hdf5Silence silence;
     const tools::Hdf5Dataset found = open();

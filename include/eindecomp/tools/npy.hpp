@@ -307,9 +307,12 @@ class NpyFile final : public tools::DenseFile<TensorFile> {
   /// The file of that path, which need not exist before it is written.
   explicit NpyFile(const std::filesystem::path& path) : DenseFile(path) {}
 
+  /// \copydoc WrittenFile::name()
   [[nodiscard]] std::string name() const override { return path(); }
+  /// \copydoc TensorFile::shape()
   [[nodiscard]] StoredShape shape() const override { return tools::read_npy_header(path()).shape; }
 
+  /// \copydoc TensorFile::read()
   void read(const StoredShape& shape, const Box& box, void* into) const override {
     const tools::NpyHeader header = tools::read_npy_header(path());
     tools::check_still(header.shape, shape, box, path());

@@ -295,10 +295,13 @@ class SafetensorsFile final : public tools::DenseFile<TensorFile> {
   SafetensorsFile(const std::filesystem::path& path, std::string tensor)
       : DenseFile(path), m_tensor(std::move(tensor)) {}
 
+  /// \copydoc WrittenFile::name()
   [[nodiscard]] std::string name() const override { return path() + ": " + m_tensor; }
+  /// \copydoc TensorFile::shape()
   [[nodiscard]] StoredShape shape() const override {
     return find(tools::SafetensorsReader(path()).read()).shape;
   }
+  /// \copydoc TensorFile::read()
   void read(const StoredShape& shape, const Box& box, void* into) const override {
     const tools::SafetensorsHeader header = tools::SafetensorsReader(path()).read();
     const tools::SafetensorsEntry& found = find(header);
@@ -335,6 +338,7 @@ class SafetensorsArchive final : public tools::DenseFile<TensorArchive> {
   /// The file of that path, which save() replaces.
   explicit SafetensorsArchive(const std::filesystem::path& path) : DenseFile(path) {}
 
+  /// \copydoc WrittenFile::name()
   [[nodiscard]] std::string name() const override { return path(); }
   [[nodiscard]] std::vector<PartialFile> begin(const std::vector<NamedShape>& tensors,
                                                const std::source_location& where) const override {
