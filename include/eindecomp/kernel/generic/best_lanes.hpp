@@ -23,6 +23,7 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
+/// Whether ⊕ is argmin or argmax.
 template <class Monoid>
 inline constexpr bool is_best_index = false;
 template <bool Smallest>
@@ -74,7 +75,7 @@ struct JoinedRow {
   }
 };
 
-/// \param offset  of each operand's first element there \param stride  along the row
+/// That row of every operand, from `offset` on and with `stride` along it.
 template <class Access, class T, class... Ts, class Join, std::size_t... I>
 [[nodiscard]] EINDECOMP_ALWAYS_INLINE auto joined_row(std::index_sequence<I...>, const Join& join,
                                                       const void* const* operand,
@@ -92,7 +93,7 @@ class BestLanes {
  public:
   using Monoid = expr::ArgExtremum<Smallest>;
   using Number = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  /// Rows that numbers can tell apart.
+  /// Rows that have different numbers.
   static constexpr Extent most_rows = Extent{1} << 30;
 
   /// The worst values, all in row `first`.
@@ -139,7 +140,7 @@ struct BestRun {
   using Monoid = expr::ArgExtremum<Smallest>;
   using State = Indexed<T>;
   static constexpr int operands = static_cast<int>(sizeof...(Ts));
-  /// Enough vectors to wait for none.
+  /// Of so many vectors that none has to wait for the one before.
   static constexpr int lanes = 4 * vector_bytes / static_cast<int>(sizeof(T));
   using Best = BestLanes<Smallest, T, lanes>;
   using Number = typename Best::Number;
@@ -213,13 +214,13 @@ struct BestRun {
     T value[lanes];
     Number row[lanes];
     best.store(value, row);
-    T least = value[0];
-    for (int l = 1; l < lanes; ++l) least = is_better(value[l], least) ? value[l] : least;
+    T of_all = value[0];
+    for (int l = 1; l < lanes; ++l) of_all = is_better(value[l], of_all) ? value[l] : of_all;
     Extent index = rows * lanes;
     for (int l = 0; l < lanes; ++l) {
-      if (value[l] == least) index = std::min(index, Extent{row[l]} * lanes + l);
+      if (value[l] == of_all) index = std::min(index, Extent{row[l]} * lanes + l);
     }
-    return {least, first + index};
+    return {of_all, first + index};
   }
 };
 
