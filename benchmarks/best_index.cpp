@@ -52,20 +52,23 @@ double fastest(double seconds, const Call& call) {
   return 1e3 * best;
 }
 
-void print(std::string_view text, std::string_view type, double loop, double ours, bool equal) {
-  fmt::print("{:<44} {:<7} {:>9.3f} {:>9.3f} {:>7.2f}{}\n", text, type, loop, ours, ours / loop,
+/// Prints milliseconds of an einsum beside those of the loop.
+template <ein::fixed_string Text, class Algebra, class Result, class... Operands>
+void compare(double seconds, std::string_view what, std::string_view type, double loop,
+             const Result& of_loop, const Operands&... operands) {
+  const Result ours(Kokkos::view_alloc("ours", Kokkos::WithoutInitializing), of_loop.layout());
+  const double time = fastest(seconds, [&] {
+    ein::einsum<Text, Algebra>(Space(), operands..., ours);
+    Space().fence();
+  });
+  const bool equal = std::equal(ours.data(), ours.data() + ours.size(), of_loop.data());
+  fmt::print("{:<44} {:<7} {:>9.3f} {:>9.3f} {:>7.2f}{}\n", what, type, loop, time, time / loop,
              equal ? "" : "  (results differ)");
-}
-
-template <class A, class B>
-bool are_equal(const A& a, const B& b) {
-  return std::equal(a.data(), a.data() + a.size(), b.data());
 }
 
 template <class T>
 void along_rows(double seconds, std::string_view type, std::size_t rows, std::size_t columns) {
   const auto X = random_matrix<T>(rows, columns);
-  Indices ours("ours", rows);
   Indices theirs("theirs", rows);
   const double loop = fastest(seconds, [&] {
     Kokkos::parallel_for(Kokkos::RangePolicy<Space>(0, rows), [&](std::size_t i) {
@@ -78,19 +81,13 @@ void along_rows(double seconds, std::string_view type, std::size_t rows, std::si
     });
     Space().fence();
   });
-  using Best = ein::Algebra<ein::Identity, ein::ArgMax>;
-  const double time = fastest(seconds, [&] {
-    ein::einsum<"ij->i", Best>(Space(), X, ours);
-    Space().fence();
-  });
-  print(fmt::format("argmax of each row of {} x {}", rows, columns), type, loop, time,
-        are_equal(ours, theirs));
+  compare<"ij->i", ein::Algebra<ein::Identity, ein::ArgMax>>(
+      seconds, fmt::format("argmax of each row of {} x {}", rows, columns), type, loop, theirs, X);
 }
 
 template <class T>
 void along_columns(double seconds, std::string_view type, std::size_t rows, std::size_t columns) {
   const auto X = random_matrix<T>(rows, columns);
-  Indices ours("ours", columns);
   Indices theirs("theirs", columns);
   Kokkos::View<T*, Space> best("best", columns);
   const double loop = fastest(seconds, [&] {
@@ -114,13 +111,9 @@ void along_columns(double seconds, std::string_view type, std::size_t rows, std:
                          });
     Space().fence();
   });
-  using Best = ein::Algebra<ein::Identity, ein::ArgMax>;
-  const double time = fastest(seconds, [&] {
-    ein::einsum<"ij->j", Best>(Space(), X, ours);
-    Space().fence();
-  });
-  print(fmt::format("argmax of each column of {} x {}", rows, columns), type, loop, time,
-        are_equal(ours, theirs));
+  compare<"ij->j", ein::Algebra<ein::Identity, ein::ArgMax>>(
+      seconds, fmt::format("argmax of each column of {} x {}", rows, columns), type, loop, theirs,
+      X);
 }
 
 /// For every pair (i, k) the j on the shortest way from one over j to the other.
@@ -128,7 +121,6 @@ template <class T>
 void of_sums(double seconds, std::string_view type, std::size_t n) {
   const auto X = random_matrix<T>(n, n);
   const auto Y = random_matrix<T>(n, n);
-  IndexMatrix ours("ours", n, n);
   IndexMatrix theirs("theirs", n, n);
   const double loop = fastest(seconds, [&] {
     Kokkos::parallel_for(Kokkos::RangePolicy<Space>(0, n), [&](std::size_t i) {
@@ -150,13 +142,9 @@ void of_sums(double seconds, std::string_view type, std::size_t n) {
     });
     Space().fence();
   });
-  using Best = ein::Algebra<ein::Add, ein::ArgMin>;
-  const double time = fastest(seconds, [&] {
-    ein::einsum<"ij,jk->ik", Best>(Space(), X, Y, ours);
-    Space().fence();
-  });
-  print(fmt::format("argmin of X(i,j) + Y(j,k), {} x {} x {}", n, n, n), type, loop, time,
-        are_equal(ours, theirs));
+  compare<"ij,jk->ik", ein::Algebra<ein::Add, ein::ArgMin>>(
+      seconds, fmt::format("argmin of X(i,j) + Y(j,k), {} x {} x {}", n, n, n), type, loop, theirs,
+      X, Y);
 }
 
 template <class T>

@@ -184,6 +184,7 @@ class MpiCommunicator {
       return done != 0;
     };
     // Whoever gives the core away may get it back a time slice later.
+    constexpr double seconds_before_turns = 50e-6;
     const detail::Stopwatch waited;
     bool complete = are_complete();
     while (!complete && waited.seconds() < seconds_before_turns) complete = are_complete();
@@ -282,8 +283,6 @@ class MpiCommunicator {
       return done != 0;
     });
   }
-
-  static constexpr double seconds_before_turns = 50e-6;  ///< that a wait keeps the core
 
   MPI_Datatype datatype(int bytes) {
     auto found = m_datatypes.find(bytes);

@@ -148,6 +148,7 @@ struct BestRun {
   const Join& join;
   const void* const* operand;
   const Extent* stride;  ///< of each operand along the run
+  unsigned contiguous;   ///< as with_access() has it
 
   /// The best of `length` neighbouring terms, row after row: put(row, best).
   /// \param offset  of each operand's first term, which is moved along
@@ -156,13 +157,7 @@ struct BestRun {
   template <class Put>
   void along_rows(Extent* offset, const Extent* step, Extent rows, Extent length, Extent index,
                   const Put& put) const {
-    unsigned contiguous = 0;
-    bool others = false;
-    for (int t = 0; t < operands; ++t) {
-      contiguous |= stride[t] == 1 ? 1U << t : 0;
-      others |= stride[t] != 0 && stride[t] != 1;
-    }
-    with_access<operands>(others ? 0 : contiguous, [&]<class Access>() {
+    with_access<operands>(contiguous, [&]<class Access>() {
       for (Extent r = 0; r < rows; ++r) {
         put(r, along<Access>(offset, length, index));
         for (int t = 0; t < operands; ++t) offset[t] += step[t];

@@ -355,7 +355,8 @@ struct JoinReducer {
       at[t] = offset[t] + first * schedule.inner.stride[t][0];
       step[t] = schedule.outer.stride[t][0];
     }
-    const BestRun<Join, Monoid::smallest, Value, Ts...> run{join, operand, schedule.vector_stride};
+    const BestRun<Join, Monoid::smallest, Value, Ts...> run{join, operand, schedule.vector_stride,
+                                                            schedule.contiguous_operands()};
     run.along_rows(at, step, outputs,
                    schedule.length_of(last - first, last == schedule.inner.extent[0]),
                    schedule.first_index + first * Extent{Tile}, put);
