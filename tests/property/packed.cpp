@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/run/program.hpp"
 #include "property/checked.hpp"
 
 using namespace property;

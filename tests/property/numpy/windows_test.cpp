@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/graph/blocks.hpp"
+#include "eindecomp/graph/concat.hpp"
 #include "property/numpy/numpy_check.hpp"
 #include "property/numpy/windows.hpp"
 #include "property/typed_run.hpp"
