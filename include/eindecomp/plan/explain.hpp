@@ -4,11 +4,7 @@
 /// would.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <optional>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
@@ -41,68 +37,13 @@ struct StatementExplanation {
   std::optional<Alternative> runner_up;
 };
 
-namespace plan {
-
-/// An operand slot that a statement's result fills.
-struct ReaderSlot {
-  VertexId reader = -1;
-  const Operand* operand = nullptr;
-};
-
-/// What a vector of statement v costs among the partitions of the others.
-[[nodiscard]] constexpr Alternative evaluate_vector(const EinGraph& graph, VertexId v,
-                                                    std::span<const Extent> d,
-                                                    std::span<const ReaderSlot> readers,
-                                                    Partitions& partitions) {
-  partitions[to_index(v)].assign(d.begin(), d.end());
-  Alternative evaluated{PartitionVector(d.begin(), d.end()), statement_cost(graph, v, partitions),
-                        0};
-  std::vector<Extent> produced;
-  std::vector<Extent> consumed;
-  select(d, graph[v].output, produced);
-  for (const ReaderSlot& slot : readers) {
-    select(partitions[to_index(slot.reader)], slot.operand->labels, consumed);
-    evaluated.readers =
-        add_words(evaluated.readers, repartition_cost(graph[v].bound, produced, consumed));
-  }
-  return evaluated;
-}
-
-}  // namespace plan
-
 /// For every statement of a plan, in the order of the graph: the labels it cuts, what its vector
 /// costs, and the next best vector with the rest of the plan as it is.
 /// \throws Error if a statement has more than max_partition_vectors.
-[[nodiscard]] inline std::vector<StatementExplanation> explain(const Plan& plan) {
-  const EinGraph& graph = plan.graph;
-  std::vector<std::vector<plan::ReaderSlot>> readers(graph.vertices.size());
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    for (const Operand& operand : graph[v].operands) {
-      readers[to_index(operand.vertex)].push_back({v, &operand});
-    }
-  }
-  Partitions partitions = plan.partitions;
-  std::vector<StatementExplanation> explanations;
-  for (VertexId v : statements_of(graph)) {
-    const auto at = to_index(v);
-    const PartitionVector& own = plan.partitions[at];
-    StatementExplanation explanation;
-    explanation.statement = v;
-    for (std::size_t l = 0; l < own.size(); ++l) {
-      if (own[l] > 1) explanation.cut.push_back(static_cast<int>(l));
-    }
-    const VectorList vectors = partition_vectors(graph, v, plan.workers_in_use());
-    for (std::size_t i = 0; i < vectors.size(); ++i) {
-      if (std::ranges::equal(vectors[i], own)) continue;
-      Alternative other = plan::evaluate_vector(graph, v, vectors[i], readers[at], partitions);
-      if (!explanation.runner_up || other.total() < explanation.runner_up->total()) {
-        explanation.runner_up = std::move(other);
-      }
-    }
-    explanation.chosen = plan::evaluate_vector(graph, v, own, readers[at], partitions);
-    explanations.push_back(std::move(explanation));
-  }
-  return explanations;
-}
+[[nodiscard]] std::vector<StatementExplanation> explain(const Plan& plan);
 
 }  // namespace eindecomp
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+#include "eindecomp/plan/make_explanation.hpp"
+#endif

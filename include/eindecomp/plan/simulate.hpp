@@ -4,21 +4,45 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <source_location>
-#include <utility>
 #include <vector>
 
-#include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/machine.hpp"
-#include "eindecomp/plan/make_timeline.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/timeline.hpp"
-#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 
 namespace eindecomp {
+
+/// Whether a worker may compute while its messages are under way.
+enum class Overlap : std::uint8_t {
+  none,    ///< a statement's transfers, its kernels, the next statement's: one after another
+  as_run,  ///< as the executor runs: messages that are posted move while kernels run, no others
+  all,     ///< messages leave as soon as what they carry is there and the links are free
+};
+
+/// A run of these programs, one per rank, on a machine whose worker r is rank r.
+///
+/// A worker computes one thing, sends one message and receives one message at a time. A message
+/// takes the latency of its link and its bytes by the bandwidth; a kernel call its operations by
+/// the rate or the bytes of its operands and result by the memory's bandwidth, whichever is longer;
+/// combining partial results likewise. That some of those bytes may be in a cache counts nothing,
+/// but for tiles (TiledCalls), whose bytes take no time.
+/// Messages leave and arrive in the order of the programs, in which the executor posts them (see
+/// RankProgram), those of one statement before those of the next. Packing a message takes no time.
+/// With Overlap::all messages may arrive long before they are needed, which takes memory that the
+/// programs do not count: that time is one to aim at, not one to expect. With Overlap::as_run
+/// kernels wait where the executor waits: for every message but those of streamed statements, and
+/// for those when they are awaited. That MPI is called only now and then counts nothing.
+///
+/// \param programs  of all ranks, from compile_ranks()
+/// \throws Error if the machine is not well described or has fewer workers than there are ranks, or
+///   the programs are of different plans.
+[[nodiscard]] Timeline make_timeline(
+    const EinGraph& graph, const std::vector<RankProgram>& programs, const Machine& machine,
+    Overlap overlap, const std::source_location& where = std::source_location::current());
 
 /// A plan on a machine, one worker of it per rank.
 struct Simulation {
@@ -32,24 +56,12 @@ struct Simulation {
 /// Runs a plan's programs on a machine: those that execute() runs, so the words, the memory and
 /// the order are a run's own. See make_timeline() for what takes how long.
 /// \throws Error as make_timeline().
-[[nodiscard]] inline Simulation simulate(
+[[nodiscard]] Simulation simulate(
     const Plan& plan, const Machine& machine,
-    const std::source_location& where = std::source_location::current()) {
-  const std::vector<RankProgram> programs =
-      compile_ranks(plan.graph, plan.placement, plan.ranks, plan.steps, {}, where);
-  Simulation simulation;
-  simulation.in_turn = make_timeline(plan.graph, programs, machine, Overlap::none, where);
-  simulation.as_run = make_timeline(plan.graph, programs, machine, Overlap::as_run, where);
-  simulation.overlapped = make_timeline(plan.graph, programs, machine, Overlap::all, where);
-  std::map<std::pair<int, int>, Extent> words;
-  for (const RankProgram& program : programs) {
-    simulation.peak_bytes.push_back(program.peak_bytes());
-    for (const Event& e : simulation.in_turn.events[simulation.peak_bytes.size() - 1]) {
-      if (e.kind == Event::Kind::send) words[{program.rank, e.peer}] += e.words;
-    }
-  }
-  for (const auto& [pair, sum] : words) simulation.pairs.push_back({pair.first, pair.second, sum});
-  return simulation;
-}
+    const std::source_location& where = std::source_location::current());
 
 }  // namespace eindecomp
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+#include "eindecomp/plan/make_timeline.hpp"
+#endif

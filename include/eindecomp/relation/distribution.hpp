@@ -250,49 +250,9 @@ constexpr void check_distributed(const std::vector<Extent>& bound, Extent ranks,
   }
 }
 
-/// An array that some ranks have.
-struct PlacedArray {
-  const LocalArray* array = nullptr;
-  std::vector<int> owners;  ///< ascending
-};
-
-/// The different arrays of a distribution, in the order of their first owner.
-[[nodiscard]] inline std::vector<PlacedArray> distinct_arrays(const Distribution& distribution) {
-  struct Named {
-    const LocalArray* array;
-    int rank;
-  };
-  std::vector<Named> all;
-  for (int r = 0; r < distribution.ranks(); ++r) {
-    for (const LocalArray& array : distribution.arrays(r)) all.push_back({&array, r});
-  }
-  const auto key = [](const IndexBlocks& s) {
-    return std::array<Extent, 4>{s.first, s.end, s.block, s.period};
-  };
-  const auto before = [&key](const Named& a, const Named& b) {
-    const auto& x = a.array->indices;
-    const auto& y = b.array->indices;
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      if (x[k] != y[k]) return key(x[k]) < key(y[k]);
-    }
-    return a.rank < b.rank;
-  };
-  std::sort(all.begin(), all.end(), before);
-  std::vector<PlacedArray> distinct;
-  for (const Named& named : all) {
-    if (distinct.empty() || !(*distinct.back().array == *named.array)) {
-      distinct.push_back({named.array, {}});
-    }
-    distinct.back().owners.push_back(named.rank);
-  }
-  std::stable_sort(distinct.begin(), distinct.end(),
-                   [](const PlacedArray& a, const PlacedArray& b) {
-                     return a.owners.front() < b.owners.front();
-                   });
-  return distinct;
-}
-
 }  // namespace relation
 }  // namespace eindecomp
 
+#ifndef EINDECOMP_SEPARATE_PLANNER
 #include "eindecomp/relation/make_distribution.hpp"
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// How distributions are made, and refused.
+/// How distributions are made, and refused. With EINDECOMP_SEPARATE_PLANNER, one translation unit
+/// compiles it.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
@@ -21,6 +23,48 @@
 
 namespace eindecomp {
 namespace relation {
+
+/// An array that some ranks have.
+struct PlacedArray {
+  const LocalArray* array = nullptr;
+  std::vector<int> owners;  ///< ascending
+};
+
+/// The different arrays of a distribution, in the order of their first owner.
+[[nodiscard]] inline std::vector<PlacedArray> distinct_arrays(const Distribution& distribution) {
+  struct Named {
+    const LocalArray* array;
+    int rank;
+  };
+  std::vector<Named> all;
+  for (int r = 0; r < distribution.ranks(); ++r) {
+    for (const LocalArray& array : distribution.arrays(r)) all.push_back({&array, r});
+  }
+  const auto key = [](const IndexBlocks& s) {
+    return std::array<Extent, 4>{s.first, s.end, s.block, s.period};
+  };
+  const auto before = [&key](const Named& a, const Named& b) {
+    const auto& x = a.array->indices;
+    const auto& y = b.array->indices;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (x[k] != y[k]) return key(x[k]) < key(y[k]);
+    }
+    return a.rank < b.rank;
+  };
+  std::sort(all.begin(), all.end(), before);
+  std::vector<PlacedArray> distinct;
+  for (const Named& named : all) {
+    if (distinct.empty() || !(*distinct.back().array == *named.array)) {
+      distinct.push_back({named.array, {}});
+    }
+    distinct.back().owners.push_back(named.rank);
+  }
+  std::stable_sort(distinct.begin(), distinct.end(),
+                   [](const PlacedArray& a, const PlacedArray& b) {
+                     return a.owners.front() < b.owners.front();
+                   });
+  return distinct;
+}
 
 /// \throws Error unless the boxes are in the tensor and have elements.
 inline void check_each_box(const std::vector<Extent>& bound,
@@ -141,9 +185,9 @@ inline constexpr Extent any_extent = Extent{1} << 31;
 
 }  // namespace relation
 
-inline Distribution Distribution::boxes(std::vector<Extent> bound,
-                                        const std::vector<std::vector<Box>>& by_rank,
-                                        const std::source_location& where) {
+EINDECOMP_PLANNER_INLINE Distribution
+Distribution::boxes(std::vector<Extent> bound, const std::vector<std::vector<Box>>& by_rank,
+                    const std::source_location& where) {
   relation::check_distributed(bound, static_cast<Extent>(by_rank.size()), where);
   relation::check_each_box(bound, by_rank, where);
   std::vector<std::vector<LocalArray>> arrays(by_rank.size());
@@ -155,8 +199,9 @@ inline Distribution Distribution::boxes(std::vector<Extent> bound,
   return made;
 }
 
-inline Distribution Distribution::split(std::vector<Extent> bound, int dimension, int ranks,
-                                        Split lengths, const std::source_location& where) {
+EINDECOMP_PLANNER_INLINE Distribution Distribution::split(std::vector<Extent> bound, int dimension,
+                                                          int ranks, Split lengths,
+                                                          const std::source_location& where) {
   relation::check_distributed(bound, ranks, where);
   if (dimension < 0 || to_index(dimension) >= bound.size()) {
     core::fail(ErrorKind::shape, where, "dimension ", dimension, " of a tensor of ",
@@ -174,9 +219,9 @@ inline Distribution Distribution::split(std::vector<Extent> bound, int dimension
   return unchecked(std::move(bound), std::move(arrays));
 }
 
-inline Distribution Distribution::replicated(std::vector<Extent> bound, int ranks,
-                                             const std::vector<int>& holders,
-                                             const std::source_location& where) {
+EINDECOMP_PLANNER_INLINE Distribution Distribution::replicated(std::vector<Extent> bound, int ranks,
+                                                               const std::vector<int>& holders,
+                                                               const std::source_location& where) {
   relation::check_distributed(bound, ranks, where);
   std::vector<std::vector<LocalArray>> arrays(to_index(ranks));
   const LocalArray whole = LocalArray::of(Box::whole(bound));
@@ -197,10 +242,9 @@ inline Distribution Distribution::replicated(std::vector<Extent> bound, int rank
   return unchecked(std::move(bound), std::move(arrays));
 }
 
-inline Distribution Distribution::block_cyclic(std::vector<Extent> bound,
-                                               const std::vector<CyclicDimension>& dimensions,
-                                               int ranks, GridOrder order,
-                                               const std::source_location& where) {
+EINDECOMP_PLANNER_INLINE Distribution Distribution::block_cyclic(
+    std::vector<Extent> bound, const std::vector<CyclicDimension>& dimensions, int ranks,
+    GridOrder order, const std::source_location& where) {
   relation::check_distributed(bound, ranks, where);
   if (dimensions.size() != bound.size()) {
     core::fail(ErrorKind::shape, where, "a block-cyclic distribution of ", dimensions.size(),
@@ -238,18 +282,18 @@ inline Distribution Distribution::block_cyclic(std::vector<Extent> bound,
   return unchecked(std::move(bound), std::move(arrays));
 }
 
-inline Distribution Distribution::scalapack(const ScalapackDescriptor& descriptor,
-                                            const ProcessGrid& grid, int ranks,
-                                            const std::source_location& where) {
+EINDECOMP_PLANNER_INLINE Distribution Distribution::scalapack(const ScalapackDescriptor& descriptor,
+                                                              const ProcessGrid& grid, int ranks,
+                                                              const std::source_location& where) {
   const auto dealt = relation::dimensions_of(descriptor, grid, "the ScaLAPACK descriptor", where);
   return block_cyclic({descriptor[2], descriptor[3]}, {dealt[0], dealt[1]}, ranks, grid.order,
                       where)
       .column_major();
 }
 
-inline std::array<Extent, 2> check_descriptor(const ScalapackDescriptor& descriptor,
-                                              const ProcessGrid& grid, int rank,
-                                              const std::source_location& where) {
+EINDECOMP_PLANNER_INLINE std::array<Extent, 2> check_descriptor(
+    const ScalapackDescriptor& descriptor, const ProcessGrid& grid, int rank,
+    const std::source_location& where) {
   Text who = "the ScaLAPACK descriptor of rank ";
   who << rank;
   const auto dealt = relation::dimensions_of(descriptor, grid, who, where);
