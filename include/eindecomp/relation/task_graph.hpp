@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -108,49 +107,6 @@ class TaskReceiver {
   ~TaskReceiver() = default;
 };
 
-/// Keeps all tasks, and sums up what pairs of ranks exchange.
-class TaskGraphBuilder final : public TaskReceiver {
- public:
-  TaskGraphBuilder(const EinGraph& graph, int workers, int ranks) {
-    m_graph.workers = workers;
-    m_graph.ranks = ranks;
-    m_graph.stored.resize(graph.vertices.size());
-    m_graph.received.assign(static_cast<std::size_t>(ranks), 0);
-    m_graph.sent.assign(static_cast<std::size_t>(ranks), 0);
-  }
-
-  void store(VertexId tensor, StoredBlock block) override {
-    m_graph.stored[static_cast<std::size_t>(tensor)].push_back(std::move(block));
-  }
-  void take(StatementTasks&& tasks) override { m_graph.statements.push_back(std::move(tasks)); }
-
-  [[nodiscard]] TaskGraph finish() {
-    std::vector<PairWords> moved;
-    for (const StatementTasks& tasks : m_graph.statements) {
-      for (const auto* transfers : {&tasks.repartitions, &tasks.aggregations}) {
-        for (const Transfer& t : *transfers) moved.push_back({t.from, t.to, t.words()});
-      }
-    }
-    std::sort(moved.begin(), moved.end(), [](const PairWords& a, const PairWords& b) {
-      return a.from != b.from ? a.from < b.from : a.to < b.to;
-    });
-    for (const PairWords& m : moved) {
-      m_graph.sent[static_cast<std::size_t>(m.from)] += m.words;
-      m_graph.received[static_cast<std::size_t>(m.to)] += m.words;
-      std::vector<PairWords>& pairs = m_graph.pairs;
-      if (!pairs.empty() && pairs.back().from == m.from && pairs.back().to == m.to) {
-        pairs.back().words += m.words;
-      } else {
-        pairs.push_back(m);
-      }
-    }
-    return std::move(m_graph);
-  }
-
- private:
-  TaskGraph m_graph;
-};
-
 /// Hands statements' tasks to a callable, and forgets them.
 template <class Use>
 class TaskStream final : public TaskReceiver {
@@ -173,15 +129,9 @@ void tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
 /// The tasks of a placed program on so many ranks, which host its workers as rank_of says. The work
 /// is that of the blocks that meet: no block is compared with one it does not touch.
 /// \throws Error if the placement does not suit the graph, or there is no rank.
-[[nodiscard]] inline TaskGraph make_task_graph(
+[[nodiscard]] TaskGraph make_task_graph(
     const EinGraph& graph, const Placement& placement, int ranks,
-    const std::source_location& where = std::source_location::current()) {
-  relation::check_ranks(ranks, where);
-  check_placement(graph, placement, where);
-  relation::TaskGraphBuilder builder(graph, placement.mesh.workers(), ranks);
-  relation::tell_tasks(graph, placement, ranks, builder);
-  return builder.finish();
-}
+    const std::source_location& where = std::source_location::current());
 
 /// Calls `use` with the tasks of every statement, in the order of the graph, as make_task_graph
 /// gives them: for many ranks, whose transfers together would take gigabytes.

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// The walk of a placed program that tells its tasks: task_graph.hpp without its checks.
+/// The walk of a placed program that tells its tasks, and the task graph of them. With
+/// EINDECOMP_SEPARATE_PLANNER, one translation unit compiles it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <source_location>
 #include <utility>
 #include <vector>
 
+#include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/block_map.hpp"
@@ -17,7 +21,8 @@
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/walk.hpp"
 
-namespace eindecomp::relation {
+namespace eindecomp {
+namespace relation {
 
 /// Writes down a walk as the tasks of one statement after another.
 class TaskSink {
@@ -77,18 +82,66 @@ class TaskSink {
   Flags m_made;  ///< whether a call is one of the program's
 };
 
-inline void walk_tasks(const EinGraph& graph, const Placement& placement, int ranks,
-                       TaskReceiver& receiver) {
+/// Keeps all tasks, and sums up what pairs of ranks exchange.
+class TaskGraphBuilder final : public TaskReceiver {
+ public:
+  TaskGraphBuilder(const EinGraph& graph, int workers, int ranks) {
+    m_graph.workers = workers;
+    m_graph.ranks = ranks;
+    m_graph.stored.resize(graph.vertices.size());
+    m_graph.received.assign(static_cast<std::size_t>(ranks), 0);
+    m_graph.sent.assign(static_cast<std::size_t>(ranks), 0);
+  }
+
+  void store(VertexId tensor, StoredBlock block) override {
+    m_graph.stored[static_cast<std::size_t>(tensor)].push_back(std::move(block));
+  }
+  void take(StatementTasks&& tasks) override { m_graph.statements.push_back(std::move(tasks)); }
+
+  [[nodiscard]] TaskGraph finish() {
+    std::vector<PairWords> moved;
+    for (const StatementTasks& tasks : m_graph.statements) {
+      for (const auto* transfers : {&tasks.repartitions, &tasks.aggregations}) {
+        for (const Transfer& t : *transfers) moved.push_back({t.from, t.to, t.words()});
+      }
+    }
+    std::sort(moved.begin(), moved.end(), [](const PairWords& a, const PairWords& b) {
+      return a.from != b.from ? a.from < b.from : a.to < b.to;
+    });
+    for (const PairWords& m : moved) {
+      m_graph.sent[static_cast<std::size_t>(m.from)] += m.words;
+      m_graph.received[static_cast<std::size_t>(m.to)] += m.words;
+      std::vector<PairWords>& pairs = m_graph.pairs;
+      if (!pairs.empty() && pairs.back().from == m.from && pairs.back().to == m.to) {
+        pairs.back().words += m.words;
+      } else {
+        pairs.push_back(m);
+      }
+    }
+    return std::move(m_graph);
+  }
+
+ private:
+  TaskGraph m_graph;
+};
+
+EINDECOMP_PLANNER_INLINE void tell_tasks(const EinGraph& graph, const Placement& placement,
+                                         int ranks, TaskReceiver& receiver) {
   TaskSink sink(placement.mesh.workers(), ranks, receiver);
   const graph::Masks masks(graph);
   Walk<TaskSink>(graph, masks, placement, ranks, sink).run();
 }
 
-#ifndef EINDECOMP_SEPARATE_PLANNER
-inline void tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
-                       TaskReceiver& receiver) {
-  walk_tasks(graph, placement, ranks, receiver);
-}
-#endif
+}  // namespace relation
 
-}  // namespace eindecomp::relation
+EINDECOMP_PLANNER_INLINE TaskGraph make_task_graph(const EinGraph& graph,
+                                                   const Placement& placement, int ranks,
+                                                   const std::source_location& where) {
+  relation::check_ranks(ranks, where);
+  check_placement(graph, placement, where);
+  relation::TaskGraphBuilder builder(graph, placement.mesh.workers(), ranks);
+  relation::tell_tasks(graph, placement, ranks, builder);
+  return builder.finish();
+}
+
+}  // namespace eindecomp

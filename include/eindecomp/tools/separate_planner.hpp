@@ -109,11 +109,6 @@ std::vector<std::int64_t> relation::peak_bytes_of(const EinGraph& graph, const P
   return profile_of(graph, placement, ranks, groups, space).memory().peak_bytes;
 }
 
-void relation::tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
-                          TaskReceiver& receiver) {
-  walk_tasks(graph, placement, ranks, receiver);
-}
-
 std::ostream& operator<<(std::ostream& out, const RankProgram& program) {
   relation::ProgramWriter(out, program).write();
   return out;
