@@ -190,6 +190,9 @@ void statements() {
   EITHER((let<"A17">() = sum(i, extent(h, 5))(X(i, h))), (let<"A17">() = sum(i, h)(X(i, h))));
   // refused: a label with its extent stands where a label alone belongs; write extent(r, 3) on
   EITHER((let<"A18">(i) = norm(extent(d, 5))(X(i, d))), (let<"A18">(i) = norm(d)(X(i, d))));
+  // refused: a label with its extent stands where a label alone belongs; write extent(r, 3) on
+  EITHER((let<"A19">(i, h) = X(i, h) * ein::value(extent(h, 5))),
+         (let<"A19">(i, h) = X(i, h) * ein::value(h)));
   // refused: a statement has more than 8 operands, and no parts of it can be computed before
   EITHER((let<"B">() = max(i, j, k)(X(i, j) * X(j, k) * X(i, k) * X(k, i) * X(j, i) * X(k, j) *
                                     X(i, i) * X(j, j) * X(k, k))),
