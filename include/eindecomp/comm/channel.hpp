@@ -3,7 +3,6 @@
 /// Short messages beside the data, by which ranks learn what the others are doing.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +11,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "eindecomp/comm/mpi.hpp"
@@ -36,14 +34,7 @@ struct Rendezvous {
 class Channel {
  public:
   /// On a communicator that stays the caller's, on which nothing else uses `tag`.
-  explicit Channel(MPI_Comm comm) : m_comm(comm) {
-    check(MPI_Comm_rank(comm, &m_rank), "MPI_Comm_rank");
-    check(MPI_Comm_size(comm, &m_size), "MPI_Comm_size");
-    m_heard.resize(static_cast<std::size_t>(m_size));
-    int threads = MPI_THREAD_SINGLE;
-    check(MPI_Query_thread(&threads), "MPI_Query_thread");
-    m_one_thread = threads < MPI_THREAD_MULTIPLE;
-  }
+  explicit Channel(MPI_Comm comm);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
@@ -64,59 +55,15 @@ class Channel {
 
   /// Asks a rank what it is doing, from where this one is, and forgets what it said before. A
   /// question that it has not seen yet serves as well.
-  void ask(int rank, const Rendezvous& here) {
-    const std::lock_guard lock(m_mutex);
-    Heard& heard = m_heard[static_cast<std::size_t>(rank)];
-    if (heard.mark == left_mark) return;
-    heard = {};
-    retire();
-    if (std::ranges::any_of(
-            m_sent, [rank](const Sent& s) { return s.to == rank && s.text[0] == question; })) {
-      return;
-    }
-    send(rank, question + packed(std::array{here}));
-  }
+  void ask(int rank, const Rendezvous& here);
 
   /// Tells every other rank that this one has left, and how.
-  void tell_left(const std::string& how) {
-    const std::lock_guard lock(m_mutex);
-    m_left = how;
-    for (int r = 0; r < m_size; ++r) {
-      if (r != m_rank) send(r, left_mark + how);
-    }
-  }
+  void tell_left(const std::string& how);
 
   /// Takes in what has come, and answers questions: this rank is `doing` that, unless it left. Does
   /// not wait. \param here where it waits. \param members the ranks that have to come there.
   void serve(const std::string& doing, const Rendezvous& here = {},
-             const std::vector<int>& members = {}) {
-    const std::unique_lock lock(m_mutex, std::try_to_lock);
-    if (!lock.owns_lock()) return;  // another thread does
-    for (;;) {
-      int there = 0;
-      MPI_Status status;
-      check(MPI_Iprobe(MPI_ANY_SOURCE, tag, m_comm, &there, &status), "MPI_Iprobe");
-      if (there == 0) break;
-      int length = 0;
-      check(MPI_Get_count(&status, MPI_CHAR, &length), "MPI_Get_count");
-      std::string text(static_cast<std::size_t>(length), '\0');
-      check(MPI_Recv(text.data(), length, MPI_CHAR, status.MPI_SOURCE, tag, m_comm,
-                     MPI_STATUS_IGNORE),
-            "MPI_Recv");
-      const int peer = status.MPI_SOURCE;
-      if (text.front() == question) {
-        const auto [asked] = unpacked<1>(text);
-        Rendezvous answer = here;
-        // It is nobody's affair where this rank waits if the other is there, or need not come.
-        if (has_come(asked) || std::ranges::find(members, peer) == members.end()) answer = {};
-        send(peer, m_left.empty() ? waits_mark + packed(std::array{asked, answer}) + doing
-                                  : left_mark + m_left);
-      } else {
-        m_heard[static_cast<std::size_t>(peer)] = taken_in(text, here);
-      }
-    }
-    retire();
-  }
+             const std::vector<int>& members = {});
 
   /// What a rank said since it was asked; empty if nothing.
   [[nodiscard]] const std::string& heard(int rank) const {
@@ -150,40 +97,11 @@ class Channel {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  void send(int rank, std::string text) {
-    Sent& sent = m_sent.emplace_back(Sent{rank, std::move(text), MPI_REQUEST_NULL});
-    check(MPI_Issend(sent.text.data(), static_cast<int>(sent.text.size()), MPI_CHAR, rank, tag,
-                     m_comm, &sent.request),
-          "MPI_Issend");
-  }
-
-  void retire() {
-    for (auto sent = m_sent.begin(); sent != m_sent.end();) {
-      int done = 0;
-      check(MPI_Test(&sent->request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      sent = done != 0 ? m_sent.erase(sent) : std::next(sent);
-    }
-  }
-
-  [[nodiscard]] bool has_come(const Rendezvous& to) const {
-    const auto last = m_last.find(to.members);
-    return last != m_last.end() && (last->second.number > to.number || last->second == to);
-  }
-
+  void send(int rank, std::string text);
+  void retire();
+  [[nodiscard]] bool has_come(const Rendezvous& to) const;
   /// What a message says to a rank that is `here`.
-  [[nodiscard]] Heard taken_in(const std::string& text, const Rendezvous& here) const {
-    Heard heard{text.front(), {}, false};
-    std::size_t begin = 1;
-    if (heard.mark == waits_mark) {
-      // The other had not come to what we asked from. If we still wait there, it waits where it
-      // did, for us among others, as long as we have not come there either.
-      const auto [asked, there] = unpacked<2>(text);
-      heard.deadlock = here.members != 0 && asked == here && there.members != 0 && !has_come(there);
-      begin += sizeof asked + sizeof there;
-    }
-    heard.text = text.substr(begin);
-    return heard;
-  }
+  [[nodiscard]] Heard taken_in(const std::string& text, const Rendezvous& here) const;
 
   template <std::size_t N>
   [[nodiscard]] static std::string packed(const std::array<Rendezvous, N>& all) {
@@ -215,3 +133,7 @@ inline Channel*& job_channel() {
 }
 
 }  // namespace eindecomp::comm::detail
+
+#ifndef EINDECOMP_SEPARATE_EXECUTOR
+#include "eindecomp/comm/channel_members.hpp"
+#endif

@@ -3,19 +3,13 @@
 /// The processes of a job, from MPI's beginning to its end: none ends alone while others wait.
 #pragma once
 
-#include <chrono>
-#include <cstdlib>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <source_location>
 #include <string>
-#include <thread>
 
 #include "eindecomp/comm/channel.hpp"
 #include "eindecomp/comm/mpi.hpp"
-#include "eindecomp/comm/watch.hpp"
-#include "eindecomp/core/error.hpp"
 
 namespace eindecomp::comm::detail {
 
@@ -30,165 +24,47 @@ class Job {
   /// Initialises MPI unless it runs. Collective over all processes.
   /// \returns whether there is a job now that was none before: its maker calls leave() and end().
   /// \throws Error if MPI was finalised.
-  static bool start(int& argc, char**& argv, const std::source_location& where) {
-    if (current() != nullptr) return false;
-    int running = 0;
-    int finalized = 0;
-    check(MPI_Initialized(&running), "MPI_Initialized", where);
-    check(MPI_Finalized(&finalized), "MPI_Finalized", where);
-    if (finalized != 0) {
-      throw Error(ErrorKind::communication,
-                  "MPI was finalised already (it cannot start twice in a process); make one "
-                  "ScopedRuntime, the first thing in main",
-                  where);
-    }
-    if (running == 0) {
-      int provided = 0;
-      check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread",
-            where);
-    }
-    MPI_Comm comm = MPI_COMM_NULL;
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup", where);
-    current() = new Job(comm);
-    current()->m_ends_mpi = running == 0;
-    current()->guard_ends();
-    return true;
-  }
+  static bool start(int& argc, char**& argv, const std::source_location& where);
 
   /// Of a program that started MPI itself: `comm` is a duplicate of MPI_COMM_WORLD, which the job
   /// owns from now on.
-  static void adopt(MPI_Comm comm) {
-    current() = new Job(comm);
-    // MPI_Finalize begins by deleting this attribute, while everything still works.
-    int key = MPI_KEYVAL_INVALID;
-    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr),
-          "MPI_Comm_create_keyval");
-    check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
-    check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
-  }
+  static void adopt(MPI_Comm comm);
 
   /// Waits until every process leaves. \returns false if they do not, after an exception: then
   /// whatever ends this process ends them all.
-  static bool leave(bool by_exception) {
-    Job& job = *current();
-    const char* const how = by_exception ? "left the scope of its ScopedRuntime by an exception"
-                                         : "left the scope of its ScopedRuntime";
-    if (by_exception ? job.all_leave(how, 0.25, 0.5)
-                     : job.all_leave(how, 1, std::numeric_limits<double>::infinity())) {
-      return true;
-    }
-    job.m_departed = how;
-    return false;
-  }
+  static bool leave(bool by_exception);
 
   /// Finalises MPI if start() initialised it. After leave() returned true.
-  static void end() {
-    const bool ends_mpi = current()->m_ends_mpi;
-    delete current();
-    current() = nullptr;
-    if (ends_mpi) MPI_Finalize();
-  }
+  static void end();
 
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
  private:
-  explicit Job(MPI_Comm comm) : m_comm(comm) {
-    check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    check(MPI_Comm_set_name(m_comm, "EinDecomp job"), "MPI_Comm_set_name");
-    m_channel = std::make_unique<Channel>(m_comm);
-    if (m_channel->size() > 1) job_channel() = m_channel.get();
-  }
-  ~Job() {
-    job_channel() = nullptr;
-    if (m_on_terminate != nullptr) std::set_terminate(m_on_terminate);
-    m_channel.reset();
-    MPI_Comm_free(&m_comm);
-  }
+  explicit Job(MPI_Comm comm);
+  ~Job();
 
   /// Sees to it that no end of this process leaves the others waiting.
-  void guard_ends() {
-    if (m_channel->size() == 1) return;
-    std::atexit(at_exit);
-    std::at_quick_exit(at_exit);
-    m_on_terminate = std::set_terminate(on_terminate);
-  }
+  void guard_ends();
 
-  static int at_finalize(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*state*/) {
-    if (current() == nullptr) return MPI_SUCCESS;
-    current()->all_leave("called MPI_Finalize", 1, std::numeric_limits<double>::infinity());
-    delete current();
-    current() = nullptr;
-    return MPI_SUCCESS;
-  }
+  static int at_finalize(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*state*/);
 
   static Job*& current() {
     static Job* job = nullptr;
     return job;
   }
 
-  [[nodiscard]] std::string name() const {
-    return Text("EinDecomp: rank ") + m_channel->rank() + " of " + m_channel->size() + " ";
-  }
+  [[nodiscard]] std::string name() const;
 
   /// Whether all processes leave within `patience` seconds. Those that wait elsewhere are told
   /// after `together` seconds, by when there is nobody to tell where all leave together.
-  bool all_leave(const std::string& how, double together, double patience) {
-    if (m_channel->size() == 1) return true;
-    const Stopwatch waited;
-    bool told = false;
-    // After the first barrier all have left; after the second every message has been received.
-    for (int barrier = 0; barrier < 2; ++barrier) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      check(MPI_Ibarrier(m_comm, &request), "MPI_Ibarrier");
-      for (int here = 0; here == 0 || !m_channel->is_quiet();) {
-        m_channel->serve("the end of MPI");
-        if (here == 0) check(MPI_Test(&request, &here, MPI_STATUS_IGNORE), "MPI_Test");
-        if (!told && barrier == 0 && here == 0 && waited.seconds() > together) {
-          m_channel->tell_left(how);
-          told = true;
-        }
-        if (waited.seconds() > patience) return false;
-        if (waited.seconds() < 0.01) {
-          std::this_thread::yield();
-        } else {
-          std::this_thread::sleep_for(std::chrono::microseconds(500));
-        }
-      }
-    }
-    return true;
-  }
+  bool all_leave(const std::string& how, double together, double patience);
 
   /// Of a process that ends without having left, or without the others.
-  static void at_exit() {
-    int finalized = 0;
-    if (current() == nullptr || MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return;
-    Job& job = *current();
-    if (job.m_departed.empty()) {
-      job.m_departed = "exited in the scope of its ScopedRuntime";
-      if (job.all_leave(job.m_departed, 0.25, 0.5)) {
-        if (job.m_ends_mpi) MPI_Finalize();
-        return;
-      }
-    }
-    abort_all(job.name() + job.m_departed + " while others went on; the program ends on all ranks");
-  }
+  static void at_exit();
 
   /// Of an exception that nobody catches: the processes end with one message.
-  static void on_terminate() {
-    Job& job = *current();
-    std::string why;
-    try {
-      const std::exception_ptr thrown = std::current_exception();
-      if (thrown != nullptr) std::rethrow_exception(thrown);
-      why = "called std::terminate";
-    } catch (const std::exception& e) {
-      why = std::string("threw an exception that nobody caught (") + e.what() + ')';
-    } catch (...) {
-      why = "threw an exception that nobody caught";
-    }
-    abort_all(job.name() + why + "; the program ends on all ranks");
-  }
+  static void on_terminate();
 
   bool m_ends_mpi = false;
   MPI_Comm m_comm;
@@ -198,3 +74,7 @@ class Job {
 };
 
 }  // namespace eindecomp::comm::detail
+
+#ifndef EINDECOMP_SEPARATE_EXECUTOR
+#include "eindecomp/comm/job_members.hpp"
+#endif

@@ -18,6 +18,13 @@
 #define EINDECOMP_PLANNER_INLINE inline
 #endif
 
+/// Before the definition of a function that EINDECOMP_SEPARATE_EXECUTOR lets be compiled once.
+#ifdef EINDECOMP_SEPARATE_EXECUTOR
+#define EINDECOMP_EXECUTOR_INLINE
+#else
+#define EINDECOMP_EXECUTOR_INLINE inline
+#endif
+
 /// The bytes of a vector register that host code may use through portable vector types; not defined
 /// where the compiler has no shuffles of them.
 #if defined(__has_builtin) && !defined(__CUDACC__) && !defined(__HIPCC__)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Executors and runs on the default execution space, compiled once for a program of many
-/// translation units. The program defines EINDECOMP_SEPARATE_EXECUTOR in all of them, and one of
-/// them includes this header, which no other may. Those of other spaces are compiled where they are
-/// used, as ever.
+/// Executors and runs on the default execution space, and how ranks wait for each other, compiled
+/// once for a program of many translation units. The program defines EINDECOMP_SEPARATE_EXECUTOR in
+/// all of them, and one of them includes this header, which no other may. Those of other spaces are
+/// compiled where they are used, as ever.
 #pragma once
 
 #ifndef EINDECOMP_SEPARATE_EXECUTOR
@@ -12,6 +12,11 @@
 
 #include "eindecomp/run/executor.hpp"
 #include "eindecomp/run/usual_executors.hpp"
+#ifdef EINDECOMP_ENABLE_MPI
+#include "eindecomp/comm/channel_members.hpp"
+#include "eindecomp/comm/job_members.hpp"
+#include "eindecomp/comm/watch_members.hpp"
+#endif
 
 namespace eindecomp {
 
