@@ -35,6 +35,7 @@ class Channel {
  public:
   /// On a communicator that stays the caller's, on which nothing else uses `tag`.
   explicit Channel(MPI_Comm comm);
+  ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 

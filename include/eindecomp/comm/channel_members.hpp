@@ -28,6 +28,8 @@ EINDECOMP_EXECUTOR_INLINE Channel::Channel(MPI_Comm comm) : m_comm(comm) {
   m_one_thread = threads < MPI_THREAD_MULTIPLE;
 }
 
+EINDECOMP_EXECUTOR_INLINE Channel::~Channel() = default;
+
 EINDECOMP_EXECUTOR_INLINE void Channel::ask(int rank, const Rendezvous& here) {
   const std::lock_guard lock(m_mutex);
   Heard& heard = m_heard[static_cast<std::size_t>(rank)];
