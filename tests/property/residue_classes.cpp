@@ -77,6 +77,39 @@ TEST_CASE("convolutions transposed: random strides, dilations, paddings and wind
   }
 }
 
+TEST_CASE("convolutions transposed of few channels, whose classes share taps") {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto any = [&](Extent low, Extent high) { return draw(random, low, high); };
+    check_streamed([&](auto& t) {
+      random.seed(seed);
+      const Extent strides[] = {any(2, 4), any(2, 3)};
+      const Extent pads[] = {any(0, 3), any(0, 3)};
+      const Extent windows[] = {any(strides[0] + 1, 7), any(strides[1] + 1, 5)};
+      const auto [Z, zs] = t.template input<float>("Z", {3, 40, 4, 5});
+      const auto [W, ws] = t.template input<float>("W", {40, 1, windows[0], windows[1]});
+      const Extent lengths[] = {any(8, 13), any(7, 12)};
+      const auto X = let<"X">(b, c, extent(y, lengths[0]), extent(x, lengths[1])) =
+          sum(o, r, s)(Z(b, o, whole(y - r + pads[0], strides[0]),
+                         whole(x - s + pads[1], strides[1])) *
+                       W(o, c, r, s));
+      CHECK(has_periods(t.program.graph(), X.vertex()));
+      t.expect(X, [=, zs = zs, ws = ws](Extent B, Extent C, Extent Y, Extent V) {
+        return total(40, [&](Extent O) {
+          return total(windows[0], [&](Extent R) {
+            return total(windows[1], [&](Extent S) {
+              return padded(zs, 0, B, O, quotient(Y - R + pads[0], strides[0]),
+                            quotient(V - S + pads[1], strides[1])) *
+                     ws(O, C, R, S);
+            });
+          });
+        });
+      });
+    });
+  }
+}
+
 TEST_CASE("groups, channels last, a window of its own for every channel") {
   check_streamed([](auto& t) {
     const auto [Z, zs] = t.template input<double>("Z", {2, 5, 2, 3});

@@ -220,7 +220,7 @@ TEST_CASE("a transposed convolution is as many products as its classes have taps
   call.operands = {0, 1};
   call.output = 2;
   const ein::run::CallMemory whole_call = ein::run::call_memory(v, call, call.domain, buffers);
-  const auto calls = ein::run::residue_calls(v, call, whole_call, buffers);
+  const auto calls = ein::run::residue_calls(v, call, whole_call, buffers, 0);
   // i = 0, 4, … and 1, 5, …; then those of 2, which have two taps; then those of 3, which are
   // fewer.
   CHECK(calls.size() == 3);
@@ -264,4 +264,122 @@ TEST_CASE("a transposed convolution is as many products as its classes have taps
       CHECK(x[C * 23 + I] == sum);
     }
   }
+}
+
+namespace {
+
+/// Does what calls of two operands in one array of doubles say, element by element.
+/// \param written  per element, whether it has a value
+void perform(const std::vector<ein::run::ResidueCall>& calls, const ein::run::CallMemory& whole,
+             std::vector<double>& data, std::vector<bool>& written) {
+  const auto element = [&](const void* begin, std::int64_t behind) {
+    return (static_cast<const char*>(begin) - reinterpret_cast<const char*>(data.data()) + behind) /
+           8;
+  };
+  for (const ein::run::ResidueCall& part : calls) {
+    const auto& shape = part.shape;
+    Extent joins = 1;
+    for (int l = 0; l < shape.labels; ++l) joins *= shape.extent[l];
+    std::vector<std::size_t> own;
+    for (Extent n = 0; n < joins; ++n) {
+      Extent a = element(whole.operands[0], part.operands[0]);
+      Extent b = element(whole.operands[1], part.operands[1]);
+      Extent to = element(whole.output, part.output);
+      for (Extent l = 0, rest = n; l < shape.labels; rest /= shape.extent[l++]) {
+        const Extent value = rest % shape.extent[l];
+        a += value * shape.operand_stride[0][l];
+        b += value * shape.operand_stride[1][l];
+        to += value * shape.output_stride[l];
+      }
+      const auto at = [](Extent i) { return static_cast<std::size_t>(i); };
+      REQUIRE(a >= 0);
+      REQUIRE(at(a) < data.size());
+      data[at(to)] += data[at(a)] * data[at(b)];
+      own.push_back(at(to));
+    }
+    // Calls that do not accumulate are the first to write, the others come after them.
+    for (const std::size_t to : own) REQUIRE(written[to] == part.accumulate);
+    for (const std::size_t to : own) written[to] = true;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("classes share the taps that all of them have, in slices") {
+  int shared = 0;
+  int sliced = 0;
+  for (unsigned seed = 1; seed <= 150; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto any = [&](Extent low, Extent high) {
+      return std::uniform_int_distribution<Extent>(low, high)(random);
+    };
+    const Extent stride[] = {any(2, 4), any(1, 3)};
+    const Extent dilation[] = {any(0, 1) * 2 - 1, any(1, 2)};
+    const Extent pad[] = {any(-3, 4), any(0, 3)};
+    const Extent window[] = {any(2, 9), any(2, 5)};
+    const Extent length[] = {any(3, 14), any(2, 9)};
+    const Extent images = any(1, 3);
+    ein::PlanProgram g;
+    const auto Z = g.input<double>("Z", {images, 2, 40, 40});
+    const auto W = g.input<double>("W", {2, 3, window[0], window[1]});
+    const auto X = let<"X">(b, c, extent(y, length[0]), extent(x, length[1])) =
+        sum(o, r, s)(Z(b, o, whole(y - dilation[0] * r + pad[0], stride[0]),
+                       whole(x - dilation[1] * s + pad[1], stride[1])) *
+                     W(o, c, r, s));
+    const ein::Vertex& v = g.graph()[X.vertex()];
+    if (v.periods.empty()) continue;
+    const Box z_box{{0, 0, -20, -20}, {images, 2, 30, 30}};
+    const Box w_box{{0, 0, 0, 0}, {2, 3, window[0], window[1]}};
+    const Box x_box{{0, 0, 0, 0}, {images, 3, length[0], length[1]}};
+    const Extent sizes[] = {z_box.size(), w_box.size(), x_box.size()};
+    std::vector<double> data(static_cast<std::size_t>(sizes[0] + sizes[1] + sizes[2]), 0);
+    double* const z = data.data();
+    double* const w = z + sizes[0];
+    double* const result = w + sizes[1];
+    for (Extent n = 0; n < sizes[0] + sizes[1]; ++n) z[n] = static_cast<double>(any(-4, 4));
+    const std::vector<BlockMemory> buffers{BlockMemory::dense(z, z_box, 8),
+                                           BlockMemory::dense(w, w_box, 8),
+                                           BlockMemory::dense(result, x_box, 8)};
+    ein::KernelCall call;
+    call.domain = Box::whole(v.extents);
+    call.operands = {0, 1};
+    call.output = 2;
+    const ein::run::CallMemory whole_call = ein::run::call_memory(v, call, call.domain, buffers);
+    const ein::run::ResidueCallMaker maker(v, call, whole_call, buffers);
+    auto calls = maker.sharing_taps();
+    const bool shares = !calls.empty();
+    if (!shares) calls = maker.class_by_class();
+    shared += shares && calls.back().accumulate ? 1 : 0;
+    const std::size_t whole_calls = calls.size();
+    calls = maker.in_slices(std::move(calls), sizes[0] * 8 / images);
+    CHECK(calls.size() == whole_calls * static_cast<std::size_t>(images));
+    sliced += images > 1 ? 1 : 0;
+    std::vector<bool> written(data.size(), false);
+    perform(calls, whole_call, data, written);
+    for (Extent B = 0; B < images; ++B) {
+      for (Extent C = 0; C < 3; ++C) {
+        for (Extent Y = 0; Y < length[0]; ++Y) {
+          for (Extent V = 0; V < length[1]; ++V) {
+            double expected = 0;
+            for (Extent O = 0; O < 2; ++O) {
+              for (Extent R = 0; R < window[0]; ++R) {
+                for (Extent S = 0; S < window[1]; ++S) {
+                  const Extent row = Y - dilation[0] * R + pad[0];
+                  const Extent column = V - dilation[1] * S + pad[1];
+                  if (row % stride[0] != 0 || column % stride[1] != 0) continue;
+                  expected += *reinterpret_cast<const double*>(
+                                  buffers[0].at({B, O, row / stride[0], column / stride[1]})) *
+                              w[((O * 3 + C) * window[0] + R) * window[1] + S];
+                }
+              }
+            }
+            REQUIRE(result[((B * 3 + C) * length[0] + Y) * length[1] + V] == expected);
+          }
+        }
+      }
+    }
+  }
+  CHECK(shared > 30);
+  CHECK(sliced > 50);
 }

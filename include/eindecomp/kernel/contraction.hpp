@@ -68,6 +68,7 @@ constexpr bool place_labels(const LocalEinsum& shape, Contraction& product) {
 /// of those along other labels. To lay the windows out for a BLAS takes as many elements as there
 /// are positions.
 [[nodiscard]] constexpr bool reads_windows(const LocalEinsum& shape) {
+  if (shape.from_windows) return true;
   for (int o = 0; o < shape.operands; ++o) {
     Extent stride[max_labels];
     Extent extent[max_labels];

@@ -65,6 +65,8 @@ struct LocalEinsum {
   };
   Ends ends;  ///< of a label alone whose neighbouring values are neighbours in the output
 
+  bool from_windows = false;  ///< part of a product whose windows overlap, as its own may not
+
   int values = 0;  ///< how many of the last operands are values of labels: consecutive integers
 
   /// Forgets where labels begin that are not aggregated, which nobody asks: more shapes are equal.

@@ -63,11 +63,11 @@ struct LoopNest {
   EINDECOMP_NEVER_INLINE constexpr void sort_by(int tensor) {
     sort([this, tensor](int l) { return stride[tensor][l]; });
   }
-  /// The same by the strides of all tensors together.
+  /// The same by the lengths of the strides of all tensors together, whichever way they go.
   EINDECOMP_NEVER_INLINE constexpr void sort_by_all() {
     sort([this](int l) {
       Extent sum = 0;
-      for (int t = 0; t < Tensors; ++t) sum += stride[t][l];
+      for (int t = 0; t < Tensors; ++t) sum += stride[t][l] < 0 ? -stride[t][l] : stride[t][l];
       return sum;
     });
   }

@@ -353,9 +353,12 @@ class ProgramPreparer {
   [[nodiscard]] const Kernel* kernel_of_classes(VertexId statement, const KernelCall& call,
                                                 const CallMemory& whole, kernel::Write write) {
     auto all = std::make_unique<kernel::KernelSequence<Space>>(whole.shape.operands);
-    for (const ResidueCall& part : residue_calls(m_graph[statement], call, whole, m_buffers)) {
+    const int threads = compat::is_synchronous<Space> ? compat::host_threads(m_space) : 0;
+    for (const ResidueCall& part :
+         residue_calls(m_graph[statement], call, whole, m_buffers, threads)) {
       typename kernel::KernelSequence<Space>::Part made;
-      made.kernel = kernel_for(statement, part.shape, write);
+      made.kernel =
+          kernel_for(statement, part.shape, part.accumulate ? kernel::Write::accumulate : write);
       std::copy(part.operands, part.operands + whole.shape.operands, made.operands);
       made.output = part.output;
       all->add(made);
