@@ -17,6 +17,7 @@
 #include "eindecomp/kernel/generic/map_lanes.hpp"
 #include "eindecomp/kernel/generic/prepared_loops.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/lookup/device_lookup.hpp"
 #include "eindecomp/kernel/lookup/prepared_lookup.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/scan/prepared_scan.hpp"
@@ -38,7 +39,10 @@ template <class Space, class Join, class Monoid, class... Ts, class Use>
 decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const Join& join,
                            const Monoid& monoid, Write write, const Use& use) {
   if constexpr (expr::index_tensors < Join >> 0) {
-    PreparedLookup<Space, Join, Monoid, Ts...> lookup(space, shape, join, monoid, write);
+    using Lookup = std::conditional_t<compat::is_synchronous<Space>,
+                                      PreparedLookup<Space, Join, Monoid, Ts...>,
+                                      PreparedDeviceLookup<Space, Join, Monoid, Ts...>>;
+    Lookup lookup(space, shape, join, monoid, write);
     return use(lookup);
   } else {
     using Value = typename Signature<Join, Monoid, Ts...>::Value;

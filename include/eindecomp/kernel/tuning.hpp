@@ -136,6 +136,7 @@ inline constexpr int scan_strip = 512;        ///< neighbouring scans computed t
 inline constexpr Extent min_scan_groups = 8;  ///< of a scan that threads share
 // Of devices. Reckoned.
 inline constexpr int device_scan_piece = 64;   ///< elements of a piece, one thread's
+inline constexpr Extent device_lookup_items = 32768;  ///< of gathers and scatters, not measured
 inline constexpr Extent device_scans = 16384;  ///< scans that keep a device busy, one thread each
 
 // Products over any algebra, in semiring/. Measured on the `semirings` benchmark, n = 1024.

@@ -37,8 +37,7 @@ class PreparedLookup;
 template <class Space, int Lookups, class Join, class Monoid, unsigned Skipped, class... Ts>
 class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid, Skipped>, Monoid, Ts...> final
     : public PreparedKernel<Space> {
-  static_assert(compat::is_synchronous<Space>,
-                "EinDecomp: index tensors are read on host spaces only; run the program on one");
+  static_assert(compat::is_synchronous<Space>);
   using Sig = Signature<expr::Where<Lookups, Join, Monoid, Skipped>, Monoid, Ts...>;
   using Value = typename Sig::Value;
   using Traits = typename Sig::Traits;
