@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/blas/prepared_product.hpp"
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy/prepared_copy.hpp"
+#include "eindecomp/kernel/generic/crossed_map.hpp"
 #include "eindecomp/kernel/generic/map_lanes.hpp"
 #include "eindecomp/kernel/generic/prepared_loops.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
@@ -88,6 +89,13 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
                       Ts...>
             tiled(shape, product, join, monoid, write, refusal);
         return use(tiled);
+      }
+    }
+    if constexpr (has_crossed<Space, Join, Monoid, Ts...>()) {
+      const CrossedMap<static_cast<int>(sizeof...(Ts))> map(shape);
+      if (map.applies()) {
+        PreparedCrossed<Space, Join, Monoid, Ts...> crossed(space, map, join, monoid, write);
+        return use(crossed);
       }
     }
     PreparedLoops<Space, Join, Monoid, Ts...> loops(space, shape, join, monoid, write, refusal);
