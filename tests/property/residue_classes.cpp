@@ -90,10 +90,9 @@ TEST_CASE("convolutions transposed of few channels, whose classes share taps") {
       const auto [Z, zs] = t.template input<float>("Z", {3, 40, 4, 5});
       const auto [W, ws] = t.template input<float>("W", {40, 1, windows[0], windows[1]});
       const Extent lengths[] = {any(8, 13), any(7, 12)};
-      const auto X = let<"X">(b, c, extent(y, lengths[0]), extent(x, lengths[1])) =
-          sum(o, r, s)(Z(b, o, whole(y - r + pads[0], strides[0]),
-                         whole(x - s + pads[1], strides[1])) *
-                       W(o, c, r, s));
+      const auto X = let<"X">(b, c, extent(y, lengths[0]), extent(x, lengths[1])) = sum(
+          o, r, s)(Z(b, o, whole(y - r + pads[0], strides[0]), whole(x - s + pads[1], strides[1])) *
+                   W(o, c, r, s));
       CHECK(has_periods(t.program.graph(), X.vertex()));
       t.expect(X, [=, zs = zs, ws = ws](Extent B, Extent C, Extent Y, Extent V) {
         return total(40, [&](Extent O) {
