@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Maps with operands that lie across the output, as X(j, i) does in X(i, j) + X(j, i): square by
-/// square, whose elements are put in the output's order first, so that all operands are rows.
+/// Maps with operands that lie across the output, as X(j, i) does in X(i, j) + X(j, i): block by
+/// block, in which these are put in the output's order first, so that all operands are rows.
 #pragma once
 
 #include <algorithm>
@@ -21,20 +21,22 @@
 #include "eindecomp/kernel/loop_nest.hpp"
 #include "eindecomp/kernel/prepared_kernel.hpp"
 #include "eindecomp/kernel/signature.hpp"
+#include "eindecomp/kernel/simd/streaming_store.hpp"
 #include "eindecomp/kernel/tuning.hpp"
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// Whether a signature's maps may be computed square by square.
+/// Whether a signature's maps may be computed so.
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool has_crossed() {
   return compat::is_synchronous<Space> && Signature<Join, Monoid, Ts...>::elementwise &&
          sizeof...(Ts) > 1 && !maps_masked<Join, Monoid, Ts...>();
 }
 
-/// A map whose rows are along one label and whose squares along another one, too. The tensors are
-/// the operands and, last, the output.
+/// A map whose blocks are rows along one label of the output, as many as there are positions of
+/// another, along which operands that lie across are contiguous. The tensors are the operands and,
+/// last, the output.
 template <int Operands>
 struct CrossedMap {
   static constexpr int tensors = Operands + 1;
@@ -48,25 +50,25 @@ struct CrossedMap {
   explicit CrossedMap(const LocalEinsum& shape) {
     if (shape.values > 0 || shape.ends.label >= 0 || shape.scan.along >= 0) return;
     int row = -1;
-    int square = -1;
+    int other = -1;
     for (int l = 0; l < shape.labels; ++l) {
       if (shape.output_stride[l] == 1 && shape.extent[l] >= tuning::min_crossed_length) row = l;
     }
     if (row < 0) return;
     for (int t = 0; t < Operands; ++t) {
-      for (int l = 0; l < shape.labels && square < 0; ++l) {
-        if (lies_across(shape, t, row, l)) square = l;
+      for (int l = 0; l < shape.labels && other < 0; ++l) {
+        if (lies_across(shape, t, row, l)) other = l;
       }
     }
-    if (square < 0) return;
+    if (other < 0) return;
     for (int t = 0; t < Operands; ++t) {
-      if (lies_across(shape, t, row, square)) crossed |= 1U << t;
+      if (lies_across(shape, t, row, other)) crossed |= 1U << t;
     }
     for (int l = 0; l < shape.labels; ++l) {
       Extent stride[tensors];
       for (int t = 0; t < Operands; ++t) stride[t] = shape.operand_stride[t][l];
       stride[Operands] = shape.output_stride[l];
-      if (l == row || l == square) {
+      if (l == row || l == other) {
         std::copy(stride, stride + tensors, l == row ? along : across);
         continue;
       }
@@ -76,7 +78,7 @@ struct CrossedMap {
     outer.sort_by(Operands);
     outer.merge();
     length = shape.extent[row];
-    rows = shape.extent[square];
+    rows = shape.extent[other];
   }
 
   [[nodiscard]] bool applies() const { return length > 0 && outer.size() > 0; }
@@ -108,10 +110,10 @@ struct CrossedMap {
   [[nodiscard]] bool is_crossed(int t) const { return (crossed >> t & 1U) != 0; }
 
  private:
-  [[nodiscard]] static bool lies_across(const LocalEinsum& shape, int t, int row, int square) {
+  [[nodiscard]] static bool lies_across(const LocalEinsum& shape, int t, int row, int other) {
     const Extent* const stride = shape.operand_stride[t];
-    return square != row && stride[square] == 1 && stride[row] != 1 && stride[row] != 0 &&
-           shape.extent[square] >= tuning::min_crossed_rows;
+    return other != row && stride[other] == 1 && stride[row] != 1 && stride[row] != 0 &&
+           shape.extent[other] >= tuning::min_crossed_rows;
   }
 };
 
@@ -165,6 +167,7 @@ class PreparedCrossed final : public PreparedKernel<Space> {
                        compute_block(from, at, s * tuning::crossed_rows, first, store,
                                      workspace + worker * worker_bytes());
                      }
+                     if (m_streamed) end_streaming();
                    });
   }
 
