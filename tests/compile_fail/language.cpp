@@ -103,6 +103,10 @@ void statements() {
   EITHER(((void)ein::einsum<"i%j,jk->ik">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
   // refused: ellipsis in "...ij,jk->ik" is not supported
   EITHER(((void)ein::einsum<"...ij,jk->ik">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  // refused: index "(i+)" in "(i+)j,jk->ik" is no sum of up to 4 labels and integers
+  EITHER(((void)ein::einsum<"(i+)j,jk->ik">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  // refused: index "(k+1)" in "ij,jk->i(k+1)" is of the output
+  EITHER(((void)ein::einsum<"ij,jk->i(k+1)">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
   // refused: "ij,jk->ik" has 2 operands and is given 1
   EITHER(((void)ein::einsum<"ij,jk->ik">(X)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
   // refused: operand 2 of "ij,jk->ik" has 2 labels and its tensor is of rank 1

@@ -78,6 +78,49 @@ static_assert(ein::expr::einsum_string_fault("abcdefghi->a") ==
 static_assert(ein::expr::einsum_string_fault("abcde,fghij->abcdefghi") ==
               "the output in \"abcde,fghij->abcdefghi\" has more than 8 labels (the largest rank)");
 
+// --- computed indices ---------------------------------------------------------------------------
+
+/// "2y+r-1" of an index, in the order of its labels.
+constexpr ein::Text index_text(std::string_view text, std::size_t operand, std::size_t k) {
+  const ein::ParsedEinsum parsed = ein::parse_einsum(text);
+  if (!parsed.fault.empty()) return parsed.fault;
+  const ein::StringIndex& index = parsed.indices[operand][k];
+  ein::Text result = index.computed ? "(" : "";
+  for (int t = 0; t < index.terms; ++t) {
+    result = result + index.coefficient[t] + std::string_view(&index.letter[t], 1) + " ";
+  }
+  return result + index.offset + (index.computed ? ")" : "");
+}
+static_assert(index_text("b(2y+r-1),r->by", 0, 0) == "1b 0");
+static_assert(index_text("b(2y+r-1),r->by", 0, 1) == "(2y 1r -1)");
+static_assert(index_text("( - 12 y + 3 - r + 10 )", 0, 0) == "(-12y -1r 13)");
+static_assert(index_text("(y+2y)", 0, 0) == "(3y 0)");
+static_assert(index_text("(3)", 0, 0) == "(3)");
+static_assert(index_text("( i )j", 0, 0) == "1i 0");
+static_assert(understood("b(2y+r-1),ocr->boy") == "byr,ocr->boy");
+static_assert(understood("(y+r)x,r") == "yrx,r->xy");
+static_assert(index_text("(y+r)x,r->xy", 1, 0) == "1r 0");
+static_assert(understood("(2y+)->y") ==
+              "index \"(2y+)\" in \"(2y+)->y\" is no sum of up to 4 labels and integers; write it "
+              "like (2y+r-1)");
+static_assert(understood("(y").view().starts_with("index \"(y\" in \"(y\" is no sum"));
+static_assert(understood("()i").view().starts_with("index \"()\""));
+static_assert(understood("( )i").view().starts_with("index \"( )\""));
+static_assert(understood("(2 3)i").view().starts_with("index \"(2 3)\""));
+static_assert(understood("(yr)i").view().starts_with("index \"(yr)\""));
+static_assert(understood("(y*r)i").view().starts_with("index \"(y*r)\""));
+static_assert(understood("(y-y)i").view().starts_with("index \"(y-y)\""));
+static_assert(understood("(a+b+c+d+e)").view().starts_with("index \"(a+b+c+d+e)\""));
+static_assert(understood("(99999999999999y)").view().starts_with("index \"(99999999999999y)\""));
+static_assert(understood("i->(i+1)") ==
+              "index \"(i+1)\" in \"i->(i+1)\" is of the output; an output has labels");
+static_assert(understood("i)->i").view().starts_with("character ')' at position 1"));
+static_assert(ein::expr::computed_index_fault("ij,jk->ik").empty());
+static_assert(
+    ein::expr::computed_index_fault("(i+1)j->ij") ==
+    "\"(i+1)j->ij\" has an index in parentheses, which is computed, and these are read in "
+    "programs alone; write a statement of a program");
+
 TEST_CASE("the parser says the same at run time") {
   CHECK(understood(std::string("ij,jk->ik")).str() == "ij,jk->ik");
   CHECK(understood(std::string("i?->i")).str().find("character '?' at position 1") == 0);

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/graph/builder.hpp"
+#include "eindecomp/graph/einsum.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/print.hpp"
 #include "support/messages.hpp"
@@ -124,6 +126,38 @@ TEST_CASE("the builder takes computed indices as data") {
   CHECK(ein::formula(g.graph(), B.vertex()).view() ==
         "X(i,j) = sum[r] mul(Z(whole(i - r + 1, 2),periodic(j - 1)), W(r))");
   CHECK(B.vertex() == X.vertex());
+}
+
+TEST_CASE("strings have computed indices in parentheses") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {2, 3, 11, 13});
+  const auto W = g.input<double>("W", {4, 3, 3, 5});
+  const auto V = g.input<double>("V", {5, 6});
+  const auto Y = let<"Y">(b, o, y, x) =
+      sum(c, r, s)(X(b, c, 2 * y + r - 1, x + 2 * s - 4) * W(o, c, r, s));
+  const auto T = ein::einsum<"bc(2y+r-1)(x+2s-4),ocrs->boyx">("T", X, W);
+  CHECK(T.vertex() == Y.vertex());
+  ein::Builder builder(g);
+  const auto any = [&](const auto& symbol) { return ein::AnySymbol(g.graph(), symbol.vertex()); };
+  const auto B = builder.einsum<ein::Mul, ein::Sum, double, double>(
+      "B", "b c ( 2y + r - 1 ) (x - 4 + 2s), ocrs -> boyx", {any(X), any(W)});
+  CHECK(B.vertex() == Y.vertex());
+  const auto formula_of = [&](const auto& symbol) {
+    return ein::formula(g.graph(), symbol.vertex()).str();
+  };
+  CHECK(formula_of(ein::einsum<"i(3)->i">("A", V)) == "A(i) = mul(V(i,3))");
+  CHECK(formula_of(ein::einsum<"(4-i)j">("R", V)) == "R(i,j) = mul(V(-i + 4,j))");
+  const auto M = ein::einsum<"(y+r),r->y", ein::MaxPlus>("M", ein::einsum<"ij->j">("C", V),
+                                                         ein::einsum<"ij->i">("D", V));
+  CHECK(formula_of(M) == "M(y) = max[r] add(C(y + r), D(r))");
+  // A label in parentheses alone is one without.
+  CHECK(ein::einsum<"(i)(j),ij->j">("P", V, V).vertex() ==
+        ein::einsum<"ij,ij->j">("Q", V, V).vertex());
+  CHECK_THROWS_WITH_AS(
+      (builder.einsum<ein::Identity, ein::Sum, double>("E", "(2i+)j->j", {any(V)})),
+      doctest::Contains("index \"(2i+)\" in \"(2i+)j->j\" is no sum"), ein::Error);
+  CHECK_THROWS_WITH_AS(((void)ein::einsum<"(i+j)k->ijk">("F", V)),
+                       doctest::Contains("label 'i' of statement F has no extent"), ein::Error);
 }
 
 TEST_CASE("statements are printed with their indices, and shared if these are the same") {

@@ -13,10 +13,23 @@
 
 namespace eindecomp {
 
+/// The index of a dimension in a string: a label, or in parentheses what is computed from some, as
+/// `(2y+r-1)`.
+struct StringIndex {
+  static constexpr int max_terms = 4;  ///< as expr::max_index_labels
+  int terms = 0;                       ///< how many labels it has
+  char letter[max_terms]{};            ///< of each
+  Extent coefficient[max_terms]{};     ///< of each
+  Extent offset = 0;                   ///< where all labels are 0
+  bool computed = false;               ///< more than a label
+};
+
 /// A parsed string. Label names point into the string that was parsed.
 struct ParsedEinsum {
-  std::vector<expr::LabelNames> operands;  ///< per operand, the label on each dimension
-  expr::LabelNames output;                 ///< the label on each dimension of the output
+  /// Per operand, the label on each dimension; of computed indices those that they have.
+  std::vector<expr::LabelNames> operands;
+  std::vector<std::vector<StringIndex>> indices;  ///< per operand and dimension
+  expr::LabelNames output;                        ///< the label on each dimension of the output
   Text fault;  ///< the sentence of an error; empty if the string is fine
 };
 
@@ -46,24 +59,102 @@ namespace expr {
 
 }  // namespace expr
 
+namespace expr {
+
+/// Parses what stands between parentheses: a sum of labels, with integers before them, and
+/// integers. \returns whether it is one, of at most 4 labels
+[[nodiscard]] constexpr bool parse_index(std::string_view text, StringIndex& index,
+                                         LabelNames& labels) {
+  index.computed = true;
+  bool any = false;
+  std::size_t i = 0;
+  const auto skip_spaces = [&] {
+    while (i < text.size() && text[i] == ' ') ++i;
+  };
+  skip_spaces();
+  while (i < text.size()) {
+    Extent sign = 1;
+    if (text[i] == '+' || text[i] == '-') {
+      sign = text[i++] == '-' ? -1 : 1;
+    } else if (any) {
+      return false;
+    }
+    skip_spaces();
+    const std::size_t begin = i;
+    Extent number = 0;
+    for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
+      constexpr Extent most = 1'000'000'000;
+      if (number > most) return false;
+      number = 10 * number + (text[i] - '0');
+    }
+    const bool has_number = i > begin;
+    skip_spaces();
+    if (i < text.size() && is_label_letter(text[i])) {
+      int term = 0;
+      while (term < index.terms && index.letter[term] != text[i]) ++term;
+      if (term == StringIndex::max_terms) return false;
+      if (term == index.terms) {
+        index.letter[index.terms++] = text[i];
+        labels.push_back(text.substr(i, 1));
+      }
+      index.coefficient[term] += sign * (has_number ? number : 1);
+      ++i;
+    } else if (has_number) {
+      index.offset += sign * number;
+    } else {
+      return false;
+    }
+    any = true;
+    skip_spaces();
+  }
+  for (int term = 0; term < index.terms; ++term) {
+    if (index.coefficient[term] == 0) return false;
+  }
+  if (index.terms == 1 && index.coefficient[0] == 1 && index.offset == 0) index.computed = false;
+  return any;
+}
+
+}  // namespace expr
+
 /// Parses "ij,jk->ik" or, with NumPy's implicit output, "ij,jk". Labels are single letters, spaces
-/// are skipped, there is no ellipsis.
+/// are skipped, there is no ellipsis. An index of an operand may be computed, "(2y+r-1)".
 [[nodiscard]] constexpr ParsedEinsum parse_einsum(std::string_view text) {
   ParsedEinsum parsed;
   const Text in_text = Text(" in \"") + text + "\"";
   expr::LabelNames current;
+  std::vector<StringIndex> indices;
   bool arrow = false;
+  const auto end_operand = [&] {
+    parsed.operands.push_back(current);
+    parsed.indices.push_back(indices);
+    current.clear();
+    indices.clear();
+  };
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == ' ') continue;
     if (expr::is_label_letter(c)) {
       current.push_back(text.substr(i, 1));
+      indices.push_back({1, {c}, {1}});
+    } else if (c == '(') {
+      const std::size_t end = text.find(')', i);
+      const std::string_view inside =
+          text.substr(i + 1, end == std::string_view::npos ? 0 : end - i - 1);
+      const Text index = Text("index \"") + text.substr(i, inside.size() + 2) + "\"" + in_text;
+      if (arrow) {
+        parsed.fault = index + " is of the output; an output has labels";
+        return parsed;
+      }
+      indices.emplace_back();
+      if (end == std::string_view::npos || !expr::parse_index(inside, indices.back(), current)) {
+        parsed.fault = index + " is no sum of up to 4 labels and integers; write it like (2y+r-1)";
+        return parsed;
+      }
+      i = end;
     } else if (c == ',' && !arrow) {
-      parsed.operands.push_back(current);
-      current.clear();
+      end_operand();
     } else if (c == '-' && i + 1 < text.size() && text[i + 1] == '>' && !arrow) {
-      parsed.operands.push_back(current);
-      current.clear();
+      end_operand();
       arrow = true;
       ++i;
     } else if (c == '.') {
@@ -79,7 +170,7 @@ namespace expr {
   if (arrow) {
     parsed.output = current;
   } else {
-    parsed.operands.push_back(current);
+    end_operand();
     parsed.output = expr::implicit_output(parsed.operands);
   }
   parsed.fault =
@@ -87,7 +178,7 @@ namespace expr {
   return parsed;
 }
 
-/// The label positions of a string, as data a kernel call can use.
+/// The label positions of a string without computed indices, as data a kernel call can use.
 struct EinsumShape {
   static constexpr int max_operands = eindecomp::max_operands;  ///< as of all statements
   static constexpr int max_labels = 52;                         ///< the letters
@@ -118,7 +209,7 @@ namespace expr {
     return Text("\"") + text + "\" has more than " + EinsumShape::max_operands +
            " operands; write it in several statements";
   }
-  for (const LabelNames& operand : parsed.operands) {
+  for (const std::vector<StringIndex>& operand : parsed.indices) {
     if (operand.size() > static_cast<std::size_t>(max_rank)) {
       return Text("an operand in \"") + text + "\" has more than " + max_rank +
              " labels (the largest rank)";
@@ -131,9 +222,23 @@ namespace expr {
   return {};
 }
 
+/// The sentence that refuses computed indices where there is no program; empty if there are none.
+[[nodiscard]] constexpr Text computed_index_fault(std::string_view text) {
+  for (const std::vector<StringIndex>& operand : parse_einsum(text).indices) {
+    for (const StringIndex& index : operand) {
+      if (!index.computed) continue;
+      return Text("\"") + text +
+             "\" has an index in parentheses, which is computed, and these are read in programs "
+             "alone; write a statement of a program";
+    }
+  }
+  return {};
+}
+
 template <fixed_string Einsum>
 [[nodiscard]] constexpr Text fault_of_string() {
-  return einsum_string_fault(Einsum.view());
+  const Text fault = einsum_string_fault(Einsum.view());
+  return fault.empty() ? computed_index_fault(Einsum.view()) : fault;
 }
 
 [[nodiscard]] constexpr EinsumShape make_einsum_shape(std::string_view text) {

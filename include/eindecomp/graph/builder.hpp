@@ -160,7 +160,7 @@ class Builder {
     return statement<Join, Monoid, Ts...>(name, operands, writes, join, monoid, where);
   }
 
-  /// Adds a statement from a string, "ij,jk->ik".
+  /// Adds a statement from a string, "ij,jk->ik" or, with a computed index, "(2y+r-1),r->y".
   /// \throws Error as statement, and if the string or the number of operands is wrong.
   template <class Join, class Monoid, Element... Ts>
   AnySymbol einsum(std::string_view name, std::string_view text,
@@ -176,6 +176,7 @@ class Builder {
     std::vector<Read> reads;
     for (std::size_t o = 0; o < operands.size(); ++o) {
       reads.push_back({operands[o], {parsed.operands[o].begin(), parsed.operands[o].end()}});
+      set_computed(reads.back(), parsed.indices[o], parsed.operands[o]);
     }
     return statement<Join, Monoid, Ts...>(
         name, reads, LabelStrings(parsed.output.begin(), parsed.output.end()), join, monoid, where);
@@ -222,6 +223,25 @@ class Builder {
   }
 
  private:
+  /// Replaces labels by indices where some in a string are computed. \param names  of its labels
+  static void set_computed(Read& read, const std::vector<StringIndex>& indices,
+                           const expr::LabelNames& names) {
+    if (std::none_of(indices.begin(), indices.end(),
+                     [](const StringIndex& index) { return index.computed; })) {
+      return;
+    }
+    read.labels.clear();
+    for (const StringIndex& index : indices) {
+      IndexSpec& spec = read.indices.emplace_back();
+      spec.offset = index.offset;
+      for (int t = 0; t < index.terms; ++t) {
+        const std::string_view name =
+            *std::find_if(names.begin(), names.end(),
+                          [&](std::string_view known) { return known[0] == index.letter[t]; });
+        spec.terms.push_back({name, index.coefficient[t], 0});
+      }
+    }
+  }
   void require_mine(const AnySymbol& tensor, const std::source_location& where) const {
     if (!m_program->graph(where).has(tensor.vertex(), tensor.program_id())) {
       core::fail(ErrorKind::statement,

@@ -3,6 +3,9 @@
 /// The string form of a statement: `auto H = einsum<"ij,jk->ik">(X, W);`.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -26,34 +29,79 @@ template <fixed_string Einsum, int... Ranks>
 [[nodiscard]] constexpr Text operands_fault() {
   Text fault = expr::einsum_string_fault(Einsum.view());
   if (!fault.empty()) return fault;
-  const EinsumShape shape = expr::make_einsum_shape(Einsum.view());
+  const ParsedEinsum parsed = parse_einsum(Einsum.view());
   const std::vector<int> ranks{Ranks...};
-  if (static_cast<int>(ranks.size()) != shape.operands) {
-    return expr::operand_count_fault(Einsum.view(), shape.operands, ranks.size());
+  if (ranks.size() != parsed.indices.size()) {
+    return expr::operand_count_fault(Einsum.view(), parsed.indices.size(), ranks.size());
   }
-  for (int o = 0; o < shape.operands; ++o) {
-    if (ranks[static_cast<std::size_t>(o)] != shape.rank[o]) {
-      return Text("operand ") + (o + 1) + " of \"" + Einsum.view() + "\" has " + shape.rank[o] +
-             " labels and its tensor is of rank " + ranks[static_cast<std::size_t>(o)] +
-             "; give each dimension one label";
+  for (std::size_t o = 0; o < ranks.size(); ++o) {
+    const auto written = static_cast<int>(parsed.indices[o].size());
+    if (ranks[o] != written) {
+      return Text("operand ") + (o + 1) + " of \"" + Einsum.view() + "\" has " + written +
+             " labels and its tensor is of rank " + ranks[o] + "; give each dimension one label";
     }
   }
   return {};
 }
 
-/// The label types of operand Operand of a string, or of its output (-1).
-template <fixed_string Einsum, int Operand, std::size_t... K>
-[[nodiscard]] constexpr auto string_labels(std::index_sequence<K...>) {
+/// The label types of a string's output.
+template <fixed_string Einsum>
+[[nodiscard]] constexpr auto output_labels() {
   constexpr EinsumShape shape = expr::make_einsum_shape(Einsum.view());
-  return LabelList<Label<fixed_string<2>{
-      {shape.name[Operand < 0 ? shape.output[K] : shape.operand[Operand < 0 ? 0 : Operand][K]],
-       '\0'}}>...>{};
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return LabelList<Label<fixed_string<2>{{shape.name[shape.output[K]], '\0'}}>...>{};
+  }
+  (std::make_index_sequence<std::size_t{shape.output_rank}>{});
 }
+
+/// The indices of operand Operand of a string.
 template <fixed_string Einsum, int Operand>
-[[nodiscard]] constexpr auto string_labels() {
-  constexpr EinsumShape shape = expr::make_einsum_shape(Einsum.view());
-  constexpr int rank = Operand < 0 ? shape.output_rank : shape.rank[Operand < 0 ? 0 : Operand];
-  return string_labels<Einsum, Operand>(std::make_index_sequence<rank>{});
+struct StringIndices {
+  static constexpr int rank = [] {
+    return static_cast<int>(parse_einsum(Einsum.view()).indices[Operand].size());
+  }();
+  /// Per dimension.
+  static constexpr std::array<StringIndex, std::size_t{rank}> all = [] {
+    std::array<StringIndex, std::size_t{rank}> found;
+    const ParsedEinsum parsed = parse_einsum(Einsum.view());
+    std::copy(parsed.indices[Operand].begin(), parsed.indices[Operand].end(), found.begin());
+    return found;
+  }();
+  static constexpr bool computed =
+      std::any_of(all.begin(), all.end(), [](const StringIndex& index) { return index.computed; });
+
+  /// That of dimension K, as the language has it.
+  template <std::size_t K>
+  [[nodiscard]] static constexpr auto index() {
+    return [&]<std::size_t... T>(std::index_sequence<T...>) {
+      return Affine<Label<fixed_string<2>{{all[K].letter[T], '\0'}}>...>{
+          {}, {all[K].coefficient[T]...}, {(static_cast<void>(T), Extent{0})...}, all[K].offset};
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(all[K].terms)>{});
+  }
+};
+
+/// A tensor under the labels, or at the indices, of operand Operand of a string.
+template <fixed_string Einsum, int Operand, class S>
+[[nodiscard]] constexpr auto read_by_string(const S& symbol) {
+  using Indices = StringIndices<Einsum, Operand>;
+  if constexpr (Indices::computed) {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      using Labels = UnitedLabels<
+          typename expr::LabelsOfIndex<decltype(Indices::template index<K>())>::type...>;
+      return access_under(
+          expr::IndexedSymbol<S, sizeof...(K)>{symbol,
+                                               {expr::index_spec(Indices::template index<K>())...}},
+          Labels());
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(Indices::rank)>{});
+  } else {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return access_under(
+          symbol, LabelList<Label<fixed_string<2>{{Indices::all[K].letter[0], '\0'}}>...>{});
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(Indices::rank)>{});
+  }
 }
 
 template <fixed_string Einsum, class Algebra, class First, class... Rest>
@@ -61,11 +109,10 @@ template <fixed_string Einsum, class Algebra, class First, class... Rest>
                                               const std::source_location& where, const First& first,
                                               const Rest&... rest) {
   if constexpr (core::accept<operands_fault<Einsum, First::rank, Rest::rank...>>()) {
-    using Output = decltype(string_labels<Einsum, -1>());
+    using Output = decltype(output_labels<Einsum>());
     return [&]<std::size_t... I>(std::index_sequence<0, I...>) {
-      const auto body =
-          expr::apply(algebra.join, access_under(first, string_labels<Einsum, 0>()),
-                      access_under(rest, string_labels<Einsum, static_cast<int>(I)>())...);
+      const auto body = expr::apply(algebra.join, read_by_string<Einsum, 0>(first),
+                                    read_by_string<Einsum, static_cast<int>(I)>(rest)...);
       using Aggregated = RemainingLabels<typename decltype(body)::LabelTypes, Output>;
       const std::vector<Extent> extents(Output::size, 0);
       if constexpr (Aggregated::size == 0) {
@@ -100,7 +147,8 @@ template <class T>
 concept AnyTypedSymbol = graph::is_symbol<T>;
 
 /// Writes a statement given as a string, "ij,jk->ik" or with NumPy's implicit output "ij,jk", under
-/// an algebra (PlusTimes unless said otherwise). Labels that the output lacks are aggregated.
+/// an algebra (PlusTimes unless said otherwise). Labels that the output lacks are aggregated. An
+/// index may be computed, in parentheses: "c(2y+r-1),r->cy".
 /// \returns the symbol of the result.
 /// \throws Error as let does.
 template <fixed_string Einsum, class Algebra = PlusTimes, AnyTypedSymbol... Symbols>

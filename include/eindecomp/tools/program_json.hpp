@@ -168,6 +168,13 @@ class ProgramReader {
     }
     const Text fault = expr::einsum_string_fault(text);
     if (!fault.empty()) place.fail(fault);
+    for (const std::vector<StringIndex>& operand : parsed.indices) {
+      for (const StringIndex& index : operand) {
+        if (!index.computed) continue;
+        place.fail("an index in \"" + text +
+                   "\" is computed, and a file has none of these; write labels alone");
+      }
+    }
     return parsed;
   }
 
