@@ -207,6 +207,8 @@ TEST_CASE("every error names the file and the place") {
       {program(R"({"name": "C", "einsum": ""})"), "statements[0].einsum: the text is empty"},
       {program(R"({"name": "C", "einsum": "i1->i"})"),
        "statements[0].einsum: character '1' at position 1 in \"i1->i\" is unknown"},
+      {program(R"({"name": "C", "einsum": "(i)j->ij"})"),
+       "statements[0].einsum: \"(i)j->ij\" has an index in parentheses"},
       {program(R"({"name": "C", "einsum": "i...->i"})"), "statements[0].einsum: ellipsis in"},
       {program(R"({"name": "C", "einsum": "ij->ii"})"), "label 'i' is repeated in the output"},
       {program(R"({"name": "C", "einsum": "ij->ix"})"),
