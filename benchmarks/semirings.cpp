@@ -158,6 +158,17 @@ class Table {
     if (all > 1) measure_on<Join, Monoid, T>(Kokkos::OpenMP(), all, name, type, shapes);
   }
 
+  /// A convolution of 64 channels by windows of 3 x 3, over a padded image of n² elements each: the
+  /// product of filters and windows, which lie across each other.
+  template <class Join, class Monoid, class T>
+  void measure_windows(std::string_view name, std::string_view type) {
+    const auto& wanted = m_options.algebras;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) return;
+    const int all = Kokkos::OpenMP().concurrency();
+    windows_on<Join, Monoid, T>(Kokkos::Serial(), 1, name, type);
+    if (all > 1) windows_on<Join, Monoid, T>(Kokkos::OpenMP(), all, name, type);
+  }
+
   [[nodiscard]] bool right() const { return m_right; }
   [[nodiscard]] const nlohmann::json& json() const { return m_json; }
 
@@ -183,22 +194,81 @@ class Table {
         plain_loops<T, Join, Monoid>(shape, threads, a.data(), b.data(), expected.data());
       });
       m_right = m_right && agree(c, expected);
-      const double einsum = shape.joins() / einsum_seconds;
-      const double loops = shape.joins() / loops_seconds;
-      fmt::print("{:<16} {:<6} {:>14} {:>7} | {:>8.2f} {:>8.2f} {:>8.2f} | {:>11.2f} {:>11.2f}\n",
-                 name, type, shape.text(), threads, einsum * 1e-9, loops * 1e-9, bound * 1e-9,
-                 einsum / bound, loops / bound);
-      std::fflush(stdout);
-      m_json.push_back({{"algebra", name},
-                        {"type", type},
-                        {"m", shape.m},
-                        {"k", shape.k},
-                        {"n", shape.n},
-                        {"threads", threads},
-                        {"einsum_joins_per_second", einsum},
-                        {"loops_joins_per_second", loops},
-                        {"bound_joins_per_second", bound}});
+      print(name, type, shape, shape.text(), threads,
+            {shape.joins() / einsum_seconds, shape.joins() / loops_seconds, bound});
     }
+  }
+
+  template <class Join, class Monoid, class T, class Space>
+  void windows_on(const Space& space, int threads, std::string_view name, std::string_view type) {
+    using Algebra = ein::kernel::detail::TileAlgebra<Join, Monoid, T, T>;
+    constexpr std::size_t channels = 64;
+    constexpr std::size_t window = 3;
+    constexpr std::size_t n = 112;
+    constexpr std::size_t row = n + window - 1;
+    const Shape shape{channels, channels * window * window, n * n};
+    const Kokkos::View<T***, Kokkos::LayoutRight, Kokkos::HostSpace> image("image", channels, row,
+                                                                           row);
+    const Kokkos::View<T****, Kokkos::LayoutRight, Kokkos::HostSpace> filters(
+        "filters", channels, channels, window, window);
+    const Kokkos::View<T***, Kokkos::LayoutRight, Kokkos::HostSpace> c("c", channels, n, n);
+    const Kokkos::View<T***, Kokkos::LayoutRight, Kokkos::HostSpace> expected("expected", channels,
+                                                                              n, n);
+    fill(image, 1);
+    fill(filters, 2);
+    const Kokkos::View<T*****, Kokkos::LayoutStride, Kokkos::HostSpace> windows(
+        image.data(),
+        Kokkos::LayoutStride(channels, row * row, n, row, n, 1, window, row, window, 1));
+    const double einsum_seconds = fastest(m_options.seconds, [&] {
+      ein::einsum<"ocrs,cyxrs->oyx", ein::Algebra<Join, Monoid>>(space, filters, windows, c);
+    });
+    const double bound = issue_bound<Algebra>(m_options, threads, shape.joins());
+    const double loops_seconds = fastest(0, [&] {
+      const Join join;
+      const Monoid monoid;
+#pragma omp parallel for num_threads(threads)
+      for (std::size_t o = 0; o < channels; ++o) {
+        for (std::size_t y = 0; y < n; ++y) {
+          T* const to = &expected(o, y, 0);
+          for (std::size_t x = 0; x < n; ++x) to[x] = Monoid::template identity<T>();
+          for (std::size_t i = 0; i < channels; ++i) {
+            for (std::size_t tap = 0; tap < window * window; ++tap) {
+              const T element = filters(o, i, tap / window, tap % window);
+              const T* const from = &image(i, y + tap / window, tap % window);
+#pragma omp simd
+              for (std::size_t x = 0; x < n; ++x) to[x] = monoid(to[x], join(element, from[x]));
+            }
+          }
+        }
+      }
+    });
+    m_right = m_right && agree(c, expected);
+    print(name, type, shape, "3x3, 64, 112", threads,
+          {shape.joins() / einsum_seconds, shape.joins() / loops_seconds, bound});
+  }
+
+  /// Joins a second.
+  struct Rates {
+    double einsum;
+    double loops;
+    double bound;
+  };
+  void print(std::string_view name, std::string_view type, const Shape& shape,
+             std::string_view extents, int threads, const Rates& rates) {
+    fmt::print("{:<16} {:<6} {:>14} {:>7} | {:>8.2f} {:>8.2f} {:>8.2f} | {:>11.2f} {:>11.2f}\n",
+               name, type, extents, threads, rates.einsum * 1e-9, rates.loops * 1e-9,
+               rates.bound * 1e-9, rates.einsum / rates.bound, rates.loops / rates.bound);
+    std::fflush(stdout);
+    m_json.push_back({{"algebra", name},
+                      {"type", type},
+                      {"m", shape.m},
+                      {"k", shape.k},
+                      {"n", shape.n},
+                      {"windows", extents != shape.text()},
+                      {"threads", threads},
+                      {"einsum_joins_per_second", rates.einsum},
+                      {"loops_joins_per_second", rates.loops},
+                      {"bound_joins_per_second", rates.bound}});
   }
 
   template <class Matrix>
@@ -235,6 +305,7 @@ template <class T>
 void measure_all(Table& table, std::string_view type) {
   table.measure<ein::Add, ein::Min, T>("min-plus", type);
   table.measure<ein::Add, ein::Max, T>("max-plus", type);
+  table.measure_windows<ein::Add, ein::Max, T>("max-plus", type);
   table.measure<ein::Mul, ein::Max, T>("max-times", type);
   table.measure<ein::SqDiff, ein::Sum, T>("squared-distance", type);
   table.measure<ein::AbsDiff, ein::Max, T>("chebyshev", type);

@@ -237,8 +237,9 @@ namespace expr {
 
 template <fixed_string Einsum>
 [[nodiscard]] constexpr Text fault_of_string() {
-  const Text fault = einsum_string_fault(Einsum.view());
-  return fault.empty() ? computed_index_fault(Einsum.view()) : fault;
+  Text fault = einsum_string_fault(Einsum.view());
+  if (!fault.empty()) return fault;
+  return computed_index_fault(Einsum.view());
 }
 
 [[nodiscard]] constexpr EinsumShape make_einsum_shape(std::string_view text) {

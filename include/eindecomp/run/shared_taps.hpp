@@ -72,7 +72,7 @@ struct TapLabel {
 };
 
 /// The aggregated labels of a statement with periods that have one.
-/// \returns nothing where two are in one index, or one is in indices that differ
+/// \returns nothing where two are in one index, one is in indices that differ, or moves none
 [[nodiscard]] inline std::optional<std::vector<TapLabel>> tap_labels(const Vertex& v) {
   std::vector<TapLabel> found;
   for (const Operand& operand : v.operands) {
@@ -86,7 +86,7 @@ struct TapLabel {
         if (tap != nullptr) return {};
         tap = &term;
       }
-      if (tap == nullptr) return {};
+      if (tap == nullptr || tap->coefficient == 0) return {};
       const auto same = std::find_if(found.begin(), found.end(),
                                      [&](const TapLabel& t) { return t.label == tap->label; });
       if (same != found.end()) {
