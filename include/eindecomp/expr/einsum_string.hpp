@@ -137,16 +137,18 @@ namespace expr {
       current.push_back(text.substr(i, 1));
       indices.push_back({1, {c}, {1}});
     } else if (c == '(') {
-      const std::size_t end = text.find(')', i);
-      const std::string_view inside =
-          text.substr(i + 1, end == std::string_view::npos ? 0 : end - i - 1);
+      // Not by find(), which g++ 12 takes for no constant under sanitizers.
+      std::size_t end = i;
+      while (end < text.size() && text[end] != ')') ++end;
+      const bool closed = end < text.size();
+      const std::string_view inside = text.substr(i + 1, closed ? end - i - 1 : 0);
       const Text index = Text("index \"") + text.substr(i, inside.size() + 2) + "\"" + in_text;
       if (arrow) {
         parsed.fault = index + " is of the output; an output has labels";
         return parsed;
       }
       indices.emplace_back();
-      if (end == std::string_view::npos || !expr::parse_index(inside, indices.back(), current)) {
+      if (!closed || !expr::parse_index(inside, indices.back(), current)) {
         parsed.fault = index + " is no sum of up to 4 labels and integers; write it like (2y+r-1)";
         return parsed;
       }
