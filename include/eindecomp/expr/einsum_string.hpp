@@ -57,10 +57,6 @@ namespace expr {
   return once;
 }
 
-}  // namespace expr
-
-namespace expr {
-
 /// Parses what stands between parentheses: a sum of labels, with integers before them, and
 /// integers. \returns whether it is one, of at most 4 labels
 [[nodiscard]] constexpr bool parse_index(std::string_view text, StringIndex& index,

@@ -54,6 +54,8 @@ template <fixed_string Einsum>
   (std::make_index_sequence<std::size_t{shape.output_rank}>{});
 }
 
+static_assert(StringIndex::max_terms == int{expr::max_index_labels});
+
 /// The indices of operand Operand of a string.
 template <fixed_string Einsum, int Operand>
 struct StringIndices {

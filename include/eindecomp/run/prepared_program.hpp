@@ -353,9 +353,8 @@ class ProgramPreparer {
   [[nodiscard]] const Kernel* kernel_of_classes(VertexId statement, const KernelCall& call,
                                                 const CallMemory& whole, kernel::Write write) {
     auto all = std::make_unique<kernel::KernelSequence<Space>>(whole.shape.operands);
-    const int threads = compat::is_synchronous<Space> ? compat::host_threads(m_space) : 0;
     for (const ResidueCall& part :
-         residue_calls(m_graph[statement], call, whole, m_buffers, threads)) {
+         residue_calls(m_graph[statement], call, whole, m_buffers, compat::host_threads(m_space))) {
       typename kernel::KernelSequence<Space>::Part made;
       made.kernel =
           kernel_for(statement, part.shape, part.accumulate ? kernel::Write::accumulate : write);

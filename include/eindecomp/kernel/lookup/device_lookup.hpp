@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -323,14 +322,8 @@ class PreparedDeviceLookup<Space, expr::Where<Lookups, Join, Monoid, Skipped>, M
   template <class T>
   EINDECOMP_COMPACT void throw_fault_of(const Space& space, int k, const void* elements) const {
     if (Kernel::is_skipped(k)) return;
-    IndexElements<T> index{{}, elements};
-    int label[max_labels];
-    for (int l = m_shape.labels - 1; l >= 0; --l) {
-      if (m_shape.operand_stride[k][l] == 0) continue;
-      label[index.nest.loops] = l;
-      index.nest.stride[0][index.nest.loops] = m_shape.operand_stride[k][l];
-      index.nest.push(m_shape.extent[l]);
-    }
+    const IndexWalk walk(m_shape, k);
+    const IndexElements<T> index{walk.nest, elements};
     const Extent size = index.nest.size();
     Extent first = size;
     Kokkos::parallel_reduce("EinDecomp::index fault", ItemPolicy<Space>(space, 0, size),
@@ -342,14 +335,7 @@ class PreparedDeviceLookup<Space, expr::Where<Lookups, Join, Monoid, Skipped>, M
                             OneIndex<T>{index, first}, value);
     Cursor<1> at;
     at.seek(index.nest, first);
-    std::array<Extent, max_labels> labels{};
-    for (int l = 0; l < m_shape.labels; ++l) {
-      labels[static_cast<std::size_t>(l)] = m_shape.begin[l];
-    }
-    for (int i = 0; i < index.nest.loops; ++i) {
-      labels[static_cast<std::size_t>(label[i])] += at.coordinate[i];
-    }
-    throw IndexFault(k, value, labels);
+    throw walk.fault(m_shape, k, value, at);
   }
 
   LocalEinsum m_shape;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <exception>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/loop_nest.hpp"
 
 namespace eindecomp::kernel {
 
@@ -35,6 +37,32 @@ class IndexFault : public std::exception {
   int m_operand;
   Extent m_value;
   std::array<Extent, max_labels> m_labels;
+};
+
+/// How a call walks the elements of an index tensor.
+struct IndexWalk {
+  detail::LoopNest<1> nest;
+  int label[max_labels]{};  ///< of each loop
+
+  /// \param k  the index tensor, by number
+  IndexWalk(const LocalEinsum& shape, int k) {
+    for (int l = shape.labels - 1; l >= 0; --l) {
+      if (shape.operand_stride[k][l] == 0) continue;
+      label[nest.loops] = l;
+      nest.stride[0][nest.loops] = shape.operand_stride[k][l];
+      nest.push(shape.extent[l]);
+    }
+  }
+  /// That the element there is no index.
+  [[nodiscard]] IndexFault fault(const LocalEinsum& shape, int k, Extent value,
+                                 const detail::Cursor<1>& at) const {
+    std::array<Extent, max_labels> labels{};
+    for (int l = 0; l < shape.labels; ++l) labels[static_cast<std::size_t>(l)] = shape.begin[l];
+    for (int i = 0; i < nest.loops; ++i) {
+      labels[static_cast<std::size_t>(label[i])] += at.coordinate[i];
+    }
+    return {k, value, labels};
+  }
 };
 
 }  // namespace eindecomp::kernel

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -321,28 +320,13 @@ class PreparedLookup<Space, expr::Where<Lookups, Join, Monoid, Skipped>, Monoid,
   template <class T>
   EINDECOMP_COMPACT void throw_fault_of(int k, const T* elements) const {
     if (is_skipped(k)) return;
-    LoopNest<1> nest;
-    int label[max_labels];
-    for (int l = m_shape.labels - 1; l >= 0; --l) {
-      if (m_shape.operand_stride[k][l] == 0) continue;
-      label[nest.loops] = l;
-      nest.stride[0][nest.loops] = m_shape.operand_stride[k][l];
-      nest.push(m_shape.extent[l]);
-    }
+    const IndexWalk walk(m_shape, k);
     Cursor<1> at;
-    at.seek(nest, 0);
-    const Extent size = nest.size();
-    for (Extent n = 0; n < size; ++n, at.advance(nest)) {
+    at.seek(walk.nest, 0);
+    const Extent size = walk.nest.size();
+    for (Extent n = 0; n < size; ++n, at.advance(walk.nest)) {
       const auto value = static_cast<Extent>(elements[at.offset[0]]);
-      if (is_index(k, value)) continue;
-      std::array<Extent, max_labels> labels{};
-      for (int l = 0; l < m_shape.labels; ++l) {
-        labels[static_cast<std::size_t>(l)] = m_shape.begin[l];
-      }
-      for (int i = 0; i < nest.loops; ++i) {
-        labels[static_cast<std::size_t>(label[i])] += at.coordinate[i];
-      }
-      throw IndexFault(k, value, labels);
+      if (!is_index(k, value)) throw walk.fault(m_shape, k, value, at);
     }
   }
 
