@@ -41,8 +41,8 @@ class IndexFault : public std::exception {
 
 /// How a call walks the elements of an index tensor.
 struct IndexWalk {
-  detail::LoopNest<1> nest;
-  int label[max_labels]{};  ///< of each loop
+  detail::LoopNest<1> nest;  ///< over its elements
+  int label[max_labels]{};   ///< of each loop
 
   /// \param k  the index tensor, by number
   IndexWalk(const LocalEinsum& shape, int k) {
