@@ -28,6 +28,24 @@ using Space = Kokkos::DefaultHostExecutionSpace;
 
 using PackedWay = kernel_test::PackedWay<Space>;
 
+/// A(m, k), B(k, n), both dense; C(m, n) with these strides.
+LocalEinsum product_shape(Extent m, Extent k, Extent n, Extent row_stride, Extent column_stride) {
+  LocalEinsum shape;
+  shape.labels = 3;
+  shape.operands = 2;
+  shape.extent[0] = m;
+  shape.extent[1] = k;
+  shape.extent[2] = n;
+  shape.aggregated[1] = true;
+  shape.operand_stride[0][0] = k;
+  shape.operand_stride[0][1] = 1;
+  shape.operand_stride[1][1] = n;
+  shape.operand_stride[1][2] = 1;
+  shape.output_stride[0] = row_stride;
+  shape.output_stride[2] = column_stride;
+  return shape;
+}
+
 /// Outputs by the packed algorithm and by loops.
 template <class Join, class Monoid, class T>
 void run_both(const LocalEinsum& shape, const void* const* operands, T* packed, T* loops) {
@@ -166,18 +184,8 @@ TEST_CASE("tiles and blocks have seams nowhere") {
   // Long enough for several blocks in every dimension; the generic algorithm knows no blocks.
   const auto run = []<class Join, class Monoid, class T>(const std::vector<Extent>& extents,
                                                          bool column_major) {
-    LocalEinsum shape;
-    shape.labels = 3;
-    shape.operands = 2;
-    std::copy(extents.begin(), extents.end(), shape.extent);
     const auto [m, k, n] = std::tuple(extents[0], extents[1], extents[2]);
-    shape.aggregated[1] = true;
-    shape.operand_stride[0][0] = k;
-    shape.operand_stride[0][1] = 1;
-    shape.operand_stride[1][1] = n;
-    shape.operand_stride[1][2] = 1;
-    shape.output_stride[0] = column_major ? 1 : n;
-    shape.output_stride[2] = column_major ? m : 1;
+    const LocalEinsum shape = product_shape(m, k, n, column_major ? 1 : n, column_major ? m : 1);
     Random random(static_cast<std::uint64_t>(m * k * n));
     std::vector<T> a(static_cast<std::size_t>(m * k));
     std::vector<T> b(static_cast<std::size_t>(k * n));
@@ -200,6 +208,56 @@ TEST_CASE("tiles and blocks have seams nowhere") {
     run.operator()<ein::Add, ein::Min, double>({5, 1024, n}, false);
     run.operator()<ein::Sub, ein::Min, double>({n, 300, 5}, true);
     run.operator()<ein::Add, ein::Min, float>({n, 600, 33}, true);
+  }
+}
+
+TEST_CASE("a long K is cut into parts, whose outputs are merged") {
+  const auto run = []<class Join, class Monoid, class T>(const LocalEinsum& shape, bool in_parts,
+                                                         Write write) {
+    const Extent m = shape.extent[0];
+    const Extent k = shape.extent[1];
+    const Extent n = shape.extent[2];
+    CAPTURE(m);
+    CAPTURE(k);
+    CAPTURE(n);
+    CAPTURE(static_cast<int>(write));
+    const Extent outputs = 1 + shape.output_stride[0] * (m - 1) + shape.output_stride[2] * (n - 1);
+    Random random(static_cast<std::uint64_t>(m * k * n));
+    std::vector<T> a(static_cast<std::size_t>(m * k));
+    std::vector<T> b(static_cast<std::size_t>(k * n));
+    for (T& x : a) x = draw_value<T>(random);
+    for (T& x : b) x = draw_value<T>(random);
+    std::vector<T> packed(static_cast<std::size_t>(outputs));
+    for (T& x : packed) x = draw_value<T>(random);
+    std::vector<T> loops = packed;
+    const void* operands[] = {a.data(), b.data()};
+    const auto kernel =
+        kernel_test::PackedWay<Space>::prepare<Join, Monoid, T, T>(shape, Join{}, Monoid{}, write);
+    CHECK((kernel.explain(operands, packed.data()).find(" parts") != std::string::npos) ==
+          in_parts);
+    run_prepared(Space(), kernel, operands, packed.data());
+    run_prepared(Space(),
+                 detail::PreparedLoops<Space, Join, Monoid, T, T>(Space(), shape, Join{}, Monoid{},
+                                                                  write, nullptr),
+                 operands, loops.data());
+    // Values are small integers, so that sums are exact.
+    CHECK(packed == loops);
+  };
+  for (const Write write : {Write::finished, Write::partial, Write::accumulate}) {
+    // Steps that parts and blocks divide, and not.
+    for (const Extent k : {16384, 16385, 20011, 49152, 140000}) {
+      run.operator()<ein::Mul, ein::Sum, float>(product_shape(13, k, 35, 35, 1), true, write);
+      run.operator()<ein::Add, ein::Min, double>(product_shape(7, k, 9, 1, 7), true, write);
+    }
+    run.operator()<ein::Sub, ein::Max, float>(product_shape(64, 40000, 100, 100, 1), true, write);
+    run.operator()<ein::Mul, ein::Sum, std::int32_t>(product_shape(5, 30000, 33, 33, 1), true,
+                                                     write);
+    // The square of the norm is exact, and so its root is what the loops have.
+    run.operator()<ein::Sub, Norm, double>(product_shape(12, 17000, 16, 16, 1), true, write);
+    // Too short; more tiles than parts; an output with gaps, in which nothing else is written.
+    run.operator()<ein::Mul, ein::Sum, float>(product_shape(13, 16383, 35, 35, 1), false, write);
+    run.operator()<ein::Add, ein::Min, float>(product_shape(200, 16384, 300, 300, 1), false, write);
+    run.operator()<ein::Mul, ein::Sum, float>(product_shape(13, 20000, 35, 37, 1), false, write);
   }
 }
 
@@ -300,6 +358,22 @@ TEST_CASE("results do not depend on the execution space" *
   ein::einsum<"ij,jk->ik", ein::SquaredDistance>(Space(), a, b, c);
   ein::einsum<"ij,jk->ik", ein::SquaredDistance>(Kokkos::Serial(), a, b, d);
   CHECK(std::equal(c.data(), c.data() + c.size(), d.data()));
+  // Nor where K is cut into parts.
+  const LocalEinsum shape = product_shape(5, 16400, 6, 6, 1);
+  std::vector<double> x(std::size_t{16400} * 6);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<double>(i));
+  std::vector<double> parallel(30);
+  std::vector<double> serial(30);
+  const void* operands[] = {x.data(), x.data()};
+  const auto compute = [&]<class On>(On space, std::vector<double>& output) {
+    const auto kernel =
+        kernel_test::PackedWay<On>::template prepare<ein::Mul, ein::Sum, double, double>(
+            shape, ein::Mul{}, ein::Sum{}, Write::finished);
+    run_prepared(space, kernel, operands, output.data());
+  };
+  compute(Space(), parallel);
+  compute(Kokkos::Serial(), serial);
+  CHECK(parallel == serial);
 }
 #endif
 

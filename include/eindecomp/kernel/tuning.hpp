@@ -165,6 +165,15 @@ inline constexpr Extent panels_in_turn = 32;     ///< of B that a row of tiles g
 /// Bytes of each of them, which stays in the first cache. Of longer ones one at a time is as fast.
 inline constexpr Extent short_panel_bytes = Extent{32} << 10;
 inline constexpr int tile_panels_ahead = 2;  ///< panels asked for ahead of B that is not packed
+// Where K is long and the outputs are few. Measured on the gradients by filters 64 → 64 of VGG and
+// 3 → 96 of AlexNet.
+inline constexpr Extent min_part_steps = 2048;  ///< positions of K worth an output of their own
+inline constexpr Extent max_parts = 64;         ///< more of them would only be merged
+inline constexpr Extent part_unit = 8;        ///< their number is a multiple, as that of threads is
+inline constexpr Extent part_step_unit = 16;  ///< their positions of K as well: whole lines
+inline constexpr Extent part_outputs_bytes = Extent{8} << 20;  ///< of all parts
+inline constexpr Extent part_panel_bytes = Extent{1} << 20;    ///< of both operands in a block
+inline constexpr Extent min_fitting_steps = 128;  ///< positions of K that these have room for
 // Where both operands are contiguous along K. Measured on VGG's gradient by filters 3 → 64.
 /// As many rows, or fewer of one and more of the other: above, packing pays.
 inline constexpr Extent max_dot_columns = 64;

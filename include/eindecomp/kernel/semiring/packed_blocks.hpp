@@ -31,6 +31,10 @@ struct PackedBlocks {
   bool strips = false;
   /// Of these, panels whose columns lie side by side are not packed: one tile reads each.
   bool in_place = false;
+  /// Of K. If there are several, each is an item that packs its own panels and has an output of its
+  /// own, all of which are merged at the end.
+  Extent parts = 1;
+  Extent part_steps = 1;  ///< positions of K in each, at most
 
   EINDECOMP_COMPACT PackedBlocks(const PackedShape& shape, const TileShape& tile,
                                  const PanelCode& panel) {
@@ -70,6 +74,39 @@ struct PackedBlocks {
     group_columns = even_piece(
         column_panels,
         std::clamp<Extent>(tiles / (tuning::min_packed_items * group_rows), 1, column_panels));
+    const Extent items =
+        entries * ceil_div(row_panels, group_rows) * ceil_div(column_panels, group_columns);
+    if (shape.entries == 1 && row_panels == all_rows && column_panels == all_columns) {
+      cut_steps(shape, items, row_panels * a_step + column_panels * b_step,
+                shape.rows * shape.columns * panel.c_bytes);
+    }
+  }
+
+ private:
+  /// Threads that share the tiles of a block wait for each other after every block, and read what
+  /// others have packed. Where K is long and the outputs are few, cuts K into parts instead, unless
+  /// these are less than half as many as the items of a block.
+  /// \param step_bytes  of all panels, for one position of K  \param output_bytes  of a part
+  EINDECOMP_COMPACT void cut_steps(const PackedShape& shape, Extent items, Extent step_bytes,
+                                   Extent output_bytes) {
+    constexpr Extent unit = tuning::part_unit;
+    const Extent most = std::min({shape.steps / tuning::min_part_steps, tuning::max_parts,
+                                  tuning::part_outputs_bytes / output_bytes}) /
+                        unit * unit;
+    const Extent fit = tuning::part_panel_bytes / step_bytes;
+    if (2 * most < std::max(items, unit) || fit < tuning::min_fitting_steps ||
+        !shape.has_dense_output()) {
+      return;
+    }
+    parts = most;
+    // Whole lines of operands that are contiguous along K.
+    const auto whole = [](Extent steps) {
+      return ceil_div(steps, tuning::part_step_unit) * tuning::part_step_unit;
+    };
+    part_steps = whole(ceil_div(shape.steps, parts));
+    steps = whole(even_piece(part_steps, std::min(fit, steps)));
+    group_rows = std::min(row_panels, tuning::max_group_rows);
+    group_columns = column_panels;
   }
 };
 

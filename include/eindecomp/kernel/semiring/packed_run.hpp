@@ -22,6 +22,12 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
+/// The first address from there on that panels may start at.
+[[nodiscard]] inline std::byte* aligned(std::byte* address) {
+  const auto beyond = reinterpret_cast<std::uintptr_t>(address) % packed_alignment;
+  return beyond == 0 ? address : address + (packed_alignment - beyond);
+}
+
 /// A packed product and the block of it that is being computed.
 class PackedRun {
  public:
@@ -37,7 +43,14 @@ class PackedRun {
         m_operand{static_cast<const std::byte*>(a), static_cast<const std::byte*>(b)},
         m_output(static_cast<std::byte*>(c)),
         m_write(write),
-        m_workers(workers) {}
+        m_workers(workers),
+        m_last_step(shape.steps) {}
+
+  /// Leaves all positions of K but first, …, last - 1 out.
+  void restrict_steps(Extent first, Extent last) {
+    m_first_step = first;
+    m_last_step = last;
+  }
 
   /// Scratch for the panels of a block, or of strips those of every worker.
   [[nodiscard]] Extent workspace_bytes() const {
@@ -57,7 +70,7 @@ class PackedRun {
       m_entry = {entry, std::min(m_blocks.entries, m_shape.entries - entry)};
       for (Extent column = 0; column < all_columns; column += m_blocks.column_panels) {
         m_column = {column, std::min(m_blocks.column_panels, all_columns - column)};
-        Extent step = 0;
+        Extent step = m_first_step;
         do {
           set_steps(step);
           for (Extent row = 0; row < all_rows; row += m_blocks.row_panels) {
@@ -66,7 +79,7 @@ class PackedRun {
             visit(row == 0 && !m_blocks.strips ? 0 : column_items());
           }
           step += m_blocks.steps;
-        } while (step < m_shape.steps);
+        } while (step < m_last_step);
       }
     }
   }
@@ -236,11 +249,6 @@ class PackedRun {
     Extent step_groups;
   };
 
-  [[nodiscard]] static std::byte* aligned(std::byte* address) {
-    const auto beyond = reinterpret_cast<std::uintptr_t>(address) % packed_alignment;
-    return beyond == 0 ? address : address + (packed_alignment - beyond);
-  }
-
   /// Bytes of a panel of A (0) or B (1) as the blocks have room for.
   [[nodiscard]] Extent panel_bytes(int operand) const {
     return m_blocks.steps * width_of(operand) * m_panel.operand[operand].packed_bytes;
@@ -289,13 +297,13 @@ class PackedRun {
   void set_steps(Extent first) {
     for (int operand = 0; operand < 2; ++operand) {
       auto& steps = m_steps[operand];
-      steps.fill(m_shape.k, operand, first, m_blocks.steps, m_shape.steps);
+      steps.fill(m_shape.k, operand, first, m_blocks.steps, m_last_step);
       m_run[operand].fill(steps.offset, steps.count);
     }
     m_panel_step.count = m_steps[1].count;
     for (int i = 0; i < m_panel_step.count; ++i) m_panel_step.offset[i] = Extent{i} * width_of(1);
-    m_merge = first > 0 || m_write == Write::accumulate;
-    m_finish = m_write == Write::finished && first + m_blocks.steps >= m_shape.steps;
+    m_merge = first > m_first_step || m_write == Write::accumulate;
+    m_finish = m_write == Write::finished && first + m_blocks.steps >= m_last_step;
   }
 
   /// What an item packs: rows first <= row < last of an operand, some of the block's steps.
@@ -452,6 +460,8 @@ class PackedRun {
   std::byte* m_output;
   Write m_write;
   int m_workers;
+  Extent m_first_step = 0;
+  Extent m_last_step;
 
   std::byte* m_panels[2] = {nullptr, nullptr};
   Offsets<tuning::max_packed_steps> m_steps[2];

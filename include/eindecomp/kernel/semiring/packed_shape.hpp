@@ -29,6 +29,17 @@ struct PackedShape : Contraction {
   bool windows = false;    ///< an operand is read by windows that overlap
 
   [[nodiscard]] constexpr bool empty() const { return entries == 0 || rows == 0 || columns == 0; }
+  /// Whether the elements of C for one batch entry are all those from the first to the last.
+  [[nodiscard]] constexpr bool has_dense_output() const {
+    Extent last = 0;
+    for (const Nest* nest : {&m, &n}) {
+      for (int l = 0; l < nest->loops; ++l) {
+        if (nest->stride[2][l] < 0) return false;
+        last += nest->stride[2][l] * (nest->extent[l] - 1);
+      }
+    }
+    return last + 1 == rows * columns;
+  }
 
   /// The same product with the operands' roles exchanged.
   constexpr void exchange() {

@@ -201,11 +201,13 @@ void accumulate_tile(std::index_sequence<I...>, const Algebra& algebra,
 struct TileCode {
   using Accumulate = void (*)(const void* algebra, const void* a, const TileColumns& b,
                               Extent steps, int rows, int columns, const TileRows& to);
+  using Merge = void (*)(const void* algebra, void* to, const void* from, Extent count);
   using Finish = void (*)(const void* algebra, void* tile, int rows, int columns);
   using Prepare = void (*)(const void* algebra, void* a, Extent count);
 
   TileShape shape{};
   Accumulate accumulate = nullptr;  ///< ⊕ of panels, `rows` x `columns` of each tile wanted
+  Merge merge = nullptr;            ///< to = to ⊕ from, accumulator by accumulator
   Finish finish = nullptr;          ///< accumulators into results; none where they are the same
   Prepare prepare = nullptr;        ///< packed elements of A, before they are joined
 };
@@ -232,6 +234,25 @@ void accumulate_edge(const void* erased, const void* a, const TileColumns& b, Ex
   }
 }
 
+/// to[i] = to[i] ⊕ from[i] for accumulators that lie side by side.
+template <class Algebra>
+void merge_states(const void* erased, void* to, const void* from, Extent count) {
+  using State = typename Algebra::State;
+  constexpr int width = Algebra::width;
+  const Algebra algebra = *static_cast<const Algebra*>(erased);
+  auto* const into = static_cast<State*>(to);
+  const auto* const other = static_cast<const State*>(from);
+  Extent i = 0;
+  for (; i + width <= count; i += width) {
+    const auto merged =
+        algebra.merge(load_lanes<State, width>(into + i), load_lanes<State, width>(other + i));
+    std::memcpy(into + i, &merged, sizeof merged);
+  }
+  for (; i < count; ++i) {
+    into[i] = Algebra::Traits::combine(algebra.monoid, into[i], other[i]);
+  }
+}
+
 /// The code of a signature.
 template <class Algebra>
 [[nodiscard]] constexpr TileCode tile_code() {
@@ -240,6 +261,7 @@ template <class Algebra>
   TileCode code;
   code.shape = Algebra::shape;
   code.accumulate = accumulate_edge<Algebra, Algebra::shape.rows>;
+  code.merge = merge_states<Algebra>;
   if constexpr (Traits::finishes) {
     code.finish = [](const void* erased, void* tile, int rows, int columns) {
       const auto& algebra = *static_cast<const Algebra*>(erased);

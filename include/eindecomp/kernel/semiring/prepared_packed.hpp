@@ -5,7 +5,7 @@
 ///
 /// Block by block the operands are copied into panels, and tiles of C are accumulated in registers
 /// from a panel of each. A tile is one item's, and its blocks of K follow one another, so that
-/// results do not depend on the number of threads.
+/// results do not depend on the number of threads. (Of few outputs and long K: packed_parts.hpp.)
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@
 #include "eindecomp/kernel/product_sizes.hpp"
 #include "eindecomp/kernel/semiring/dots.hpp"
 #include "eindecomp/kernel/semiring/packed_blocks.hpp"
+#include "eindecomp/kernel/semiring/packed_parts.hpp"
 #include "eindecomp/kernel/semiring/packed_run.hpp"
 #include "eindecomp/kernel/semiring/packed_shape.hpp"
 #include "eindecomp/kernel/semiring/packed_tile.hpp"
@@ -90,6 +91,15 @@ void run_packed_blocks(const Space& space, PackedRun& run, unsigned char* worksp
   });
 }
 
+template <class Space>
+void run_packed_parts(const Space& space, const PackedParts& parts, Extent count,
+                      unsigned char* workspace) {
+  launch_in_turn(space, "EinDecomp::packed parts", count,
+                 [&](Extent part, Extent worker) { parts.compute(workspace, part, worker); });
+  launch(space, "EinDecomp::merge parts", parts.merging_items(),
+         [&](Extent item) { parts.merge(workspace, item); });
+}
+
 /// The packed algorithm's code for a signature.
 template <class Algebra>
 inline constexpr TileCode tile_functions = tile_code<Algebra>();
@@ -114,11 +124,13 @@ class PreparedPacked final : public PreparedKernel<Space> {
 
   [[nodiscard]] Algorithm algorithm() const override { return Algorithm::packed; }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return dots() ? 0 : run_on(nullptr, nullptr, nullptr).workspace_bytes();
+    if (dots()) return 0;
+    return m_blocks.parts > 1 ? run_on<PackedParts>(nullptr, nullptr, nullptr).workspace_bytes()
+                              : run_on<PackedRun>(nullptr, nullptr, nullptr).workspace_bytes();
   }
   [[nodiscard]] std::string explain(const void* const*, const void*) const override {
     return describe(m_shape, Algorithm::packed, m_refusal) +
-           (dots() ? "; contiguous along K, so nothing is packed" : "");
+           (dots() ? "; contiguous along K, so nothing is packed" : describe_parts());
   }
   void run(const Space& space, const void* const* operands, void* output,
            unsigned char* workspace) const override {
@@ -131,19 +143,29 @@ class PreparedPacked final : public PreparedKernel<Space> {
         return;
       }
     }
-    PackedRun run = run_on(a, b, output);
+    if (m_blocks.parts > 1) {
+      run_packed_parts(space, run_on<PackedParts>(a, b, output), m_blocks.parts, workspace);
+      return;
+    }
+    auto run = run_on<PackedRun>(a, b, output);
     run_packed_blocks(space, run, workspace);
   }
 
  private:
   using Algebra = TileAlgebra<Join, Monoid, Widened<A>, Widened<B>>;
 
+  [[nodiscard]] std::string describe_parts() const {
+    return m_blocks.parts == 1 ? ""
+                               : "; K in " + std::to_string(m_blocks.parts) +
+                                     " parts, each with an output of its own";
+  }
   [[nodiscard]] bool dots() const { return has_dots<Join, Monoid, A, B> && worth_dots(m_shape); }
   [[nodiscard]] const PanelCode& panels() const {
     return m_shape.exchanged ? panel_functions<Algebra, B, A> : panel_functions<Algebra, A, B>;
   }
 
-  [[nodiscard]] PackedRun run_on(const void* a, const void* b, void* c) const {
+  template <class Run>
+  [[nodiscard]] Run run_on(const void* a, const void* b, void* c) const {
     return {m_shape, m_blocks, tile_functions<Algebra>, panels(), &m_algebra, a, b, c,
             m_write, m_workers};
   }
