@@ -67,4 +67,29 @@ void launch_in_turn(const Space& space, const char* label, Extent items, const B
   });
 }
 
+/// Workers that may have items of their own.
+inline constexpr Extent max_owners = 512;
+
+/// launch() for items that belong to workers: own(worker) says how many. A worker takes its own
+/// first, then what others have not begun, so that all end together. Calls body(owner, number,
+/// worker) for 0 <= number < own(owner), 0 <= owner, worker < `workers`, host_threads(space) or
+/// fewer; those of one worker follow one another.
+template <compat::ExecutionSpace Space, class Own, class Body>
+void launch_own_first(const Space& space, const char* label, Extent workers, const Own& own,
+                      const Body& body) {
+  static_assert(compat::is_synchronous<Space>);
+  struct alignas(64) Next {
+    std::atomic<Extent> number{0};
+  };
+  Next next[max_owners];
+  launch(space, label, workers, [&](Extent worker) {
+    for (Extent i = 0; i < workers; ++i) {
+      const Extent owner = (worker + i) % workers;
+      const Extent items = own(owner);
+      auto& taken = next[owner].number;
+      for (Extent number = taken++; number < items; number = taken++) body(owner, number, worker);
+    }
+  });
+}
+
 }  // namespace eindecomp::kernel::detail

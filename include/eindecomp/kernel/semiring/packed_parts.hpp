@@ -55,9 +55,9 @@ class PackedParts {
     run.restrict_steps(std::min(part * steps, m_shape.steps),
                        std::min((part + 1) * steps, m_shape.steps));
     run.for_each_block(output_of(workspace, m_blocks.parts) + worker * m_panel_bytes,
-                       [&](Extent packed) {
-                         for (Extent i = packed; i < run.packing_items(); ++i) run.pack(i);
-                         for (Extent i = 0; i < run.tile_items(); ++i) run.compute(i, 0);
+                       [&](bool packed) {
+                         run.pack(packed, 0, 1);
+                         for (Extent i = 0; i < run.own_items(0, 1); ++i) run.compute(0, 1, i, 0);
                        });
   }
 

@@ -58,8 +58,8 @@ class PackedRun {
            2 * packed_alignment;
   }
 
-  /// Calls visit(packed) for one block after another, whose panels are in `workspace`: items
-  /// packed, …, packing_items() - 1 are to be packed, then all tiles computed.
+  /// Calls visit(packed) for one block after another, whose panels are in `workspace`: they are to
+  /// be packed, those of B unless `packed`, then all tiles computed.
   template <class Visit>
   EINDECOMP_COMPACT void for_each_block(void* workspace, const Visit& visit) {
     m_panels[0] = aligned(static_cast<std::byte*>(workspace));
@@ -76,7 +76,7 @@ class PackedRun {
           for (Extent row = 0; row < all_rows; row += m_blocks.row_panels) {
             m_row = {row, std::min(m_blocks.row_panels, all_rows - row)};
             // B stays as it is while blocks of rows go by, or is packed strip by strip.
-            visit(row == 0 && !m_blocks.strips ? 0 : column_items());
+            visit(row > 0 || m_blocks.strips);
           }
           step += m_blocks.steps;
         } while (step < m_last_step);
@@ -84,21 +84,37 @@ class PackedRun {
     }
   }
 
-  /// Parts of the block's panels: of B, then of A.
-  [[nodiscard]] Extent packing_items() const { return column_items() + items_of(packing(0)); }
+  /// Parts of the block's panels, of the operand that has more.
+  [[nodiscard]] Extent packing_items(bool packed) const {
+    return std::max(items_of(packing(0)), packed ? 0 : items_of(packing(1)));
+  }
+  /// Packs a worker's share of the block's panels. Their neighbours are the same worker's, and so
+  /// are they in later blocks, so that what it writes and reads stays in caches near it.
+  void pack(bool packed, Extent worker, Extent workers) const {
+    for (int operand = packed ? 0 : 1; operand >= 0; --operand) {
+      const Packing packing = this->packing(operand);
+      const Range items = share(items_of(packing), worker, workers);
+      for (Extent i = 0; i < items.count; ++i) pack_item(operand, packing, items.first + i);
+    }
+  }
+
   /// Groups of tiles of the block.
-  [[nodiscard]] Extent tile_items() const {
-    return m_entry.count * column_groups() * (m_blocks.strips ? 1 : row_groups());
+  [[nodiscard]] Extent tile_items() const { return m_entry.count * item_rows() * column_groups(); }
+  /// Those whose panels of B a worker has packed.
+  [[nodiscard]] Extent own_items(Extent worker, Extent workers) const {
+    return m_entry.count > 1 ? share(tile_items(), worker, workers).count
+                             : share(column_groups(), worker, workers).count * item_rows();
   }
-
-  void pack(Extent item) const {
-    const Extent columns = column_items();
-    item < columns ? pack_item(1, item) : pack_item(0, item - columns);
-  }
-
-  /// \param worker  of those who compute at the moment
-  void compute(Extent item, Extent worker) const {
-    m_blocks.strips ? compute_strip(item, worker) : compute_group(item);
+  /// Computes one. \param worker  of those who compute at the moment
+  void compute(Extent owner, Extent owners, Extent number, Extent worker) const {
+    if (m_entry.count > 1) {
+      number += share(tile_items(), owner, owners).first;
+    } else {
+      // Items that follow one another have the same rows.
+      const Range columns = share(column_groups(), owner, owners);
+      number = number / columns.count * column_groups() + columns.first + number % columns.count;
+    }
+    m_blocks.strips ? compute_strip(number, worker) : compute_group(number);
   }
 
  private:
@@ -233,6 +249,12 @@ class PackedRun {
     return m_blocks.in_place && operand == 1 && row.stride == 1 && row.count == width_of(1);
   }
 
+  /// Those of `count` things that are a worker's.
+  [[nodiscard]] static Range share(Extent count, Extent worker, Extent workers) {
+    const Extent first = count * worker / workers;
+    return {first, count * (worker + 1) / workers - first};
+  }
+
   /// Piece `number` of `count` things that are cut into pieces of `size`.
   [[nodiscard]] static Range piece(Extent number, Extent size, Extent count) {
     const Extent first = number * size;
@@ -284,7 +306,8 @@ class PackedRun {
   [[nodiscard]] Extent items_of(const Packing& packing) const {
     return m_entry.count * packing.panel_groups * packing.step_groups;
   }
-  [[nodiscard]] Extent column_items() const { return items_of(packing(1)); }
+  /// Groups of tiles of the same columns.
+  [[nodiscard]] Extent item_rows() const { return m_blocks.strips ? 1 : row_groups(); }
   [[nodiscard]] Extent row_groups() const { return ceil_div(m_row.count, m_blocks.group_rows); }
   [[nodiscard]] Extent column_groups() const {
     return ceil_div(m_column.count, m_blocks.group_columns);
@@ -333,9 +356,8 @@ class PackedRun {
             panel};
   }
 
-  /// Packs item `item` of packing(operand).
-  void pack_item(int operand, Extent item) const {
-    const Packing packing = this->packing(operand);
+  /// \param packing  packing(operand)  \param item  of items_of(packing)
+  void pack_item(int operand, const Packing& packing, Extent item) const {
     const Range steps = piece(item % packing.step_groups, packing.steps, m_steps[operand].count);
     const Extent group = item / packing.step_groups % packing.panel_groups;
     const Extent entry = item / packing.step_groups / packing.panel_groups;

@@ -8,6 +8,7 @@
 /// results do not depend on the number of threads. (Of few outputs and long K: packed_parts.hpp.)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -83,11 +84,19 @@ template <class Space, class Join, class Monoid, class... Ts>
 /// One instantiation per space.
 template <class Space>
 void run_packed_blocks(const Space& space, PackedRun& run, unsigned char* workspace) {
-  run.for_each_block(workspace, [&](Extent packed) {
-    launch(space, "EinDecomp::pack", run.packing_items() - packed,
-           [&](Extent item) { run.pack(packed + item); });
-    launch_in_turn(space, "EinDecomp::packed", run.tile_items(),
-                   [&](Extent item, Extent worker) { run.compute(item, worker); });
+  const auto workers_of = [threads = std::min<Extent>(compat::host_threads(space), max_owners)](
+                              Extent items) { return std::min(threads, items); };
+  run.for_each_block(workspace, [&](bool packed) {
+    const Extent packers = workers_of(run.packing_items(packed));
+    launch(space, "EinDecomp::pack", packers,
+           [&](Extent worker) { run.pack(packed, worker, packers); });
+    const Extent workers = workers_of(run.tile_items());
+    launch_own_first(
+        space, "EinDecomp::packed", workers,
+        [&](Extent owner) { return run.own_items(owner, workers); },
+        [&](Extent owner, Extent number, Extent worker) {
+          run.compute(owner, workers, number, worker);
+        });
   });
 }
 
