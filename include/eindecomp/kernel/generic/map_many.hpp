@@ -56,7 +56,8 @@ struct Leaders {
 
   /// \param contiguous  bit t: operand t is asked for at all
   Leaders(const T* const* operand, unsigned contiguous) {
-    constexpr auto near = static_cast<std::uintptr_t>(tuning::near_operands);
+    constexpr auto near = static_cast<std::uintptr_t>(
+        vector_bytes == 64 ? tuning::near_wide_operands : tuning::near_operands);
     for (std::size_t t = 0; t < Operands; ++t) {
       bool leads = (contiguous >> t & 1U) != 0;
       for (std::size_t o = 0; o < Operands && leads; ++o) {
@@ -213,28 +214,35 @@ class EndVectors {
  public:
   using Run = ManyRun<T, sizeof...(I)>;
   EndVectors(const Join& join, const Run& run, const RowEnds<sizeof...(I)>& ends)
-      : m_join(join), m_run(run), m_ends(ends), m_copied{{}, {}, nullptr, run.streamed, nullptr} {}
+      : m_join(join), m_run(run), m_ends(ends), m_copied(run) {
+    for (std::size_t t = 0; t < sizeof...(I); ++t) {
+      if (ends.first[t] == 0 && ends.last[t] == ends.row) continue;
+      m_ending[m_count++] = t;
+      m_copied.mask[t] = -1;
+    }
+  }
   EndVectors(const EndVectors&) = delete;
   EndVectors& operator=(const EndVectors&) = delete;
 
   /// That from output i on. \param row_begin  as load_ends() has it
   void compute(Extent row_begin, Extent i) {
-    (load(I, row_begin, i), ...);
-    m_copied.output = m_run.output + i;
-    map_vectors<Contiguous>(std::index_sequence<I...>{}, m_join, m_copied, 0, Run::width);
+    for (std::size_t n = 0; n < m_count; ++n) {
+      const std::size_t t = m_ending[n];
+      load_ends(m_run, m_ends, t, row_begin, i, m_operand[n]);
+      // Where output i reads it.
+      m_copied.operand[t] =
+          reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(m_operand[n]) -
+                                     static_cast<std::uintptr_t>(i) * sizeof(T));
+    }
+    map_vectors<Contiguous>(std::index_sequence<I...>{}, m_join, m_copied, i, Run::width);
   }
 
  private:
-  EINDECOMP_ALWAYS_INLINE void load(std::size_t t, Extent row_begin, Extent i) {
-    const T* const from = m_run.operand[t] + (i & m_run.mask[t]);
-    const bool has_ends = m_ends.first[t] > 0 || m_ends.last[t] < m_ends.row;
-    m_copied.operand[t] = has_ends ? m_operand[t] : from;
-    if (has_ends) load_ends(m_run, m_ends, t, row_begin, i, m_operand[t]);
-  }
-
   const Join& m_join;
   const Run& m_run;
   const RowEnds<sizeof...(I)>& m_ends;
+  std::size_t m_ending[sizeof...(I)]{};  ///< the operands that have ends
+  std::size_t m_count = 0;
   alignas(vector_bytes) T m_operand[sizeof...(I)][Run::width];
   Run m_copied;
 };
