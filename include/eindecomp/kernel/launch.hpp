@@ -67,18 +67,24 @@ void launch_in_turn(const Space& space, const char* label, Extent items, const B
   });
 }
 
-/// Workers that may have items of their own.
+/// Workers that launch_own_first() may have.
 inline constexpr Extent max_owners = 512;
 
 /// launch() for items that belong to workers: own(worker) says how many. A worker takes its own
 /// first, then what others have not begun, so that all end together. Calls body(owner, number,
-/// worker) for 0 <= number < own(owner), 0 <= owner, worker < `workers`, host_threads(space) or
-/// fewer; those of one worker follow one another.
+/// worker) for 0 <= number < own(owner); calls of one worker follow one another.
+/// \param workers  at most host_threads(space) and max_owners
 template <compat::ExecutionSpace Space, class Own, class Body>
 void launch_own_first(const Space& space, const char* label, Extent workers, const Own& own,
                       const Body& body) {
   static_assert(compat::is_synchronous<Space>);
-  struct alignas(64) Next {
+  if (workers == 1) {
+    launch(space, label, 1, [&](Extent) {
+      for (Extent number = 0; number < own(0); ++number) body(0, number, 0);
+    });
+    return;
+  }
+  struct alignas(64) Next {  // a line each
     std::atomic<Extent> number{0};
   };
   Next next[max_owners];

@@ -100,6 +100,7 @@ void run_packed_blocks(const Space& space, PackedRun& run, unsigned char* worksp
   });
 }
 
+/// As above.
 template <class Space>
 void run_packed_parts(const Space& space, const PackedParts& parts, Extent count,
                       unsigned char* workspace) {
