@@ -152,11 +152,11 @@ class PackedRun {
     const int tile_rows = m_tile.shape.rows;
     Cursor<3> batch;
     batch.seek(m_shape.batch, m_entry.first + entry);
-    Offsets<tuning::max_group_rows * most_tile_rows> row;
+    TileRowOffsets row;
     row.fill(m_shape.m, 2, (m_row.first + rows.first) * tile_rows, rows.count * tile_rows,
              m_shape.rows, batch.offset[2]);
-    // Short panels row by row of tiles, so that a line of C is followed by the next one: as many
-    // as stay in the second cache.
+    // Short panels that follow one another in C row by row of tiles, so that a line of C is
+    // followed by the next one: as many as stay in the second cache.
     const Extent bytes = std::max<Extent>(1, panel_bytes(1));
     const Extent together = bytes > tuning::short_panel_bytes
                                 ? 1
@@ -169,29 +169,12 @@ class PackedRun {
         set_panel(panel[j], m_column.first + columns.first + first + j, batch, b);
       }
       join_panels(panel, panels);
-      const std::byte* a = m_panels[0] + panel_bytes(0) * (entry * m_row.count + rows.first);
-      for (int done = 0; done < row.count; done += tile_rows, a += panel_bytes(0)) {
-        const auto place = [&](int above, const ColumnPanel& p) {
-          return TilePlace{m_output,        row.offset + above,
-                           p.column.offset, std::min(row.count - above, tile_rows),
-                           p.column.count,  p.run_end,
-                           p.runs};
-        };
-        if (done == 0) m_panel.prefetch(place(0, panel[0]));
-        for (Extent j = 0; j < panels;) {
-          const Extent next = j + panel[j].from.tiles;
-          if (next < panels) {
-            m_panel.prefetch(place(done, panel[next]));
-          } else if (done + tile_rows < row.count) {
-            m_panel.prefetch(place(done + tile_rows, panel[0]));
-          }
-          if (computes_in_place(place(done, panel[j]))) {
-            compute_tiles_in_place(a, panel[j].from, place(done, panel[j]));
-            j = next;
-          } else {
-            for (; j < next; ++j) compute_tile(a, panel[j].from, place(done, panel[j]));
-          }
-        }
+      const bool joined = panel[0].from.tiles > 1;
+      Extent end = 0;
+      for (Extent begin = 0; begin < panels; begin = end) {
+        end = joined ? panels : begin + panel[begin].from.tiles;
+        compute_rows(m_panels[0] + panel_bytes(0) * (entry * m_row.count + rows.first), row,
+                     panel + begin, end - begin);
       }
     }
   }
@@ -203,6 +186,36 @@ class PackedRun {
     int runs;
     TileColumns from;
   };
+
+  using TileRowOffsets = Offsets<tuning::max_group_rows * most_tile_rows>;
+  /// Computes the tiles of some rows and panels, row by row. \param a  the panel of the first rows
+  void compute_rows(const std::byte* a, const TileRowOffsets& row, const ColumnPanel* panel,
+                    Extent panels) const {
+    const int tile_rows = m_tile.shape.rows;
+    for (int done = 0; done < row.count; done += tile_rows, a += panel_bytes(0)) {
+      const auto place = [&](int above, const ColumnPanel& p) {
+        return TilePlace{m_output,        row.offset + above,
+                         p.column.offset, std::min(row.count - above, tile_rows),
+                         p.column.count,  p.run_end,
+                         p.runs};
+      };
+      if (done == 0) m_panel.prefetch(place(0, panel[0]));
+      for (Extent j = 0; j < panels;) {
+        const Extent next = j + panel[j].from.tiles;
+        if (next < panels) {
+          m_panel.prefetch(place(done, panel[next]));
+        } else if (done + tile_rows < row.count) {
+          m_panel.prefetch(place(done + tile_rows, panel[0]));
+        }
+        if (computes_in_place(place(done, panel[j]))) {
+          compute_tiles_in_place(a, panel[j].from, place(done, panel[j]));
+          j = next;
+        } else {
+          for (; j < next; ++j) compute_tile(a, panel[j].from, place(done, panel[j]));
+        }
+      }
+    }
+  }
 
   /// Lets whole panels that follow one another in C, and at equal steps in B, be one.
   void join_panels(ColumnPanel* panel, Extent panels) const {
