@@ -100,8 +100,8 @@ struct PackedBlocks {
     }
     parts = most;
     // Whole lines of operands that are contiguous along K.
-    const auto whole = [](Extent steps) {
-      return ceil_div(steps, tuning::part_step_unit) * tuning::part_step_unit;
+    const auto whole = [](Extent count) {
+      return ceil_div(count, tuning::part_step_unit) * tuning::part_step_unit;
     };
     part_steps = whole(ceil_div(shape.steps, parts));
     steps = whole(even_piece(part_steps, std::min(fit, steps)));

@@ -88,8 +88,8 @@ class PackedRun {
   [[nodiscard]] Extent packing_items(bool packed) const {
     return std::max(items_of(packing(0)), packed ? 0 : items_of(packing(1)));
   }
-  /// Packs a worker's share of the block's panels. Their neighbours are the same worker's, and so
-  /// are they in later blocks, so that what it writes and reads stays in caches near it.
+  /// Packs a worker's share of the block's panels: neighbours, and the same ones in every block, so
+  /// that they stay in caches near the worker.
   void pack(bool packed, Extent worker, Extent workers) const {
     for (int operand = packed ? 0 : 1; operand >= 0; --operand) {
       const Packing packing = this->packing(operand);
@@ -105,7 +105,7 @@ class PackedRun {
     return m_entry.count > 1 ? share(tile_items(), worker, workers).count
                              : share(column_groups(), worker, workers).count * item_rows();
   }
-  /// Computes one. \param worker  of those who compute at the moment
+  /// Computes item `number` of an owner's. \param worker  of those who compute at the moment
   void compute(Extent owner, Extent owners, Extent number, Extent worker) const {
     if (m_entry.count > 1) {
       number += share(tile_items(), owner, owners).first;

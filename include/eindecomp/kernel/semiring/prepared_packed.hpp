@@ -100,7 +100,7 @@ void run_packed_blocks(const Space& space, PackedRun& run, unsigned char* worksp
   });
 }
 
-/// As above.
+/// The same for a product in parts of K. \param count  of them
 template <class Space>
 void run_packed_parts(const Space& space, const PackedParts& parts, Extent count,
                       unsigned char* workspace) {
