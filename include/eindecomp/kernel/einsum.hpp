@@ -26,6 +26,7 @@
 #include "eindecomp/kernel/dispatch.hpp"
 #include "eindecomp/kernel/einsum_geometry.hpp"
 #include "eindecomp/kernel/element_types.hpp"
+#include "eindecomp/kernel/large_pages.hpp"
 #include "eindecomp/kernel/strided_tensor.hpp"
 #include "eindecomp/kernel/workspace.hpp"
 
@@ -184,6 +185,7 @@ template <fixed_string Text, class AlgebraType, class Space, class... Operands>
                 static_cast<std::size_t>(extents.extent[spec.output[K]])...);
   }
   (std::make_index_sequence<static_cast<std::size_t>(spec.output_rank)>{});
+  prefer_large_pages(output);
   einsum_into<Text, AlgebraType>(space, where, output, operands...);
   return output;
 }

@@ -13,6 +13,7 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/large_pages.hpp"
 
 namespace eindecomp {
 
@@ -82,6 +83,7 @@ class Scratch {
     try {
       if constexpr (compat::is_synchronous<Space>) {
         m_bytes = Kokkos::kokkos_malloc<MemorySpace>(label, bytes);
+        prefer_large_pages<MemorySpace>(m_bytes, bytes);
       } else {
         m_bytes = OnDevice(
             Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label)), bytes);

@@ -22,6 +22,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/large_pages.hpp"
 #include "eindecomp/plan/timeline.hpp"
 #include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/relation/rank_program.hpp"
@@ -130,6 +131,7 @@ class Run {
       whole = View(Kokkos::view_alloc(Kokkos::WithoutInitializing,
                                       "EinDecomp::gathered " + tensor.name.str()),
                    run::layout_of(tensor.bound));
+      kernel::prefer_large_pages(whole);
       return static_cast<void*>(whole.data());
     });
     return whole;

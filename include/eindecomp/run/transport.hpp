@@ -17,6 +17,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
+#include "eindecomp/kernel/large_pages.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/block_memory.hpp"
 #include "eindecomp/run/tuning.hpp"
@@ -33,8 +34,10 @@ template <class MemorySpace>
                                            const std::source_location& where) {
   if (bytes == 0) return {};
   try {
-    return Memory<MemorySpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
-                               static_cast<std::size_t>(bytes));
+    const Memory<MemorySpace> memory(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
+                                     static_cast<std::size_t>(bytes));
+    kernel::prefer_large_pages(memory);
+    return memory;
   } catch (const std::exception&) {
     throw Error(ErrorKind::memory,
                 "there is no memory for " + label + " (" + std::to_string(bytes) + " bytes in " +

@@ -174,7 +174,7 @@ class PackedRun {
       for (Extent begin = 0; begin < panels; begin = end) {
         end = joined ? panels : begin + panel[begin].from.tiles;
         compute_rows(m_panels[0] + panel_bytes(0) * (entry * m_row.count + rows.first), row,
-                     panel + begin, end - begin);
+                     panel + begin, end - begin, begin == 0, end < panels);
       }
     }
   }
@@ -188,9 +188,11 @@ class PackedRun {
   };
 
   using TileRowOffsets = Offsets<tuning::max_group_rows * most_tile_rows>;
-  /// Computes the tiles of some rows and panels, row by row. \param a  the panel of the first rows
+  /// Computes the tiles of some rows and panels, row by row, each asked for during the one before.
+  /// \param a  the panel of the first rows \param is_first  nothing has asked for the first tile
+  /// \param goes_on  panel[panels] is next
   void compute_rows(const std::byte* a, const TileRowOffsets& row, const ColumnPanel* panel,
-                    Extent panels) const {
+                    Extent panels, bool is_first, bool goes_on) const {
     const int tile_rows = m_tile.shape.rows;
     for (int done = 0; done < row.count; done += tile_rows, a += panel_bytes(0)) {
       const auto place = [&](int above, const ColumnPanel& p) {
@@ -199,13 +201,15 @@ class PackedRun {
                          p.column.count,  p.run_end,
                          p.runs};
       };
-      if (done == 0) m_panel.prefetch(place(0, panel[0]));
+      if (done == 0 && is_first) m_panel.prefetch(place(0, panel[0]));
       for (Extent j = 0; j < panels;) {
         const Extent next = j + panel[j].from.tiles;
         if (next < panels) {
           m_panel.prefetch(place(done, panel[next]));
         } else if (done + tile_rows < row.count) {
           m_panel.prefetch(place(done + tile_rows, panel[0]));
+        } else if (goes_on) {
+          m_panel.prefetch(place(0, panel[panels]));
         }
         if (computes_in_place(place(done, panel[j]))) {
           compute_tiles_in_place(a, panel[j].from, place(done, panel[j]));

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory that is asked for in large pages: whole pages, and none that memory of others has a part
+// of.
+
+#include <doctest/doctest.h>
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "eindecomp/kernel/large_pages.hpp"
+
+using namespace eindecomp;
+
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+/// Whether the system was asked for large pages at an address: /proc/self/smaps says so.
+bool large_pages_preferred(const unsigned char* address) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = ' ';
+    if (words >> std::hex >> begin >> dash >> end && dash == '-') {
+      here = begin <= place && place < end;
+    } else if (here && line.starts_with("VmFlags:")) {
+      return line.find(" hg") != std::string::npos;
+    }
+  }
+  return false;
+}
+
+TEST_CASE("large pages are asked for where they lie in the memory as a whole") {
+  using Host = Kokkos::HostSpace;
+  kernel::prefer_large_pages<Host>(nullptr, 0);
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage") ||
+      !std::filesystem::exists("/proc/self/smaps")) {
+    MESSAGE("this system has no large pages to ask for");
+    return;
+  }
+  const std::unique_ptr<void, decltype(&std::free)> memory(
+      std::aligned_alloc(2 * mebibyte, 10 * mebibyte), &std::free);
+  auto* const begin = static_cast<unsigned char*>(memory.get());
+  REQUIRE(begin != nullptr);
+  CHECK_FALSE(large_pages_preferred(begin + 2 * mebibyte));
+
+  kernel::prefer_large_pages<Host>(begin + 1, 4 * mebibyte - 2);  // no whole page
+  CHECK_FALSE(large_pages_preferred(begin + 1 * mebibyte));
+  CHECK_FALSE(large_pages_preferred(begin + 3 * mebibyte));
+
+  kernel::prefer_large_pages<Host>(begin + 1, 8 * mebibyte);
+  CHECK_FALSE(large_pages_preferred(begin));
+  CHECK_FALSE(large_pages_preferred(begin + 2 * mebibyte - 1));
+  CHECK(large_pages_preferred(begin + 2 * mebibyte));
+  CHECK(large_pages_preferred(begin + 8 * mebibyte - 1));
+  CHECK_FALSE(large_pages_preferred(begin + 8 * mebibyte));
+
+  const Kokkos::View<double*, Host> view(Kokkos::view_alloc(Kokkos::WithoutInitializing, "view"),
+                                         mebibyte);
+  kernel::prefer_large_pages(view);
+  CHECK(large_pages_preferred(reinterpret_cast<unsigned char*>(view.data()) + 4 * mebibyte));
+}
+
+}  // namespace
