@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that is asked for in large pages: whole pages, and none that memory of others has a part
-// of.
+// Which memory is asked for in large pages: no page of which others have a part.
 
 #include <doctest/doctest.h>
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <ios>
-#include <memory>
 #include <sstream>
 #include <string>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "eindecomp/kernel/large_pages.hpp"
 
@@ -51,10 +52,13 @@ TEST_CASE("large pages are asked for where they lie in the memory as a whole") {
     MESSAGE("this system has no large pages to ask for");
     return;
   }
-  const std::unique_ptr<void, decltype(&std::free)> memory(
-      std::aligned_alloc(2 * mebibyte, 10 * mebibyte), &std::free);
-  auto* const begin = static_cast<unsigned char*>(memory.get());
-  REQUIRE(begin != nullptr);
+#if defined(__linux__)
+  // From the system itself: what was freed before may have been asked for in large pages.
+  void* const memory =
+      mmap(nullptr, 12 * mebibyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  const auto beyond = reinterpret_cast<std::uintptr_t>(memory) % (2 * mebibyte);
+  auto* const begin = static_cast<unsigned char*>(memory) + (2 * mebibyte - beyond);
   CHECK_FALSE(large_pages_preferred(begin + 2 * mebibyte));
 
   kernel::prefer_large_pages<Host>(begin + 1, 4 * mebibyte - 2);  // no whole page
@@ -67,11 +71,13 @@ TEST_CASE("large pages are asked for where they lie in the memory as a whole") {
   CHECK(large_pages_preferred(begin + 2 * mebibyte));
   CHECK(large_pages_preferred(begin + 8 * mebibyte - 1));
   CHECK_FALSE(large_pages_preferred(begin + 8 * mebibyte));
+  CHECK(munmap(memory, 12 * mebibyte) == 0);
 
   const Kokkos::View<double*, Host> view(Kokkos::view_alloc(Kokkos::WithoutInitializing, "view"),
                                          mebibyte);
   kernel::prefer_large_pages(view);
   CHECK(large_pages_preferred(reinterpret_cast<unsigned char*>(view.data()) + 4 * mebibyte));
+#endif
 }
 
 }  // namespace
