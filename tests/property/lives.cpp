@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/run/result_memory.hpp"
 #include "property/data.hpp"
 #include "property/random_program.hpp"
 #include "support/streamed.hpp"

@@ -47,12 +47,7 @@ class Channel {
 
   /// This rank comes to its next rendezvous with these processes. \returns which; none where
   /// several threads may wait, of which one may yet come to what another waits for.
-  Rendezvous come(std::uint64_t members, std::uint64_t call) {
-    if (!m_one_thread) return {};
-    Rendezvous& last = m_last[members];
-    last = {members, last.number + 1, call};
-    return last;
-  }
+  Rendezvous come(std::uint64_t members, std::uint64_t call);
 
   /// Asks a rank what it is doing, from where this one is, and forgets what it said before. A
   /// question that it has not seen yet serves as well.

@@ -30,7 +30,6 @@
 #include "eindecomp/run/distributed_views.hpp"
 #include "eindecomp/run/generate.hpp"
 #include "eindecomp/run/local_tensor.hpp"
-#include "eindecomp/run/result_memory.hpp"
 
 namespace eindecomp {
 

@@ -17,7 +17,7 @@
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
-#include "eindecomp/run/distributed_views.hpp"
+#include "eindecomp/run/check_views.hpp"
 #include "eindecomp/run/result_memory.hpp"
 #include "eindecomp/run/session.hpp"
 

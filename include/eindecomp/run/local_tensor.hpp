@@ -13,7 +13,7 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/run/result_memory.hpp"
+#include "eindecomp/run/result_block.hpp"
 
 namespace eindecomp {
 namespace run {
@@ -37,6 +37,13 @@ using TensorView =
   Kokkos::LayoutRight layout;
   for (std::size_t k = 0; k < extents.size(); ++k) {
     layout.dimension[k] = static_cast<std::size_t>(extents[k]);
+  }
+  return layout;
+}
+[[nodiscard]] inline Kokkos::LayoutRight layout_of(const Box& box) {
+  Kokkos::LayoutRight layout;
+  for (int k = 0; k < box.rank(); ++k) {
+    layout.dimension[k] = static_cast<std::size_t>(box.extent(k));
   }
   return layout;
 }

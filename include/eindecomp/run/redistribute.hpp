@@ -3,31 +3,30 @@
 /// Moving a tensor from one distribution to another, without a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "eindecomp/comm/agreement.hpp"
 #include "eindecomp/comm/call.hpp"
 #include "eindecomp/comm/communicator.hpp"
-#include "eindecomp/comm/or_abort.hpp"
-#include "eindecomp/core/error.hpp"
-#include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/strided_tensor.hpp"
 #include "eindecomp/relation/distribution.hpp"
-#include "eindecomp/relation/redistribution.hpp"
 #include "eindecomp/run/distributed_views.hpp"
 #include "eindecomp/run/options.hpp"
-#include "eindecomp/run/staged_exchange.hpp"
+#include "eindecomp/run/usual_executors.hpp"
 #ifdef EINDECOMP_ENABLE_MPI
 #include "eindecomp/comm/mpi_communicator.hpp"
 #endif
 
 namespace eindecomp {
+
+namespace run {
+template <class Space>
+class StagedExchange;
+}  // namespace run
 
 /// Moves tensors from one distribution to another, as often as there are data: what moves, packing
 /// and messages are worked out once. Must be destroyed on all ranks, and before Kokkos is
@@ -35,6 +34,13 @@ namespace eindecomp {
 template <class Space, comm::Communicator Group>
 class Redistributor {
  public:
+#ifdef EINDECOMP_SEPARATE_EXECUTOR
+  static_assert(
+      run::is_usual<Space> || requires { sizeof(run::StagedExchange<Space>); },
+      "EinDecomp: redistributors of this execution space are not among those that are "
+      "compiled apart; include eindecomp/run/redistribute_members.hpp where you use one");
+#endif
+
 #ifdef EINDECOMP_ENABLE_MPI
   /// For the ranks of `user`, which is duplicated. Collective; does not fence.
   /// \throws Error, on all ranks alike, if the distributions are of different tensors, for another
@@ -50,16 +56,11 @@ class Redistributor {
 #endif
   /// For a group of ranks of its own.
   Redistributor(Group&& group, const Space& space, Distribution from, Distribution to,
-                const std::source_location& where = std::source_location::current())
-      : m_group(std::move(group)), m_space(space), m_from(std::move(from)), m_to(std::move(to)) {
-    comm::agree_on(m_group, comm::Call("the construction of a Redistributor", where),
-                   [&] {
-                     relation::check_same_tensor(m_from, m_to, where);
-                     run::check_ranks_of(m_from, m_group.size(), where);
-                   },
-                   {{"distributions", "describe the same distributions on every rank",
-                     m_from.hash() ^ (m_to.hash() * 31)}});
-  }
+                const std::source_location& where = std::source_location::current());
+
+  /// A Redistributor may be moved, not copied: its communicator is its own.
+  Redistributor(Redistributor&& other) noexcept;
+  ~Redistributor();
 
   /// Moves the elements of this rank's old arrays, and of the other ranks', to the new arrays of
   /// all ranks. Views may have any layout; where a rank has one array the view alone will do, where
@@ -95,33 +96,8 @@ class Redistributor {
   Space m_space;
   Distribution m_from;
   Distribution m_to;
-  run::StagedExchange<Space> m_exchange;
+  std::unique_ptr<run::StagedExchange<Space>> m_exchange;
 };
-
-template <class Space, comm::Communicator Group>
-RedistributionStatistics Redistributor<Space, Group>::move(
-    const std::vector<kernel::StridedTensor>& from, const std::vector<kernel::StridedTensor>& to,
-    int bytes, const std::source_location& where) {
-  const comm::Call call("redistribute", where);
-  std::vector<kernel::StridedTensor> old_arrays;
-  std::vector<kernel::StridedTensor> new_arrays;
-  comm::agree_on(m_group, call,
-                 [&] {
-                   const int rank = m_group.rank();
-                   old_arrays = run::check_views(m_from, rank, from, "the old distribution", where);
-                   new_arrays = run::check_views(m_to, rank, to, "the new distribution", where);
-                   run::check_apart(new_arrays, old_arrays, where);
-                   m_exchange.prepare(m_from, m_to, rank, bytes, old_arrays, new_arrays, {}, where);
-                   m_exchange.allocate(where);
-                 },
-                 {{"element sizes", "give views of one value type on every rank",
-                   static_cast<std::uint64_t>(bytes)}});
-  RedistributionStatistics moved;
-  comm::or_abort(
-      m_group, call, [] { return ""; },
-      [&] { moved = m_exchange.run(m_space, m_group, old_arrays, new_arrays); });
-  return moved;
-}
 
 #ifdef EINDECOMP_ENABLE_MPI
 /// With a communicator, the ranks are its processes.
@@ -145,3 +121,11 @@ RedistributionStatistics redistribute(
 #endif
 
 }  // namespace eindecomp
+
+#ifdef EINDECOMP_SEPARATE_EXECUTOR
+namespace eindecomp {
+EINDECOMP_USUAL_SPACE_OF(extern, Redistributor)
+}
+#else
+#include "eindecomp/run/redistribute_members.hpp"
+#endif

@@ -19,6 +19,7 @@
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/result_block.hpp"
 #include "eindecomp/run/transport.hpp"
 #include "eindecomp/run/tuning.hpp"
 
@@ -93,9 +94,6 @@ class ResultBlock {
  private:
   Memory<MemorySpace> m_memory;
 };
-
-template <class MemorySpace>
-using SharedBlock = std::shared_ptr<const ResultBlock<MemorySpace>>;
 
 /// The results' memory of one executor, two blocks per buffer: a run may read the results of the
 /// one before while it writes its own, and a loop that does so allocates in its first two runs

@@ -30,7 +30,9 @@
 #include "eindecomp/relation/tensor_file.hpp"
 #include "eindecomp/run/binding.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/result_memory.hpp"
 #include "eindecomp/run/run.hpp"
+#include "eindecomp/run/session.hpp"
 #include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp {

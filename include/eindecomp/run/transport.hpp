@@ -20,13 +20,10 @@
 #include "eindecomp/kernel/large_pages.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/result_block.hpp"
 #include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::run {
-
-/// Bytes in the memory of a space, not initialised; null if there are none.
-template <class MemorySpace>
-using Memory = Kokkos::View<char*, MemorySpace>;
 
 /// \throws Error if there is not so much, with the label, the size and the caller's line.
 template <class MemorySpace>

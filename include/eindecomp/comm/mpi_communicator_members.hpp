@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The members of MpiCommunicator. With EINDECOMP_SEPARATE_EXECUTOR, one translation unit compiles
+/// them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "eindecomp/comm/call.hpp"
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/comm/job.hpp"
+#include "eindecomp/comm/mpi.hpp"
+#include "eindecomp/comm/mpi_communicator.hpp"
+#include "eindecomp/comm/watch.hpp"
+#include "eindecomp/core/config.hpp"
+#include "eindecomp/core/error.hpp"
+#include "eindecomp/core/types.hpp"
+
+namespace eindecomp::comm {
+
+EINDECOMP_EXECUTOR_INLINE MpiCommunicator::MpiCommunicator(MPI_Comm user, const char* name,
+                                                           Extent chunk, double time_limit,
+                                                           const Call& call)
+    : m_chunk(std::clamp<Extent>(chunk, 1, default_chunk)),
+      m_watch(checked(user, time_limit, call.where()), time_limit) {
+  const std::source_location& where = call.where();
+  m_watch.begin(call);
+  if (!detail::Job::exists() && has_all_processes(user)) {
+    detail::Job::adopt(duplicate(MPI_COMM_WORLD, where));
+  }
+  m_comm = {duplicate(user, where), MPI_COMM_NULL, MPI_Comm_free};
+  // The duplicate inherits the user's handler, which may end the program.
+  detail::check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  detail::check(MPI_Comm_set_name(m_comm, name), "MPI_Comm_set_name");
+  detail::check(MPI_Comm_rank(m_comm, &m_rank), "MPI_Comm_rank");
+  detail::check(MPI_Comm_size(m_comm, &m_size), "MPI_Comm_size");
+  m_watch.move_to(m_comm);
+}
+
+EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::maximum(std::vector<std::uint64_t>& values) {
+  const int count = static_cast<int>(values.size());
+  m_watch.come(detail::Watch::Collective::maximum);
+  // In round k every rank hears from the one 2^k before it, which has heard from 2^k by then: the
+  // maximum may count a rank twice. (MPI_Allreduce could not be watched, and
+  // MPI_Iallreduce takes longer.)
+  std::vector<std::uint64_t> heard(values.size());
+  for (int distance = 1; distance < m_size; distance *= 2) {
+    std::array<MPI_Request, 2> requests{};
+    detail::check(
+        MPI_Irecv(heard.data(), count, MPI_UINT64_T, (m_rank + m_size - distance) % m_size,
+                  agreement_tag, m_comm, &requests[0]),
+        "MPI_Irecv");
+    detail::check(MPI_Isend(values.data(), count, MPI_UINT64_T, (m_rank + distance) % m_size,
+                            agreement_tag, m_comm, &requests[1]),
+                  "MPI_Isend");
+    m_watch.wait(true, [&requests] {
+      int done = 0;
+      detail::check(MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+      return done != 0;
+    });
+    for (std::size_t n = 0; n < values.size(); ++n) values[n] = std::max(values[n], heard[n]);
+  }
+  m_watch.all_came();
+}
+
+EINDECOMP_EXECUTOR_INLINE std::vector<std::string> MpiCommunicator::all_gather(
+    const std::string& text) {
+  const std::size_t ranks = static_cast<std::size_t>(m_size);
+  const int length = static_cast<int>(text.size());
+  m_watch.come(detail::Watch::Collective::all_gather);
+  std::vector<int> lengths(ranks);
+  MPI_Request request = MPI_REQUEST_NULL;
+  detail::check(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm, &request),
+                "MPI_Iallgather");
+  wait_for(request, true);
+  std::vector<int> begins(ranks, 0);
+  for (std::size_t r = 1; r < ranks; ++r) begins[r] = begins[r - 1] + lengths[r - 1];
+  std::string joined(static_cast<std::size_t>(begins.back() + lengths.back()), '\0');
+  detail::check(MPI_Iallgatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(),
+                                begins.data(), MPI_CHAR, m_comm, &request),
+                "MPI_Iallgatherv");
+  wait_for(request, true);
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    texts.push_back(
+        joined.substr(static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(lengths[r])));
+  }
+  return texts;
+}
+
+EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::receive(int peer, void* into, Extent elements,
+                                                        int bytes, int tag, Extent most) {
+  const MPI_Datatype type = datatype(bytes);
+  const Extent chunk = most > 0 ? std::min(most, m_chunk) : m_chunk;
+  for (Extent done = 0; done < elements; done += chunk) {
+    const Extent count = std::min(chunk, elements - done);
+    detail::check(MPI_Irecv(static_cast<char*>(into) + done * bytes, static_cast<int>(count), type,
+                            peer, tag, m_comm, &m_requests.emplace_back(MPI_REQUEST_NULL)),
+                  "MPI_Irecv");
+    ++m_traffic.messages_received;
+    m_traffic.words_received += count;
+  }
+}
+
+EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::send(int peer, const void* from, Extent elements,
+                                                     int bytes, int tag, Extent most) {
+  const MPI_Datatype type = datatype(bytes);
+  const Extent chunk = most > 0 ? std::min(most, m_chunk) : m_chunk;
+  for (Extent done = 0; done < elements; done += chunk) {
+    const Extent count = std::min(chunk, elements - done);
+    detail::check(MPI_Isend(static_cast<const char*>(from) + done * bytes, static_cast<int>(count),
+                            type, peer, tag, m_comm, &m_requests.emplace_back(MPI_REQUEST_NULL)),
+                  "MPI_Isend");
+    ++m_traffic.messages_sent;
+    m_traffic.words_sent += count;
+  }
+}
+
+EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::progress() {
+  const int count = static_cast<int>(m_requests.size());
+  m_completed.resize(m_requests.size());
+  // One look takes in what one read of each socket brings; there may be more as long as messages
+  // are completed.
+  constexpr int looks_in_vain = 2;
+  for (int in_vain = 0; in_vain < looks_in_vain;) {
+    int completed = 0;
+    detail::check(
+        MPI_Testsome(count, m_requests.data(), &completed, m_completed.data(), MPI_STATUSES_IGNORE),
+        "MPI_Testsome");
+    if (completed == MPI_UNDEFINED) return;  // all are complete
+    in_vain = completed > 0 ? 0 : in_vain + 1;
+  }
+}
+
+EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::wait() {
+  const int count = static_cast<int>(m_requests.size());
+  const auto are_complete = [&] {
+    int done = 0;
+    const int code = MPI_Testall(count, m_requests.data(), &done, MPI_STATUSES_IGNORE);
+    if (code != MPI_SUCCESS) m_requests.clear();
+    detail::check(code, "MPI_Testall");
+    return done != 0;
+  };
+  // Whoever gives the core away may get it back a time slice later.
+  constexpr double seconds_before_turns = 50e-6;
+  const detail::Stopwatch waited;
+  bool complete = are_complete();
+  while (!complete && waited.seconds() < seconds_before_turns) complete = are_complete();
+  if (!complete) m_watch.wait(false, are_complete);
+  m_requests.clear();
+}
+
+EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::broadcast(void* data, Extent elements, int bytes,
+                                                          int root) {
+  const MPI_Datatype type = datatype(bytes);
+  for (Extent done = 0; done < elements; done += m_chunk) {
+    const Extent count = std::min(m_chunk, elements - done);
+    char* const part = static_cast<char*>(data) + done * bytes;
+    if (!m_watch.is_on(false)) {
+      detail::check(MPI_Bcast(part, static_cast<int>(count), type, root, m_comm), "MPI_Bcast");
+      continue;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    detail::check(MPI_Ibcast(part, static_cast<int>(count), type, root, m_comm, &request),
+                  "MPI_Ibcast");
+    wait_for(request, false);
+  }
+}
+
+EINDECOMP_EXECUTOR_INLINE MPI_Comm MpiCommunicator::checked(MPI_Comm user, double time_limit,
+                                                            const std::source_location& where) {
+  int running = 0;
+  int finalized = 0;
+  detail::check(MPI_Initialized(&running), "MPI_Initialized", where);
+  detail::check(MPI_Finalized(&finalized), "MPI_Finalized", where);
+  if (running == 0 || finalized != 0) {
+    throw Error(ErrorKind::communication,
+                std::string("MPI is not running (") +
+                    (running == 0 ? "it was not initialised" : "it was finalised already") +
+                    "); call MPI_Init_thread first, or hold an eindecomp::ScopedRuntime",
+                where);
+  }
+  if (user == MPI_COMM_NULL) {
+    throw Error(ErrorKind::communication,
+                "the communicator is MPI_COMM_NULL (this process is not in it); "
+                "execute on the ranks of a communicator only",
+                where);
+  }
+  int inter = 0;
+  detail::check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter", where);
+  if (inter != 0) {
+    throw Error(ErrorKind::communication,
+                "the communicator joins two groups (an inter-communicator has no common ranks); "
+                "merge it with MPI_Intercomm_merge",
+                where);
+  }
+  if (!(time_limit >= 0)) {
+    throw Error(ErrorKind::communication,
+                "a time limit of " + std::to_string(time_limit) +
+                    " s is none (a wait takes some time); give a positive one, or 0 for none",
+                where);
+  }
+  return user;
+}
+
+EINDECOMP_EXECUTOR_INLINE bool MpiCommunicator::has_all_processes(MPI_Comm comm) {
+  int size = 1;
+  int same = MPI_UNEQUAL;
+  detail::check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  detail::check(MPI_Comm_compare(comm, MPI_COMM_WORLD, &same), "MPI_Comm_compare");
+  return size > 1 && same != MPI_UNEQUAL;
+}
+
+EINDECOMP_EXECUTOR_INLINE MPI_Comm MpiCommunicator::duplicate(MPI_Comm comm,
+                                                              const std::source_location& where) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  if (!m_watch.is_on(true)) {
+    detail::check(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup", where);
+    return copy;
+  }
+  m_watch.come(detail::Watch::Collective::duplicate);
+  MPI_Request request = MPI_REQUEST_NULL;
+  detail::check(MPI_Comm_idup(comm, &copy, &request), "MPI_Comm_idup", where);
+  wait_for(request, true);
+  return copy;
+}
+
+EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::wait_for(MPI_Request request, bool all_must_come) {
+  m_watch.wait(all_must_come, [&request] {
+    int done = 0;
+    detail::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+  });
+}
+
+EINDECOMP_EXECUTOR_INLINE MPI_Datatype MpiCommunicator::datatype(int bytes) {
+  auto found = m_datatypes.find(bytes);
+  if (found == m_datatypes.end()) {
+    found = m_datatypes.emplace(bytes, detail::element_datatype(bytes)).first;
+  }
+  return found->second;
+}
+
+EINDECOMP_EXECUTOR_INLINE MpiCommunicator::MpiCommunicator(MpiCommunicator&& other) noexcept =
+    default;
+
+EINDECOMP_EXECUTOR_INLINE MpiCommunicator::~MpiCommunicator() = default;
+
+}  // namespace eindecomp::comm

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// \file
+/// The members of Executor, of Run and of Redistributor. With EINDECOMP_SEPARATE_EXECUTOR, one
+/// translation unit compiles those of the default execution space, and those that use another space
+/// include this header.
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eindecomp/comm/communicator.hpp"
+#include "eindecomp/run/engine.hpp"
+#include "eindecomp/run/executor.hpp"
+#include "eindecomp/run/redistribute_members.hpp"
+#include "eindecomp/run/run_members.hpp"
+
+namespace eindecomp {
+
+template <class Space, comm::Communicator Group>
+Executor<Space, Group>::Executor(const BasicPlan<KokkosBackend<Space>>& plan, Group&& transfers,
+                                 Group&& control, const Space& space, const ExecuteOptions& options,
+                                 const std::source_location& where)
+    : m_engine(std::make_unique<run::Engine<Space, Group>>(
+          plan, std::move(transfers), std::move(control), space, options, where)) {}
+
+template <class Space, comm::Communicator Group>
+Executor<Space, Group>::Executor(Executor&& other) noexcept = default;
+
+template <class Space, comm::Communicator Group>
+Executor<Space, Group>::~Executor() = default;
+
+template <class Space, comm::Communicator Group>
+typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
+    const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
+  return m_engine->run(bindings, where);
+}
+
+template <class Space, comm::Communicator Group>
+void Executor<Space, Group>::forget_constants() {
+  m_engine->forget_constants();
+}
+
+template <class Space, comm::Communicator Group>
+const RankProgram& Executor<Space, Group>::program() const {
+  return m_engine->program();
+}
+
+template <class Space, comm::Communicator Group>
+std::string Executor<Space, Group>::explain() const {
+  return m_engine->explain();
+}
+
+}  // namespace eindecomp
