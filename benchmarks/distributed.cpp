@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "eindecomp/eindecomp.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 #include "support/product_peers.hpp"
 #include "support/slowest_rank.hpp"
 

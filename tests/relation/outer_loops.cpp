@@ -12,6 +12,7 @@
 #include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "simulation.hpp"
 #include "support.hpp"

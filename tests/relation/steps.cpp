@@ -13,6 +13,7 @@
 #include "eindecomp/relation/memory.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "eindecomp/relation/write_program.hpp"
 #include "simulation.hpp"

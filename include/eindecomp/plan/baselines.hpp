@@ -17,6 +17,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/labeling.hpp"
+#include "eindecomp/plan/listed_strategy.hpp"
 #include "eindecomp/plan/partition.hpp"
 
 namespace eindecomp {

@@ -13,7 +13,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/options.hpp"
-#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/partitions.hpp"
 
 namespace eindecomp {
 namespace plan {

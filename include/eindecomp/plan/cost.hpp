@@ -4,52 +4,16 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/words.hpp"
 #include "eindecomp/relation/box.hpp"
 
 namespace eindecomp {
-
-/// The value of a cost too large for 64 bits: such a partition vector is never worth taking.
-inline constexpr Extent unaffordable = std::numeric_limits<Extent>::max();
-
-namespace plan {
-
-/// a + b of non-negative numbers, at most `unaffordable`.
-[[nodiscard]] constexpr Extent add_words(Extent a, Extent b) {
-  return a > unaffordable - b ? unaffordable : a + b;
-}
-
-/// a · b of non-negative numbers, at most `unaffordable`.
-[[nodiscard]] constexpr Extent multiply_words(Extent a, Extent b) {
-  return b != 0 && a > unaffordable / b ? unaffordable : a * b;
-}
-
-}  // namespace plan
-
-/// What a statement, or a whole graph, costs in words (elements moved).
-struct Cost {
-  Extent join = 0;         ///< operand blocks sent to the kernel calls
-  Extent aggregate = 0;    ///< partial results sent to be combined
-  Extent repartition = 0;  ///< operands brought from their producers' partition
-
-  /// All three together.
-  [[nodiscard]] constexpr Extent total() const {
-    return plan::add_words(join, plan::add_words(aggregate, repartition));
-  }
-  constexpr Cost& operator+=(const Cost& other) {
-    join = plan::add_words(join, other.join);
-    aggregate = plan::add_words(aggregate, other.aggregate);
-    repartition = plan::add_words(repartition, other.repartition);
-    return *this;
-  }
-  constexpr bool operator==(const Cost&) const = default;
-};
 
 /// Elements of the largest block of a tensor: n_T(d), the product of ⌈b/d⌉.
 [[nodiscard]] constexpr Extent block_words(std::span<const Extent> bound,

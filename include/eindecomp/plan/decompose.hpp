@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/labeling.hpp"
+#include "eindecomp/plan/listed_strategy.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/plan.hpp"
 #ifndef EINDECOMP_SEPARATE_PLANNER

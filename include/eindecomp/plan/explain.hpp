@@ -9,9 +9,9 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/cost.hpp"
-#include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/plan.hpp"
+#include "eindecomp/plan/words.hpp"
+#include "eindecomp/relation/layout.hpp"
 
 namespace eindecomp {
 

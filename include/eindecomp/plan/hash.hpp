@@ -12,7 +12,6 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/kernel_traits.hpp"
 #include "eindecomp/plan/options.hpp"
-#include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/step_group.hpp"
 

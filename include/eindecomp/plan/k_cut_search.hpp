@@ -13,8 +13,8 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/k_cut_tiles.hpp"
+#include "eindecomp/plan/words.hpp"
 
 namespace eindecomp::plan {
 

@@ -9,19 +9,16 @@
 #include <numeric>
 #include <source_location>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/plan/partitions.hpp"
 #include "eindecomp/relation/layout.hpp"
 
 namespace eindecomp {
-
-/// A partition vector for every vertex of a graph; empty for inputs.
-using Partitions = std::vector<PartitionVector>;
 
 /// A list of vectors of one length, stored one after another: thousands of partition vectors cost
 /// one allocation.
@@ -128,24 +125,6 @@ class VectorSearch {
   std::vector<Extent> m_vector;
   VectorList m_found;
 };
-
-}  // namespace plan
-
-namespace plan {
-
-/// The names of a statement's labels: `i, j, k`.
-[[nodiscard]] constexpr Text label_names(const EinGraph& graph, const Vertex& v) {
-  return core::joined(v.labels, ", ",
-                      [&](LabelId label) { return graph.labels[to_index(label)].name; });
-}
-
-/// The position of a label in a statement, or -1.
-[[nodiscard]] constexpr int label_position(const EinGraph& graph, const Vertex& v,
-                                           std::string_view label) {
-  const auto found = std::ranges::find_if(
-      v.labels, [&](LabelId l) { return graph.labels[to_index(l)].name == label; });
-  return found == v.labels.end() ? -1 : static_cast<int>(found - v.labels.begin());
-}
 
 }  // namespace plan
 

@@ -16,7 +16,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/options.hpp"
-#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/partitions.hpp"
 #include "eindecomp/plan/placed/exhaustive.hpp"
 #include "eindecomp/plan/placed/model.hpp"
 #include "eindecomp/plan/placed/quick_words.hpp"

@@ -12,7 +12,7 @@
 
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/options.hpp"
-#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/partitions.hpp"
 #include "eindecomp/plan/placed.hpp"
 #include "eindecomp/plan/placement/choose_placement.hpp"
 #include "eindecomp/plan/placement/given_layouts.hpp"

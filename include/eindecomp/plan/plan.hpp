@@ -3,8 +3,6 @@
 /// The plan: a program, how it is cut, where its blocks lie, and what that costs.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <source_location>
@@ -12,26 +10,21 @@
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/hash.hpp"
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/tensor_symbol.hpp"
 #include "eindecomp/plan/carried_result.hpp"
-#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/hash.hpp"
-#include "eindecomp/plan/partition.hpp"
-#include "eindecomp/relation/block_map.hpp"
+#include "eindecomp/plan/partitions.hpp"
+#include "eindecomp/plan/words.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/relation/layout.hpp"
-#include "eindecomp/relation/mesh.hpp"
-#include "eindecomp/relation/peak_bytes.hpp"
-#include "eindecomp/relation/placement.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/redistribution.hpp"
 #include "eindecomp/relation/step_group.hpp"
-#include "eindecomp/relation/stored_distribution.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "eindecomp/relation/write_program.hpp"
 
@@ -134,19 +127,10 @@ struct Plan {
   /// in the order of the workers: what bind() takes for an input and what local() gives of a
   /// result. \throws Error as vertex(), or if there is no such rank.
   template <class Tensor>
-  [[nodiscard]] constexpr std::vector<Box> local(
+  [[nodiscard]] std::vector<Box> local(
       const Tensor& tensor, int rank,
       const std::source_location& where = std::source_location::current()) const {
-    const VertexId v = vertex(tensor, where);
-    check_rank(rank, where);
-    const BlockMap blocks(placement.mesh, graph[v].bound, placement.stored[to_index(v)]);
-    const WorkerRange hosted = workers_of(rank, workers_in_use(), ranks);
-    std::vector<Box> boxes;
-    for (int worker = hosted.first; worker < hosted.last; ++worker) {
-      const Extent block = blocks.block(worker);
-      if (block >= 0) boxes.push_back(blocks.relation().block(block));
-    }
-    return boxes;
+    return stored_boxes(vertex(tensor, where), rank, where);
   }
 
   /// Where a tensor is stored, on all ranks: local() as a distribution, for redistribute() and for
@@ -155,9 +139,7 @@ struct Plan {
   [[nodiscard]] Distribution distribution(
       const Tensor& tensor,
       const std::source_location& where = std::source_location::current()) const {
-    const VertexId v = vertex(tensor, where);
-    return relation::stored_distribution(placement.mesh, graph[v].bound,
-                                         placement.stored[to_index(v)], ranks);
+    return stored_distribution(vertex(tensor, where));
   }
 
   /// The words that each rank receives, before the plan's first instruction, to bring an input from
@@ -182,15 +164,7 @@ struct Plan {
 
   /// The words that each rank receives between two runs when results are carried over: none of
   /// those that are stored as the inputs they become.
-  [[nodiscard]] std::vector<Extent> carried_words() const {
-    std::vector<Extent> words(to_index(ranks), 0);
-    for (const CarriedResult& pair : carry) {
-      const std::vector<Extent> own =
-          redistributed_words(distribution(pair.next), distribution(pair.input));
-      for (std::size_t r = 0; r < words.size(); ++r) words[r] += own[r];
-    }
-    return words;
-  }
+  [[nodiscard]] std::vector<Extent> carried_words() const;
 
   /// The words that each rank receives in every run of an executor but the first where these inputs
   /// are bound constant(): what is gathered of them is kept. Exactly those that the runs count.
@@ -207,7 +181,7 @@ struct Plan {
 
   /// Every kernel call and every transfer of a run, with the words that it moves: exactly those
   /// that the run will count. Walks the whole program at every call.
-  [[nodiscard]] TaskGraph tasks() const { return make_task_graph(graph, placement, ranks); }
+  [[nodiscard]] TaskGraph tasks() const;
 
   /// The bytes of tensors that each rank holds at most: stored inputs and results, received blocks,
   /// partial results, messages, threads' tiles, and what is kept of constants. A run by so many
@@ -217,12 +191,7 @@ struct Plan {
   /// \throws Error if the placement or the steps, made elsewhere, do not suit the graph.
   [[nodiscard]] std::vector<std::int64_t> peak_bytes(
       const SpaceFacts& space = {},
-      const std::source_location& where = std::source_location::current()) const {
-    relation::check_ranks(ranks, where);
-    check_placement(graph, placement, where);
-    check_step_groups(graph, placement, steps, where);
-    return relation::peak_bytes_of(graph, placement, ranks, steps, space);
-  }
+      const std::source_location& where = std::source_location::current()) const;
 
   /// A number that is equal for equal plans, and in all likelihood for no others: graph, partition
   /// vectors, placement, steps and ranks. The same in every process, so that ranks can compare
@@ -250,6 +219,11 @@ struct Plan {
                    core::to_text(ranks) + " ranks); give 0 <= rank < " + core::to_text(ranks),
                where);
   }
+
+ private:
+  [[nodiscard]] std::vector<Box> stored_boxes(VertexId v, int rank,
+                                              const std::source_location& where) const;
+  [[nodiscard]] Distribution stored_distribution(VertexId v) const;
 };
 
 /// Lowers a plan, once: what a rank does to run it on a space, instruction by instruction, every
@@ -261,41 +235,9 @@ struct Plan {
 /// \param space  what it is to know of where it runs; may differ from rank to rank.
 /// \returns the program: plain data that prints, has a hash, and can be run again and again.
 /// \throws Error if there is no such rank.
-[[nodiscard]] inline RankProgram compile(
+[[nodiscard]] RankProgram compile(
     const Plan& plan, int rank, const SpaceFacts& space = {},
-    const std::source_location& where = std::source_location::current()) {
-  plan.check_rank(rank, where);
-  return compile_rank(plan.graph, plan.placement, plan.ranks, rank, plan.steps, space, where);
-}
-
-inline RankProgram Plan::program(int rank, const SpaceFacts& space,
-                                 const std::source_location& where) const {
-  return compile(*this, rank, space, where);
-}
-
-inline std::vector<Extent> Plan::repeated_words(const std::vector<Text>& constants,
-                                                const std::source_location& where) const {
-  SpaceFacts facts;
-  for (const Text& name : constants) {
-    const VertexId v = vertex(name, where);
-    if (!graph[v].is_input()) {
-      core::fail(ErrorKind::plan, where, "tensor '", name,
-                 "' cannot be constant (a statement computes it anew in every run); name inputs");
-    }
-    facts.constants.push_back(v);
-  }
-  std::sort(facts.constants.begin(), facts.constants.end());
-  std::vector<Extent> words;
-  for_each_rank_program(graph, placement, ranks, steps, facts, [&words](const RankProgram& p) {
-    Extent received = 0;
-    for (const Instruction& instruction : p.instructions) {
-      const auto* const message = instruction.as<Receive>();
-      if (message != nullptr && !is_done_once(p, instruction)) received += message->words;
-    }
-    words.push_back(received);
-  });
-  return words;
-}
+    const std::source_location& where = std::source_location::current());
 
 /// A plan that can be executed: with the launchers of its program's backend, one per vertex.
 template <class Backend>
@@ -304,3 +246,7 @@ struct BasicPlan : Plan {
 };
 
 }  // namespace eindecomp
+
+#ifndef EINDECOMP_SEPARATE_PLANNER
+#include "eindecomp/plan/plan_members.hpp"
+#endif

@@ -17,9 +17,9 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/make_plan.hpp"
 #include "eindecomp/plan/plan.hpp"
+#include "eindecomp/plan/words.hpp"
 
 namespace eindecomp {
 namespace plan {

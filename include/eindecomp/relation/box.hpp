@@ -10,6 +10,9 @@
 
 namespace eindecomp {
 
+/// The key of a block: one part number per dimension.
+using BlockKey = std::vector<Extent>;
+
 /// The indices lo <= i < hi of a tensor, dimension by dimension. Of rank 0: the one element.
 struct Box {
   std::vector<Extent> lo;  ///< per dimension, the first index

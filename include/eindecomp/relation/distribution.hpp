@@ -18,7 +18,6 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/box_tree.hpp"
 #include "eindecomp/relation/index_blocks.hpp"
 
 namespace eindecomp {

@@ -15,7 +15,7 @@
 #include "eindecomp/relation/arena.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
-#include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 
 namespace eindecomp::relation {
 

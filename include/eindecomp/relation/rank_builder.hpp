@@ -27,6 +27,7 @@
 #include "eindecomp/relation/split_rounds.hpp"
 #include "eindecomp/relation/step_builder.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/tuning.hpp"
 #include "eindecomp/relation/walk.hpp"

@@ -21,6 +21,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/reducer.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/unit_key.hpp"
 

@@ -19,6 +19,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/rounds.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 
 namespace eindecomp::relation {
 

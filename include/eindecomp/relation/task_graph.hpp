@@ -5,17 +5,14 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <source_location>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/layout.hpp"
-#include "eindecomp/relation/placement.hpp"
-#include "eindecomp/relation/rank_program.hpp"
 
 namespace eindecomp {
 
@@ -94,38 +91,6 @@ struct TaskGraph {
   }
 };
 
-namespace relation {
-
-/// Who is told of a program's tasks.
-class TaskReceiver {
- public:
-  virtual void store(VertexId tensor, StoredBlock block) = 0;
-  /// One statement after another.
-  virtual void take(StatementTasks&& tasks) = 0;
-
- protected:
-  ~TaskReceiver() = default;
-};
-
-/// Hands statements' tasks to a callable, and forgets them.
-template <class Use>
-class TaskStream final : public TaskReceiver {
- public:
-  explicit TaskStream(Use& use) : m_use(use) {}
-  void store(VertexId, StoredBlock) override {}
-  void take(StatementTasks&& tasks) override { m_use(std::as_const(tasks)); }
-
- private:
-  Use& m_use;
-};
-
-/// Tells of all tasks, by a walk of the whole program. With EINDECOMP_SEPARATE_PLANNER, the
-/// caller's translation unit does not compile it.
-void tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
-                TaskReceiver& receiver);
-
-}  // namespace relation
-
 /// The tasks of a placed program on so many ranks, which host its workers as rank_of says. The work
 /// is that of the blocks that meet: no block is compared with one it does not touch.
 /// \throws Error if the placement does not suit the graph, or there is no rank.
@@ -136,15 +101,9 @@ void tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
 /// Calls `use` with the tasks of every statement, in the order of the graph, as make_task_graph
 /// gives them: for many ranks, whose transfers together would take gigabytes.
 /// \throws Error as make_task_graph, before the first call; and what `use` throws.
-template <class Use>
 void for_each_statement_tasks(const EinGraph& graph, const Placement& placement, int ranks,
-                              Use&& use,
-                              const std::source_location& where = std::source_location::current()) {
-  relation::check_ranks(ranks, where);
-  check_placement(graph, placement, where);
-  relation::TaskStream<std::remove_reference_t<Use>> stream(use);
-  relation::tell_tasks(graph, placement, ranks, stream);
-}
+                              const std::function<void(const StatementTasks&)>& use,
+                              const std::source_location& where = std::source_location::current());
 
 }  // namespace eindecomp
 

@@ -24,9 +24,6 @@
 
 namespace eindecomp {
 
-/// The key of a block: one part number per dimension.
-using BlockKey = std::vector<Extent>;
-
 /// The part of a dimension of extent b in d parts that holds index i: the inverse of part_begin.
 [[nodiscard]] constexpr Extent part_holding(Extent b, Extent d, Extent i) {
   if (b <= std::numeric_limits<Extent>::max() / d) return ((i + 1) * d - 1) / b;

@@ -18,6 +18,7 @@
 #include "eindecomp/relation/panels.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 
 namespace eindecomp::relation {
 

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/masks.hpp"
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/box.hpp"
-#include "eindecomp/relation/compile.hpp"
-#include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/rank_builder.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
@@ -140,14 +140,5 @@ class RankProgramSink {
   Walk<RankProgramSink>(graph, masks, placement, ranks, sink).run();
   return sink.finish();
 }
-
-#ifndef EINDECOMP_SEPARATE_PLANNER
-inline std::vector<RankProgram> programs_of(const EinGraph& graph, const Placement& placement,
-                                            int ranks, int first, int last,
-                                            const std::vector<StepGroup>& groups,
-                                            const SpaceFacts& space) {
-  return walk_programs(graph, placement, ranks, first, last, groups, space);
-}
-#endif
 
 }  // namespace eindecomp::relation

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <source_location>
 #include <utility>
 #include <vector>
@@ -15,14 +16,37 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/relation/block_map.hpp"
 #include "eindecomp/relation/box.hpp"
+#include "eindecomp/relation/layout.hpp"
+#include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
-#include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
 #include "eindecomp/relation/walk.hpp"
 
 namespace eindecomp {
 namespace relation {
+
+/// Who is told of a program's tasks.
+class TaskReceiver {
+ public:
+  virtual void store(VertexId tensor, StoredBlock block) = 0;
+  /// One statement after another.
+  virtual void take(StatementTasks&& tasks) = 0;
+
+ protected:
+  ~TaskReceiver() = default;
+};
+
+/// Hands statements' tasks to a callable, and forgets them.
+class TaskStream final : public TaskReceiver {
+ public:
+  explicit TaskStream(const std::function<void(const StatementTasks&)>& use) : m_use(use) {}
+  void store(VertexId, StoredBlock) override {}
+  void take(StatementTasks&& tasks) override { m_use(tasks); }
+
+ private:
+  const std::function<void(const StatementTasks&)>& m_use;
+};
 
 /// Writes down a walk as the tasks of one statement after another.
 class TaskSink {
@@ -125,8 +149,9 @@ class TaskGraphBuilder final : public TaskReceiver {
   TaskGraph m_graph;
 };
 
-EINDECOMP_PLANNER_INLINE void tell_tasks(const EinGraph& graph, const Placement& placement,
-                                         int ranks, TaskReceiver& receiver) {
+/// Tells of all tasks, by a walk of the whole program.
+inline void tell_tasks(const EinGraph& graph, const Placement& placement, int ranks,
+                       TaskReceiver& receiver) {
   TaskSink sink(placement.mesh.workers(), ranks, receiver);
   const graph::Masks masks(graph);
   Walk<TaskSink>(graph, masks, placement, ranks, sink).run();
@@ -142,6 +167,15 @@ EINDECOMP_PLANNER_INLINE TaskGraph make_task_graph(const EinGraph& graph,
   relation::TaskGraphBuilder builder(graph, placement.mesh.workers(), ranks);
   relation::tell_tasks(graph, placement, ranks, builder);
   return builder.finish();
+}
+
+EINDECOMP_PLANNER_INLINE void for_each_statement_tasks(
+    const EinGraph& graph, const Placement& placement, int ranks,
+    const std::function<void(const StatementTasks&)>& use, const std::source_location& where) {
+  relation::check_ranks(ranks, where);
+  check_placement(graph, placement, where);
+  relation::TaskStream stream(use);
+  relation::tell_tasks(graph, placement, ranks, stream);
 }
 
 }  // namespace eindecomp

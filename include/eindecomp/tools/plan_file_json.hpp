@@ -39,6 +39,7 @@
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/placement.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 #include "eindecomp/tools/json_value.hpp"
 #include "eindecomp/tools/write_file.hpp"
 

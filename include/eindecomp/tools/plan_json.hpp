@@ -12,11 +12,11 @@
 
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/print.hpp"
-#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/explain.hpp"
-#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/partitions.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/plan/simulate.hpp"
+#include "eindecomp/plan/words.hpp"
 #include "eindecomp/tools/ranking.hpp"
 #include "eindecomp/tools/summary.hpp"
 

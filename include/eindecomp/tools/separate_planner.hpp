@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/graph/checkpoint_sets_members.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/make_derived.hpp"
 #include "eindecomp/graph/program.hpp"
@@ -33,11 +34,14 @@
 #include "eindecomp/plan/placed_strategy.hpp"
 #include "eindecomp/plan/placement/finalize_plan.hpp"
 #include "eindecomp/plan/plan.hpp"
+#include "eindecomp/plan/plan_members.hpp"
+#include "eindecomp/plan/statement_times.hpp"
 #include "eindecomp/plan/strategy.hpp"
 #include "eindecomp/plan/write_packed_plan.hpp"
 #include "eindecomp/relation/compile.hpp"
 #include "eindecomp/relation/make_distribution.hpp"
 #include "eindecomp/relation/make_profile.hpp"
+#include "eindecomp/relation/make_programs.hpp"
 #include "eindecomp/relation/make_redistribution.hpp"
 #include "eindecomp/relation/peak_bytes.hpp"
 #include "eindecomp/relation/placement.hpp"
@@ -45,8 +49,8 @@
 #include "eindecomp/relation/program_writer.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 #include "eindecomp/relation/task_graph.hpp"
-#include "eindecomp/relation/walk_programs.hpp"
 #include "eindecomp/relation/walk_tasks.hpp"
 #include "eindecomp/relation/write_program.hpp"
 #include "eindecomp/tools/make_summary.hpp"
@@ -89,13 +93,6 @@ Plan plan::unpack(const EinGraph& graph, std::span<const std::int64_t> packed) {
 }
 
 std::span<const Strategy> list_strategies() { return strategies; }
-
-std::vector<RankProgram> relation::programs_of(const EinGraph& graph, const Placement& placement,
-                                               int ranks, int first, int last,
-                                               const std::vector<StepGroup>& groups,
-                                               const SpaceFacts& space) {
-  return walk_programs(graph, placement, ranks, first, last, groups, space);
-}
 
 relation::ProgramProfile relation::profile_of(const EinGraph& graph, const Placement& placement,
                                               int ranks, const std::vector<StepGroup>& groups,

@@ -12,11 +12,11 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/ein_decomp/edge_costs.hpp"
 #include "eindecomp/plan/ein_decomp/projection.hpp"
 #include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
-#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/partitions.hpp"
+#include "eindecomp/plan/words.hpp"
 
 namespace eindecomp::plan {
 

@@ -15,9 +15,9 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/vertex_index.hpp"
-#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/ein_decomp/projection.hpp"
 #include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/words.hpp"
 
 namespace eindecomp::plan {
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
-#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/ein_decomp/edge_costs.hpp"
 #include "eindecomp/plan/ein_decomp/statement_shapes.hpp"
 #include "eindecomp/plan/tuning.hpp"
+#include "eindecomp/plan/words.hpp"
 
 namespace eindecomp::plan {
 

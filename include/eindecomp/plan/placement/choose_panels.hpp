@@ -23,6 +23,7 @@
 #include "eindecomp/relation/panels.hpp"
 #include "eindecomp/relation/relay_rounds.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 
 namespace eindecomp::plan {
 

@@ -34,6 +34,7 @@
 #include "eindecomp/relation/program_profile.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 
 namespace eindecomp::plan {
 

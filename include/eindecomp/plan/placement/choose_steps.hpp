@@ -22,6 +22,7 @@
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 
 namespace eindecomp {
 namespace plan {

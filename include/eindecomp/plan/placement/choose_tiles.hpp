@@ -21,6 +21,7 @@
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
 #include "eindecomp/relation/step_group.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 
 namespace eindecomp::plan {
 

@@ -11,7 +11,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/partition.hpp"
+#include "eindecomp/plan/partitions.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/placement.hpp"
 
