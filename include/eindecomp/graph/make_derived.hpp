@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "eindecomp/graph/fold_border.hpp"
 #include "eindecomp/graph/forward_statement.hpp"
 #include "eindecomp/graph/scanned_label.hpp"
+#include "eindecomp/graph/tangent_writer.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -346,6 +348,58 @@ EINDECOMP_PLANNER_INLINE Cotangent JoinDerivative::push(const DerivativeScope& s
   return *sum;
 }
 
+EINDECOMP_PLANNER_INLINE Cotangent pull_block(const DerivativeScope& scope, VertexId v,
+                                              std::size_t operand, Cotangent of_result,
+                                              std::string_view name, const SignatureWriter& copy) {
+  DerivedStatement here(scope, v, operand, of_result, {});
+  if (of_result.is_number()) {
+    of_result.labels = here.dimension_names();
+    return of_result;
+  }
+  if (here.is_to_be_widened()) {
+    const Written wide = copy(scope, here.widened(Text(name) + ".wide"));
+    here.set_widened(wide.vertex, wide.writing);
+  }
+  const auto cotangent = static_cast<int>(scope.graph[v].operands.size());
+  const Written written = copy(scope, here.statement(name, {cotangent}));
+  return here.result(written.vertex, written.writing);
+}
+
+EINDECOMP_PLANNER_INLINE TangentsOfBlocks tangents_of_blocks(const DerivativeScope& scope,
+                                                             VertexId v, const Tangents& tangents,
+                                                             std::string_view name,
+                                                             const SignatureWriter& copy) {
+  const Vertex of = scope.graph[v];  // a copy: the graph grows
+  TangentsOfBlocks made;
+  std::vector<Text>& labels = made.labels;
+  for (const int l : of.output) {
+    labels.push_back(
+        scope.graph.labels[static_cast<std::size_t>(of.labels[static_cast<std::size_t>(l)])].name);
+  }
+  StatementSpec& spec = made.spec;
+  spec.where = scope.where;
+  for (std::size_t k = 0; k < labels.size(); ++k) spec.output.push_back({labels[k], of.bound[k]});
+  // Of labels that are here to stay.
+  const auto same_name = [&labels](std::string_view label) -> std::string_view {
+    return *std::find(labels.begin(), labels.end(), label);
+  };
+  for (std::size_t o = 0; o < of.operands.size(); ++o) {
+    if (!tangents.of_operands[o].has_value()) continue;
+    const Cotangent tangent =
+        write_whole_tangent(scope, v, o, *tangents.of_operands[o], Text(name) + ".whole", copy);
+    const ForwardStatement here(scope, v, o, tangent, {});
+    StatementSpec::OperandSpec& operand = spec.operands.emplace_back(here.read_tangent());
+    for (std::string_view& label : operand.labels) label = same_name(label);
+    for (IndexSpec& index : operand.indices) {
+      for (auto& term : index.terms) term.label = same_name(term.label);
+    }
+  }
+  made.is_full = of.op.state.empty() && spec.operands.size() == of.operands.size();
+  const bool adds = tangents.own.has_value();
+  spec.name = scope.graph.unused_name(adds ? Text(name) + ".blocks" : Text(name));
+  return made;
+}
+
 EINDECOMP_PLANNER_INLINE void refuse_elements(const DerivativeScope& scope, VertexId v) {
   core::fail(ErrorKind::statement,
              Text("the ") + scope.what + " leads through statement " + scope.graph[v].name +
@@ -388,6 +442,77 @@ EINDECOMP_PLANNER_INLINE void refuse_count(const DerivativeScope& scope, VertexI
 EINDECOMP_PLANNER_INLINE std::vector<std::optional<Cotangent>> write_cotangents(
     const DerivativeScope& scope, VertexId from, Cotangent seed, const std::vector<VertexId>& to) {
   return CotangentWriter(scope, from, to).run(std::move(seed));
+}
+
+EINDECOMP_PLANNER_INLINE std::shared_ptr<const Derivative> derivative_of_statement(
+    const DerivativeScope& scope, VertexId v) {
+  auto derivative = scope.derivatives[static_cast<std::size_t>(v)];
+  if (derivative == nullptr) {
+    core::fail(ErrorKind::statement,
+               Text("the ") + scope.what + " leads through statement " + scope.graph[v].name +
+                   ", which a derivative wrote (the program can be differentiated " + scope.order +
+                   (scope.order == 1 ? Text(" time") : Text(" times")) +
+                   "); make it a BasicProgram<Differentiable<…, " + (scope.order + 1) + ">>",
+               scope.where);
+  }
+  return derivative;
+}
+
+EINDECOMP_PLANNER_INLINE TangentWriter::TangentWriter(const DerivativeScope& scope, VertexId to)
+    : m_scope(scope), m_leads(at(to) + 1, false), m_tangents(at(to) + 1) {
+  m_leads[at(to)] = true;
+  for (VertexId v = to; v >= 0; --v) {
+    for (std::size_t o = 0; m_leads[at(v)] && o < graph()[v].operands.size(); ++o) {
+      if (passes(v, o)) m_leads[at(graph()[v].operands[o].vertex)] = true;
+    }
+  }
+}
+
+EINDECOMP_PLANNER_INLINE bool TangentWriter::leads_from(VertexId v) const {
+  return at(v) < m_leads.size() && m_leads[at(v)];
+}
+
+EINDECOMP_PLANNER_INLINE bool TangentWriter::give(VertexId v, Cotangent tangent) {
+  if (m_tangents[at(v)].has_value()) return false;
+  const Vertex& of = graph()[v];
+  for (int k = 0; k < of.rank(); ++k) {
+    tangent.dims.push_back(k);
+    tangent.labels.push_back(of.is_input() ? Text("d") + k : label_name(of, k));
+  }
+  m_tangents[at(v)] = std::move(tangent);
+  return true;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent TangentWriter::run() {
+  for (VertexId v = 0; at(v) < m_leads.size(); ++v) {
+    if (m_leads[at(v)]) push(v);
+  }
+  return *m_tangents.back();
+}
+
+EINDECOMP_PLANNER_INLINE Text TangentWriter::label_name(const Vertex& v, int k) const {
+  const int l = v.labels[static_cast<std::size_t>(v.output[static_cast<std::size_t>(k)])];
+  return graph().labels[static_cast<std::size_t>(l)].name;
+}
+
+EINDECOMP_PLANNER_INLINE bool TangentWriter::passes(VertexId v, std::size_t o) const {
+  if (graph()[v].operands[o].constant) return false;
+  const auto& derivative = m_scope.derivatives[at(v)];
+  return derivative == nullptr || derivative->depends_on(o);
+}
+
+EINDECOMP_PLANNER_INLINE void TangentWriter::push(VertexId v) {
+  Tangents tangents{{}, m_tangents[at(v)]};
+  bool has_any = false;
+  for (std::size_t o = 0; o < graph()[v].operands.size(); ++o) {
+    std::optional<Cotangent> tangent;
+    if (passes(v, o)) tangent = m_tangents[at(graph()[v].operands[o].vertex)];
+    has_any = has_any || tangent.has_value();
+    tangents.of_operands.push_back(std::move(tangent));
+  }
+  if (!has_any) return;
+  const Text name = graph()[v].name + ".tangent";
+  m_tangents[at(v)] = derivative_of_statement(m_scope, v)->push(m_scope, v, tangents, name);
 }
 
 }  // namespace eindecomp::graph

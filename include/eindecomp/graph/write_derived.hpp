@@ -106,6 +106,20 @@ enum class Direction : std::uint8_t {
                                      const std::vector<Border>& borders, Cotangent cotangent,
                                      std::string_view name, const ElementWriters& elements);
 
+/// The cotangent of a block from that of what blocks are put together to: what lies in its place.
+[[nodiscard]] Cotangent pull_block(const DerivativeScope& scope, VertexId v, std::size_t operand,
+                                   Cotangent of_result, std::string_view name,
+                                   const SignatureWriter& copy);
+/// The tangents of blocks, as a statement that puts them together as statement v does the blocks.
+struct TangentsOfBlocks {
+  std::vector<Text> labels;  ///< per dimension of v, which `spec` refers to
+  StatementSpec spec;        ///< without its operator
+  bool is_full = false;      ///< every element of v has one
+};
+[[nodiscard]] TangentsOfBlocks tangents_of_blocks(const DerivativeScope& scope, VertexId v,
+                                                  const Tangents& tangents, std::string_view name,
+                                                  const SignatureWriter& copy);
+
 /// Walks back from a tensor to others, statement by statement, and writes the cotangents.
 /// \param seed  the cotangent of the tensor walked back from
 /// \returns per vertex up to `from`, its cotangent, if there is a way to it
