@@ -219,7 +219,7 @@ TEST_CASE("ranks of one class hold and receive what each does by itself") {
       }
       relation::RankClasses classes(graph, unit, space.longest_message, mesh.workers(), ranks, 0,
                                     ranks);
-      relation::Walk<relation::RankClasses> walk(graph, masks, placement, ranks, classes);
+      relation::Walk walk(graph, masks, placement, ranks, classes);
       for (VertexId before = 0; before < v; ++before) {
         if (!graph[before].is_input()) walk.pass_statement(before);
       }

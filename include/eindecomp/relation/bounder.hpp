@@ -14,16 +14,16 @@
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/read_relation.hpp"
+#include "eindecomp/relation/walk_sink.hpp"
 
 namespace eindecomp::relation {
 
 /// Tells a walk's sink how a buffer becomes one that has an element for every index. Where all of
 /// a block's indices are elements, as those of most blocks are far from the ends of a tensor, the
 /// buffer that was gathered is read as it is.
-template <class Sink>
 class Bounder {
  public:
-  explicit Bounder(Sink& sink) : m_sink(sink) {}
+  explicit Bounder(WalkSink& sink) : m_sink(sink) {}
 
   /// Forgets the buffers of the statement before.
   void begin() { m_made.clear(); }
@@ -112,7 +112,7 @@ class Bounder {
     }
   }
 
-  Sink& m_sink;
+  WalkSink& m_sink;
   std::vector<Made> m_made;  ///< for the statement at hand
 };
 

@@ -14,14 +14,14 @@
 #include "eindecomp/relation/relay_rounds.hpp"
 #include "eindecomp/relation/tensor_holdings.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/walk_sink.hpp"
 
 namespace eindecomp::relation {
 
 /// Tells a walk's sink what is copied and what moves so that the readers of a block have it.
-template <class Sink>
 class Gatherer {
  public:
-  Gatherer(TensorHoldings<Sink>& holdings, Sink& sink) : m_holdings(holdings), m_sink(sink) {}
+  Gatherer(TensorHoldings& holdings, WalkSink& sink) : m_holdings(holdings), m_sink(sink) {}
 
   /// Fills the buffers that the ranks which read a block of the use at hand have for it but not yet
   /// its elements. What lies on a rank is copied. The rest enters the group of readers once, at the
@@ -160,8 +160,8 @@ class Gatherer {
     }
   }
 
-  TensorHoldings<Sink>& m_holdings;
-  Sink& m_sink;
+  TensorHoldings& m_holdings;
+  WalkSink& m_sink;
   RankGroup m_group;  ///< of readers
   // Kept between uses to spare allocations.
   std::vector<Box> m_rest, m_next;

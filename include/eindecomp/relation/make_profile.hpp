@@ -99,9 +99,8 @@ class UnitProfiler {
   [[nodiscard]] const std::map<VertexId, std::array<Extent, 2>>& shared() const { return m_shared; }
 
  private:
-  template <class Sink>
-  void walk(Sink& sink) const {
-    Walk<Sink> walk(m_program.graph, m_program.masks, m_program.placement, m_program.ranks, sink);
+  void walk(WalkSink& sink) const {
+    Walk walk(m_program.graph, m_program.masks, m_program.placement, m_program.ranks, sink);
     for (const VertexId v : m_passed) walk.pass_statement(v);
     for (const VertexId v : m_unit.statements) walk.walk_statement(v);
   }

@@ -36,7 +36,7 @@ namespace eindecomp::relation {
 using BufferCounts = std::array<int, 2>;
 
 /// Takes a walk of a unit and makes the programs of some ranks, of the unit alone.
-class ProfileSink : public RankProgramSink {
+class ProfileSink final : public RankProgramSink {
  public:
   /// \param wanted  ascending
   ProfileSink(const EinGraph& graph, const graph::Masks& masks, const Unit& unit,
@@ -50,25 +50,26 @@ class ProfileSink : public RankProgramSink {
     for (Told& told : m_told) told.calls.assign(unit.statements.size(), 0);
   }
 
-  int stored(VertexId tensor, const Box& box, int worker, int rank) {
+  int stored(VertexId tensor, const Box& box, int worker, int rank) override {
     const int buffer = RankProgramSink::stored(tensor, box, worker, rank);
     return number(rank, tensor, buffer, 0);
   }
-  int assembled(VertexId tensor, const Box& box, int rank) {
+  int assembled(VertexId tensor, const Box& box, int rank) override {
     const int buffer = RankProgramSink::assembled(tensor, box, rank);
     return number(rank, tensor, buffer, 1);
   }
-  void called(VertexId statement, const WalkedCall& call) {
+  void called(VertexId statement, const WalkedCall& call) override {
     RankProgramSink::called(statement, call);
     if (!wants(call.rank)) return;
     ++m_told[to_index(place_of(call.rank))].calls[place_in(m_unit.statements, statement)];
   }
   /// Of the last statement later, rank by rank: what one does for it then stays in the caches
   /// until it has been looked at.
-  void end(VertexId statement) {
+  void end(VertexId statement) override {
     if (statement != m_unit.statements.back()) RankProgramSink::end(statement);
   }
-  void reread(VertexId statement) { m_rereads.push_back(statement); }
+  [[nodiscard]] bool wants_rereads() const override { return true; }
+  void reread(VertexId statement) override { m_rereads.push_back(statement); }
 
   // --- After the walk, of the n-th rank wanted ---
 

@@ -43,7 +43,7 @@ namespace eindecomp::relation {
 /// class of its own. Kernels that look at positions, calls whose indices are computed, which may be
 /// split by where blocks lie (InteriorSplitter), and panels, whose parts lie at fixed places of
 /// their label, are left out (are_comparable).
-class RankClasses {
+class RankClasses final : public WalkSink {
  public:
   /// \param made  the ranks of interest: from the first to before the last
   RankClasses(const EinGraph& graph, const Unit& unit, std::int64_t longest_message, int workers,
@@ -69,14 +69,15 @@ class RankClasses {
 
   // --- A walk's sink ---
 
-  [[nodiscard]] bool wants_all() const { return m_all; }
-  [[nodiscard]] bool wants(int rank) const {
+  [[nodiscard]] bool wants_all() const override { return m_all; }
+  [[nodiscard]] bool wants(int rank) const override {
     return rank >= m_first && to_index(rank - m_first) < m_told.size();
   }
-  int stored(VertexId tensor, const Box& box, int, int rank) {
+  int stored(VertexId tensor, const Box& box, int, int rank) override {
     return buffer(Event::stored, tensor, box, rank);
   }
-  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+  void begin(VertexId statement, const BlockMap& calls,
+             const std::vector<JoinedBlocks>& joined) override {
     m_statement = statement;
     m_calls = &calls;
     m_joined = &joined;
@@ -85,24 +86,26 @@ class RankClasses {
       told.bytes = {};
     }
   }
-  int assembled(VertexId tensor, const Box& box, int rank) {
+  int assembled(VertexId tensor, const Box& box, int rank) override {
     return buffer(Event::assembled, tensor, box, rank);
   }
-  int arranged(VertexId tensor, const Box& box, int rank) { return assembled(tensor, box, rank); }
-  int counted(VertexId statement, const Box& values, int rank) {
+  int arranged(VertexId tensor, const Box& box, int rank) override {
+    return assembled(tensor, box, rank);
+  }
+  int counted(VertexId statement, const Box& values, int rank) override {
     return buffer(Event::counted, statement, values, rank);
   }
   /// Numbered when it is used: those of messages come in the order of messages.
-  int partial(VertexId statement, const Box& box, int rank) {
+  int partial(VertexId statement, const Box& box, int rank) override {
     Told* const told = of(rank);
     if (told == nullptr) return -1;
     told->buffers.push_back({-1, kind_of(Event::partial, statement, 0, box)});
     return static_cast<int>(told->buffers.size()) - 1;
   }
   // Of computed indices alone.
-  static void filled(int, int, const Box&, OutsideValue) {}
-  static void spread(int, const Spread&) {}
-  void copied(int rank, int from, int to, const Box& box, int round) {
+  void filled(int, int, const Box&, OutsideValue) override {}
+  void spread(int, Spread&&) override {}
+  void copied(int rank, int from, int to, const Box& box, int round) override {
     Told* const told = of(rank);
     if (told == nullptr) return;
     put(told->key, Event::copied, round);
@@ -111,18 +114,18 @@ class RankClasses {
     put_extents(told->key, box);
   }
   void moved(VertexId tensor, int from_rank, int from, int to_rank, int to, const Box& box,
-             int round) {
+             int round) override {
     const std::int64_t bytes = box.size() * m_graph[tensor].element.bytes;
     message(Event::sent, tensor, from_rank, from, to_rank, box, round, bytes);
     message(Event::received, tensor, to_rank, to, from_rank, box, round, bytes);
   }
   void moved_partial(VertexId statement, int from_rank, int from, int to_rank, int to,
-                     const Box& box, int round) {
+                     const Box& box, int round) override {
     const std::int64_t bytes = box.size() * m_graph[statement].partial.bytes;
     message(Event::sent_partial, statement, from_rank, from, to_rank, box, round, bytes);
     message(Event::received_partial, statement, to_rank, to, from_rank, box, round, bytes);
   }
-  void called(VertexId statement, const WalkedCall& call) {
+  void called(VertexId statement, const WalkedCall& call) override {
     Told* const told = of(call.rank);
     if (told == nullptr) return;
     put(told->key, Event::called, call.accumulate, call.finish);
@@ -132,7 +135,8 @@ class RankClasses {
     put_extents(told->key, domain);
     if (m_unit.group != nullptr) put_begins(*told, statement, domain);
   }
-  void aggregated(int rank, int target, const Box& box, const std::vector<int>& parts, int round) {
+  void aggregated(int rank, int target, const Box& box, const std::vector<int>& parts,
+                  int round) override {
     Told* const told = of(rank);
     if (told == nullptr) return;
     put(told->key, Event::aggregated, round, parts.size());
@@ -140,8 +144,9 @@ class RankClasses {
     for (const int part : parts) put_buffer(*told, part);
     put_extents(told->key, box);
   }
-  static void end(VertexId) {}
-  void reread(VertexId statement) { m_rereads.push_back(statement); }
+  void end(VertexId) override {}
+  [[nodiscard]] bool wants_rereads() const override { return true; }
+  void reread(VertexId statement) override { m_rereads.push_back(statement); }
 
   // --- What it was told ---
 

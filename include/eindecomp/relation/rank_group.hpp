@@ -12,6 +12,7 @@
 #include "eindecomp/relation/relay_rounds.hpp"
 #include "eindecomp/relation/tensor_holdings.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/walk_sink.hpp"
 
 namespace eindecomp::relation {
 
@@ -45,8 +46,7 @@ struct RankGroup {
   }
 
   /// Lists in `relevant` the members whose elements come from or go to a rank of the sink's.
-  template <class Sink>
-  void list_relevant(const Sink& sink, const RelayRounds& relay) {
+  void list_relevant(const WalkSink& sink, const RelayRounds& relay) {
     relevant.clear();
     for (int to = 0; to < relay.size(); ++to) {
       if (!sink.wants(ranks[to_index(to)])) continue;

@@ -17,26 +17,15 @@
 #include "eindecomp/relation/relay_rounds.hpp"
 #include "eindecomp/relation/tensor_holdings.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/walk_sink.hpp"
 
 namespace eindecomp::relation {
 
-/// A kernel call as the walk tells it. Buffers are the sink's own numbers.
-struct WalkedCall {
-  std::size_t index = 0;  ///< in the join that the sink was given
-  int worker = 0;
-  int rank = 0;
-  std::vector<int> operands;
-  int output = -1;
-  bool accumulate = false;
-  bool finish = false;
-};
-
 /// Tells a walk's sink of the calls of one statement, and of what becomes of what they compute.
-template <class Sink>
 class Reducer {
  public:
-  Reducer(const EinGraph& graph, const Placement& placement, TensorHoldings<Sink>& holdings,
-          Sink& sink)
+  Reducer(const EinGraph& graph, const Placement& placement, TensorHoldings& holdings,
+          WalkSink& sink)
       : m_graph(graph), m_placement(placement), m_holdings(holdings), m_sink(sink) {}
 
   /// Begins with a statement. \param calls  of the sink's ranks, in order, and as they are walked.
@@ -202,8 +191,8 @@ class Reducer {
 
   const EinGraph& m_graph;
   const Placement& m_placement;
-  TensorHoldings<Sink>& m_holdings;
-  Sink& m_sink;
+  TensorHoldings& m_holdings;
+  WalkSink& m_sink;
 
   // Of the statement at hand.
   VertexId m_statement = -1;

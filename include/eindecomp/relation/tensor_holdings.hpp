@@ -20,6 +20,7 @@
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/read_relation.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/walk_sink.hpp"
 
 namespace eindecomp::relation {
 
@@ -73,15 +74,14 @@ struct HeldTensor {
   }
 };
 
-/// What ranks hold of the tensors of a placed program. A Sink is what Walk takes; it is told of
-/// blocks stored and of blocks assembled when they are first asked for.
-template <class Sink>
+/// What ranks hold of the tensors of a placed program. The sink of a walk is told of blocks stored
+/// and of blocks assembled when they are first asked for.
 class TensorHoldings {
  public:
   using History = HeldTensor::History;
   using Use = HeldTensor::Use;
 
-  TensorHoldings(const EinGraph& graph, const Placement& placement, int ranks, Sink& sink)
+  TensorHoldings(const EinGraph& graph, const Placement& placement, int ranks, WalkSink& sink)
       : m_graph(graph),
         m_placement(placement),
         m_workers(placement.mesh.workers()),
@@ -278,7 +278,7 @@ class TensorHoldings {
   const Placement& m_placement;
   int m_workers;
   int m_ranks;
-  Sink& m_sink;
+  WalkSink& m_sink;
   std::vector<int> m_own_workers;
   std::vector<std::unique_ptr<HeldTensor>> m_held;  ///< of many tensors a walk may see few
   std::vector<Extent> m_blocks;                     ///< kept between uses to spare allocations

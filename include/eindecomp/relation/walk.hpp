@@ -24,36 +24,16 @@
 #include "eindecomp/relation/reducer.hpp"
 #include "eindecomp/relation/tensor_holdings.hpp"
 #include "eindecomp/relation/tensor_relation.hpp"
+#include "eindecomp/relation/walk_sink.hpp"
 
 namespace eindecomp::relation {
 
-/// A Sink offers (buffer numbers mean something to the sink only; -1 where it does not care):
-///   bool wants_all()                               whether it wants to hear of every rank
-///   bool wants(rank)
-///   int  stored(tensor, box, worker, rank)         a block stored for good: its buffer
-///   void begin(statement, calls, join)             the join: of the calls of its ranks
-///   int  assembled(tensor, box, rank)              a buffer for a box a call needs
-///   int  arranged(tensor, indices, rank)           a buffer that the statement at hand alone reads
-///   void filled(rank, buffer, box, value)          of what was just assembled, outside the tensor
-///   int  counted(statement, values, rank)          a buffer of a label's values, for its calls
-///   void spread(rank, Spread)                      to what was just assembled, after the messages
-///   void copied(rank, from, to, box, round)        before the messages of that round
-///   void moved(tensor, from_rank, from, to_rank, to, box, round)
-///   int  partial(statement, box, rank)             a buffer for accumulators
-///   void called(statement, call)                   a call of one of its ranks
-///   void moved_partial(statement, from_rank, from, to_rank, to, box, round)
-///   void aggregated(rank, target, box, parts, round)
-///                                                  after the messages of that round; the target
-///                                                  is a stored buffer, or the first part itself
-///   void end(statement)
-/// and may offer
-///   void reread(statement)                         a call reads what its rank received before
-template <class Sink>
+/// Tells a sink of a program, statement by statement.
 class Walk {
  public:
   /// \param masks  of the graph
   Walk(const EinGraph& graph, const graph::Masks& masks, const Placement& placement, int ranks,
-       Sink& sink)
+       WalkSink& sink)
       : m_graph(graph),
         m_masks(masks),
         m_placement(placement),
@@ -225,7 +205,7 @@ class Walk {
         m_gathered.push_back(m_holdings.buffer_with(tensor, block, call.rank));
       }
     }
-    if constexpr (requires { m_sink.reread(v); }) {
+    if (m_sink.wants_rereads()) {
       const auto reads_again = [&](const WalkedCall& call) {
         return m_made[call.index] &&
                m_holdings.reads_again(tensor, m_joined[call.index].operands[o], call.rank);
@@ -274,11 +254,11 @@ class Walk {
   const EinGraph& m_graph;
   const graph::Masks& m_masks;
   const Placement& m_placement;
-  Sink& m_sink;
-  TensorHoldings<Sink> m_holdings;
-  Gatherer<Sink> m_gatherer;
-  Bounder<Sink> m_bounder;
-  Reducer<Sink> m_reducer;
+  WalkSink& m_sink;
+  TensorHoldings m_holdings;
+  Gatherer m_gatherer;
+  Bounder m_bounder;
+  Reducer m_reducer;
 
   // Of the statement at hand.
   std::vector<Extent> m_own_calls;  ///< of the sink's ranks, in order

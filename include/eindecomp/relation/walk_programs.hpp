@@ -32,7 +32,7 @@ namespace eindecomp::relation {
 }
 
 /// Hands a walk to the builders of some ranks.
-class RankProgramSink {
+class RankProgramSink : public WalkSink {
  public:
   /// \param masks   of the graph; kept by reference
   /// \param wanted  ascending
@@ -47,60 +47,60 @@ class RankProgramSink {
       m_builders.emplace_back(graph, masks, m_results, groups, names, space, ranks, rank);
     }
   }
-  RankProgramSink(const RankProgramSink&) = delete;  // the builders point into it
-  RankProgramSink& operator=(const RankProgramSink&) = delete;
 
-  [[nodiscard]] bool wants_all() const { return m_builders.size() == m_builder_of.size(); }
-  [[nodiscard]] bool wants(int rank) const { return place_of(rank) >= 0; }
+  [[nodiscard]] bool wants_all() const override { return m_builders.size() == m_builder_of.size(); }
+  [[nodiscard]] bool wants(int rank) const override { return place_of(rank) >= 0; }
 
-  int stored(VertexId tensor, const Box& box, int, int rank) {
+  int stored(VertexId tensor, const Box& box, int, int rank) override {
     RankBuilder* b = of(rank);
     return b != nullptr ? b->add_stored(tensor, box) : -1;
   }
-  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+  void begin(VertexId statement, const BlockMap& calls,
+             const std::vector<JoinedBlocks>& joined) override {
     for (RankBuilder& b : m_builders) b.begin(statement, calls, joined);
   }
-  int assembled(VertexId tensor, const Box& box, int rank) {
+  int assembled(VertexId tensor, const Box& box, int rank) override {
     RankBuilder* b = of(rank);
     return b != nullptr ? b->add_assembled(tensor, box) : -1;
   }
-  int arranged(VertexId tensor, const Box& indices, int rank) {
+  int arranged(VertexId tensor, const Box& indices, int rank) override {
     return RankProgramSink::assembled(tensor, indices, rank);
   }
-  void filled(int rank, int buffer, const Box& box, OutsideValue value) {
+  void filled(int rank, int buffer, const Box& box, OutsideValue value) override {
     if (RankBuilder* b = of(rank)) b->fill(buffer, box, value);
   }
-  int counted(VertexId statement, const Box& values, int rank) {
+  int counted(VertexId statement, const Box& values, int rank) override {
     RankBuilder* b = of(rank);
     return b != nullptr ? b->add_values(statement, values) : -1;
   }
-  void spread(int rank, Spread&& spread) {
+  void spread(int rank, Spread&& spread) override {
     if (RankBuilder* b = of(rank)) b->spread(std::move(spread));
   }
-  void copied(int rank, int from, int to, const Box& box, int round) {
+  void copied(int rank, int from, int to, const Box& box, int round) override {
     if (RankBuilder* b = of(rank)) b->copy(from, to, box, round);
   }
   void moved(VertexId tensor, int from_rank, int from, int to_rank, int to, const Box& box,
-             int round) {
+             int round) override {
     if (RankBuilder* b = of(from_rank)) b->send(tensor, from, to_rank, box, round);
     if (RankBuilder* b = of(to_rank)) b->receive(tensor, to, from_rank, box, round);
   }
-  int partial(VertexId statement, const Box& box, int rank) {
+  int partial(VertexId statement, const Box& box, int rank) override {
     RankBuilder* b = of(rank);
     return b != nullptr ? b->add_partial(statement, box) : -1;
   }
-  void called(VertexId, const WalkedCall& call) {
+  void called(VertexId, const WalkedCall& call) override {
     if (RankBuilder* b = of(call.rank)) b->call(call);
   }
   void moved_partial(VertexId statement, int from_rank, int from, int to_rank, int to,
-                     const Box& box, int round) {
+                     const Box& box, int round) override {
     if (RankBuilder* b = of(from_rank)) b->send_partial(statement, from, to_rank, box, round);
     if (RankBuilder* b = of(to_rank)) b->receive_partial(statement, to, from_rank, box, round);
   }
-  void aggregated(int rank, int target, const Box& box, const std::vector<int>& parts, int round) {
+  void aggregated(int rank, int target, const Box& box, const std::vector<int>& parts,
+                  int round) override {
     if (RankBuilder* b = of(rank)) b->combine(target, box, parts, round);
   }
-  void end(VertexId) {
+  void end(VertexId) override {
     for (RankBuilder& b : m_builders) b.end();
   }
 
@@ -137,7 +137,7 @@ class RankProgramSink {
   std::iota(wanted.begin(), wanted.end(), first);
   const graph::Masks masks(graph);
   RankProgramSink sink(graph, masks, groups, space, ranks, wanted, names_of(graph));
-  Walk<RankProgramSink>(graph, masks, placement, ranks, sink).run();
+  Walk(graph, masks, placement, ranks, sink).run();
   return sink.finish();
 }
 

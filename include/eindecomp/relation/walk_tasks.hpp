@@ -49,18 +49,19 @@ class TaskStream final : public TaskReceiver {
 };
 
 /// Writes down a walk as the tasks of one statement after another.
-class TaskSink {
+class TaskSink final : public WalkSink {
  public:
   TaskSink(int workers, int ranks, TaskReceiver& receiver)
       : m_workers(workers), m_ranks(ranks), m_receiver(receiver) {}
 
-  [[nodiscard]] static bool wants_all() { return true; }
-  [[nodiscard]] static bool wants(int) { return true; }
-  int stored(VertexId tensor, const Box& box, int worker, int rank) {
+  [[nodiscard]] bool wants_all() const override { return true; }
+  [[nodiscard]] bool wants(int) const override { return true; }
+  int stored(VertexId tensor, const Box& box, int worker, int rank) override {
     m_receiver.store(tensor, {box, worker, rank});
     return 0;
   }
-  void begin(VertexId statement, const BlockMap& calls, const std::vector<JoinedBlocks>& joined) {
+  void begin(VertexId statement, const BlockMap& calls,
+             const std::vector<JoinedBlocks>& joined) override {
     m_tasks = {};
     m_tasks.statement = statement;
     m_tasks.calls.reserve(joined.size());
@@ -72,27 +73,27 @@ class TaskSink {
     m_made.assign(joined.size(), 0);
     m_tasks.received.assign(static_cast<std::size_t>(m_ranks), 0);
   }
-  static int assembled(VertexId, const Box&, int) { return 0; }
-  static int arranged(VertexId, const Box&, int) { return 0; }
-  static void filled(int, int, const Box&, OutsideValue) {}
-  static void spread(int, const Spread&) {}
-  static int counted(VertexId, const Box&, int) { return -1; }
-  static void copied(int, int, int, const Box&, int) {}
-  void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box, int) {
+  int assembled(VertexId, const Box&, int) override { return 0; }
+  int arranged(VertexId, const Box&, int) override { return 0; }
+  void filled(int, int, const Box&, OutsideValue) override {}
+  void spread(int, Spread&&) override {}
+  int counted(VertexId, const Box&, int) override { return -1; }
+  void copied(int, int, int, const Box&, int) override {}
+  void moved(VertexId tensor, int from_rank, int, int to_rank, int, const Box& box, int) override {
     m_tasks.repartitions.push_back({tensor, box, from_rank, to_rank});
     m_tasks.repartition_words += box.size();
     m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
   }
-  static int partial(VertexId, const Box&, int) { return 0; }
-  void called(VertexId, const WalkedCall& call) { m_made[call.index] = 1; }
+  int partial(VertexId, const Box&, int) override { return 0; }
+  void called(VertexId, const WalkedCall& call) override { m_made[call.index] = 1; }
   void moved_partial(VertexId statement, int from_rank, int, int to_rank, int, const Box& box,
-                     int) {
+                     int) override {
     m_tasks.aggregations.push_back({statement, box, from_rank, to_rank});
     m_tasks.aggregation_words += box.size();
     m_tasks.received[static_cast<std::size_t>(to_rank)] += box.size();
   }
-  static void aggregated(int, int, const Box&, const std::vector<int>&, int) {}
-  void end(VertexId) {
+  void aggregated(int, int, const Box&, const std::vector<int>&, int) override {}
+  void end(VertexId) override {
     std::size_t n = 0;  // masks leave nothing of some
     std::erase_if(m_tasks.calls, [&](const CallTask&) { return !m_made[n++]; });
     m_receiver.take(std::move(m_tasks));
@@ -154,7 +155,7 @@ inline void tell_tasks(const EinGraph& graph, const Placement& placement, int ra
                        TaskReceiver& receiver) {
   TaskSink sink(placement.mesh.workers(), ranks, receiver);
   const graph::Masks masks(graph);
-  Walk<TaskSink>(graph, masks, placement, ranks, sink).run();
+  Walk(graph, masks, placement, ranks, sink).run();
 }
 
 }  // namespace relation
