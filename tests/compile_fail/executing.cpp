@@ -67,3 +67,12 @@ void results(const ein::Run<Host, ein::comm::SelfCommunicator>& run) {
   run.local("H");
 #endif
 }
+
+void others_than_are_compiled_apart() {
+#if EINDECOMP_CASE == 1
+  // refused: executors of this execution space or communicator are not among those
+  (void)sizeof(ein::Executor<Elsewhere, ein::comm::SelfCommunicator>);
+  // refused: redistributors of this execution space or communicator are not among those
+  (void)sizeof(ein::Redistributor<Elsewhere, ein::comm::SelfCommunicator>);
+#endif
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "eindecomp/plan/plan.hpp"
+#include "eindecomp/relation/compile.hpp"
 
 #include <doctest/doctest.h>
 

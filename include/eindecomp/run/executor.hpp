@@ -57,8 +57,8 @@ class Executor {
 
 #ifdef EINDECOMP_SEPARATE_EXECUTOR
   static_assert(
-      run::is_usual<Space> || requires { sizeof(run::Engine<Space, Group>); },
-      "EinDecomp: executors of this execution space are not among those that are "
+      run::is_usual<Space, Group> || requires { sizeof(run::Engine<Space, Group>); },
+      "EinDecomp: executors of this execution space or communicator are not among those that are "
       "compiled apart; include eindecomp/run/executor_members.hpp where you use one");
 #endif
 

@@ -36,9 +36,9 @@ class Redistributor {
  public:
 #ifdef EINDECOMP_SEPARATE_EXECUTOR
   static_assert(
-      run::is_usual<Space> || requires { sizeof(run::StagedExchange<Space>); },
-      "EinDecomp: redistributors of this execution space are not among those that are "
-      "compiled apart; include eindecomp/run/redistribute_members.hpp where you use one");
+      run::is_usual<Space, Group> || requires { sizeof(run::StagedExchange<Space>); },
+      "EinDecomp: redistributors of this execution space or communicator are not among those "
+      "that are compiled apart; include eindecomp/run/redistribute_members.hpp where you use one");
 #endif
 
 #ifdef EINDECOMP_ENABLE_MPI

@@ -25,8 +25,14 @@
 
 namespace eindecomp::run {
 
-/// Whether those on a space are compiled apart where EINDECOMP_SEPARATE_EXECUTOR is defined.
-template <class Space>
-inline constexpr bool is_usual = std::is_same_v<Space, Kokkos::DefaultExecutionSpace>;
+/// Whether those on a space and on such ranks are compiled apart where EINDECOMP_SEPARATE_EXECUTOR
+/// is defined.
+template <class Space, class Group>
+inline constexpr bool is_usual = std::is_same_v<Space, Kokkos::DefaultExecutionSpace> &&
+                                 (std::is_same_v<Group, comm::SelfCommunicator>
+#ifdef EINDECOMP_ENABLE_MPI
+                                  || std::is_same_v<Group, comm::MpiCommunicator>
+#endif
+                                 );
 
 }  // namespace eindecomp::run
