@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "eindecomp/plan/plan.hpp"
-#include "eindecomp/relation/compile.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/relation/compile.hpp"
 #include "plan/programs.hpp"
 #include "support/messages.hpp"
 
