@@ -6,9 +6,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <source_location>
-#include <utility>
 
 #include "eindecomp/comm/agreement.hpp"
 #include "eindecomp/comm/call.hpp"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Executors and runs on the default execution space, and how ranks wait for each other, compiled
-/// once for a program of many translation units. The program defines EINDECOMP_SEPARATE_EXECUTOR in
-/// all of them, and one of them includes this header, which no other may. Those of other spaces are
-/// compiled where they are used, by files that include executor_members.hpp.
+/// Executors, runs and redistributors on the default execution space, communicators, and how ranks
+/// wait for each other, compiled once for a program of many translation units. The program defines
+/// EINDECOMP_SEPARATE_EXECUTOR in all of them, and one of them includes this header, which no other
+/// may. Those of other spaces are compiled where they are used, by files that include
+/// executor_members.hpp.
 #pragma once
 
 #ifndef EINDECOMP_SEPARATE_EXECUTOR
