@@ -8,6 +8,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/run/redistribute.hpp"
@@ -161,7 +162,8 @@ TEST_CASE("a redistributor moves new data again and again") {
   const Index bound{13, 11};
   const Distribution from = Distribution::rows(bound, world.size);
   const Distribution to = Distribution::columns(bound, world.size, ein::Split::floor);
-  ein::Redistributor redistributor(MPI_COMM_WORLD, Space(), from, to);
+  ein::Redistributor made(MPI_COMM_WORLD, Space(), from, to);
+  ein::Redistributor redistributor = std::move(made);
   for (int n = 0; n < 4; ++n) {
     const Formula<> formula{n};
     const auto old = arrays<double>(random, from, world.rank, &formula);

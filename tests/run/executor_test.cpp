@@ -224,6 +224,31 @@ TEST_CASE("one executor runs again and again with new data; earlier results stay
   CHECK(first.statistics().words_received == third.statistics().words_received);
 }
 
+TEST_CASE("an executor that was moved runs as before") {
+  const World world;
+  Program program;
+  const auto A = program.input<double>("A", {12, 8});
+  const auto s = ein::let<"s">() = sum(i, j)(A(i, j));
+  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = world.size});
+  using Executor = ein::Executor<Space, ein::comm::MpiCommunicator>;
+  const auto check = [&](Executor& executor, int n) {
+    double expected = 0;
+    for (Extent r = 0; r < 12; ++r) {
+      for (Extent c = 0; c < 8; ++c) expected += Formula<>{n}(r, c);
+    }
+    const auto run = executor.run(ein::bind_generator(A, Formula<>{n}));
+    CHECK(on_host(run.gather(s))() == expected);
+  };
+  std::vector<Executor> executors;
+  for (int n = 0; n < 3; ++n) {
+    executors.emplace_back(plan, MPI_COMM_WORLD, Space());  // moves those before
+    check(executors.front(), n);
+  }
+  Executor moved = std::move(executors.front());
+  executors.clear();
+  check(moved, 3);
+}
+
 TEST_CASE("messages that are posted are cut at the eager limit and arrive all the same") {
   const World world;
   Program program;

@@ -31,6 +31,12 @@ struct Box {
   [[nodiscard]] constexpr Extent extent(int k) const {
     return hi[static_cast<std::size_t>(k)] - lo[static_cast<std::size_t>(k)];
   }
+  /// The same of all dimensions.
+  [[nodiscard]] constexpr std::vector<Extent> extents() const {
+    std::vector<Extent> all(lo.size());
+    for (std::size_t k = 0; k < lo.size(); ++k) all[k] = hi[k] - lo[k];
+    return all;
+  }
   [[nodiscard]] constexpr bool empty() const {
     for (std::size_t k = 0; k < lo.size(); ++k) {
       if (hi[k] <= lo[k]) return true;

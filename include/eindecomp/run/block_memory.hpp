@@ -36,12 +36,6 @@ inline std::string index_text(const std::vector<Extent>& index) {
   return text;
 }
 
-inline std::vector<Extent> extents_of(const Box& box) {
-  std::vector<Extent> extents;
-  for (int k = 0; k < box.rank(); ++k) extents.push_back(box.extent(k));
-  return extents;
-}
-
 /// Elements of a tensor's `box`, at `data`, `stride` elements apart per dimension.
 struct BlockMemory {
   char* data = nullptr;

@@ -106,7 +106,7 @@ class BindingChecker {
       if (view == facts.views.size()) {
         fail_places(tensor, box, facts.result, (*facts.boxes)[n], facts.where);
       }
-      check_view(tensor, facts.views[view], extents_of(box), index_text(box.lo), facts.where);
+      check_view(tensor, facts.views[view], box.extents(), index_text(box.lo), facts.where);
       if (!facts.boxes) check_place(tensor, box, facts.views[view], facts.where);
     }
   }
@@ -135,7 +135,7 @@ class BindingChecker {
     const std::optional<KnownBlock> known = StoredBlocks::of_process().find(view.data);
     if (!known || known->bound != tensor.bound || known->box == box ||
         known->bytes != static_cast<int>(tensor.element.bytes) ||
-        extents_of(known->box) != view.extents()) {
+        known->box.extents() != view.extents()) {
       return;
     }
     fail_places(tensor, box, known->tensor, known->box, where);

@@ -40,13 +40,6 @@ using TensorView =
   }
   return layout;
 }
-[[nodiscard]] inline Kokkos::LayoutRight layout_of(const Box& box) {
-  Kokkos::LayoutRight layout;
-  for (int k = 0; k < box.rank(); ++k) {
-    layout.dimension[k] = static_cast<std::size_t>(box.extent(k));
-  }
-  return layout;
-}
 
 }  // namespace run
 

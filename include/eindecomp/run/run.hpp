@@ -89,10 +89,10 @@ class Run {
     const VertexId v = result(run::named_result<T, Rank>(symbol, where));
     std::vector<Block> blocks;
     for (run::HeldBlock<MemorySpace>& block : held_blocks(v)) {
-      blocks.push_back(
-          {block.box,
-           typename Block::View(reinterpret_cast<T*>(block.data), run::layout_of(block.box)),
-           std::move(block.owner)});
+      blocks.push_back({block.box,
+                        typename Block::View(reinterpret_cast<T*>(block.data),
+                                             run::layout_of(block.box.extents())),
+                        std::move(block.owner)});
     }
     return {tensor(v).name, tensor(v).bound, std::move(blocks)};
   }
