@@ -16,7 +16,7 @@ using Floats = Kokkos::View<float**, Kokkos::HostSpace>;
 void views() {
   const Matrix A("A", 3, 4);
   const Vector y("y", 3);
-  ein::einsum<"ij->i">(Host(), A, y);
+  ein::einsum<"ij->i">(A, y);
   ein::einsum<"ij,kj->ik">(Host(), Halves("H", 3, 4), Halves("H", 3, 4), Floats("C", 3, 3));
 #if EINDECOMP_CASE == 1
   // refused: a view's rank is not the number of its labels in the einsum string
@@ -27,6 +27,16 @@ void views() {
   ein::einsum<"ij->ji">(Host(), A, Floats("F", 4, 3));
   // refused: the output of einsum is of 16-bit numbers (what is computed from them is float)
   ein::einsum<"ij,kj->ik">(Host(), Halves("H", 3, 4), Halves("H", 3, 4), Halves("C", 3, 3));
+  // refused: einsum is given another number of views than its string says
+  ein::einsum<"ij,kj->ik">(A);
+  // refused: einsum is given another number of views than its string says
+  [[maybe_unused]] const auto trace = ein::einsum<"ii">(Host(), A, A, A);
+  // refused: einsum of views takes an execution space, or none, then alpha and beta, if any
+  ein::einsum<"ij,kj->ik">(A, Host(), A);
+  // refused: einsum of views takes an execution space, or none, then alpha and beta, if any
+  ein::einsum<"ij->i">(3, A, y);
+  // refused: einsum of views has up to four operands; einsum_views has up to eight
+  ein::einsum<"ij,ij,ij,ij,ij->i">(A, A, A, A, A, y);
 #elif EINDECOMP_CASE == 2
   ein::einsum<"i?->i">(Host(), A, y);
 #endif

@@ -143,6 +143,50 @@ TEST_CASE("unmanaged memory, ranks 0 to 8, results allocated") {
   static_assert(std::is_same_v<decltype(einsum<"ii->i">(Space(), numbers))::value_type, int>);
 }
 
+TEST_CASE("without a space, on that of the output or of the first operand") {
+  const View<double**> a("a", 3, 4);
+  const View<double**> b("b", 4, 2);
+  const View<double**> c("c", 3, 2);
+  const View<double**> expected("expected", 3, 2);
+  fill(a, [](std::size_t i, std::size_t j) { return static_cast<double>(i + 2 * j); });
+  fill(b, [](std::size_t i, std::size_t j) {
+    return static_cast<double>(3 * i) - static_cast<double>(j);
+  });
+  const auto equal = [&](const auto& got, double factor) {
+    Kokkos::fence();
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t k = 0; k < 2; ++k) CHECK(got(i, k) == factor * expected(i, k));
+    }
+  };
+  const View<double*> ones("ones", 2);
+  Kokkos::deep_copy(ones, 1.0);
+  einsum<"ij,jk->ik">(Space(), a, b, expected);
+  einsum<"ij,jk->ik">(a, b, c);
+  equal(c, 1);
+  equal(einsum<"ij,jk->ik">(a, b), 1);
+  einsum<"ij,jk,k->ik">(a, b, ones, c);
+  equal(c, 1);
+  equal(einsum<"ij,jk,k->ik">(a, b, ones), 1);
+  einsum<"ij,jk,k,k->ik">(a, b, ones, ones, c);
+  equal(c, 1);
+  equal(einsum<"ij,jk,k,k->ik">(a, b, ones, ones), 1);
+  einsum<"ij,jk->ik">({.alpha = 2.0, .beta = 1.0}, a, b, c);
+  equal(c, 3);
+  einsum<"ik->ik">({.alpha = 2.0}, expected, c);
+  equal(c, 2);
+  einsum<"ik->ik", eindecomp::MinPlus>(expected, c);
+  equal(c, 1);
+  using HostView = Kokkos::View<float**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+  static_assert(std::is_same_v<decltype(einsum<"ij">(HostView()))::execution_space,
+                               HostView::execution_space>);
+  std::uint_least32_t line = 0;
+  const std::string refused = message_of([&] {
+    line = std::source_location::current().line() + 1;
+    einsum<"ij,jk->ik">(a, a, c);
+  });
+  CHECK(contains(refused, "views.cpp:" + std::to_string(line)));
+}
+
 TEST_CASE("other algebras, three operands, mixed types") {
   const View<double**> w("w", 5, 5);
   fill(w, [](std::size_t i, std::size_t j) { return static_cast<double>((7 * i + 3 * j) % 11); });
@@ -231,6 +275,8 @@ TEST_CASE("explain says algorithm, sizes and reason") {
   const std::string text = explain<"abc,bdc->ad">(Space(), a, b, c);
   CAPTURE(text);
   CHECK(contains(text, "batch 1, M 64, N 60, K 2000"));
+  CHECK(explain<"abc,bdc->ad">(a, b, c) == text);
+  CHECK(contains(explain<"ab->ba">(c, View<double**>("h", 60, 64)), "algorithm "));
   CHECK(contains(explain<"ab,bc->ac", MinPlus>(Space(), c, View<double**>("e", 60, 64),
                                                View<double**>("f", 64, 64)),
                  "algorithm "));

@@ -2,7 +2,8 @@
 /// \file
 /// One EinSum on Kokkos views in one process: no graph, no plan, no MPI.
 ///
-///     einsum<"ij,jk->ik">(space, A, B, C);             // C = A·B
+///     einsum<"ij,jk->ik">(A, B, C);                    // C = A·B
+///     einsum<"ij,jk->ik">(space, A, B, C);             // the same, on a space of the caller's
 ///     einsum<"ij,jk->ik", MinPlus>(space, W, W, D);    // D(i,k) = min_j W(i,j) + W(j,k)
 ///     auto t = einsum<"ii">(space, A);                 // a new view of rank 0: the trace
 ///     einsum<"ij,jk->ik">(space, {.alpha = 2.0, .beta = 1.0}, A, B, C);  // C = C + 2·A·B
@@ -81,6 +82,9 @@ struct DataType<T, 0> {
 template <class Space, class T, int Rank>
 using ResultView = Kokkos::View<typename DataType<T, Rank>::type, typename Space::array_layout,
                                 typename Space::memory_space>;
+
+/// What einsum returns where it refuses to compile.
+struct NoView {};
 
 template <class Space, class AlgebraType, class Output, class... Operands>
 constexpr void check_views() {
@@ -291,6 +295,40 @@ void einsum(const Space& space, const A1& a1, const A2& a2, const A3& a3, const 
 }
 /// @}
 
+// One overload per arity, for the caller's place.
+/// The same on the default instance of the output's execution space, which is where KokkosBlas runs
+/// what is given no space: `einsum<"ij,jk->ik">(A, B, C)`.
+/// @{
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A, compat::AnyView C>
+  requires(operand_count<Text> == 1)
+void einsum(const A& a, const C& c, std::source_location where = std::source_location::current()) {
+  kernel::detail::einsum_into<Text, AlgebraType>(typename C::execution_space(), where, c, a);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A, compat::AnyView B,
+          compat::AnyView C>
+  requires(operand_count<Text> == 2)
+void einsum(const A& a, const B& b, const C& c,
+            std::source_location where = std::source_location::current()) {
+  kernel::detail::einsum_into<Text, AlgebraType>(typename C::execution_space(), where, c, a, b);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A1, compat::AnyView A2,
+          compat::AnyView A3, compat::AnyView C>
+  requires(operand_count<Text> == 3)
+void einsum(const A1& a1, const A2& a2, const A3& a3, const C& c,
+            std::source_location where = std::source_location::current()) {
+  kernel::detail::einsum_into<Text, AlgebraType>(typename C::execution_space(), where, c, a1, a2,
+                                                 a3);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A1, compat::AnyView A2,
+          compat::AnyView A3, compat::AnyView A4, compat::AnyView C>
+  requires(operand_count<Text> == 4)
+void einsum(const A1& a1, const A2& a2, const A3& a3, const A4& a4, const C& c,
+            std::source_location where = std::source_location::current()) {
+  kernel::detail::einsum_into<Text, AlgebraType>(typename C::execution_space(), where, c, a1, a2,
+                                                 a3, a4);
+}
+/// @}
+
 /// C = beta·C + alpha·(the EinSum), sums of products of one element type. An operand may be C
 /// itself only where the EinSum is element-wise. \throws Error, at the caller's line, if extents
 /// disagree, a view is null or C overlaps an operand.
@@ -313,6 +351,18 @@ void einsum(const Space& space, const Scaling<typename C::non_const_value_type>&
   static_assert(kernel::detail::ranks_agree<A, B>(spec, compat::rank_of<C>),
                 "EinDecomp: a view's rank is not the number of its labels in the einsum string");
   kernel::detail::join_scaled(space, spec, scaling, where, c, a, b);
+}
+template <fixed_string Text, compat::AnyView A, compat::AnyView C>
+  requires(operand_count<Text> == 1)
+void einsum(const Scaling<typename C::non_const_value_type>& scaling, const A& a, const C& c,
+            std::source_location where = std::source_location::current()) {
+  einsum<Text>(typename C::execution_space(), scaling, a, c, where);
+}
+template <fixed_string Text, compat::AnyView A, compat::AnyView B, compat::AnyView C>
+  requires(operand_count<Text> == 2)
+void einsum(const Scaling<typename C::non_const_value_type>& scaling, const A& a, const B& b,
+            const C& c, std::source_location where = std::source_location::current()) {
+  einsum<Text>(typename C::execution_space(), scaling, a, b, c, where);
 }
 /// @}
 
@@ -347,6 +397,56 @@ template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpa
   return kernel::detail::einsum_new<Text, AlgebraType>(space, where, a1, a2, a3, a4);
 }
 /// @}
+
+/// The same on the default instance of the first operand's execution space.
+/// @{
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A>
+  requires(operand_count<Text> == 1)
+[[nodiscard]] auto einsum(const A& a,
+                          std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_new<Text, AlgebraType>(typename A::execution_space(), where, a);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A, compat::AnyView B>
+  requires(operand_count<Text> == 2)
+[[nodiscard]] auto einsum(const A& a, const B& b,
+                          std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_new<Text, AlgebraType>(typename A::execution_space(), where, a, b);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A1, compat::AnyView A2,
+          compat::AnyView A3>
+  requires(operand_count<Text> == 3)
+[[nodiscard]] auto einsum(const A1& a1, const A2& a2, const A3& a3,
+                          std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_new<Text, AlgebraType>(typename A1::execution_space(), where, a1,
+                                                       a2, a3);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A1, compat::AnyView A2,
+          compat::AnyView A3, compat::AnyView A4>
+  requires(operand_count<Text> == 4)
+[[nodiscard]] auto einsum(const A1& a1, const A2& a2, const A3& a3, const A4& a4,
+                          std::source_location where = std::source_location::current()) {
+  return kernel::detail::einsum_new<Text, AlgebraType>(typename A1::execution_space(), where, a1,
+                                                       a2, a3, a4);
+}
+/// @}
+
+/// Refuses what is none of these.
+template <fixed_string Text, class AlgebraType = PlusTimes, class... Arguments>
+  requires((compat::is_view<Arguments> || Kokkos::is_execution_space<Arguments>::value) || ...)
+kernel::detail::NoView einsum(const Arguments&...) {
+  constexpr int operands = operand_count<Text>;
+  constexpr int views = (int{compat::is_view<Arguments>} + ... + 0);
+  static_assert(operands <= 4,
+                "EinDecomp: einsum of views has up to four operands; einsum_views has up to eight");
+  static_assert(operands > 4 || views == operands || views == operands + 1,
+                "EinDecomp: einsum is given another number of views than its string says; give one "
+                "per operand, and one for the output where that is not to be made");
+  static_assert(
+      operands > 4 || (views != operands && views != operands + 1),
+      "EinDecomp: einsum of views takes an execution space, or none, then alpha and beta, "
+      "if any, then the operands and the output, which are Kokkos::Views");
+  return {};
+}
 
 /// The bytes that einsum<Text, AlgebraType>(space, a, c) takes for itself, with alpha and beta or
 /// without: none but where reductions are cut, operands packed or tensors put in order, and at most

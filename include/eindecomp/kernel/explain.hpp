@@ -35,7 +35,8 @@ template <class AlgebraType, class Space, class Output, class... Operands>
 
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// What einsum<Text, AlgebraType>(space, a, c) would do, in a sentence; computes nothing.
+/// What einsum<Text, AlgebraType>(space, a, c) would do, in a sentence; computes nothing. Without a
+/// space, what einsum without one would.
 /// \throws Error, at the caller's line, as einsum does.
 /// @{
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
@@ -51,6 +52,19 @@ template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpa
 [[nodiscard]] std::string explain(const Space& space, const A& a, const B& b, const C& c,
                                   std::source_location where = std::source_location::current()) {
   return kernel::detail::explain_views<AlgebraType>(space, einsum_shape<Text>(), where, c, a, b);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A, compat::AnyView C>
+  requires(operand_count<Text> == 1)
+[[nodiscard]] std::string explain(const A& a, const C& c,
+                                  std::source_location where = std::source_location::current()) {
+  return explain<Text, AlgebraType>(typename C::execution_space(), a, c, where);
+}
+template <fixed_string Text, class AlgebraType = PlusTimes, compat::AnyView A, compat::AnyView B,
+          compat::AnyView C>
+  requires(operand_count<Text> == 2)
+[[nodiscard]] std::string explain(const A& a, const B& b, const C& c,
+                                  std::source_location where = std::source_location::current()) {
+  return explain<Text, AlgebraType>(typename C::execution_space(), a, b, c, where);
 }
 /// @}
 

@@ -20,6 +20,8 @@ concept ExecutionSpace = Kokkos::is_execution_space<Space>::value;
 /// Kokkos::is_view_v is not in 3.4.
 template <class View>
 inline constexpr bool is_view = Kokkos::is_view<std::remove_cv_t<View>>::value;
+template <class View>
+concept AnyView = is_view<View>;
 
 /// View::rank was a constant before 4.1 and is a function object since; both convert to a number.
 template <class View>
