@@ -3,7 +3,8 @@
 // The 48 contractions of the tensor contraction code generator benchmark (TCCG: Springer and
 // Bientinesi, "Design of a high-performance GEMM-like tensor-tensor multiplication"), their extents
 // reduced so that the tensors of a case take some 100 MB of double and a run some 0.3 s. As there,
-// the first labels of tensors stay multiples of 24 and the others of 4 where they are long.
+// the first labels of tensors stay multiples of 24 and the others of 4 where they are long. And
+// long sums of few outputs, as gradients by weights over a batch are.
 #pragma once
 
 #include <string>
@@ -47,6 +48,24 @@ inline std::vector<ContractionCase> tccg() {
   for (const char* operands :
        {"geab,dfgc", "geac,dfgb", "gebc,dfga", "gfab,degc", "gfac,degb", "gfbc,dega"}) {
     cases.push_back({std::string(operands) + "->abcdef", {24, 12, 12, 24, 12, 12, 24}});
+  }
+  return cases;
+}
+
+inline std::vector<ContractionCase> long_sums() {
+  std::vector<ContractionCase> cases;
+  for (const char* text : {"ca,bc->ab", "ac,cb->ab"}) {
+    for (const std::vector<eindecomp::Extent>& extents :
+         std::vector<std::vector<eindecomp::Extent>>{{8, 8, 200000},
+                                                     {8, 40, 200000},
+                                                     {30, 30, 20000},
+                                                     {30, 30, 200000},
+                                                     {64, 64, 20000},
+                                                     {64, 64, 100000},
+                                                     {128, 16, 50000},
+                                                     {128, 128, 20000}}) {
+      cases.push_back({text, extents});
+    }
   }
   return cases;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The 48 TCCG contractions beside a matrix product of the same size in one run, by the BLAS or over
-// another algebra by our own kernel: a table, the geometric mean of the ratios, and on demand JSON.
+// The 48 TCCG contractions, or long sums of few outputs, beside a matrix product of the same size
+// in one run, by the BLAS or over another algebra by our own kernel: a table, the geometric mean of
+// the ratios, and on demand JSON.
 
 #include <fmt/core.h>
 
@@ -30,6 +31,7 @@ struct Options {
   std::string type = "double";
   std::string layout = "left";
   std::string algebra = "blas";
+  std::string cases = "tccg";
   std::string json;
   std::string only;
   double seconds = 0.3;
@@ -106,7 +108,8 @@ int run(const Options& options, const Matrices& matrices) {
   std::string json;
   fmt::print("{:<18} {:>7} {:>7} {:>6} {:<7} {:>9} {:>8} {:>8} {:>6}\n", "contraction", "m", "n",
              "k", "algorithm", "ms", "GFLOP/s", "gemm", "ratio");
-  for (const auto& c : benchmark_cases::tccg()) {
+  for (const auto& c :
+       options.cases == "tccg" ? benchmark_cases::tccg() : benchmark_cases::long_sums()) {
     if (!options.only.empty() && c.text.find(options.only) == std::string::npos) continue;
     const ein::kernel::LocalEinsum shape = shape_of(c, options.layout == "left");
     ein::kernel::detail::Contraction product;
@@ -173,7 +176,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("The TCCG contractions beside a matrix product of the same size");
+  CLI::App app("Contractions beside a matrix product of the same size");
   app.add_option("--type", options.type)
       ->check(CLI::IsMember({"float", "double"}))
       ->capture_default_str();
@@ -183,6 +186,9 @@ int main(int argc, char** argv) {
   app.add_option("--algebra", options.algebra,
                  "sums of products by the BLAS, the same without it, or min-plus")
       ->check(CLI::IsMember({"blas", "no-blas", "min-plus"}))
+      ->capture_default_str();
+  app.add_option("--cases", options.cases)
+      ->check(CLI::IsMember({"tccg", "long-sums"}))
       ->capture_default_str();
   app.add_option("--json", options.json, "a file for the figures");
   app.add_option("--only", options.only, "contractions that have this in their string");

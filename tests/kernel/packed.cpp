@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <type_traits>
 
 #include "eindecomp/kernel/einsum.hpp"
@@ -259,6 +260,33 @@ TEST_CASE("a long K is cut into parts, whose outputs are merged") {
     run.operator()<ein::Add, ein::Min, float>(product_shape(200, 16384, 300, 300, 1), false, write);
     run.operator()<ein::Mul, ein::Sum, float>(product_shape(13, 20000, 35, 37, 1), false, write);
   }
+}
+
+TEST_CASE("few outputs of a long sum are shared by threads although a BLAS knows the product") {
+  const auto shares = [](int threads, Extent m, Extent k, Extent n) {
+    using Packed = detail::PreparedPacked<Space, ein::Mul, ein::Sum, double, double>;
+    return Packed::why_not_blas(product_shape(m, k, n, n, 1), threads) != nullptr;
+  };
+  CHECK(shares(2, 8, 20000, 40));
+  CHECK(shares(8, 16, 20000, 7));
+  CHECK_FALSE(shares(1, 8, 20000, 40));
+  CHECK_FALSE(shares(9, 8, 20000, 40));  // as there are 8 parts
+  CHECK(shares(9, 8, 40000, 40));        // here 16
+  CHECK_FALSE(shares(2, 8, 16000, 40));  // too few terms
+  CHECK_FALSE(shares(2, 4, 16384, 4));   // so small that a BLAS packs nothing
+  CHECK_FALSE(shares(2, 72, 20000, 8));  // contiguous along K, and outputs for a BLAS to share out
+  CHECK_FALSE(shares(2, 8, 20000, 136));
+
+  // The same by dispatch, with the threads there are.
+  const LocalEinsum shape = product_shape(8, 20000, 40, 40, 1);
+  const ein::kernel::JoinAggregateLauncher<Space, ein::Mul, ein::Sum, double, double> launcher;
+  const void* const nothing[] = {nullptr, nullptr};
+  const std::string text =
+      launcher.prepare(Space(), shape, Write::finished)->explain(nothing, nullptr);
+  CAPTURE(text);
+  const int threads = ein::compat::host_threads(Space());
+  CHECK((text.find("threads share") != std::string::npos) ==
+        (EINDECOMP_FUSED_MULTIPLY_ADD && threads > 1 && threads <= 8));
 }
 
 TEST_CASE("panels that lie side by side are packed together, up to where the tensor has a gap") {

@@ -60,23 +60,25 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
       }
     }
     const char* refusal = nullptr;
-    bool windows = false;
+    bool packs = false;  // although a BLAS knows it
     if constexpr (is_blas_product<Space, Join, Monoid, Ts...>()) {
-      refusal = "too small for a call of the BLAS";
-      if constexpr (packs_windows<Space, Join, Monoid, Ts...>()) {
-        windows = worth_packing(shape, tuning::min_windows_side) && reads_windows(shape);
+      if constexpr (packs_beside_blas<Space, Join, Monoid, Ts...>()) {
+        using Packed = PreparedPacked<Space, Join, Monoid, Ts...>;
+        refusal = Packed::why_not_blas(shape, compat::host_threads(space));
+        packs = refusal != nullptr;
       }
-      if (windows) {
-        refusal = "windows overlap, which the BLAS would have to be given one by one";
-      } else if (all_joins(shape) >= machine_rates.min_gemv) {
-        const Value beta(write == Write::accumulate ? 1 : 0);
-        PreparedProduct<Space, Value> product(space, shape, product_factor<Value>(join), beta);
-        if (product.worthwhile()) return use(product);
-        refusal = product.reason();
+      if (!packs) {
+        refusal = "too small for a call of the BLAS";
+        if (all_joins(shape) >= machine_rates.min_gemv) {
+          const Value beta(write == Write::accumulate ? 1 : 0);
+          PreparedProduct<Space, Value> product(space, shape, product_factor<Value>(join), beta);
+          if (product.worthwhile()) return use(product);
+          refusal = product.reason();
+        }
       }
     }
     if constexpr (has_packed<Space, Join, Monoid, Ts...>()) {
-      if (windows || worth_packing(shape)) {
+      if (packs || worth_packing(shape)) {
         PreparedPacked<Space, Join, Monoid, Ts...> packed(space, shape, join, monoid, write,
                                                           refusal);
         return use(packed);

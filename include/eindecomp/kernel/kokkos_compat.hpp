@@ -20,6 +20,7 @@ concept ExecutionSpace = Kokkos::is_execution_space<Space>::value;
 /// Kokkos::is_view_v is not in 3.4.
 template <class View>
 inline constexpr bool is_view = Kokkos::is_view<std::remove_cv_t<View>>::value;
+/// A Kokkos::View of any kind.
 template <class View>
 concept AnyView = is_view<View>;
 

@@ -73,10 +73,11 @@ template <class Join, class A, class B>
          columns >= least;
 }
 
-/// Whether the packed algorithm computes a product that a BLAS knows, but not windows that overlap:
-/// it reads them where they lie. The factor of a product would take as long as the product.
+/// Whether the packed algorithm computes products that a BLAS knows where it is the faster of the
+/// two: windows that overlap, which it reads where they lie, and long sums of few outputs, which
+/// threads share. The factor of a product would take as long as the product.
 template <class Space, class Join, class Monoid, class... Ts>
-[[nodiscard]] constexpr bool packs_windows() {
+[[nodiscard]] constexpr bool packs_beside_blas() {
   return EINDECOMP_FUSED_MULTIPLY_ADD && std::is_same_v<Join, Mul> &&
          has_packed<Space, Join, Monoid, Ts...>();
 }
@@ -126,11 +127,23 @@ class PreparedPacked final : public PreparedKernel<Space> {
   PreparedPacked(const Space& space, const LocalEinsum& shape, const Join& join,
                  const Monoid& monoid, Write write, const char* refusal)
       : m_shape(packed_shape_of<Join, A, B>(shape)),
-        m_blocks(m_shape, Algebra::shape, panels()),
+        m_blocks(m_shape, Algebra::shape, panels_of(m_shape)),
         m_algebra{join, monoid},
         m_write(write),
         m_workers(compat::host_threads(space)),
         m_refusal(refusal) {}
+
+  /// Why it computes a product that a BLAS knows, too; null where the BLAS is to be asked first.
+  /// \param threads  that compute
+  [[nodiscard]] static const char* why_not_blas(const LocalEinsum& shape, int threads) {
+    if (worth_packing(shape, tuning::min_windows_side) && reads_windows(shape)) {
+      return "windows overlap, which the BLAS would have to be given one by one";
+    }
+    if (threads > 1 && shares_sum(shape, threads)) {
+      return "threads share the terms of a long sum, the BLAS shares out outputs alone";
+    }
+    return nullptr;
+  }
 
   [[nodiscard]] Algorithm algorithm() const override { return Algorithm::packed; }
   [[nodiscard]] std::int64_t workspace_bytes() const override {
@@ -164,19 +177,43 @@ class PreparedPacked final : public PreparedKernel<Space> {
  private:
   using Algebra = TileAlgebra<Join, Monoid, Widened<A>, Widened<B>>;
 
+  /// Whether there are few outputs, and terms enough that every thread has a part of them.
+  [[nodiscard]] static bool shares_sum(const LocalEinsum& shape, int threads) {
+    Extent terms = 1;
+    Extent side[2] = {1, 1};  // M and N
+    bool transposed[2]{};     // contiguous along K
+    for (int l = 0; l < shape.labels; ++l) {
+      if (shape.aggregated[l]) terms *= shape.extent[l];
+      for (int t = 0; t < 2; ++t) {
+        if (!shape.aggregated[l] && shape.operand_stride[t][l] != 0) side[t] *= shape.extent[l];
+        transposed[t] = transposed[t] || (shape.aggregated[l] && shape.operand_stride[t][l] == 1);
+      }
+    }
+    const auto few = [&](int t) {
+      return side[t] <= (transposed[t] ? tuning::max_transposed_side : tuning::max_shared_side);
+    };
+    // What a BLAS computes without packing takes it a fraction of the time.
+    if (terms < tuning::min_part_steps * tuning::part_unit || !few(0) || !few(1) ||
+        static_cast<double>(side[0] * side[1] * terms) <= tuning::small_gemm ||
+        !worth_packing(shape)) {
+      return false;
+    }
+    const PackedShape product = packed_shape_of<Join, A, B>(shape);
+    return PackedBlocks(product, Algebra::shape, panels_of(product)).parts >= threads;
+  }
   [[nodiscard]] std::string describe_parts() const {
     return m_blocks.parts == 1 ? ""
                                : "; K in " + std::to_string(m_blocks.parts) +
                                      " parts, each with an output of its own";
   }
   [[nodiscard]] bool dots() const { return has_dots<Join, Monoid, A, B> && worth_dots(m_shape); }
-  [[nodiscard]] const PanelCode& panels() const {
-    return m_shape.exchanged ? panel_functions<Algebra, B, A> : panel_functions<Algebra, A, B>;
+  [[nodiscard]] static const PanelCode& panels_of(const PackedShape& shape) {
+    return shape.exchanged ? panel_functions<Algebra, B, A> : panel_functions<Algebra, A, B>;
   }
 
   template <class Run>
   [[nodiscard]] Run run_on(const void* a, const void* b, void* c) const {
-    return {m_shape, m_blocks, tile_functions<Algebra>, panels(), &m_algebra, a, b, c,
+    return {m_shape, m_blocks, tile_functions<Algebra>, panels_of(m_shape), &m_algebra, a, b, c,
             m_write, m_workers};
   }
 
