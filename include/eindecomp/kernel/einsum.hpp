@@ -330,8 +330,9 @@ void einsum(const A1& a1, const A2& a2, const A3& a3, const A4& a4, const C& c,
 /// @}
 
 /// C = beta·C + alpha·(the EinSum), sums of products of one element type. An operand may be C
-/// itself only where the EinSum is element-wise. \throws Error, at the caller's line, if extents
-/// disagree, a view is null or C overlaps an operand.
+/// itself only where the EinSum is element-wise. Without a space, on the output's, as above.
+/// \throws Error, at the caller's line, if extents disagree, a view is null or C overlaps an
+///   operand.
 /// @{
 template <fixed_string Text, compat::ExecutionSpace Space, class A, class C>
   requires(operand_count<Text> == 1)

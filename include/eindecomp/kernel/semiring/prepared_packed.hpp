@@ -140,7 +140,7 @@ class PreparedPacked final : public PreparedKernel<Space> {
       return "windows overlap, which the BLAS would have to be given one by one";
     }
     if (threads > 1 && shares_sum(shape, threads)) {
-      return "threads share the terms of a long sum, the BLAS shares out outputs alone";
+      return "threads share the terms of a long sum, where a BLAS shares out outputs alone";
     }
     return nullptr;
   }
