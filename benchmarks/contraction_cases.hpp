@@ -3,8 +3,7 @@
 // The 48 contractions of the tensor contraction code generator benchmark (TCCG: Springer and
 // Bientinesi, "Design of a high-performance GEMM-like tensor-tensor multiplication"), their extents
 // reduced so that the tensors of a case take some 100 MB of double and a run some 0.3 s. As there,
-// the first labels of tensors stay multiples of 24 and the others of 4 where they are long. And
-// long sums of few outputs, as gradients by weights over a batch are.
+// the first labels of tensors stay multiples of 24 and the others of 4 where they are long.
 #pragma once
 
 #include <string>
@@ -52,6 +51,7 @@ inline std::vector<ContractionCase> tccg() {
   return cases;
 }
 
+/// Long sums of few outputs, as gradients by weights over a batch are.
 inline std::vector<ContractionCase> long_sums() {
   std::vector<ContractionCase> cases;
   for (const char* text : {"ca,bc->ab", "ac,cb->ab"}) {

@@ -55,22 +55,9 @@ template <class Join, class A, class B>
 /// packed meets many. \param least  rows and columns
 [[nodiscard]] constexpr bool worth_packing(const LocalEinsum& shape,
                                            Extent least = tuning::min_packed_side) {
-  Extent joins = 1;
-  Extent steps = 1;
-  Extent rows = 1;
-  Extent columns = 1;
-  for (int l = 0; l < shape.labels; ++l) {
-    joins *= shape.extent[l];
-    const bool in_a = shape.operand_stride[0][l] != 0;
-    const bool in_b = shape.operand_stride[1][l] != 0;
-    if (shape.aggregated[l]) {
-      steps *= shape.extent[l];
-    } else if (in_a != in_b) {
-      (in_a ? rows : columns) *= shape.extent[l];
-    }
-  }
-  return joins >= tuning::min_packed_joins && steps >= tuning::min_packed_steps && rows >= least &&
-         columns >= least;
+  const ProductSizes sizes = product_sizes(shape);
+  return sizes.joins() >= tuning::min_packed_joins && sizes.k >= tuning::min_packed_steps &&
+         sizes.m >= least && sizes.n >= least;
 }
 
 /// Whether the packed algorithm computes products that a BLAS knows where it is the faster of the
@@ -179,25 +166,20 @@ class PreparedPacked final : public PreparedKernel<Space> {
 
   /// Whether there are few outputs, and terms enough that every thread has a part of them.
   [[nodiscard]] static bool shares_sum(const LocalEinsum& shape, int threads) {
-    Extent terms = 1;
-    Extent side[2] = {1, 1};  // M and N
-    bool transposed[2]{};     // contiguous along K
-    for (int l = 0; l < shape.labels; ++l) {
-      if (shape.aggregated[l]) terms *= shape.extent[l];
-      for (int t = 0; t < 2; ++t) {
-        if (!shape.aggregated[l] && shape.operand_stride[t][l] != 0) side[t] *= shape.extent[l];
-        transposed[t] = transposed[t] || (shape.aggregated[l] && shape.operand_stride[t][l] == 1);
-      }
-    }
-    const auto few = [&](int t) {
-      return side[t] <= (transposed[t] ? tuning::max_transposed_side : tuning::max_shared_side);
-    };
+    const ProductSizes sizes = product_sizes(shape);
     // What a BLAS computes without packing takes it a fraction of the time.
-    if (terms < tuning::min_part_steps * tuning::part_unit || !few(0) || !few(1) ||
-        static_cast<double>(side[0] * side[1] * terms) <= tuning::small_gemm ||
-        !worth_packing(shape)) {
+    if (sizes.k < tuning::min_part_steps * tuning::part_unit ||
+        static_cast<double>(sizes.joins()) <= tuning::small_gemm || !worth_packing(shape)) {
       return false;
     }
+    const auto is_few = [&](Extent side, int operand) {
+      bool transposed = false;  // for the panels
+      for (int l = 0; l < shape.labels; ++l) {
+        transposed = transposed || (shape.aggregated[l] && shape.operand_stride[operand][l] == 1);
+      }
+      return side <= (transposed ? tuning::max_transposed_side : tuning::max_shared_side);
+    };
+    if (!is_few(sizes.m, 0) || !is_few(sizes.n, 1)) return false;
     const PackedShape product = packed_shape_of<Join, A, B>(shape);
     return PackedBlocks(product, Algebra::shape, panels_of(product)).parts >= threads;
   }
