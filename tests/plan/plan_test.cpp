@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/relation/compile.hpp"
+#include "eindecomp/relation/mesh.hpp"
 #include "plan/programs.hpp"
 #include "support/messages.hpp"
 

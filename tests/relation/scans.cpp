@@ -15,6 +15,7 @@
 #include "eindecomp/relation/instruction_work.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/placement.hpp"
+#include "eindecomp/relation/step_rules.hpp"
 #include "support.hpp"
 
 using namespace eindecomp;

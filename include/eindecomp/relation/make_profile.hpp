@@ -135,11 +135,8 @@ class UnitProfiler {
       m_profile.statements[s].calls += times * calls;
       if (calls > 0) m_profile.statements[s].computing += static_cast<int>(times);
     }
-    UnitProfile::Shape shape = sink.shape_of(n, program);
-    const auto [found, fresh] =
-        m_known.try_emplace(numbers_of(shape), static_cast<int>(m_profile.shapes.size()));
-    if (fresh) m_profile.shapes.push_back(std::move(shape));
-    for (const int rank : alike) m_profile.shape_of[to_index(rank)] = found->second;
+    const int shape = number_of(sink.shape_of(n, program));
+    for (const int rank : alike) m_profile.shape_of[to_index(rank)] = shape;
     if (m_program.with_phases) {
       m_phases.take(m_program.graph, program);
       for (const int rank : alike) {
@@ -173,16 +170,34 @@ class UnitProfiler {
     }
   }
 
-  [[nodiscard]] static std::vector<std::int64_t> numbers_of(const UnitProfile::Shape& shape) {
-    std::vector<std::int64_t> numbers{static_cast<std::int64_t>(shape.lives.size())};
-    numbers.reserve(1 + 6 * shape.lives.size() + 4 * shape.stages.size());
+  /// The number of a shape among the different ones.
+  [[nodiscard]] int number_of(UnitProfile::Shape&& shape) {
+    const std::size_t hash = hash_of(shape);
+    const auto [first, last] = m_known.equal_range(hash);
+    const auto known = std::find_if(first, last, [&](const auto& entry) {
+      return m_profile.shapes[to_index(entry.second)] == shape;
+    });
+    if (known != last) return known->second;
+    const auto number = static_cast<int>(m_profile.shapes.size());
+    m_profile.shapes.push_back(std::move(shape));
+    m_known.emplace(hash, number);
+    return number;
+  }
+  [[nodiscard]] static std::size_t hash_of(const UnitProfile::Shape& shape) {
+    std::size_t hash = shape.lives.size();
+    const auto add = [&](std::int64_t number) {
+      hash = (hash ^ static_cast<std::size_t>(number)) * 0x9e3779b97f4a7c15ULL;
+      hash ^= hash >> 32;
+    };
     for (const UnitProfile::Life& l : shape.lives) {
-      numbers.insert(numbers.end(), {l.tensor, l.copy, l.first, l.last, l.bytes, l.kept});
+      for (const int number : {l.tensor, l.copy, l.first, l.last}) add(number);
+      add(l.bytes);
     }
     for (const UnitProfile::Stage& s : shape.stages) {
-      numbers.insert(numbers.end(), {s.area, s.held, s.first_statement, s.last_statement});
+      add(s.area);
+      add(s.held);
     }
-    return numbers;
+    return hash;
   }
 
   const ProfiledProgram& m_program;
@@ -191,7 +206,7 @@ class UnitProfiler {
   std::vector<std::vector<int>> m_classes;
   PhaseBuilder m_phases;
   UnitProfile m_profile;
-  std::map<std::vector<std::int64_t>, int> m_known;  ///< shapes
+  std::unordered_multimap<std::size_t, int> m_known;  ///< numbers of shapes, by hash
   double m_items = 0;
   std::map<VertexId, std::array<Extent, 2>> m_shared;
 };

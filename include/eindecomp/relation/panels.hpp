@@ -39,10 +39,11 @@ struct PanelPart {
 /// Per operand of a streamed statement, whether it comes panel by panel: if the label is on one of
 /// its dimensions, no other statement reads the tensor, and it is no constant, which is gathered
 /// once and for all. The others are gathered whole, before the first panel.
+/// \param readers  EinGraph::reader_counts()
 [[nodiscard]] inline Flags streamed_operands(const EinGraph& graph, const StepGroup& group,
+                                             const std::vector<int>& readers,
                                              const std::vector<VertexId>& constants) {
   const int label = group.axes.front().positions.front();
-  const std::vector<int> readers = graph.reader_counts();
   Flags streamed;
   for (const Operand& o : graph[group.first].operands) {
     const bool comes_in_panels = !o.is_computed() &&

@@ -37,13 +37,16 @@ namespace eindecomp::relation {
 /// Builds the program of one rank from what a walk tells of it.
 class RankBuilder {
  public:
-  /// \param masks  of the graph
+  /// \param masks    of the graph
+  /// \param results  which tensors are results
+  /// \param readers  EinGraph::reader_counts()
   RankBuilder(const EinGraph& graph, const graph::Masks& masks, const Flags& results,
-              const std::vector<StepGroup>& groups, const TensorNames& names,
-              const SpaceFacts& space, int ranks, int rank)
+              const std::vector<int>& readers, const std::vector<StepGroup>& groups,
+              const TensorNames& names, const SpaceFacts& space, int ranks, int rank)
       : m_graph(&graph),
         m_masks(&masks),
         m_results(&results),
+        m_readers(&readers),
         m_group(groups.begin()),
         m_end(groups.end()),
         m_ranks(ranks),
@@ -125,7 +128,8 @@ class RankBuilder {
   }
   void end() {
     if (m_group != m_end && m_group->contains(m_statement) && is_streamed(*m_graph, *m_group)) {
-      PanelBuilder panels(*m_graph, *m_masks, m_program, *m_group, m_space, m_ranks, m_flights);
+      PanelBuilder panels(*m_graph, *m_masks, *m_readers, m_program, *m_group, m_space, m_ranks,
+                          m_flights);
       panels.take(m_gathers);
       emit_gathers();
       panels.emit(m_statement_calls);
@@ -343,6 +347,7 @@ class RankBuilder {
   const EinGraph* m_graph;
   const graph::Masks* m_masks;
   const Flags* m_results;
+  const std::vector<int>* m_readers;
   std::vector<StepGroup>::const_iterator m_group;  ///< the one at hand, or the next
   std::vector<StepGroup>::const_iterator m_end;
   int m_ranks;

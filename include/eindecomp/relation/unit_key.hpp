@@ -91,6 +91,7 @@ class UnitKeys {
         m_constants(space.constants),
         m_numbers(numbers),
         m_last_reader(last_readers(graph)),
+        m_readers(graph.reader_counts()),
         m_history(graph.vertices.size(), 0) {}
 
   /// The key of the next unit, in order; and its tensors. Two of equal keys differ in nothing but
@@ -229,7 +230,7 @@ class UnitKeys {
     add_axes(*unit.group);
     m_key.push_back(unit.group->accumulates ? 1 : 0);
     if (is_streamed(m_graph, *unit.group)) {
-      for (const bool streams : streamed_operands(m_graph, *unit.group, m_constants)) {
+      for (const bool streams : streamed_operands(m_graph, *unit.group, m_readers, m_constants)) {
         m_key.push_back(streams ? 1 : 0);
       }
     }
@@ -256,6 +257,7 @@ class UnitKeys {
   const std::vector<VertexId>& m_constants;
   HistoryNumbers& m_numbers;
   std::vector<VertexId> m_last_reader;
+  std::vector<int> m_readers;     ///< how many statements read each tensor
   std::vector<Extent> m_history;  ///< per tensor, of what its readers so far put together
   UnitKey m_key;
 };

@@ -39,12 +39,15 @@ class RankProgramSink : public WalkSink {
   RankProgramSink(const EinGraph& graph, const graph::Masks& masks,
                   const std::vector<StepGroup>& groups, const SpaceFacts& space, int ranks,
                   const std::vector<int>& wanted, const TensorNames& names)
-      : m_builder_of(static_cast<std::size_t>(ranks), -1), m_results(graph.vertices.size(), false) {
+      : m_builder_of(static_cast<std::size_t>(ranks), -1),
+        m_results(graph.vertices.size(), false),
+        m_readers(graph.reader_counts()) {
     for (VertexId v : graph.results()) m_results[static_cast<std::size_t>(v)] = true;
     m_builders.reserve(wanted.size());
     for (const int rank : wanted) {
       m_builder_of[to_index(rank)] = static_cast<int>(m_builders.size());
-      m_builders.emplace_back(graph, masks, m_results, groups, names, space, ranks, rank);
+      m_builders.emplace_back(graph, masks, m_results, m_readers, groups, names, space, ranks,
+                              rank);
     }
   }
 
@@ -124,6 +127,7 @@ class RankProgramSink : public WalkSink {
 
   std::vector<int> m_builder_of;  ///< per rank; -1: none
   Flags m_results;
+  std::vector<int> m_readers;
   std::vector<RankBuilder> m_builders;
 };
 

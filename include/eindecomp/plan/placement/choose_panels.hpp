@@ -30,7 +30,9 @@ namespace eindecomp::plan {
 /// Gives a streamed statement its stripes: as many as the parts in which ranks store its operands
 /// and call its kernels along the label, so that of every panel each rank has some to send, and
 /// something to compute.
-inline void set_stripes(const EinGraph& graph, const Placement& placement, StepGroup& group) {
+/// \param readers  EinGraph::reader_counts()
+inline void set_stripes(const EinGraph& graph, const std::vector<int>& readers,
+                        const Placement& placement, StepGroup& group) {
   if (!is_streamed(graph, group)) return;
   StepAxis& axis = group.axes.front();
   const int label = axis.positions.front();
@@ -39,7 +41,7 @@ inline void set_stripes(const EinGraph& graph, const Placement& placement, StepG
     return parts_of(placement.mesh, lists)[to_index(at)];
   };
   Extent stripes = parts(placement.calls[to_index(group.first)], label);
-  const Flags streamed = relation::streamed_operands(graph, group, {});
+  const Flags streamed = relation::streamed_operands(graph, group, readers, {});
   for (std::size_t o = 0; o < v.operands.size(); ++o) {
     if (!streamed[o]) continue;
     const std::vector<int>& labels = v.operands[o].labels;
@@ -57,7 +59,11 @@ inline void set_stripes(const EinGraph& graph, const Placement& placement, StepG
 class PanelChooser {
  public:
   PanelChooser(const EinGraph& graph, const Placement& placement, const DecomposeOptions& options)
-      : m_graph(graph), m_placement(placement), m_options(options), m_ranks(ranks_of(options)) {}
+      : m_graph(graph),
+        m_readers(graph.reader_counts()),
+        m_placement(placement),
+        m_options(options),
+        m_ranks(ranks_of(options)) {}
 
   /// Adds streamed statements to groups of steps, for those that are in none.
   /// \param held  bytes of panels that a statement may hold at a time; 0: as many as are fast
@@ -90,7 +96,7 @@ class PanelChooser {
     std::int64_t most = 0;
     for (const int label : m_graph[v].aggregated) {
       StepGroup group{v, v, {{{label}}}};
-      set_stripes(m_graph, m_placement, group);
+      set_stripes(m_graph, m_readers, m_placement, group);
       if (!step_fault(m_graph, m_placement, group).empty()) continue;
       const Gathered gathered = gathered_for(group);
       if (gathered.bytes <= most) continue;
@@ -109,7 +115,7 @@ class PanelChooser {
   [[nodiscard]] Gathered gathered_for(const StepGroup& group) const {
     const Vertex& v = m_graph[group.first];
     const BlockMap calls(m_placement.mesh, v.extents, m_placement.calls[to_index(group.first)]);
-    const Flags streamed = relation::streamed_operands(m_graph, group, {});
+    const Flags streamed = relation::streamed_operands(m_graph, group, m_readers, {});
     Gathered most;
     for (const int worker : {0, m_placement.mesh.workers() - 1}) {
       const Extent call = calls.block(worker);
@@ -210,6 +216,7 @@ class PanelChooser {
   }
 
   const EinGraph& m_graph;
+  std::vector<int> m_readers;  ///< how many statements read each tensor
   const Placement& m_placement;
   const DecomposeOptions& m_options;
   int m_ranks;

@@ -324,7 +324,7 @@ template <class Given>
   std::vector<StepGroup> groups;
   for (const StatementSteps& given : options.steps) {
     groups.push_back(plan::group_by_hand(graph, given, where));
-    plan::set_stripes(graph, placement, groups.back());
+    plan::set_stripes(graph, graph.reader_counts(), placement, groups.back());
   }
   std::ranges::sort(groups, {}, &StepGroup::first);
   check_step_groups(graph, placement, groups, where);  // before their blocks are cut into tiles
