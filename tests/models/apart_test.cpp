@@ -14,6 +14,7 @@
 #include "eindecomp/models/convolution.hpp"
 #include "eindecomp/models/feed_forward.hpp"
 #include "eindecomp/models/transformer.hpp"
+#include "eindecomp/plan/cost.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "support/cases.hpp"
 

@@ -27,7 +27,7 @@ AnyPlan streamed(AnyPlan plan, eindecomp::Extent panels, bool along_first) {
     if (graph.labels[to_index(graph[v].labels[to_index(label)])].uncut) continue;
     eindecomp::StepAxis axis{{label}, std::min(panels, graph[v].extents[to_index(label)])};
     eindecomp::StepGroup group{v, v, {std::move(axis)}};
-    eindecomp::plan::set_stripes(graph, plan.placement, group);
+    eindecomp::plan::set_stripes(graph, graph.reader_counts(), plan.placement, group);
     plan.steps.push_back(std::move(group));
   }
   std::sort(plan.steps.begin(), plan.steps.end(),
