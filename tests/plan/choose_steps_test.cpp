@@ -408,6 +408,45 @@ TEST_CASE("every rank keeps within a limit of memory, or there is an error") {
   CHECK(refused == 0);
 }
 
+TEST_CASE("so does every rank of a plan whose cuts are given, whichever rank holds most") {
+  int kept = 0;
+  int refused = 0;
+  const std::vector<std::pair<int, std::vector<Extent>>> cases{{5, {681, 686, 511, 700}},
+                                                               {6, {1001, 1403, 905, 1203}},
+                                                               {7, {1283, 1472, 479, 1444}},
+                                                               {72, {1283, 1472, 479, 1444}}};
+  for (const auto& [workers, extents] : cases) {
+    EinGraph graph;
+    const VertexId a = input(graph, "A", {extents[0], extents[1]});
+    const VertexId b = input(graph, "B", {extents[1], extents[2]});
+    const VertexId c = input(graph, "C", {extents[2], extents[3]});
+    const VertexId ab = write(graph, "AB", "ij,jk->ik", {a, b});
+    write(graph, "D", "ik,kl->il", {ab, c});
+    for (const std::string strategy : {"ein_decomp", "square"}) {
+      CAPTURE(workers);
+      CAPTURE(strategy);
+      DecomposeOptions options{.workers = workers, .strategy = strategy};
+      const std::int64_t whole = most(decompose(graph, options).peak_bytes());
+      for (int percent = 55; percent < 100; percent += 4) {
+        CAPTURE(percent);
+        options.memory = whole * percent / 100;
+        try {
+          const Plan plan = decompose(graph, options);
+          for (int r = 0; r < workers; ++r) {
+            CHECK(plan.program(r).peak_bytes() <= options.memory);
+          }
+          ++kept;
+        } catch (const eindecomp::Error& error) {
+          CHECK(error.kind() == eindecomp::ErrorKind::memory);
+          ++refused;
+        }
+      }
+    }
+  }
+  CHECK(kept > 5);
+  CHECK(refused > 2);
+}
+
 TEST_CASE("what is large is gathered in panels on any machine") {
   EinGraph graph;
   const VertexId a = input(graph, "A", {32768, 32768});

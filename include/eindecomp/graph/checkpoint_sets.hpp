@@ -33,7 +33,6 @@ class ForwardPass {
     double live_bytes = 0;       ///< those of `live`
     std::vector<VertexId> live;  ///< results before it that are read behind it
   };
-  [[nodiscard]] static double bytes_of(const Vertex& v);
 
   double m_bytes = 0;
   std::vector<Cut> m_cuts;

@@ -18,6 +18,9 @@ namespace eindecomp::graph {
 
 EINDECOMP_PLANNER_INLINE ForwardPass::ForwardPass(const EinGraph& graph, VertexId to) {
   const auto at = [](VertexId v) { return static_cast<std::size_t>(v); };
+  const auto bytes_of = [](const Vertex& v) {
+    return static_cast<double>(v.size()) * static_cast<double>(v.element.bytes);
+  };
   std::vector<bool> leads(at(to) + 1, false);
   std::vector<VertexId> last_reader(at(to) + 1, -1);
   leads[at(to)] = true;
@@ -64,10 +67,6 @@ EINDECOMP_PLANNER_INLINE std::vector<VertexId> ForwardPass::checkpoints(int segm
   std::sort(kept.begin(), kept.end());
   kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   return kept;
-}
-
-EINDECOMP_PLANNER_INLINE double ForwardPass::bytes_of(const Vertex& v) {
-  return static_cast<double>(v.size()) * static_cast<double>(v.element.bytes);
 }
 
 }  // namespace eindecomp::graph

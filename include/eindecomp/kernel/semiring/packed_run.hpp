@@ -28,23 +28,35 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
   return beyond == 0 ? address : address + (packed_alignment - beyond);
 }
 
+/// A product, the code that computes it, and where its tensors are.
+struct PackedProduct {
+  const PackedShape& shape;
+  const PackedBlocks& blocks;
+  const TileCode& tile;
+  const PanelCode& panel;
+  const void* algebra;
+  const void* a;
+  const void* b;
+  void* c;
+  Write write;
+  int workers;  ///< threads at most that compute at a time
+};
+
 /// A packed product and the block of it that is being computed.
 class PackedRun {
  public:
-  /// \param workers  threads at most that compute at a time
-  PackedRun(const PackedShape& shape, const PackedBlocks& blocks, const TileCode& tile,
-            const PanelCode& panel, const void* algebra, const void* a, const void* b, void* c,
-            Write write, int workers)
-      : m_shape(shape),
-        m_tile(tile),
-        m_panel(panel),
-        m_blocks(blocks),
-        m_algebra(algebra),
-        m_operand{static_cast<const std::byte*>(a), static_cast<const std::byte*>(b)},
-        m_output(static_cast<std::byte*>(c)),
-        m_write(write),
-        m_workers(workers),
-        m_last_step(shape.steps) {}
+  explicit PackedRun(const PackedProduct& product)
+      : m_shape(product.shape),
+        m_tile(product.tile),
+        m_panel(product.panel),
+        m_blocks(product.blocks),
+        m_algebra(product.algebra),
+        m_operand{static_cast<const std::byte*>(product.a),
+                  static_cast<const std::byte*>(product.b)},
+        m_output(static_cast<std::byte*>(product.c)),
+        m_write(product.write),
+        m_workers(product.workers),
+        m_last_step(product.shape.steps) {}
 
   /// Leaves all positions of K but first, …, last - 1 out.
   void restrict_steps(Extent first, Extent last) {

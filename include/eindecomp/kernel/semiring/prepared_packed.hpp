@@ -195,8 +195,8 @@ class PreparedPacked final : public PreparedKernel<Space> {
 
   template <class Run>
   [[nodiscard]] Run run_on(const void* a, const void* b, void* c) const {
-    return {m_shape, m_blocks, tile_functions<Algebra>, panels_of(m_shape), &m_algebra, a, b, c,
-            m_write, m_workers};
+    return Run({m_shape, m_blocks, tile_functions<Algebra>, panels_of(m_shape), &m_algebra, a, b, c,
+                m_write, m_workers});
   }
 
   PackedShape m_shape;

@@ -149,6 +149,22 @@ class MemoryProbe {
   return best;
 }
 
+/// As step_within of all ranks, which are looked at where the first and the last do not exceed the
+/// limit. Where one of the two does in all steps that are tried, the peak is that rank's.
+/// \throws Error if steps given by hand are not possible.
+[[nodiscard]] inline SteppedProgram step_all_within(const EinGraph& graph,
+                                                    const Placement& placement,
+                                                    const DecomposeOptions& options,
+                                                    MemoryProbe& probe,
+                                                    const std::source_location& where) {
+  const std::int64_t limit = memory_limit(options);
+  SteppedProgram made = step_within(graph, placement, options, probe, Excess::bounded, where);
+  if (made.memory.peak.bytes > limit) return made;
+  made.memory = probe.held(placement, made.steps, Excess::exact);
+  if (made.memory.peak.bytes <= limit) return made;
+  return step_within(graph, placement, options, probe, Excess::exact, where);
+}
+
 /// Chooses the best of the placements that it is asked to consider and of those that it finds
 /// itself.
 class PlacementChooser {
@@ -214,13 +230,7 @@ class PlacementChooser {
   /// \returns false if it does not, though no more than a bound was asked for and it does.
   [[nodiscard]] bool choose_best_steps() {
     if (m_limit == 0 || m_score.excess > 0) return true;  // nothing to keep, or no way to keep it
-    SteppedProgram made = step_within(m_graph, *m_best, m_options, m_probe, m_excess, m_where);
-    if (m_excess == Excess::bounded) {
-      made.memory = m_probe.held(*m_best, made.steps, Excess::exact);
-      if (made.memory.peak.bytes > m_limit) {
-        made = step_within(m_graph, *m_best, m_options, m_probe, Excess::exact, m_where);
-      }
-    }
+    SteppedProgram made = step_all_within(m_graph, *m_best, m_options, m_probe, m_where);
     if (made.memory.peak.bytes > m_limit) return m_excess == Excess::exact;
     m_steps = std::move(made.steps);
     return true;

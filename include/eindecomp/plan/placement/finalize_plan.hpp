@@ -59,7 +59,7 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
     return plan;
   }
   MemoryProbe probe(graph, options);
-  SteppedProgram made = step_within(graph, plan.placement, options, probe, Excess::exact, where);
+  SteppedProgram made = step_all_within(graph, plan.placement, options, probe, where);
   check_memory(graph, made.memory.peak, options, where);
   plan.steps = std::move(made.steps);
   return plan;
