@@ -37,6 +37,17 @@ std::int64_t most(const std::vector<std::int64_t>& bytes) {
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
+/// D = A B C. \param extents  of A's rows and columns, of B's columns and C's
+EinGraph product_of_three(const std::vector<Extent>& extents) {
+  EinGraph graph;
+  const VertexId a = input(graph, "A", {extents[0], extents[1]});
+  const VertexId b = input(graph, "B", {extents[1], extents[2]});
+  const VertexId c = input(graph, "C", {extents[2], extents[3]});
+  const VertexId ab = write(graph, "AB", "ij,jk->ik", {a, b});
+  write(graph, "D", "ik,kl->il", {ab, c});
+  return graph;
+}
+
 }  // namespace
 
 TEST_CASE("attention runs head by head, and its scores are never whole") {
@@ -382,12 +393,7 @@ TEST_CASE("every rank keeps within a limit of memory, or there is an error") {
   int refused = 0;  // of the last case
   for (const auto& [extents, workers, percents] : cases) {
     refused = 0;
-    EinGraph graph;
-    const VertexId a = input(graph, "A", {extents[0], extents[1]});
-    const VertexId b = input(graph, "B", {extents[1], extents[2]});
-    const VertexId c = input(graph, "C", {extents[2], extents[3]});
-    const VertexId ab = write(graph, "AB", "ij,jk->ik", {a, b});
-    write(graph, "D", "ik,kl->il", {ab, c});
+    const EinGraph graph = product_of_three(extents);
     const std::int64_t whole = most(decompose(graph, {.workers = workers}).peak_bytes());
     for (const int percent : percents) {
       CAPTURE(workers);
@@ -416,12 +422,7 @@ TEST_CASE("so does every rank of a plan whose cuts are given, whichever rank hol
                                                                {7, {1283, 1472, 479, 1444}},
                                                                {72, {1283, 1472, 479, 1444}}};
   for (const auto& [workers, extents] : cases) {
-    EinGraph graph;
-    const VertexId a = input(graph, "A", {extents[0], extents[1]});
-    const VertexId b = input(graph, "B", {extents[1], extents[2]});
-    const VertexId c = input(graph, "C", {extents[2], extents[3]});
-    const VertexId ab = write(graph, "AB", "ij,jk->ik", {a, b});
-    write(graph, "D", "ik,kl->il", {ab, c});
+    const EinGraph graph = product_of_three(extents);
     for (const std::string strategy : {"ein_decomp", "square"}) {
       CAPTURE(workers);
       CAPTURE(strategy);
