@@ -9,6 +9,8 @@
 set(EINDECOMP_TEST_ENVIRONMENT
   OMP_NUM_THREADS=$<IF:$<BOOL:$ENV{OMP_NUM_THREADS}>,$ENV{OMP_NUM_THREADS},1>
   OMP_PROC_BIND=false
+  # What is read before it is written is no zero by chance.
+  MALLOC_PERTURB_=85
   OMPI_ALLOW_RUN_AS_ROOT=1
   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <source_location>
 #include <stdexcept>
@@ -195,7 +196,10 @@ TEST_CASE("texts of any length come from every rank in order") {
   const auto text_of = [](int rank) {
     return std::string(static_cast<std::size_t>(rank * 1000), static_cast<char>('a' + rank));
   };
-  const std::vector<std::string> texts = group.all_gather(text_of(group.rank()));
-  REQUIRE(static_cast<int>(texts.size()) == group.size());
-  for (int r = 0; r < group.size(); ++r) CHECK(texts[static_cast<std::size_t>(r)] == text_of(r));
+  // In one step; in one character of each, in parts of lengths that divide none.
+  for (const int most : {std::numeric_limits<int>::max(), 1, 333 * group.size()}) {
+    const std::vector<std::string> texts = group.all_gather(text_of(group.rank()), most);
+    REQUIRE(static_cast<int>(texts.size()) == group.size());
+    for (int r = 0; r < group.size(); ++r) CHECK(texts[static_cast<std::size_t>(r)] == text_of(r));
+  }
 }

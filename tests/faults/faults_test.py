@@ -33,6 +33,9 @@ KILLED = (r"(rank {last} with PID \d+|rank 0 with PID 0|PMIX|process rank {last}
 WAYS = [
     ("well", "", 3, None),
     ("well", "own-mpi", 3, None),
+    # A time limit that one rank alone has.
+    ("well", "first-limited", 3, None),
+    ("halves", "first-limited", 4, None),
     # By an exception that the program catches around its ScopedRuntime.
     ("throw.before", "", 3, [ENDED.format(BY_EXCEPTION), "caught: the disk is full"]),
     ("throw.between", "", 2, [ENDED.format(BY_EXCEPTION), "caught: the disk is full"]),
@@ -103,6 +106,9 @@ WAYS = [
     ("throw.before", "limited", 2, [ABSENT, MAKE, "in no call of this executor before"]),
     ("throw.between", "limited", 3, [LEFT, "caught: the disk is full", RUN, "called MPI_Finalize"]),
     ("still.before", "limited", 3, [ABSENT, MAKE, "in no call of this executor before"]),
+    ("halves-still", "limited", 4,
+     ["rank 0 of 2 has waited longer than the time limit of 1 s in " + MAKE,
+      "rank 1 does not answer and was in no call of this executor before"]),
     ("still.after", "limited", 2, [ABSENT, GATHER, SEEN_IN.format(RUN)]),
     # Kokkos says so itself from version 4 on, where a space is made.
     ("no-kokkos", "own-mpi", 2,

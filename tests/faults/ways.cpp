@@ -204,6 +204,11 @@ void solve(const std::string& way, Solver& solver) {
       if (solver.fails()) other.solve();
     };
   }
+  if (way.starts_with("halves")) {
+    // Groups that no executor of all processes came before.
+    MPI_Comm_split(MPI_COMM_WORLD, 2 * solver.rank < solver.size ? 0 : 1, 0, &solver.comm);
+    if (way == "halves-still" && solver.fails()) solver.before = stand_still;
+  }
   if (way == "other-run") return run_two_executors(solver);
   if (way == "group") {
     // The others are a group of their own, and none waits for the one that fails.
@@ -225,7 +230,8 @@ int with_runtime(int argc, char** argv, const std::string& way) {
 }
 
 /// A program that starts and ends MPI itself.
-int with_own_mpi(const std::string& way, double time_limit) {
+/// \param time_limit  of all ranks but the first
+int with_own_mpi(const std::string& way, double time_limit, double first_limit) {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   int status = 0;
@@ -234,7 +240,7 @@ int with_own_mpi(const std::string& way, double time_limit) {
     std::optional<Kokkos::ScopeGuard> kokkos;
     if (way != "no-kokkos" || !solver.fails()) kokkos.emplace();
     try {
-      solver.time_limit = time_limit;
+      solver.time_limit = solver.rank == 0 ? first_limit : time_limit;
       solve(way, solver);
     } catch (const std::exception& e) {
       std::fprintf(stderr, "caught: %s\n", e.what());
@@ -247,13 +253,17 @@ int with_own_mpi(const std::string& way, double time_limit) {
 
 }  // namespace
 
-// ways WAY [uncaught | lingers | own-mpi | limited]
+// ways WAY [uncaught | lingers | own-mpi | limited | first-limited]
 int main(int argc, char** argv) {
   const std::string way = argc > 1 ? argv[1] : "well";
   const std::string how = argc > 2 ? argv[2] : "";
-  if (how == "own-mpi") return with_own_mpi(way, 0);
+  if (how == "own-mpi") return with_own_mpi(way, 0, 0);
   // Long enough for a rank to end MPI first on a busy machine, where that is what ends the others.
-  if (how == "limited") return with_own_mpi(way, way == "throw.between" ? 10 : 1);
+  if (how == "limited") {
+    const double limit = way == "throw.between" ? 10 : 1;
+    return with_own_mpi(way, limit, limit);
+  }
+  if (how == "first-limited") return with_own_mpi(way, 0, 10);
   if (how == "uncaught") return with_runtime(argc, argv, way);
   try {
     return with_runtime(argc, argv, way);

@@ -184,9 +184,9 @@ TEST_CASE("prepared products of windows that overlap") {
   Family windows = large_products();
   windows.windows = true;
   for (const Write write : {Write::finished, Write::partial, Write::accumulate}) {
-    AlgorithmCounts counts = check<ein::Mul, ein::Sum, float, float>(60, 319, windows, write);
+    AlgorithmCounts counts = check<ein::Mul, ein::Sum, float, float>(90, 319, windows, write);
     if (EINDECOMP_FUSED_MULTIPLY_ADD) CHECK(counts[Algorithm::packed] > 20);
-    counts = check<ein::Add, ein::Max, double, double>(60, 321, windows, write);
+    counts = check<ein::Add, ein::Max, double, double>(90, 321, windows, write);
     if (ein::kernel::detail::has_vectors) CHECK(counts[Algorithm::packed] > 20);
   }
 }

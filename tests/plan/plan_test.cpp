@@ -159,3 +159,35 @@ TEST_CASE("hashes tell plans apart, and only plans") {
   std::sort(hashes.begin(), hashes.end());
   CHECK(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
 }
+
+TEST_CASE("hashes tell apart what only some statements have") {
+  const auto hash_with = [](const auto& change) {
+    EinGraph graph = matmul(8, 8, 8);
+    change(graph.vertices[2]);
+    eindecomp::core::Hasher hasher;
+    eindecomp::plan::add_to_hash(hasher, graph);
+    return hasher.value();
+  };
+  const OperandIndex upper{.terms = {{0, 1}, {1, -1}}};
+  const OperandIndex lower{.terms = {{0, -1}, {1, 1}}};
+  std::vector<std::uint64_t> hashes{hash_with([](Vertex&) {})};
+  // X(i, j) * value(i) and X(i, j) * value(j) are one ⊗ of one operand.
+  hashes.push_back(hash_with([](Vertex& v) { v.values = {0}; }));
+  hashes.push_back(hash_with([](Vertex& v) { v.values = {1}; }));
+  for (const unsigned skipped : {0U, 1U}) {
+    hashes.push_back(hash_with([skipped](Vertex& v) {
+      v.values = {0};
+      v.op.index_tensors = 1;
+      v.op.skipped_indices = skipped;
+    }));
+  }
+  hashes.push_back(hash_with([&](Vertex& v) { v.mask = {upper}; }));
+  hashes.push_back(hash_with([&](Vertex& v) { v.mask = {lower}; }));
+  hashes.push_back(hash_with([&](Vertex& v) { v.operands[0].mask = {upper}; }));
+  hashes.push_back(hash_with([&](Vertex& v) { v.operands[1].mask = {upper}; }));
+  hashes.push_back(hash_with([](Vertex& v) { v.operands[0].absorbing = true; }));
+  hashes.push_back(hash_with([](Vertex& v) { v.operands[0].block = {4, 4}; }));
+  hashes.push_back(hash_with([](Vertex& v) { v.operands[0].block = {4, 8}; }));
+  std::sort(hashes.begin(), hashes.end());
+  CHECK(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
+}

@@ -72,7 +72,7 @@ auto with_rank(int rank, F f) {
 }
 
 template <class T, int Rank>
-using DataOf = typename ein::run::DataType<T, Rank>::type;
+using DataOf = typename ein::kernel::DataType<T, Rank>::type;
 
 /// Puts place(index) into every element of a strided block.
 template <class T, int Rank>

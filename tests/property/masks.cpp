@@ -114,6 +114,37 @@ TEST_CASE("products of masked tensors, and masked products") {
   });
 }
 
+TEST_CASE("sums of masked products") {
+  check_random(20261203, 6, [](auto& t, Line first, Line second, Extent I, Extent J, Extent K) {
+    const auto [A, as] = t.template input<std::int64_t>("A", {I, K});
+    const auto [B, bs] = t.template input<std::int64_t>("B", {K, J});
+    const auto [C, cs] = t.template input<std::int64_t>("C", {I, J});
+    const auto& a_ = as;
+    const auto& b_ = bs;
+    const auto& c_ = cs;
+    const auto left = [&, first](Extent i_, Extent j_) {
+      return total(K, [&](Extent k_) { return first.holds(i_, k_) ? a_(i_, k_) * b_(k_, j_) : 0; });
+    };
+    const auto right = [&, second](Extent i_, Extent j_) {
+      return total(K,
+                   [&](Extent k_) { return second.holds(k_, j_) ? a_(i_, k_) * b_(k_, j_) : 0; });
+    };
+    t.expect(let<"one">(i, j) = C(i, j) + sum(k)(first.at_most(i, k) * A(i, k) * B(k, j)),
+             [&](Extent i_, Extent j_) { return c_(i_, j_) + left(i_, j_); });
+    t.expect(let<"two">(i, j) = sum(k)(first.above(i, k) * A(i, k) * B(k, j)) +
+                                sum(k)(second.at_most(k, j) * A(i, k) * B(k, j)),
+             [&](Extent i_, Extent j_) { return left(i_, j_) + right(i_, j_); });
+    const auto N = let<"N">(i, k) = 2 * A(i, k);
+    t.expect(let<"three">(i, j) = sum(k)(second.above(k, j) * A(i, k) * B(k, j)) + C(i, j) +
+                                  sum(k)(N(i, k) * B(k, j)) -
+                                  sum(k)(first.above(i, k) * A(i, k) * B(k, j)),
+             [&](Extent i_, Extent j_) {
+               return right(i_, j_) + c_(i_, j_) - left(i_, j_) +
+                      total(K, [&](Extent k_) { return 2 * a_(i_, k_) * b_(k_, j_); });
+             });
+  });
+}
+
 TEST_CASE("masks that are no reason to leave anything out") {
   check_random(20261128, 4, [](auto& t, Line first, Line second, Extent I, Extent J, Extent) {
     const auto [A, as] = t.template input<std::int64_t>("A", {I, J}, -5);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/comm/mpi.hpp"
 
 namespace eindecomp::comm::detail {
@@ -39,7 +40,7 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  static constexpr int tag = 32001;
+  static constexpr int tag = first_reserved_tag + 1;
 
   [[nodiscard]] MPI_Comm get() const { return m_comm; }
   [[nodiscard]] int rank() const { return m_rank; }

@@ -20,12 +20,23 @@ namespace eindecomp::comm {
 /// The most elements of one MPI message by default: what an int counts. Longer transfers are cut.
 inline constexpr Extent default_chunk = std::numeric_limits<int>::max();
 
+/// Tags of transfers are below this one, the library's own messages have it and the next. Every MPI
+/// allows tags up to 32767.
+inline constexpr int first_reserved_tag = 32000;
+
 /// Elements sent and received by one rank, and in how many messages.
 struct Traffic {
   Extent words_sent = 0;         ///< elements
   Extent words_received = 0;     ///< elements
   Extent messages_sent = 0;      ///< a long transfer is several
   Extent messages_received = 0;  ///< the same, at this end
+
+  /// What came since an earlier count.
+  [[nodiscard]] friend Traffic operator-(const Traffic& now, const Traffic& before) {
+    return {now.words_sent - before.words_sent, now.words_received - before.words_received,
+            now.messages_sent - before.messages_sent,
+            now.messages_received - before.messages_received};
+  }
 };
 
 /// A group of ranks that a run may use for itself alone. Copies of a Communicator do not exist; a

@@ -3,13 +3,11 @@
 /// The user's MPI communicator, duplicated, with transfers counted in elements.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <source_location>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "eindecomp/comm/call.hpp"
@@ -25,7 +23,9 @@ namespace eindecomp::comm {
 /// A duplicate of a user's communicator: our messages never meet theirs, and errors come back as
 /// Errors whatever handler they set. Every function runs on the calling thread; MPI must have been
 /// initialised so that this thread may call it (MPI_THREAD_FUNNELED is enough on the main thread).
-/// Waits end the program, with a message, where they cannot end by themselves (Watch).
+/// Waits end the program, with a message, where they cannot end by themselves (Watch). Where MPI
+/// reports a failure, functions throw an Error of the kind `communication` on that rank alone;
+/// transfers may then be under way, and the communicator can only be destroyed.
 class MpiCommunicator {
  public:
   /// Collective over `user`. \param name the duplicate's name, which MPI tools show.
@@ -60,7 +60,9 @@ class MpiCommunicator {
   void maximum(std::vector<std::uint64_t>& values);
 
   /// Every rank's text, by rank. Collective.
-  [[nodiscard]] std::vector<std::string> all_gather(const std::string& text);
+  /// \param most  the most characters of all ranks together in one step, the same on every rank
+  [[nodiscard]] std::vector<std::string> all_gather(const std::string& text,
+                                                    int most = std::numeric_limits<int>::max());
 
   /// Starts receiving `elements` of `bytes` each. Messages of one peer and tag arrive in the order
   /// they were sent. `into` may not be touched before wait().
@@ -86,7 +88,7 @@ class MpiCommunicator {
   [[noreturn]] void abort(const std::string& message) { detail::abort_all(message); }
 
  private:
-  static constexpr int agreement_tag = 32000;
+  static constexpr int agreement_tag = first_reserved_tag;
 
   /// Returns `user` if it can be duplicated.
   [[nodiscard]] static MPI_Comm checked(MPI_Comm user, double time_limit,

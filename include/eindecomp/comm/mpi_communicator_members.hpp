@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <source_location>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/comm/call.hpp"
@@ -70,26 +71,42 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::maximum(std::vector<std::uint64_
 }
 
 EINDECOMP_EXECUTOR_INLINE std::vector<std::string> MpiCommunicator::all_gather(
-    const std::string& text) {
+    const std::string& text, int most) {
   const std::size_t ranks = static_cast<std::size_t>(m_size);
-  const int length = static_cast<int>(text.size());
+  const std::int64_t length = static_cast<std::int64_t>(text.size());
   m_watch.come(detail::Watch::Collective::all_gather);
-  std::vector<int> lengths(ranks);
+  std::vector<std::int64_t> lengths(ranks);
   MPI_Request request = MPI_REQUEST_NULL;
-  detail::check(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm, &request),
-                "MPI_Iallgather");
+  detail::check(
+      MPI_Iallgather(&length, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, m_comm, &request),
+      "MPI_Iallgather");
   wait_for(request, true);
-  std::vector<int> begins(ranks, 0);
-  for (std::size_t r = 1; r < ranks; ++r) begins[r] = begins[r - 1] + lengths[r - 1];
-  std::string joined(static_cast<std::size_t>(begins.back() + lengths.back()), '\0');
-  detail::check(MPI_Iallgatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(),
-                                begins.data(), MPI_CHAR, m_comm, &request),
-                "MPI_Iallgatherv");
-  wait_for(request, true);
-  std::vector<std::string> texts;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    texts.push_back(
-        joined.substr(static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(lengths[r])));
+  std::vector<std::string> texts(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) texts[r].reserve(static_cast<std::size_t>(lengths[r]));
+  // MPI counts what all ranks give together in an int.
+  const std::int64_t part = std::max(most / m_size, 1);
+  const std::int64_t longest = std::ranges::max(lengths);
+  std::vector<int> counts(ranks);
+  std::vector<int> begins(ranks);
+  std::string joined;
+  for (std::int64_t done = 0; done < longest; done += part) {
+    int all = 0;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      counts[r] = static_cast<int>(std::clamp<std::int64_t>(lengths[r] - done, 0, part));
+      begins[r] = std::exchange(all, all + counts[r]);
+    }
+    joined.resize(static_cast<std::size_t>(all));
+    const char* const mine = text.data() + std::min(done, length);
+    detail::check(
+        MPI_Iallgatherv(mine, counts[static_cast<std::size_t>(m_rank)], MPI_CHAR, joined.data(),
+                        counts.data(), begins.data(), MPI_CHAR, m_comm, &request),
+        "MPI_Iallgatherv");
+    // Later on, ranks that give nothing more are done before the others.
+    wait_for(request, done == 0);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      texts[r].append(joined, static_cast<std::size_t>(begins[r]),
+                      static_cast<std::size_t>(counts[r]));
+    }
   }
   return texts;
 }
@@ -162,10 +179,7 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::broadcast(void* data, Extent ele
   for (Extent done = 0; done < elements; done += m_chunk) {
     const Extent count = std::min(m_chunk, elements - done);
     char* const part = static_cast<char*>(data) + done * bytes;
-    if (!m_watch.is_on(false)) {
-      detail::check(MPI_Bcast(part, static_cast<int>(count), type, root, m_comm), "MPI_Bcast");
-      continue;
-    }
+    // On every rank, whatever its time limit: MPI_Bcast does not match MPI_Ibcast.
     MPI_Request request = MPI_REQUEST_NULL;
     detail::check(MPI_Ibcast(part, static_cast<int>(count), type, root, m_comm, &request),
                   "MPI_Ibcast");
@@ -220,11 +234,8 @@ EINDECOMP_EXECUTOR_INLINE bool MpiCommunicator::has_all_processes(MPI_Comm comm)
 EINDECOMP_EXECUTOR_INLINE MPI_Comm MpiCommunicator::duplicate(MPI_Comm comm,
                                                               const std::source_location& where) {
   MPI_Comm copy = MPI_COMM_NULL;
-  if (!m_watch.is_on(true)) {
-    detail::check(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup", where);
-    return copy;
-  }
   m_watch.come(detail::Watch::Collective::duplicate);
+  // On every rank, as broadcast() has it.
   MPI_Request request = MPI_REQUEST_NULL;
   detail::check(MPI_Comm_idup(comm, &copy, &request), "MPI_Comm_idup", where);
   wait_for(request, true);

@@ -34,14 +34,15 @@ class Stopwatch {
 };
 
 /// Waits of one rank for the others of its group. Where the job has no channel and the user set no
-/// limit there is nothing to watch for, and the caller may let MPI wait.
+/// limit there is nothing to watch for.
 class Watch {
  public:
-  /// \param members whose ranks are waited for. \param limit seconds; 0: none.
+  /// \param members the user's communicator, by which nothing is sent: where the job has no channel
+  ///   nobody is asked before move_to(). \param limit seconds; 0: none.
   Watch(MPI_Comm members, double limit);
 
-  /// From now on ranks are waited for in this duplicate of the group's communicator, and asked over
-  /// the job's channel if there is one now.
+  /// From now on ranks are asked over the job's channel if there is one now, else, if there is a
+  /// limit, over this duplicate of the group's communicator.
   void move_to(MPI_Comm comm);
 
   /// What the ranks of a group do together, none being done before all have come.
@@ -56,13 +57,6 @@ class Watch {
   [[nodiscard]] const std::string& call() const { return m_call; }
   /// All ranks of the group are in this call.
   void all_came() { m_last = m_call; }
-
-  /// Whether wait() can do more than MPI's own waiting.
-  /// \param all_must_come whether no rank is done before every rank has come: of other waits, one
-  ///   that left may have done its part.
-  [[nodiscard]] bool is_on(bool all_must_come) const {
-    return m_channel != nullptr && (all_must_come || m_limit > 0);
-  }
 
   /// Returns when done() is true.
   template <class Done>
@@ -80,11 +74,11 @@ class Watch {
     DeadlockSearch search;
     while (!done()) {
       std::this_thread::yield();
-      if (m_channel == nullptr) continue;
+      if (m_channel == nullptr && m_limit <= 0) continue;
       const double now = waited.seconds();
       if (now < next_look) continue;
       next_look = now + between_looks;
-      m_channel->serve(m_call, here, m_channel_ranks);
+      if (m_channel != nullptr) m_channel->serve(m_call, here, m_channel_ranks);
       if (here.members != 0) look_for_deadlock(search, now);
       if (all_must_come) {
         // A rank may leave having done its part, of which we hear with a delay.
@@ -121,8 +115,12 @@ class Watch {
   void look_for_deadlock(DeadlockSearch& search, double now);
 
   void ask_all();
-  void use(MPI_Comm comm);
+  /// Finds these ranks in the job's channel, and watches by it if they are all there.
   void find_members(MPI_Comm members);
+
+  [[nodiscard]] bool has_left(int member) const {
+    return m_channel != nullptr && m_channel->has_left(channel_rank(member));
+  }
 
   [[nodiscard]] int channel_rank(int member) const {
     return m_channel_ranks.empty() ? member : m_channel_ranks[static_cast<std::size_t>(member)];

@@ -40,23 +40,15 @@ EINDECOMP_EXECUTOR_INLINE Watch::Watch(MPI_Comm members, double limit) : m_limit
   check(MPI_Comm_rank(members, &m_rank), "MPI_Comm_rank");
   check(MPI_Comm_size(members, &m_size), "MPI_Comm_size");
   if (m_size == 1) return;
-  if (job_channel() != nullptr) {
-    m_channel = job_channel();
-    find_members(members);
-  } else if (limit > 0) {
-    use(members);
-  }
+  if (job_channel() != nullptr) find_members(members);
 }
 
 EINDECOMP_EXECUTOR_INLINE void Watch::move_to(MPI_Comm comm) {
   if (m_size == 1 || (m_channel != nullptr && m_own == nullptr)) return;
-  if (job_channel() != nullptr) {
-    m_channel = job_channel();
-    find_members(comm);
-    if (m_channel == job_channel()) m_own.reset();
-  } else if (m_own != nullptr) {
-    use(comm);
-  }
+  if (job_channel() != nullptr) find_members(comm);
+  if (m_channel != nullptr || m_limit <= 0) return;
+  m_own = std::make_unique<Channel>(comm);
+  m_channel = m_own.get();
 }
 
 EINDECOMP_EXECUTOR_INLINE void Watch::come(Collective what) {
@@ -87,19 +79,16 @@ EINDECOMP_EXECUTOR_INLINE void Watch::look_for_deadlock(DeadlockSearch& search, 
 }
 
 EINDECOMP_EXECUTOR_INLINE void Watch::ask_all() {
+  if (m_channel == nullptr) return;
   for (int r = 0; r < m_size; ++r) {
     if (r != m_rank) m_channel->ask(channel_rank(r), m_here);
   }
 }
 
-EINDECOMP_EXECUTOR_INLINE void Watch::use(MPI_Comm comm) {
-  m_own = std::make_unique<Channel>(comm);
-  m_channel = m_own.get();
-}
-
 EINDECOMP_EXECUTOR_INLINE void Watch::find_members(MPI_Comm members) {
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group some = MPI_GROUP_NULL;
+  m_channel = job_channel();
   check(MPI_Comm_group(m_channel->get(), &all), "MPI_Comm_group");
   check(MPI_Comm_group(members, &some), "MPI_Comm_group");
   std::vector<int> ranks(static_cast<std::size_t>(m_size));
@@ -118,12 +107,11 @@ EINDECOMP_EXECUTOR_INLINE void Watch::find_members(MPI_Comm members) {
   if (std::ranges::find(m_channel_ranks, MPI_UNDEFINED) == m_channel_ranks.end()) return;
   m_channel = nullptr;
   m_channel_ranks.clear();
-  if (m_limit > 0) use(members);
 }
 
 EINDECOMP_EXECUTOR_INLINE int Watch::first_gone() const {
   for (int r = 0; r < m_size; ++r) {
-    if (r != m_rank && m_channel->has_left(channel_rank(r))) return r;
+    if (r != m_rank && has_left(r)) return r;
   }
   return -1;
 }
@@ -131,7 +119,7 @@ EINDECOMP_EXECUTOR_INLINE int Watch::first_gone() const {
 EINDECOMP_EXECUTOR_INLINE double Watch::my_turn() const {
   double turn = 0;
   for (int r = 0; r < m_rank; ++r) {
-    if (!m_channel->has_left(channel_rank(r))) turn += 0.2;
+    if (!has_left(r)) turn += 0.2;
   }
   return std::min(turn, 2.0);
 }
@@ -159,11 +147,11 @@ EINDECOMP_EXECUTOR_INLINE std::string Watch::who_is_absent() const {
   bool others = false;
   for (int r = 0; r < m_size; ++r) {
     if (r == m_rank) continue;
-    const std::string heard = m_channel->heard(channel_rank(r));
+    const std::string heard = m_channel == nullptr ? "" : m_channel->heard(channel_rank(r));
     text << (others ? "; " : ": ") << "rank " << r << ' ';
     others = true;
     if (!heard.empty()) {
-      text << (m_channel->has_left(channel_rank(r)) ? "" : "waits in ") << heard;
+      text << (has_left(r) ? "" : "waits in ") << heard;
     } else if (m_last.empty()) {
       text << "does not answer and was in no call of this executor before";
     } else {

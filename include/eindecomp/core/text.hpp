@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <concepts>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -134,6 +135,12 @@ template <class Range, class TextOf>
     text += text_of(element);
   }
   return text;
+}
+
+/// Extents of a tensor: "512 x 1024"; "a scalar" where there are none.
+template <class Range>
+[[nodiscard]] constexpr Text extents_text(const Range& extents) {
+  return std::empty(extents) ? Text("a scalar") : joined(extents, " x ", to_text);
 }
 
 }  // namespace core

@@ -132,15 +132,6 @@ struct DerivedJoin {
   /// Of the tensors in their order.
   using OperandTypes = decltype(types_of(std::make_index_sequence<args.size()>{}));
 
-  template <class F>
-  struct Invoked {
-    template <class... Us>
-    static std::invoke_result_t<const F&, const Us&...> with(std::tuple<Us...>*);
-    using type = decltype(with(static_cast<OperandTypes*>(nullptr)));
-  };
-  template <class F>
-  using ResultOf = typename Invoked<F>::type;
-
   [[nodiscard]] static std::vector<int> leaves() { return {args.begin(), args.end()}; }
   /// The operator on top, by which a statement is named.
   [[nodiscard]] static constexpr const auto& head(const E& e) { return e.op; }

@@ -129,8 +129,8 @@ class BlockList {
     if (element.empty()) return;
     core::fail(ErrorKind::shape,
                "no block of " + m_name + " has element " + element_text(element) + " (" + m_name +
-                   " is " + core::joined(m_bound, " x ", core::to_text) +
-                   "); write a block there, or give " + m_name + " a value for what no block has",
+                   " is " + core::extents_text(m_bound) + "); write a block there, or give " +
+                   m_name + " a value for what no block has",
                where);
   }
 

@@ -133,8 +133,7 @@ class Blocks {
       : m_state(state),
         m_name(state->graph.unused_name(name)),
         m_wanted(name),
-        m_fill(std::move(fill)),
-        m_where(where) {
+        m_fill(std::move(fill)) {
     graph::check_bound(name, bound, where);
     m_layers.emplace_back(name, std::move(bound));
   }
@@ -346,7 +345,6 @@ class Blocks {
   Text m_name;    ///< that the tensor will have
   Text m_wanted;  ///< as it was given
   graph::BlockFill m_fill;
-  std::source_location m_where;
   std::vector<BlockList> m_layers;  ///< each added to those before; blocks of one do not overlap
   int m_inner = 0;                  ///< statements so far
   VertexId m_vertex = -1;           ///< the tensor; -1: blocks may be written

@@ -17,24 +17,23 @@
 namespace eindecomp::graph {
 
 EINDECOMP_PLANNER_INLINE ForwardPass::ForwardPass(const EinGraph& graph, VertexId to) {
-  const auto at = [](VertexId v) { return static_cast<std::size_t>(v); };
   const auto bytes_of = [](const Vertex& v) {
     return static_cast<double>(v.size()) * static_cast<double>(v.element.bytes);
   };
-  std::vector<bool> leads(at(to) + 1, false);
-  std::vector<VertexId> last_reader(at(to) + 1, -1);
-  leads[at(to)] = true;
+  std::vector<bool> leads(to_index(to) + 1, false);
+  std::vector<VertexId> last_reader(to_index(to) + 1, -1);
+  leads[to_index(to)] = true;
   for (VertexId v = to; v >= 0; --v) {
-    if (!leads[at(v)]) continue;
+    if (!leads[to_index(v)]) continue;
     for (const Operand& o : graph[v].operands) {
-      leads[at(o.vertex)] = true;
-      last_reader[at(o.vertex)] = std::max(last_reader[at(o.vertex)], v);
+      leads[to_index(o.vertex)] = true;
+      last_reader[to_index(o.vertex)] = std::max(last_reader[to_index(o.vertex)], v);
     }
   }
   std::vector<VertexId> live;
   for (VertexId v = 0; v <= to; ++v) {
-    if (!leads[at(v)] || graph[v].is_input()) continue;
-    std::erase_if(live, [&](VertexId u) { return last_reader[at(u)] <= v; });
+    if (!leads[to_index(v)] || graph[v].is_input()) continue;
+    std::erase_if(live, [&](VertexId u) { return last_reader[to_index(u)] <= v; });
     live.push_back(v);
     m_bytes += bytes_of(graph[v]);
     Cut cut{m_bytes, 0, live};

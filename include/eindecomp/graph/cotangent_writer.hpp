@@ -20,33 +20,33 @@ class CotangentWriter {
       : m_scope(scope), m_from(from), m_count(static_cast<std::size_t>(from) + 1) {
     m_leads.assign(m_count, false);
     for (const VertexId v : to) {
-      if (v <= from) m_leads[at(v)] = true;
+      if (v <= from) m_leads[to_index(v)] = true;
     }
     for (VertexId v = 0; v <= from; ++v) {
       const std::size_t operands = graph()[v].operands.size();
-      for (std::size_t o = 0; o < operands && !m_leads[at(v)]; ++o) {
-        m_leads[at(v)] = leads_through(v, o);
+      for (std::size_t o = 0; o < operands && !m_leads[to_index(v)]; ++o) {
+        m_leads[to_index(v)] = leads_through(v, o);
       }
     }
     m_readers.assign(m_count, 0);
     std::vector<bool> reached(m_count, false);
-    reached[at(from)] = true;
+    reached[to_index(from)] = true;
     for (VertexId v = from; v >= 0; --v) {
-      if (!reached[at(v)]) continue;
+      if (!reached[to_index(v)]) continue;
       for (std::size_t o = 0; o < graph()[v].operands.size(); ++o) {
         if (!leads_through(v, o)) continue;
         const VertexId x = graph()[v].operands[o].vertex;
-        reached[at(x)] = true;
-        ++m_readers[at(x)];
+        reached[to_index(x)] = true;
+        ++m_readers[to_index(x)];
       }
     }
     m_cotangents.resize(m_count);
   }
 
   [[nodiscard]] std::vector<std::optional<Cotangent>> run(Cotangent seed) {
-    m_cotangents[at(m_from)] = std::move(seed);
+    m_cotangents[to_index(m_from)] = std::move(seed);
     for (VertexId v = m_from; v >= 0; --v) {
-      if (!m_cotangents[at(v)].has_value()) continue;
+      if (!m_cotangents[to_index(v)].has_value()) continue;
       const std::size_t operands = graph()[v].operands.size();
       for (std::size_t o = 0; o < operands; ++o) {
         if (leads_through(v, o)) contribute(v, o);
@@ -56,13 +56,12 @@ class CotangentWriter {
   }
 
  private:
-  [[nodiscard]] static std::size_t at(VertexId v) { return static_cast<std::size_t>(v); }
   [[nodiscard]] const EinGraph& graph() const { return m_scope.graph; }
 
   [[nodiscard]] bool leads_through(VertexId v, std::size_t o) const {
     const Operand& operand = graph()[v].operands[o];
-    if (operand.constant || !m_leads[at(operand.vertex)]) return false;
-    const auto& derivative = m_scope.derivatives[at(v)];
+    if (operand.constant || !m_leads[to_index(operand.vertex)]) return false;
+    const auto& derivative = m_scope.derivatives[to_index(v)];
     return derivative == nullptr || derivative->depends_on(o);
   }
 
@@ -70,10 +69,10 @@ class CotangentWriter {
     const VertexId x = graph()[v].operands[o].vertex;
     const auto derivative = derivative_of_statement(m_scope, v);
     const Text name = Text("d") + graph()[x].name;
-    std::optional<Cotangent>& sum = m_cotangents[at(x)];
-    const int readers = m_readers[at(x)];
+    std::optional<Cotangent>& sum = m_cotangents[to_index(x)];
+    const int readers = m_readers[to_index(x)];
     const int number = ++m_contributions[static_cast<std::size_t>(x)];
-    Cotangent one = derivative->pull(m_scope, v, o, *m_cotangents[at(v)],
+    Cotangent one = derivative->pull(m_scope, v, o, *m_cotangents[to_index(v)],
                                      readers == 1 ? name : name + "." + number);
     if (sum.has_value()) {
       one =

@@ -76,9 +76,7 @@ class GradientCall {
   void require_like(const S& tensor, const G& given, std::string_view what) const {
     const EinGraph& graph = m_state.graph;
     if (graph[tensor.vertex()].bound == graph[given.vertex()].bound) return;
-    const auto extents = [&](const auto& s) {
-      return core::joined(graph[s.vertex()].bound, " x ", core::to_text);
-    };
+    const auto extents = [&](const auto& s) { return core::extents_text(graph[s.vertex()].bound); };
     core::fail(ErrorKind::shape,
                Text("the ") + what + " " + given.name() + " is " + extents(given) +
                    " and its tensor " + tensor.name() + " is " + extents(tensor) +

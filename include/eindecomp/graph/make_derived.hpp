@@ -459,33 +459,33 @@ EINDECOMP_PLANNER_INLINE std::shared_ptr<const Derivative> derivative_of_stateme
 }
 
 EINDECOMP_PLANNER_INLINE TangentWriter::TangentWriter(const DerivativeScope& scope, VertexId to)
-    : m_scope(scope), m_leads(at(to) + 1, false), m_tangents(at(to) + 1) {
-  m_leads[at(to)] = true;
+    : m_scope(scope), m_leads(to_index(to) + 1, false), m_tangents(to_index(to) + 1) {
+  m_leads[to_index(to)] = true;
   for (VertexId v = to; v >= 0; --v) {
-    for (std::size_t o = 0; m_leads[at(v)] && o < graph()[v].operands.size(); ++o) {
-      if (passes(v, o)) m_leads[at(graph()[v].operands[o].vertex)] = true;
+    for (std::size_t o = 0; m_leads[to_index(v)] && o < graph()[v].operands.size(); ++o) {
+      if (passes(v, o)) m_leads[to_index(graph()[v].operands[o].vertex)] = true;
     }
   }
 }
 
 EINDECOMP_PLANNER_INLINE bool TangentWriter::leads_from(VertexId v) const {
-  return at(v) < m_leads.size() && m_leads[at(v)];
+  return to_index(v) < m_leads.size() && m_leads[to_index(v)];
 }
 
 EINDECOMP_PLANNER_INLINE bool TangentWriter::give(VertexId v, Cotangent tangent) {
-  if (m_tangents[at(v)].has_value()) return false;
+  if (m_tangents[to_index(v)].has_value()) return false;
   const Vertex& of = graph()[v];
   for (int k = 0; k < of.rank(); ++k) {
     tangent.dims.push_back(k);
     tangent.labels.push_back(of.is_input() ? Text("d") + k : label_name(of, k));
   }
-  m_tangents[at(v)] = std::move(tangent);
+  m_tangents[to_index(v)] = std::move(tangent);
   return true;
 }
 
 EINDECOMP_PLANNER_INLINE Cotangent TangentWriter::run() {
-  for (VertexId v = 0; at(v) < m_leads.size(); ++v) {
-    if (m_leads[at(v)]) push(v);
+  for (VertexId v = 0; to_index(v) < m_leads.size(); ++v) {
+    if (m_leads[to_index(v)]) push(v);
   }
   return *m_tangents.back();
 }
@@ -497,22 +497,22 @@ EINDECOMP_PLANNER_INLINE Text TangentWriter::label_name(const Vertex& v, int k) 
 
 EINDECOMP_PLANNER_INLINE bool TangentWriter::passes(VertexId v, std::size_t o) const {
   if (graph()[v].operands[o].constant) return false;
-  const auto& derivative = m_scope.derivatives[at(v)];
+  const auto& derivative = m_scope.derivatives[to_index(v)];
   return derivative == nullptr || derivative->depends_on(o);
 }
 
 EINDECOMP_PLANNER_INLINE void TangentWriter::push(VertexId v) {
-  Tangents tangents{{}, m_tangents[at(v)]};
+  Tangents tangents{{}, m_tangents[to_index(v)]};
   bool has_any = false;
   for (std::size_t o = 0; o < graph()[v].operands.size(); ++o) {
     std::optional<Cotangent> tangent;
-    if (passes(v, o)) tangent = m_tangents[at(graph()[v].operands[o].vertex)];
+    if (passes(v, o)) tangent = m_tangents[to_index(graph()[v].operands[o].vertex)];
     has_any = has_any || tangent.has_value();
     tangents.of_operands.push_back(std::move(tangent));
   }
   if (!has_any) return;
   const Text name = graph()[v].name + ".tangent";
-  m_tangents[at(v)] = derivative_of_statement(m_scope, v)->push(m_scope, v, tangents, name);
+  m_tangents[to_index(v)] = derivative_of_statement(m_scope, v)->push(m_scope, v, tangents, name);
 }
 
 }  // namespace eindecomp::graph

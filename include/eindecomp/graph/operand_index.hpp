@@ -43,22 +43,25 @@ template <class Position>
   return indices;
 }
 
+/// Adds an index to a hash.
+constexpr void add_index(core::Hasher& hasher, const OperandIndex& index) {
+  hasher.add(static_cast<std::uint64_t>(index.offset));
+  hasher.add(static_cast<std::uint64_t>(index.before));
+  hasher.add(static_cast<std::uint64_t>(index.after));
+  hasher.add(static_cast<std::uint64_t>(index.divisor));
+  hasher.add(static_cast<std::uint64_t>(index.boundary));
+  hasher.add(static_cast<std::uint64_t>(index.terms.size()));
+  for (const OperandIndex::Term& term : index.terms) {
+    hasher.add(static_cast<std::uint64_t>(term.label));
+    hasher.add(static_cast<std::uint64_t>(term.coefficient));
+  }
+}
+
 /// Adds to a hash what tells computed indices apart; nothing where every index is a label.
 constexpr void add_indices(core::Hasher& hasher, const Operand& operand) {
   if (!operand.is_computed()) return;
   hasher.add(static_cast<std::uint64_t>(operand.outside));
-  for (const OperandIndex& index : operand.indices) {
-    hasher.add(static_cast<std::uint64_t>(index.offset));
-    hasher.add(static_cast<std::uint64_t>(index.before));
-    hasher.add(static_cast<std::uint64_t>(index.after));
-    hasher.add(static_cast<std::uint64_t>(index.divisor));
-    hasher.add(static_cast<std::uint64_t>(index.boundary));
-    hasher.add(static_cast<std::uint64_t>(index.terms.size()));
-    for (const OperandIndex::Term& term : index.terms) {
-      hasher.add(static_cast<std::uint64_t>(term.label));
-      hasher.add(static_cast<std::uint64_t>(term.coefficient));
-    }
-  }
+  for (const OperandIndex& index : operand.indices) add_index(hasher, index);
 }
 
 /// Whether an index is a label and nothing else.

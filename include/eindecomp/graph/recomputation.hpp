@@ -33,31 +33,30 @@ class Recomputation {
     std::vector<bool> leads(m_copies.size(), false);  // to a checkpoint
     for (VertexId v = from; v >= 0; --v) {
       const Vertex& tensor = graph[v];
-      const bool is_checkpoint = checkpoints[at(v)];
-      if (leads[at(v)] && !is_checkpoint && !tensor.is_input() && !tensor.is_result()) {
-        m_copies[at(v)] = unwritten;
+      const bool is_checkpoint = checkpoints[to_index(v)];
+      if (leads[to_index(v)] && !is_checkpoint && !tensor.is_input() && !tensor.is_result()) {
+        m_copies[to_index(v)] = unwritten;
       }
-      if (!leads[at(v)] && !is_checkpoint) continue;
-      for (const Operand& operand : tensor.operands) leads[at(operand.vertex)] = true;
+      if (!leads[to_index(v)] && !is_checkpoint) continue;
+      for (const Operand& operand : tensor.operands) leads[to_index(operand.vertex)] = true;
     }
   }
 
   /// The tensor that is read in the place of `v`.
   [[nodiscard]] VertexId operator()(VertexId v) {
-    if (at(v) >= m_copies.size() || m_copies[at(v)] == itself) return v;
-    if (m_copies[at(v)] == unwritten) {
+    if (to_index(v) >= m_copies.size() || m_copies[to_index(v)] == itself) return v;
+    if (m_copies[to_index(v)] == unwritten) {
       const std::vector<Operand> read = m_graph[v].operands;  // a copy: the graph grows
       std::vector<VertexId> operands;
       for (const Operand& o : read) operands.push_back((*this)(o.vertex));
-      m_copies[at(v)] = m_copy(v, operands);
+      m_copies[to_index(v)] = m_copy(v, operands);
     }
-    return m_copies[at(v)];
+    return m_copies[to_index(v)];
   }
 
  private:
   static constexpr VertexId itself = -1;
   static constexpr VertexId unwritten = -2;
-  [[nodiscard]] static std::size_t at(VertexId v) { return static_cast<std::size_t>(v); }
 
   const EinGraph& m_graph;
   std::vector<VertexId> m_copies;

@@ -39,7 +39,7 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
     }
     if (n > std::numeric_limits<Extent>::max() / bound[k]) {
       core::fail(ErrorKind::shape,
-                 Text("tensor ") + tensor + " of " + core::joined(bound, " x ", core::to_text) +
+                 Text("tensor ") + tensor + " of " + core::extents_text(bound) +
                      " has more elements than a 64-bit integer counts",
                  where);
     }

@@ -31,7 +31,6 @@ class TangentWriter {
   [[nodiscard]] Cotangent run();
 
  private:
-  [[nodiscard]] static std::size_t at(VertexId v) { return static_cast<std::size_t>(v); }
   [[nodiscard]] const EinGraph& graph() const { return m_scope.graph; }
   [[nodiscard]] Text label_name(const Vertex& v, int k) const;
 

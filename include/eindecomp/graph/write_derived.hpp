@@ -57,8 +57,8 @@ enum class Direction : std::uint8_t {
 [[nodiscard]] VertexId write_again(const DerivativeScope& scope, VertexId v, VertexId elements,
                                    const SignatureWriter& aggregate);
 /// A scan as statements each of which aggregates few elements, first to last: derivatives of ⊕
-/// other than sums look at every element of a window. The last has the elements of v. \param first
-/// ⊕ of v's operand. \param next  ⊕ of what another gave
+/// other than sums look at every element of a window. The last has the elements of v.
+/// \param first  ⊕ of v's operand. \param next  ⊕ of what another gave
 [[nodiscard]] std::vector<VertexId> write_scan(const DerivativeScope& scope, VertexId v,
                                                const SignatureWriter& first,
                                                const SignatureWriter& next);

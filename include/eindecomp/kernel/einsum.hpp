@@ -69,15 +69,6 @@ template <class Space, class AlgebraType, class... Operands>
   return view_kernels<Space, AlgebraType, Operands...>().prepare(space, shape, {}, {}, write);
 }
 
-template <class T, int Rank>
-struct DataType {
-  using type = typename DataType<T, Rank - 1>::type*;
-};
-template <class T>
-struct DataType<T, 0> {
-  using type = T;
-};
-
 /// The view that einsum allocates for its result.
 template <class Space, class T, int Rank>
 using ResultView = Kokkos::View<typename DataType<T, Rank>::type, typename Space::array_layout,

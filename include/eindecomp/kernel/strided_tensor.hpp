@@ -15,6 +15,16 @@
 
 namespace eindecomp::kernel {
 
+/// What a View of so many dimensions is declared by: T, T*, T**, …
+template <class T, int Rank>
+struct DataType {
+  using type = typename DataType<T, Rank - 1>::type*;
+};
+template <class T>
+struct DataType<T, 0> {
+  using type = T;
+};
+
 /// Elements that lie `stride` elements apart along each dimension.
 struct StridedTensor {
   const void* data = nullptr;      ///< the element of index 0

@@ -22,8 +22,17 @@ constexpr void add_to_hash(core::Hasher& hasher, const ElementType& element) {
   hasher.add(static_cast<std::uint64_t>(element.bytes));
 }
 
+/// Adds conditions, if there are any.
+constexpr void add_mask(core::Hasher& hasher, const std::vector<OperandIndex>& mask) {
+  if (mask.empty()) return;
+  hasher.add("mask");
+  hasher.add(static_cast<std::uint64_t>(mask.size()));
+  for (const OperandIndex& condition : mask) graph::add_index(hasher, condition);
+}
+
 /// Everything of a graph that decides what a run computes and moves. Not its identity, its source
-/// lines and its operators' addresses, which differ between processes of one program.
+/// lines and its operators' addresses, which differ between processes of one program. What most
+/// statements lack is added with its name where it is there.
 constexpr void add_to_hash(core::Hasher& hasher, const EinGraph& graph) {
   hasher.add(static_cast<std::uint64_t>(graph.labels.size()));
   for (const LabelInfo& label : graph.labels) {
@@ -44,6 +53,12 @@ constexpr void add_to_hash(core::Hasher& hasher, const EinGraph& graph) {
       hasher.add(static_cast<std::uint64_t>(operand.vertex));
       hasher.add(operand.labels);
       graph::add_indices(hasher, operand);
+      add_mask(hasher, operand.mask);
+      if (operand.absorbing) hasher.add("absorbing");
+      if (!operand.block.empty()) {
+        hasher.add("block");
+        hasher.add(operand.block);
+      }
     }
     hasher.add(v.output);
     hasher.add(v.op.join);
@@ -51,6 +66,13 @@ constexpr void add_to_hash(core::Hasher& hasher, const EinGraph& graph) {
     hasher.add(v.op.state);
     if (v.op.blocks) hasher.add(std::uint64_t{1});
     if (!v.periods.empty()) hasher.add(v.periods);
+    if (!v.values.empty()) {
+      hasher.add("values");
+      hasher.add(v.values);
+      hasher.add(static_cast<std::uint64_t>(v.op.index_tensors));
+      hasher.add(std::uint64_t{v.op.skipped_indices});
+    }
+    add_mask(hasher, v.mask);
     hasher.add(static_cast<std::uint64_t>(v.is_result()));
   }
 }

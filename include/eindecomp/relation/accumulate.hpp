@@ -11,6 +11,8 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
+#include "eindecomp/graph/masks.hpp"
+#include "eindecomp/relation/mask_splitter.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
@@ -18,9 +20,10 @@ namespace eindecomp::relation {
 
 /// Lets the calls of a group, which are those since an instruction, write where those of its last
 /// statement would, which go: the first writes what the next ones add to. An operand that is there
-/// before is copied there first.
-inline void accumulate(const EinGraph& graph, RankProgram& program, const StepGroup& group,
-                       std::size_t begin) {
+/// before is copied there first. Joins that masks make 0 are left out then: operands were gathered
+/// without what those would read.
+inline void accumulate(const EinGraph& graph, const graph::Masks& masks, RankProgram& program,
+                       const StepGroup& group, std::size_t begin) {
   std::vector<Instruction> before(
       std::make_move_iterator(program.instructions.begin() + static_cast<std::ptrdiff_t>(begin)),
       std::make_move_iterator(program.instructions.end()));
@@ -32,6 +35,14 @@ inline void accumulate(const EinGraph& graph, RankProgram& program, const StepGr
   for (const Instruction& instruction : before) {
     if (is_sum(instruction)) sums.emplace_back(*instruction.as<KernelCall>(), false);
   }
+  const auto add_call = [&](const Instruction& instruction) {
+    std::vector<KernelCall> calls{*instruction.as<KernelCall>()};
+    const std::vector<graph::Condition>& conditions = masks.of(instruction.statement);
+    if (!conditions.empty()) MaskSplitter(graph[instruction.statement], conditions).split(calls);
+    for (KernelCall& call : calls) {
+      program.instructions.push_back({instruction.statement, instruction.turn, std::move(call)});
+    }
+  };
   for (Instruction& instruction : before) {
     if (is_sum(instruction)) continue;
     auto* const term = std::get_if<KernelCall>(&instruction.work);
@@ -40,8 +51,12 @@ inline void accumulate(const EinGraph& graph, RankProgram& program, const StepGr
       return term != nullptr &&
              std::find(operands.begin(), operands.end(), term->output) != operands.end();
     });
-    if (sum == sums.end()) {
+    if (term == nullptr) {
       program.instructions.push_back(std::move(instruction));
+      continue;
+    }
+    if (sum == sums.end()) {
+      add_call(instruction);
       continue;
     }
     auto& [call, written] = *sum;
@@ -57,7 +72,7 @@ inline void accumulate(const EinGraph& graph, RankProgram& program, const StepGr
     term->accumulate = term->accumulate || written;
     term->output = call.output;
     written = true;
-    program.instructions.push_back(std::move(instruction));
+    add_call(instruction);
   }
 }
 

@@ -222,11 +222,6 @@ std::array<Extent, 2> check_descriptor(
 
 namespace relation {
 
-/// "8 x 6"; "a scalar" of rank 0.
-[[nodiscard]] constexpr Text bound_text(const std::vector<Extent>& bound) {
-  if (bound.empty()) return "a scalar";
-  return core::joined(bound, " x ", [](Extent extent) { return core::to_text(extent); });
-}
 /// "from (0, 4) to (8, 6)".
 [[nodiscard]] constexpr Text box_text(const Box& box) {
   const auto index = [](const std::vector<Extent>& at) {

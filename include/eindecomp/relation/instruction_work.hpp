@@ -48,10 +48,12 @@ struct Work {
     });
     return joins;
   }
-  Extent n = domain.size();
-  if (graph::is_scan(v, domain)) n /= domain.extent(v.scanned);
-  for (int k = 0; k < v.op.index_tensors && n > 0; ++k) {
-    n /= domain.extent(v.values[static_cast<std::size_t>(k)]);
+  if (domain.empty()) return 0;
+  // With labels that are looked up the product may be no Extent.
+  const bool scans = graph::is_scan(v, domain);
+  Extent n = 1;
+  for (int l = 0; l < domain.rank(); ++l) {
+    if (!v.is_looked_up(l) && !(scans && l == v.scanned)) n *= domain.extent(l);
   }
   return n;
 }

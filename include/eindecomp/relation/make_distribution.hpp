@@ -74,12 +74,12 @@ inline void check_each_box(const std::vector<Extent>& bound,
     for (const Box& box : by_rank[r]) {
       if (box.lo.size() != bound.size() || box.hi.size() != bound.size()) {
         core::fail(ErrorKind::shape, where, "the distribution's box ", box_text(box), " on rank ",
-                   r, " has another rank than the tensor of ", bound_text(bound),
+                   r, " has another rank than the tensor of ", core::extents_text(bound),
                    " (one index per dimension); give boxes of the tensor's rank");
       }
       if (!Box::whole(bound).contains(box)) {
         core::fail(ErrorKind::shape, where, "the distribution's box ", box_text(box), " on rank ",
-                   r, " leaves the tensor of ", bound_text(bound),
+                   r, " leaves the tensor of ", core::extents_text(bound),
                    " (indices begin at 0 and end before the extent); cut it off there");
       }
       if (box.empty()) {
@@ -131,9 +131,9 @@ inline void check_partition(const Distribution& distribution, const std::source_
   }
   const Extent all = Box::whole(distribution.bound()).size();
   if (held == all) return;
-  core::fail(ErrorKind::shape, where, "the distribution of ", bound_text(distribution.bound()),
-             " leaves ", all - held, " of ", all, " elements on no rank, those ",
-             box_text(first_hole(distribution.bound(), arrays)),
+  core::fail(ErrorKind::shape, where, "the distribution of ",
+             core::extents_text(distribution.bound()), " leaves ", all - held, " of ", all,
+             " elements on no rank, those ", box_text(first_hole(distribution.bound(), arrays)),
              " among them (every element lies somewhere); give a rank a box for them");
 }
 
@@ -205,7 +205,7 @@ EINDECOMP_PLANNER_INLINE Distribution Distribution::split(std::vector<Extent> bo
   relation::check_distributed(bound, ranks, where);
   if (dimension < 0 || to_index(dimension) >= bound.size()) {
     core::fail(ErrorKind::shape, where, "dimension ", dimension, " of a tensor of ",
-               relation::bound_text(bound), " is to be shared out (its dimensions are 0 to ",
+               core::extents_text(bound), " is to be shared out (its dimensions are 0 to ",
                static_cast<Extent>(bound.size()) - 1, "); name one of them");
   }
   std::vector<std::vector<LocalArray>> arrays(to_index(ranks));
@@ -248,7 +248,7 @@ EINDECOMP_PLANNER_INLINE Distribution Distribution::block_cyclic(
   relation::check_distributed(bound, ranks, where);
   if (dimensions.size() != bound.size()) {
     core::fail(ErrorKind::shape, where, "a block-cyclic distribution of ", dimensions.size(),
-               " dimensions for a tensor of ", relation::bound_text(bound),
+               " dimensions for a tensor of ", core::extents_text(bound),
                " (each dimension is dealt out by itself); give one entry per dimension");
   }
   Extent processes = 1;

@@ -18,6 +18,7 @@
 #include "eindecomp/relation/index_blocks.hpp"
 #include "eindecomp/relation/make_distribution.hpp"
 #include "eindecomp/relation/redistribution.hpp"
+#include "eindecomp/relation/rounds.hpp"
 
 namespace eindecomp {
 namespace relation {
@@ -26,8 +27,8 @@ EINDECOMP_PLANNER_INLINE void check_same_tensor(const Distribution& from, const 
                                                 const std::source_location& where) {
   if (from.bound() != to.bound()) {
     core::fail(
-        ErrorKind::shape, where, "a tensor of ", bound_text(from.bound()),
-        " is to be distributed as one of ", bound_text(to.bound()),
+        ErrorKind::shape, where, "a tensor of ", core::extents_text(from.bound()),
+        " is to be distributed as one of ", core::extents_text(to.bound()),
         " (a redistribution moves elements and changes no extents); give both the same extents");
   }
   if (from.ranks() != to.ranks()) {
@@ -97,7 +98,7 @@ class SharedArrays {
 /// One message per peer from what moves to or from each. \param direction  of a peer: 1 of sends.
 [[nodiscard]] inline std::vector<RedistributionMessage> messages_to_peers(
     std::vector<std::pair<int, SharedElements>> moved, int rank, int ranks, int direction) {
-  const auto distance = [=](int peer) { return ((peer - rank) * direction + ranks) % ranks; };
+  const auto distance = [=](int peer) { return peer_distance(peer, rank, direction, ranks); };
   std::sort(moved.begin(), moved.end(), [&](const auto& a, const auto& b) {
     if (a.first != b.first) return distance(a.first) < distance(b.first);
     if (a.second.to != b.second.to) return a.second.to < b.second.to;

@@ -234,6 +234,7 @@ class ProgramHasher {
     add_box(c.domain);
     m_hasher.add(c.operands);
     add(c.output, c.accumulate, c.finish);
+    if (c.unread || c.open) add(c.unread, c.open);
   }
   void add_work(const Combine& c) {
     add_regions({c.target});

@@ -165,7 +165,7 @@ class RankBuilder {
     emit_rounds(m_aggregations);
     ++m_program.turns;
     if (sums && m_statement == m_group->last) {
-      accumulate(*m_graph, m_program, *m_group, m_sum_begin);
+      accumulate(*m_graph, *m_masks, m_program, *m_group, m_sum_begin);
     }
   }
 
@@ -283,7 +283,6 @@ class RankBuilder {
     std::sort(order.begin(), order.end());
     std::vector<Message> list;
     for (std::size_t i = 0; i < order.size();) {
-      // The pieces of one tensor.
       std::size_t end = i;
       Extent words = 0;
       const auto piece = [&](std::size_t n) -> MessagePiece& {

@@ -2,10 +2,8 @@
 /// \file
 /// The tensor-relational view of a program (paper, section 4): a tensor is a relation from keys to
 /// blocks, a statement is a join and an aggregation of relations, and repartitions stand between
-/// them. All of it on keys and boxes, without data.
-///
-/// The three operations are join_blocks, aggregate_blocks and repartition_blocks; the task graph
-/// and the programs are made from them.
+/// them. All of it on keys and boxes, without data: programs are made of the blocks that
+/// call_relation() cuts statements into and repartition_into() finds (walk.hpp).
 #pragma once
 
 #include <algorithm>
@@ -105,25 +103,6 @@ struct TensorRelation {
   }
 };
 
-/// The relation of a tensor with that bound under that partition vector, one entry per dimension.
-/// \throws Error if the lengths differ, or a dimension would be cut into less than one part or more
-///   parts than it has indices.
-[[nodiscard]] constexpr TensorRelation make_relation(
-    std::vector<Extent> bound, PartitionVector parts,
-    const std::source_location& where = std::source_location::current()) {
-  if (bound.size() != parts.size()) {
-    core::fail(ErrorKind::plan, where, "a tensor of rank ", bound.size(), " with ", parts.size(),
-               " entries in its partition vector (it takes one per dimension); give one for "
-               "every dimension");
-  }
-  for (std::size_t k = 0; k < bound.size(); ++k) {
-    if (parts[k] >= 1 && parts[k] <= bound[k]) continue;
-    core::fail(ErrorKind::plan, where, "dimension ", k, " of extent ", bound[k], " in ", parts[k],
-               " parts (every part needs an index); cut it into 1 to ", bound[k], " parts");
-  }
-  return {std::move(bound), std::move(parts)};
-}
-
 // --- Repartition -------------------------------------------------------------------------------
 
 /// Visits the blocks of a relation that meet a box, which must not be empty, in the order of their
@@ -162,34 +141,6 @@ constexpr void repartition_into(const TensorRelation& from, const Box& box, Visi
     }
     if (rank == 0) return;
   }
-}
-
-/// What two blocks of one tensor, cut in two ways, have in common.
-struct Intersection {
-  Extent from = 0;  ///< the producer's block
-  Extent to = 0;    ///< the consumer's
-  Box box;          ///< the elements that both have
-};
-
-/// The repartition of a tensor: every non-empty intersection of a block of `from` with a block of
-/// `to`, in the order of `to`, then of `from`.
-/// \throws Error if the bounds differ.
-[[nodiscard]] constexpr std::vector<Intersection> repartition_blocks(
-    const TensorRelation& from, const TensorRelation& to,
-    const std::source_location& where = std::source_location::current()) {
-  if (from.bound != to.bound) {
-    core::fail(ErrorKind::plan,
-               "a repartition between relations of different bounds (it cuts one tensor anew, it "
-               "does not change it); give two relations of the same tensor",
-               where);
-  }
-  std::vector<Intersection> found;
-  for (Extent n = 0; n < to.blocks(); ++n) {
-    repartition_into(from, to.block(n), [&](Extent number, const Box& box) {
-      found.push_back({number, n, box});
-    });
-  }
-  return found;
 }
 
 // --- Join and aggregation ----------------------------------------------------------------------
@@ -253,50 +204,5 @@ struct JoinedBlocks {
   std::vector<Extent> operands;  ///< the block each operand gives
   Extent output = 0;             ///< the block of the result it is part of
 };
-
-/// The join of a statement's operands under d: one tuple per kernel call, in the order of keys.
-/// \throws Error if d does not suit the statement.
-[[nodiscard]] constexpr std::vector<JoinedBlocks> join_blocks(
-    const EinGraph& graph, VertexId statement, const PartitionVector& d,
-    const std::source_location& where = std::source_location::current()) {
-  const TensorRelation calls = call_relation(graph, statement, d, where);
-  const Vertex& v = graph[statement];
-  std::vector<TensorRelation> relations;
-  for (const Operand& o : v.operands) relations.push_back(operand_relation(graph, o, d));
-  const TensorRelation output = output_relation(v, d);
-
-  std::vector<JoinedBlocks> joined;
-  joined.reserve(static_cast<std::size_t>(calls.blocks()));
-  for (Extent n = 0; n < calls.blocks(); ++n) {
-    JoinedBlocks tuple{calls.key(n), {}, 0};
-    for (std::size_t o = 0; o < v.operands.size(); ++o) {
-      tuple.operands.push_back(relations[o].number(project(tuple.key, v.operands[o].labels)));
-    }
-    tuple.output = output.number(project(tuple.key, v.output));
-    joined.push_back(std::move(tuple));
-  }
-  return joined;
-}
-
-/// Kernel calls that compute parts of one block of the result.
-struct AggregationGroup {
-  Extent output = 0;               ///< the block
-  std::vector<std::size_t> calls;  ///< indices into the join, in the order of keys
-};
-
-/// The aggregation after a join: its tuples grouped by the block of the result, in the order of
-/// the blocks.
-[[nodiscard]] constexpr std::vector<AggregationGroup> aggregate_blocks(
-    const std::vector<JoinedBlocks>& joined) {
-  Extent blocks = 0;
-  for (const JoinedBlocks& tuple : joined) blocks = std::max(blocks, tuple.output + 1);
-  std::vector<AggregationGroup> groups(static_cast<std::size_t>(blocks));
-  for (std::size_t i = 0; i < joined.size(); ++i) {
-    AggregationGroup& group = groups[static_cast<std::size_t>(joined[i].output)];
-    group.output = joined[i].output;
-    group.calls.push_back(i);
-  }
-  return groups;
-}
 
 }  // namespace eindecomp

@@ -18,7 +18,9 @@
 #include "eindecomp/kernel/copy/box_kernel.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 #include "eindecomp/kernel/strided_tensor.hpp"
+#include "eindecomp/relation/arena.hpp"
 #include "eindecomp/relation/redistribution.hpp"
+#include "eindecomp/relation/rounds.hpp"
 #include "eindecomp/run/transport.hpp"
 #include "eindecomp/run/tuning.hpp"
 
@@ -295,7 +297,7 @@ class ArrayExchange {
     const bool sent = direction > 0;
     std::vector<Piece> pieces;
     for (const relation::RedistributionMessage& message : messages) {
-      const int distance = ((message.peer - rank) * direction + ranks) % ranks;
+      const int distance = relation::peer_distance(message.peer, rank, direction, ranks);
       int number = 0;
       for (const relation::SharedElements& elements : message.elements) {
         for_each_piece(elements, m_slowest_first, limit, [&](const relation::SharedElements& part) {
@@ -358,12 +360,10 @@ class ArrayExchange {
       }
       if (has_send) place(*send++, out, m_waves.back().sends);
       if (has_receive) place(*receive++, in, m_waves.back().receives);
-      m_send_bytes = std::max(m_send_bytes, aligned(out));
-      m_receive_bytes = std::max(m_receive_bytes, aligned(in));
+      m_send_bytes = std::max(m_send_bytes, Arena::round_up(out));
+      m_receive_bytes = std::max(m_receive_bytes, Arena::round_up(in));
     }
   }
-
-  [[nodiscard]] static std::int64_t aligned(std::int64_t bytes) { return ceil_div(bytes, 64) * 64; }
 
   int m_bytes;
   std::vector<ArrayStrides> m_from;

@@ -341,30 +341,11 @@ template <TensorName Symbol, class View>
 /// An input computed where it is stored: function(i, j, …) gives the element of that index in the
 /// whole tensor, on every rank the same. Called on the host, on a host execution space from its
 /// threads at once; it must not change what it captures. What it throws ends the run on all ranks.
-template <run::TypedSymbol Symbol, class Function>
-[[nodiscard]] auto bind_generator(Symbol&& symbol, Function&& function,
-                                  std::source_location where = std::source_location::current()) {
-  using S = std::remove_cvref_t<Symbol>;
-  using T = Stored<typename S::value_type>;
-  using F = std::decay_t<Function>;  // a function is kept by its address
-  constexpr int rank = static_cast<int>(S::rank);
-  static_assert(run::generates<F, T>(std::make_index_sequence<static_cast<std::size_t>(rank)>{}),
-                "EinDecomp: the generator cannot be called with one index per dimension of the "
-                "tensor, or does not give its value type (it must be callable as const)");
-  run::BindingFacts facts;
-  facts.tensor = run::reference_to(symbol);
-  facts.where = where;
-  facts.kind = run::BindingKind::generator;
-  facts.element = element_type<T>();
-  return GeneratorBinding<T, rank, F>{std::move(facts), std::forward<Function>(function)};
-}
-
-/// The same for a tensor by name, or by a symbol of a graph built at run time, whose elements are
-/// T.
+/// The tensor is given by name, or by a symbol of a graph built at run time; its elements are T.
 template <class T, int Rank, TensorName Name, class Function>
 [[nodiscard]] auto bind_generator_as(Name&& tensor, Function&& function,
                                      std::source_location where = std::source_location::current()) {
-  using F = std::decay_t<Function>;
+  using F = std::decay_t<Function>;  // a function is kept by its address
   static_assert(run::generates<F, T>(std::make_index_sequence<static_cast<std::size_t>(Rank)>{}),
                 "EinDecomp: the generator cannot be called with one index per dimension of the "
                 "tensor, or does not give its value type (it must be callable as const)");
@@ -375,6 +356,15 @@ template <class T, int Rank, TensorName Name, class Function>
   facts.element = element_type<T>();
   facts.rank = Rank;
   return GeneratorBinding<T, Rank, F>{std::move(facts), std::forward<Function>(function)};
+}
+
+/// The same for a symbol that says its value type and rank.
+template <run::TypedSymbol Symbol, class Function>
+[[nodiscard]] auto bind_generator(Symbol&& symbol, Function&& function,
+                                  std::source_location where = std::source_location::current()) {
+  using S = std::remove_cvref_t<Symbol>;
+  return bind_generator_as<Stored<typename S::value_type>, static_cast<int>(S::rank)>(
+      symbol, std::forward<Function>(function), where);
 }
 
 }  // namespace eindecomp

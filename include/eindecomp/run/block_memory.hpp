@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/scanned_label.hpp"
@@ -20,13 +21,9 @@
 
 namespace eindecomp::run {
 
-[[nodiscard]] constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// "512 x 1024"; "a scalar" of rank 0.
 inline std::string extents_text(const std::vector<Extent>& extents) {
-  std::string text;
-  for (Extent e : extents) text += (text.empty() ? "" : " x ") + std::to_string(e);
-  return text.empty() ? "a scalar" : text;
+  return core::extents_text(extents);
 }
 
 /// "0, 512".
@@ -130,7 +127,7 @@ inline kernel::StridedBox strided_box(const Spread& spread, const BlockMemory& i
   kernel::StridedBox shape;
   shape.rank = spread.read.rank();
   for (int k = 0; k < shape.rank; ++k) {
-    const Extent step = spread.steps[at(k)];
+    const Extent step = spread.steps[to_index(k)];
     shape.extent[k] = spread.count(k);
     shape.into_stride[k] = into.stride[k] * std::max<Extent>(step, 1);
     shape.from_stride[k] = from.stride[k] * std::min<Extent>(step, 1);
@@ -150,8 +147,8 @@ inline char* computed_address(const Operand& operand, const Box& domain,
     const Extent divisor = periods.empty() ? 1 : index.divisor;
     Extent first = index.offset;
     for (const OperandIndex::Term& term : index.terms) {
-      const Extent step = periods.empty() ? 1 : periods[at(term.label)];
-      first += term.coefficient * domain.lo[at(term.label)];
+      const Extent step = periods.empty() ? 1 : periods[to_index(term.label)];
+      first += term.coefficient * domain.lo[to_index(term.label)];
       strides[term.label] += term.coefficient * step / divisor * block.stride[k];
     }
     offset += (first / divisor - block.box.lo[k]) * block.stride[k];
@@ -181,7 +178,7 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
   shape.operands = tensors + shape.values;
   for (int l = 0; l < shape.labels; ++l) {
     shape.extent[l] = domain.extent(l);
-    shape.begin[l] = domain.lo[at(l)];
+    shape.begin[l] = domain.lo[to_index(l)];
   }
   for (int l : statement.aggregated) shape.aggregated[l] = true;
   if (graph::is_scan(statement, domain)) {
@@ -189,8 +186,8 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
                   graph::scans_backwards(statement)};
   }
   for (int k = 0; k < shape.lookups; ++k) {
-    const int label = statement.values[at(k)];
-    shape.lookup[k] = {label, statement.extents[at(label)]};
+    const int label = statement.values[to_index(k)];
+    shape.lookup[k] = {label, statement.extents[to_index(label)]};
   }
 
   const std::vector<Extent>& periods = statement.periods;
@@ -198,22 +195,23 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
                            Extent* strides) {
     Extent offset = 0;
     for (std::size_t k = 0; k < labels.size(); ++k) {
-      const Extent step = periods.empty() ? 1 : periods[at(labels[k])];
-      offset += (domain.lo[at(labels[k])] - block.box.lo[k]) * block.stride[k];
+      const Extent step = periods.empty() ? 1 : periods[to_index(labels[k])];
+      offset += (domain.lo[to_index(labels[k])] - block.box.lo[k]) * block.stride[k];
       strides[labels[k]] += step * block.stride[k];
     }
     return block.data + offset * block.bytes;
   };
   for (int o = tensors; o < shape.operands; ++o) {
-    const int label = statement.values[at(o - tensors)];
-    call.operands[o] = address(*operands[at(o)], {label}, shape.operand_stride[o]);
+    const int label = statement.values[to_index(o - tensors)];
+    call.operands[o] = address(*operands[to_index(o)], {label}, shape.operand_stride[o]);
   }
   for (int o = 0; o < tensors; ++o) {
-    const Operand& operand = statement.operands[at(o)];
+    const Operand& operand = statement.operands[to_index(o)];
     call.operands[o] =
         operand.is_computed()
-            ? computed_address(operand, domain, periods, *operands[at(o)], shape.operand_stride[o])
-            : address(*operands[at(o)], operand.labels, shape.operand_stride[o]);
+            ? computed_address(operand, domain, periods, *operands[to_index(o)],
+                               shape.operand_stride[o])
+            : address(*operands[to_index(o)], operand.labels, shape.operand_stride[o]);
   }
   call.output = address(output, statement.output, shape.output_stride);
   return call;
@@ -225,9 +223,10 @@ inline CallMemory call_memory(const Vertex& statement, const Box& domain,
                                             const std::vector<BlockMemory>& buffers) {
   const BlockMemory* operands[kernel::max_operands]{};
   for (std::size_t o = 0; o < call.operands.size(); ++o) {
-    operands[o] = &buffers[at(call.operands[o])];
+    operands[o] = &buffers[to_index(call.operands[o])];
   }
-  return call_memory(statement, domain, {operands, call.operands.size()}, buffers[at(call.output)]);
+  return call_memory(statement, domain, {operands, call.operands.size()},
+                     buffers[to_index(call.output)]);
 }
 
 /// Cuts a box into parts of at most `limit` elements (at least one) that follow one another in
@@ -246,23 +245,23 @@ void for_each_slab(const Box& box, Extent limit, const Visit& visit) {
   const Extent run = std::max<Extent>(limit / inner, 1);
   Extent first = 0;
   Box part = box;
-  for (int k = 0; k < cut; ++k) part.hi[at(k)] = part.lo[at(k)] + 1;
+  for (int k = 0; k < cut; ++k) part.hi[to_index(k)] = part.lo[to_index(k)] + 1;
   while (true) {
-    for (Extent i = box.lo[at(cut)]; i < box.hi[at(cut)]; i += run) {
-      part.lo[at(cut)] = i;
-      part.hi[at(cut)] = std::min(i + run, box.hi[at(cut)]);
+    for (Extent i = box.lo[to_index(cut)]; i < box.hi[to_index(cut)]; i += run) {
+      part.lo[to_index(cut)] = i;
+      part.hi[to_index(cut)] = std::min(i + run, box.hi[to_index(cut)]);
       visit(part, first);
       first += part.size();
     }
     int k = cut - 1;
     for (; k >= 0; --k) {
-      ++part.lo[at(k)];
-      if (part.lo[at(k)] < box.hi[at(k)]) break;
-      part.lo[at(k)] = box.lo[at(k)];
-      part.hi[at(k)] = part.lo[at(k)] + 1;
+      ++part.lo[to_index(k)];
+      if (part.lo[to_index(k)] < box.hi[to_index(k)]) break;
+      part.lo[to_index(k)] = box.lo[to_index(k)];
+      part.hi[to_index(k)] = part.lo[to_index(k)] + 1;
     }
     if (k < 0) return;
-    part.hi[at(k)] = part.lo[at(k)] + 1;
+    part.hi[to_index(k)] = part.lo[to_index(k)] + 1;
   }
 }
 

@@ -53,7 +53,8 @@ template <class Space, class BoundSo, class ValueOf, class TextOf>
 }
 
 /// Of inputs that come from one rank, which; of those in distributions of their own, in which; and
-/// which are constant. Of bindings that suit the graph, lines can be asked for while both live.
+/// which are constant. Fingerprint::lines may be called while graph and bindings live, and only if
+/// every binding suits the graph.
 template <class Space>
 [[nodiscard]] std::vector<comm::Fingerprint> bound_alike(
     const EinGraph& graph, const std::vector<Binding<Space>>& bindings) {

@@ -29,7 +29,7 @@ namespace eindecomp::run {
          (facts.kind == BindingKind::whole_on_root && facts.root != rank);
 }
 
-/// Which of a binding's views is the block of that box, the n-th of the plan's.
+/// The index of the view that shows `box`, the plan's n-th block on this rank.
 [[nodiscard]] inline std::size_t view_of(const BindingFacts& facts, const Box& box, std::size_t n) {
   if (!facts.boxes) return n;
   const auto found = std::find(facts.boxes->begin(), facts.boxes->end(), box);
@@ -101,7 +101,7 @@ class BindingChecker {
                   facts.where);
     }
     for (std::size_t n = 0; n < buffers.size(); ++n) {
-      const Box& box = m_session.program.buffers[at(buffers[n])].box;
+      const Box& box = m_session.program.buffers[to_index(buffers[n])].box;
       const std::size_t view = view_of(facts, box, n);
       if (view == facts.views.size()) {
         fail_places(tensor, box, facts.result, (*facts.boxes)[n], facts.where);

@@ -42,7 +42,7 @@
 
 namespace eindecomp::run {
 
-/// A plan made ready on every rank, as the members of Executor say of themselves.
+/// Implements Executor, where the members are documented.
 template <class Space, comm::Communicator Group>
 class Engine {
  public:
@@ -203,7 +203,7 @@ class Engine {
   /// ", in statement C", for the message of a run that failed in that stage.
   [[nodiscard]] std::string place_of(int number) const {
     if (number < 0) return {};
-    const Stage<Space>& stage = m_prepared->stages[at(number)];
+    const Stage<Space>& stage = m_prepared->stages[to_index(number)];
     const auto name = [&](VertexId v) { return m_session->graph[v].name.str(); };
     if (stage.first == stage.last) return ", in statement " + name(stage.first);
     return ", in statements " + name(stage.first) + " to " + name(stage.last);
@@ -295,11 +295,11 @@ Run<Space, Group> Engine<Space, Group>::run(const std::vector<Binding<Space>>& b
                                   m_options.eager_bytes, new_constants, stage,
                                   observer ? &*observer : nullptr)
             .run();
-        const comm::Traffic after = m_transfers.traffic();
-        statistics.words_sent = after.words_sent - before.words_sent;
-        statistics.words_received = after.words_received - before.words_received;
-        statistics.messages_sent = after.messages_sent - before.messages_sent;
-        statistics.messages_received = after.messages_received - before.messages_received;
+        const comm::Traffic moved = m_transfers.traffic() - before;
+        statistics.words_sent = moved.words_sent;
+        statistics.words_received = moved.words_received;
+        statistics.messages_sent = moved.messages_sent;
+        statistics.messages_received = moved.messages_received;
         statistics.seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       });

@@ -49,7 +49,7 @@ class RunInputs {
   /// \throws Error naming the tensor, the extents and the place of the binding.
   void take(const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
     release();
-    m_bound.assign(at(m_session.graph.size()), nullptr);
+    m_bound.assign(to_index(m_session.graph.size()), nullptr);
     for (const Binding<Space>& binding : bindings) {
       const BindingFacts& facts = binding.facts();
       const VertexId v = m_session.vertex_of(facts.tensor, facts.where);
@@ -61,22 +61,23 @@ class RunInputs {
                         "the run computes); bind inputs only",
                     facts.where);
       }
-      if (m_bound[at(v)] != nullptr) {
+      if (m_bound[to_index(v)] != nullptr) {
         throw Error(ErrorKind::binding,
                     "input " + tensor.name +
                         " is bound twice (a run reads each input once); leave "
                         "one of its bindings out",
                     facts.where);
       }
-      m_bound[at(v)] = &binding;
+      m_bound[to_index(v)] = &binding;
       BindingChecker<Group>(m_session).check(v, facts);
       if (facts.kind == BindingKind::distributed) plan_exchange(v, facts);
     }
     check_all_are_bound(where);
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
-      if (m_kept[at(v)] && !(is_constant(v) && m_kept[at(v)]->is(m_bound[at(v)]->facts(),
-                                                                 m_session.control.rank()))) {
-        m_kept[at(v)].reset();
+      if (m_kept[to_index(v)] &&
+          !(is_constant(v) &&
+            m_kept[to_index(v)]->is(m_bound[to_index(v)]->facts(), m_session.control.rank()))) {
+        m_kept[to_index(v)].reset();
       }
     }
   }
@@ -92,11 +93,11 @@ class RunInputs {
   /// Whether one of them is not as a run before left it on this rank.
   [[nodiscard]] bool has_new_constants() const {
     const std::vector<VertexId> all = constants();
-    return std::any_of(all.begin(), all.end(), [this](VertexId v) { return !m_kept[at(v)]; });
+    return std::any_of(all.begin(), all.end(), [this](VertexId v) { return !m_kept[to_index(v)]; });
   }
   /// Remembers the constants of a run that is over.
   void keep_constants() {
-    for (VertexId v : constants()) m_kept[at(v)] = KeptBinding(m_bound[at(v)]->facts());
+    for (VertexId v : constants()) m_kept[to_index(v)] = KeptBinding(m_bound[to_index(v)]->facts());
   }
   /// Lets the next run take constants as new.
   void forget_constants() { std::fill(m_kept.begin(), m_kept.end(), std::nullopt); }
@@ -123,33 +124,31 @@ class RunInputs {
       const BindingFacts& facts = binding.facts();
       const Vertex& tensor = m_session.graph[v];
       scatters = scatters || facts.kind == BindingKind::whole_on_root;
-      if (facts.kind == BindingKind::distributed) m_exchanges[at(v)]->allocate(facts.where);
+      if (facts.kind == BindingKind::distributed) m_exchanges[to_index(v)]->allocate(facts.where);
       for (std::size_t n = 0; n < buffers.size(); ++n) {
         const int b = buffers[n];
         const int bytes = relation::element_bytes(m_session.graph, buffer(b));
         if (!needs_memory(facts, buffer(b).box)) {
-          m_own[at(b)] = {};
+          m_own[to_index(b)] = {};
           if (facts.kind == BindingKind::distributed) {
-            m_memory[at(b)] = in_place(facts, buffer(b).box);
+            m_memory[to_index(b)] = in_place(facts, buffer(b).box);
             continue;
           }
           const bool blocks = facts.kind == BindingKind::blocks;
           const kernel::StridedTensor& view =
               facts.views[blocks ? view_of(facts, buffer(b).box, n) : 0];
-          m_memory[at(b)] =
+          m_memory[to_index(b)] =
               BlockMemory::of(view, blocks ? buffer(b).box : Box::whole(tensor.bound));
           continue;
         }
-        if (m_own[at(b)].data() == nullptr) {
-          m_own[at(b)] = allocate<MemorySpace>("EinDecomp::input " + tensor.name, buffer(b).bytes,
-                                               facts.where);
+        if (m_own[to_index(b)].data() == nullptr) {
+          m_own[to_index(b)] = allocate<MemorySpace>("EinDecomp::input " + tensor.name,
+                                                     buffer(b).bytes, facts.where);
         }
-        m_memory[at(b)] = BlockMemory::dense(m_own[at(b)].data(), buffer(b).box, bytes);
-        if (m_kept[at(v)]) continue;
-        if (facts.kind == BindingKind::generator) {
-          fill(tensor, binding, space, buffer(b).box, m_own[at(b)].data());
-        } else if (facts.kind == BindingKind::file) {
-          binding.fill(space, tensor, buffer(b).box, m_own[at(b)].data());
+        m_memory[to_index(b)] = BlockMemory::dense(m_own[to_index(b)].data(), buffer(b).box, bytes);
+        if (m_kept[to_index(v)]) continue;
+        if (facts.kind == BindingKind::generator || facts.kind == BindingKind::file) {
+          fill(tensor, binding, space, buffer(b).box, m_own[to_index(b)].data());
         }
       }
     });
@@ -162,7 +161,7 @@ class RunInputs {
     const int rank = m_session.control.rank();
     // By vertex, not in the order of the bindings, which may differ from rank to rank.
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
-      const Binding<Space>* const binding = m_bound[at(v)];
+      const Binding<Space>* const binding = m_bound[to_index(v)];
       if (binding == nullptr || binding->facts().kind != BindingKind::whole_on_root) continue;
       if (is_constant(v) && !with_constants) continue;
       const BindingFacts& facts = binding->facts();
@@ -175,7 +174,7 @@ class RunInputs {
       std::size_t next = 0;
       for (const RankBlock& block : m_session.stored_everywhere(v)) {
         if (block.rank == rank) {
-          const BlockMemory& into = m_memory[at(mine[next++])];
+          const BlockMemory& into = m_memory[to_index(mine[next++])];
           if (!is_root) m_transport->receive(facts.root, block.box, into);
         } else if (is_root) {
           m_transport->send(block.rank, block.box, whole);
@@ -190,12 +189,12 @@ class RunInputs {
     RedistributionStatistics sum;
     std::fill(m_moved.begin(), m_moved.end(), std::nullopt);
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
-      const Binding<Space>* const binding = m_bound[at(v)];
+      const Binding<Space>* const binding = m_bound[to_index(v)];
       if (binding == nullptr || binding->facts().kind != BindingKind::distributed) continue;
       if (is_constant(v) && !with_constants) continue;
-      const RedistributionStatistics moved = m_exchanges[at(v)]->run(
+      const RedistributionStatistics moved = m_exchanges[to_index(v)]->run(
           space, m_session.control, arrays_of(binding->facts()), stored_arrays(v));
-      m_moved[at(v)] = moved;
+      m_moved[to_index(v)] = moved;
       sum.words_sent += moved.words_sent;
       sum.words_received += moved.words_received;
       sum.messages_sent += moved.messages_sent;
@@ -217,7 +216,7 @@ class RunInputs {
     return text;
   }
 
-  /// The memory that the bindings' views read on this rank.
+  /// The memory that is read through the bindings' views on this rank.
   [[nodiscard]] std::vector<AddressRange> read_ranges() const {
     std::vector<AddressRange> ranges;
     for_each_input([&](VertexId, const Binding<Space>& binding, const std::vector<int>&) {
@@ -230,7 +229,7 @@ class RunInputs {
   }
 
   /// Where the block of an input buffer lies.
-  [[nodiscard]] const BlockMemory& memory(int buffer) const { return m_memory[at(buffer)]; }
+  [[nodiscard]] const BlockMemory& memory(int buffer) const { return m_memory[to_index(buffer)]; }
 
   /// Forgets the bindings; keeps the memory for the next run.
   void release() {
@@ -246,7 +245,8 @@ class RunInputs {
     int count = 0;
     for (VertexId v = 0; v < m_session.graph.size(); ++v) {
       const Vertex& tensor = m_session.graph[v];
-      if (!tensor.is_input() || readers[at(v)] == 0 || m_bound[at(v)] != nullptr) continue;
+      if (!tensor.is_input() || readers[to_index(v)] == 0 || m_bound[to_index(v)] != nullptr)
+        continue;
       missing += (++count > 1 ? ", " : "") + tensor.name.str();
     }
     if (count == 0) return;
@@ -260,11 +260,12 @@ class RunInputs {
   }
 
   [[nodiscard]] bool is_constant(VertexId v) const {
-    return m_bound[at(v)] != nullptr && m_bound[at(v)]->facts().constant;
+    return m_bound[to_index(v)] != nullptr && m_bound[to_index(v)]->facts().constant;
   }
-  [[nodiscard]] const Buffer& buffer(int b) const { return m_session.program.buffers[at(b)]; }
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_session.program.buffers[to_index(b)]; }
 
-  /// Calls a generator for a block. \throws Error that names the input if the generator throws.
+  /// Calls a generator, or reads a file, for a block. \throws Error that names the input if that
+  ///   throws.
   static void fill(const Vertex& tensor, const Binding<Space>& binding, const Space& space,
                    const Box& box, void* into) {
     try {
@@ -272,7 +273,8 @@ class RunInputs {
     } catch (...) {
       const comm::Failure failure = comm::failure_of(std::current_exception());
       throw Error(failure.kind,
-                  "the generator of input " + tensor.name + " failed (" +
+                  (binding.facts().kind == BindingKind::file ? "reading" : "the generator of") +
+                      (" input " + tensor.name) + " failed (" +
                       std::string(comm::detail::bare(failure.sentence)) + ")",
                   binding.facts().where);
     }
@@ -297,8 +299,8 @@ class RunInputs {
   /// The part of a view of the user's that is a block of the plan's.
   [[nodiscard]] BlockMemory in_place(const BindingFacts& facts, const Box& box) const {
     const int n = array_with(facts, box);
-    const LocalArray& array = facts.distribution->arrays(m_session.control.rank())[at(n)];
-    BlockMemory block = BlockMemory::of(facts.views[at(n)], box);
+    const LocalArray& array = facts.distribution->arrays(m_session.control.rank())[to_index(n)];
+    BlockMemory block = BlockMemory::of(facts.views[to_index(n)], box);
     for (std::size_t k = 0; k < box.lo.size(); ++k) {
       block.data += array.indices[k].position(box.lo[k]) * block.stride[k] * block.bytes;
     }
@@ -315,15 +317,16 @@ class RunInputs {
   [[nodiscard]] std::vector<kernel::StridedTensor> stored_arrays(VertexId v) const {
     std::vector<kernel::StridedTensor> arrays;
     for (int b : m_session.stored_buffers(v)) {
-      const BlockMemory block = BlockMemory::dense(
-          m_own[at(b)].data(), buffer(b).box, relation::element_bytes(m_session.graph, buffer(b)));
+      const BlockMemory block =
+          BlockMemory::dense(m_own[to_index(b)].data(), buffer(b).box,
+                             relation::element_bytes(m_session.graph, buffer(b)));
       arrays.push_back(strided_tensor(block));
     }
     return arrays;
   }
 
   [[nodiscard]] const StagedExchange<Space>& exchange_of(VertexId v) const {
-    return *m_exchanges[at(v)];
+    return *m_exchanges[to_index(v)];
   }
 
   /// Makes the exchange ready that brings an input to the plan's blocks.
@@ -332,7 +335,7 @@ class RunInputs {
     for (int b : m_session.stored_buffers(v)) {
       skip.push_back(array_with(facts, buffer(b).box) >= 0 ? 1 : 0);
     }
-    std::optional<StagedExchange<Space>>& exchange = m_exchanges[at(v)];
+    std::optional<StagedExchange<Space>>& exchange = m_exchanges[to_index(v)];
     if (!exchange) exchange.emplace();
     exchange->prepare(*facts.distribution, m_session.distribution(v), m_session.control.rank(),
                       static_cast<int>(m_session.graph[v].element.bytes), arrays_of(facts),

@@ -131,9 +131,9 @@ class Interpreter {
 
   /// Says which element of which tensor is no index of what.
   [[noreturn, gnu::cold]] void throw_fault(const kernel::IndexFault& fault) const {
-    const Vertex& v = m_graph[m_program.stages[at(m_current)].first];
-    const Operand& operand = v.operands[at(fault.operand())];
-    const int label = v.values[at(fault.operand())];
+    const Vertex& v = m_graph[m_program.stages[to_index(m_current)].first];
+    const Operand& operand = v.operands[to_index(fault.operand())];
+    const int label = v.values[to_index(fault.operand())];
     Text sentence = m_graph[operand.vertex].name + "(";
     for (std::size_t k = 0; k < operand.labels.size(); ++k) {
       Extent index = 0;
@@ -147,7 +147,7 @@ class Interpreter {
       }
       sentence << (k > 0 ? "," : "") << index;
     }
-    const Extent extent = v.extents[at(label)];
+    const Extent extent = v.extents[to_index(label)];
     sentence << ") is " << fault.value() << " and an index of ";
     const auto is_read = [&](const Operand& o) {
       return std::find(o.labels.begin(), o.labels.end(), label) != o.labels.end();

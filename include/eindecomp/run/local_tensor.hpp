@@ -12,25 +12,17 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/strided_tensor.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/result_block.hpp"
 
 namespace eindecomp {
 namespace run {
 
-template <class T, int Rank>
-struct DataType {
-  using type = typename DataType<T, Rank - 1>::type*;
-};
-template <class T>
-struct DataType<T, 0> {
-  using type = T;
-};
-
 /// View of rank Rank, row-major.
 template <class T, int Rank, class MemorySpace, class... Traits>
-using TensorView =
-    Kokkos::View<typename DataType<T, Rank>::type, Kokkos::LayoutRight, MemorySpace, Traits...>;
+using TensorView = Kokkos::View<typename kernel::DataType<T, Rank>::type, Kokkos::LayoutRight,
+                                MemorySpace, Traits...>;
 
 /// A View's layout argument from extents.
 [[nodiscard]] inline Kokkos::LayoutRight layout_of(const std::vector<Extent>& extents) {

@@ -34,13 +34,13 @@ struct OperandEnds {
   if (!call.open) return ends;
   for (std::size_t o = 0; o < statement.operands.size(); ++o) {
     const Operand& operand = statement.operands[o];
-    const Box& block = buffers[at(call.operands[o])].box;
+    const Box& block = buffers[to_index(call.operands[o])].box;
     for (std::size_t k = 0; k < operand.indices.size(); ++k) {
       const OperandIndex& index = operand.indices[k];
       if (index.terms.size() != 1) continue;  // stays inside, as what has another coefficient
       const int label = index.terms[0].label;
       const Extent extent = call.domain.extent(label);
-      const Extent begin = index.offset + call.domain.lo[at(label)];
+      const Extent begin = index.offset + call.domain.lo[to_index(label)];
       const Extent first = std::clamp<Extent>(block.lo[k] - begin, 0, extent);
       const Extent last = std::clamp<Extent>(block.hi[k] - begin, 0, extent);
       if (index.terms[0].coefficient != 1 || (first == 0 && last == extent)) continue;
@@ -119,7 +119,7 @@ class OpenCallCutter {
   [[nodiscard]] OpenPart piece(OpenPart part, int label, Extent first, Extent last) const {
     kernel::LocalEinsum& shape = part.shape;
     for (int o = 0; o < shape.operands; ++o) {
-      part.operands[o] += first * shape.operand_stride[o][label] * m_bytes[at(o)];
+      part.operands[o] += first * shape.operand_stride[o][label] * m_bytes[to_index(o)];
     }
     part.output += first * shape.output_stride[label] * m_bytes.back();
     shape.extent[label] = last - first;
@@ -136,7 +136,7 @@ class OpenCallCutter {
       Extent* const stride = part.shape.operand_stride[e.operand];
       if (e.period > 0) {
         const Extent step = value < e.first ? e.period : -e.period;
-        part.operands[e.operand] += step * stride[e.label] * m_bytes[at(e.operand)];
+        part.operands[e.operand] += step * stride[e.label] * m_bytes[to_index(e.operand)];
         continue;
       }
       part.zeros |= 1U << e.operand;

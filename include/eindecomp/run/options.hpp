@@ -23,7 +23,8 @@ struct Progress {
   double seconds = 0;          ///< since it began
 };
 
-/// Settings of an Executor. The same on every rank but for the two limits, `trace` and `progress`.
+/// Settings of an Executor. The same on every rank but for `memory_limit`, `time_limit`, `trace`
+/// and `progress`.
 struct ExecuteOptions {
   /// The most elements of one message; longer transfers are cut.
   Extent chunk = comm::default_chunk;
@@ -42,7 +43,7 @@ struct ExecuteOptions {
   /// Unset, the MPI library is asked. Without meaning where the host can reach the space's memory.
   std::optional<bool> gpu_aware_mpi = std::nullopt;
   /// Whether runs record what this rank does when, for Run::timeline(). Each stage then ends with a
-  /// fence, so that kernels of a device count where they run; 56 bytes a message or kernel call.
+  /// fence, so that kernels of a device count where they run; 40 bytes a message or kernel call.
   /// Off, it costs nothing.
   bool trace = false;
   /// Called by runs on this rank, on the thread that runs: at most ten times a second, between two

@@ -54,7 +54,8 @@ class TilePreparer {
     if (tiled.interleaved >= 0) {
       const int partner = tiled.interleaved - tiled.first;
       const Extent outputs = made.calls.back().kernel[0][0]->resumable_outputs();
-      if (outputs > 0 && made.calls[at(partner)].kernel[0][0]->resumable_outputs() == outputs) {
+      if (outputs > 0 &&
+          made.calls[to_index(partner)].kernel[0][0]->resumable_outputs() == outputs) {
         made.interleaved = partner;
       }
     }
@@ -65,10 +66,9 @@ class TilePreparer {
  private:
   using Place = FusedTiles::Place;
 
-  /// The number of calls, and what is known of each.
-  [[nodiscard]] std::size_t size() const { return at(m_tiled->last - m_tiled->first) + 1; }
+  [[nodiscard]] std::size_t size() const { return to_index(m_tiled->last - m_tiled->first) + 1; }
   [[nodiscard]] const Instruction& instruction(std::size_t c) const {
-    return m_program.instructions[at(m_tiled->first) + c];
+    return m_program.instructions[to_index(m_tiled->first) + c];
   }
   [[nodiscard]] const Vertex& statement(std::size_t c) const {
     return m_graph[instruction(c).statement];
@@ -76,7 +76,7 @@ class TilePreparer {
   [[nodiscard]] const KernelCall& call(std::size_t c) const {
     return *instruction(c).template as<KernelCall>();
   }
-  [[nodiscard]] const Buffer& buffer(int b) const { return m_program.buffers[at(b)]; }
+  [[nodiscard]] const Buffer& buffer(int b) const { return m_program.buffers[to_index(b)]; }
   [[nodiscard]] bool is_own(int b) const { return buffer(b).role == Buffer::Role::tile; }
 
   /// The domain of a call of one tile.
@@ -89,15 +89,15 @@ class TilePreparer {
   /// What of a buffer has these labels in a domain.
   [[nodiscard]] static Box box_of(Box box, const std::vector<int>& labels, const Box& domain) {
     for (std::size_t k = 0; k < labels.size(); ++k) {
-      box.lo[k] = domain.lo[at(labels[k])];
-      box.hi[k] = domain.hi[at(labels[k])];
+      box.lo[k] = domain.lo[to_index(labels[k])];
+      box.hi[k] = domain.hi[to_index(labels[k])];
     }
     return box;
   }
 
   /// A buffer, or the tile of it that a thread holds.
   [[nodiscard]] BlockMemory block(int b, const FusedTiles& made, Place place) const {
-    const BlockMemory& whole = m_buffers[at(b)];
+    const BlockMemory& whole = m_buffers[to_index(b)];
     if (!is_own(b)) return whole;
     std::size_t writer = 0;
     while (call(writer).output != b) ++writer;
@@ -128,7 +128,7 @@ class TilePreparer {
     const CallMemory next_piece = last.piece > 0 ? memory_of(c, made, {0, 1}) : first;
     const auto tensor = [&](int b, const void* begin, const void* row, const void* piece) {
       const auto bytes = [](const void* pointer) { return static_cast<const char*>(pointer); };
-      const std::int64_t offset = bytes(begin) - m_buffers[at(b)].data;
+      const std::int64_t offset = bytes(begin) - m_buffers[to_index(b)].data;
       if (is_own(b)) return TileTensor{-1, buffer(b).offset + offset, 0, 0};
       return TileTensor{b, offset, bytes(row) - bytes(begin), bytes(piece) - bytes(begin)};
     };
@@ -164,7 +164,7 @@ class TilePreparer {
       for (std::size_t o = 0; o < statement(c).operands.size(); ++o) {
         const int b = call(c).operands[o];
         if (buffer(b).role != Buffer::Role::input) continue;
-        const BlockMemory& memory = m_buffers[at(b)];
+        const BlockMemory& memory = m_buffers[to_index(b)];
         const Box part = box_of(memory.box, statement(c).operands[o].labels, tile(c, made, {}));
         if (!memory.contiguous(part) || part.size() * memory.bytes <= bytes) continue;
         bytes = part.size() * memory.bytes;
@@ -176,7 +176,7 @@ class TilePreparer {
     const std::size_t end = size() - (made.interleaved >= 0 ? 1 : 0);
     for (std::size_t c = made.interleaved == 0 ? 0 : 1; c < end; ++c) {
       if (statement(c).kernel.maps &&
-          bytes == tile(c, made, {}).size() * m_buffers[at(call(c).output)].bytes) {
+          bytes == tile(c, made, {}).size() * m_buffers[to_index(call(c).output)].bytes) {
         maps.push_back(&made.calls[c]);
       }
     }
@@ -194,7 +194,7 @@ class TilePreparer {
     for (const Known& known : m_known) {
       if (known.statement == of && known.shape == shape) return known.kernel;
     }
-    m_kernels.push_back(m_launchers[at(of)]->prepare_tile(shape));
+    m_kernels.push_back(m_launchers[to_index(of)]->prepare_tile(shape));
     m_known.push_back({of, shape, m_kernels.back().get()});
     return m_known.back().kernel;
   }

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "eindecomp/comm/communicator.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/kernel/copy/box_kernel.hpp"
@@ -58,7 +59,7 @@ struct Addresses {
   char* arena;
 
   [[nodiscard]] char* operator[](const Place& place) const {
-    return (place.buffer < 0 ? arena : buffers[at(place.buffer)].data) + place.offset;
+    return (place.buffer < 0 ? arena : buffers[to_index(place.buffer)].data) + place.offset;
   }
 };
 
@@ -177,7 +178,7 @@ class ProgramPreparer {
     m_made.threads = m_program.threads;
     auto tiled = m_program.tiled.begin();
     for_each_stage(m_program, [&](std::size_t first, std::size_t last) {
-      if (tiled != m_program.tiled.end() && at(tiled->first) == first) {
+      if (tiled != m_program.tiled.end() && to_index(tiled->first) == first) {
         add(first, last, tiles.prepare(*tiled++));
         return;
       }
@@ -224,7 +225,7 @@ class ProgramPreparer {
     m_made.workspace_bytes = std::max(m_made.workspace_bytes, bytes);
   }
 
-  [[nodiscard]] const BlockMemory& memory(int buffer) const { return m_buffers[at(buffer)]; }
+  [[nodiscard]] const BlockMemory& memory(int buffer) const { return m_buffers[to_index(buffer)]; }
 
   /// The place of an element of a buffer.
   [[nodiscard]] Place place(int buffer, const std::vector<Extent>& lo) const {
@@ -243,7 +244,7 @@ class ProgramPreparer {
   [[nodiscard]] PreparedPass<Space> prepare(VertexId statement, const Fill& fill) const {
     const auto& [buffer, box] = fill.target;
     const BlockMemory one{nullptr, box, {}, memory(buffer).bytes};
-    const ElementType element = m_graph[m_program.buffers[at(buffer)].tensor].element;
+    const ElementType element = m_graph[m_program.buffers[to_index(buffer)].tensor].element;
     const Place into = place(buffer, box.lo);
     kernel::ElementBytes value = kernel::bytes_of(fill.value, element);
     if (fill.value == OutsideValue::stated) {
@@ -296,10 +297,9 @@ class ProgramPreparer {
   }
 
   [[nodiscard]] PreparedExchange<Space> exchange(std::size_t first, std::size_t last) const {
-    // Tags wrap at what every MPI allows; messages of a pair stay in order all the same.
-    constexpr int tags = 32766;
+    // Messages of a pair stay in order where tags wrap.
     PreparedExchange<Space> prepared;
-    prepared.tag = m_program.instructions[first].turn % tags;
+    prepared.tag = m_program.instructions[first].turn % comm::first_reserved_tag;
     for (std::size_t i = first; i <= last; ++i) {
       const Instruction& instruction = m_program.instructions[i];
       const Message& m = *instruction.message();
@@ -333,7 +333,7 @@ class ProgramPreparer {
 
   [[nodiscard]] PreparedCombine<Space> prepare(VertexId statement, const Combine& combine) const {
     PreparedCombine<Space> prepared;
-    const kernel::Launcher<Space>& launcher = *m_launchers[at(statement)];
+    const kernel::Launcher<Space>& launcher = *m_launchers[to_index(statement)];
     const Box& box = combine.target.box;
     const int total = combine.parts.front().buffer;
     const Place into = place(total, box.lo);
@@ -399,7 +399,7 @@ class ProgramPreparer {
         return known.kernel;
       }
     }
-    auto prepared = m_launchers[at(statement)]->prepare(m_space, shape, write);
+    auto prepared = m_launchers[to_index(statement)]->prepare(m_space, shape, write);
     if (prepared == nullptr) return nullptr;
     m_made.kernels.push_back(std::move(prepared));
     const Kernel* const made = m_made.kernels.back().get();

@@ -40,7 +40,7 @@ class ResidueCallMerger {
   /// The first values of the labels that are cut.
   [[nodiscard]] std::vector<Extent> first(const ResidueCall& call) const {
     std::vector<Extent> first;
-    for (const int l : m_labels) first.push_back(call.lo[at(l)]);
+    for (const int l : m_labels) first.push_back(call.lo[to_index(l)]);
     return first;
   }
 
@@ -91,7 +91,7 @@ class ResidueCallMerger {
                         const std::vector<Extent>& step) {
     const int l = shape.labels++;
     shape.extent[l] = extent;
-    for (int o = 0; o < shape.operands; ++o) shape.operand_stride[o][l] = step[at(o)];
+    for (int o = 0; o < shape.operands; ++o) shape.operand_stride[o][l] = step[to_index(o)];
     shape.output_stride[l] = step.back();
   }
 
@@ -107,10 +107,10 @@ class ResidueCallMaker {
   ResidueCallMaker(const Vertex& statement, const KernelCall& call, const CallMemory& whole,
                    const std::vector<BlockMemory>& buffers)
       : m_statement(statement), m_call(call), m_whole(whole), m_buffers(buffers) {
-    for (const int operand : call.operands) m_bytes.push_back(buffers[at(operand)].bytes);
-    m_bytes.push_back(buffers[at(call.output)].bytes);
+    for (const int operand : call.operands) m_bytes.push_back(buffers[to_index(operand)].bytes);
+    m_bytes.push_back(buffers[to_index(call.output)].bytes);
     for (const int l : statement.output) {
-      if (statement.periods[at(l)] > 1) m_cut.push_back(l);
+      if (statement.periods[to_index(l)] > 1) m_cut.push_back(l);
     }
   }
 
@@ -142,14 +142,15 @@ class ResidueCallMaker {
   [[nodiscard]] std::vector<ResidueCall> in_slices(std::vector<ResidueCall> calls,
                                                    std::int64_t slice_bytes) const {
     const auto bytes = [this](std::size_t o) {
-      return m_buffers[at(m_call.operands[o])].box.size() * m_bytes[o];
+      return m_buffers[to_index(m_call.operands[o])].box.size() * m_bytes[o];
     };
     const std::size_t larger = bytes(0) < bytes(1) ? 1 : 0;
     const kernel::LocalEinsum& shape = calls.front().shape;
     int along = -1;
     for (const int l : m_statement.output) {
       const Extent stride = shape.operand_stride[larger][l];
-      if (m_statement.periods[at(l)] > 1 || shape.operand_stride[1 - larger][l] != 0) continue;
+      if (m_statement.periods[to_index(l)] > 1 || shape.operand_stride[1 - larger][l] != 0)
+        continue;
       if (stride > (along < 0 ? 0 : shape.operand_stride[larger][along])) along = l;
     }
     const Extent slices =

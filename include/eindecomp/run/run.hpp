@@ -105,7 +105,8 @@ class Run {
     return gather_as<Stored<typename Symbol::value_type>, static_cast<int>(Symbol::rank)>(
         symbol, std::nullopt, where);
   }
-  /// The whole of a result on rank `root`; an empty view on the others. Collective.
+  /// The whole of a result on rank `root`; an empty view on the others. Collective; fences the
+  /// run's space instance. \throws Error as above, and if the run has no such rank.
   template <run::TypedSymbol Symbol>
   [[nodiscard]] auto gather(const Symbol& symbol, int root,
                             std::source_location where = std::source_location::current()) const {
@@ -149,17 +150,17 @@ class Run {
   }
   /// @}
 
-  /// The bytes of a result of whatever elements and rank, row-major, on rank `root`; none on the
-  /// others. Collective.
+  /// The bytes of a result of whatever elements and rank, row-major, in the space's memory on rank
+  /// `root`; none on the others. Collective; fences and throws as gather().
   [[nodiscard]] run::Memory<MemorySpace> gather_bytes(
       const std::string& tensor, int root,
       std::source_location where = std::source_location::current()) const;
 
   /// Brings a result to a distribution of the user's: this rank's arrays of it are written, those
   /// of the other ranks by them. Views as bind(X, distribution, views) takes them, not const, of
-  /// the tensor's value type. Collective; fences the run's space instance. \returns what moved, the
-  /// least there is: the words of Plan::result_words. \throws Error, on all ranks alike and before
-  /// anything moves, if on any the symbol is not a
+  /// the tensor's value type. Collective; fences the run's space instance.
+  /// \returns what moved, the least there is: the words of Plan::result_words.
+  /// \throws Error, on all ranks alike and before anything moves, if on any the symbol is not a
   ///   result, the distribution is of another tensor or not the same, views do not fit it, share
   ///   memory or are null, or memory is short.
   template <TensorName Symbol, class Views>

@@ -51,8 +51,8 @@ std::vector<run::HeldBlock<typename Space::memory_space>> Run<Space, Group>::hel
     VertexId v) const {
   std::vector<run::HeldBlock<MemorySpace>> blocks;
   for (int b : m_session->stored_buffers(v)) {
-    const run::SharedBlock<MemorySpace>& memory = m_results[run::at(b)];
-    blocks.push_back({m_session->program.buffers[run::at(b)].box, memory->data(), memory});
+    const run::SharedBlock<MemorySpace>& memory = m_results[to_index(b)];
+    blocks.push_back({m_session->program.buffers[to_index(b)].box, memory->data(), memory});
   }
   return blocks;
 }
@@ -124,7 +124,7 @@ void Run<Space, Group>::collect(const run::NamedResult& named, std::optional<int
     for (const run::RankBlock& block : m_session->stored_everywhere(v)) {
       if (block.rank == group.rank()) {
         const run::BlockMemory from =
-            run::BlockMemory::dense(m_results[run::at(mine[next++])]->data(), block.box, bytes);
+            run::BlockMemory::dense(m_results[to_index(mine[next++])]->data(), block.box, bytes);
         if (block.rank == collector) {
           run::copy_part(m_space, block.box, into, from);
         } else {
@@ -175,7 +175,7 @@ RedistributionStatistics Run<Space, Group>::redistribute_to(
         relation::check_same_tensor(from, distribution, named.where);
         for (int b : m_session->stored_buffers(v)) {
           stored.push_back(run::strided_tensor(run::BlockMemory::dense(
-              m_results[run::at(b)]->data(), m_session->program.buffers[run::at(b)].box,
+              m_results[to_index(b)]->data(), m_session->program.buffers[to_index(b)].box,
               named.element.bytes)));
         }
         wanted = run::check_views(distribution, group.rank(), views, "result " + tensor.name,
@@ -237,14 +237,14 @@ std::vector<Binding<Space>> Run<Space, Group>::carry(std::source_location where)
     facts.boxes.emplace();
     std::vector<run::SharedBlock<MemorySpace>> owners;
     for (int b : m_session->stored_buffers(pair.next)) {
-      const Box& box = m_session->program.buffers[run::at(b)].box;
-      owners.push_back(m_results[run::at(b)]);
+      const Box& box = m_session->program.buffers[to_index(b)].box;
+      owners.push_back(m_results[to_index(b)]);
       facts.views.push_back(run::strided_tensor(run::BlockMemory::dense(
           owners.back()->data(), box, static_cast<int>(next.element.bytes))));
       facts.boxes->push_back(box);
     }
-    if (!(m_session->placement.stored[run::at(pair.next)] ==
-          m_session->placement.stored[run::at(pair.input)])) {
+    if (!(m_session->placement.stored[to_index(pair.next)] ==
+          m_session->placement.stored[to_index(pair.input)])) {
       facts.kind = run::BindingKind::distributed;
       facts.distribution = std::make_shared<const Distribution>(m_session->distribution(pair.next));
     }

@@ -50,7 +50,7 @@ struct Session {
   /// Every rank's stored blocks of a tensor, in the order of the workers: on each rank, that of
   /// Plan::local.
   [[nodiscard]] std::vector<RankBlock> stored_everywhere(VertexId v) const {
-    const BlockMap blocks(placement.mesh, graph[v].bound, placement.stored[at(v)]);
+    const BlockMap blocks(placement.mesh, graph[v].bound, placement.stored[to_index(v)]);
     const int workers = placement.mesh.workers();
     std::vector<RankBlock> stored;
     for (int worker = 0; worker < workers; ++worker) {
@@ -63,8 +63,8 @@ struct Session {
 
   /// Where a tensor's stored blocks lie, by rank.
   [[nodiscard]] Distribution distribution(VertexId v) const {
-    return relation::stored_distribution(placement.mesh, graph[v].bound, placement.stored[at(v)],
-                                         control.size());
+    return relation::stored_distribution(placement.mesh, graph[v].bound,
+                                         placement.stored[to_index(v)], control.size());
   }
 
   /// Takes this rank's program.
@@ -76,14 +76,17 @@ struct Session {
       const bool outlives = std::find(results.begin(), results.end(), v) != results.end();
       if (!graph[v].is_input() && !outlives) continue;
       for (const RankBlock& block : stored_everywhere(v)) {
-        if (block.rank == control.rank()) m_stored[at(v)].push_back(stored_buffer(v, block.box));
+        if (block.rank == control.rank())
+          m_stored[to_index(v)].push_back(stored_buffer(v, block.box));
       }
     }
   }
 
   /// The buffers of an input's or a result's stored blocks on this rank, in the order of
   /// Plan::local.
-  [[nodiscard]] const std::vector<int>& stored_buffers(VertexId v) const { return m_stored[at(v)]; }
+  [[nodiscard]] const std::vector<int>& stored_buffers(VertexId v) const {
+    return m_stored[to_index(v)];
+  }
 
   /// The tensor that a symbol or a name refers to.
   /// \throws Error if the symbol is another graph's, or no tensor has the name.

@@ -94,13 +94,13 @@ struct TapLabel {
         continue;
       }
       found.push_back(
-          {tap->label, &index, tap->coefficient * v.periods[at(tap->label)] / index.divisor});
+          {tap->label, &index, tap->coefficient * v.periods[to_index(tap->label)] / index.divisor});
     }
   }
   for (const int l : v.aggregated) {
     const bool known =
         std::any_of(found.begin(), found.end(), [l](const TapLabel& t) { return t.label == l; });
-    if (v.periods[at(l)] > 1 && !known) return {};
+    if (v.periods[to_index(l)] > 1 && !known) return {};
   }
   return found;
 }
@@ -178,7 +178,7 @@ class SharedTaps {
       made.shape.extent[l] = part[k] == 0 ? taps : part[k] == 1 ? before : after;
       if (made.shape.extent[l] == 0) return {};
       for (int o = 0; o < made.shape.operands; ++o) {
-        made.operands[o] += first * made.shape.operand_stride[o][l] * m_bytes[at(o)];
+        made.operands[o] += first * made.shape.operand_stride[o][l] * m_bytes[to_index(o)];
       }
     }
     return made;
@@ -202,7 +202,7 @@ class SharedTaps {
 [[nodiscard]] inline std::vector<Box> whole_periods(const Vertex& v, const Box& domain) {
   std::vector<Box> boxes{domain};
   for (const int l : v.output) {
-    const Extent period = v.periods[at(l)];
+    const Extent period = v.periods[to_index(l)];
     if (period == 1) continue;
     const Extent whole = domain.extent(l) / period * period;
     if (whole == 0) return {};
@@ -210,7 +210,7 @@ class SharedTaps {
     const std::size_t count = boxes.size();
     for (std::size_t i = 0; i < count; ++i) {
       Box rest = boxes[i];
-      boxes[i].hi[at(l)] = rest.lo[at(l)] = domain.lo[at(l)] + whole;
+      boxes[i].hi[to_index(l)] = rest.lo[to_index(l)] = domain.lo[to_index(l)] + whole;
       boxes.push_back(std::move(rest));
     }
   }

@@ -33,7 +33,8 @@ class StagedExchange {
   /// Does not communicate.
   /// \param bytes  of an element.
   /// \param skip   per new array, whether it lies where its elements are and gets none; empty:
-  /// none. \throws Error if the distributions are not of one tensor and number of ranks.
+  ///   none.
+  /// \throws Error if the distributions are not of one tensor and number of ranks.
   void prepare(const Distribution& from, const Distribution& to, int rank, int bytes,
                const Arrays& old_arrays, const Arrays& new_arrays, const Flags& skip,
                const std::source_location& where) {
@@ -53,12 +54,13 @@ class StagedExchange {
   void allocate(const std::source_location& where) {
     if (bytes() <= static_cast<std::int64_t>(m_staging.size())) return;
     m_staging = {};
-    m_staging = run::allocate<MemorySpace>("EinDecomp::redistribution", bytes(), where);
+    // The host's first: whether there is enough of both is told by the other.
     if constexpr (!host_reaches<Space>) {
       m_host = {};
       m_host =
           run::allocate<Kokkos::HostSpace>("EinDecomp::redistribution on host", bytes(), where);
     }
+    m_staging = run::allocate<MemorySpace>("EinDecomp::redistribution", bytes(), where);
   }
 
   /// Moves the elements. Collective; fences `space`. \returns what this rank sent and received.
@@ -76,10 +78,8 @@ class StagedExchange {
     const comm::Traffic before = group.traffic();
     const auto begin = std::chrono::steady_clock::now();
     m_exchange->run(space, group, sources, targets, m_staging.data(), m_host.data());
-    const comm::Traffic after = group.traffic();
-    return {after.words_sent - before.words_sent, after.words_received - before.words_received,
-            after.messages_sent - before.messages_sent,
-            after.messages_received - before.messages_received,
+    const comm::Traffic moved = group.traffic() - before;
+    return {moved.words_sent, moved.words_received, moved.messages_sent, moved.messages_received,
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   }
 

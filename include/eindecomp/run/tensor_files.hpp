@@ -193,7 +193,8 @@ struct ResultFiles {
           for (std::size_t n = 0; n < vertices.size(); ++n) {
             for (int b : session.stored_buffers(vertices[n])) {
               for_each_part_on_host(
-                  run.m_space, session.program.buffers[at(b)].box, run.m_results[at(b)]->data(),
+                  run.m_space, session.program.buffers[to_index(b)].box,
+                  run.m_results[to_index(b)]->data(),
                   static_cast<int>(session.graph[vertices[n]].element.bytes), Copied::to_host,
                   [&](const Box& part, const void* elements) { write(n, part, elements); });
             }

@@ -3,9 +3,8 @@
 /// Plans in files, to be made once and used by every rank and every later run (docs/tools.md has
 /// the format). Needs nlohmann-json.
 ///
-///     save_plan(plan, "layer.plan");                  // in one process, perhaps on another
-///     machine const auto plan = load_plan(g, "layer.plan");   // of the same program, in
-///     milliseconds
+///     save_plan(plan, "layer.plan");                   // in one process
+///     const auto plan = load_plan(g, "layer.plan");    // in another, of the same program
 ///
 /// A file holds what the planner decided, and of the program only what tells it from others: a plan
 /// is loaded for the program that it was made for, which it is checked against. A file that was cut
@@ -75,7 +74,7 @@ namespace tools {
 /// What a user knows of a tensor: `H(i,k) = sum[j] mul(X(i,j), W(j,k)) : double, 512 x 256`.
 [[nodiscard]] inline std::string tensor_description(const EinGraph& graph, VertexId v) {
   Text text = formula(graph, v) + " : " + expr::element_text(graph[v].element);
-  if (!graph[v].is_input()) text += ", " + core::joined(graph[v].bound, " x ", core::to_text);
+  if (!graph[v].is_input()) text += ", " + core::extents_text(graph[v].bound);
   return text;
 }
 

@@ -56,7 +56,9 @@ template <class T>
 
 /// Adds how long a run takes, and by how much longer for each statement.
 inline void add_run(nlohmann::ordered_json& plan, const Simulation& run) {
-  plan["run_seconds"] = {{"in_turn", run.in_turn.seconds}, {"overlapped", run.overlapped.seconds}};
+  plan["run_seconds"] = {{"in_turn", run.in_turn.seconds},
+                         {"as_run", run.as_run.seconds},
+                         {"overlapped", run.overlapped.seconds}};
   for (std::size_t s = 0; s < run.in_turn.statements.size(); ++s) {
     plan["statements"][s]["run_seconds"] = run.in_turn.statements[s].adds;
   }

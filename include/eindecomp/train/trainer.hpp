@@ -144,7 +144,7 @@ class Trainer {
   /// How many steps were taken since start(), those before a checkpoint included. Not collective.
   [[nodiscard]] Extent steps() const { return m_steps; }
   /// The loss that the last step found, before it changed the weights; on every rank. Of several
-  /// microbatches, the mean of theirs.
+  /// microbatches, the mean of theirs. \throws Error before the first step.
   [[nodiscard]] T loss(std::source_location where = std::source_location::current()) const {
     return numbers({m_loss}, where).front();
   }
@@ -175,7 +175,10 @@ class Trainer {
   /// step, but for one that was resumed.
   [[nodiscard]] std::vector<Binding<Space>> weights(
       std::source_location where = std::source_location::current()) const;
-  /// A weight as the last step left it, whole, on every rank.
+  /// A weight as the last step left it, whole, on every rank. Collective; fences the space
+  /// instance. \throws Error, on all ranks alike, before the first step, for what is no weight, or
+  /// if memory
+  ///   is short.
   template <run::TypedSymbol S>
   [[nodiscard]] auto gather(const S& weight,
                             std::source_location where = std::source_location::current()) const {
@@ -183,8 +186,9 @@ class Trainer {
     return m_runs.updated()->template gather_as<T, static_cast<int>(S::rank)>(
         next_of(weight.name(), where), std::nullopt, where);
   }
-  /// All weights and states, whole, on rank 0; on other ranks none.
-  /// \throws Error before the first step.
+  /// All weights and states, whole, in host memory of rank 0, which has to have room for them; on
+  /// other ranks none. Collective; fences the space instance.
+  /// \throws Error, on all ranks alike, before the first step, or if rank 0 lacks the memory.
   [[nodiscard]] Checkpoint checkpoint(
       std::source_location where = std::source_location::current()) const;
 
@@ -347,17 +351,24 @@ Checkpoint Trainer<T, Space, Group>::checkpoint(std::source_location where) cons
   made.steps = m_steps;
   require_a_step(m_runs.updated() != nullptr, where);
   const RunType& run = *m_runs.updated();
-  for (const std::vector<Held>* all : {&m_weights, &m_states}) {
-    for (const Held& held : *all) {
-      const run::Memory<MemorySpace> whole = run.gather_bytes(held.next, 0, where);
-      if (m_group.rank() != 0) continue;
+  std::vector<const Held*> all;
+  for (const Held& held : m_weights) all.push_back(&held);
+  for (const Held& held : m_states) all.push_back(&held);
+  // The others gather as soon as the first rank has the memory.
+  comm::agree_on(m_group, comm::Call("checkpoint", where), [&] {
+    if (m_group.rank() != 0) return;
+    for (const Held* held : all) {
       StoredTensor& stored =
-          made.tensors.emplace_back(StoredTensor{held.name, held.element, held.bound, {}});
-      stored.bytes.resize(whole.size());
-      run::copy_to_host(m_space, stored.bytes.data(), whole.data(),
-                        static_cast<std::int64_t>(whole.size()));
-      compat::fence(m_space, "EinDecomp::checkpoint");
+          made.tensors.emplace_back(StoredTensor{held->name, held->element, held->bound, {}});
+      stored.bytes.resize(to_index(Box::whole(held->bound).size() * held->element.bytes));
     }
+  });
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    const run::Memory<MemorySpace> whole = run.gather_bytes(all[n]->next, 0, where);
+    if (m_group.rank() != 0) continue;
+    std::string& bytes = made.tensors[n].bytes;
+    run::copy_to_host(m_space, bytes.data(), whole.data(), static_cast<std::int64_t>(bytes.size()));
+    compat::fence(m_space, "EinDecomp::checkpoint");
   }
   return made;
 }

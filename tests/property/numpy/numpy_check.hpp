@@ -40,7 +40,7 @@ auto view_of(const reference::Tensor& tensor) {
   for (std::size_t k = 0; k < tensor.bound.size(); ++k) {
     layout.dimension[k] = static_cast<std::size_t>(tensor.bound[k]);
   }
-  Kokkos::View<typename ein::run::DataType<double, Rank>::type, Layout, Kokkos::HostSpace> view(
+  Kokkos::View<typename ein::kernel::DataType<double, Rank>::type, Layout, Kokkos::HostSpace> view(
       "test::operand", layout);
   std::vector<Extent> index(tensor.bound.size(), 0);
   std::size_t n = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/blas/binding.hpp"
@@ -35,17 +36,10 @@ template <class T, class Factor>
 [[nodiscard]] T product_factor(const ScaledMul<Factor>& join) {
   return T(join.factor);
 }
-template <class Join>
-inline constexpr bool is_product = false;
-template <>
-inline constexpr bool is_product<Mul> = true;
-template <class Factor>
-inline constexpr bool is_product<ScaledMul<Factor>> = true;
-
 /// Whether a signature on a space is one the BLAS knows.
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool is_blas_product() {
-  if constexpr (sizeof...(Ts) == 2 && is_product<Join> && std::is_same_v<Monoid, Sum>) {
+  if constexpr (sizeof...(Ts) == 2 && expr::is_product<Join> && std::is_same_v<Monoid, Sum>) {
     using Value = typename Signature<Join, Monoid, Ts...>::Value;
     return blas::available<Space> && is_blas_type<Value> && (std::is_same_v<Ts, Value> && ...);
   } else {

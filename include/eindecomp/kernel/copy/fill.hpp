@@ -21,7 +21,8 @@
 
 namespace eindecomp::kernel {
 
-/// The bytes of an element of the largest type there is.
+/// The bytes of an element of the largest type that has values beside 0; longer elements are filled
+/// with zeros behind them.
 using ElementBytes = std::array<unsigned char, 16>;
 
 namespace detail {
@@ -71,7 +72,8 @@ template <class Space>
 class PreparedFill final : public PreparedBox<Space> {
  public:
   PreparedFill(const StridedBox& box, std::int64_t element_bytes, const ElementBytes& value)
-      : m_copy(box, element_bytes), m_value("EinDecomp::fill") {
+      : m_copy(box, element_bytes),
+        m_value("EinDecomp::fill", std::max(to_index(element_bytes), value.size())) {
     const auto mirror = Kokkos::create_mirror_view(m_value);
     std::copy(value.begin(), value.end(), mirror.data());
     const Space space;
@@ -84,7 +86,7 @@ class PreparedFill final : public PreparedBox<Space> {
 
  private:
   PreparedBoxCopy<Space> m_copy;
-  Kokkos::View<unsigned char[16], typename Space::memory_space> m_value;
+  Kokkos::View<unsigned char*, typename Space::memory_space> m_value;
 };
 
 /// first, first + 1, …

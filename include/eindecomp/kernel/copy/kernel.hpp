@@ -219,8 +219,8 @@ struct CopyKernel {
 };
 
 /// The bytes of the words that elements are moved in: the largest power of two up to 16 that
-/// divides the element size and the addresses, of which 16 need be multiples of 8 only. \param
-/// addresses or-ed, or what they are multiples of.
+/// divides the element size and the addresses, of which 16 need be multiples of 8 only.
+/// \param addresses  or-ed, or what they are multiples of.
 [[nodiscard]] constexpr std::uintptr_t word_bytes(std::uintptr_t element_bytes,
                                                   std::uintptr_t addresses) {
   if (element_bytes % 16 == 0 && addresses % 8 == 0) return 16;

@@ -25,8 +25,8 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 ///
 /// Squares of as many rows and columns as a line has words are transposed in registers. A row of
 /// the target may begin anywhere on a line, so that a line of it has words of two squares: both are
-/// kept until the second is there. Planes of fewer columns go through a buffer. \tparam Word of at
-/// least 4 bytes.
+/// kept until the second is there. Planes of fewer columns go through a buffer.
+/// \tparam Word  of at least 4 bytes.
 template <class Word>
 struct StreamedTranspose {
   Word* into;
@@ -44,8 +44,8 @@ struct StreamedTranspose {
   static constexpr Extent most_columns = tuning::transpose_tile_bytes / size;
 
   /// into[p + q·into_step] = from[p·from_step + q] for p < rows, q < columns. The line of a
-  /// target's row within which this plane ends is written by the plane that continues it. \param
-  /// next the plane after this one, whose first rows are prefetched, or null.
+  /// target's row within which this plane ends is written by the plane that continues it.
+  /// \param next  the plane after this one, whose first rows are prefetched, or null.
   void run(const StreamedTranspose* next) const {
     if (columns < side) {
       by_buffer(next);

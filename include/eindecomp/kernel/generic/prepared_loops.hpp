@@ -52,8 +52,10 @@ template <class Sig>
          may_stream<Sig>(schedule, operands, output, write);
 }
 
-/// What explain() says of a loop nest. \param lanes  what its vectors hold, or null. \param product
-///   that it amounts to, or null. \param refusal  why the BLAS does not compute it, or null.
+/// What explain() says of a loop nest.
+/// \param lanes    what its vectors hold, or null.
+/// \param product  that it amounts to, or null.
+/// \param refusal  why the BLAS does not compute it, or null.
 [[nodiscard]] EINDECOMP_COMPACT inline std::string describe_loops(Algorithm algorithm,
                                                                   bool streamed, const char* lanes,
                                                                   const ProductSizes* product,

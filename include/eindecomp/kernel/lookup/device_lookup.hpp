@@ -246,8 +246,8 @@ struct OneIndex {
 template <class Space, class Join, class Monoid, class... Ts>
 class PreparedDeviceLookup;
 
-/// As PreparedLookup, on any space. A run waits for its kernel, since it tells whether all indices
-/// were some.
+/// As PreparedLookup, on any space. run() waits for its kernel, which reports whether all indices
+/// were valid.
 template <class Space, int Lookups, class Join, class Monoid, unsigned Skipped, class... Ts>
 class PreparedDeviceLookup<Space, expr::Where<Lookups, Join, Monoid, Skipped>, Monoid, Ts...> final
     : public PreparedKernel<Space> {

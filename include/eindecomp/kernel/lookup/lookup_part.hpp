@@ -54,8 +54,9 @@ struct LookupPart {
   return best;
 }
 
-/// The part with lo <= l < hi of a label, or of everything if that is -1. \param accumulators
-///   strides, per label, of the accumulators, which are the outputs or dense memory of their own
+/// The part with lo <= l < hi of a label, or of everything if that is -1.
+/// \param accumulators  their strides per label: those of the outputs or of dense memory of their
+/// own
 template <int Tensors>
 [[nodiscard]] LookupPart<Tensors> lookup_part(const LocalEinsum& shape, const Extent* accumulators,
                                               int label, Extent lo, Extent hi) {
@@ -123,10 +124,12 @@ template <int Tensors>
                                                             Extent threads) {
   // Fewer joins than these are over before another thread has begun.
   constexpr Extent worth_a_thread = 1 << 14;
+  // With labels that are looked up the product may be no Extent.
   Extent joins = 1;
-  for (int l = 0; l < shape.labels; ++l) joins *= shape.extent[l];
-  for (int k = 0; k < shape.lookups; ++k) {
-    if (joins > 0) joins /= shape.extent[shape.lookup[k].label];
+  for (int l = 0; l < shape.labels; ++l) {
+    const auto looks_up = [l](const LocalEinsum::Lookup& lookup) { return lookup.label == l; };
+    if (std::none_of(shape.lookup, shape.lookup + shape.lookups, looks_up))
+      joins *= shape.extent[l];
   }
   const int label = label_to_cut(shape);
   const Extent extent = label < 0 ? 1 : shape.extent[label];

@@ -29,8 +29,8 @@ constexpr void check_given(const EinGraph& graph, const TensorLayout& given, int
   }
   if (given.distribution.bound() != graph[v].bound) {
     core::fail(ErrorKind::plan, where, "the distribution given for '", given.tensor, "' is of ",
-               relation::bound_text(given.distribution.bound()), " (the tensor is ",
-               relation::bound_text(graph[v].bound), "); describe the tensor's own");
+               core::extents_text(given.distribution.bound()), " (the tensor is ",
+               core::extents_text(graph[v].bound), "); describe the tensor's own");
   }
   if (given.distribution.ranks() != ranks) {
     core::fail(ErrorKind::plan, where, "the distribution given for '", given.tensor, "' is for ",
@@ -82,8 +82,8 @@ constexpr void check_given(const EinGraph& graph, const TensorLayout& given, int
     }
     if (graph[next].bound != graph[input].bound || !(graph[next].element == graph[input].element)) {
       core::fail(ErrorKind::plan, where, "'", pair.next, "', which is ",
-                 relation::bound_text(graph[next].bound), ", is to be carried to '", pair.input,
-                 "', which is ", relation::bound_text(graph[input].bound),
+                 core::extents_text(graph[next].bound), ", is to be carried to '", pair.input,
+                 "', which is ", core::extents_text(graph[input].bound),
                  " (extents and value types are to be the same); declare them so");
     }
     for (const CarriedResult& other : carried) {
