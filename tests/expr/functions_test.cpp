@@ -85,6 +85,15 @@ TEST_CASE("integers have powers and remainders where division would trap") {
   CHECK(ein::Mod{}(5, 0) == 0);
   CHECK(ein::Mod{}(std::numeric_limits<std::int32_t>::min(), -1) == 0);
   CHECK(std::isnan(ein::Mod{}(5.0, 0.0)));
+  CHECK(ein::Div{}(-5, 2) == -2);
+  CHECK(ein::Div{}(5, 0) == 0);
+  CHECK(ein::Div{}(std::int64_t{5}, 0) == 0);
+  CHECK(ein::Div{}(7, -1) == -7);
+  CHECK(ein::Div{}(std::numeric_limits<std::int32_t>::min(), -1) ==
+        std::numeric_limits<std::int32_t>::min());
+  CHECK(ein::Div{}(std::uint8_t{200}, true) == 200);
+  CHECK(ein::Div{}(-4, 8U) == 536870911U);  // as C++ converts
+  CHECK(std::isinf(ein::Div{}(5, 0.0)));
 }
 
 TEST_CASE("complex numbers have the functions that <complex> has, and no others") {

@@ -80,6 +80,13 @@ TEST_CASE("blocks: their graphs, and what is refused by naming labels, elements 
       },
       "the value between the blocks of P is none that int32 can hold");
   says([&] { (void)ein::blocks<double>(g, "E", {3}, 1.0).tensor(); }, "tensor E has no block");
+  says(
+      [&] {
+        auto E = ein::blocks<double>(g, "E", {8, 9}, 1.0);
+        E(range(i, 0, 2), range(j, 0, 2)) += X(range(i, 0, 2), range(j, 0, 2));
+        (void)E.tensor();
+      },
+      "tensor E has only blocks that are added, and a value other than 0 between blocks");
   // What is put together alike is one tensor; where another value lies between, another.
   const auto P = let<"P">(i, j) = ein::pad(j)(X(i, j), {{1, 2}}, 7.5);
   const auto Q = let<"Q">(i, j) = ein::pad(j)(X(i, j), {{1, 2}}, 7.5);

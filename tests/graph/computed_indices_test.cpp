@@ -160,6 +160,36 @@ TEST_CASE("strings have computed indices in parentheses") {
                        doctest::Contains("label 'i' of statement F has no extent"), ein::Error);
 }
 
+TEST_CASE("several indices give a label one extent, in whatever order they stand") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {11});
+  const auto Y = g.input<double>("Y", {9});
+  const auto W = g.input<double>("W", {3});
+  const auto extent_of = [&](const auto& statement) {
+    return g.graph()[statement.vertex()].bound.front();
+  };
+  // What stays inside of all.
+  CHECK(extent_of(let<"a">(i) = X(i + 1) - Y(i + 2)) == 7);
+  CHECK(extent_of(let<"b">(i) = Y(i + 2) - X(i + 1)) == 7);
+  CHECK(extent_of(let<"c">(i) = X(zero(i - 1)) - Y(i + 2)) == 7);
+  CHECK(extent_of(let<"d">(i) = X(9 - i) - Y(i + 2)) == 7);
+  // What may leave, alike.
+  CHECK(extent_of(let<"e">(i) = X(zero(i - 1)) - X(periodic(i - 1))) == 13);
+  CHECK(extent_of(let<"f">(ein::extent(i, 11)) = X(periodic(i - 1)) - X(periodic(i + 1))) == 11);
+  CHECK(
+      message_of([&] { let<"g">(i) = X(periodic(i - 1)) - X(periodic(i + 1)); })
+          .find("label 'i' of statement g has no extent of its own: by X(periodic(i - 1)) it would "
+                "be 13 and by X(periodic(i + 1)) 10 (both may be read outside); write extent(i, "
+                "n)") != std::string::npos);
+  CHECK(message_of([&] {
+          let<"h">() = sum(i)(square(X(clamp(i + 1)) - X(clamp(i - 1))));
+        }).find("by X(clamp(i + 1)) it would be 10 and by X(clamp(i - 1)) 13") !=
+        std::string::npos);
+  CHECK(message_of([&] {
+          let<"k">(i) = sum(j)(X(i + j) * Y(i + 2 * j) * W(j));
+        }).find("label 'i' of statement k has no extent of its own") != std::string::npos);
+}
+
 TEST_CASE("statements are printed with their indices, and shared if these are the same") {
   ein::PlanProgram g;
   const auto X = g.input<double>("X", {10, 7});

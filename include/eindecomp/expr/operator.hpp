@@ -128,8 +128,24 @@ EINDECOMP_FUNCTION constexpr auto call_sqrt(const A& a) {
 
 /// a - b.
 EINDECOMP_BINARY(Sub, "sub", a - b)
-/// a / b.
-EINDECOMP_BINARY(Div, "div", a / b)
+/// a / b; of integers the whole part, and 0 where b is.
+struct Div {
+  static constexpr std::string_view name = "div";
+  template <class A, class B>
+  EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
+      -> std::decay_t<decltype(a / b)> {
+    using Quotient = std::decay_t<decltype(a / b)>;
+    if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
+      if (b == 0) return 0;
+      // The least integer has no quotient by -1: it stays what it is.
+      if constexpr (std::is_signed_v<B> && std::is_signed_v<Quotient>) {
+        using Unsigned = std::make_unsigned_t<Quotient>;
+        if (b == -1) return static_cast<Quotient>(Unsigned(0) - static_cast<Unsigned>(a));
+      }
+    }
+    return a / b;
+  }
+};
 /// (a - b)².
 EINDECOMP_BINARY(SqDiff, "sq_diff", (a - b) * (a - b))
 /// a < b.

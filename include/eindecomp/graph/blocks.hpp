@@ -201,6 +201,12 @@ class Blocks {
   [[nodiscard]] constexpr Symbol<T, Rank, Backend> tensor(
       std::source_location where = std::source_location::current()) {
     if (m_vertex >= 0) return {m_state.get(), m_vertex, m_writing};
+    if (m_layers.front().blocks().empty() && m_layers.size() > 1) {
+      core::fail(ErrorKind::statement, where, "tensor ", m_wanted,
+                 " has only blocks that are added, and a value other than 0 between blocks (it is "
+                 "where none is written); write one block by =, or give 0 and add the value where "
+                 "the tensor is read");
+    }
     if (m_layers.front().blocks().empty()) {
       core::fail(ErrorKind::statement, where, "tensor ", m_wanted,
                  " has no block (it would read no tensor); write one");

@@ -147,8 +147,10 @@ class Symbol : public TensorBase {
                     "give each dimension one");
       return expr::Refused{};
     } else if constexpr (Labels::size == 0) {
-      static_assert(expr::never<Indices...>,
-                    "EinDecomp: none of a tensor's indices has a label; give it one that has");
+      static_assert(
+          expr::never<Indices...>,
+          "EinDecomp: none of a tensor's indices has a label; give it one that has (of one "
+          "element write sum(i)(X(range(i, 3, 4))) in place of X(3))");
       return expr::Refused{};
     } else {
       using Read = expr::IndexedSymbol<Symbol, sizeof...(Indices)>;

@@ -194,15 +194,9 @@ class OperandResolver {
       Extent& extent = m_vertex.extents[static_cast<std::size_t>(position)];
       if (extent == 0) extent = out.extent;
     }
-    bool more = true;
-    while (more) {
-      more = false;
-      for (std::size_t o = 0; o < m_spec.operands.size(); ++o) {
-        const Operand& operand = m_vertex.operands[o];
-        for (std::size_t k = 0; k < operand.indices.size(); ++k) {
-          more = infer_from(o, k, operand.indices[k]) || more;
-        }
-      }
+    // Indices that stay in their tensors come first: the others are read outside of them, if need
+    // be.
+    while (infer_within() || infer_beyond()) {
     }
     for (std::size_t l = 0; l < m_vertex.extents.size(); ++l) {
       if (m_vertex.extents[l] > 0) continue;
@@ -214,26 +208,80 @@ class OperandResolver {
                  m_spec.where);
     }
   }
-  constexpr bool infer_from(std::size_t o, std::size_t k, const OperandIndex& index) {
-    int unknown = -1;
-    for (const OperandIndex::Term& term : index.terms) {
-      if (m_vertex.extents[static_cast<std::size_t>(term.label)] > 0) continue;
-      if (unknown >= 0 && unknown != term.label) return false;
-      unknown = term.label;
+  /// Calls visit(o, k, label) for every computed index with one label whose extent is unknown.
+  template <class Visit>
+  constexpr void for_each_inferring_index(bool may_leave, const Visit& visit) const {
+    for (std::size_t o = 0; o < m_spec.operands.size(); ++o) {
+      const std::vector<OperandIndex>& indices = m_vertex.operands[o].indices;
+      for (std::size_t k = 0; k < indices.size(); ++k) {
+        int unknown = -1;
+        bool several = false;
+        for (const OperandIndex::Term& term : indices[k].terms) {
+          if (m_vertex.extents[static_cast<std::size_t>(term.label)] > 0) continue;
+          several = several || (unknown >= 0 && unknown != term.label);
+          unknown = term.label;
+        }
+        if (unknown >= 0 && !several && leaves(o, k) == may_leave) visit(o, k, unknown);
+      }
     }
-    if (unknown < 0) return false;
-    const Extent found =
-        inferred_extent(index, unknown, m_vertex.extents, bound(o, k), leaves(o, k));
+  }
+  /// The most values that a label may have for an index.
+  [[nodiscard]] constexpr Extent inferred(std::size_t o, std::size_t k, int label) const {
+    const Extent found = inferred_extent(m_vertex.operands[o].indices[k], label, m_vertex.extents,
+                                         bound(o, k), leaves(o, k));
     if (found < 1) {
       core::fail(ErrorKind::shape,
                  Text("index ") + expr::index_text(m_spec.operands[o].indices[k]) + " of " +
                      operand_text(m_tensors, m_spec.operands[o]) + " has no room for label " +
-                     expr::quoted(m_names[static_cast<std::size_t>(unknown)]) + " in dimension " +
-                     k + " of extent " + bound(o, k) + "; give the tensor a larger extent",
+                     expr::quoted(m_names[static_cast<std::size_t>(label)]) + " in dimension " + k +
+                     " of extent " + bound(o, k) + "; give the tensor a larger extent",
                  m_spec.where);
     }
-    m_vertex.extents[static_cast<std::size_t>(unknown)] = found;
-    return true;
+    return found;
+  }
+  /// Gives labels the most values with which indices that must stay in their tensors do.
+  /// \returns whether there were any.
+  constexpr bool infer_within() {
+    std::vector<Extent> least(m_vertex.extents.size(), 0);
+    for_each_inferring_index(false, [&](std::size_t o, std::size_t k, int label) {
+      Extent& extent = least[static_cast<std::size_t>(label)];
+      const Extent found = inferred(o, k, label);
+      extent = extent == 0 ? found : std::min(extent, found);
+    });
+    return take_inferred(least);
+  }
+  /// Gives labels the extents that indices which may leave their tensors agree on.
+  /// \returns whether there were any.
+  constexpr bool infer_beyond() {
+    std::vector<Extent> agreed(m_vertex.extents.size(), 0);
+    std::vector<std::size_t> by(m_vertex.extents.size(), 0);
+    for_each_inferring_index(true, [&](std::size_t o, std::size_t k, int label) {
+      const auto l = static_cast<std::size_t>(label);
+      const Extent found = inferred(o, k, label);
+      if (agreed[l] == 0) {
+        agreed[l] = found;
+        by[l] = o;
+      }
+      if (agreed[l] == found) return;
+      core::fail(ErrorKind::shape,
+                 Text("label ") + expr::quoted(m_names[l]) + " of statement " + m_vertex.name +
+                     " has no extent of its own: by " +
+                     operand_text(m_tensors, m_spec.operands[by[l]]) + " it would be " + agreed[l] +
+                     " and by " + operand_text(m_tensors, m_spec.operands[o]) + " " + found +
+                     " (both may be read outside); write extent(" + m_names[l] +
+                     ", n) in the index or the output",
+                 m_spec.where);
+    });
+    return take_inferred(agreed);
+  }
+  constexpr bool take_inferred(const std::vector<Extent>& found) {
+    bool any = false;
+    for (std::size_t l = 0; l < found.size(); ++l) {
+      if (found[l] == 0) continue;
+      m_vertex.extents[l] = found[l];
+      any = true;
+    }
+    return any;
   }
 
   /// Checks the ranges of an operand's computed indices, and gives each the label that moves it
