@@ -294,6 +294,8 @@ void gradients() {
   const auto loss = let<"loss">() = sum(i)(X(i) * X(i));
   // refused: a gradient is asked of a program that keeps no derivatives; declare it as a
   (void)ein::gradient(loss, X);
+  // refused: a statement reads tensors of programs of two kinds (as a Program and a
+  EITHER((let<"mixed">(i) = X(i) + Y(i)), (let<"mixed">(i) = Y(i) + Y(i)));
   // refused: a gradient is asked of a tensor that is no scalar; write a loss that sums it
   (void)EITHER((ein::gradient(Y, Y)), (ein::gradient(let<"total">() = sum(i)(Y(i)), Y)));
   // refused: the cotangent of a tensor has other elements or another rank; give one of the

@@ -75,6 +75,16 @@ constexpr int tensors_of_product() {
 
 }  // namespace
 
+TEST_CASE("block rows are numbered, whatever else a packed statement needs") {
+  ein::PlanProgram g;
+  const auto D = ein::packed_symmetric<double>(g, "D", {6, 6}, {.block_rows = 2});
+  const auto N = ein::packed_symmetric("N", {.block_rows = 2})(p, q) =
+      3.0 * D(p, q) - 2.0 * sum(r)(D(p, r) * D(r, q));
+  for (std::size_t row = 0; row < 2; ++row) {
+    CHECK(N.block_rows()[row].name() == ein::Text("N.") + static_cast<ein::Extent>(row));
+  }
+}
+
 TEST_CASE("packed tensors in constant expressions") {
   static_assert(tensors_of_product() == 8);
   CHECK(tensors_of_product() == 8);

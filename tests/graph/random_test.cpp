@@ -10,8 +10,13 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <string>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/print.hpp"
+#include "support/messages.hpp"
 
 namespace ein = eindecomp;
 
@@ -62,6 +67,22 @@ TEST_CASE("random numbers have the moments of their distributions") {
     CHECK(std::abs(square - 1.0 / 3) < 0.005);
     CHECK(std::abs(cube - 1.0 / 4) < 0.005);
     CHECK(std::abs(fourth - 1.0 / 5) < 0.005);
+  }
+}
+
+TEST_CASE("a rate of dropout is a share") {
+  using namespace ein::labels;
+  ein::PlanProgram program;
+  const auto X = program.input<double>("X", {3, 5});
+  const auto U = program.input<double>("U", {3, 5});
+  const auto formula = [&](const auto& symbol) {
+    return ein::to_text(program.graph()).str().find(symbol.name().str()) != std::string::npos;
+  };
+  CHECK(formula(ein::let<"D">(i, j) = dropout(X(i, j), U(i, j), 0.0)));
+  for (const double rate : {-0.1, 1.0, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK(eindecomp_tests::message_of([&] {
+            (void)dropout(X(i, j), U(i, j), rate);
+          }).find("a rate of dropout is negative, 1 or more, or no number") != std::string::npos);
   }
 }
 

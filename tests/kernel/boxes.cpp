@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "eindecomp/kernel/copy/fill.hpp"
 #include "random_einsum.hpp"
 
 using namespace kernel_test;
@@ -266,6 +267,34 @@ TEST_CASE("planes transposed by non-temporal stores") {
   }
 }
 #endif
+
+TEST_CASE("boxes of elements of any size are filled") {
+  // Longer ones with zeros behind the value.
+  for (const int bytes : {4, 16, 24, 40}) {
+    CAPTURE(bytes);
+    eindecomp::kernel::StridedBox box;
+    box.rank = 2;
+    box.extent[0] = 3;
+    box.extent[1] = 5;
+    box.into_stride[0] = 7;
+    box.into_stride[1] = 1;
+    eindecomp::kernel::ElementBytes value;
+    for (std::size_t k = 0; k < value.size(); ++k) value[k] = static_cast<unsigned char>(k + 1);
+    const auto size = static_cast<std::size_t>(bytes);
+    std::vector<unsigned char> filled(3 * 7 * size, 0xee);
+    std::vector<unsigned char> expected = filled;
+    for (std::size_t row = 0; row < 3; ++row) {
+      for (std::size_t byte = 0; byte < 5 * size; ++byte) {
+        const std::size_t k = byte % size;
+        expected[row * 7 * size + byte] = k < value.size() ? value[k] : 0;
+      }
+    }
+    const auto fill = eindecomp::kernel::prepare_fill<Space>(bytes, box, value);
+    fill->run(Space(), filled.data(), nullptr);
+    Space().fence();
+    CHECK(filled == expected);
+  }
+}
 
 TEST_CASE("Kokkos' complex types are known to the graph") {
   using eindecomp::ElementKind;

@@ -277,7 +277,7 @@ TEST_CASE("boundaries: periodic, clamped, reflected, several dimensions, wider t
                return x_(wrapped(I - 1, 8), J) + x_(wrapped(I + 1, 8), J) +
                       x_(I, wrapped(J - 1, 7)) + x_(I, wrapped(J + 1, 7)) - 4.0 * x_(I, J);
              });
-    t.expect(let<"corners">(i, j) =
+    t.expect(let<"corners">(extent(i, 8), extent(j, 9)) =
                  X(periodic(i - 1), clamp(j + 1)) * X(reflect(i + 2), periodic(j - 2)),
              [&](Extent I, Extent J) {
                return x_(wrapped(I - 1, 8), clamped(J + 1, 7)) *

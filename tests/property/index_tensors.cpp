@@ -9,6 +9,7 @@
 #include <random>
 #include <type_traits>
 
+#include "eindecomp/graph/concat.hpp"
 #include "property/checked.hpp"
 
 using namespace property;
@@ -124,6 +125,105 @@ TEST_CASE("scatters with sum, min, max, prod; counts; into a matrix") {
           return total(9, [&](Extent E) { return i_(E) == V ? std::exp(w_(E)) : 0.0; });
         },
         false);
+  });
+}
+
+TEST_CASE("aggregations within expressions, of labels that have their extents elsewhere") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {9, 5}, -1);
+    const auto [I, is] = t.template indices<std::int32_t>("I", {9}, 7);
+    const auto [C, cs] = t.template input<double>("C", {7}, 1);
+    const auto [W, ws] = t.template input<double>("W", {7, 5, 3});
+    const auto& x_ = xs;
+    const auto& i_ = is;
+    const auto& c_ = cs;
+    const auto& w_ = ws;
+    const auto scattered = [&](Extent V, Extent D) {
+      return total(9, [&](Extent E) { return i_(E) == V ? x_(E, D) : 0.0; });
+    };
+    // By the left side.
+    t.expect(let<"activated">(extent(v, 7), d) = relu(sum(e)(where(I(e) == v, X(e, d)))),
+             [&](Extent V, Extent D) { return std::max(scattered(V, D), 0.0); });
+    t.expect(let<"scaled">(d, extent(v, 8)) = 0.5 * sum(e)(where(I(e) == v, X(e, d))) + 1.0,
+             [&](Extent D, Extent V) { return V < 7 ? 0.5 * scattered(V, D) + 1 : 1.0; });
+    t.expect(let<"so far">(extent(n, 4), d) = relu(sum(e)((value(e) <= n) * X(e, d))),
+             [&](Extent N, Extent D) {
+               return std::max(total(N + 1, [&](Extent E) { return x_(E, D); }), 0.0);
+             });
+    t.expect(let<"window">(extent(v, 3), d) = relu(sum(e)(X(2 * v + extent(e, 3), d))),
+             [&](Extent V, Extent D) {
+               return std::max(total(3, [&](Extent E) { return x_(2 * V + E, D); }), 0.0);
+             });
+    // By another tensor, outside or where the label is aggregated.
+    t.expect(
+        let<"means">(v, d) = sum(e)(where(I(e) == v, X(e, d))) / C(v),
+        [&](Extent V, Extent D) { return scattered(V, D) / c_(V); }, false);
+    t.expect(let<"energy">(d) = sum(v)(C(v) * square(sum(e)(where(I(e) == v, X(e, d))))),
+             [&](Extent D) {
+               return total(7, [&](Extent V) { return c_(V) * scattered(V, D) * scattered(V, D); });
+             });
+    // A part of what is put together has another extent than the whole.
+    t.expect(
+        let<"together">(v, d) = C(v) + ein::concat(v)(2.0 * X(v + 6, d), X(v + 5, d)),
+        [&](Extent V, Extent D) { return c_(V) + (V < 3 ? 2 * x_(V + 6, D) : x_(V - 3 + 5, D)); });
+    // The label outside is another than the one that is aggregated inside.
+    t.expect(let<"names">(v) = C(v) + sum(v)(relu(max(d)(X(v, d)))), [&](Extent V) {
+      return c_(V) + total(9, [&](Extent E) {
+               return std::max(largest(5, [&](Extent D) { return x_(E, D); }), 0.0);
+             });
+    });
+    // One expert of several, in three forms.
+    const auto chosen = [&](Extent E, Extent O) {
+      return total(5, [&](Extent D) { return x_(E, D) * w_(i_(E), D, O); });
+    };
+    t.expect(let<"by a comparison">(e, o) = sum(v, d)((I(e) == v) * X(e, d) * W(v, d, o)), chosen);
+    t.expect(
+        let<"by a cast">(e, o) = sum(v, d)(X(e, d) * W(v, d, o) * ein::cast<double>(I(e) == v)),
+        chosen);
+    t.expect(
+        let<"by a selection">(e, o) = sum(v, d)(ein::select(I(e) == v, X(e, d), 0.0) * W(v, d, o)),
+        chosen);
+  });
+}
+
+TEST_CASE("sums of quotients") {
+  check([](auto& t) {
+    const auto [A, as] = t.template input<double>("A", {6, 7}, 1);
+    const auto [B, bs] = t.template input<double>("B", {7, 5}, 1);
+    const auto [N, ns] = t.template input<std::int32_t>("N", {6, 7}, -9);
+    const auto& a_ = as;
+    const auto& b_ = bs;
+    const auto& n_ = ns;
+    const auto sum_of = [&](const auto& term) { return total(7, term); };
+    const auto product = [&](Extent I, Extent K) {
+      return [&, I, K](Extent J) { return a_(I, J) * b_(J, K); };
+    };
+    t.expect(
+        let<"by a number">(i, k) = sum(j)(A(i, j) * B(j, k) / 3.0),
+        [&](Extent I, Extent K) { return sum_of(product(I, K)) / 3; }, false);
+    t.expect(
+        let<"by a tensor">(i, k) = sum(j)(A(i, j) * B(j, k) / (A(i, 0) * B(1, k))),
+        [&](Extent I, Extent K) { return sum_of(product(I, K)) / (a_(I, 0) * b_(1, K)); }, false);
+    t.expect(
+        let<"by what is summed">(i, k) = sum(j)(A(i, j) * B(j, k) / A(2, j)),
+        [&](Extent I, Extent K) {
+          return sum_of([&](Extent J) { return a_(I, J) * b_(J, K) / a_(2, J); });
+        },
+        false);
+    t.expect(
+        let<"of one">(i, k) = sum(j)(A(i, j) / B(j, k)),
+        [&](Extent I, Extent K) { return sum_of([&](Extent J) { return a_(I, J) / b_(J, K); }); },
+        false);
+    t.expect(
+        let<"by all">(i, k) = sum(j)(A(i, j) * B(j, k) / (A(i, j) + B(j, k))),
+        [&](Extent I, Extent K) {
+          return sum_of([&](Extent J) { return a_(I, J) * b_(J, K) / (a_(I, J) + b_(J, K)); });
+        },
+        false);
+    // Quotients of integers are rounded where they stand.
+    t.expect(let<"of integers">(i, k) = sum(j)(N(i, j) * N(k, j) / 2), [&](Extent I, Extent K) {
+      return sum_of([&](Extent J) { return n_(I, J) * n_(K, J) / 2; });
+    });
   });
 }
 

@@ -128,6 +128,23 @@ TEST_CASE("a checkpoint comes back bit for bit") {
                  "the metadata have no number of steps (it is no checkpoint)"));
 }
 
+TEST_CASE("a tensor is read beside others that cannot be") {
+  const TemporaryFile file;
+  file.write(R"({"mask":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]},)"
+             R"("none":{"dtype":"F64","shape":[0,2],"data_offsets":[3,3]},)"
+             R"("n":{"dtype":"I32","shape":[1],"data_offsets":[3,7]}})",
+             std::string("abc\7\0\0\0", 7));
+  const SafetensorsFile n(file.path(), "n");
+  CHECK(n.shape().bound == std::vector<Extent>{1});
+  std::int32_t read = 0;
+  n.read(n.shape(), Box::whole({1}), &read);
+  CHECK(read == 7);
+  CHECK(contains(message_of([&] { (void)SafetensorsFile(file.path(), "mask").shape(); }),
+                 "tensor mask: BOOL is no type of elements known here"));
+  CHECK(contains(message_of([&] { (void)SafetensorsFile(file.path(), "none").shape(); }),
+                 "tensor none: it has no elements"));
+}
+
 TEST_CASE("what is no file of safetensors is refused in one sentence that begins with its path") {
   const TemporaryFile file;
   const auto message = [&] {
@@ -141,7 +158,13 @@ TEST_CASE("what is no file of safetensors is refused in one sentence that begins
   file.write("{]", "");
   CHECK(contains(message(), "this is not JSON"));
   file.write(R"({"W":{"dtype":"U16","shape":[1],"data_offsets":[0,2]}})", "ab");
-  CHECK(contains(message(), "U16 is no type of elements known here (F16, BF16, F32, "));
+  CHECK(contains(message(), "tensor W: U16 is no type of elements known here (F16, BF16, F32, "));
+  file.write(R"({"W":{"dtype":"U16","shape":[1],"data_offsets":[0,3]}})", "ab");
+  CHECK(contains(message(), "the file 2 of elements, which the offsets do not fit"));
+  file.write(R"({"W":{"dtype":"F32","shape":[3,0],"data_offsets":[0,0]}})", "");
+  CHECK(contains(message(), "tensor W: it has no elements, which tensors have here"));
+  file.write(R"({"W":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "abcd");
+  CHECK(contains(message(), "an extent is negative"));
   file.write(R"({"W":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "abcd");
   CHECK(contains(message(), "the tensor has 8 bytes and the file 4 of elements"));
   file.write(R"({"W":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", "abcdefgh");

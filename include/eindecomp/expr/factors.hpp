@@ -6,6 +6,7 @@
 
 #include <boost/hana/tuple.hpp>
 #include <type_traits>
+#include <utility>
 
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/expression.hpp"
@@ -74,6 +75,14 @@ inline constexpr bool is_computed<LabelValue<L>> = true;
 template <class Op, class... Es>
 inline constexpr bool is_computed<Apply<Op, Es...>> = (is_computed<Es> || ...);
 
+/// Whether an operand of E is read at computed indices.
+template <class E>
+inline constexpr bool reads_computed = is_computed<E>;
+template <class L>
+inline constexpr bool reads_computed<LabelValue<L>> = false;
+template <class Op, class... Es>
+inline constexpr bool reads_computed<Apply<Op, Es...>> = (reads_computed<Es> || ...);
+
 /// Whether E has all labels of a list.
 template <class E, class Labels>
 inline constexpr bool has_labels = RemainingLabels<Labels, typename E::LabelTypes>::size == 0;
@@ -100,7 +109,9 @@ struct Factors {
   static constexpr bool compound = !is_operand<E>;  ///< one is negated, or more than a tensor
   /// Those that are more lack a label of the statement: computed by themselves they take less work
   /// than inside it, and leave ⊗ to be F of tensors.
-  static constexpr bool separable = is_operand<E> || (!has_labels<E, All> && is_storable<E>);
+  /// Comparisons of labels alone stay: they say what need not be computed.
+  static constexpr bool separable =
+      is_operand<E> || (!has_labels<E, All> && is_storable<E> && TreeTraits<E>::reads > 0);
   static constexpr int signs = 0;    ///< how many are negated
   static constexpr int scalars = 0;  ///< how many are constants
 };
@@ -138,7 +149,7 @@ struct SeparatedJoin {
   static constexpr int signs = 0;
 };
 template <class F, class... Es>
-  requires(sizeof...(Es) > 1 && !(is_operand<Es> && ...) && !is_computed<Apply<F, Es...>>)
+  requires(sizeof...(Es) > 1 && !(is_operand<Es> && ...) && !reads_computed<Apply<F, Es...>>)
 struct SeparatedJoin<Apply<F, Es...>> {
   using Found = FactorsOfAll<F, typename Apply<F, Es...>::LabelTypes, Es...>;
   using type = std::conditional_t<Found::compound && Found::separable &&
@@ -159,6 +170,43 @@ template <class Monoid, class E>
 inline constexpr bool is_separable_product = !std::is_void_v<typename SeparatedJoin<E>::type>;
 template <class E>
 inline constexpr bool is_separable_product<NoAggregation, E> = false;
+
+/// Whether a quotient of E may be rounded elsewhere: not that of integers.
+template <class E>
+inline constexpr bool is_inexact = std::is_floating_point_v<Elements<E>> || is_complex<Elements<E>>;
+/// Whether E is a product of several tensors, divided.
+template <class E>
+inline constexpr bool is_divided_product = false;
+template <class... Es, class Q>
+  requires(TreeTraits<Apply<Mul, Es...>>::reads > 1)
+inline constexpr bool is_divided_product<Apply<Div, Apply<Mul, Es...>, Q>> =
+    is_inexact<Apply<Mul, Es...>> && is_inexact<Apply<Div, Apply<Mul, Es...>, Q>>;
+
+/// Whether a sum of E, a product that is divided by what has no aggregated label, is the sum of the
+/// product, divided.
+template <class Monoid, class Aggregated, class E>
+inline constexpr bool is_divided_sum = false;
+template <class Aggregated, class P, class Q>
+  requires is_divided_product<Apply<Div, P, Q>>
+inline constexpr bool is_divided_sum<Sum, Aggregated, Apply<Div, P, Q>> =
+    RemainingLabels<typename Q::LabelTypes, Aggregated>::size == Q::LabelTypes::size;
+
+/// A divided product as one with the reciprocal as a factor.
+template <class P, class Q>
+[[nodiscard]] constexpr auto with_reciprocal(const Apply<Div, P, Q>& e) {
+  using T = Elements<P>;
+  return apply(Mul{}, e.operands[boost::hana::size_c<0>],
+               apply(Div{}, Constant<T>(T(1)), e.operands[boost::hana::size_c<1>]));
+}
+/// Whether that, of a product or of one tensor that is divided, is separated
+/// (is_separable_product).
+template <class Monoid, class E>
+inline constexpr bool is_separable_quotient = false;
+template <class P, class Q>
+  requires(is_divided_product<Apply<Div, P, Q>> || (is_operand<P> && TreeTraits<P>::reads == 1 &&
+                                                    is_inexact<P> && is_inexact<Apply<Div, P, Q>>))
+inline constexpr bool is_separable_quotient<Sum, Apply<Div, P, Q>> =
+    is_separable_product<Sum, decltype(with_reciprocal(std::declval<const Apply<Div, P, Q>&>()))>;
 
 /// Whether ⊕ of E is that of E's operands, each by itself, joined as E joins them: sums of sums, of
 /// differences and of negatives.

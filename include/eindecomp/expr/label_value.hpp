@@ -44,7 +44,11 @@ struct ReadLabels<Apply<F, Es...>> {
 /// The labels of an expression in the order in which it is stored where it becomes a tensor: those
 /// of what it reads come first, so that a mask does not turn it.
 template <class E>
-using StoredLabels = UnitedLabels<typename ReadLabels<E>::type, typename E::LabelTypes>;
+struct StoredLabelsOf {
+  using type = UnitedLabels<typename ReadLabels<E>::type, typename E::LabelTypes>;
+};
+template <class E>
+using StoredLabels = typename StoredLabelsOf<E>::type;
 
 /// The elements that labels are as values.
 using LabelNumber = std::int64_t;

@@ -165,6 +165,20 @@ struct Selection : ExpressionBase {
         conditions, [this](const auto&... c) { return first_program(c.index..., body); });
   }
 };
+template <bool Gathers, class Body, class... Conditions>
+struct ReadLabels<Selection<Gathers, Body, Conditions...>> {
+  using All = UnitedLabels<typename ReadLabels<typename Conditions::Index>::type...,
+                           typename ReadLabels<Body>::type>;
+  using type = std::conditional_t<
+      Gathers, RemainingLabels<All, typename Selection<Gathers, Body, Conditions...>::ValueLabels>,
+      All>;
+};
+/// What is scattered goes to rows of the tensor.
+template <class Body, class... Conditions>
+struct StoredLabelsOf<Selection<false, Body, Conditions...>> {
+  using S = Selection<false, Body, Conditions...>;
+  using type = UnitedLabels<typename S::ValueLabels, typename S::LabelTypes>;
+};
 template <class T>
 inline constexpr bool is_selection = false;
 template <bool Gathers, class Body, class... Conditions>

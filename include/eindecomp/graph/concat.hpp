@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/graph/known_extents.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/write_blocks.hpp"
 
@@ -158,6 +159,8 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
   using Plain = decltype(plain_labels(Output{}));
   if constexpr (std::is_same_v<Monoid, NoAggregation> &&
                 same_labels<Plain, typename Body::LabelTypes>) {
+    // A label has other extents in the parts.
+    const ExtentsForgotten whole(scope.extents);
     const auto symbol = write_of_blocks<Plain>(scope, Text(name), extents, body);
     const std::vector<Extent>& bound = scope.state->graph[symbol.vertex()].bound;
     for (std::size_t k = 0; k < bound.size(); ++k) {

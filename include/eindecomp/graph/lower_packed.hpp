@@ -15,6 +15,7 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/expr/flatten.hpp"
 #include "eindecomp/graph/concat.hpp"
+#include "eindecomp/graph/known_extents.hpp"
 #include "eindecomp/graph/lowering.hpp"
 #include "eindecomp/graph/packed_access.hpp"
 #include "eindecomp/graph/pair_part.hpp"
@@ -337,6 +338,8 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
 [[nodiscard]] constexpr auto lower_packed(LoweringScope<Backend>& scope, std::string_view name,
                                           const Monoid& monoid, const std::vector<Extent>& extents,
                                           const Body& body) {
+  // A label has other extents in the parts that block rows are.
+  const ExtentsForgotten whole(scope.extents);
   if constexpr (std::is_same_v<Monoid, NoAggregation> || !std::is_void_v<JoinOfMonoid<Monoid>>) {
     const auto flat = with_one_packed<true>(scope, body);
     const auto write = [&](const auto& e) {

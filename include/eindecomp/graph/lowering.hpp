@@ -15,6 +15,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/flatten.hpp"
 #include "eindecomp/expr/mask.hpp"
+#include "eindecomp/graph/known_extents.hpp"
 #include "eindecomp/graph/lower_selection.hpp"
 #include "eindecomp/graph/packed_access.hpp"
 #include "eindecomp/graph/program.hpp"
@@ -114,7 +115,8 @@ struct LoweringScope {
   ProgramState<Backend>* state;
   Text name;
   std::source_location where;
-  int inner = 0;  ///< operands that became statements of their own so far
+  int inner = 0;              ///< operands that became statements of their own so far
+  KnownExtents extents = {};  ///< of the labels of what is being lowered
 };
 template <class Backend>  // which clang deduces for aggregates since 17 only
 LoweringScope(ProgramState<Backend>*, Text, std::source_location)->LoweringScope<Backend>;
@@ -132,11 +134,18 @@ constexpr void require_same_program(const LoweringScope<Backend>& scope, std::st
             "of a program that is there",
         scope.where);
   }
-  if (symbol.state() == scope.state) return;
-  core::fail(ErrorKind::statement,
-             Text("statement ") + name + " reads tensor " + symbol.name() +
-                 ", which belongs to another graph; write both into one program",
-             scope.where);
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(symbol.state())>,
+                               ProgramState<Backend>*>) {
+    if (symbol.state() == scope.state) return;
+    core::fail(ErrorKind::statement,
+               Text("statement ") + name + " reads tensor " + symbol.name() +
+                   ", which belongs to another graph; write both into one program",
+               scope.where);
+  } else {
+    static_assert(expr::never<S>,
+                  "EinDecomp: a statement reads tensors of programs of two kinds (as a Program and "
+                  "a DifferentiableProgram are); write both into one program");
+  }
 }
 
 /// What a statement with these operators reads. \param first  whether as its first operand
@@ -343,6 +352,17 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
       check_flat<Output, Monoid>(scope, name, extents, flat);
       return write_flat<Output, LabelList<>, false>(
           scope, name, NoAggregation{}, extents, separate_terms<Aggregated>(scope, monoid, flat));
+    } else if constexpr (expr::is_divided_sum<Monoid, Aggregated, Flat>) {
+      check_flat<Output, Monoid>(scope, name, extents, flat);
+      const auto sum =
+          statement_of<Aggregated>(scope, monoid, flat.operands[boost::hana::size_c<0>]);
+      return write_flat<Output, LabelList<>, false>(
+          scope, name, NoAggregation{}, extents,
+          expr::apply(Div{}, sum, flat.operands[boost::hana::size_c<1>]));
+    } else if constexpr (expr::is_separable_quotient<Monoid, Flat>) {
+      check_flat<Output, Monoid>(scope, name, extents, flat);
+      return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
+                                                   separated(scope, expr::with_reciprocal(flat)));
     } else if constexpr (expr::is_separable_product<Monoid, Flat>) {
       check_flat<Output, Monoid>(scope, name, extents, flat);
       return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
@@ -408,6 +428,7 @@ template <class Backend, class E>
 template <class Output, class Backend, class E>
 [[nodiscard]] constexpr auto lower_top(LoweringScope<Backend>& scope,
                                        const std::vector<Extent>& extents, const E& expression) {
+  if constexpr (!is_plain<E>) scope.extents.add(*scope.state, expression);
   return lower_statement<Output, LabelList<>>(scope, scope.name, NoAggregation{}, extents,
                                               expression);
 }
@@ -415,6 +436,7 @@ template <class Output, class Backend, class M, class A, class B>
 [[nodiscard]] constexpr auto lower_top(LoweringScope<Backend>& scope,
                                        const std::vector<Extent>& extents,
                                        const Aggregation<M, A, B>& node) {
+  if constexpr (!is_plain<B>) scope.extents.add(*scope.state, node.body);
   return lower_statement<Output, A>(scope, scope.name, node.monoid, extents, node.body);
 }
 
@@ -427,6 +449,7 @@ template <class Output, class E>
                 "EinDecomp: the statement reads no tensor; a constant is not an EinSum");
   Transaction transaction(*state);
   LoweringScope scope{state, state->graph.unused_name(name), where};
+  scope.extents.add(Output::names(), extents);
   const auto symbol = lower_top<Output>(scope, extents, expression);
   state->graph.name_last_writing(name);
   transaction.commit();

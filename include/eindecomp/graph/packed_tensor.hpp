@@ -172,7 +172,8 @@ class PackedTarget {
                   "EinDecomp: the statement reads no tensor; a constant is not an EinSum");
     Transaction transaction(*state);
     const Text name = state->graph.unused_name(m_name);
-    LoweringScope scope{state, name, m_where};
+    // The block rows are name.0, name.1, …; what they read has other names.
+    LoweringScope scope{state, name + ".whole", m_where};
     const auto e = with_whole<true>(scope, expression);
     const Extent n = extent_of_pair(e);
     const std::vector<Extent> begins = block_row_begins(n, m_options.block_rows);

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <type_traits>
 
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/hash.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/expression.hpp"
@@ -129,9 +131,17 @@ template <class T, int Rank, class Backend>
 
 /// x/(1 - rate), and 0 where the uniform number u is less than rate: `dropout(X(i, j), U(i, j),
 /// 0.1)`, U an input that every run binds to uniform_numbers of another seed.
-/// \param rate  in [0, 1)
+/// \param rate  in [0, 1). \throws Error if it is not.
 template <Expression X, Expression U>
-[[nodiscard]] constexpr auto dropout(const X& x, const U& u, double rate) {
+[[nodiscard]] constexpr auto dropout(const X& x, const U& u, double rate,
+                                     std::source_location where = std::source_location::current()) {
+  if (!(rate >= 0 && rate < 1)) {
+    core::fail(
+        ErrorKind::statement,
+        "a rate of dropout is negative, 1 or more, or no number (it is the share of elements "
+        "that are dropped); give one in [0, 1)",
+        where);
+  }
   return select(u < rate, 0.0, x * (1 / (1 - rate)));
 }
 

@@ -19,6 +19,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/factors.hpp"
 #include "eindecomp/expr/mask.hpp"
+#include "eindecomp/graph/known_extents.hpp"
 
 namespace eindecomp::graph {
 
@@ -29,41 +30,57 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
                                              const Monoid& monoid,
                                              const std::vector<Extent>& extents, const Body& body);
 
+/// Lowers ⊕ of a part of the scope's statement as one of that name, under output labels.
+template <class Output, class Aggregated, class Backend, class Monoid, class E>
+[[nodiscard]] constexpr auto lower_part(LoweringScope<Backend>& scope, std::string_view name,
+                                        const Monoid& monoid, const E& e) {
+  using Sized = typename SizedLabels<typename expr::ReadLabels<E>::type, Output>::type;
+  // Labels that are aggregated here are others than those of the same names outside.
+  KnownExtents outside = scope.extents;
+  scope.extents.forget(Aggregated::names());
+  if constexpr (!is_plain<E>) scope.extents.add(*scope.state, e);
+  const auto symbol =
+      lower_statement<Sized, Aggregated>(scope, name, monoid, scope.extents.of(Output::names()), e);
+  scope.extents = std::move(outside);
+  return symbol;
+}
+
 /// An expression as an access to a statement of its own.
 template <class Aggregated, class Backend, class Monoid, class E>
 [[nodiscard]] constexpr auto statement_of(LoweringScope<Backend>& scope, const Monoid& monoid,
                                           const E& e) {
   using Output = RemainingLabels<expr::StoredLabels<E>, Aggregated>;
   const Text name = scope.name + "." + ++scope.inner;
-  const auto symbol = lower_statement<Output, Aggregated>(scope, name, monoid,
-                                                          std::vector<Extent>(Output::size, 0), e);
-  return expr::access_under(symbol, Output{});
+  return expr::access_under(lower_part<Output, Aggregated>(scope, name, monoid, e), Output{});
 }
 
-template <class F, class Backend, class... Es>
+template <class F, class T, class Backend, class... Es>
 [[nodiscard]] constexpr auto separate_factors(LoweringScope<Backend>& scope,
                                               const Apply<F, Es...>& product);
 
-template <class F, class Backend, class E>
+/// \tparam T  the elements of the product, which truth values and integers become before.
+template <class F, class T, class Backend, class E>
 [[nodiscard]] constexpr auto separate_factor(LoweringScope<Backend>& scope, const E& e) {
   if constexpr (expr::is_operand<E>) {
     return e;
   } else if constexpr (expr::joins_on<F, E>) {
-    return separate_factors<F>(scope, e);
+    return separate_factors<F, T>(scope, e);
   } else if constexpr (expr::is_sign<F, E>) {
-    return separate_factor<F>(scope, e.operands[boost::hana::size_c<0>]);
+    return separate_factor<F, T>(scope, e.operands[boost::hana::size_c<0>]);
+  } else if constexpr (std::is_integral_v<expr::Elements<E>> && std::is_floating_point_v<T>) {
+    return statement_of<LabelList<>>(scope, NoAggregation{}, cast<T>(e));
   } else {
     return statement_of<LabelList<>>(scope, NoAggregation{}, e);
   }
 }
 /// The factors of a product without their signs, those that are no tensors as statements.
-template <class F, class Backend, class... Es>
+template <class F, class T, class Backend, class... Es>
 [[nodiscard]] constexpr auto separate_factors(LoweringScope<Backend>& scope,
                                               const Apply<F, Es...>& product) {
   return boost::hana::unpack(product.operands, [&](const auto&... es) {
     // Braces, for left-to-right order.
-    return Apply<F, decltype(separate_factor<F>(scope, es))...>{product.op,
-                                                                separate_factor<F>(scope, es)...};
+    return Apply<F, decltype(separate_factor<F, T>(scope, es))...>{
+        product.op, separate_factor<F, T>(scope, es)...};
   });
 }
 
@@ -71,17 +88,17 @@ template <class F, class Backend, class... Es>
 template <class Backend, class E>
 [[nodiscard]] constexpr auto separated(LoweringScope<Backend>& scope, const E& body) {
   using Join = expr::SeparatedJoin<E>;
+  using T = expr::Elements<E>;
   const auto product = [&] {
     if constexpr (expr::applies<typename Join::type, E>) {
-      return separate_factors<typename Join::type>(scope, body);
+      return separate_factors<typename Join::type, T>(scope, body);
     } else {
-      return separate_factor<typename Join::type>(scope, body);  // the negative of a product
+      return separate_factor<typename Join::type, T>(scope, body);  // the negative of a product
     }
   }();
   if constexpr (Join::signs % 2 == 0) {
     return product;
   } else {
-    using T = expr::Elements<E>;
     return expr::apply(Mul{}, Constant<T>(T(-1)), product);
   }
 }

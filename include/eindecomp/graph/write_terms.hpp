@@ -63,8 +63,7 @@ template <class Output, class T, class Backend, class Factor, class Monoid, clas
   Text own_name(name);
   if (name.empty()) own_name = scope.name + "." + ++scope.inner;
   const auto symbol =
-      lower_statement<Own, Labels>(scope, own_name, term.monoid, std::vector<Extent>(Own::size, 0),
-                                   scaled_body(term.body, factor));
+      lower_part<Own, Labels>(scope, own_name, term.monoid, scaled_body(term.body, factor));
   return expr::access_under(symbol, Own{});
 }
 template <class Output, class T, class Backend, class Factor, class Op, class... Es>

@@ -18,11 +18,12 @@ namespace eindecomp::kernel {
 /// What a View of so many dimensions is declared by: T, T*, T**, …
 template <class T, int Rank>
 struct DataType {
-  using type = typename DataType<T, Rank - 1>::type*;
+  using type = typename DataType<T, Rank - 1>::type*;  ///< the type
 };
+/// The same of none.
 template <class T>
 struct DataType<T, 0> {
-  using type = T;
+  using type = T;  ///< the type
 };
 
 /// Elements that lie `stride` elements apart along each dimension.

@@ -66,6 +66,7 @@ struct SafetensorsEntry {
   StoredShape shape;
   std::uint64_t begin = 0;  ///< of its elements, in bytes from where elements begin
   std::uint64_t bytes = 0;
+  Text fault = {};  ///< why it cannot be read, though others of the file can; empty: it can
 };
 
 /// What a file has in its header.
@@ -141,43 +142,56 @@ class SafetensorsReader {
   }
 
   [[nodiscard]] SafetensorsEntry tensor(const std::string& name, const JsonValue& value) const {
-    SafetensorsEntry made{Text(name), {type(value.at("dtype")), {}}};
-    made.bytes = static_cast<std::uint64_t>(made.shape.element.bytes);
+    SafetensorsEntry made{Text(name), {}};
+    const std::optional<ElementType> element = type(value.at("dtype"), made.fault);
+    if (element) made.shape.element = *element;
+    std::uint64_t bytes = element ? static_cast<std::uint64_t>(element->bytes) : 0;
     for (const JsonValue& extent : value.at("shape").elements()) {
-      made.shape.bound.push_back(extent.positive());
-      const auto n = static_cast<std::uint64_t>(made.shape.bound.back());
-      if (made.bytes > std::numeric_limits<std::uint64_t>::max() / n) {
+      made.shape.bound.push_back(extent.whole_number());
+      const Extent n = made.shape.bound.back();
+      if (n < 0) extent.fail("an extent is negative; write the file anew");
+      if (n == 0) made.fault = "it has no elements, which tensors have here";
+      if (n > 0 &&
+          bytes > std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(n)) {
         extent.fail("the tensor has more bytes than 64 bits count; write the file anew");
       }
-      made.bytes *= n;
+      bytes *= static_cast<std::uint64_t>(n);
     }
     const JsonValue place = value.at("data_offsets");
     const std::vector<JsonValue> ends = place.elements();
     if (ends.size() != 2) place.fail("there are two offsets, of the first byte and past the last");
     const Extent begin = ends[0].whole_number();
     const Extent end = ends[1].whole_number();
-    if (begin < 0 || end < begin || static_cast<std::uint64_t>(end) > m_elements ||
-        static_cast<std::uint64_t>(end - begin) != made.bytes) {
-      place.fail(Text("the tensor has ") + static_cast<Extent>(made.bytes) +
-                 " bytes and the file " + static_cast<Extent>(m_elements) +
+    const bool fits = begin >= 0 && begin <= end && static_cast<std::uint64_t>(end) <= m_elements;
+    if (!element && fits) bytes = static_cast<std::uint64_t>(end - begin);
+    if (!fits || static_cast<std::uint64_t>(end - begin) != bytes) {
+      place.fail(Text("the tensor has ") + static_cast<Extent>(bytes) + " bytes and the file " +
+                 static_cast<Extent>(m_elements) +
                  " of elements, which the offsets do not fit; write the file anew");
     }
     made.begin = static_cast<std::uint64_t>(begin);
+    made.bytes = bytes;
     return made;
   }
-  [[nodiscard]] static ElementType type(const JsonValue& value) {
+  [[nodiscard]] static std::optional<ElementType> type(const JsonValue& value, Text& fault) {
     const std::string name = value.string();
     for (const SafetensorsType& known : safetensors_types) {
       if (known.name == name) return known.element;
     }
-    value.fail(name +
-               " is no type of elements known here (F16, BF16, F32, F64, I32 and I64 are); "
-               "convert the tensor");
+    fault = Text(name) +
+            " is no type of elements known here (F16, BF16, F32, F64, I32 and I64 are); convert "
+            "the tensor";
+    return std::nullopt;
   }
 
   std::string m_file;
   std::uint64_t m_elements = 0;  ///< bytes of them
 };
+
+/// \throws Error if the tensor cannot be read.
+inline void check_readable(const SafetensorsEntry& tensor, const std::string& file) {
+  if (!tensor.fault.empty()) fail_at(file, "tensor " + tensor.name + ": " + tensor.fault);
+}
 
 /// Where the elements of a tensor lie in a file.
 [[nodiscard]] inline FileElements elements_of(const SafetensorsHeader& header,
@@ -247,6 +261,7 @@ inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor
   tools::SafetensorsHeader header = tools::SafetensorsReader(path).read();
   Safetensors read{{}, std::move(header.metadata)};
   for (const tools::SafetensorsEntry& tensor : header.tensors) {
+    tools::check_readable(tensor, path.string());
     StoredTensor& made = read.tensors.emplace_back(
         StoredTensor{tensor.name, tensor.shape.element, tensor.shape.bound, {}});
     made.bytes.resize(tensor.bytes);
@@ -287,8 +302,9 @@ inline void write_checkpoint(const std::filesystem::path& path, const Checkpoint
   return {std::stoll(steps->second), std::move(file.tensors)};
 }
 
-/// One tensor of a file of the format safetensors, by its name: `bind_file(W,
-/// SafetensorsFile("model.safetensors", "W"))`. What is written is a file of this tensor alone.
+/// One tensor of a file of the format safetensors, by its name, whatever the others are:
+/// `bind_file(W, SafetensorsFile("model.safetensors", "W"))`. What is written is a file of this
+/// tensor alone.
 class SafetensorsFile final : public tools::DenseFile<TensorFile> {
  public:
   /// The tensor of that name in the file of that path, which need not exist before it is written.
@@ -321,7 +337,10 @@ class SafetensorsFile final : public tools::DenseFile<TensorFile> {
   [[nodiscard]] const tools::SafetensorsEntry& find(const tools::SafetensorsHeader& header) const {
     Text names;
     for (const tools::SafetensorsEntry& tensor : header.tensors) {
-      if (tensor.name == Text(m_tensor)) return tensor;
+      if (tensor.name == Text(m_tensor)) {
+        tools::check_readable(tensor, path());
+        return tensor;
+      }
       names += (names.empty() ? "" : ", ") + tensor.name;
     }
     tools::fail_at(path(), "the file has no tensor " + Text(m_tensor) + " (it has " + names +
