@@ -255,6 +255,10 @@ void blocks() {
   // refused: the value between blocks is none of the tensor's type (elements are not converted
   EITHER((void)ein::blocks<std::int32_t>(g, "N", {5}, 0.5),
          (void)ein::blocks<std::int32_t>(g, "N", {5}, 1));
+  // refused: a tensor that is written block by block is read by B(i, j) (which stands
+  EITHER((let<"R1">(i) = sum(j)(Z(i, j))), (let<"R1">(i) = sum(j)(Z.tensor()(i, j))));
+  // refused: a tensor that is written block by block is read by B(i, j) (which stands
+  EITHER((let<"R2">(i, j) = 2.0 * Z(i, j)), (let<"R2">(i, j) = 2.0 * Z.tensor()(i, j)));
   // refused: what is concatenated has not the same labels, or lacks the one that it is
   EITHER((let<"C1">(i, j) = ein::concat(i)(X(i, j), x(j))),
          (let<"C1">(i, j) = ein::concat(i)(X(i, j), X(i, j))));

@@ -173,6 +173,10 @@ TEST_CASE("several indices give a label one extent, in whatever order they stand
   CHECK(extent_of(let<"b">(i) = Y(i + 2) - X(i + 1)) == 7);
   CHECK(extent_of(let<"c">(i) = X(zero(i - 1)) - Y(i + 2)) == 7);
   CHECK(extent_of(let<"d">(i) = X(9 - i) - Y(i + 2)) == 7);
+  // A label that does not move an index has no extent by it.
+  CHECK(extent_of(let<"l">(i) = X(i + 1) * Y(0 * i + 3)) == 10);
+  CHECK(extent_of(let<"m">(i) = Y(0 * i + 3) * X(i + 1)) == 10);
+  CHECK(extent_of(let<"n">(i) = sum(j)(Y(i + j - j) * X(i + j) * W(j))) == 9);
   // What may leave, alike.
   CHECK(extent_of(let<"e">(i) = X(zero(i - 1)) - X(periodic(i - 1))) == 13);
   CHECK(extent_of(let<"f">(ein::extent(i, 11)) = X(periodic(i - 1)) - X(periodic(i + 1))) == 11);

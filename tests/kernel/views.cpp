@@ -266,6 +266,19 @@ TEST_CASE("alpha and beta, on every algorithm") {
   CHECK(contains(
       message_of([&] { einsum<"ij,jk->ik">(Space(), {.beta = 1.0}, square, square, square); }),
       "overlaps operand 1"));
+  // An operand that is C: read before it is overwritten, but not before it is scaled.
+  Kokkos::deep_copy(square, 2.0);
+  const View<double**> other("other", 5, 5);
+  Kokkos::deep_copy(other, 3.0);
+  einsum<"ij,ij->ij">(Space(), {.alpha = 5.0, .beta = 1.0}, other, square, square);
+  CHECK(square(4, 4) == 2 + 5 * 3 * 2);
+  einsum<"ij->ij">(Space(), {.alpha = 0.5}, square, square);
+  CHECK(square(4, 4) == 16);
+  CHECK(contains(
+      message_of([&] { einsum<"ij,ij->ij">(Space(), {.beta = 2.0}, other, square, square); }),
+      "the output (i,j) is operand 2 (i,j) (beta multiplies it before it is read); give "
+      "a beta of 0 or 1"));
+  CHECK(square(4, 4) == 16);
 }
 
 TEST_CASE("explain says algorithm, sizes and reason") {

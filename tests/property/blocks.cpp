@@ -109,6 +109,43 @@ TEST_CASE("blocks written by statements of their own, one after another and betw
   });
 }
 
+TEST_CASE("blocks whose labels the left side alone gives an extent, and operands beyond eight") {
+  check([](auto& t) {
+    const auto [X, xs] = t.template input<double>("X", {7, 3}, -1);
+    const auto [I, is] = t.template indices<std::int32_t>("I", {7}, 6);
+    const auto& x_ = xs;
+    const auto& i_ = is;
+    auto Z = blocks<double>(t.program, "Z", {9, 3}, 2);
+    Z(extent(v, 6), j) = relu(sum(k)(ein::where(I(k) == v, X(k, j))));
+    Z(extent(v, 2) + 7, j) = 3.0 * sum(k)((ein::value(k) <= v) * X(k, j)) + 1.0;
+    t.expect(Z.tensor(), [&](Extent V, Extent J) {
+      if (V == 6) return 2.0;
+      if (V < 6) {
+        return std::max(total(7, [&](Extent K) { return i_(K) == V ? x_(K, J) : 0.0; }), 0.0);
+      }
+      return 3 * total(V - 7 + 1, [&](Extent K) { return x_(K, J); }) + 1;
+    });
+    t.expect(let<"one-hot">(i, extent(v, 6)) = concat(i)(1.0 * (I(i) == v), 2.0 * (I(i) == 5 - v)),
+             [&](Extent K, Extent V) {
+               return K < 7 ? (i_(K) == V ? 1.0 : 0.0) : (i_(K - 7) == 5 - V ? 2.0 : 0.0);
+             });
+    t.expect(
+        let<"wider">(extent(v, 7), j) = concat(j)(sum(k)(ein::where(I(k) == v, X(k, j))), X(v, j)),
+        [&](Extent V, Extent J) {
+          return J >= 3 ? x_(V, J - 3)
+                        : total(7, [&](Extent K) { return i_(K) == V ? x_(K, J) : 0.0; });
+        });
+    t.expect(let<"nine">(i, extent(v, 3)) =
+                 (X(i, 0) + X(i, 1) + X(i, 2) + X(i, 0) + X(i, 1)) * ein::value(v) + X(i, 0) +
+                 X(i, 1) + X(i, 2) + X(i, 0),
+             [&](Extent K, Extent V) {
+               return (x_(K, 0) + x_(K, 1) + x_(K, 2) + x_(K, 0) + x_(K, 1)) *
+                          static_cast<double>(V) +
+                      x_(K, 0) + x_(K, 1) + x_(K, 2) + x_(K, 0);
+             });
+  });
+}
+
 TEST_CASE("blocks that are added where they overlap") {
   check(
       [](auto& t) {

@@ -157,6 +157,24 @@ TEST_CASE("packed tensors: two of them, other labels, other algebras, masks") {
             return std::log(total(size, [&](Extent j_) { return std::exp(n_(i_, j_)); }));
           },
           false);
+      // Labels that the left side alone gives an extent.
+      t.expect(
+          let<"antidiagonals">(extent(v, 2 * size - 1), a) = sum(i, j)((i + j == v) * S(i, j, a)),
+          [&](Extent v_, Extent a_) {
+            return total(size, [&](Extent i_) {
+              return v_ >= i_ && v_ - i_ < size ? s_(i_, v_ - i_, a_) : 0.0;
+            });
+          });
+      t.expect(let<"so far">(i, extent(v, size - 1)) = sum(j)((j <= v) * N(i, j)),
+               [&](Extent i_, Extent v_) {
+                 return total(v_ + 1, [&](Extent j_) { return n_(i_, j_); });
+               });
+      // A part that is computed beside, under the packed tensor's label.
+      t.expect(let<"beside">(i, j) = relu(sum(k)((ein::value(k) <= i) * X(k, 0))) * N(i, j),
+               [&](Extent i_, Extent j_) {
+                 return std::max(total(i_ + 1, [&](Extent k_) { return x_(k_, 0); }), 0.0) *
+                        n_(i_, j_);
+               });
       t.expect(let<"masked">(i, k) = sum(j)((j <= i) * N(i, j) * X(j, k)),
                [&](Extent i_, Extent k_) {
                  return total(i_ + 1, [&](Extent j_) { return n_(i_, j_) * x_(j_, k_); });

@@ -349,6 +349,40 @@ TEST_CASE("from its second run on an executor chooses and allocates nothing") {
   Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
 }
 
+TEST_CASE("tiles by hand of what is looked up are none, and change nothing") {
+  Program program;
+  const auto T = program.input<double>("T", {10, 4});
+  const auto I = program.input<std::int32_t>("I", {64});
+  const auto E = let<"E">(b, d) = T(I(b), d);
+  const auto R = let<"R">(b, d) = relu(E(b, d));
+  const Plan plan = ein::decompose(program, {.workers = 1, .tiles = {{"E", "R", {{"b", 16}}}}});
+  const auto run = ein::execute(
+      plan, Space(), ein::bind_generator(T, Formula<>{1}),
+      ein::bind_generator(I, [](Extent n) { return static_cast<std::int32_t>(n * 7 % 10); }));
+  const auto result = run.gather(R);
+  bool right = true;
+  for (Extent n = 0; n < 64; ++n) {
+    for (Extent k = 0; k < 4; ++k) {
+      right = right && result(n, k) == std::max(Formula<>{1}(n * 7 % 10, k), 0.0);
+    }
+  }
+  CHECK(right);
+}
+
+TEST_CASE("calls that are computed alike are explained once") {
+  Program program;
+  const auto A = program.input<double>("A", {64, 64});
+  (void)(let<"C">(i, k) = sum(j)(A(i, j) * A(j, k)));
+  const Plan plan = ein::decompose(program, {.workers = 4, .ranks = 1});
+  ein::Executor executor(plan, Space());
+  (void)executor.run(ein::bind_generator(A, Formula<>{1}));
+  const std::string text = executor.explain();
+  CAPTURE(text);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+  CHECK(text.starts_with("C: algorithm "));
+  CHECK(text.ends_with(" (4 calls)\n"));
+}
+
 TEST_CASE("a kernel's choice is made again where the BLAS was switched on or off in between") {
   Program program;
   const auto A = program.input<double>("A", {64, 64});
@@ -363,6 +397,7 @@ TEST_CASE("a kernel's choice is made again where the BLAS was switched on or off
   ein::kernel::use_blas = false;
   CHECK(executor.run(a).statistics().kernels_prepared == 1);
   CHECK(executor.explain().starts_with("C: algorithm packed"));
+  CHECK(executor.explain().find("calls)") == std::string::npos);
   ein::kernel::use_blas = true;
   CHECK(executor.run(a).statistics().kernels_prepared == 1);
   (void)C;

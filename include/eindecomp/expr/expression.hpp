@@ -33,6 +33,8 @@ struct TensorBase {};
 /// A symbol that is not read under labels: what an expression refuses.
 template <class T>
 concept TensorWithoutLabels = std::is_base_of_v<TensorBase, std::remove_cvref_t<T>>;
+/// Base of what a block is written to, which an expression refuses as well.
+struct WrittenBlockBase : TensorBase {};
 
 /// A number that may stand in an expression.
 template <class T>

@@ -41,6 +41,10 @@ template <class F, class... Es>
 struct ReadLabels<Apply<F, Es...>> {
   using type = UnitedLabels<typename ReadLabels<Es>::type...>;
 };
+template <class Monoid, class Labels, class Body>
+struct ReadLabels<Aggregation<Monoid, Labels, Body>> {
+  using type = RemainingLabels<typename ReadLabels<Body>::type, Labels>;
+};
 /// The labels of an expression in the order in which it is stored where it becomes a tensor: those
 /// of what it reads come first, so that a mask does not turn it.
 template <class E>

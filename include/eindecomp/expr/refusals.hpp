@@ -100,9 +100,15 @@ constexpr auto refuse_first_that_is_no_label() {
 
 template <class... Ts>
 constexpr auto refuse_without_labels() {
-  static_assert(never<Ts...>,
-                "EinDecomp: a tensor stands in an expression without its labels; write one for "
-                "each dimension, X(i, j)");
+  if constexpr ((std::is_base_of_v<WrittenBlockBase, std::remove_cvref_t<Ts>> || ...)) {
+    static_assert(never<Ts...>,
+                  "EinDecomp: a tensor that is written block by block is read by B(i, j) (which "
+                  "stands on the left of a block); write B.tensor()(i, j)");
+  } else {
+    static_assert(never<Ts...>,
+                  "EinDecomp: a tensor stands in an expression without its labels; write one for "
+                  "each dimension, X(i, j)");
+  }
   return Refused{};
 }
 

@@ -68,7 +68,7 @@ struct BlockPlace {
 
 /// The left side of a statement that writes a block.
 template <class Owner, class... Labels>
-class BlockTarget {
+class BlockTarget : public WrittenBlockBase {
  public:
   constexpr BlockTarget(Owner& owner, PlacedBlock place, std::vector<Extent> extents,
                         const std::source_location& where)

@@ -83,9 +83,23 @@ template <class S>
   return block;
 }
 
+/// A part as a tensor. Labels that nothing in it reads have the extents that the whole is given.
+template <class Output, class Backend, class E>
+[[nodiscard]] constexpr auto part_under(LoweringScope<Backend>& scope, std::vector<Extent> extents,
+                                        const E& part) {
+  using Read = typename expr::ReadLabels<E>::type;
+  const expr::LabelNames names = Output::names();
+  const expr::LabelNames read = Read::names();
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (expr::find_name(read, names[k]) >= 0) extents[k] = 0;
+  }
+  const Text own = scope.name + "." + ++scope.inner;
+  return tensor_of<typename SizedLabels<Read, Output>::type>(scope, own, extents, part);
+}
+
 template <class Output, class Backend, class Along, class... Es>
 [[nodiscard]] constexpr auto write_of_blocks(LoweringScope<Backend>& scope, const Text& name,
-                                             const std::vector<Extent>&,
+                                             const std::vector<Extent>& given,
                                              const Concatenation<Along, Es...>& e) {
   using T = expr::Elements<Concatenation<Along, Es...>>;
   constexpr int along = place_of(Along{}, Output{});
@@ -94,8 +108,7 @@ template <class Output, class Backend, class Along, class... Es>
   std::vector<Extent> bound;
   std::vector<std::pair<PlacedBlock, std::vector<Extent>>> blocks;
   const auto add = [&](const auto& part) {
-    const Text own = scope.name + "." + ++scope.inner;
-    const auto symbol = tensor_of<Output>(scope, own, std::vector<Extent>(labels.size(), 0), part);
+    const auto symbol = part_under<Output>(scope, given, part);
     const std::vector<Extent>& extents = graph[symbol.vertex()].bound;
     std::vector<Extent> first(labels.size(), 0);
     if (bound.empty()) {
@@ -122,12 +135,11 @@ template <class Output, class Backend, class Along, class... Es>
 
 template <class Output, class Backend, class E, class F, class... Along>
 [[nodiscard]] constexpr auto write_of_blocks(LoweringScope<Backend>& scope, const Text& name,
-                                             const std::vector<Extent>&,
+                                             const std::vector<Extent>& given,
                                              const Padding<E, F, Along...>& e) {
   using T = expr::Elements<E>;
   const std::vector<Text> labels = label_texts(Output{});
-  const Text own = scope.name + "." + ++scope.inner;
-  const auto symbol = tensor_of<Output>(scope, own, std::vector<Extent>(labels.size(), 0), e.part);
+  const auto symbol = part_under<Output>(scope, given, e.part);
   const std::vector<Extent> extents = scope.state->graph[symbol.vertex()].bound;
   std::vector<Extent> bound = extents;
   std::vector<Extent> first(labels.size(), 0);

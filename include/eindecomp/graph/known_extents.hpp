@@ -87,6 +87,12 @@ class KnownExtents {
     using Values = typename expr::Selection<Gathers, Body, Conditions...>::ValueLabels;
     add_inside(state, Gathers ? Values::names() : expr::LabelNames{}, selection.body);
   }
+  /// Of a packed tensor (PackedAccess).
+  template <class State, class E>
+    requires requires(const E& e) { e.tensor.block_rows(); }
+  constexpr void add(const State&, const E& access) {
+    add(E::LabelTypes::names(), access.tensor.bound());
+  }
   template <class State, class E>
   constexpr void add(const State&, const E&) {}
   /// \}

@@ -211,6 +211,7 @@ class PackedTarget {
     std::vector<Extent> extents = m_extents;
     extents[0] = extents[1] = 0;
     LoweringScope scope{state, state->graph.unused_name(name + "." + r), m_where};
+    scope.extents.add(LabelList<PlainA, PlainB, Rest...>::names(), extents);
     return lower_top<LabelList<PlainA, PlainB, Rest...>>(scope, extents, part_of(e, part, read));
   }
 

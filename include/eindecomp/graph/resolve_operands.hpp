@@ -208,6 +208,13 @@ class OperandResolver {
                  m_spec.where);
     }
   }
+  [[nodiscard]] static constexpr Extent coefficient_of(const OperandIndex& index, int label) {
+    Extent sum = 0;
+    for (const OperandIndex::Term& term : index.terms) {
+      if (term.label == label) sum += term.coefficient;
+    }
+    return sum;
+  }
   /// Calls visit(o, k, label) for every computed index with one label whose extent is unknown.
   template <class Visit>
   constexpr void for_each_inferring_index(bool may_leave, const Visit& visit) const {
@@ -218,6 +225,7 @@ class OperandResolver {
         bool several = false;
         for (const OperandIndex::Term& term : indices[k].terms) {
           if (m_vertex.extents[static_cast<std::size_t>(term.label)] > 0) continue;
+          if (coefficient_of(indices[k], term.label) == 0) continue;
           several = several || (unknown >= 0 && unknown != term.label);
           unknown = term.label;
         }

@@ -59,7 +59,8 @@ template <class Backend, class E>
   }
   const Text name = scope.name + "." + ++scope.inner;
   const auto symbol =
-      lower_statement<Output, LabelList<>>(scope, name, NoAggregation{}, extents, e);
+      lower_statement<typename SizedLabels<typename expr::ReadLabels<E>::type, Output>::type,
+                      LabelList<>>(scope, name, NoAggregation{}, extents, e);
   return expr::access_under(symbol, Output{});
 }
 

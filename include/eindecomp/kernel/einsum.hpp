@@ -136,6 +136,7 @@ void join_scaled(const Space& space, const EinsumShape& spec, const Scaling<T>& 
                                                                  StridedTensor::of(output)};
   const LocalEinsum shape = local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
+  if (scaling.beta != T(0) && scaling.beta != T(1)) check_read_before_scaled(spec, views, where);
   at_place(where, [&] {
     kernels_of<Space, Product, Sum, ElementOf<Operands>...>().run_scaled(
         space, shape, Product{scaling.alpha}, scaling.beta, pointers, output.data());
@@ -321,8 +322,9 @@ void einsum(const A1& a1, const A2& a2, const A3& a3, const A4& a4, const C& c,
 /// @}
 
 /// C = beta·C + alpha·(the EinSum), sums of products of one element type. An operand may be C
-/// itself only where the EinSum is element-wise. Without a space, on the output's, as above.
-/// \throws Error, at the caller's line, if extents disagree, a view is null or C overlaps an
+/// itself only where the EinSum is element-wise and beta is 0 or 1. Without a space, on the
+/// output's, as above. \throws Error, at the caller's line, if extents disagree, a view is null or
+/// C overlaps an
 ///   operand.
 /// @{
 template <fixed_string Text, compat::ExecutionSpace Space, class A, class C>

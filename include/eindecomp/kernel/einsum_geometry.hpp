@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <span>
 #include <string>
 
 #include "eindecomp/core/error.hpp"
@@ -159,6 +160,24 @@ template <std::size_t Tensors>
     }
   }
   return shape;
+}
+
+/// \throws Error if the last of these views, which is multiplied before operands are read, is one
+/// of
+///   them.
+inline void check_read_before_scaled(const EinsumShape& spec, std::span<const StridedTensor> views,
+                                     const std::source_location& where) {
+  const int operands = static_cast<int>(views.size()) - 1;
+  for (int t = 0; t < operands; ++t) {
+    const StridedTensor& operand = views[static_cast<std::size_t>(t)];
+    if (operand.data != views.back().data || operand.is_empty()) continue;
+    throw Error(ErrorKind::binding,
+                tensor_text(spec, operands)
+                    << " is " << tensor_text(spec, t)
+                    << " (beta multiplies it before it is read); give a beta of 0 or 1, or write "
+                       "into memory of its own",
+                where);
+  }
 }
 
 }  // namespace eindecomp::kernel::detail

@@ -170,6 +170,7 @@ class StepBuilder {
       const Instruction& instruction = list[begin + s];
       if (instruction.statement != statements[s]) return;
       if (!m_graph[statements[s]].periods.empty()) return;
+      if (m_graph[statements[s]].op.index_tensors > 0) return;   // it has no kernel for tiles
       if (instruction.as<KernelCall>()->domain.empty()) return;  // it has no joins
       if (statements[s] == tiles.interleaved) tiled.interleaved = static_cast<int>(begin + s);
       const Box& domain = instruction.as<KernelCall>()->domain;

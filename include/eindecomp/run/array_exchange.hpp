@@ -245,8 +245,9 @@ class ArrayExchange {
       step *= extent;
     }
     const ArrayStrides none{};
-    const ArrayStrides& a = m_from.empty() ? none : m_from[to_index(elements.from)];
-    const ArrayStrides& b = m_to.empty() ? none : m_to[to_index(elements.to)];
+    // The array at the other end of a message is another rank's.
+    const ArrayStrides& a = strides == Strides::receives ? none : m_from[to_index(elements.from)];
+    const ArrayStrides& b = strides == Strides::sends ? none : m_to[to_index(elements.to)];
     kernel::StridedBox box;
     const auto push = [&](Extent extent, Extent in_a, Extent in_b, Extent in_packed) {
       if (extent == 1) return true;

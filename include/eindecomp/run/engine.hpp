@@ -133,7 +133,9 @@ class Engine {
     const std::vector<Buffer>& buffers = m_session->program.buffers;
     bool prepared = m_prepared.has_value() && m_prepared_with_blas == kernel::use_blas;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
-      if (buffers[b].role == Buffer::Role::result) m_buffers[b].data = results[b]->data();
+      if (buffers[b].role == Buffer::Role::result) {
+        m_buffers[b].data = results[m_session->result_number(static_cast<int>(b))]->data();
+      }
       if (buffers[b].role != Buffer::Role::input) continue;
       const BlockMemory& input = m_inputs->memory(static_cast<int>(b));
       prepared = prepared && m_buffers[b].has_geometry_of(input);
@@ -190,8 +192,7 @@ class Engine {
         where);
   }
 
-  /// Takes a run's bindings. Buffers keep their numbers whatever is constant, so that results of
-  /// earlier runs stay what they are.
+  /// Takes a run's bindings.
   void take_inputs(const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
     m_inputs->take(bindings, where);
     const std::vector<VertexId> constants = m_inputs->constants();
@@ -269,7 +270,8 @@ Run<Space, Group> Engine<Space, Group>::run(const std::vector<Binding<Space>>& b
     new_constants = m_inputs->has_new_constants();
     const std::vector<AddressRange> read = m_inputs->read_ranges();
     make_room(read, where);
-    results = m_results.take(m_session->graph, program.buffers, read, where);
+    results =
+        m_results.take(m_session->graph, program.buffers, m_session->result_buffers(), read, where);
     m_inputs->prepare(m_space, where);
     statistics.kernels_prepared = place_buffers(results, where);
   };

@@ -142,8 +142,9 @@ class Executor {
 
   /// What the last run did on this rank: the inputs that it brought from distributions of their
   /// own, with the words that moved apart from the plan's; then how kernel calls are computed, and
-  /// why, a line each: what explain() says of an einsum, of the very kernels that it called. Empty
-  /// before the first run. Not collective; computes nothing.
+  /// why, a line for the calls of a statement that are computed alike: what explain() says of an
+  /// einsum, of the very kernels that it called. Empty before the first run. Not collective;
+  /// computes nothing.
   [[nodiscard]] std::string explain() const;
 
   /// An executor may be moved, not copied: its communicators are its own.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -140,22 +141,32 @@ struct PreparedProgram {
   int threads = 1;                   ///< that share out tiles
 };
 
-/// How each kernel call of a prepared program is computed, a line each.
+/// How the kernel calls of a prepared program are computed: a line for those of one statement that
+/// are computed alike.
 template <class Space>
 [[nodiscard]] std::string explain_calls(const EinGraph& graph,
                                         const PreparedProgram<Space>& program,
                                         const Addresses& addresses) {
-  std::string text;
+  std::vector<std::string> lines;  // in the order of their first calls
+  std::unordered_map<std::string, int> calls;
+  const auto add = [&](const std::string& line) {
+    if (++calls[line] == 1) lines.push_back(line);
+  };
   for (const Stage<Space>& stage : program.stages) {
     if (const auto* call = std::get_if<PreparedCall<Space>>(&stage.work)) {
       const void* operands[kernel::max_operands];
       for (int o = 0; o < call->operands; ++o) operands[o] = addresses[call->operand[o]];
-      text += graph[stage.first].name.str() + ": " +
-              call->kernel->explain(operands, addresses[call->output]) + '\n';
+      add(graph[stage.first].name.str() + ": " +
+          call->kernel->explain(operands, addresses[call->output]));
     } else if (const auto* tiles = std::get_if<FusedTiles>(&stage.work)) {
-      text += graph[stage.first].name.str() + " to " + graph[stage.last].name.str() +
-              ": tile by tile, " + std::to_string(tiles->tiles()) + " tiles\n";
+      add(graph[stage.first].name.str() + " to " + graph[stage.last].name.str() +
+          ": tile by tile, " + std::to_string(tiles->tiles()) + " tiles");
     }
+  }
+  std::string text;
+  for (const std::string& line : lines) {
+    const int count = calls[line];
+    text += line + (count > 1 ? " (" + std::to_string(count) + " calls)\n" : "\n");
   }
   return text;
 }

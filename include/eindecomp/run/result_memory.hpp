@@ -95,34 +95,35 @@ class ResultBlock {
   Memory<MemorySpace> m_memory;
 };
 
-/// The results' memory of one executor, two blocks per buffer: a run may read the results of the
-/// one before while it writes its own, and a loop that does so allocates in its first two runs
-/// only.
+/// The results' memory of one executor, two blocks per block of a result: a run may read the
+/// results of the one before while it writes its own, and a loop that does so allocates in its
+/// first two runs only.
 template <class MemorySpace>
 class ResultPool {
  public:
-  /// A block per result buffer, null for other buffers: one that nobody holds and
-  /// that lies in none of the ranges, or else a new one.
+  /// A block per result buffer: one that nobody holds and that lies in none of the ranges, or else
+  /// a new one. \param results  the buffers' numbers (Session::result_buffers)
   /// \throws Error if there is no memory.
   [[nodiscard]] std::vector<SharedBlock<MemorySpace>> take(const EinGraph& graph,
                                                            const std::vector<Buffer>& buffers,
+                                                           const std::vector<int>& results,
                                                            const std::vector<AddressRange>& read,
                                                            const std::source_location& where) {
-    m_blocks.resize(buffers.size());
-    std::vector<SharedBlock<MemorySpace>> taken(buffers.size());
-    for (std::size_t b = 0; b < buffers.size(); ++b) {
-      if (buffers[b].role != Buffer::Role::result) continue;
-      for (const SharedBlock<MemorySpace>& block : m_blocks[b]) {
-        if (taken[b] == nullptr && is_free(block, read)) taken[b] = block;
+    m_blocks.resize(results.size());
+    std::vector<SharedBlock<MemorySpace>> taken(results.size());
+    for (std::size_t n = 0; n < results.size(); ++n) {
+      for (const SharedBlock<MemorySpace>& block : m_blocks[n]) {
+        if (taken[n] == nullptr && is_free(block, read)) taken[n] = block;
       }
-      if (taken[b] != nullptr) continue;
-      const Vertex& tensor = graph[buffers[b].tensor];
-      taken[b] = std::make_shared<const ResultBlock<MemorySpace>>(
-          KnownBlock{tensor.name.str(), tensor.bound, buffers[b].box,
+      if (taken[n] != nullptr) continue;
+      const Buffer& buffer = buffers[to_index(results[n])];
+      const Vertex& tensor = graph[buffer.tensor];
+      taken[n] = std::make_shared<const ResultBlock<MemorySpace>>(
+          KnownBlock{tensor.name.str(), tensor.bound, buffer.box,
                      static_cast<int>(tensor.element.bytes)},
-          buffers[b].bytes, where);
-      if (m_blocks[b].size() == tuning::kept_results) forget_one(m_blocks[b]);
-      m_blocks[b].push_back(taken[b]);
+          buffer.bytes, where);
+      if (m_blocks[n].size() == tuning::kept_results) forget_one(m_blocks[n]);
+      m_blocks[n].push_back(taken[n]);
     }
     return taken;
   }
@@ -171,7 +172,7 @@ class ResultPool {
     }
   }
 
-  std::vector<std::vector<SharedBlock<MemorySpace>>> m_blocks;  ///< by buffer
+  std::vector<std::vector<SharedBlock<MemorySpace>>> m_blocks;  ///< by result buffer
 };
 
 }  // namespace eindecomp::run

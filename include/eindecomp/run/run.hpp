@@ -61,7 +61,7 @@ class Run {
   /// Where results lie.
   using MemorySpace = typename Space::memory_space;
 
-  /// Made by an Executor: the memory of the program's result buffers, others empty.
+  /// Made by an Executor: the memory of the program's result buffers (Session::result_buffers).
   Run(std::shared_ptr<run::Session<Group>> session, const Space& space,
       std::vector<run::SharedBlock<MemorySpace>> results, RunStatistics statistics,
       std::optional<std::vector<Event>> events = std::nullopt)
@@ -223,7 +223,7 @@ class Run {
 
   std::shared_ptr<run::Session<Group>> m_session;
   Space m_space;
-  std::vector<run::SharedBlock<MemorySpace>> m_results;  ///< by buffer; null for others
+  std::vector<run::SharedBlock<MemorySpace>> m_results;  ///< Session::result_buffers()
   RunStatistics m_statistics;
   std::optional<std::vector<Event>> m_events;  ///< of this rank; absent if not recorded
 };

@@ -51,7 +51,7 @@ std::vector<run::HeldBlock<typename Space::memory_space>> Run<Space, Group>::hel
     VertexId v) const {
   std::vector<run::HeldBlock<MemorySpace>> blocks;
   for (int b : m_session->stored_buffers(v)) {
-    const run::SharedBlock<MemorySpace>& memory = m_results[to_index(b)];
+    const run::SharedBlock<MemorySpace>& memory = m_results[m_session->result_number(b)];
     blocks.push_back({m_session->program.buffers[to_index(b)].box, memory->data(), memory});
   }
   return blocks;
@@ -123,8 +123,8 @@ void Run<Space, Group>::collect(const run::NamedResult& named, std::optional<int
     std::size_t next = 0;
     for (const run::RankBlock& block : m_session->stored_everywhere(v)) {
       if (block.rank == group.rank()) {
-        const run::BlockMemory from =
-            run::BlockMemory::dense(m_results[to_index(mine[next++])]->data(), block.box, bytes);
+        const run::BlockMemory from = run::BlockMemory::dense(
+            m_results[m_session->result_number(mine[next++])]->data(), block.box, bytes);
         if (block.rank == collector) {
           run::copy_part(m_space, block.box, into, from);
         } else {
@@ -175,8 +175,8 @@ RedistributionStatistics Run<Space, Group>::redistribute_to(
         relation::check_same_tensor(from, distribution, named.where);
         for (int b : m_session->stored_buffers(v)) {
           stored.push_back(run::strided_tensor(run::BlockMemory::dense(
-              m_results[to_index(b)]->data(), m_session->program.buffers[to_index(b)].box,
-              named.element.bytes)));
+              m_results[m_session->result_number(b)]->data(),
+              m_session->program.buffers[to_index(b)].box, named.element.bytes)));
         }
         wanted = run::check_views(distribution, group.rank(), views, "result " + tensor.name,
                                   named.where);
@@ -238,7 +238,7 @@ std::vector<Binding<Space>> Run<Space, Group>::carry(std::source_location where)
     std::vector<run::SharedBlock<MemorySpace>> owners;
     for (int b : m_session->stored_buffers(pair.next)) {
       const Box& box = m_session->program.buffers[to_index(b)].box;
-      owners.push_back(m_results[to_index(b)]);
+      owners.push_back(m_results[m_session->result_number(b)]);
       facts.views.push_back(run::strided_tensor(run::BlockMemory::dense(
           owners.back()->data(), box, static_cast<int>(next.element.bytes))));
       facts.boxes->push_back(box);

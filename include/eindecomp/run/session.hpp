@@ -71,13 +71,19 @@ struct Session {
   void set_program(RankProgram p) {
     program = std::move(p);
     m_stored.assign(graph.vertices.size(), {});
+    m_result_buffers.clear();
+    m_result_numbers.assign(program.buffers.size(), 0);
     const std::vector<VertexId> results = graph.results();
     for (VertexId v = 0; v < graph.size(); ++v) {
       const bool outlives = std::find(results.begin(), results.end(), v) != results.end();
       if (!graph[v].is_input() && !outlives) continue;
       for (const RankBlock& block : stored_everywhere(v)) {
-        if (block.rank == control.rank())
-          m_stored[to_index(v)].push_back(stored_buffer(v, block.box));
+        if (block.rank != control.rank()) continue;
+        const int b = stored_buffer(v, block.box);
+        m_stored[to_index(v)].push_back(b);
+        if (graph[v].is_input()) continue;
+        m_result_numbers[to_index(b)] = m_result_buffers.size();
+        m_result_buffers.push_back(b);
       }
     }
   }
@@ -86,6 +92,14 @@ struct Session {
   /// Plan::local.
   [[nodiscard]] const std::vector<int>& stored_buffers(VertexId v) const {
     return m_stored[to_index(v)];
+  }
+
+  /// The buffers of all results' stored blocks on this rank. Their order is that of results and
+  /// blocks, the same for every program of the plan: what is constant changes buffers' numbers.
+  [[nodiscard]] const std::vector<int>& result_buffers() const { return m_result_buffers; }
+  /// Where among them a buffer is.
+  [[nodiscard]] std::size_t result_number(int buffer) const {
+    return m_result_numbers[to_index(buffer)];
   }
 
   /// The tensor that a symbol or a name refers to.
@@ -124,7 +138,9 @@ struct Session {
             ") where its placement does (an error of this library); please report the program");
   }
 
-  std::vector<std::vector<int>> m_stored;  ///< by vertex
+  std::vector<std::vector<int>> m_stored;     ///< by vertex
+  std::vector<int> m_result_buffers;          ///< of all results, by vertex and block
+  std::vector<std::size_t> m_result_numbers;  ///< by buffer
 };
 
 }  // namespace eindecomp::run

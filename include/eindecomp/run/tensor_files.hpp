@@ -194,7 +194,7 @@ struct ResultFiles {
             for (int b : session.stored_buffers(vertices[n])) {
               for_each_part_on_host(
                   run.m_space, session.program.buffers[to_index(b)].box,
-                  run.m_results[to_index(b)]->data(),
+                  run.m_results[run.m_session->result_number(b)]->data(),
                   static_cast<int>(session.graph[vertices[n]].element.bytes), Copied::to_host,
                   [&](const Box& part, const void* elements) { write(n, part, elements); });
             }
