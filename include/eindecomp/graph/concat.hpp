@@ -172,7 +172,7 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
   if constexpr (std::is_same_v<Monoid, NoAggregation> &&
                 same_labels<Plain, typename Body::LabelTypes>) {
     // A label has other extents in the parts.
-    const ExtentsForgotten whole(scope.extents);
+    const OtherExtents whole(scope.extents);
     const auto symbol = write_of_blocks<Plain>(scope, Text(name), extents, body);
     const std::vector<Extent>& bound = scope.state->graph[symbol.vertex()].bound;
     for (std::size_t k = 0; k < bound.size(); ++k) {

@@ -136,14 +136,14 @@ class KnownExtents {
   Known m_known;
 };
 
-/// Keeps extents from what is lowered while it lives.
-class ExtentsForgotten {
+/// Gives what is lowered other extents while it lives.
+class OtherExtents {
  public:
-  constexpr explicit ExtentsForgotten(KnownExtents& extents)
-      : m_extents(extents), m_before(std::exchange(extents, {})) {}
-  constexpr ~ExtentsForgotten() { m_extents = std::move(m_before); }
-  ExtentsForgotten(const ExtentsForgotten&) = delete;
-  ExtentsForgotten& operator=(const ExtentsForgotten&) = delete;
+  constexpr explicit OtherExtents(KnownExtents& extents, KnownExtents others = {})
+      : m_extents(extents), m_before(std::exchange(extents, std::move(others))) {}
+  constexpr ~OtherExtents() { m_extents = std::move(m_before); }
+  OtherExtents(const OtherExtents&) = delete;
+  OtherExtents& operator=(const OtherExtents&) = delete;
 
  private:
   KnownExtents& m_extents;

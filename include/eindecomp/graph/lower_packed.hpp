@@ -300,14 +300,14 @@ class PackedStatement {
     std::vector<Extent> extents = m_extents;
     if constexpr (stays<First>) extents[place<First>()] = 0;
     if constexpr (stays<Second>) extents[place<Second>()] = 0;
-    const ExtentsForgotten outside(m_scope.extents);
+    const OtherExtents outside(m_scope.extents);
     m_scope.extents.add(Plain::names(), extents);
     return lower_statement<Output, Aggregated>(m_scope, name, m_monoid, extents, e);
   }
   /// The same, added to a tensor.
   template <class S, class E>
   [[nodiscard]] constexpr auto added(const Text& name, const S& sum, const E& e) const {
-    const ExtentsForgotten outside(m_scope.extents);
+    const OtherExtents outside(m_scope.extents);
     m_scope.extents.add(Plain::names(), m_scope.state->graph[sum.vertex()].bound);
     return lower_statement<Plain, LabelList<>>(
         m_scope, name, NoAggregation{}, std::vector<Extent>(Plain::size, 0),
@@ -346,7 +346,7 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
     const auto flat = with_one_packed<true>(scope, body);
     const auto write = [&](const auto& e) {
       // A label has other extents in the parts that block rows are.
-      const ExtentsForgotten whole(scope.extents);
+      const OtherExtents whole(scope.extents);
       return PackedStatement<Output, Aggregated, Backend, Monoid, std::decay_t<decltype(e)>>(
                  scope, name, monoid, extents, e)
           .write();

@@ -290,13 +290,12 @@ template <class Output, class Aggregated, bool AsItIs, class Backend, class Mono
                     ignores_a_value<
                         Join, Monoid,
                         typename std::decay_t<decltype(accesses)>::Symbol::value_type...>)) {
-      LabelExtents labels;
-      labels.extents =
+      expr::LabelNames labels;
+      const Vertex whole =
           checked(scope.state->graph,
-                  statement_spec<Output, Join, Monoid>(scope, name, extents, accesses...),
-                  labels.names)
-              .extents;
-      const auto split = split_operands<(Aggregated::size > 0)>(scope, labels, flat);
+                  statement_spec<Output, Join, Monoid>(scope, name, extents, accesses...), labels);
+      scope.extents.add(labels, whole.extents);
+      const auto split = split_operands<(Aggregated::size > 0)>(scope, flat);
       return boost::hana::unpack(expr::accesses_of(split), [&](const auto&... parts) {
         using Left = typename expr::TreeTraits<std::remove_const_t<decltype(split)>>::ValueLabels;
         return write_statement<Output, Aggregated, Left, false>(

@@ -208,13 +208,6 @@ class OperandResolver {
                  m_spec.where);
     }
   }
-  [[nodiscard]] static constexpr Extent coefficient_of(const OperandIndex& index, int label) {
-    Extent sum = 0;
-    for (const OperandIndex::Term& term : index.terms) {
-      if (term.label == label) sum += term.coefficient;
-    }
-    return sum;
-  }
   /// Calls visit(o, k, label) for every computed index with one label whose extent is unknown.
   template <class Visit>
   constexpr void for_each_inferring_index(bool may_leave, const Visit& visit) const {

@@ -36,13 +36,12 @@ template <class Output, class Aggregated, class Backend, class Monoid, class E>
                                         const Monoid& monoid, const E& e) {
   using Sized = typename SizedLabels<typename expr::ReadLabels<E>::type, Output>::type;
   // Labels that are aggregated here are others than those of the same names outside.
-  KnownExtents outside = scope.extents;
-  scope.extents.forget(Aggregated::names());
-  if constexpr (!is_plain<E>) scope.extents.add(*scope.state, e);
-  const auto symbol =
-      lower_statement<Sized, Aggregated>(scope, name, monoid, scope.extents.of(Output::names()), e);
-  scope.extents = std::move(outside);
-  return symbol;
+  KnownExtents inside = scope.extents;
+  inside.forget(Aggregated::names());
+  if constexpr (!is_plain<E>) inside.add(*scope.state, e);
+  const std::vector<Extent> extents = inside.of(Output::names());
+  const OtherExtents own(scope.extents, std::move(inside));
+  return lower_statement<Sized, Aggregated>(scope, name, monoid, extents, e);
 }
 
 /// An expression as an access to a statement of its own.

@@ -41,27 +41,14 @@ inline constexpr bool is_separate_part<Aggregates, Apply<F, Es...>> =
     expr::is_storable<Apply<F, Es...>>&& Apply<F, Es...>::LabelTypes::size <= max_rank &&
     (!Aggregates || expr::reads_all<Apply<F, Es...>, typename Apply<F, Es...>::LabelTypes>);
 
-/// The labels of a statement and how far they run. A part of it may have some in sums of labels
-/// alone, of which their extents do not follow.
-struct LabelExtents {
-  expr::LabelNames names;
-  std::vector<Extent> extents;
-};
-
-/// A part as an access to a statement of its own.
+/// A part as an access to a statement of its own. It may have labels in sums of labels alone, of
+/// which their extents do not follow: the scope has those of all.
 template <class Backend, class E>
-[[nodiscard]] constexpr auto part_of(LoweringScope<Backend>& scope, const LabelExtents& labels,
-                                     const E& e) {
+[[nodiscard]] constexpr auto part_of(LoweringScope<Backend>& scope, const E& e) {
   using Output = typename E::LabelTypes;
-  std::vector<Extent> extents;
-  for (const std::string_view label : Output::names()) {
-    extents.push_back(labels.extents[to_index(expr::find_name(labels.names, label))]);
-  }
   const Text name = scope.name + "." + ++scope.inner;
-  const auto symbol =
-      lower_statement<typename SizedLabels<typename expr::ReadLabels<E>::type, Output>::type,
-                      LabelList<>>(scope, name, NoAggregation{}, extents, e);
-  return expr::access_under(symbol, Output{});
+  return expr::access_under(lower_part<Output, LabelList<>>(scope, name, NoAggregation{}, e),
+                            Output{});
 }
 
 /// How many operands the largest separate part of E has, E itself included; 1 if there is none.
@@ -73,29 +60,26 @@ inline constexpr int largest_part<Aggregates, Apply<F, Es...>> =
                                                   : std::max({largest_part<Aggregates, Es>...});
 
 template <bool Aggregates, class Backend, class F, class... Es>
-[[nodiscard]] constexpr auto with_a_part(LoweringScope<Backend>& scope, const LabelExtents& labels,
-                                         const Apply<F, Es...>& e);
+[[nodiscard]] constexpr auto with_a_part(LoweringScope<Backend>& scope, const Apply<F, Es...>& e);
 
 /// An expression whose largest separate part is a statement.
 template <bool Aggregates, class Backend, class E>
-[[nodiscard]] constexpr auto separated_part(LoweringScope<Backend>& scope,
-                                            const LabelExtents& labels, const E& e) {
+[[nodiscard]] constexpr auto separated_part(LoweringScope<Backend>& scope, const E& e) {
   if constexpr (is_separate_part<Aggregates, E>) {
-    return part_of(scope, labels, e);
+    return part_of(scope, e);
   } else {
-    return with_a_part<Aggregates>(scope, labels, e);
+    return with_a_part<Aggregates>(scope, e);
   }
 }
 
 /// The same of what is below its operator.
 template <bool Aggregates, class Backend, class F, class... Es>
-[[nodiscard]] constexpr auto with_a_part(LoweringScope<Backend>& scope, const LabelExtents& labels,
-                                         const Apply<F, Es...>& e) {
+[[nodiscard]] constexpr auto with_a_part(LoweringScope<Backend>& scope, const Apply<F, Es...>& e) {
   constexpr std::array<int, sizeof...(Es)> sizes{largest_part<Aggregates, Es>...};
   constexpr auto largest = std::max_element(sizes.begin(), sizes.end()) - sizes.begin();
   const auto operand = [&](auto n) {
     if constexpr (decltype(n)::value == largest) {
-      return separated_part<Aggregates>(scope, labels, e.operands[n]);
+      return separated_part<Aggregates>(scope, e.operands[n]);
     } else {
       return e.operands[n];
     }
@@ -110,30 +94,27 @@ template <bool Aggregates, class Backend, class F, class... Es>
 /// An operator whose operands are each few enough, with parts as statements until they are few
 /// enough together.
 template <bool Aggregates, class Backend, class F, class... Es>
-[[nodiscard]] constexpr auto shortened(LoweringScope<Backend>& scope, const LabelExtents& labels,
-                                       const Apply<F, Es...>& e) {
+[[nodiscard]] constexpr auto shortened(LoweringScope<Backend>& scope, const Apply<F, Es...>& e) {
   if constexpr (operand_count<Apply<F, Es...>> <= most_in_part<Backend> ||
                 std::max({largest_part<Aggregates, Es>...}) == 1) {
     return e;
   } else {
-    return shortened<Aggregates>(scope, labels, with_a_part<Aggregates>(scope, labels, e));
+    return shortened<Aggregates>(scope, with_a_part<Aggregates>(scope, e));
   }
 }
 
 /// An expression with parts of it as statements, so that no more operands are left than a kernel
 /// has, if that can be.
 template <bool Aggregates, class Backend, class E>
-[[nodiscard]] constexpr auto split_operands(LoweringScope<Backend>& scope,
-                                            const LabelExtents& labels, const E& e) {
+[[nodiscard]] constexpr auto split_operands(LoweringScope<Backend>& scope, const E& e) {
   if constexpr (operand_count<E> <= most_in_part<Backend>) {
     return e;
   } else {
     return boost::hana::unpack(e.operands, [&](const auto&... es) {
       // Braces, for left-to-right order.
       return shortened<Aggregates>(
-          scope, labels,
-          Apply<decltype(e.op), decltype(split_operands<Aggregates>(scope, labels, es))...>{
-              e.op, split_operands<Aggregates>(scope, labels, es)...});
+          scope, Apply<decltype(e.op), decltype(split_operands<Aggregates>(scope, es))...>{
+                     e.op, split_operands<Aggregates>(scope, es)...});
     });
   }
 }

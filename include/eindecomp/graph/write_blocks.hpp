@@ -221,7 +221,7 @@ template <class Output, class Backend, class E>
 template <class Output, class Backend, class E>
 [[nodiscard]] constexpr auto lower_named(LoweringScope<Backend>& scope, const Text& name,
                                          const std::vector<Extent>& extents, const E& e) {
-  const ExtentsForgotten outside(scope.extents);
+  const OtherExtents outside(scope.extents);
   scope.extents.add(Output::names(), extents);
   if constexpr (!is_plain<E>) scope.extents.add(*scope.state, e);
   return lower_statement<Output, LabelList<>>(scope, name, NoAggregation{}, extents, e);
@@ -230,7 +230,7 @@ template <class Output, class Backend, class M, class A, class B>
 [[nodiscard]] constexpr auto lower_named(LoweringScope<Backend>& scope, const Text& name,
                                          const std::vector<Extent>& extents,
                                          const Aggregation<M, A, B>& node) {
-  const ExtentsForgotten outside(scope.extents);
+  const OtherExtents outside(scope.extents);
   scope.extents.add(Output::names(), extents);
   if constexpr (!is_plain<B>) scope.extents.add(*scope.state, node.body);
   return lower_statement<Output, A>(scope, name, node.monoid, extents, node.body);

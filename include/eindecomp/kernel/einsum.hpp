@@ -323,8 +323,8 @@ void einsum(const A1& a1, const A2& a2, const A3& a3, const A4& a4, const C& c,
 
 /// C = beta·C + alpha·(the EinSum), sums of products of one element type. An operand may be C
 /// itself only where the EinSum is element-wise and beta is 0 or 1. Without a space, on the
-/// output's, as above. \throws Error, at the caller's line, if extents disagree, a view is null or
-/// C overlaps an
+/// output's, as above.
+/// \throws Error, at the caller's line, if extents disagree, a view is null or C overlaps an
 ///   operand.
 /// @{
 template <fixed_string Text, compat::ExecutionSpace Space, class A, class C>

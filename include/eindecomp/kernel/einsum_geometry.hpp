@@ -162,9 +162,8 @@ template <std::size_t Tensors>
   return shape;
 }
 
-/// \throws Error if the last of these views, which is multiplied before operands are read, is one
-/// of
-///   them.
+/// \throws Error if the output, the last of these views, is an operand: beta would multiply it
+///   before it is read.
 inline void check_read_before_scaled(const EinsumShape& spec, std::span<const StridedTensor> views,
                                      const std::source_location& where) {
   const int operands = static_cast<int>(views.size()) - 1;

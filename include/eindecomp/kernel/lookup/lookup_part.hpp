@@ -55,8 +55,7 @@ struct LookupPart {
 }
 
 /// The part with lo <= l < hi of a label, or of everything if that is -1.
-/// \param accumulators  their strides per label: those of the outputs or of dense memory of their
-/// own
+/// \param accumulators  strides per label: of the outputs, or of dense memory of their own
 template <int Tensors>
 [[nodiscard]] LookupPart<Tensors> lookup_part(const LocalEinsum& shape, const Extent* accumulators,
                                               int label, Extent lo, Extent hi) {
