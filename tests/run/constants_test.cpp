@@ -133,8 +133,8 @@ TEST_CASE("results keep their memory where constants change which buffers a prog
   const World world;
   const int workers = 2 * world.size;
   Program program;
-  const auto A = program.input<double>("A", {13, 10});
-  const auto B = program.input<double>("B", {10, 9});
+  const auto A = program.input<double>("A", {19, 17});
+  const auto B = program.input<double>("B", {17, 9});
   const auto S = let<"S">(i, k) = sum(j)(A(i, j) * B(j, k));
   const auto C = let<"C">(i, k) = max(A(i, 0), S(i, k));
   const auto D = let<"D">(i) = sum(k)(C(i, k));
@@ -157,11 +157,11 @@ TEST_CASE("results keep their memory where constants change which buffers a prog
     const auto c = on_host(run.gather(C));
     const auto d = on_host(run.gather(D));
     bool right = true;
-    for (Extent r = 0; r < 13; ++r) {
+    for (Extent r = 0; r < 19; ++r) {
       double row = 0;
       for (Extent q = 0; q < 9; ++q) {
         double sum = 0;
-        for (Extent n = 0; n < 10; ++n) sum += fa(r, n) * fb(n, q);
+        for (Extent n = 0; n < 17; ++n) sum += fa(r, n) * fb(n, q);
         const double most = std::max(fa(r, Extent{0}), sum);
         right = right && c(static_cast<std::size_t>(r), static_cast<std::size_t>(q)) == most;
         row += most;
