@@ -115,7 +115,7 @@ TEST_CASE("of things in lines the first that differs is told, and who has which"
   const std::string wrong = difference({"one", std::string(1000, '2'), "tree", "four"});
   CHECK(wrong.find(who + "tree); count again") != std::string::npos);
   CHECK(wrong.find(last == 1 ? "rank 0 has three; " : " have three; ") != std::string::npos);
-  CHECK(difference({"one"}).find(who + "nothing more)") != std::string::npos);
+  CHECK(difference({"one"}).find(who + "none)") != std::string::npos);
   CHECK(difference({}).find(last == 1 ? "(rank 0 has one; " : " have one; ") != std::string::npos);
   const std::string more = difference({"one", std::string(1000, '2'), "three", "four"});
   CHECK(more.find(who + "four)") != std::string::npos);

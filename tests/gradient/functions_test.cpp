@@ -89,17 +89,21 @@ TEST_CASE("functions of one operand have JAX's derivatives"){
   check_two(#name, least, most, [](const auto& a, const auto& b) { return expression; });
 #define TWO_TWICE(name, least, most, expression) \
   check_two<2>(#name, least, most, [](const auto& a, const auto& b) { return expression; });
-TEST_CASE("functions of two operands have JAX's derivatives") {
-  TWO(mul, -2, 2, a * b)
-  TWO(sub, -2, 2, a - b)
-  TWO_TWICE(div, 0.5, 2, a / b)
-  TWO(sq_diff, -2, 2, sq_diff(a, b))
-  TWO(abs_diff, -2, 2, abs_diff(a, b))
-  TWO(min, -2, 2, min(a, b))
-  TWO(max, -2, 2, max(a, b))
-  TWO_TWICE(pow, 0.2, 3, pow(a, b))
-  TWO(mod, 0.3, 2, mod(a, b))
-  TWO(atan2, -2, 2, atan2(a, b))
-  TWO(hypot, -2, 2, hypot(a, b))
-  TWO_TWICE(composed, 0.2, 2, exp(a * 0.5) * log(b) - sqrt(a + 2.0 * b))
+TEST_CASE("functions of two operands have JAX's derivatives"){
+    TWO(mul, -2, 2, a* b) TWO(sub, -2, 2, a - b) TWO_TWICE(div, 0.5, 2, a / b)
+        TWO(sq_diff, -2, 2, sq_diff(a, b)) TWO(abs_diff, -2, 2, abs_diff(a, b))
+            TWO(min, -2, 2, min(a, b)) TWO(max, -2, 2, max(a, b)) TWO_TWICE(pow, 0.2, 3, pow(a, b))
+                TWO(mod, 0.3, 2, mod(a, b)) TWO(atan2, -2, 2, atan2(a, b))
+                    TWO(hypot, -2, 2, hypot(a, b))
+                        TWO_TWICE(composed, 0.2, 2, exp(a * 0.5) * log(b) - sqrt(a + 2.0 * b))}
+
+TEST_CASE("abs and hypot have the derivative 0 at 0") {
+  ein::DifferentiablePlanProgram g;
+  const auto X = g.input<double>("X", {3});
+  const auto Z = g.input<double>("Z", {3});
+  const auto loss = let<"loss">() = sum(i)(hypot(X(i), Z(i)) + abs(X(i)));
+  const auto [dX, dZ] = ein::gradient(loss, X, Z);
+  const LoopRun run(g, {{"X", {0, 0, -3}}, {"Z", {0, 2, 4}}});
+  CHECK(run.of(dX) == std::vector<double>{0, 0, -0.6 - 1});
+  CHECK(run.of(dZ) == std::vector<double>{0, 1, 0.8});
 }

@@ -87,6 +87,15 @@ TEST_CASE("blocks: their graphs, and what is refused by naming labels, elements 
         (void)E.tensor();
       },
       "tensor E has only blocks that are added, and a value other than 0 between blocks");
+  says(
+      [&] {
+        auto E = ein::blocks<double>(g, "E", {9, 6});
+        E(i, j) += X(i, j);
+        E(i + 3, j) += X(i, j);
+        E(8, j) = X(0, j);
+        (void)E.tensor();
+      },
+      "no block of E has element (7,0) (E is 9 x 6)");
   // What is put together alike is one tensor; where another value lies between, another.
   const auto P = let<"P">(i, j) = ein::pad(j)(X(i, j), {{1, 2}}, 7.5);
   const auto Q = let<"Q">(i, j) = ein::pad(j)(X(i, j), {{1, 2}}, 7.5);

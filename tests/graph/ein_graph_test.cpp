@@ -51,7 +51,8 @@ TEST_CASE("a graph as text") {
   CHECK(text(g) ==
         "X(512,1024) : double, input\n"
         "W(1024,256) : float, input\n"
-        "H(i,k) = sum[j] mul(X(i,j), W(j,k)) : double, i=512 j=1024 k=256, kept\n"
+        "H.1(j,k) = to_double(W(j,k)) : double, j=1024 k=256\n"
+        "H(i,k) = sum[j] mul(X(i,j), H.1(j,k)) : double, i=512 j=1024 k=256, kept\n"
         "R(i,k) = max(H(i,k),0.5) : double, i=512 k=256\n"
         "N(i) = argmin[k] R(i,k) : int64, i=512 k=256\n"
         "B(k,l) = or[i] equal(R(i,k),1) : int32, i=512 k=256 l=3\n");

@@ -126,6 +126,11 @@ TEST_CASE("packed tensors: what is refused") {
        "the packed tensor V is 7 x 5 in its first two dimensions");
   says([&] { (void)(ein::packed_symmetric("V")(i, j, k) = X(i, k) * X(j, k) * W(i, k)); },
        "label 'i' is 7 in the packed tensor V and 5 in W(i,k)");
+  // An index beside a number gives an extent, too.
+  CHECK((ein::packed_symmetric("one")(i, j) = X(i, 0) * X(j, 1)).bound() ==
+        std::vector<ein::Extent>{7, 7});
+  says([&] { (void)(ein::packed_symmetric("V")(i, j, k) = X(i, k) * X(j, k) * W(i, 0)); },
+       "label 'i' is 7 in the packed tensor V and 5 in W(…)");
   says(
       [&] { (void)(ein::packed_symmetric("V")(i, j, k) = X(zero(i + 1), k) * X(zero(j + 1), k)); },
       "label 'i' of the packed tensor V is no index by itself (so nothing gives its extent); write "

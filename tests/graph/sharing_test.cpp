@@ -203,6 +203,17 @@ TEST_CASE("signs and factors of a contraction are its own, and its terms lie as 
   const auto W = let<"W">(k, i) = -0.5 * sum(j)(A(i, j) * B(j, k));
   CHECK(g.graph().size() == before);  // it is X.1
   CHECK(W.vertex() == g.graph().find("X.1"));
+  // Factors of other types are converted by themselves where they lack a label of the product.
+  const auto F = g.input<float>("F", {4, 5});
+  const auto f = g.input<float>("f", {5});
+  const auto says = [&](const auto& symbol) { return ein::formula(g.graph(), symbol.vertex()); };
+  CHECK(says(let<"FB">(i, k) = sum(j)(F(i, j) * B(j, k))) ==
+        "FB(i,k) = sum[j] mul(FB.1(i,j), B(j,k))");
+  CHECK(says(let<"Af">(i) = sum(j)(A(i, j) * f(j))) == "Af(i) = sum[j] mul(A(i,j), Af.1(j))");
+  const auto b = g.input<double>("b", {5});
+  CHECK(says(let<"Fb">(i) = sum(j)(F(i, j) * b(j))) == "Fb(i) = sum[j] mul(F(i,j), b(j))");
+  CHECK(op(let<"N">(i, k) = sum(j)(ein::as_written(F(i, j) * B(j, k)))).operands.size() == 2);
+  CHECK(g.graph().find("N.1") < 0);
   // Elements of other types are converted after they are summed, and what is as written stays.
   CHECK_FALSE(op(let<"V">(i) = 0.5 * sum(j)(n(i, j) * n(i, j))).op.sums);
   const auto U = let<"U">(i, k) = C(i, k) - sum(j)(ein::as_written(A(i, j) * B(j, k)));

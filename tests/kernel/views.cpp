@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -348,6 +349,13 @@ TEST_CASE("empty views: nothing to write, or the identity") {
   CHECK(c(0, 0) == std::numeric_limits<double>::infinity());
   CHECK(einsum<"ij->">(Space(), none)() == 0.0);
   CHECK(einsum<"ij->j">(Space(), none).extent(0) == 0);
+  // An output without elements may have any strides.
+  const View<double**> tall("tall", 0, 3);
+  CHECK(einsum<"ij,jk->ki", MinPlus>(Space(), tall, View<double**>("wide", 3, 2)).size() == 0);
+  const View<double***> cube("cube", 2, 3, 0);
+  einsum<"ij,jk->ik">(Space(), {.alpha = 2.0, .beta = 0.5}, View<double**>("two", 2, 4),
+                      View<double**>("four", 4, 0),
+                      Kokkos::subview(cube, Kokkos::ALL, 1, Kokkos::ALL));
 }
 
 TEST_CASE("outputs of one term that are too many for the caches") {
@@ -512,6 +520,60 @@ TEST_CASE("in place where that is right") {
   Kokkos::deep_copy(v, 2.0);
   einsum<"ij,j->ij">(Space(), a, v, a);
   CHECK(a(3, 4) == 2.0 * left(3, 4) * left(3, 4));
+}
+
+TEST_CASE("memory is shared where an element is") {
+  using eindecomp::kernel::share_memory;
+  using eindecomp::kernel::StridedTensor;
+  std::mt19937 random(20261130);
+  const auto draw = [&](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
+  };
+  std::vector<char> memory(4096);
+  int shared = 0;
+  int apart = 0;
+  for (int n = 0; n < 4000; ++n) {
+    CAPTURE(n);
+    StridedTensor views[2];
+    std::vector<bool> bytes[2];
+    for (int t = 0; t < 2; ++t) {
+      StridedTensor& view = views[t];
+      const int offset = draw(1500, 1540);
+      view.data = memory.data() + offset;
+      view.element_bytes = draw(1, 9);
+      view.rank = draw(0, 3);
+      bytes[t].resize(memory.size());
+      for (int k = 0; k < view.rank; ++k) {
+        view.extent[k] = draw(1, 4);
+        view.stride[k] = draw(-6, 14);
+      }
+      for (Extent i = 0; i < (view.rank > 0 ? view.extent[0] : 1); ++i) {
+        for (Extent j = 0; j < (view.rank > 1 ? view.extent[1] : 1); ++j) {
+          for (Extent k = 0; k < (view.rank > 2 ? view.extent[2] : 1); ++k) {
+            const Extent at = i * view.stride[0] + j * view.stride[1] + k * view.stride[2];
+            for (Extent b = 0; b < view.element_bytes; ++b) {
+              bytes[t][static_cast<std::size_t>(offset + at * view.element_bytes + b)] = true;
+            }
+          }
+        }
+      }
+    }
+    bool expected = false;
+    for (std::size_t b = 0; b < memory.size(); ++b) expected |= bytes[0][b] && bytes[1][b];
+    REQUIRE(share_memory(views[0], views[1]) == expected);
+    ++(expected ? shared : apart);
+  }
+  CHECK(shared > 500);
+  CHECK(apart > 500);
+  // Parts of one array: components, columns, and what interleaves.
+  const View<double***> pairs("pairs", 4, 5, 2);
+  const auto first = Kokkos::subview(pairs, Kokkos::ALL, Kokkos::ALL, 0);
+  const auto second = Kokkos::subview(pairs, Kokkos::ALL, Kokkos::ALL, 1);
+  Kokkos::deep_copy(pairs, 3.0);
+  einsum<"ij->ij">(Space(), first, second);
+  einsum<"ij,ij->ij">(Space(), first, first, second);
+  CHECK(second(3, 4) == 9.0);
+  CHECK(first(3, 4) == 3.0);
 }
 
 TEST_CASE("what is refused names the label, the extents, the operands and the caller's line") {

@@ -164,6 +164,17 @@ TEST_CASE("blocks that are added where they overlap") {
         t.expect(Y.tensor(), [&](Extent I, Extent J) {
           return (I < 5 ? x_(I, J) : 10) + (I > 0 ? x_(I - 1, J) : 0);
         });
+        // Without a value for what no block has, where every element has one all the same.
+        auto W = blocks<double>(t.program, "W", {10, 12});
+        W(i, j) += X(i, j);
+        W(i + 2, j) += X(i, j);
+        W(range(i, 5, 10), j) += 2.0 * X(i, j);
+        W(i, range(k, 8, 12)) = X(i, range(k, 0, 4));
+        W(i + 5, range(k, 8, 12)) = X(i, range(k, 0, 4));
+        t.expect(W.tensor(), [&](Extent I, Extent J) {
+          if (J >= 8) return x_(I % 5, J - 8);
+          return (I < 5 ? x_(I, J) : 2 * x_(I - 5, J)) + (I >= 2 && I < 7 ? x_(I - 2, J) : 0);
+        });
       },
       false);
 }

@@ -81,6 +81,38 @@ TEST_CASE("shifts, strides, reversals and single indices") {
   });
 }
 
+TEST_CASE("an index that has a label several times, or none of it") {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    check(
+        [&](auto& t) {
+          const Extent n = draw(random, 1, 17);
+          const Extent m = seed % 2 == 0 ? draw(random, 40, 90) : draw(random, 1, 12);
+          const auto [X, xs] = t.template input<double>("X", {n});
+          const auto [W, ws] = t.template input<double>("W", {3});
+          const auto& x_ = xs;
+          const auto& w_ = ws;
+          const Extent a = draw(random, 0, 2);
+          const Extent b = draw(random, -2, 2);
+          const Extent at = draw(random, -9, 9);
+          const Extent none = 0;
+          t.expect(let<"round">(extent(i, m)) = 2.0 * X(periodic(a * i + at + b * i)),
+                   [&](Extent I) { return 2 * x_(wrapped((a + b) * I + at, n)); });
+          t.expect(let<"held">(extent(i, m)) = 2.0 * X(clamp(i - 2 * i + at)),
+                   [&](Extent I) { return 2 * x_(clamped(at - I, n)); });
+          t.expect(
+              let<"back">(extent(i, m)) = X(reflect(i + i + at)) + X(zero(a * i + b * i)),
+              [&](Extent I) { return x_(mirrored(2 * I + at, n)) + padded(x_, 0, (a + b) * I); });
+          t.expect(let<"taps">(extent(i, m)) = sum(k)(X(periodic(none * i + k + at)) * W(k)),
+                   [&](Extent) {
+                     return total(3, [&](Extent K) { return x_(wrapped(K + at, n)) * w_(K); });
+                   });
+        },
+        false);
+  }
+}
+
 TEST_CASE("pooling, its windows over the image's edge") {
   check([](auto& t) {
     const auto [X, xs] = t.template input<float>("X", {3, 7, 8}, -6);

@@ -17,6 +17,7 @@ using ein::extent;
 using ein::let;
 using ein::select;
 using ein::value;
+using ein::zero;
 
 namespace {
 
@@ -59,6 +60,32 @@ void check_random(unsigned seed, int cases, const Write& write) {
 }
 
 }  // namespace
+
+TEST_CASE("what counts of a masked sum may lie outside of a tensor altogether") {
+  check_random(20261130, 8, [](auto& t, Line first, Line second, Extent I, Extent J, Extent K) {
+    std::mt19937 random(static_cast<unsigned>(100 * I + 10 * J + K));
+    const Extent shift = draw(random, -4, 4);
+    const auto [X, xs] = t.template input<std::int64_t>("X", {I, J});
+    const auto [Y, ys] = t.template input<std::int64_t>("Y", {J, K});
+    const auto at = [&, &x_ = xs, J = J, shift](Extent i_, Extent j_) -> std::int64_t {
+      const Extent index = j_ + shift;
+      return index < 0 || index >= J ? 0 : x_(i_, index);
+    };
+    const auto& y_ = ys;
+    t.expect(let<"Z">(i, k) = sum(j)((value(j) < value(i)) * X(i, zero(j + shift)) * Y(j, k)),
+             [&](Extent i_, Extent k_) {
+               return total(J, [&](Extent j_) { return j_ < i_ ? at(i_, j_) * y_(j_, k_) : 0; });
+             });
+    t.expect(let<"W">(i, k) =
+                 sum(j)(first.above(value(j), value(i)) * second.at_most(value(j), value(k)) *
+                        X(i, zero(j + shift)) * Y(j, k)),
+             [&](Extent i_, Extent k_) {
+               return total(J, [&](Extent j_) {
+                 return first.holds(j_, i_) && second.holds(j_, k_) ? at(i_, j_) * y_(j_, k_) : 0;
+               });
+             });
+  });
+}
 
 TEST_CASE("products of masked tensors, and masked products") {
   check_random(20261127, 6, [](auto& t, Line first, Line second, Extent I, Extent J, Extent K) {

@@ -714,6 +714,27 @@ void separable_cases(const Visit& visit) {
                return largest(5, [&](Extent J) { return std::abs(2 * xs(I, J) - ys(J, K)); });
              });
   });
+  visit("products of several types", [](auto& t) {
+    const auto [F, fs] = t.template input<float>("F", {4, 5});
+    const auto [D, ds] = t.template input<double>("D", {5, 3});
+    const auto [N, ns] = t.template input<std::int32_t>("N", {3, 2});
+    const auto [V, vs] = t.template input<float>("V", {5});
+    const auto product = [&](Extent I, Extent K) {
+      return total(5, [&](Extent J) { return double(fs(I, J)) * ds(J, K); });
+    };
+    t.expect(let<"H">(i, k) = sum(j)(F(i, j) * D(j, k)), product);
+    t.expect(let<"G">(i, l) = sum(j, k)(-F(i, j) * D(j, k) * N(k, l)), [&](Extent I, Extent L) {
+      return -total(3, [&](Extent K) { return product(I, K) * ns(K, L); });
+    });
+    t.expect(let<"S">(i, k) = sum(j)((F(i, j) + V(j)) * D(j, k)), [&](Extent I, Extent K) {
+      return total(5, [&](Extent J) { return double(fs(I, J) + vs(J)) * ds(J, K); });
+    });
+    // Every element of D meets one of V, every one of V three of D.
+    t.expect(let<"P">(k) = sum(j)(V(j) * D(j, k)), [&](Extent K) {
+      return total(5, [&](Extent J) { return double(vs(J)) * ds(J, K); });
+    });
+    t.expect(let<"Q">(i) = sum(j)(F(i, j) * D(j, 1)), [&](Extent I) { return product(I, 1); });
+  });
   visit("a product of twelve", [](auto& t) {
     const auto [X, xs] = t.template input<std::int64_t>("X", {3, 3}, -1);
     const auto [Y, ys] = t.template input<std::int64_t>("Y", {3}, -1);

@@ -283,6 +283,47 @@ TEST_CASE("statements that read the same indices over other extents, or scan, sh
   check_memory(g.graph(), placement, 4, {}, {});
 }
 
+TEST_CASE("statements whose border is read in another way share none") {
+  using namespace eindecomp::labels;
+  const auto check_both_orders = [](auto first, auto second) {
+    for (const bool turned : {false, true}) {
+      PlanProgram g;
+      if (turned) second(g, "1");
+      first(g, "2");
+      if (!turned) second(g, "3");
+      std::vector<PartitionVector> parts;
+      for (const Vertex& v : g.graph().vertices) {
+        parts.push_back(v.is_input() ? PartitionVector{} : PartitionVector{2, 1});
+      }
+      for (const int p : {1, 2}) {
+        if (p == 1) parts.assign(parts.size(), PartitionVector{});
+        for (std::size_t v = 0; v < parts.size(); ++v) {
+          if (!g.graph().vertices[v].is_input()) parts[v] = {p, 1};
+        }
+        check_memory(g.graph(), place(g.graph(), parts, make_mesh(p)), p, {}, {.threads = 1});
+      }
+    }
+  };
+  const auto stencil = [](auto element) {
+    return [element](PlanProgram& g, const std::string& name) {
+      const auto X = g.input<decltype(element)>("X" + name, {512, 256});
+      (void)(let("Y" + name)(i, j) = X(zero(i - 1), j) + X(i, j) + X(zero(i + 1), j));
+    };
+  };
+  check_both_orders(stencil(1.0), stencil(std::uint64_t{1}));
+  const auto ramp = [](PlanProgram& g, const std::string& name) {
+    const auto X = g.input<double>("X" + name, {512, 256});
+    (void)(let("Y" + name)(extent(i, 512), extent(j, 256)) =
+               (value(i) - value(j)) * (X(zero(i - 1), j) + X(zero(i + 1), j)));
+  };
+  const auto triangle = [](PlanProgram& g, const std::string& name) {
+    const auto X = g.input<double>("X" + name, {512, 256});
+    (void)(let("Y" + name)(extent(i, 512), extent(j, 256)) =
+               select(value(i) >= value(j), X(zero(i - 1), j), X(zero(i + 1), j)));
+  };
+  check_both_orders(ramp, triangle);
+}
+
 TEST_CASE("groups in steps and tiles share theirs as a whole") {
   EinGraph graph;
   VertexId x = graph.add_input("X", {32, 64}, {});

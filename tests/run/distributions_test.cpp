@@ -287,6 +287,45 @@ TEST_CASE("what lies where the plan wants it is read in place") {
   CHECK(sum(plan.input_words(product.A, everywhere)) == 0);
 }
 
+TEST_CASE("arrays may interleave in memory, as components and columns of one") {
+  const World world;
+  const Index bound{8, 6};
+  const Distribution rows = Distribution::rows(bound, world.size);
+  const Distribution columns = Distribution::columns(bound, world.size);
+  const ein::LocalArray* const old_array =
+      rows.arrays(world.rank).empty() ? nullptr : &rows.arrays(world.rank).front();
+  const ein::LocalArray* const new_array =
+      columns.arrays(world.rank).empty() ? nullptr : &columns.arrays(world.rank).front();
+  const Kokkos::View<double***, Kokkos::LayoutRight, Space> both("test::both", 8, 8, 2);
+  using Part = Kokkos::View<double**, Kokkos::LayoutStride, Space>;
+  const auto part = [&](const ein::LocalArray* array, int component) {
+    const std::vector<Extent> extents =
+        array == nullptr ? std::vector<Extent>{0, 0} : array->extents();
+    return Part(Kokkos::subview(both, std::pair<Extent, Extent>(0, extents[0]),
+                                std::pair<Extent, Extent>(0, extents[1]), component));
+  };
+  const Part from = part(old_array, 0);
+  const Part to = part(new_array, 1);
+  const Extent first_row = old_array == nullptr ? 0 : old_array->bounds().lo[0];
+  const Extent first_column = new_array == nullptr ? 0 : new_array->bounds().lo[1];
+  const auto host = Kokkos::create_mirror_view(both);
+  for (Extent r = 0; r < static_cast<Extent>(from.extent(0)); ++r) {
+    for (Extent c = 0; c < static_cast<Extent>(from.extent(1)); ++c) {
+      host(r, c, 0) = static_cast<double>(10 * (first_row + r) + c);
+    }
+  }
+  Kokkos::deep_copy(both, host);
+  ein::redistribute(MPI_COMM_WORLD, Space(), rows, from, columns, to);
+  Kokkos::deep_copy(host, both);
+  bool right = true;
+  for (Extent r = 0; r < static_cast<Extent>(to.extent(0)); ++r) {
+    for (Extent c = 0; c < static_cast<Extent>(to.extent(1)); ++c) {
+      right = right && host(r, c, 1) == static_cast<double>(10 * r + first_column + c);
+    }
+  }
+  CHECK(right);
+}
+
 TEST_CASE("arrays that do not fit are refused on all ranks") {
   const World world;
   const Index bound{8, 6};
@@ -332,6 +371,10 @@ TEST_CASE("arrays that do not fit are refused on all ranks") {
     CHECK(contains(
         refused(world.rank == 0 ? rows : columns, world.rank == 0 ? from : to, rows, of(rows)),
         "ranks hold different distributions"));
+    const ein::ExecuteOptions options{.chunk = world.rank == 0 ? 5 : 7};
+    CHECK(contains(
+        message_of([&] { ein::Redistributor(MPI_COMM_WORLD, Space(), rows, columns, options); }),
+        "ranks hold different chunk limits of messages"));
   }
 }
 

@@ -255,6 +255,17 @@ TEST_CASE("different programs, plans and options") {
   CHECK(contains(chunks, who + " has 5 elements"));
 }
 
+TEST_CASE("a time limit that is none, on one rank") {
+  const Culprit world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = world.size});
+  const ein::ExecuteOptions options{.time_limit = world.is_culprit() ? -1.0 : 0.0};
+  const std::string message =
+      same_message([&] { ein::Executor(plan, MPI_COMM_WORLD, Space(), options); });
+  CHECK(contains(message, "a time limit of -1"));
+  CHECK(contains(message, "failures_test.cpp:"));
+}
+
 TEST_CASE("different roots of one input") {
   const Culprit world;
   if (world.size == 1) return;

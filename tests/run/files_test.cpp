@@ -226,6 +226,11 @@ TEST_CASE("a file that is bound as constant is read once") {
   folder.write("a.npy", npy(12, 10, Formula<>{6}));
   folder.write("b.npy", npy(10, 14, product.fb));
   CHECK(product.right(executor.run(std::vector<ein::Binding<Space>>{a, b})));
+  // Another file has other elements.
+  folder.write("c.npy", npy(12, 10, Formula<>{6}));
+  const ein::FileBinding c = bind_file(product.A, NpyFile(folder / "c.npy")).constant();
+  CHECK(!product.right(executor.run(c, b)));
+  CHECK(!product.right(executor.run(a, b)));  // a.npy is read again, as it is by now
 }
 
 TEST_CASE("a file that is not the input ends the run on all ranks") {

@@ -196,6 +196,47 @@ TEST_CASE("what is kept for later runs is freed where the limit needs it") {
   CHECK(tally.now <= before - third.statistics().result_bytes + tally.rounding);
 }
 
+TEST_CASE("blocks that others hold are forgotten, whatever read them before") {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  Program program;
+  const auto A = program.input<double>("A", {64, 6});
+  const auto B = program.input<double>("B", {64, 6});
+  const auto N = let<"N">(i, j) = A(i, j) + B(i, j);
+  program.role(i, "batch");
+  const Plan plan =
+      ein::decompose(program, {.workers = size, .ranks = size, .strategy = "data_parallel"});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto run = [&] {
+    return executor.run(ein::bind_generator(A, Formula<>{}), ein::bind_generator(B, Formula<>{}));
+  };
+  using Borrowed = Kokkos::View<const double**, Kokkos::LayoutRight, Space::memory_space,
+                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  {
+    Borrowed first;
+    Borrowed second;
+    {
+      const auto one = run();
+      const auto two = run();
+      first = Borrowed(one.local(N).view());
+      second = Borrowed(two.local(N).view());
+    }
+    (void)executor.run(ein::bind(A, first), ein::bind(B, second));
+  }
+  std::vector<const void*> blocks;
+  {
+    std::vector<decltype(run())> held;
+    for (int n = 0; n < 8; ++n) {
+      held.push_back(run());
+      blocks.push_back(held.back().local(N).view().data());
+    }
+  }
+  const auto lives = [](const void* block) {
+    return ein::run::StoredBlocks::of_process().find(block).has_value();
+  };
+  CHECK(std::count_if(blocks.begin(), blocks.end(), lives) <= 2);
+}
+
 TEST_CASE("what is received to be combined waits in parts of at most 16 MiB") {
   int rank = 0;
   int size = 1;

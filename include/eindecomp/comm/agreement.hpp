@@ -93,7 +93,7 @@ std::string first_difference(Group& group, const std::vector<std::string>& lines
   differ = static_cast<std::size_t>(~first[0]);
   if (differ == std::string::npos) return {};
   const auto groups =
-      group_by_text(group.all_gather(differ < lines.size() ? lines[differ] : "nothing more"));
+      group_by_text(group.all_gather(differ < lines.size() ? lines[differ] : "none"));
   return core::joined(groups, "; ", [](const SameText& g) {
     return name_ranks(g.ranks) + (g.ranks.size() == 1 ? " has " : " have ") + g.text;
   });

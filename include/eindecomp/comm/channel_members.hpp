@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -28,7 +29,12 @@ EINDECOMP_EXECUTOR_INLINE Channel::Channel(MPI_Comm comm) : m_comm(comm) {
   m_one_thread = threads < MPI_THREAD_MULTIPLE;
 }
 
-EINDECOMP_EXECUTOR_INLINE Channel::~Channel() = default;
+EINDECOMP_EXECUTOR_INLINE Channel::~Channel() {
+  // MPI may still read a message that nobody has received: its memory is left to it.
+  if (!m_sent.empty()) {
+    static_cast<void>(std::make_unique<decltype(m_sent)>(std::move(m_sent)).release());
+  }
+}
 
 EINDECOMP_EXECUTOR_INLINE Rendezvous Channel::come(std::uint64_t members, std::uint64_t call) {
   if (!m_one_thread) return {};

@@ -30,10 +30,9 @@ class MpiCommunicator {
  public:
   /// Collective over `user`. \param name the duplicate's name, which MPI tools show.
   /// \param chunk the most elements of one message; longer transfers are cut into several.
-  /// \param time_limit the most seconds to wait for other ranks in one call; 0: no limit.
+  /// \param time_limit the most seconds to wait for other ranks in one call; 0 or less: no limit.
   /// \param call the call that needs it, for the messages of those who wait.
-  /// \throws Error if MPI is not running, or `user` is null or an inter-communicator, or the time
-  ///   limit is negative or not a number.
+  /// \throws Error if MPI is not running, or `user` is null or an inter-communicator.
   explicit MpiCommunicator(MPI_Comm user, const char* name, Extent chunk = default_chunk,
                            double time_limit = 0,
                            const Call& call = {"the construction of a communicator",
@@ -91,8 +90,7 @@ class MpiCommunicator {
   static constexpr int agreement_tag = first_reserved_tag;
 
   /// Returns `user` if it can be duplicated.
-  [[nodiscard]] static MPI_Comm checked(MPI_Comm user, double time_limit,
-                                        const std::source_location& where);
+  [[nodiscard]] static MPI_Comm checked(MPI_Comm user, const std::source_location& where);
 
   /// Whether a communicator has the processes of MPI_COMM_WORLD, more than one.
   [[nodiscard]] static bool has_all_processes(MPI_Comm comm);

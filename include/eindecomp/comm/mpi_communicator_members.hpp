@@ -29,7 +29,7 @@ EINDECOMP_EXECUTOR_INLINE MpiCommunicator::MpiCommunicator(MPI_Comm user, const 
                                                            Extent chunk, double time_limit,
                                                            const Call& call)
     : m_chunk(std::clamp<Extent>(chunk, 1, default_chunk)),
-      m_watch(checked(user, time_limit, call.where()), time_limit) {
+      m_watch(checked(user, call.where()), time_limit >= 0 ? time_limit : 0) {
   const std::source_location& where = call.where();
   m_watch.begin(call);
   if (!detail::Job::exists() && has_all_processes(user)) {
@@ -187,7 +187,7 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::broadcast(void* data, Extent ele
   }
 }
 
-EINDECOMP_EXECUTOR_INLINE MPI_Comm MpiCommunicator::checked(MPI_Comm user, double time_limit,
+EINDECOMP_EXECUTOR_INLINE MPI_Comm MpiCommunicator::checked(MPI_Comm user,
                                                             const std::source_location& where) {
   int running = 0;
   int finalized = 0;
@@ -212,12 +212,6 @@ EINDECOMP_EXECUTOR_INLINE MPI_Comm MpiCommunicator::checked(MPI_Comm user, doubl
     throw Error(ErrorKind::communication,
                 "the communicator joins two groups (an inter-communicator has no common ranks); "
                 "merge it with MPI_Intercomm_merge",
-                where);
-  }
-  if (!(time_limit >= 0)) {
-    throw Error(ErrorKind::communication,
-                "a time limit of " + std::to_string(time_limit) +
-                    " s is none (a wait takes some time); give a positive one, or 0 for none",
                 where);
   }
   return user;

@@ -225,8 +225,8 @@ template <AnyLabel L>
     std::source_location where = std::source_location::current()) {
   if (step < 1) {
     core::fail(ErrorKind::shape, where, "range(", L::name, ", ", lo, ", ", hi, ", ", step,
-               ") does not go forwards; give a step of 1 or more, and write ", hi - 1,
-               " - i to go backwards");
+               ") does not go forwards; give a step of 1 or more, and write ", lo, " - ", L::name,
+               " to go backwards");
   }
   Affine<L> index = range(label, lo, hi, where);
   index.coefficients = {step};

@@ -74,6 +74,12 @@ inline constexpr OutsideValue identity_value = [] {
     return OutsideValue::none;
   }
 }();
+/// Whether elements T have such a value: of what are no numbers only 0 is known, as bytes.
+template <class T>
+[[nodiscard]] constexpr bool is_stored_value(OutsideValue value) {
+  return value == OutsideValue::zero || std::is_integral_v<T> ||
+         ElementTraits<T>::kind != ElementKind::other;
+}
 template <class Join>
 inline constexpr bool is_product = std::is_same_v<Join, Mul>;
 template <class Factor>
@@ -100,7 +106,8 @@ inline constexpr OutsideValue ignored_value = [] {
       ((std::is_same_v<Join, Add> || (std::is_same_v<Join, Sub> && First)) &&
        expr::is_one_of<Monoid, Min, Max, LogSumExp> && std::is_floating_point_v<Widened<T>>) ||
       expr::is_one_of<Algebra<Join, Monoid>, MinMax, MaxMin, OrAnd, Algebra<Or, And>>;
-  return absorbs ? expr::identity_value<Monoid> : OutsideValue::none;
+  constexpr OutsideValue identity = expr::identity_value<Monoid>;
+  return absorbs && expr::is_stored_value<T>(identity) ? identity : OutsideValue::none;
 }();
 
 }  // namespace eindecomp

@@ -184,7 +184,7 @@ struct PowSlope {
     return b == B(0) ? T(0) : static_cast<T>(T(b) * Pow{}(a, B(b - B(1))));
   }
 };
-/// The logarithm, of 0 and less 0.
+/// The logarithm; 0 of 0.
 struct LogOrZero {
   static constexpr std::string_view name = "log_or_zero";
   template <class A>

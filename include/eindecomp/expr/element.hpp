@@ -3,6 +3,7 @@
 /// From a C++ value type to what the graph records of it.
 #pragma once
 
+#include <bit>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,12 @@ enum class ElementKind : std::uint8_t {
   int64,
   float16,
   bfloat16,
+  int8,
+  int16,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
   other
 };
 
@@ -79,10 +86,12 @@ template <Element T>
                 "EinDecomp: tensors of bool are not supported (truth values are stored as 32-bit "
                 "integers); declare them of std::int32_t");
   ElementKind kind = ElementTraits<T>::kind;
-  if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 4) {
-    kind = ElementKind::int32;
-  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 8) {
-    kind = ElementKind::int64;  // long and long long alike
+  // By size, for long and long long are alike.
+  if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
+    constexpr ElementKind kinds[2][4] = {
+        {ElementKind::uint8, ElementKind::uint16, ElementKind::uint32, ElementKind::uint64},
+        {ElementKind::int8, ElementKind::int16, ElementKind::int32, ElementKind::int64}};
+    kind = kinds[std::is_signed_v<T> ? 1 : 0][std::bit_width(sizeof(T)) - 1];
   }
   return {kind, static_cast<std::int32_t>(sizeof(T))};
 }
@@ -93,8 +102,9 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, std::int32_t, T>;
 
 namespace expr {
 [[nodiscard]] constexpr Text element_text(ElementType element) {
-  constexpr std::string_view names[] = {"float", "double", "complex<float>", "complex<double>",
-                                        "int32", "int64",  "float16",        "bfloat16"};
+  constexpr std::string_view names[] = {
+      "float",    "double", "complex<float>", "complex<double>", "int32",  "int64",  "float16",
+      "bfloat16", "int8",   "int16",          "uint8",           "uint16", "uint32", "uint64"};
   if (element.kind == ElementKind::other) {
     return Text("a ") + core::to_text(element.bytes) + "-byte type";
   }

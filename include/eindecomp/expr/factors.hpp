@@ -171,16 +171,56 @@ inline constexpr bool is_separable_product = !std::is_void_v<typename SeparatedJ
 template <class E>
 inline constexpr bool is_separable_product<NoAggregation, E> = false;
 
+/// Whether E, a factor of a product of labels All and elements T, is a tensor of other elements
+/// that each meet several of the other factors': they are converted once, and not in each product,
+/// for products of one type have the fast kernels. Those of 16 bits are converted by these.
+template <class E, class T, class All>
+inline constexpr bool is_converted_factor = false;
+template <class S, class... Ls, class T, class All>
+  requires(!is_computed<Access<S, Ls...>> && !Half<typename S::value_type> &&
+           !std::is_same_v<Elements<Access<S, Ls...>>, T> && is_inexact_type<T>)
+inline constexpr bool is_converted_factor<Access<S, Ls...>, T, All> =
+    !has_labels<Access<S, Ls...>, All>;
+
+/// A product of elements T with its factors as is_converted_factor says, and its numbers as T.
+template <class T, class All, class E>
+[[nodiscard]] constexpr auto with_converted_factors(const E& e) {
+  if constexpr (is_converted_factor<E, T, All>) {
+    return cast<T>(e);
+  } else if constexpr (is_inexact_type<T> && requires { e.held; }) {
+    return Constant<T>(static_cast<T>(e.value));
+  } else if constexpr (applies<Mul, E>) {
+    return boost::hana::unpack(e.operands, [&](const auto&... es) {
+      return apply(Mul{}, with_converted_factors<T, All>(es)...);
+    });
+  } else {
+    return e;
+  }
+}
+template <class E>
+[[nodiscard]] constexpr auto with_converted_factors(const E& product) {
+  return with_converted_factors<Elements<E>, typename E::LabelTypes>(product);
+}
+/// Whether a product is separated once its factors are converted.
+template <class Monoid, class E>
+inline constexpr bool is_mixed_product = false;
+template <class... Es>
+  requires(!reads_computed<Apply<Mul, Es...>>)
+inline constexpr bool is_mixed_product<Sum, Apply<Mul, Es...>> =
+    is_separable_product<Sum, decltype(with_converted_factors(
+                                  std::declval<const Apply<Mul, Es...>&>()))>;
+
 /// Whether a quotient of E may be rounded elsewhere: not that of integers.
 template <class E>
-inline constexpr bool is_inexact = std::is_floating_point_v<Elements<E>> || is_complex<Elements<E>>;
+inline constexpr bool is_inexact = is_inexact_type<Elements<E>>;
 /// Whether E is a product of several tensors, divided.
 template <class E>
 inline constexpr bool is_divided_product = false;
 template <class... Es, class Q>
   requires(TreeTraits<Apply<Mul, Es...>>::reads > 1)
 inline constexpr bool is_divided_product<Apply<Div, Apply<Mul, Es...>, Q>> =
-    is_inexact<Apply<Mul, Es...>> && is_inexact<Apply<Div, Apply<Mul, Es...>, Q>>;
+    is_inexact<Apply<Mul, Es...>> &&
+    std::is_same_v<Elements<Apply<Mul, Es...>>, Elements<Apply<Div, Apply<Mul, Es...>, Q>>>;
 
 /// Whether a sum of E, a product that is divided by what has no aggregated label, is the sum of the
 /// product, divided.

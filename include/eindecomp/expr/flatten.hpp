@@ -23,7 +23,8 @@ template <class... As, class... Bs>
 }
 
 /// Facts about a tree without aggregations: how many tensors, scalars and values of labels it
-/// reads, and whether it is a chain of one operator.
+/// reads, whether it is a chain of one operator, and whether all that it reads are elements T; a
+/// label's value is of any type.
 template <class E>
 struct TreeTraits;
 template <class S, class... Ls>
@@ -34,15 +35,19 @@ struct TreeTraits<Access<S, Ls...>> {
   using ValueLabels = LabelList<>;
   template <class Op>
   static constexpr bool chain_of = true;
+  template <class T>
+  static constexpr bool all_of = std::is_same_v<Widened<Elements<Access<S, Ls...>>>, T>;
 };
-template <class T>
-struct TreeTraits<Constant<T>> {
+template <class Number>
+struct TreeTraits<Constant<Number>> {
   static constexpr int reads = 0;
   static constexpr int scalars = 1;
   static constexpr int values = 0;
   using ValueLabels = LabelList<>;
   template <class Op>
   static constexpr bool chain_of = true;
+  template <class T>
+  static constexpr bool all_of = std::is_same_v<Widened<Number>, T>;
 };
 template <class L>
 struct TreeTraits<LabelValue<L>> {
@@ -52,6 +57,8 @@ struct TreeTraits<LabelValue<L>> {
   using ValueLabels = LabelList<L>;
   template <class Op>
   static constexpr bool chain_of = true;
+  template <class T>
+  static constexpr bool all_of = true;
 };
 template <class F, class... Es>
 struct TreeTraits<Apply<F, Es...>> {
@@ -63,7 +70,20 @@ struct TreeTraits<Apply<F, Es...>> {
   template <class Op>
   static constexpr bool chain_of = std::is_same_v<F, Op> &&
                                    (TreeTraits<Es>::template chain_of<Op> && ...);
+  template <class T>
+  static constexpr bool all_of = (TreeTraits<Es>::template all_of<T> && ...);
 };
+
+template <class E>
+inline constexpr bool is_applied = false;
+template <class F, class... Es>
+inline constexpr bool is_applied<Apply<F, Es...>> = true;
+/// Whether a chain of one operator is computed from left to right as it is written.
+template <class E>
+inline constexpr bool goes_left_to_right = true;
+template <class F, class First, class... Es>
+inline constexpr bool goes_left_to_right<Apply<F, First, Es...>> = goes_left_to_right<First> &&
+                                                                   (!is_applied<Es> && ...);
 
 /// The tree's Access leaves from left to right.
 template <class S, class... Ls>
@@ -162,29 +182,34 @@ struct IsOperatorOnLeaves<Composed<Op, Arg<I>...>>
                    std::make_integer_sequence<int, static_cast<int>(sizeof...(I))>> {};
 
 /// The statement's ⊗ in its simplest form: kernels recognise Mul, ScaledMul and every operator
-/// applied to the operands as they are; a chain of one associative and commutative operator is
-/// that operator of many operands.
-template <class E>
+/// applied to the operands as they are; a chain of one associative and commutative operator over
+/// elements of one type is that operator of many operands.
+/// \tparam Reorders  whether numbers may be rounded in another order than they are written in
+template <bool Reorders, class E>
 [[nodiscard]] constexpr auto functor_of(const E& expression) {
   return functor_from_tree(expression);
 }
-template <class S, class... Ls>
+template <bool Reorders, class S, class... Ls>
 [[nodiscard]] constexpr auto functor_of(const Access<S, Ls...>&) {
   return Identity{};
 }
-template <class F, class... Es>
+template <bool Reorders, class F, class... Es>
 [[nodiscard]] constexpr auto functor_of(const Apply<F, Es...>& node) {
   using Tree = TreeTraits<Apply<F, Es...>>;
   using AsWritten = decltype(functor_from_tree(node));
   // A value that is taken twice is one operand of the functor, and two of the chain.
   constexpr bool has_own_operands = Tree::values == Tree::ValueLabels::size;
-  constexpr bool is_one_chain = has_own_operands && is_associative_commutative<F> &&
+  using T = Widened<Elements<Apply<F, Es...>>>;
+  constexpr bool has_one_type = Tree::template all_of<T> || is_one_of<F, And, Or>;
+  constexpr bool is_exact = !is_one_of<F, Add, Mul> || !is_inexact_type<T>;
+  constexpr bool is_one_chain = has_own_operands && has_one_type && is_associative_commutative<F> &&
                                 Tree::template chain_of<F> && Tree::scalars == 0 &&
-                                std::is_invocable_v<F, int, int, int>;
+                                std::is_invocable_v<F, int, int, int> &&
+                                (Reorders || is_exact || goes_left_to_right<Apply<F, Es...>>);
   if constexpr (IsOperatorOnLeaves<AsWritten>::value || is_one_chain) {
     return node.op;
-  } else if constexpr (has_own_operands && std::is_same_v<F, Mul> && Tree::template chain_of<Mul> &&
-                       Tree::scalars > 0) {
+  } else if constexpr (has_own_operands && has_one_type && std::is_same_v<F, Mul> &&
+                       Tree::template chain_of<Mul> && Tree::scalars > 0) {
     return ScaledMul<decltype(scalar_product(One{}, node))>{scalar_product(One{}, node)};
   } else {
     return functor_from_tree(node);

@@ -293,15 +293,17 @@ struct Hypot {
   EINDECOMP_FUNCTION constexpr auto operator()(A a, B b) const { return std::hypot(a, b); }
 };
 
-/// a, or the bound it is beyond: min(max(a, least), most). NaN stays NaN.
+/// a, or the bound it is beyond: min(max(a, least), most). NaN if one of the three is.
 struct Clip {
   static constexpr std::string_view name = "clip";
   template <class A, class B, class C>
     requires(expr::is_real<A>&& expr::is_real<B>&& expr::is_real<C>)
   EINDECOMP_FUNCTION constexpr std::common_type_t<A, B, C> operator()(A a, B least, C most) const {
     using Common = std::common_type_t<A, B, C>;
-    const Common from_below = a < least ? static_cast<Common>(least) : static_cast<Common>(a);
-    return static_cast<Common>(most) < from_below ? static_cast<Common>(most) : from_below;
+    const bool is_below = a == a && !(least <= a);
+    const Common from_below = is_below ? static_cast<Common>(least) : static_cast<Common>(a);
+    const bool stays = from_below != from_below || from_below <= static_cast<Common>(most);
+    return stays ? from_below : static_cast<Common>(most);
   }
 };
 

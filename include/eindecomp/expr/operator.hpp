@@ -49,7 +49,7 @@ using std::tanh;
 template <class A>
 EINDECOMP_FUNCTION constexpr auto call_abs(const A& a) {
   if constexpr (Vector<A> || std::is_arithmetic_v<A>) {
-    return a < A{} ? A(-a) : a;
+    return A{} < a ? a : A(A{} - a);  // 0 of -0, too
   } else {
     return abs(a);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// What differentiate.hpp knows of each functor: its partial derivatives. At points where there is
-/// none they are JAX's.
+/// none they are JAX's, but for Abs and Hypot, of which they are 0.
 #pragma once
 
 #include <numbers>
@@ -132,7 +132,9 @@ template <int K, class R, class F, class Z, class A, class B>
     const auto square = D::plus(node(Square{}, a), node(Square{}, b));
     return of_first(D::times(b, D::inverse(square)), D::times(D::negative(a), D::inverse(square)));
   } else if constexpr (std::is_same_v<F, Hypot>) {
-    return of_first(D::times(a, D::inverse(z)), D::times(b, D::inverse(z)));
+    // Both are 0 where z is.
+    const auto size = node(Select{}, node(NotEqual{}, z, D::number(0)), z, D::number(1));
+    return of_first(D::times(a, D::inverse(size)), D::times(b, D::inverse(size)));
   } else {
     return MissingDerivative<F>{};
   }

@@ -20,6 +20,10 @@ template <class T>
 inline constexpr bool is_complex = ElementTraits<T>::kind == ElementKind::complex64 ||
                                    ElementTraits<T>::kind == ElementKind::complex128;
 
+/// Whether T are real or complex numbers, which are rounded.
+template <class T>
+inline constexpr bool is_inexact_type = std::is_floating_point_v<T> || is_complex<T>;
+
 template <class T>
 inline constexpr NumberKind scalar_kind =
     std::is_integral_v<T>                  ? NumberKind::integer

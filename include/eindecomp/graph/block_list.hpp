@@ -31,7 +31,7 @@ struct PlacedBlock {
   std::vector<Extent> step;   ///< from one element's index to the next one's
 };
 
-/// Blocks of one tensor that do not overlap.
+/// Blocks of one tensor that do not overlap, except where a list is told so.
 class BlockList {
  public:
   /// \param name  of the tensor; \param bound  its extents
@@ -115,6 +115,13 @@ class BlockList {
                where);
   }
 
+  /// Adds the blocks of another list of the same tensor, which may overlap those of this one.
+  constexpr void add_over(const BlockList& other) {
+    m_blocks.insert(m_blocks.end(), other.m_blocks.begin(), other.m_blocks.end());
+    m_extents.insert(m_extents.end(), other.m_extents.begin(), other.m_extents.end());
+    m_overlap = true;
+  }
+
   /// The first element that no block has; empty if there is none.
   [[nodiscard]] constexpr std::vector<Extent> hole() const {
     std::vector<std::size_t> all;
@@ -174,18 +181,21 @@ class BlockList {
     return "(" + core::joined(element, ",", core::to_text) + ")";
   }
 
-  /// Goes on to an element, whose indices so far only these blocks have, that none has. Blocks do
-  /// not overlap: where none is missing their sizes add up.
+  /// Goes on to an element, whose indices so far only these blocks have, that none has. Where
+  /// blocks do not overlap and none is missing, their sizes add up.
   constexpr bool find_hole(const std::vector<std::size_t>& blocks,
                            std::vector<Extent>& element) const {
     const std::size_t k = element.size();
     if (k == m_bound.size()) return blocks.empty();
-    if (size_of(blocks, k) == size_from(m_bound, k)) return false;
+    if (!m_overlap && size_of(blocks, k) == size_from(m_bound, k)) return false;
+    std::vector<std::size_t> before;
     for (Extent i = 0; i < m_bound[k]; ++i) {
       std::vector<std::size_t> here;
       for (const std::size_t b : blocks) {
         if (place(m_blocks[b], m_extents[b], k).has(i)) here.push_back(b);
       }
+      if (i > 0 && here == before) continue;
+      before = here;
       element.push_back(i);
       if (find_hole(here, element)) return true;
       element.pop_back();
@@ -209,6 +219,7 @@ class BlockList {
   std::vector<Extent> m_bound;
   std::vector<PlacedBlock> m_blocks;
   std::vector<std::vector<Extent>> m_extents;  ///< of their tensors
+  bool m_overlap = false;
 };
 
 }  // namespace eindecomp::graph

@@ -211,12 +211,18 @@ class Blocks {
       core::fail(ErrorKind::statement, where, "tensor ", m_wanted,
                  " has no block (it would read no tensor); write one");
     }
-    if (m_fill.bytes.empty()) m_layers.front().check_whole(where);
+    const bool adds = m_layers.size() > 1;
+    graph::BlockFill fill = m_fill;
+    if (fill.bytes.empty() && !m_layers.front().hole().empty()) {
+      BlockList all = m_layers.front();
+      for (std::size_t n = 1; n < m_layers.size(); ++n) all.add_over(m_layers[n]);
+      all.check_whole(where);
+      fill = graph::BlockFill::of(T(0));  // the other blocks are added to it
+    }
     graph::Transaction transaction(*m_state.get());
     const std::vector<Text> labels = graph::labels_of_blocks(m_layers.front());
-    const bool adds = m_layers.size() > 1;
     Symbol<T, Rank, Backend> sum = graph::write_blocks<T, Rank>(
-        m_state.get(), m_layers.front(), m_fill, adds ? inner_name() : m_name, labels, where);
+        m_state.get(), m_layers.front(), fill, adds ? inner_name() : m_name, labels, where);
     for (std::size_t n = 1; n < m_layers.size(); ++n) {
       const auto more = graph::write_blocks<T, Rank>(
           m_state.get(), m_layers[n], graph::BlockFill::of(T(0)), inner_name(), labels, where);

@@ -59,7 +59,7 @@ template <class Output, class Aggregated, class Values, class Backend, class Mon
   const auto indices = boost::hana::transform(selection.conditions, [&](const auto& condition) {
     return operand_of<true>(scope, condition.index);
   });
-  const auto inner = expr::functor_of(body);
+  const auto inner = expr::functor_of<(Aggregated::size > 0)>(body);
   using Join = expr::Where<sizeof...(Conditions), std::remove_const_t<decltype(inner)>, Monoid,
                            expr::skipped_conditions<Conditions...>>;
   return boost::hana::unpack(

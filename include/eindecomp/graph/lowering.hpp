@@ -275,13 +275,15 @@ inline constexpr bool ignores_a_value<Join, Monoid, T, Ts...> =
     ((ignored_value<Join, Monoid, Ts, false> != OutsideValue::none) || ...);
 
 /// Writes ⊕ of an expression without aggregations.
-template <class Output, class Aggregated, bool AsItIs, class Backend, class Monoid, class E>
+/// \tparam Reorders  whether its chains may be rounded in another order
+template <class Output, class Aggregated, bool AsItIs, bool Reorders, class Backend, class Monoid,
+          class E>
 [[nodiscard]] constexpr auto write_flat(LoweringScope<Backend>& scope, std::string_view name,
                                         const Monoid& monoid, const std::vector<Extent>& extents,
                                         const E& flat) {
   using Values = typename expr::TreeTraits<E>::ValueLabels;
   return boost::hana::unpack(expr::accesses_of(flat), [&](const auto&... accesses) {
-    const auto join = expr::functor_of(flat);
+    const auto join = expr::functor_of<Reorders>(flat);
     using Join = std::remove_const_t<decltype(join)>;
     if constexpr (!AsItIs && operand_count < E >> max_operands &&
                   !has_few_operands<Join, Monoid, AsItIs, Values::size,
@@ -299,7 +301,8 @@ template <class Output, class Aggregated, bool AsItIs, class Backend, class Mono
       return boost::hana::unpack(expr::accesses_of(split), [&](const auto&... parts) {
         using Left = typename expr::TreeTraits<std::remove_const_t<decltype(split)>>::ValueLabels;
         return write_statement<Output, Aggregated, Left, false>(
-            scope, name, expr::functor_of(split), monoid, extents, expr::masked(split), parts...);
+            scope, name, expr::functor_of<Reorders>(split), monoid, extents, expr::masked(split),
+            parts...);
       });
     } else {
       return write_statement<Output, Aggregated, Values, AsItIs>(scope, name, join, monoid, extents,
@@ -340,38 +343,43 @@ template <class Output, class Aggregated, class Backend, class Monoid, class Bod
       return write_terms<Output, T>(scope, name, expr::Unscaled{}, body).symbol;
     } else {
       const auto sum = write_terms<Output, T>(scope, {}, expr::Unscaled{}, body);
-      return write_flat<Output, LabelList<>, false>(scope, name, monoid, extents, sum);
+      return write_flat<Output, LabelList<>, false, true>(scope, name, monoid, extents, sum);
     }
   } else {
     const auto flat = materialise(scope, body);
     using Flat = std::remove_const_t<decltype(flat)>;
+    constexpr bool aggregates = !std::is_same_v<Monoid, NoAggregation>;
     if constexpr (expr::is_as_written<Body>) {
-      return write_flat<Output, Aggregated, true>(scope, name, monoid, extents, flat);
+      return write_flat<Output, Aggregated, true, false>(scope, name, monoid, extents, flat);
     } else if constexpr (expr::is_separable_sum<Monoid, Aggregated, Flat>) {
       check_flat<Output, Monoid>(scope, name, extents, flat);
-      return write_flat<Output, LabelList<>, false>(
+      return write_flat<Output, LabelList<>, false, true>(
           scope, name, NoAggregation{}, extents, separate_terms<Aggregated>(scope, monoid, flat));
     } else if constexpr (expr::is_divided_sum<Monoid, Aggregated, Flat>) {
       check_flat<Output, Monoid>(scope, name, extents, flat);
       const auto sum =
           statement_of<Aggregated>(scope, monoid, flat.operands[boost::hana::size_c<0>]);
-      return write_flat<Output, LabelList<>, false>(
+      return write_flat<Output, LabelList<>, false, true>(
           scope, name, NoAggregation{}, extents,
           expr::apply(Div{}, sum, flat.operands[boost::hana::size_c<1>]));
     } else if constexpr (expr::is_separable_quotient<Monoid, Flat>) {
       check_flat<Output, Monoid>(scope, name, extents, flat);
-      return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
-                                                   separated(scope, expr::with_reciprocal(flat)));
+      return write_flat<Output, Aggregated, false, aggregates>(
+          scope, name, monoid, extents, separated(scope, expr::with_reciprocal(flat)));
+    } else if constexpr (expr::is_mixed_product<Monoid, Flat>) {
+      check_flat<Output, Monoid>(scope, name, extents, flat);
+      return write_flat<Output, Aggregated, false, aggregates>(
+          scope, name, monoid, extents, separated(scope, expr::with_converted_factors(flat)));
     } else if constexpr (expr::is_separable_product<Monoid, Flat>) {
       check_flat<Output, Monoid>(scope, name, extents, flat);
-      return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
-                                                   separated(scope, flat));
+      return write_flat<Output, Aggregated, false, aggregates>(scope, name, monoid, extents,
+                                                               separated(scope, flat));
     } else if constexpr (expr::is_masked_product<Monoid, Flat>) {
       check_flat<Output, Monoid>(scope, name, extents, flat);
-      return write_flat<Output, Aggregated, false>(scope, name, monoid, extents,
-                                                   separate_masks(scope, flat));
+      return write_flat<Output, Aggregated, false, aggregates>(scope, name, monoid, extents,
+                                                               separate_masks(scope, flat));
     } else {
-      return write_flat<Output, Aggregated, false>(scope, name, monoid, extents, flat);
+      return write_flat<Output, Aggregated, false, aggregates>(scope, name, monoid, extents, flat);
     }
   }
 }

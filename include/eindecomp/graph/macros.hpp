@@ -23,8 +23,10 @@ template <class... Labels>
   return NamedLet{name, where}(Labels{}...);
 }
 
-/// The argument of a macro as a tensor, a statement of its own unless it is one already.
+/// The argument of a macro as a tensor, a statement of its own unless it is one already: all that
+/// reads it then has its labels' extents.
 template <class S, class... Ls>
+  requires(!expr::is_computed<Access<S, Ls...>>)
 [[nodiscard]] constexpr auto as_access(std::string_view, const Access<S, Ls...>& access,
                                        const std::source_location&) {
   return access;

@@ -99,15 +99,6 @@ template <class First, class End>
       [&](int label) { return extents[static_cast<std::size_t>(label)]; });
 }
 
-/// By how much an index moves with a label.
-[[nodiscard]] constexpr Extent coefficient_of(const OperandIndex& index, int label) {
-  Extent sum = 0;
-  for (const OperandIndex::Term& term : index.terms) {
-    if (term.label == label) sum += term.coefficient;
-  }
-  return sum;
-}
-
 /// The extent of the only label of an index that has none yet (0): as long as the index stays
 /// inside of a dimension or, where it may leave, as far beyond its end as it begins before it.
 /// Less than 1 if there is no room for one. Of an index that is divided, the extent that a
@@ -117,10 +108,14 @@ template <class First, class End>
 [[nodiscard]] constexpr Extent inferred_extent(const OperandIndex& index, int label,
                                                const std::vector<Extent>& extents, Extent bound,
                                                bool leaves) {
-  const Extent coefficient = coefficient_of(index, label);
+  Extent coefficient = 0;
   OperandIndex others{{}, index.offset};
   for (const OperandIndex::Term& term : index.terms) {
-    if (term.label != label) others.terms.push_back(term);
+    if (term.label == label) {
+      coefficient = term.coefficient;
+    } else {
+      others.terms.push_back(term);
+    }
   }
   bound = (bound - 1) * index.divisor + 1;
   const IndexRange rest = index_range(others, extents);

@@ -126,8 +126,16 @@ struct ExtentVisitor {
   constexpr void operator()(const E&) const {}
   template <class S, class... Ls>
   constexpr void operator()(const Access<S, Ls...>& access) const {
-    if constexpr (!requires { access.symbol.indices; }) {
-      const auto& tensor = access.symbol.state()->graph[access.symbol.vertex()];
+    const auto& tensor = access.symbol.state()->graph[access.symbol.vertex()];
+    if constexpr (requires { access.symbol.indices; }) {
+      std::size_t k = 0;
+      for (const IndexSpec& index : access.symbol.indices) {
+        if (index.is_label() && index.terms[0].label == L::name) {
+          visit(tensor.bound[k], tensor.name + "(…)");
+        }
+        ++k;
+      }
+    } else {
       look<Ls...>(tensor.bound, tensor.name);
     }
   }

@@ -139,17 +139,41 @@ class OperandResolver {
     }
     return position;
   }
+  /// An index with each of its labels once, also one that does not move it.
   constexpr OperandIndex entered(const IndexSpec& index) {
     OperandIndex made{{}, index.offset};
     made.divisor = index.divisor;
     check_divisor(index);
+    check_numbers(index);
     for (const IndexSpec::Term& term : index.terms) {
-      made.terms.push_back({enter(term.label), term.coefficient});
-      if (term.extent != 0) take_extent(index, term, made.terms.back().label);
+      const int label = enter(term.label);
+      if (term.extent != 0) take_extent(index, term, label);
+      const auto same = std::find_if(made.terms.begin(), made.terms.end(),
+                                     [&](const auto& other) { return other.label == label; });
+      if (same == made.terms.end()) {
+        made.terms.push_back({label, term.coefficient});
+      } else {
+        same->coefficient += term.coefficient;
+      }
     }
     return made;
   }
 
+  /// Sums of the numbers in indices are computed in 64 bits.
+  constexpr void check_numbers(const IndexSpec& index) const {
+    constexpr Extent most_factor = Extent{1} << 31;
+    constexpr Extent most_offset = Extent{1} << 60;
+    bool fits = -most_offset <= index.offset && index.offset <= most_offset;
+    for (const IndexSpec::Term& term : index.terms) {
+      fits = fits && -most_factor <= term.coefficient && term.coefficient <= most_factor;
+    }
+    if (fits) return;
+    core::fail(ErrorKind::statement,
+               "index " + expr::index_text(index) + " of statement " + m_vertex.name +
+                   " has larger numbers than indices are computed with (2^31 times a label, 2^60 "
+                   "added); write smaller ones",
+               m_spec.where);
+  }
   constexpr void check_divisor(const IndexSpec& index) const {
     const bool whole = index.boundary == Boundary::ignored || index.boundary == Boundary::zero;
     if (index.divisor > 0 && (index.divisor == 1 || whole)) return;
@@ -218,7 +242,7 @@ class OperandResolver {
         bool several = false;
         for (const OperandIndex::Term& term : indices[k].terms) {
           if (m_vertex.extents[static_cast<std::size_t>(term.label)] > 0) continue;
-          if (coefficient_of(indices[k], term.label) == 0) continue;
+          if (term.coefficient == 0) continue;
           several = several || (unknown >= 0 && unknown != term.label);
           unknown = term.label;
         }
@@ -235,7 +259,10 @@ class OperandResolver {
                  Text("index ") + expr::index_text(m_spec.operands[o].indices[k]) + " of " +
                      operand_text(m_tensors, m_spec.operands[o]) + " has no room for label " +
                      expr::quoted(m_names[static_cast<std::size_t>(label)]) + " in dimension " + k +
-                     " of extent " + bound(o, k) + "; give the tensor a larger extent",
+                     " of extent " + bound(o, k) + "; give the tensor a larger extent" +
+                     (leaves(o, k) ? ", or the label one, extent(" +
+                                         Text(m_names[static_cast<std::size_t>(label)]) + ", n)"
+                                   : Text()),
                  m_spec.where);
     }
     return found;

@@ -38,7 +38,8 @@ struct Scan : RefusesTensors {
                     "EinDecomp: a scan by what is no aggregation; name one, as in scan<Sum>(j), "
                     "scan<Prod>(j), scan<Max>(j)");
       return expr::Refused{};
-    } else if constexpr (expr::identity_value<Monoid> == OutsideValue::none) {
+    } else if constexpr (ignored_value<Identity, Monoid, Stored<expr::Elements<E>>, true> ==
+                         OutsideValue::none) {
       static_assert(expr::never<E>,
                     "EinDecomp: a scan by an aggregation whose identity is none of 0, 1 and the "
                     "least and the greatest number; scan by another");

@@ -57,7 +57,7 @@ template <class F, class T, class Backend, class... Es>
 [[nodiscard]] constexpr auto separate_factors(LoweringScope<Backend>& scope,
                                               const Apply<F, Es...>& product);
 
-/// \tparam T  the elements of the product, which truth values and integers become before.
+/// \tparam T  the elements of the product: those of a factor of Mul become T before.
 template <class F, class T, class Backend, class E>
 [[nodiscard]] constexpr auto separate_factor(LoweringScope<Backend>& scope, const E& e) {
   if constexpr (expr::is_operand<E>) {
@@ -66,7 +66,8 @@ template <class F, class T, class Backend, class E>
     return separate_factors<F, T>(scope, e);
   } else if constexpr (expr::is_sign<F, E>) {
     return separate_factor<F, T>(scope, e.operands[boost::hana::size_c<0>]);
-  } else if constexpr (std::is_integral_v<expr::Elements<E>> && std::is_floating_point_v<T>) {
+  } else if constexpr (std::is_same_v<F, Mul> && !std::is_same_v<expr::Elements<E>, T> &&
+                       expr::is_inexact_type<T>) {
     return statement_of<LabelList<>>(scope, NoAggregation{}, cast<T>(e));
   } else {
     return statement_of<LabelList<>>(scope, NoAggregation{}, e);

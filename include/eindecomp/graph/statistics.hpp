@@ -32,7 +32,7 @@ template <class... Along, Expression E>
     constexpr bool in_parts = expr::is_separable_sum<Sum, LabelList<Along...>, Flat> ||
                               expr::is_separable_product<Sum, Flat>;
     using Join = std::conditional_t<in_parts, Identity,
-                                    std::remove_cvref_t<decltype(expr::functor_of(flat))>>;
+                                    std::remove_cvref_t<decltype(expr::functor_of<true>(flat))>>;
     expr::LabelNames names;
     const std::vector<Extent> extents =
         checked(state->graph,
@@ -82,6 +82,18 @@ struct Mean : RefusesTensors {
   }
 };
 
+/// |e|², as floating-point numbers.
+template <class E>
+[[nodiscard]] constexpr auto squared_size(const E& e) {
+  if constexpr (expr::is_complex<expr::Elements<E>>) {
+    return square(abs(e));
+  } else if constexpr (std::is_integral_v<expr::Elements<E>>) {
+    return square(cast<double>(e));
+  } else {
+    return square(e);
+  }
+}
+
 template <class... Along>
 struct Var : RefusesTensors {
   using RefusesTensors::operator();
@@ -91,7 +103,11 @@ struct Var : RefusesTensors {
     const auto x = as_access("var.of", e, where);
     using Rest = RemainingLabels<typename E::LabelTypes, LabelList<Along...>>;
     const auto mean = let_under("var.mean", Rest{}, where) = Mean<Along...>{}(x, where);
-    return Mean<Along...>{}(sq_diff(x, access_under(mean, Rest{})), where);
+    if constexpr (expr::is_complex<expr::Elements<E>>) {
+      return Mean<Along...>{}(squared_size(x - access_under(mean, Rest{})), where);
+    } else {
+      return Mean<Along...>{}(sq_diff(x, access_under(mean, Rest{})), where);
+    }
   }
 };
 
@@ -110,11 +126,7 @@ struct Norm : RefusesTensors {
   using RefusesTensors::operator();
   template <Expression E>
   [[nodiscard]] constexpr auto operator()(const E& e) const {
-    if constexpr (expr::is_complex<expr::Elements<E>>) {
-      return sqrt(sum(Along{}...)(square(abs(e))));
-    } else {
-      return sqrt(sum(Along{}...)(square(e)));
-    }
+    return sqrt(sum(Along{}...)(squared_size(e)));
   }
 };
 
@@ -128,7 +140,7 @@ struct RmsNorm : RefusesTensors {
     const auto x = as_access("rms_norm.of", e, where);
     using Rest = RemainingLabels<typename E::LabelTypes, LabelList<Along...>>;
     const auto rms = let_under("rms_norm.rms", Rest{}, where) =
-        sqrt(Mean<Along...>{}(square(x), where) + epsilon);
+        sqrt(Mean<Along...>{}(squared_size(x), where) + epsilon);
     return x / access_under(rms, Rest{});
   }
 };
@@ -148,7 +160,7 @@ struct LayerNorm : RefusesTensors {
         x - access_under(mean, Rest{});
     const auto y = access_under(centred, All{});
     const auto deviation = let_under("layer_norm.deviation", Rest{}, where) =
-        sqrt(Mean<Along...>{}(square(y), where) + epsilon);
+        sqrt(Mean<Along...>{}(squared_size(y), where) + epsilon);
     return y / access_under(deviation, Rest{});
   }
 };

@@ -25,16 +25,17 @@ namespace eindecomp::graph {
 
 /// What lies between blocks.
 struct BlockFill {
-  std::vector<std::uint64_t> bytes;  ///< of the element, in two words; empty: nothing may
+  std::vector<std::uint64_t> bytes;  ///< of the element, in whole words; empty: nothing may
   Text text;                         ///< " else 0.5"
 
   template <class T>
   [[nodiscard]] static constexpr BlockFill of(const T& value) {
     const auto own = std::bit_cast<std::array<unsigned char, sizeof(T)>>(value);
-    std::array<unsigned char, 16> wide{};
+    constexpr std::size_t count = std::max<std::size_t>(2, (sizeof(T) + 7) / 8);
+    std::array<unsigned char, 8 * count> wide{};
     std::copy(own.begin(), own.end(), wide.begin());
-    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(wide);
-    return {{words[0], words[1]}, Text(" else ") + expr::describe(Value<T>{value})};
+    const auto words = std::bit_cast<std::array<std::uint64_t, count>>(wide);
+    return {{words.begin(), words.end()}, Text(" else ") + expr::describe(Value<T>{value})};
   }
   [[nodiscard]] static constexpr BlockFill nothing() { return {}; }
 };

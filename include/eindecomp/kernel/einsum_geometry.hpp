@@ -126,10 +126,11 @@ template <std::size_t Tensors>
     }
   }
   const StridedTensor& output = views[Tensors - 1];
+  const bool has_output = !output.is_empty();
   for (int k = 0; k < spec.output_rank; ++k) {
     const int l = spec.output[k];
     shape.output_stride[l] = output.stride[k];
-    if (output.stride[k] == 0 && shape.extent[l] > 1) {
+    if (has_output && output.stride[k] == 0 && shape.extent[l] > 1) {
       throw Error(ErrorKind::binding,
                   Text() << "the elements of the output along label '" << spec.name[l]
                          << "' share one place (its view has stride 0 there); write into a "
@@ -150,7 +151,7 @@ template <std::size_t Tensors>
       if (shape.extent[l] == 1) continue;
       same = same && !shape.aggregated[l] && shape.operand_stride[t][l] == shape.output_stride[l];
     }
-    if (!same) {
+    if (!same && share_memory(operand, output)) {
       throw Error(ErrorKind::binding,
                   tensor_text(spec, operands)
                       << " overlaps " << tensor_text(spec, t)

@@ -76,11 +76,12 @@ class CallsOfBlocks {
   [[nodiscard]] bool is_masked() const { return !m_conditions->empty(); }
   /// Whether calls may need less than their blocks of an operand.
   [[nodiscard]] bool needs_less() const { return is_masked() && !m_relation.is_bounded(); }
-  /// What a call then needs of its block, inside of the tensor; possibly nothing.
+  /// What a call then needs of its block, beyond the ends of the tensor, too; nothing where no join
+  /// counts.
   [[nodiscard]] Box need(Extent call) const {
     const Box joins = joins_of(call);
     const Box labels{project(joins.lo, m_positions), project(joins.hi, m_positions)};
-    if (!joins.empty()) return m_relation.inside(m_relation.read_under(labels));
+    if (!joins.empty()) return m_relation.read_under(labels);
     const Box block = m_relation.block(block_of(call));
     return {block.lo, block.lo};
   }

@@ -113,7 +113,8 @@ class Gatherer {
     for (const int receiver : m_group.ranks) {
       const bool wanted = m_sink.wants(receiver);
       if ((!wanted && held.own.empty()) || !m_holdings.is_fresh(tensor, block, receiver)) continue;
-      const Box need = m_holdings.need_of(*held.uses.back(), block, receiver);
+      const HeldTensor::Use& use = *held.uses.back();
+      const Box need = use.readers.relation().inside(m_holdings.need_of(use, block, receiver));
       if (need.empty()) continue;
       const int to = m_holdings.buffer_with(tensor, block, receiver);
       const auto arrive = [&](Extent n, const Box& both) {

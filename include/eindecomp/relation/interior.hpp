@@ -196,6 +196,11 @@ class InteriorSplitter {
     return true;
   }
 
+  /// Whether kernels of rows take such elements, and so know what is beyond the ends: they take no
+  /// short and no unsigned integers.
+  [[nodiscard]] static bool knows_outside(ElementType element) {
+    return element.kind < ElementKind::int8;
+  }
   /// At how many values of a label an operand is read beyond an end of the tensor at which a kernel
   /// knows what is there; 0 where it does not, or none are.
   [[nodiscard]] Extent open_values(const Operand& operand, std::size_t k, const CopiedBlock& block,
@@ -203,7 +208,7 @@ class InteriorSplitter {
     if (!m_vertex.aggregated.empty() || !operand.is_computed()) return 0;
     if (!operand.block.empty() || operand.absorbing || !operand.mask.empty()) return 0;
     const Vertex& tensor = m_graph[operand.vertex];
-    if (tensor.element.kind == ElementKind::other) return 0;
+    if (!knows_outside(tensor.element)) return 0;
     const Box& stored = buffer(block.stored).box;
     if (stored.lo[k] > 0 || stored.hi[k] < tensor.bound[k]) return 0;
     const OperandIndex& index = operand.indices[k];
@@ -230,7 +235,8 @@ class InteriorSplitter {
     for (const OperandIndex::Term& term : index.terms) {
       const bool of_output = std::find(m_vertex.output.begin(), m_vertex.output.end(),
                                        term.label) != m_vertex.output.end();
-      if (of_output && (cut.label < 0 || domain.extent(term.label) > domain.extent(cut.label))) {
+      if (of_output && term.coefficient != 0 &&
+          (cut.label < 0 || domain.extent(term.label) > domain.extent(cut.label))) {
         cut = term;
       }
     }

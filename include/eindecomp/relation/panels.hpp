@@ -37,7 +37,7 @@ struct PanelPart {
 }
 
 /// Per operand of a streamed statement, whether it comes panel by panel: if the label is on one of
-/// its dimensions, no other statement reads the tensor, and it is no constant, which is gathered
+/// its dimensions, nothing else reads the tensor, and it is no constant, which is gathered
 /// once and for all. The others are gathered whole, before the first panel.
 /// \param readers  EinGraph::reader_counts()
 [[nodiscard]] inline Flags streamed_operands(const EinGraph& graph, const StepGroup& group,

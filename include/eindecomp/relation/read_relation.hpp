@@ -90,9 +90,11 @@ class ReadRelation {
     }
     return box;
   }
-  /// What is read where the labels run over a box, of relations that are not bounded.
+  /// What is read where the labels run over a box, beyond the ends of the tensor, too, but for
+  /// scans; of relations that are not bounded.
   [[nodiscard]] Box read_under(const Box& labels) const {
-    return is_computed() ? region(labels) : labels;
+    if (!is_computed()) return labels;
+    return m_clipped ? inside(region(labels)) : region(labels);
   }
   /// The part of a box that is in the tensor, possibly empty.
   [[nodiscard]] Box inside(const Box& box) const {

@@ -185,7 +185,8 @@ class TensorHoldings {
     return history;
   }
 
-  /// What a rank's calls need of a block of a use.
+  /// What a rank's calls need of a block of a use, inside of the tensor if they need anything
+  /// there. Empty where no join of theirs counts.
   [[nodiscard]] Box need_of(const Use& use, Extent block, int rank) const {
     const CallsOfBlocks& readers = use.readers;
     if (!readers.needs_less()) return readers.relation().block(block);
@@ -194,11 +195,12 @@ class TensorHoldings {
     for (int w = hosted.first; w < hosted.last; ++w) {
       const Extent call = readers.calls().block(w);
       if (call < 0 || readers.block_of(call) != block) continue;
-      Box one_more = readers.need(call);
+      const Box read = readers.need(call);
+      const Box inside = readers.relation().inside(read);
       if (need.lo.empty() || need.empty()) {
-        need = std::move(one_more);
-      } else if (!one_more.empty()) {
-        need = hull(need, one_more);
+        need = inside.empty() ? read : inside;
+      } else if (!inside.empty()) {
+        need = readers.relation().inside(need).empty() ? inside : hull(need, inside);
       }
     }
     return need;

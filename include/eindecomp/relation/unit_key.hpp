@@ -147,6 +147,7 @@ class UnitKeys {
     add_list(tensor.bound);
     add_lists(m_placement.stored[to_index(t)]);
     m_key.push_back(tensor.element.bytes);
+    m_key.push_back(static_cast<Extent>(tensor.element.kind));
     m_key.push_back(tensor.partial.bytes);
     m_key.push_back(tensor.is_input() ? 2 : tensor.is_result() ? 1 : 0);
     m_key.push_back(std::binary_search(m_constants.begin(), m_constants.end(), t) ? 1 : 0);
@@ -162,7 +163,12 @@ class UnitKeys {
       add_tensor(unit, o.vertex);
       add_list(o.labels);
       add_indices(m_key, o);
-      if (o.is_computed()) m_key.push_back(m_last_reader[to_index(o.vertex)] == v ? 1 : 0);
+      if (o.is_computed()) {
+        m_key.push_back(m_last_reader[to_index(o.vertex)] == v ? 1 : 0);
+        m_key.push_back(o.absorbing ? 1 : 0);
+        m_key.push_back(o.mask.empty() ? 0 : 1);
+        add_list(o.block);
+      }
       Extent& history = m_history[to_index(o.vertex)];
       m_key.push_back(history);
       history = after(history, v, o, calls);
@@ -257,7 +263,7 @@ class UnitKeys {
   const std::vector<VertexId>& m_constants;
   HistoryNumbers& m_numbers;
   std::vector<VertexId> m_last_reader;
-  std::vector<int> m_readers;     ///< how many statements read each tensor
+  std::vector<int> m_readers;     ///< how many operands each tensor is
   std::vector<Extent> m_history;  ///< per tensor, of what its readers so far put together
   UnitKey m_key;
 };

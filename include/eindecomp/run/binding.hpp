@@ -88,6 +88,7 @@ struct BindingFacts {
   std::vector<Extent> result_bound;
   std::optional<std::vector<Box>> boxes;
   std::shared_ptr<const void> owner;
+  std::string file;                          ///< its name
   std::function<void(const Vertex&)> check;  ///< of a file: throws where it is not the input's
 };
 

@@ -66,14 +66,13 @@ inline void check_ranks_of(const Distribution& distribution, int ranks,
   return {static_cast<const char*>(view.data), reinterpret_cast<const char*>(view.end())};
 }
 
-/// \throws Error if memory that is written overlaps other memory of the call. Arrays that
-/// interleave count as such.
+/// \throws Error if memory that is written overlaps other memory of the call.
 inline void check_apart(const std::vector<kernel::StridedTensor>& written,
                         const std::vector<kernel::StridedTensor>& read,
                         const std::source_location& where) {
   const auto check = [&](const kernel::StridedTensor& a, const kernel::StridedTensor& b,
                          const char* other) {
-    if (!range_of(a).overlaps(range_of(b))) return;
+    if (!range_of(a).overlaps(range_of(b)) || !kernel::share_memory(a, b)) return;
     throw Error(ErrorKind::binding,
                 std::string("a view that is written shares memory with ") + other +
                     " (elements would be lost before they are sent); give memory of its own",

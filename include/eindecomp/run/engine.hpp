@@ -163,7 +163,7 @@ class Engine {
   void make_room(const std::vector<AddressRange>& read, const std::source_location& where) {
     const auto workspace_bytes = static_cast<std::int64_t>(m_workspace.size());
     check_memory(m_inputs->own_bytes(), workspace_bytes, where);
-    const std::int64_t spare = m_results.spare_bytes();
+    const std::int64_t spare = m_results.spare_bytes(read);
     if (spare > 0 &&
         needed_bytes(m_inputs->own_bytes(), workspace_bytes) > m_options.memory_limit - spare) {
       m_results.free_spare(read);
@@ -245,7 +245,11 @@ Engine<Space, Group>::Engine(const BasicPlan<KokkosBackend<Space>>& plan, Group&
   core::Hasher program;
   plan::add_to_hash(program, plan.graph);
   comm::agree_on(
-      group, comm::Call("the construction of an Executor", where), [&] { prepare(plan, where); },
+      group, comm::Call("the construction of an Executor", where),
+      [&] {
+        check_time_limit(options, where);
+        prepare(plan, where);
+      },
       {{"programs", "build the same program, with the same extents and constants, on every rank",
         program.value(), [&] { return plan::lines_of(plan.graph); }},
        {"plans of one program", "decompose with the same options on every rank", plan.hash(),

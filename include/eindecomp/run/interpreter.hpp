@@ -24,8 +24,8 @@
 
 namespace eindecomp::run {
 
-/// Runs a prepared program once. Allocates nothing, and chooses nothing but how copies are stored,
-/// which depends on where they go.
+/// Runs a prepared program once. Allocates nothing of its own, and chooses nothing but how copies
+/// are stored, which depends on where they go.
 template <class Space, comm::Communicator Group>
 class Interpreter {
  public:

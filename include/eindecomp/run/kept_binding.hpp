@@ -22,6 +22,7 @@ class KeptBinding {
   /// Whether a binding shows the same elements on a rank, if they did not change where they lie.
   [[nodiscard]] bool is(const BindingFacts& other, int rank) const {
     if (other.kind != m_facts.kind || other.root != m_facts.root) return false;
+    if (other.file != m_facts.file) return false;
     if (fills_memory(other, rank)) return true;
     return distribution_hash(other) == distribution_hash(m_facts) &&
            std::equal(other.views.begin(), other.views.end(), m_facts.views.begin(),

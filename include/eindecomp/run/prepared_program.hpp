@@ -259,6 +259,7 @@ class ProgramPreparer {
     const Place into = place(buffer, box.lo);
     kernel::ElementBytes value = kernel::bytes_of(fill.value, element);
     if (fill.value == OutsideValue::stated) {
+      value.resize(to_index(one.bytes));
       std::memcpy(value.data(), m_graph[statement].op.state.data(), value.size());
     }
     return {kernel::prepare_fill<Space>(one.bytes, strided_box(box, memory(buffer), one), value),

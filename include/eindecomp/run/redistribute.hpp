@@ -52,11 +52,13 @@ class Redistributor {
           std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
       : Redistributor(Group(user, "EinDecomp redistribution", options.chunk, options.time_limit,
                             comm::Call("the construction of a Redistributor", where)),
-                      space, std::move(from), std::move(to), where) {}
+                      options, space, std::move(from), std::move(to), where) {}
 #endif
   /// For a group of ranks of its own.
   Redistributor(Group&& group, const Space& space, Distribution from, Distribution to,
-                const std::source_location& where = std::source_location::current());
+                const std::source_location& where = std::source_location::current())
+      : Redistributor(std::move(group), ExecuteOptions{}, space, std::move(from), std::move(to),
+                      where) {}
 
   /// A Redistributor may be moved, not copied: its communicator is its own.
   Redistributor(Redistributor&& other) noexcept;
@@ -88,6 +90,9 @@ class Redistributor {
   }
 
  private:
+  Redistributor(Group&& group, const ExecuteOptions& options, const Space& space, Distribution from,
+                Distribution to, const std::source_location& where);
+
   RedistributionStatistics move(const std::vector<kernel::StridedTensor>& from,
                                 const std::vector<kernel::StridedTensor>& to, int bytes,
                                 const std::source_location& where);

@@ -25,20 +25,25 @@
 namespace eindecomp {
 
 template <class Space, comm::Communicator Group>
-Redistributor<Space, Group>::Redistributor(Group&& group, const Space& space, Distribution from,
-                                           Distribution to, const std::source_location& where)
+Redistributor<Space, Group>::Redistributor(Group&& group, const ExecuteOptions& options,
+                                           const Space& space, Distribution from, Distribution to,
+                                           const std::source_location& where)
     : m_group(std::move(group)),
       m_space(space),
       m_from(std::move(from)),
       m_to(std::move(to)),
       m_exchange(std::make_unique<run::StagedExchange<Space>>()) {
-  comm::agree_on(m_group, comm::Call("the construction of a Redistributor", where),
-                 [&] {
-                   relation::check_same_tensor(m_from, m_to, where);
-                   run::check_ranks_of(m_from, m_group.size(), where);
-                 },
-                 {{"distributions", "describe the same distributions on every rank",
-                   m_from.hash() ^ (m_to.hash() * 31)}});
+  comm::agree_on(
+      m_group, comm::Call("the construction of a Redistributor", where),
+      [&] {
+        run::check_time_limit(options, where);
+        relation::check_same_tensor(m_from, m_to, where);
+        run::check_ranks_of(m_from, m_group.size(), where);
+      },
+      {{"distributions", "describe the same distributions on every rank",
+        m_from.hash() ^ (m_to.hash() * 31)},
+       {"chunk limits of messages", "give the redistributor the same options on every rank",
+        static_cast<std::uint64_t>(options.chunk)}});
 }
 
 template <class Space, comm::Communicator Group>

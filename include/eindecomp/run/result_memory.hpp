@@ -122,33 +122,32 @@ class ResultPool {
           KnownBlock{tensor.name.str(), tensor.bound, buffer.box,
                      static_cast<int>(tensor.element.bytes)},
           buffer.bytes, where);
-      if (m_blocks[n].size() == tuning::kept_results) forget_one(m_blocks[n]);
+      while (m_blocks[n].size() >= tuning::kept_results && forget_one(m_blocks[n])) {
+      }
       m_blocks[n].push_back(taken[n]);
     }
     return taken;
   }
 
-  /// Bytes of blocks that nobody holds, beyond those that the next run takes.
-  [[nodiscard]] std::int64_t spare_bytes() const {
+  /// Bytes of blocks that are free, beyond those that the next run takes. \param read  by it
+  [[nodiscard]] std::int64_t spare_bytes(const std::vector<AddressRange>& read) const {
     std::int64_t bytes = 0;
     for (const auto& blocks : m_blocks) {
       int free = 0;
       for (const SharedBlock<MemorySpace>& block : blocks) {
-        if (block.use_count() == 1 && ++free > 1) bytes += block->bytes();
+        if (is_free(block, read) && ++free > 1) bytes += block->bytes();
       }
     }
     return bytes;
   }
 
-  /// Frees them, but for those that lie in one of the ranges.
+  /// Frees them.
   void free_spare(const std::vector<AddressRange>& read) {
     for (auto& blocks : m_blocks) {
-      if (blocks.size() < 2) continue;
-      for (std::size_t n = 0; n < blocks.size(); ++n) {
-        if (!is_free(blocks[n], read)) continue;
-        blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(n));
-        break;
-      }
+      int free = 0;
+      std::erase_if(blocks, [&](const SharedBlock<MemorySpace>& block) {
+        return is_free(block, read) && ++free > 1;
+      });
     }
   }
 
@@ -163,13 +162,13 @@ class ResultPool {
   }
 
   /// Forgets a block that somebody else holds, who then frees it. One that a view without an owner
-  /// reads is kept: the memory must not go while it is read.
-  static void forget_one(std::vector<SharedBlock<MemorySpace>>& blocks) {
-    for (std::size_t n = 0; n < blocks.size(); ++n) {
-      if (blocks[n].use_count() == 1) continue;
-      blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(n));
-      return;
-    }
+  /// reads is kept: the memory must not go while it is read. \returns whether there was one.
+  static bool forget_one(std::vector<SharedBlock<MemorySpace>>& blocks) {
+    const auto held = std::ranges::find_if(
+        blocks, [](const SharedBlock<MemorySpace>& block) { return block.use_count() > 1; });
+    if (held == blocks.end()) return false;
+    blocks.erase(held);
+    return true;
   }
 
   std::vector<std::vector<SharedBlock<MemorySpace>>> m_blocks;  ///< by result buffer

@@ -259,6 +259,7 @@ template <TensorName Symbol, std::derived_from<TensorFile> File>
   binding.facts.tensor = run::reference_to(symbol);
   binding.facts.where = where;
   binding.facts.kind = run::BindingKind::file;
+  binding.facts.file = binding.file->name();
   binding.facts.check = [source = binding.file, where](const Vertex& input) {
     StoredShape found;
     try {

@@ -100,6 +100,18 @@ class Hdf5Silence {
       return {H5Tcopy(H5T_NATIVE_INT32), H5Tclose};
     case ElementKind::int64:
       return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
+    case ElementKind::int8:
+      return {H5Tcopy(H5T_NATIVE_INT8), H5Tclose};
+    case ElementKind::int16:
+      return {H5Tcopy(H5T_NATIVE_INT16), H5Tclose};
+    case ElementKind::uint8:
+      return {H5Tcopy(H5T_NATIVE_UINT8), H5Tclose};
+    case ElementKind::uint16:
+      return {H5Tcopy(H5T_NATIVE_UINT16), H5Tclose};
+    case ElementKind::uint32:
+      return {H5Tcopy(H5T_NATIVE_UINT32), H5Tclose};
+    case ElementKind::uint64:
+      return {H5Tcopy(H5T_NATIVE_UINT64), H5Tclose};
     case ElementKind::float16:
       return half(10, 15);
     case ElementKind::bfloat16:

@@ -176,9 +176,10 @@ class Trainer {
   [[nodiscard]] std::vector<Binding<Space>> weights(
       std::source_location where = std::source_location::current()) const;
   /// A weight as the last step left it, whole, on every rank. Collective; fences the space
-  /// instance. \throws Error, on all ranks alike, before the first step, for what is no weight, or
-  /// if memory
-  ///   is short.
+  /// instance.
+  /// \throws Error, on all ranks alike, before the first step since start() or resume(), for what
+  /// is
+  ///   no weight, or if memory is short.
   template <run::TypedSymbol S>
   [[nodiscard]] auto gather(const S& weight,
                             std::source_location where = std::source_location::current()) const {
@@ -188,7 +189,8 @@ class Trainer {
   }
   /// All weights and states, whole, in host memory of rank 0, which has to have room for them; on
   /// other ranks none. Collective; fences the space instance.
-  /// \throws Error, on all ranks alike, before the first step, or if rank 0 lacks the memory.
+  /// \throws Error, on all ranks alike, before the first step since start() or resume(), or if
+  ///   rank 0 lacks the memory.
   [[nodiscard]] Checkpoint checkpoint(
       std::source_location where = std::source_location::current()) const;
 
@@ -227,7 +229,8 @@ class Trainer {
   static void require_a_step(bool taken, const std::source_location& where) {
     if (taken) return;
     throw Error(ErrorKind::binding,
-                "a trainer is asked for what a step leaves before it took one; call step() first",
+                "a trainer is asked for what a step leaves before it took one (since start() or "
+                "resume()); call step() first",
                 where);
   }
 

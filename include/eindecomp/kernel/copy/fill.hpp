@@ -5,11 +5,11 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/element.hpp"
@@ -21,9 +21,8 @@
 
 namespace eindecomp::kernel {
 
-/// The bytes of an element of the largest type that has values beside 0; longer elements are filled
-/// with zeros behind them.
-using ElementBytes = std::array<unsigned char, 16>;
+/// The bytes of an element; those that are left out are 0.
+using ElementBytes = std::vector<unsigned char>;
 
 namespace detail {
 template <class T>
@@ -37,7 +36,7 @@ template <class T>
   if (value == OutsideValue::highest) {
     number = Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
-  ElementBytes bytes{};
+  ElementBytes bytes(sizeof number);
   std::memcpy(bytes.data(), &number, sizeof number);
   return bytes;
 }
@@ -56,6 +55,18 @@ template <class T>
       return detail::outside_bytes<std::int32_t>(value);
     case ElementKind::int64:
       return detail::outside_bytes<std::int64_t>(value);
+    case ElementKind::int8:
+      return detail::outside_bytes<std::int8_t>(value);
+    case ElementKind::int16:
+      return detail::outside_bytes<std::int16_t>(value);
+    case ElementKind::uint8:
+      return detail::outside_bytes<std::uint8_t>(value);
+    case ElementKind::uint16:
+      return detail::outside_bytes<std::uint16_t>(value);
+    case ElementKind::uint32:
+      return detail::outside_bytes<std::uint32_t>(value);
+    case ElementKind::uint64:
+      return detail::outside_bytes<std::uint64_t>(value);
     case ElementKind::float16:
       return detail::outside_bytes<float16>(value);
     case ElementKind::bfloat16:
@@ -72,10 +83,9 @@ template <class Space>
 class PreparedFill final : public PreparedBox<Space> {
  public:
   PreparedFill(const StridedBox& box, std::int64_t element_bytes, const ElementBytes& value)
-      : m_copy(box, element_bytes),
-        m_value("EinDecomp::fill", std::max(to_index(element_bytes), value.size())) {
+      : m_copy(box, element_bytes), m_value("EinDecomp::fill", to_index(element_bytes)) {
     const auto mirror = Kokkos::create_mirror_view(m_value);
-    std::copy(value.begin(), value.end(), mirror.data());
+    std::copy_n(value.begin(), std::min(value.size(), mirror.size()), mirror.data());
     const Space space;
     Kokkos::deep_copy(space, m_value, mirror);
     compat::fence(space, "EinDecomp::fill");

@@ -31,7 +31,8 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool has_crossed() {
   return compat::is_synchronous<Space> && Signature<Join, Monoid, Ts...>::elementwise &&
-         sizeof...(Ts) > 1 && !maps_masked<Join, Monoid, Ts...>();
+         sizeof...(Ts) > 1 && !maps_masked<Join, Monoid, Ts...>() &&
+         ((sizeof(WordOf<Ts>) == sizeof(Ts)) && ...);
 }
 
 /// A map whose blocks are rows along one label of the output, as many as there are positions of

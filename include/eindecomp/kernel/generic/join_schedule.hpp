@@ -160,7 +160,6 @@ struct JoinSchedule : SplitNest<Operands> {
       if (nest.stride[t][loop] == 1) contiguous += 2;
       if (nest.stride[t][loop] == 0) contiguous += 1;
     }
-    // The output's own contiguity counts at most twice; the offset of 2 is what it is worth.
     return 4 * contiguous + (output ? 2 : 4) + (nest.extent[loop] >= 8 ? 8 : 0);
   }
 

@@ -368,7 +368,7 @@ EINDECOMP_FLATTEN void add_run_by(std::index_sequence<I...>, const Added& added,
       .template run<false>(0, length, [](Extent) {});
 }
 
-/// Aggregates a run of terms of one or two operands to what is in the output; as map_run.
+/// Aggregates a run of terms of one or two operands to what is in the output; as map_call.
 template <int Operands, class Term, class T>
 void add_run(unsigned contiguous, const Term& term, const T* const* first, T* output,
              Extent length) {

@@ -226,6 +226,7 @@ struct ScanKernel {
       // In the order of memory, which is not that of a scan that goes backwards.
       const Extent next = schedule.backwards ? -1 : 1;
       if (are_full(begin, end)) {
+        constexpr Extent line = std::max<Extent>(1, tuning::line_bytes / sizeof(T));
         const T* from[group];
         State sum[group];
         State* to = states + (schedule.backwards ? piece - 1 : 0);
@@ -235,7 +236,7 @@ struct ScanKernel {
         }
         for (Extent i = 0; i < piece; ++i, to += next) {
           // Each stream is so short that the processor would not run ahead of it by itself.
-          if (i % (tuning::line_bytes / sizeof(T)) == 0) {
+          if (i % line == 0) {
             for (int c = 0; c < group; ++c) {
               prefetch_to_read(from[c] + (group * piece + i) * schedule.step[0]);
             }

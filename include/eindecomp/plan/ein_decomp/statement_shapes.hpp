@@ -136,7 +136,17 @@ class Shapes {
     for (const Operand& operand : vertex.operands) {
       key.push_back(-1);
       key.insert(key.end(), operand.labels.begin(), operand.labels.end());
+      for (const OperandIndex& index : operand.indices) {
+        key.insert(key.end(), {-3, index.before + index.after, index.divisor,
+                               static_cast<Extent>(index.boundary)});
+        for (const OperandIndex::Term& term : index.terms) {
+          key.insert(key.end(), {term.label, term.coefficient});
+        }
+      }
+      key.push_back(-4);
+      key.insert(key.end(), operand.block.begin(), operand.block.end());
     }
+    key.push_back(vertex.scanned);
     for (const Reading& reading : slots) {
       key.push_back(-2);
       key.insert(key.end(), reading.positions.begin(), reading.positions.end());

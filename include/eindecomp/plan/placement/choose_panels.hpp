@@ -216,7 +216,7 @@ class PanelChooser {
   }
 
   const EinGraph& m_graph;
-  std::vector<int> m_readers;  ///< how many statements read each tensor
+  std::vector<int> m_readers;  ///< how many operands each tensor is
   const Placement& m_placement;
   const DecomposeOptions& m_options;
   int m_ranks;

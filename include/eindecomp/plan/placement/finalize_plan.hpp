@@ -51,9 +51,9 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
     plan.placement = place(graph, plan.partitions, make_mesh(plan.workers),
                            place_options(graph, options, where), where);
   }
+  if (!plan.steps.empty()) return plan;  // which are those of this placement
   const OutsideWords outside(graph, options, where);
   if (outside.any()) plan.placement = outside.settle(std::move(plan.placement)).placement;
-  if (!plan.steps.empty()) return plan;
   if (memory_limit(options) == 0) {
     plan.steps = choose_steps(graph, plan.placement, options, where);
     return plan;

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers of many types and sizes, and elements that are none: every operator is computed in the
+// types and the order that C++ and NumPy have for it.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "eindecomp/graph/blocks.hpp"
+#include "eindecomp/graph/scan.hpp"
+#include "eindecomp/graph/statistics.hpp"
+#include "run/programs.hpp"
+
+using namespace run_test;
+using namespace eindecomp::labels;
+using ein::as_written;
+using ein::extent;
+using ein::let;
+
+namespace {
+
+template <class Symbol, class... Bindings>
+auto result_of(const Program& program, const Symbol& symbol, const Bindings&... bindings) {
+  const Plan plan = ein::decompose(program, {.workers = 1});
+  return on_host(ein::execute(plan, Space(), bindings...).gather(symbol));
+}
+
+/// What a tensor has everywhere.
+template <class T>
+auto all(T value) {
+  return [value](auto...) { return value; };
+}
+
+/// An element of Count numbers, which are added and compared one by one.
+template <class T, int Count>
+struct Several {
+  std::array<T, Count> values{};
+  Several() = default;
+  EINDECOMP_FUNCTION constexpr explicit Several(T value) {
+    for (int n = 0; n < Count; ++n) values[n] = value;
+  }
+  friend EINDECOMP_FUNCTION Several operator+(const Several& a, const Several& b) {
+    Several sum;
+    for (int n = 0; n < Count; ++n) sum.values[n] = a.values[n] + b.values[n];
+    return sum;
+  }
+  bool operator==(const Several&) const = default;
+};
+
+/// Integers are halved before they are multiplied.
+struct HalfTimes {
+  static constexpr std::string_view name = "half_times";
+  template <class N, class W>
+  EINDECOMP_FUNCTION constexpr auto operator()(N n, W w) const {
+    return (n / 2) * w;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("products and sums of several types are those of C++") {
+  Program g;
+  const auto I = g.input<std::int32_t>("I", {3});
+  const auto J = g.input<std::int32_t>("J", {3});
+  const auto U = g.input<std::uint32_t>("U", {3});
+  const auto L = g.input<std::int64_t>("L", {3});
+  const auto F = g.input<float>("F", {3});
+  const auto D = g.input<double>("D", {3});
+  const auto scaled = let<"scaled">(i) = 0.5 * I(i) * J(i);
+  const auto sum_scaled = let<"sum">() = sum(i)(0.5 * I(i) * J(i));
+  const auto nested = let<"nested">(i) = I(i) * (J(i) * D(i));
+  const auto wide = let<"wide">(i) = U(i) * (I(i) * L(i));
+  const auto mixed = let<"mixed">(i) = F(i) + (F(i) + D(i));
+  const Plan plan = ein::decompose(g, {.workers = 1});
+  const auto run = ein::execute(
+      plan, Space(), ein::bind_generator(I, all(100000)), ein::bind_generator(J, all(-100000)),
+      ein::bind_generator(U, all(std::uint32_t{3})), ein::bind_generator(L, all(std::int64_t{-7})),
+      ein::bind_generator(F, all(16777216.0F)), ein::bind_generator(D, all(1.0)));
+  CHECK(on_host(run.gather(scaled))(0) == -5e9);
+  CHECK(on_host(run.gather(sum_scaled))() == -1.5e10);
+  CHECK(on_host(run.gather(nested))(0) == -1e10);
+  CHECK(on_host(run.gather(wide))(0) == -2100000);
+  CHECK(on_host(run.gather(mixed))(0) == 33554433.0);
+}
+
+TEST_CASE("a chain without an aggregation is computed in the order of its parentheses") {
+  Program g;
+  const auto A = g.input<double>("A", {3});
+  const auto B = g.input<double>("B", {3});
+  const auto C = g.input<double>("C", {3});
+  const auto right = let<"right">(i) = A(i) + (B(i) + C(i));
+  const auto left = let<"left">(i) = A(i) + B(i) + C(i);
+  const auto factors = let<"factors">(i) = A(i) * (A(i) * C(i));
+  CHECK(ein::formula(g.graph(), left.vertex()) == "left(i) = add(A(i), B(i), C(i))");
+  const Plan plan = ein::decompose(g, {.workers = 1});
+  const auto run =
+      ein::execute(plan, Space(), ein::bind_generator(A, all(1e200)),
+                   ein::bind_generator(B, all(-1e200)), ein::bind_generator(C, all(1e-200)));
+  CHECK(on_host(run.gather(right))(1) == 0.0);
+  CHECK(on_host(run.gather(left))(1) == 1e-200);
+  CHECK(on_host(run.gather(factors))(1) == doctest::Approx(1e200));
+}
+
+TEST_CASE(
+    "what is divided is summed as elements of the quotient, and a factor of any join as it is") {
+  Program g;
+  const auto P = g.input<float>("P", {2, 3});
+  const auto Q = g.input<float>("Q", {3, 2});
+  const auto D = g.input<double>("D", {2});
+  const auto I = g.input<std::int32_t>("I", {2});
+  const auto J = g.input<std::int32_t>("J", {3});
+  const auto W = g.input<double>("W", {3, 2});
+  const auto R = let<"R">(i, k) = sum(j)(P(i, j) * Q(j, k) / D(k));
+  const auto H = let<"H">(i, k) = sum(j)(ein::join(HalfTimes{}, I(i) + J(j), W(j, k)));
+  const Plan plan = ein::decompose(g, {.workers = 1});
+  const auto cancels = [](auto, auto c) { return c == 0 ? 1e8F : c == 1 ? 1.0F : -1e8F; };
+  const auto run = ein::execute(plan, Space(), ein::bind_generator(P, cancels),
+                                ein::bind_generator(Q, all(1.0F)), ein::bind_generator(D, all(1.0)),
+                                ein::bind_generator(I, all(1)), ein::bind_generator(J, all(2)),
+                                ein::bind_generator(W, all(1.0)));
+  CHECK(on_host(run.gather(R))(0, 0) == 1.0);
+  CHECK(on_host(run.gather(H))(0, 0) == 3.0);
+}
+
+TEST_CASE("outside of tensors of any integers the identity is read") {
+  const auto check = [](auto number) {
+    using T = decltype(number);
+    Program g;
+    const auto X = g.input<T>("X", {6});
+    const auto low = let<"low">(i) = min(k)(X(i + extent(k, 3) - 1));
+    const auto high = let<"high">(i) = max(k)(X(i + extent(k, 3) - 1));
+    const auto product = let<"product">(i) = prod(k)(X(i + extent(k, 3) - 1));
+    const auto running = let<"running">(i) = ein::cumprod(i)(X(i));
+    const Plan plan = ein::decompose(g, {.workers = 2, .ranks = 1});
+    const auto run = ein::execute(plan, Space(), ein::bind_generator(X, all(number)));
+    const auto square = static_cast<T>(number * number);
+    for (const Extent end : {0, 5}) {
+      CHECK(on_host(run.gather(low))(end) == number);
+      CHECK(on_host(run.gather(high))(end) == number);
+      CHECK(on_host(run.gather(product))(end) == square);
+    }
+    CHECK(on_host(run.gather(running))(1) == square);
+  };
+  check(std::int8_t{-3});
+  check(std::uint8_t{9});
+  check(std::int16_t{-7});
+  check(std::uint16_t{11});
+  check(std::uint32_t{13});
+  check(std::uint64_t{5});
+}
+
+TEST_CASE("elements of any size are added, put together and scanned") {
+  using Color = Several<float, 3>;
+  using Vector = Several<double, 3>;
+  using Long = Several<double, 9>;
+  {
+    Program g;
+    const auto P = g.input<Color>("P", {70, 40});
+    const auto Q = g.input<Color>("Q", {40, 70});
+    const auto S = let<"S">(i, j) = P(i, j) + Q(j, i);
+    const auto of = [](float scale) {
+      return [scale](auto r, auto c) { return Color(scale * static_cast<float>(100 * r + c)); };
+    };
+    const auto s = result_of(g, S, ein::bind_generator(P, of(1)), ein::bind_generator(Q, of(2)));
+    CHECK(s(63, 21) == Color(6321.0F + 2 * 2163.0F));
+  }
+  {
+    Program g;
+    const auto X = g.input<Vector>("X", {4});
+    auto Z = ein::blocks<Vector>(g, "Z", {6});
+    Z(i) = X(i);
+    Z(i + 2) += X(i);
+    const auto z = result_of(g, Z.tensor(), ein::bind_generator(X, [](auto r) {
+                               return Vector(static_cast<double>(r + 1));
+                             }));
+    CHECK(z(0) == Vector(1));
+    CHECK(z(2) == Vector(4));
+    CHECK(z(5) == Vector(4));
+  }
+  {
+    Program g;
+    const auto X = g.input<Long>("X", {4096});
+    const auto S = let<"S">(i) = ein::cumsum(i)(X(i));
+    const auto s = result_of(g, S, ein::bind_generator(X, all(Long(1))));
+    CHECK(s(0) == Long(1));
+    CHECK(s(4095) == Long(4096));
+  }
+}
+
+TEST_CASE("statistics of integers and of complex numbers are NumPy's") {
+  using Complex = Kokkos::complex<double>;
+  Program g;
+  const auto Z = g.input<Complex>("Z", {4});
+  const auto N = g.input<std::int32_t>("N", {4});
+  const auto X = g.input<double>("X", {3});
+  const auto var = let<"var">() = ein::var(i)(Z(i));
+  const auto stddev = let<"stddev">() = ein::stddev(i)(Z(i));
+  const auto norm = let<"norm">() = ein::norm(i)(N(i));
+  const auto unit = let<"unit">(i) = ein::rms_norm(i)(N(i), 0.0);
+  const auto inverse = let<"inverse">(i) = 1.0 / abs(X(i));
+  const auto clipped = let<"clipped">(i) = ein::clip(X(i), X(i) / X(i), 1.0);
+  const Plan plan = ein::decompose(g, {.workers = 1});
+  const auto run =
+      ein::execute(plan, Space(),
+                   ein::bind_generator(Z,
+                                       [](auto r) {
+                                         const auto n = static_cast<double>(r);
+                                         return Complex(n, 2 * n);
+                                       }),
+                   ein::bind_generator(N, all(50000)), ein::bind_generator(X, all(-0.0)));
+  CHECK(on_host(run.gather(var))() == doctest::Approx(6.25));
+  CHECK(on_host(run.gather(stddev))() == doctest::Approx(2.5));
+  CHECK(on_host(run.gather(norm))() == 100000.0);
+  CHECK(on_host(run.gather(unit))(3) == 1.0);
+  CHECK(on_host(run.gather(inverse))(0) == std::numeric_limits<double>::infinity());
+  CHECK(on_host(run.gather(clipped))(0) != on_host(run.gather(clipped))(0));  // 0 / 0
+}
