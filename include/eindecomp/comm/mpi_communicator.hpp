@@ -30,9 +30,10 @@ class MpiCommunicator {
  public:
   /// Collective over `user`. \param name the duplicate's name, which MPI tools show.
   /// \param chunk the most elements of one message; longer transfers are cut into several.
-  /// \param time_limit the most seconds to wait for other ranks in one call; 0 or less: no limit.
+  /// \param time_limit the most seconds to wait for other ranks in one call; 0: no limit.
   /// \param call the call that needs it, for the messages of those who wait.
-  /// \throws Error if MPI is not running, or `user` is null or an inter-communicator.
+  /// \throws Error if MPI is not running, or `user` is null or an inter-communicator; on all ranks
+  ///   alike, if the time limit of one is negative or not a number.
   explicit MpiCommunicator(MPI_Comm user, const char* name, Extent chunk = default_chunk,
                            double time_limit = 0,
                            const Call& call = {"the construction of a communicator",
@@ -95,6 +96,8 @@ class MpiCommunicator {
   /// Whether a communicator has the processes of MPI_COMM_WORLD, more than one.
   [[nodiscard]] static bool has_all_processes(MPI_Comm comm);
 
+  /// Collective. \throws Error on all ranks if the time limit of one is none.
+  void check_time_limits(double own, const std::source_location& where);
   /// A duplicate of `comm`. Collective.
   [[nodiscard]] MPI_Comm duplicate(MPI_Comm comm, const std::source_location& where);
 

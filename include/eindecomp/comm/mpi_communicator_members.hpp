@@ -42,6 +42,23 @@ EINDECOMP_EXECUTOR_INLINE MpiCommunicator::MpiCommunicator(MPI_Comm user, const 
   detail::check(MPI_Comm_rank(m_comm, &m_rank), "MPI_Comm_rank");
   detail::check(MPI_Comm_size(m_comm, &m_size), "MPI_Comm_size");
   m_watch.move_to(m_comm);
+  check_time_limits(time_limit, where);
+}
+
+EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::check_time_limits(
+    double own, const std::source_location& where) {
+  // Each rank may have a limit of its own, and all throw where one has none.
+  double least = own >= 0 ? 0 : own < 0 ? own : -1;
+  m_watch.come(detail::Watch::Collective::maximum);
+  MPI_Request request = MPI_REQUEST_NULL;
+  detail::check(MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_DOUBLE, MPI_MIN, m_comm, &request),
+                "MPI_Iallreduce", where);
+  wait_for(request, true);
+  if (least >= 0) return;
+  throw Error(ErrorKind::communication,
+              "a time limit of " + std::to_string(least) +
+                  " s is none (a wait takes some time); give a positive one, or 0 for none",
+              where);
 }
 
 EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::maximum(std::vector<std::uint64_t>& values) {

@@ -245,11 +245,7 @@ Engine<Space, Group>::Engine(const BasicPlan<KokkosBackend<Space>>& plan, Group&
   core::Hasher program;
   plan::add_to_hash(program, plan.graph);
   comm::agree_on(
-      group, comm::Call("the construction of an Executor", where),
-      [&] {
-        check_time_limit(options, where);
-        prepare(plan, where);
-      },
+      group, comm::Call("the construction of an Executor", where), [&] { prepare(plan, where); },
       {{"programs", "build the same program, with the same extents and constants, on every rank",
         program.value(), [&] { return plan::lines_of(plan.graph); }},
        {"plans of one program", "decompose with the same options on every rank", plan.hash(),

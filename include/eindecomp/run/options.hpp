@@ -7,12 +7,9 @@
 #include <functional>
 #include <limits>
 #include <optional>
-#include <source_location>
-#include <string>
 #include <string_view>
 
 #include "eindecomp/comm/communicator.hpp"
-#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/run/tuning.hpp"
 
@@ -54,17 +51,6 @@ struct ExecuteOptions {
   /// ranks with a message, for the others are in the middle of the run.
   std::function<void(const Progress&)> progress = nullptr;
 };
-
-namespace run {
-/// \throws Error if the time limit is negative or not a number.
-inline void check_time_limit(const ExecuteOptions& options, const std::source_location& where) {
-  if (options.time_limit >= 0) return;
-  throw Error(ErrorKind::communication,
-              "a time limit of " + std::to_string(options.time_limit) +
-                  " s is none (a wait takes some time); give a positive one, or 0 for none",
-              where);
-}
-}  // namespace run
 
 /// What a redistribution moved on this rank.
 struct RedistributionStatistics {

@@ -36,7 +36,6 @@ Redistributor<Space, Group>::Redistributor(Group&& group, const ExecuteOptions& 
   comm::agree_on(
       m_group, comm::Call("the construction of a Redistributor", where),
       [&] {
-        run::check_time_limit(options, where);
         relation::check_same_tensor(m_from, m_to, where);
         run::check_ranks_of(m_from, m_group.size(), where);
       },
