@@ -259,7 +259,7 @@ static_assert(ein::element_type<std::complex<float>>() ==
 static_assert(ein::element_type<std::complex<double>>().bytes == 16);
 static_assert(ein::element_type<long>() == ein::element_type<long long>());
 static_assert(ein::element_type<int>().kind == ElementKind::int32);
-static_assert(ein::element_type<unsigned>().kind == ElementKind::other);
+static_assert(ein::element_type<unsigned>().kind == ElementKind::uint32);
 static_assert(ein::element_type<ein::Indexed<double>>() ==
               ein::ElementType{ElementKind::other, 16});
 static_assert(std::is_same_v<ein::Stored<bool>, std::int32_t>);
