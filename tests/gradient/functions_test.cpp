@@ -98,7 +98,7 @@ TEST_CASE("functions of two operands have JAX's derivatives"){
                         TWO_TWICE(composed, 0.2, 2, exp(a * 0.5) * log(b) - sqrt(a + 2.0 * b))}
 
 TEST_CASE("abs and hypot have the derivative 0 at 0") {
-  ein::DifferentiablePlanProgram g;
+  Program<1> g;
   const auto X = g.input<double>("X", {3});
   const auto Z = g.input<double>("Z", {3});
   const auto loss = let<"loss">() = sum(i)(hypot(X(i), Z(i)) + abs(X(i)));
