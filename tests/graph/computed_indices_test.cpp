@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -302,6 +303,18 @@ TEST_CASE("errors name the index, its range, the tensor and the line") {
           let<"L">(i) = 1.0 * X(whole(i, 0), 0);
         }).find("index whole(i, 0) of statement L is divided by a number that is not positive") !=
         std::string::npos);
+  constexpr ein::Extent most = std::numeric_limits<ein::Extent>::max();
+  CHECK(message_of([&] {
+          let<"N">(ein::extent(i, 2)) = 1.0 * X(zero(i + most), 0);
+        }).find("of statement N has larger numbers than indices are computed with") !=
+        std::string::npos);
+  CHECK(message_of([&] {
+          let<"N">(ein::extent(i, 2)) = 1.0 * X(zero(4000000000 * i), 0);
+        }).find("of statement N has larger numbers than indices are computed with") !=
+        std::string::npos);
+  CHECK(message_of([&] { (void)ein::range(j, 3, 9, -1); })
+            .find("range(j, 3, 9, -1) does not go forwards; give a step of 1 or more, and write "
+                  "3 - j to go backwards") != std::string::npos);
   CHECK(g.graph().size() == before);
   CHECK(g.graph().labels.size() == labels_before);
 }

@@ -260,7 +260,7 @@ class OperandResolver {
                      operand_text(m_tensors, m_spec.operands[o]) + " has no room for label " +
                      expr::quoted(m_names[static_cast<std::size_t>(label)]) + " in dimension " + k +
                      " of extent " + bound(o, k) + "; give the tensor a larger extent" +
-                     (leaves(o, k) ? ", or the label one, extent(" +
+                     (leaves(o, k) ? ", or write extent(" +
                                          Text(m_names[static_cast<std::size_t>(label)]) + ", n)"
                                    : Text()),
                  m_spec.where);

@@ -44,7 +44,7 @@ class Redistributor {
 #ifdef EINDECOMP_ENABLE_MPI
   /// For the ranks of `user`, which is duplicated. Collective; does not fence.
   /// \throws Error, on all ranks alike, if the distributions are of different tensors, for another
-  ///   number of ranks, or not the same on all ranks.
+  ///   number of ranks, or not the same on all ranks, as the chunk of the options must be.
   Redistributor(
       MPI_Comm user, const Space& space, Distribution from, Distribution to,
       const ExecuteOptions& options = {},

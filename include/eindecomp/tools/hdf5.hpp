@@ -100,22 +100,16 @@ class Hdf5Silence {
       return {H5Tcopy(H5T_NATIVE_INT32), H5Tclose};
     case ElementKind::int64:
       return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
-    case ElementKind::int8:
-      return {H5Tcopy(H5T_NATIVE_INT8), H5Tclose};
-    case ElementKind::int16:
-      return {H5Tcopy(H5T_NATIVE_INT16), H5Tclose};
-    case ElementKind::uint8:
-      return {H5Tcopy(H5T_NATIVE_UINT8), H5Tclose};
-    case ElementKind::uint16:
-      return {H5Tcopy(H5T_NATIVE_UINT16), H5Tclose};
-    case ElementKind::uint32:
-      return {H5Tcopy(H5T_NATIVE_UINT32), H5Tclose};
-    case ElementKind::uint64:
-      return {H5Tcopy(H5T_NATIVE_UINT64), H5Tclose};
     case ElementKind::float16:
       return half(10, 15);
     case ElementKind::bfloat16:
       return half(7, 127);
+    case ElementKind::int8:  // of which files are read as int32
+    case ElementKind::int16:
+    case ElementKind::uint8:
+    case ElementKind::uint16:
+    case ElementKind::uint32:
+    case ElementKind::uint64:
     case ElementKind::other:
       break;
   }
