@@ -85,6 +85,11 @@ TEST_CASE("integers have powers and remainders where division would trap") {
   CHECK(ein::Mod{}(5, 0) == 0);
   CHECK(ein::Mod{}(std::numeric_limits<std::int32_t>::min(), -1) == 0);
   CHECK(std::isnan(ein::Mod{}(5.0, 0.0)));
+  CHECK(ein::Mod{}(7U, std::numeric_limits<unsigned>::max()) == 7U);
+  CHECK(ein::Mod{}(std::uint8_t{7}, std::uint8_t{255}) == 7);
+  // NumPy's zeros have the sign of the divisor.
+  CHECK_FALSE(std::signbit(ein::Mod{}(-4.0, 2.0)));
+  CHECK(std::signbit(ein::Mod{}(4.0, -2.0)));
   CHECK(ein::Div{}(-5, 2) == -2);
   CHECK(ein::Div{}(5, 0) == 0);
   CHECK(ein::Div{}(std::int64_t{5}, 0) == 0);

@@ -18,6 +18,7 @@
 
 #include "eindecomp/kernel/einsum.hpp"
 #include "eindecomp/kernel/explain.hpp"
+#include "eindecomp/kernel/share_memory.hpp"
 #include "support/messages.hpp"
 
 using namespace eindecomp;

@@ -202,14 +202,16 @@ template <bool Reorders, class F, class... Es>
   using T = Widened<Elements<Apply<F, Es...>>>;
   constexpr bool has_one_type = Tree::template all_of<T> || is_one_of<F, And, Or>;
   constexpr bool is_exact = !is_one_of<F, Add, Mul> || !is_inexact_type<T>;
+  constexpr bool any_order = Reorders || is_exact;
   constexpr bool is_one_chain = has_own_operands && has_one_type && is_associative_commutative<F> &&
                                 Tree::template chain_of<F> && Tree::scalars == 0 &&
                                 std::is_invocable_v<F, int, int, int> &&
-                                (Reorders || is_exact || goes_left_to_right<Apply<F, Es...>>);
+                                (any_order || goes_left_to_right<Apply<F, Es...>>);
   if constexpr (IsOperatorOnLeaves<AsWritten>::value || is_one_chain) {
     return node.op;
   } else if constexpr (has_own_operands && has_one_type && std::is_same_v<F, Mul> &&
-                       Tree::template chain_of<Mul> && Tree::scalars > 0) {
+                       Tree::template chain_of<Mul> && Tree::scalars > 0 &&
+                       (any_order || Tree::reads + Tree::values == 1)) {
     return ScaledMul<decltype(scalar_product(One{}, node))>{scalar_product(One{}, node)};
   } else {
     return functor_from_tree(node);

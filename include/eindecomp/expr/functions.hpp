@@ -34,6 +34,9 @@ EINDECOMP_FUNCTION constexpr A integer_power(A a, A n) {
 /// The remainder with the sign of the divisor, given the one with the sign of the dividend.
 template <class A>
 EINDECOMP_FUNCTION constexpr A floored(A remainder, A divisor) {
+  if constexpr (std::is_floating_point_v<A>) {
+    if (remainder == 0) return divisor < 0 ? A(-0.0) : A(0);
+  }
   return remainder != 0 && (remainder < 0) != (divisor < 0) ? A(remainder + divisor) : remainder;
 }
 }  // namespace expr
@@ -268,8 +271,9 @@ struct Mod {
     using Common = std::common_type_t<A, B>;
     const auto divisor = static_cast<Common>(b);
     if constexpr (std::is_integral_v<Common>) {
+      if (divisor == 0) return 0;
       // The least integer has no quotient by -1.
-      if (divisor == 0 || divisor == static_cast<Common>(-1)) return 0;
+      if (std::is_signed_v<Common> && divisor == static_cast<Common>(-1)) return 0;
       return expr::floored<Common>(static_cast<Common>(static_cast<Common>(a) % divisor), divisor);
     } else {
       return expr::floored<Common>(std::fmod(static_cast<Common>(a), divisor), divisor);

@@ -131,7 +131,9 @@ EINDECOMP_BINARY(Sub, "sub", a - b)
 /// a / b; of integers the whole part, and 0 where b is.
 struct Div {
   static constexpr std::string_view name = "div";
+  // No machine divides vectors of integers, and their division would not look for 0.
   template <class A, class B>
+    requires(!expr::VectorOfIntegers<A> && !expr::VectorOfIntegers<B>)
   EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
       -> std::decay_t<decltype(a / b)> {
     using Quotient = std::decay_t<decltype(a / b)>;
@@ -149,17 +151,17 @@ struct Div {
 /// (a - b)².
 EINDECOMP_BINARY(SqDiff, "sq_diff", (a - b) * (a - b))
 /// a < b.
-EINDECOMP_BINARY(Less, "less", a < b)
+EINDECOMP_BINARY(Less, "less", expr::compared(a < b))
 /// a <= b.
-EINDECOMP_BINARY(LessEqual, "less_equal", a <= b)
+EINDECOMP_BINARY(LessEqual, "less_equal", expr::compared(a <= b))
 /// a > b.
-EINDECOMP_BINARY(Greater, "greater", a > b)
+EINDECOMP_BINARY(Greater, "greater", expr::compared(a > b))
 /// a >= b.
-EINDECOMP_BINARY(GreaterEqual, "greater_equal", a >= b)
+EINDECOMP_BINARY(GreaterEqual, "greater_equal", expr::compared(a >= b))
 /// a == b.
-EINDECOMP_BINARY(Equal, "equal", a == b)
+EINDECOMP_BINARY(Equal, "equal", expr::compared(a == b))
 /// a != b.
-EINDECOMP_BINARY(NotEqual, "not_equal", a != b)
+EINDECOMP_BINARY(NotEqual, "not_equal", expr::compared(a != b))
 
 /// a.
 EINDECOMP_UNARY(Identity, "identity", a)
@@ -258,6 +260,14 @@ struct Select {
       -> std::decay_t<decltype(condition != C{} ? a : b)> {
     return condition != C{} ? a : b;
   }
+  /// Where a comparison of vectors holds.
+  template <class C, class A, class B>
+    requires(expr::Vector<A> || expr::Vector<B>)
+  EINDECOMP_ALWAYS_INLINE constexpr auto operator()(const expr::LaneMask<C>& condition, const A& a,
+                                                    const B& b) const
+      -> std::decay_t<decltype(condition.lanes != C{} ? a : b)> {
+    return condition.lanes != C{} ? a : b;
+  }
 };
 
 /// factor·(a·b·…): what a product with run-time scalars is gathered into, so that kernels find the
@@ -278,8 +288,9 @@ template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 }  // namespace expr
 
-/// Promises that a functor may be called with the compiler's vectors of an element type and then
-/// computes each element as it computes a number: `static constexpr bool takes_vectors = true`, or
+/// Promises that a functor, where it can be called with the compiler's vectors of an element type,
+/// computes each element as it computes a number (comparisons give a LaneMask then, which Select
+/// alone takes): `static constexpr bool takes_vectors = true`, or
 /// specialise. A template of arithmetic and `?:` does so as it stands; a functor may also be
 /// overloaded for vectors (see Min). Without the promise it is called element by element.
 template <class F>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// The compiler's vectors, `T [[gnu::vector_size(n)]]`, as far as functors must tell them from
-/// their elements.
+/// their elements, and what comparing them gives.
 #pragma once
 
 #include <type_traits>
+
+#include "eindecomp/core/config.hpp"
 
 namespace eindecomp::expr {
 
@@ -24,5 +26,24 @@ template <Vector V>
 struct ElementOfVector<V> {
   using type = std::remove_cvref_t<decltype(V{}[0])>;
 };
+template <class V>
+concept VectorOfIntegers = Vector<V> && std::is_integral_v<typename ElementOfVector<V>::type>;
+
+/// Where a comparison of vectors holds: elements of all bits where it does, of none where it does
+/// not. Those are not the 1 and 0 that numbers give, so nothing but Select takes it.
+template <Vector V>
+struct LaneMask {
+  V lanes;  ///< of the width of what was compared
+};
+
+/// What a comparison gives, if it was of vectors as a mask.
+template <class R>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION constexpr auto compared(const R& result) {
+  if constexpr (Vector<R>) {
+    return LaneMask<R>{result};
+  } else {
+    return result;
+  }
+}
 
 }  // namespace eindecomp::expr

@@ -112,6 +112,9 @@ void join_views(const Space& space, const EinsumShape& spec, const AlgebraType& 
                 const std::source_location& where, const Output& output,
                 const Operands&... operands) {
   check_views<Space, AlgebraType, Output, Operands...>();
+  if constexpr (uses_index_of_element<typename AlgebraType::Monoid>) {
+    check_one_aggregated(spec, where);
+  }
   const std::array<StridedTensor, sizeof...(Operands) + 1> views{StridedTensor::of(operands)...,
                                                                  StridedTensor::of(output)};
   const LocalEinsum shape = local_einsum(spec, views, where);
@@ -162,6 +165,9 @@ void einsum_into(const Space& space, const std::source_location& where, const Ou
   check_views<Space, AlgebraType, Output, Operands...>();
   static_assert(ranks_agree<Operands...>(spec, compat::rank_of<Output>),
                 "EinDecomp: a view's rank is not the number of its labels in the einsum string");
+  static_assert(
+      !uses_index_of_element<typename AlgebraType::Monoid> || aggregated_labels(spec) <= 1,
+      "EinDecomp: an aggregation that gives an index along one label is given several");
   join_views(space, spec, AlgebraType{}, where, output, operands...);
 }
 
@@ -193,10 +199,21 @@ template <class AlgebraType, class Space, class Output, class... Operands>
   const std::array<StridedTensor, sizeof...(Operands) + 1> views{StridedTensor::of(operands)...,
                                                                  StridedTensor::of(output)};
   const LocalEinsum shape = local_einsum(spec, views, where);
-  const auto bytes = [&](Write write) {
-    return prepare_views<Space, AlgebraType, Operands...>(space, shape, write)->workspace_bytes();
+  const auto bytes = [&]<class Called>() {
+    const auto of = [&](Write write) {
+      return prepare_views<Space, Called, Operands...>(space, shape, write)->workspace_bytes();
+    };
+    return std::max(of(Write::finished), of(Write::accumulate));
   };
-  return std::max(bytes(Write::finished), bytes(Write::accumulate));
+  const std::int64_t own = bytes.template operator()<AlgebraType>();
+  using T = ElementOf<Output>;
+  if constexpr (std::is_same_v<AlgebraType, PlusTimes> &&
+                (std::is_same_v<ElementOf<Operands>, T> && ...)) {
+    // What a call with alpha and beta computes may be done by another algorithm.
+    return std::max(own, bytes.template operator()<Algebra<ScaledMul<T>, Sum>>());
+  } else {
+    return own;
+  }
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET
@@ -444,8 +461,8 @@ kernel::detail::NoView einsum(const Arguments&...) {
 
 /// The bytes that einsum<Text, AlgebraType>(space, a, c) takes for itself, with alpha and beta or
 /// without: none but where reductions are cut, operands packed or tensors put in order, and at most
-/// 28 MiB. Allocated by each call, unless a ScopedWorkspace gives them.
-/// \throws Error, at the caller's line, as einsum does.
+/// 28 MiB, or some 1 MiB a thread where that is more. Allocated by each call, unless a
+/// ScopedWorkspace gives them. \throws Error, at the caller's line, as einsum does.
 /// @{
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
           class C>

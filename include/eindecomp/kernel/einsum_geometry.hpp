@@ -14,6 +14,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/einsum_string.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
+#include "eindecomp/kernel/share_memory.hpp"
 #include "eindecomp/kernel/strided_tensor.hpp"
 
 namespace eindecomp::kernel::detail {
@@ -163,6 +164,22 @@ template <std::size_t Tensors>
   return shape;
 }
 
+/// How many labels the output lacks.
+[[nodiscard]] constexpr int aggregated_labels(const EinsumShape& spec) {
+  int count = 0;
+  for (int l = 0; l < spec.labels; ++l) count += spec.aggregated[l] ? 1 : 0;
+  return count;
+}
+
+/// \throws Error if there are several, along which no index can be given.
+inline void check_one_aggregated(const EinsumShape& spec, const std::source_location& where) {
+  if (aggregated_labels(spec) <= 1) return;
+  throw Error(ErrorKind::statement,
+              Text("an aggregation that gives an index along one label is given ") +
+                  aggregated_labels(spec) + " of them; aggregate one label",
+              where);
+}
+
 /// \throws Error if the output, the last of these views, is an operand: beta would multiply it
 ///   before it is read.
 inline void check_read_before_scaled(const EinsumShape& spec, std::span<const StridedTensor> views,
@@ -170,7 +187,8 @@ inline void check_read_before_scaled(const EinsumShape& spec, std::span<const St
   const int operands = static_cast<int>(views.size()) - 1;
   for (int t = 0; t < operands; ++t) {
     const StridedTensor& operand = views[static_cast<std::size_t>(t)];
-    if (operand.data != views.back().data || operand.is_empty()) continue;
+    if (operand.data != views.back().data || operand.is_empty() || views.back().is_empty())
+      continue;
     throw Error(ErrorKind::binding,
                 tensor_text(spec, operands)
                     << " is " << tensor_text(spec, t)

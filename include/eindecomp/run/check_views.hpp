@@ -3,13 +3,16 @@
 /// Views of a rank's arrays, held against the distribution that says what they are.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <source_location>
 #include <string>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/kernel/share_memory.hpp"
 #include "eindecomp/kernel/strided_tensor.hpp"
 #include "eindecomp/relation/distribution.hpp"
 #include "eindecomp/run/block_memory.hpp"
@@ -70,17 +73,28 @@ inline void check_ranks_of(const Distribution& distribution, int ranks,
 inline void check_apart(const std::vector<kernel::StridedTensor>& written,
                         const std::vector<kernel::StridedTensor>& read,
                         const std::source_location& where) {
-  const auto check = [&](const kernel::StridedTensor& a, const kernel::StridedTensor& b,
-                         const char* other) {
-    if (!range_of(a).overlaps(range_of(b)) || !kernel::share_memory(a, b)) return;
-    throw Error(ErrorKind::binding,
-                std::string("a view that is written shares memory with ") + other +
-                    " (elements would be lost before they are sent); give memory of its own",
-                where);
+  struct Placed {
+    AddressRange range;
+    const kernel::StridedTensor* view;
+    bool is_written;
   };
-  for (std::size_t n = 0; n < written.size(); ++n) {
-    for (std::size_t m = 0; m < n; ++m) check(written[n], written[m], "another");
-    for (const kernel::StridedTensor& other : read) check(written[n], other, "one that is read");
+  std::vector<Placed> all;
+  for (const kernel::StridedTensor& view : written) all.push_back({range_of(view), &view, true});
+  for (const kernel::StridedTensor& view : read) all.push_back({range_of(view), &view, false});
+  // By where they begin, so that only neighbours are looked at.
+  std::sort(all.begin(), all.end(), [](const Placed& a, const Placed& b) {
+    return std::less<>{}(a.range.begin, b.range.begin);
+  });
+  for (auto a = all.begin(); a != all.end(); ++a) {
+    for (auto b = a + 1; b != all.end() && std::less<>{}(b->range.begin, a->range.end); ++b) {
+      if (!a->is_written && !b->is_written) continue;
+      if (!a->range.overlaps(b->range) || !kernel::share_memory(*a->view, *b->view)) continue;
+      throw Error(ErrorKind::binding,
+                  std::string("a view that is written shares memory with ") +
+                      (a->is_written && b->is_written ? "another" : "one that is read") +
+                      " (elements would be lost before they are sent); give memory of its own",
+                  where);
+    }
   }
 }
 

@@ -249,8 +249,9 @@ class EndVectors {
 
 /// Computes outputs begin <= i < end of a run of `length`, whose operands have ends.
 template <bool Contiguous, class Join, class T, std::size_t... I>
-void map_rows(std::index_sequence<I...> all, const Join& join, const ManyRun<T, sizeof...(I)>& run,
-              const RowEnds<sizeof...(I)>& ends, Extent begin, Extent end, Extent length) {
+void map_rows_with_ends(std::index_sequence<I...> all, const Join& join,
+                        const ManyRun<T, sizeof...(I)>& run, const RowEnds<sizeof...(I)>& ends,
+                        Extent begin, Extent end, Extent length) {
   constexpr Extent width = ManyRun<T, sizeof...(I)>::width;
   EndVectors<Contiguous, Join, T, I...> at_ends(join, run, ends);
   Extent i = begin;
@@ -327,7 +328,8 @@ void map_many(std::index_sequence<I...> all, unsigned contiguous, const Join& jo
   const Leaders<T, sizeof...(I)> leaders(run.operand, run.streamed ? contiguous : 0);
   run.leaders = &leaders;
   const auto compute = [&]<bool Contiguous>() {
-    if (ends.row > 0) return map_rows<Contiguous>(all, join, run, ends, begin, end, length);
+    if (ends.row > 0)
+      return map_rows_with_ends<Contiguous>(all, join, run, ends, begin, end, length);
     map_run<Contiguous>(all, join, run, begin, end);
   };
   if (contiguous + 1 == 1U << sizeof...(I)) {

@@ -142,7 +142,9 @@ struct ReduceRun {
   }
 };
 
-/// Puts sums of at least a vector's width that ReduceRun::across left in their order.
+/// Puts the last sums that ReduceRun::across left where they belong. Its last vector had the sums
+/// of the last columns, as many as it has lanes, and lies where the columns that no whole vector
+/// had begin: those are its last lanes.
 template <Extent Width, class T>
 void settle_overlap(Extent outputs, T* sums) {
   const Extent rest = outputs % Width;

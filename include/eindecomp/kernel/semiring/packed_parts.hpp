@@ -35,7 +35,8 @@ class PackedParts {
 
   /// Scratch for the outputs of all parts and the panels of every worker.
   [[nodiscard]] Extent workspace_bytes() const {
-    return m_parts * m_output_bytes + m_product.workers * m_panel_bytes + packed_alignment;
+    return m_parts * m_output_bytes + std::min<Extent>(m_product.workers, m_parts) * m_panel_bytes +
+           packed_alignment;
   }
 
   /// Computes a part of K. \param worker  of those who compute at the moment
