@@ -378,6 +378,16 @@ TEST_CASE("where extents are odd statements are cut unevenly rather than not at 
                        doctest::Contains("cut -1 times"), Error);
 }
 
+TEST_CASE("a program may be as long as memory allows") {
+  EinGraph graph;
+  VertexId v = input(graph, "X", {64, 64});
+  constexpr int statements = 12000;
+  for (int n = 0; n < statements; ++n) v = write(graph, "", "ij->ij", {v});
+  const Partitions found = k_cut(graph, 2);
+  CHECK(found.size() == graph.vertices.size());
+  CHECK(kernel_calls(found.back()) == 2);
+}
+
 TEST_CASE("k_cut works in constant expressions") {
   static_assert(k_cuts(matrix_chain(8), 2).words() >= 0);
   static_assert(kernel_calls(k_cut(matmul(6, 6, 6), 6).back()) == 6);

@@ -94,6 +94,17 @@ TEST_CASE("inputs and results are stored near the distributions that they have o
   CHECK(sum(plan.input_words("A", Distribution::rows({64, 64}, 4))) == 0);
 }
 
+TEST_CASE("words from outside are counted for as many workers as placed searches for") {
+  const EinGraph graph = matmul(1024, 1024, 1024);
+  DecomposeOptions options{.workers = 1 << 17, .ranks = 4, .strategy = "ein_decomp"};
+  CHECK(decompose(graph, options).workers == 1 << 17);
+  options.layouts = {{"X", Distribution::rows({1024, 1024}, 4)}};
+  CHECK(message_of([&] {
+          (void)decompose(graph, options);
+        }).find("a plan for 131072 workers has distributions or a result that is carried") !=
+        std::string::npos);
+}
+
 TEST_CASE("what cannot be carried or laid out is refused") {
   const EinGraph graph = matrix_vector(8);
   const auto refused = [&graph](const DecomposeOptions& options) {

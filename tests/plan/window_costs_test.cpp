@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,4 +68,19 @@ TEST_CASE("windows that differ in how far apart they read have costs of their ow
       CHECK(decompose(g, {.workers = 8, .strategy = "ein_decomp"}).cost.total() == least);
     }
   }
+}
+
+TEST_CASE("tensors of other extents that one window reads alike have costs of their own") {
+  using namespace eindecomp::labels;
+  PlanProgram g;
+  g.uncut(q);
+  for (const Extent rows : {2, 64}) {
+    const auto X = g.input<double>("X" + std::to_string(rows), {rows, 16});
+    const auto W = g.input<double>("W" + std::to_string(rows), {128, 16});
+    const auto T = g.input<double>("T" + std::to_string(rows), {16, 100});
+    const auto U = let<"U">(i, q) = 2.0 * X(i, q);
+    (void)(let<"V">(i, j) = sum(k)(U(periodic(i), j) * W(i, j) * T(j, k)));
+  }
+  const Partitions found = ein_decomp(g.graph(), 2);
+  CHECK(graph_cost(g.graph(), found).total() == least_graph_cost(g.graph(), 2));
 }

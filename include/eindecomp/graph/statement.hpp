@@ -29,6 +29,7 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
                    max_rank + ", a Kokkos::View's)",
                where);
   }
+  constexpr Extent most = Extent{1} << 57;
   Extent n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] <= 0) {
@@ -37,10 +38,10 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
                      " (extents are positive)",
                  where);
     }
-    if (n > std::numeric_limits<Extent>::max() / bound[k]) {
+    if (n > most / bound[k]) {
       core::fail(ErrorKind::shape,
                  Text("tensor ") + tensor + " of " + core::extents_text(bound) +
-                     " has more elements than a 64-bit integer counts",
+                     " has more elements than are counted (up to 2^57, so that their bytes can be)",
                  where);
     }
     n *= bound[k];
@@ -132,9 +133,12 @@ constexpr void resolve_masks(const StatementSpec& spec, Vertex& v, const expr::L
   }
 }
 
-/// A hash of the operands, which tell most statements apart.
+/// A hash of the operands and of what functors of one type differ in, which tell most statements
+/// apart.
 [[nodiscard]] constexpr std::uint64_t hash_of_operands(const Vertex& v) {
   core::Hasher hasher;
+  hasher.add(v.op.state);
+  hasher.add(v.output);
   for (const Operand& operand : v.operands) {
     hasher.add(static_cast<std::uint64_t>(operand.vertex));
     hasher.add(operand.labels);

@@ -62,7 +62,7 @@ class OneCutSearch {
   /// be split, they may move more than lower_bound().
   [[nodiscard]] constexpr std::vector<Cut> cuts(std::size_t max_cuts) {
     std::vector<Cut> found;
-    choose(m_steps.size(), max_cuts, found);
+    choose(max_cuts, found);
     return found;
   }
 
@@ -240,25 +240,48 @@ class OneCutSearch {
     return best;
   }
 
-  /// Goes back from the last elimination and collects the choices that attain the minimum.
-  constexpr void choose(std::size_t step, std::size_t max_cuts, std::vector<Cut>& found) {
-    if (step == 0) {
-      std::vector<int> tilings;
-      for (int variable : m_variable) {
-        const auto v = to_index(variable);
-        tilings.push_back(m_tilings[v][m_chosen[v]]);
-      }
-      found.push_back(m_rules.cut(std::move(tilings)));
+  /// Goes back from the last elimination and collects the choices that attain the minimum. (Not by
+  /// recursion: there are as many steps as tensors.)
+  constexpr void choose(std::size_t max_cuts, std::vector<Cut>& found) {
+    const std::size_t all = m_steps.size();
+    if (all == 0) {
+      found.push_back(chosen_cut());
       return;
     }
-    const Step& next = m_steps[step - 1];
-    const Extent best = min_over(next.variable, next.tables);
-    std::size_t& choice = m_chosen[to_index(next.variable)];
-    for (std::size_t c = 0; c < choices(next.variable) && found.size() < max_cuts; ++c) {
-      choice = c;
-      if (sum_of(next.tables) == best) choose(step - 1, max_cuts, found);
+    std::vector<Extent> best(all);
+    std::vector<std::size_t> next(all);  // per step, the choice to be tried
+    std::size_t at = all;                // this step, and all from it on
+    const auto begin_step_before = [&] {
+      --at;
+      best[at] = min_over(m_steps[at].variable, m_steps[at].tables);
+      next[at] = 0;
+    };
+    begin_step_before();
+    while (at < all) {
+      const Step& step = m_steps[at];
+      std::size_t& choice = m_chosen[to_index(step.variable)];
+      bool is_chosen = false;
+      while (!is_chosen && next[at] < choices(step.variable) && found.size() < max_cuts) {
+        choice = next[at]++;
+        is_chosen = sum_of(step.tables) == best[at];
+      }
+      if (!is_chosen) {
+        choice = 0;
+        ++at;
+      } else if (at > 0) {
+        begin_step_before();
+      } else {
+        found.push_back(chosen_cut());
+      }
     }
-    choice = 0;
+  }
+  [[nodiscard]] constexpr Cut chosen_cut() const {
+    std::vector<int> tilings;
+    for (int variable : m_variable) {
+      const auto v = to_index(variable);
+      tilings.push_back(m_tilings[v][m_chosen[v]]);
+    }
+    return m_rules.cut(std::move(tilings));
   }
 
   CutRules m_rules;

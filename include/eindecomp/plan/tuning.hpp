@@ -23,6 +23,9 @@ inline constexpr std::int64_t placed_effort_unit = 1'000'000;
 /// Regions that readers need of one tensor, up to which words are counted in closed form: its terms
 /// grow as 2 to their number.
 inline constexpr std::size_t max_aligned_needs = 4;
+/// Readers of one tensor up to which what they need is compared without a count of the effort, of
+/// which counting words is most.
+inline constexpr std::size_t most_needs_for_free = 64;
 /// Receivers up to which what each needs of a tensor is kept from one count of words to the next:
 /// some kilobytes each.
 inline constexpr int max_receivers_kept = 4096;

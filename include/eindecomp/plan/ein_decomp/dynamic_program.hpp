@@ -26,7 +26,7 @@ struct Table {
   std::vector<Extent> best;  ///< per vector of the output: M[v, d_Z] − min M[v, ·]
   std::vector<int> choice;   ///< per vector of the output: the state that attains it
   std::vector<int> order;    ///< the vectors of the output, the best first
-  int content = -1;          ///< equal for tables of equal entries
+  int content = -1;          ///< equal for tables of equal vectors and entries
   /// Per reading, and per partition that it asks for: the producer's best output. Empty for a
   /// producer whose cost is not counted.
   std::vector<std::vector<int>> outputs;
@@ -75,7 +75,14 @@ class DynamicProgram {
     std::vector<Extent> key{m_shapes.number_of(v)};
     for (const Reading& source : sources) {
       const auto u = to_index(source.producer);
-      key.push_back(reader[u] == v ? (*this)[table[u]].content : -1);
+      if (reader[u] != v) {
+        key.push_back(-1);
+        continue;
+      }
+      // What delivering costs depends on the tensor's extents, which a computed index does not say.
+      const std::vector<Extent>& bound = (*m_graph)[source.producer].bound;
+      key.push_back((*this)[table[u]].content);
+      key.insert(key.end(), bound.begin(), bound.end());
     }
     const Numbering::Number number = m_table_numbers(key);
     if (number.fresh) m_tables.push_back(make(v, sources, reader, table));

@@ -318,7 +318,7 @@ class ExactSearch {
     for (std::size_t begin = 0; begin < factors.size();) {
       std::size_t end = factors.size();
       const auto group = [&] { return std::span(factors).subspan(begin, end - begin); };
-      while (!replace(v, group(), own)) --end;
+      while (!replace(v, group(), own)) --end;  // one by itself is replaced: run() has seen to it
       own = false;
       begin = end;
     }

@@ -115,6 +115,9 @@ class WordCounter {
       return true;
     }
     m_needs.clear();
+    if (needs.size() > tuning::most_needs_for_free) {
+      m_spent += 10 * static_cast<std::int64_t>(needs.size());
+    }
     for (const Need& need : needs) {
       if (std::find(m_needs.begin(), m_needs.end(), need) == m_needs.end()) m_needs.push_back(need);
     }

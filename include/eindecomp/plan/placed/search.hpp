@@ -51,7 +51,16 @@ class PlacedSearch {
     m_limit = m_model.spent() + budget;
     const auto labels = static_cast<LabelId>(m_model.graph().labels.size());
     std::vector<Priority> lists;
-    for (LabelId a = 0; a < labels; ++a) {
+    const auto has_room = [&] { return lists.size() < tuning::max_label_lists; };
+    // Of very many labels each by itself, then what goes before the first ones.
+    const bool few = to_index(labels) * to_index(labels) <= tuning::max_label_lists;
+    for (LabelId a = 0; a < labels && !few && has_room(); ++a) lists.push_back({a, -1, -1});
+    for (LabelId b = 0; b < labels && !few && has_room(); ++b) {
+      for (LabelId a = 0; a < labels && has_room(); ++a) {
+        if (b != a) lists.push_back({a, b, -1});
+      }
+    }
+    for (LabelId a = 0; a < labels && few; ++a) {
       lists.push_back({a, -1, -1});
       for (LabelId b = 0; b < labels; ++b) {
         if (b == a) continue;
@@ -73,7 +82,6 @@ class PlacedSearch {
       if (best.size() > max_states) best.pop_back();
       return score;
     };
-    if (lists.size() > tuning::max_label_lists) lists.resize(tuning::max_label_lists);
     std::vector<std::pair<WordSum, std::size_t>> order;
     for (std::size_t i = 0; i < lists.size() && !spent(); ++i) {
       order.emplace_back(evaluate(lists[i], lists[i], m_model.axes()), i);

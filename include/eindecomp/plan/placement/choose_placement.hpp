@@ -81,9 +81,9 @@ class MemoryProbe {
       : m_graph(graph),
         m_limit(memory_limit(options)),
         m_ranks(ranks_of(options)),
-        m_all(graph, m_ranks, SpaceFacts{.threads = options.threads}, with_phases),
-        m_first(graph, m_ranks, {0, 1}, SpaceFacts{.threads = options.threads}),
-        m_last(graph, m_ranks, {m_ranks - 1, m_ranks}, SpaceFacts{.threads = options.threads}) {}
+        m_all(graph, m_ranks, facts(options, with_phases), with_phases),
+        m_first(graph, m_ranks, {0, 1}, facts(options)),
+        m_last(graph, m_ranks, {m_ranks - 1, m_ranks}, facts(options)) {}
 
   /// The bytes that they hold in these steps; of those that are not looked at 0.
   [[nodiscard]] relation::ProgramMemory held(const Placement& placement,
@@ -109,6 +109,14 @@ class MemoryProbe {
   [[nodiscard]] double spent() const { return m_all.spent() + m_first.spent() + m_last.spent(); }
 
  private:
+  /// Calls are interrupted for messages where they are told of: a kernel that is cut holds what it
+  /// would hold whole, and large products are cut into millions.
+  [[nodiscard]] static SpaceFacts facts(const DecomposeOptions& options, bool with_phases = false) {
+    SpaceFacts facts{.threads = options.threads};
+    if (!with_phases) facts.operations_between_polls = 0;
+    return facts;
+  }
+
   const EinGraph& m_graph;
   std::int64_t m_limit;
   int m_ranks;
