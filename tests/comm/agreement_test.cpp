@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <source_location>
 #include <stdexcept>
@@ -79,6 +80,27 @@ TEST_CASE("equal reasons are told once, different ones all") {
   CHECK(text.find(": extents; rank 1 of ") != std::string::npos);
   CHECK(text.find("ranks 0") != std::string::npos);
   CHECK(text.find(": memory") != std::string::npos);
+}
+
+TEST_CASE("of many ranks and many reasons the first are told") {
+  using namespace ein::comm::detail;
+  std::vector<int> ranks(1024);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  CHECK(name_ranks(ranks) == "ranks 0 to 1023");
+  CHECK(name_ranks({0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12}) == "ranks 0 to 8, 10 and 12");
+  CHECK(name_ranks({3, 4, 5}) == "ranks 3, 4 and 5");
+  std::vector<int> even;
+  std::vector<std::string> texts;
+  for (int r = 0; r < 1024; ++r) {
+    if (r % 2 == 0) even.push_back(r);
+    texts.push_back("block " + std::to_string(r / 2) + " is wrong");
+  }
+  const std::string named = name_ranks(even);
+  CHECK(named.ends_with(", 26, 28, 30 and 496 others"));
+  const std::string told = tell_groups(
+      group_by_text(texts), [](const SameText& g) { return name_ranks(g.ranks) + ": " + g.text; });
+  CHECK(told.size() < 400);
+  CHECK(told.ends_with("; and 1008 other ranks likewise"));
 }
 
 TEST_CASE("ranks that hold different things are told who differs") {

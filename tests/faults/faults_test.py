@@ -22,7 +22,7 @@ BY_EXCEPTION = r"left the scope of its ScopedRuntime by an exception"
 BY_RETURN = r"left the scope of its ScopedRuntime"
 EXITED = r"exited in the scope of its ScopedRuntime"
 ABSENT = (r"rank \d of {n} has waited longer than the time limit of 1 s in {call} \[.*ways.cpp:\d+\]"
-          r".*rank {last} does not answer and was {seen}.*; the program ends on all ranks")
+          r".*ranks? (\d( |, |and )*)*{last} does not answer and was {seen}.*; the program ends on all ranks")
 ELSEWHERE = "different calls, where they wait for each other"
 SEEN_IN = r"last seen in {} \[.*ways.cpp:\d+\]"
 # What the launcher says of a process that is no more.

@@ -46,7 +46,7 @@ def main():
         said = output.read()
     subprocess.run([cluster, "down"], check=False)
     absent = (r"rank \d of 3 has waited longer than the time limit of 3 s in run \[.*ways.cpp:\d+\]"
-              r".*rank 2 does not answer.*; the program ends on all ranks")
+              r".*ranks? (\d and )?2 does not answer.*; the program ends on all ranks")
     if program.returncode == 0:
         faults.append("exit code 0")
     if not re.search(absent, said, re.DOTALL):

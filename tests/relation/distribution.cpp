@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
+#include <source_location>
 #include <utility>
 #include <vector>
 
@@ -84,7 +86,7 @@ TEST_CASE("what two sets share is found run by run") {
     CAPTURE(n);
     const auto any = [&] {
       const Extent block = 1 + pick(5);
-      return IndexBlocks::cyclic(pick(12), block, block + pick(9), pick(60));
+      return IndexBlocks::cyclic(pick(12), block, block + pick(9), pick(150));
     };
     const IndexBlocks a = any();
     const IndexBlocks b = any();
@@ -107,6 +109,7 @@ TEST_CASE("what two sets share is found run by run") {
         }
       }
     }
+    std::sort(found.begin(), found.end());
     REQUIRE(found == both);
   }
 }
@@ -117,6 +120,14 @@ TEST_CASE("few entries say what regular sets share") {
   CHECK(shared_runs(cyclic, IndexBlocks::interval(0, 8192)) ==
         std::vector<SharedRuns>{{128, 32, 0, 128, 128, 256}});
   CHECK(shared_runs(cyclic, IndexBlocks::interval(200, 1000)).size() <= 3);
+  // Blocks of 2 and of 3, whose runs are of one and of two indices by turns.
+  const Extent many = Extent{1} << 24;
+  const auto twos = IndexBlocks::cyclic(2, 2, 4, many);
+  const auto threes = IndexBlocks::cyclic(3, 3, 6, many);
+  CHECK(shared_runs(twos, threes).size() <= 4);
+  CHECK(shared_runs(IndexBlocks::cyclic(1, 1, 2, many), threes).size() <= 4);
+  CHECK(shared_runs(IndexBlocks::cyclic(1, 1, 2, many), IndexBlocks::interval(5, many)).size() <=
+        2);
   CHECK(shared_size(cyclic, IndexBlocks::cyclic(0, 128, 256, 8192)) == 0);
 }
 
@@ -389,6 +400,19 @@ TEST_CASE("distributions of different tensors and ranks do not go together") {
   CHECK(message_here([&] { return make_redistribution(rows, rows, 2); }) ==
         "EinDecomp: the messages of rank 2 of 2 (ranks count from 0); give a rank of the "
         "distributions");
+}
+
+TEST_CASE("blocks may be larger than a descriptor of ScaLAPACK says") {
+  const Extent most = std::numeric_limits<Extent>::max();
+  const auto where = std::source_location::current();
+  const auto whole =
+      Distribution::block_cyclic({Extent{1} << 33}, {{most, 2, 0}}, 2, GridOrder::row_major, where);
+  REQUIRE(whole.arrays(0).size() == 1);
+  CHECK(whole.arrays(0)[0].size() == Extent{1} << 33);
+  CHECK(whole.arrays(1).empty());
+  const auto halves = Distribution::block_cyclic({Extent{1} << 33}, {{Extent{1} << 32, 2, 0}}, 2,
+                                                 GridOrder::row_major, where);
+  CHECK(halves.arrays(1)[0].size() == Extent{1} << 32);
 }
 
 TEST_CASE("large block-cyclic distributions are cheap") {

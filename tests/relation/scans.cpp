@@ -153,5 +153,5 @@ TEST_CASE("scans are not cut in time along themselves") {
   };
   CHECK(fault(0).empty());
   CHECK(fault(1) == "statement 'Y' scans along label 'j'");
-  CHECK(fault(2) == "statement 'Y' scans, and aggregates label 'scan' as one");
+  CHECK(fault(2) == "statement 'Y' scans, and aggregates label 'scan.label' as one");
 }

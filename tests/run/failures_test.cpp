@@ -266,6 +266,37 @@ TEST_CASE("a time limit that is none, on one rank") {
   CHECK(contains(message, "failures_test.cpp:"));
 }
 
+TEST_CASE("a limit of messages that is none") {
+  const Culprit world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = world.size, .ranks = world.size});
+  const std::string message =
+      same_message([&] { ein::Executor(plan, MPI_COMM_WORLD, Space(), {.chunk = 0}); });
+  CHECK(contains(message, "the option chunk is 0 (it is the most elements of a message"));
+  CHECK(contains(message, "failures_test.cpp:"));
+}
+
+TEST_CASE("a run in the middle of another of the same executor") {
+  const Culprit world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = world.size, .ranks = world.size});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space());
+  const auto a = ein::bind_generator(p.A, [&](Extent, Extent) -> double {
+    (void)executor.run(ein::bind_generator(p.A, Formula<>{}),
+                       ein::bind_generator(p.B, Formula<>{}));
+    return 1.0;
+  });
+  const std::string message =
+      same_message([&] { (void)executor.run(a, ein::bind_generator(p.B, Formula<>{})); });
+  CHECK(contains(message, "the generator of input A failed"));
+  CHECK(contains(message, "a run is begun in the middle of another of the same executor"));
+  // It is as good as new.
+  CHECK(same_message([&] {
+          (void)executor.run(ein::bind_generator(p.A, Formula<>{}),
+                             ein::bind_generator(p.B, Formula<>{}));
+        }).empty());
+}
+
 TEST_CASE("different roots of one input") {
   const Culprit world;
   if (world.size == 1) return;

@@ -196,6 +196,39 @@ TEST_CASE("what is kept for later runs is freed where the limit needs it") {
   CHECK(tally.now <= before - third.statistics().result_bytes + tally.rounding);
 }
 
+TEST_CASE("so it is where kernels take more than in the run before") {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  Program program;
+  const auto A = program.input<double>("A", {128, 128});
+  (void)(let<"C">(i, j) = sum(k)(A(i, k) * A(k, j)));
+  program.role(i, "batch");
+  const Plan plan =
+      ein::decompose(program, {.workers = size, .ranks = size, .strategy = "data_parallel"});
+  const Kokkos::View<double**, Space> a("test::A", 128, 128);
+  const bool use_blas = ein::kernel::use_blas;
+  std::int64_t peak = 0;
+  const Counting counting;
+  {
+    ein::kernel::use_blas = false;
+    ein::Executor measured(plan, MPI_COMM_WORLD, Space());
+    peak = measured.run(ein::bind_global(A, a)).statistics().peak_bytes();
+    ein::kernel::use_blas = use_blas;
+  }
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space(), {.memory_limit = peak});
+  const std::int64_t begin = tally.now;
+  {
+    const auto first = executor.run(ein::bind_global(A, a));
+    const auto second = executor.run(ein::bind_global(A, a));  // both held
+  }
+  ein::kernel::use_blas = false;
+  const auto third = executor.run(ein::bind_global(A, a));
+  ein::kernel::use_blas = use_blas;
+  CHECK(third.statistics().peak_bytes() == peak);
+  const std::int64_t arena = third.statistics().arena_bytes;  // was there at the begin
+  CHECK(tally.now - begin + arena <= peak + tally.rounding);
+}
+
 TEST_CASE("blocks that others hold are forgotten, whatever read them before") {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);

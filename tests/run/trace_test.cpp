@@ -66,6 +66,23 @@ TEST_CASE("a run that is not recorded has no timeline, and says so on all ranks"
                        ein::Error);
 }
 
+TEST_CASE("progress is told at the end where only constants were left to do") {
+  const World world;
+  ein::BasicProgram<ein::KokkosBackend<Space>> program;
+  const auto A = program.input<double>("A", {8, 8});
+  (void)(let<"s">(i) = sum(j)(A(i, j) * A(i, j)));
+  const auto plan = ein::decompose(program, {.workers = world.size, .ranks = world.size});
+  ein::Progress last;
+  ein::ExecuteOptions options;
+  options.progress = [&](const ein::Progress& progress) { last = progress; };
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space(), options);
+  for (int n = 0; n < 3; ++n) {
+    last = {};
+    (void)executor.run(ein::bind_generator(A, [](Extent, Extent) { return 1.0; }).constant());
+    CHECK(last.done == last.stages);
+  }
+}
+
 TEST_CASE("progress is told on each rank by itself, and at the end") {
   const World world;
   Product product(16, 16, 16);

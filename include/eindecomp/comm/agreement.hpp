@@ -94,7 +94,7 @@ std::string first_difference(Group& group, const std::vector<std::string>& lines
   if (differ == std::string::npos) return {};
   const auto groups =
       group_by_text(group.all_gather(differ < lines.size() ? lines[differ] : "none"));
-  return core::joined(groups, "; ", [](const SameText& g) {
+  return tell_groups(groups, [](const SameText& g) {
     return name_ranks(g.ranks) + (g.ranks.size() == 1 ? " has " : " have ") + g.text;
   });
 }
@@ -125,9 +125,9 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
   const auto differ = [&summary](std::size_t at) { return summary[at] != ~summary[at + 1]; };
 
   if (differ(1)) {
-    const Text who =
-        joined(detail::group_by_text(group.all_gather(call.text())), "; ",
-               [](const auto& g) { return detail::name_ranks(g.ranks) + ": " + g.text; });
+    const std::string who = detail::tell_groups(
+        detail::group_by_text(group.all_gather(call.text())),
+        [](const auto& g) { return detail::name_ranks(g.ranks) + ": " + g.text; });
     detail::fail_together(ErrorKind::ranks,
                           "ranks are in different calls (" + who +
                               "); make the same calls in the same order on every rank");
@@ -141,9 +141,9 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
     }
     const std::vector<detail::SameText> groups = detail::group_by_text(group.all_gather(mine));
     const auto kind = static_cast<ErrorKind>(groups.front().text.front() - 'a');
-    detail::fail_together(kind, joined(groups, "; ", [&](const auto& g) {
-                            return Text(detail::name_ranks(g.ranks)) + " of " + group.size() +
-                                   ": " + g.text.substr(1);
+    detail::fail_together(kind, detail::tell_groups(groups, [&](const auto& g) {
+                            return detail::name_ranks(g.ranks) + " of " +
+                                   std::to_string(group.size()) + ": " + g.text.substr(1);
                           }));
   }
   if (vote != nullptr) *vote = summary[0] == voted;
@@ -155,7 +155,7 @@ void agree(Group& group, const Call& call, const std::optional<Failure>& failure
     std::string who;
     if (f.lines) who = detail::first_difference(group, f.lines());
     if (who.empty()) {
-      who = joined(groups, "; ", [](const auto& g) {
+      who = detail::tell_groups(groups, [](const auto& g) {
         return detail::name_ranks(g.ranks) + (g.ranks.size() == 1 ? " has one" : " share one");
       });
     }

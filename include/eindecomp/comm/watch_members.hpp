@@ -144,21 +144,23 @@ EINDECOMP_EXECUTOR_INLINE std::string Watch::who_is_absent() const {
   Text text;
   text << "EinDecomp: " << name(m_rank) << " has waited longer than the time limit of "
        << decimal(m_limit) << " s in " << m_call;
-  bool others = false;
+  std::vector<std::string> said(static_cast<std::size_t>(m_size));
   for (int r = 0; r < m_size; ++r) {
     if (r == m_rank) continue;
     const std::string heard = m_channel == nullptr ? "" : m_channel->heard(channel_rank(r));
-    text << (others ? "; " : ": ") << "rank " << r << ' ';
-    others = true;
+    Text one;
     if (!heard.empty()) {
-      text << (has_left(r) ? "" : "waits in ") << heard;
+      one << (has_left(r) ? "" : "waits in ") << heard;
     } else if (m_last.empty()) {
-      text << "does not answer and was in no call of this executor before";
+      one << "does not answer and was in no call of this executor before";
     } else {
-      text << "does not answer and was last seen in " << m_last;
+      one << "does not answer and was last seen in " << m_last;
     }
+    said[static_cast<std::size_t>(r)] = one.str();
   }
-  text << "; the program ends on all ranks";
+  text << ": " << detail::tell_groups(detail::group_by_text(said), [](const auto& g) {
+    return (g.ranks.size() == 1 ? "" : "each of ") + detail::name_ranks(g.ranks) + ' ' + g.text;
+  }) << "; the program ends on all ranks";
   return text.str();
 }
 

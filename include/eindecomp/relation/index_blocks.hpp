@@ -131,35 +131,145 @@ constexpr void for_each_shared_run(const IndexBlocks& a, const IndexBlocks& b,
   return periods * count(range.begin, range.begin + common * of_b) + count(rest, range.end);
 }
 
-/// The indices that two sets share, in order: few entries where both are regular, however many
-/// blocks they have.
-[[nodiscard]] constexpr std::vector<SharedRuns> shared_runs(const IndexBlocks& a,
-                                                            const IndexBlocks& b) {
+/// Where blocks of two sets have come round together: as many positions on in each.
+struct CommonPeriod {
+  Extent indices = 0;  ///< 0 if the sets do not recur within a length
+  Extent a = 0;        ///< positions of the first set
+  Extent b = 0;        ///< of the second
+};
+/// \param length  of the range that is looked at, in which an interval has all indices
+[[nodiscard]] constexpr CommonPeriod common_period(const IndexBlocks& a, const IndexBlocks& b,
+                                                   Extent length) {
+  if (a.is_interval() && b.is_interval()) return {};
+  const Extent of_a = a.is_interval() ? b.period : a.period;
+  const Extent of_b = b.is_interval() ? a.period : b.period;
+  const Extent times = of_a / std::gcd(of_a, of_b);
+  if (times > length / of_b) return {};
+  const Extent indices = times * of_b;
+  const auto positions = [indices](const IndexBlocks& set) {
+    return set.is_interval() ? indices : indices / set.period * set.block;
+  };
+  return {indices, positions(a), positions(b)};
+}
+
+/// Lets a run go on where another ends in both sets. \returns whether it does
+[[nodiscard]] constexpr bool lengthen(SharedRuns& run, const SharedRuns& next) {
+  if (run.count != 1 || next.count != 1) return false;
+  if (run.a + run.length != next.a || run.b + run.length != next.b) return false;
+  run.length += next.length;
+  return true;
+}
+/// Lets runs have one more. \returns whether the next is that
+[[nodiscard]] constexpr bool repeat(SharedRuns& runs, const SharedRuns& next) {
+  if (runs.length != next.length || next.count != 1) return false;
+  if (runs.count == 1) {
+    runs.a_step = next.a - runs.a;
+    runs.b_step = next.b - runs.b;
+  }
+  if (runs.a + runs.count * runs.a_step != next.a) return false;
+  if (runs.b + runs.count * runs.b_step != next.b) return false;
+  ++runs.count;
+  return true;
+}
+
+/// The runs that two sets share in a range, one by one in order.
+[[nodiscard]] constexpr std::vector<SharedRuns> single_runs(const IndexBlocks& a,
+                                                            const IndexBlocks& b,
+                                                            const SharedRange& range) {
   std::vector<SharedRuns> runs;
-  for_each_shared_run(a, b, shared_range(a, b), [&](Extent first, Extent last) {
-    SharedRuns next{last - first, 1, a.position(first), b.position(first)};
-    if (!runs.empty()) {
-      SharedRuns& back = runs.back();
-      if (back.count == 1 && back.a + back.length == next.a && back.b + back.length == next.b) {
-        back.length += next.length;
-        return;
-      }
-      if (back.length == next.length) {
-        if (back.count == 1) {
-          back.a_step = next.a - back.a;
-          back.b_step = next.b - back.b;
-        }
-        if (back.a + back.count * back.a_step == next.a &&
-            back.b + back.count * back.b_step == next.b) {
-          ++back.count;
-          return;
-        }
-        if (back.count == 1) back.a_step = back.b_step = 0;
-      }
-    }
-    runs.push_back(next);
+  for_each_shared_run(a, b, range, [&](Extent first, Extent last) {
+    const SharedRuns next{last - first, 1, a.position(first), b.position(first)};
+    if (runs.empty() || !lengthen(runs.back(), next)) runs.push_back(next);
   });
   return runs;
+}
+
+/// A list of runs that is kept short.
+class SharedRunList {
+ public:
+  [[nodiscard]] constexpr const std::vector<SharedRuns>& runs() const { return m_runs; }
+
+  /// Adds a run that comes behind all others.
+  constexpr void add(const SharedRuns& next) {
+    if (m_runs.empty() || !(lengthen(m_runs.back(), next) || repeat(m_runs.back(), next))) {
+      m_runs.push_back(next);
+    }
+  }
+  /// Adds runs that recur so many times, period by period, in order.
+  constexpr void add_in_order(const std::vector<SharedRuns>& once, const CommonPeriod& period,
+                              Extent times) {
+    for (Extent n = 0; n < times; ++n) {
+      for (SharedRuns run : once) {
+        run.a += n * period.a;
+        run.b += n * period.b;
+        add(run);
+      }
+    }
+  }
+  /// Adds them run by run, an entry for each, of which the first ones may have one more.
+  constexpr void add_run_by_run(const std::vector<SharedRuns>& once, const CommonPeriod& period,
+                                Extent times, const std::vector<SharedRuns>& rest) {
+    std::vector<SharedRuns> entries;
+    for (SharedRuns run : once) {
+      run.count = times;
+      run.a_step = period.a;
+      run.b_step = period.b;
+      entries.push_back(run);
+    }
+    std::size_t more = 0;
+    while (more < std::min(rest.size(), entries.size()) && repeat(entries[more], rest[more])) {
+      ++more;
+    }
+    m_runs.insert(m_runs.end(), entries.begin(), entries.end());
+    for (; more < rest.size(); ++more) add(rest[more]);
+  }
+
+ private:
+  std::vector<SharedRuns> m_runs;
+};
+
+/// The indices that two sets share: few entries where both are regular, however many blocks they
+/// have. In order, or where that takes more entries, run by run of the period that both have in
+/// common.
+[[nodiscard]] constexpr std::vector<SharedRuns> shared_runs(const IndexBlocks& a,
+                                                            const IndexBlocks& b) {
+  const SharedRange range = shared_range(a, b);
+  SharedRunList list;
+  if (range.begin >= range.end) return {};
+  // Periods begin where no block of one of the sets is cut, and so no run.
+  const IndexBlocks& one = a.is_interval() ? b : a;
+  const bool is_cut = (range.begin - one.first) % one.period != 0;
+  const Extent begin = is_cut && one.next(range.begin) == range.begin
+                           ? std::min(one.block_end(range.begin), range.end)
+                           : range.begin;
+  const CommonPeriod period = common_period(a, b, range.end - begin);
+  const Extent times = period.indices > 0 ? (range.end - begin) / period.indices : 0;
+  const Extent rest = begin + times * period.indices;
+  if (times < 2) {
+    for (const SharedRuns& run : single_runs(a, b, range)) list.add(run);
+    return list.runs();
+  }
+  for (const SharedRuns& run : single_runs(a, b, {range.begin, begin})) list.add(run);
+  const std::vector<SharedRuns> once = single_runs(a, b, {begin, begin + period.indices});
+  const std::vector<SharedRuns> last = single_runs(a, b, {rest, range.end});
+  // What two periods take in order tells what all take.
+  SharedRunList two;
+  two.add_in_order(once, period, 2);
+  const auto entries = static_cast<Extent>(two.runs().size());
+  if (entries > 1 && static_cast<Extent>(once.size()) < times * entries / 2) {
+    list.add_run_by_run(once, period, times, last);
+    return list.runs();
+  }
+  if (entries == 1) {
+    SharedRuns all = two.runs().front();
+    Extent& recurring = all.count > 1 ? all.count : all.length;
+    recurring = recurring / 2 * times;
+    list.add(all);
+  } else {
+    list.add_in_order(once, period, times);
+  }
+  for (const SharedRuns& run : last) list.add(run);
+  return list.runs();
 }
 
 }  // namespace relation

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -27,7 +28,14 @@ namespace relation {
 /// An array that some ranks have.
 struct PlacedArray {
   const LocalArray* array = nullptr;
-  std::vector<int> owners;  ///< ascending
+  std::vector<int> owners;   ///< ascending
+  std::vector<int> numbers;  ///< per owner, which of its arrays it is
+
+  /// Which of an owner's arrays it is.
+  [[nodiscard]] int number_of(int owner) const {
+    const auto at = std::lower_bound(owners.begin(), owners.end(), owner);
+    return numbers[static_cast<std::size_t>(at - owners.begin())];
+  }
 };
 
 /// The different arrays of a distribution, in the order of their first owner.
@@ -35,10 +43,12 @@ struct PlacedArray {
   struct Named {
     const LocalArray* array;
     int rank;
+    int number;
   };
   std::vector<Named> all;
   for (int r = 0; r < distribution.ranks(); ++r) {
-    for (const LocalArray& array : distribution.arrays(r)) all.push_back({&array, r});
+    int number = 0;
+    for (const LocalArray& array : distribution.arrays(r)) all.push_back({&array, r, number++});
   }
   const auto key = [](const IndexBlocks& s) {
     return std::array<Extent, 4>{s.first, s.end, s.block, s.period};
@@ -55,9 +65,10 @@ struct PlacedArray {
   std::vector<PlacedArray> distinct;
   for (const Named& named : all) {
     if (distinct.empty() || !(*distinct.back().array == *named.array)) {
-      distinct.push_back({named.array, {}});
+      distinct.push_back({named.array, {}, {}});
     }
     distinct.back().owners.push_back(named.rank);
+    distinct.back().numbers.push_back(named.number);
   }
   std::stable_sort(distinct.begin(), distinct.end(),
                    [](const PlacedArray& a, const PlacedArray& b) {
@@ -153,8 +164,8 @@ inline void check_partition(const Distribution& distribution, const std::source_
 [[nodiscard]] constexpr IndexBlocks cyclic_part(Extent extent, const CyclicDimension& dealt,
                                                 int c) {
   const Extent turn = (c - dealt.source + dealt.processes) % dealt.processes;
-  return IndexBlocks::cyclic(turn * dealt.block, dealt.block, dealt.block * dealt.processes,
-                             extent);
+  const Extent block = std::min(dealt.block, extent);  // larger ones deal it out alike
+  return IndexBlocks::cyclic(turn * block, block, block * dealt.processes, extent);
 }
 
 /// \throws Error unless a field of a descriptor is at least `least`.
@@ -165,6 +176,7 @@ constexpr void check_field(std::string_view who, std::string_view field, Extent 
              " to ", most, "); mend that field");
 }
 
+/// The most that a field of a ScaLAPACK descriptor can be.
 inline constexpr Extent any_extent = Extent{1} << 31;
 
 /// The dimensions of a descriptor. \param who  "the ScaLAPACK descriptor", for messages.
@@ -256,7 +268,7 @@ EINDECOMP_PLANNER_INLINE Distribution Distribution::block_cyclic(
     const CyclicDimension& dealt = dimensions[k];
     Text who = "dimension ";
     who << k << " of a block-cyclic distribution";
-    relation::check_field(who, "block", dealt.block, 1, relation::any_extent, where);
+    relation::check_field(who, "block", dealt.block, 1, std::numeric_limits<Extent>::max(), where);
     relation::check_field(who, "processes", dealt.processes, 1, ranks, where);
     relation::check_field(who, "source", dealt.source, 0, dealt.processes - 1, where);
     processes *= dealt.processes;
@@ -299,7 +311,7 @@ EINDECOMP_PLANNER_INLINE std::array<Extent, 2> check_descriptor(
   const auto dealt = relation::dimensions_of(descriptor, grid, who, where);
   if (rank < 0) core::fail(ErrorKind::shape, where, who, " (ranks count from 0); give a rank");
   std::array<Extent, 2> extents{0, 0};
-  if (rank < grid.rows * grid.columns) {
+  if (rank < Extent{grid.rows} * grid.columns) {
     const bool row_major = grid.order == GridOrder::row_major;
     const int row = row_major ? rank / grid.columns : rank % grid.rows;
     const int column = row_major ? rank % grid.columns : rank / grid.rows;

@@ -79,13 +79,6 @@ class SharedArrays {
   BoxTree m_tree;
 };
 
-/// The position of an array among those of a rank.
-[[nodiscard]] inline int number_of(const Distribution& distribution, int rank,
-                                   const LocalArray& array) {
-  const std::vector<LocalArray>& arrays = distribution.arrays(rank);
-  return static_cast<int>(std::find(arrays.begin(), arrays.end(), array) - arrays.begin());
-}
-
 [[nodiscard]] inline SharedElements shared_elements(const LocalArray& from, int from_number,
                                                     const LocalArray& to, int to_number) {
   SharedElements shared{from_number, to_number, {}};
@@ -129,9 +122,8 @@ EINDECOMP_PLANNER_INLINE RankRedistribution make_redistribution(const Distributi
     const LocalArray& array = to.arrays(rank)[n];
     sources.for_each_sharing(array, [&](const relation::PlacedArray& placed, Extent) {
       const int source = relation::SharedArrays::source(placed, rank);
-      SharedElements shared =
-          relation::shared_elements(*placed.array, relation::number_of(from, source, *placed.array),
-                                    array, static_cast<int>(n));
+      SharedElements shared = relation::shared_elements(*placed.array, placed.number_of(source),
+                                                        array, static_cast<int>(n));
       if (source == rank) {
         made.copies.push_back(std::move(shared));
       } else {
@@ -143,13 +135,12 @@ EINDECOMP_PLANNER_INLINE RankRedistribution make_redistribution(const Distributi
   const std::vector<relation::PlacedArray> held = relation::distinct_arrays(from);
   for (const relation::PlacedArray& own : held) {
     if (!std::binary_search(own.owners.begin(), own.owners.end(), rank)) continue;
-    const int number = relation::number_of(from, rank, *own.array);
+    const int number = own.number_of(rank);
     targets.for_each_sharing(*own.array, [&](const relation::PlacedArray& placed, Extent) {
       for (int target : placed.owners) {
         if (target == rank || relation::SharedArrays::source(own, target) != rank) continue;
-        sent.emplace_back(
-            target, relation::shared_elements(*own.array, number, *placed.array,
-                                              relation::number_of(to, target, *placed.array)));
+        sent.emplace_back(target, relation::shared_elements(*own.array, number, *placed.array,
+                                                            placed.number_of(target)));
       }
     });
   }

@@ -122,9 +122,8 @@ class ArrayExchange {
 
   /// Moves the elements. Collective over the ranks of the redistribution; fences `space`.
   /// \param from, to  where the rank's arrays begin
-  /// \param staging   of staging_bytes(), and as many on the host where MPI cannot reach the
-  /// space's
-  ///   memory; null where it can.
+  /// \param staging   of staging_bytes(), in the memory of the space
+  /// \param host      as many on the host, where MPI cannot reach that memory; else null
   template <comm::Communicator Group>
   void run(const Space& space, Group& group, const std::vector<const char*>& from,
            const std::vector<char*>& to, char* staging, char* host) const {

@@ -3,6 +3,7 @@
 /// What an Executor is made of: the program, its memory, its kernels, and how they run.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -80,6 +81,7 @@ class Engine {
                       std::to_string(group.size()),
                   where);
     }
+    check_chunk(m_options, where);
     for (const Vertex& v : plan.graph.vertices) {
       if (v.labels.size() > static_cast<std::size_t>(kernel::max_labels) ||
           (!v.op.blocks &&
@@ -95,12 +97,14 @@ class Engine {
     }
     for (const auto& launcher : m_launchers) m_launcher_pointers.push_back(launcher.get());
     m_steps = plan.steps;
-    take_program({}, where);
+    take_program({}, {}, where);
     m_inputs.emplace(*m_session);
   }
 
   /// Compiles the program for these constants, and takes memory for it.
-  void take_program(const std::vector<VertexId>& constants, const std::source_location& where) {
+  /// \param read  by the run that it is compiled for
+  void take_program(const std::vector<VertexId>& constants, const std::vector<AddressRange>& read,
+                    const std::source_location& where) {
     const Group& group = m_session->control;
     m_has_program = false;
     m_prepared.reset();
@@ -108,8 +112,8 @@ class Engine {
         compile_rank(m_session->graph, m_session->placement, group.size(), group.rank(), m_steps,
                      {.threads = compat::host_threads(m_space), .constants = constants}, where));
     const RankProgram& program = m_session->program;
-    check_memory(0, 0, where);
     m_arena = {};
+    make_room(0, 0, 1, read, where);
     m_arena = allocate<MemorySpace>("EinDecomp::arena", program.arena_bytes, where);
     if (!host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
       m_host = allocate<Kokkos::HostSpace>("EinDecomp::messages on host",
@@ -129,7 +133,7 @@ class Engine {
   /// Takes the buffers' places in this run, and prepares the program where their boxes or strides
   /// are not those of the run before. \returns how many kernels were prepared.
   Extent place_buffers(const std::vector<SharedBlock<MemorySpace>>& results,
-                       const std::source_location& where) {
+                       const std::vector<AddressRange>& read, const std::source_location& where) {
     const std::vector<Buffer>& buffers = m_session->program.buffers;
     bool prepared = m_prepared.has_value() && m_prepared_with_blas == kernel::use_blas;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
@@ -149,7 +153,7 @@ class Engine {
     const std::int64_t bytes = fresh.workspace_bytes;
     if (bytes > static_cast<std::int64_t>(m_workspace.size())) {
       m_workspace.free();
-      check_memory(m_inputs->own_bytes(), bytes, where);
+      make_room(m_inputs->own_bytes(), bytes, 0, read, where);
       kernel::detail::at_place(where, [&] {
         m_workspace.allocate(m_space, "EinDecomp::workspace", static_cast<std::size_t>(bytes));
       });
@@ -159,14 +163,16 @@ class Engine {
     return static_cast<Extent>(m_prepared->kernels.size() + m_prepared->tile_kernels.size());
   }
 
-  /// Makes room for a run: frees what is kept for later ones if the limit needs it.
-  void make_room(const std::vector<AddressRange>& read, const std::source_location& where) {
-    const auto workspace_bytes = static_cast<std::int64_t>(m_workspace.size());
-    check_memory(m_inputs->own_bytes(), workspace_bytes, where);
-    const std::int64_t spare = m_results.spare_bytes(read);
-    if (spare > 0 &&
-        needed_bytes(m_inputs->own_bytes(), workspace_bytes) > m_options.memory_limit - spare) {
-      m_results.free_spare(read);
+  /// Makes room for a run that needs so much: frees what is kept for later ones if the limit needs
+  /// it. \param wanted  1 if the run has yet to take blocks for its results, 0 if it has them
+  /// \throws Error as check_memory().
+  void make_room(std::int64_t input_bytes, std::int64_t workspace_bytes, int wanted,
+                 const std::vector<AddressRange>& read, const std::source_location& where) {
+    check_memory(input_bytes, workspace_bytes, where);
+    const auto held = std::max(workspace_bytes, static_cast<std::int64_t>(m_workspace.size()));
+    const std::int64_t spare = m_results.spare_bytes(read, wanted);
+    if (spare > 0 && needed_bytes(input_bytes, held) > m_options.memory_limit - spare) {
+      m_results.free_spare(read, wanted);
     }
   }
 
@@ -198,8 +204,28 @@ class Engine {
     const std::vector<VertexId> constants = m_inputs->constants();
     if (m_has_program && constants == m_session->program.constants) return;
     m_inputs->forget_constants();
-    take_program(constants, where);
+    take_program(constants, m_inputs->read_ranges(), where);
   }
+
+  /// A run from its begin to its end, during which there is no other.
+  class OneRun {
+   public:
+    /// \throws Error if there is one.
+    OneRun(std::atomic<bool>& runs, const std::source_location& where) : m_runs(runs) {
+      if (!m_runs.exchange(true)) return;
+      throw Error(ErrorKind::binding,
+                  "a run is begun in the middle of another of the same executor (by its progress "
+                  "function, a generator of an input, or another thread); give each an executor "
+                  "of its own",
+                  where);
+    }
+    OneRun(const OneRun&) = delete;
+    OneRun& operator=(const OneRun&) = delete;
+    ~OneRun() { m_runs = false; }
+
+   private:
+    std::atomic<bool>& m_runs;
+  };
 
   /// ", in statement C", for the message of a run that failed in that stage.
   [[nodiscard]] std::string place_of(int number) const {
@@ -212,6 +238,7 @@ class Engine {
 
   Space m_space;
   ExecuteOptions m_options;
+  std::atomic<bool> m_runs = false;  ///< run() is under way
   Group m_transfers;
   std::shared_ptr<Session<Group>> m_session;
   std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
@@ -260,6 +287,7 @@ Engine<Space, Group>::Engine(const BasicPlan<KokkosBackend<Space>>& plan, Group&
 template <class Space, comm::Communicator Group>
 Run<Space, Group> Engine<Space, Group>::run(const std::vector<Binding<Space>>& bindings,
                                             const std::source_location& where) {
+  const OneRun only(m_runs, where);
   Group& group = m_session->control;
   const RankProgram& program = m_session->program;
   std::vector<SharedBlock<MemorySpace>> results;
@@ -269,11 +297,11 @@ Run<Space, Group> Engine<Space, Group>::run(const std::vector<Binding<Space>>& b
     take_inputs(bindings, where);
     new_constants = m_inputs->has_new_constants();
     const std::vector<AddressRange> read = m_inputs->read_ranges();
-    make_room(read, where);
+    make_room(m_inputs->own_bytes(), static_cast<std::int64_t>(m_workspace.size()), 1, read, where);
     results =
         m_results.take(m_session->graph, program.buffers, m_session->result_buffers(), read, where);
     m_inputs->prepare(m_space, where);
-    statistics.kernels_prepared = place_buffers(results, where);
+    statistics.kernels_prepared = place_buffers(results, read, where);
   };
   const comm::Call call("run", where);
   comm::agree_on(group, call, make_ready, bound_alike(m_session->graph, bindings), &new_constants);

@@ -71,12 +71,14 @@ class Executor {
       const ExecuteOptions& options = {},
       std::source_location where =
           std::source_location::current()) requires(std::is_same_v<Group, comm::MpiCommunicator>)
-      : Executor(plan,
+      : Executor{plan,  // braces: communicators are made in the same order on every rank
                  Group(user, "EinDecomp transfers", options.chunk, options.time_limit,
                        comm::Call("the construction of an Executor", where)),
                  Group(user, "EinDecomp control", options.chunk, options.time_limit,
                        comm::Call("the construction of an Executor", where)),
-                 space, options, where) {}
+                 space,
+                 options,
+                 where} {}
 #endif
   /// For this process alone, without MPI.
   /// \throws Error if the plan is for several ranks, or memory is short.

@@ -57,7 +57,13 @@ class Interpreter {
     int number = 0;
     for (const Stage<Space>& stage : m_program.stages) {
       m_current.store(number++, std::memory_order_relaxed);
-      if (stage.once && !m_with_constants) continue;
+      if (stage.once && !m_with_constants) {
+        // The end is told of even where it is left out.
+        if (m_observer != nullptr && &stage == &m_program.stages.back()) {
+          m_observer->after_stage(stage.last, number);
+        }
+        continue;
+      }
       const compat::ScopedRegion region("EinDecomp::", m_graph[stage.first].name);
       if (m_observer == nullptr) {
         std::visit([this](const auto& work) { this->run(work); }, stage.work);

@@ -15,6 +15,7 @@
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/call_part.hpp"
 
 namespace eindecomp::run {
 
@@ -52,11 +53,8 @@ struct OperandEnds {
   return ends;
 }
 
-/// A part of a kernel call, and by how many bytes its tensors begin behind those of the whole.
-struct OpenPart {
-  kernel::LocalEinsum shape;
-  std::int64_t operands[kernel::max_operands]{};
-  std::int64_t output = 0;
+/// A part of a kernel call in which some operands may have no elements.
+struct OpenPart : CallPart {
   unsigned zeros = 0;  ///< KernelSequence::Part::zeros
 };
 
@@ -117,13 +115,8 @@ class OpenCallCutter {
 
   /// The part with first <= v < last of a label.
   [[nodiscard]] OpenPart piece(OpenPart part, int label, Extent first, Extent last) const {
-    kernel::LocalEinsum& shape = part.shape;
-    for (int o = 0; o < shape.operands; ++o) {
-      part.operands[o] += first * shape.operand_stride[o][label] * m_bytes[to_index(o)];
-    }
-    part.output += first * shape.output_stride[label] * m_bytes.back();
-    shape.extent[label] = last - first;
-    shape.begin[label] += first;
+    part.narrow(label, first, last - first, m_bytes);
+    part.shape.begin[label] += first;
     return part;
   }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <source_location>
 #include <string_view>
 
 #include "eindecomp/comm/communicator.hpp"
@@ -26,7 +27,7 @@ struct Progress {
 /// Settings of an Executor. The same on every rank but for `memory_limit`, `time_limit`, `trace`
 /// and `progress`.
 struct ExecuteOptions {
-  /// The most elements of one message; longer transfers are cut.
+  /// The most elements of one message, at least 1; longer transfers are cut.
   Extent chunk = comm::default_chunk;
   /// The most bytes of one message that is on its way while kernels run: somewhat less than MPI's
   /// eager limit, above which a message waits until both ranks call MPI. 0: as chunk has it.
@@ -35,9 +36,10 @@ struct ExecuteOptions {
   /// or scattered, and the kernels' workspace. Exceeding it is an Error on all ranks before the
   /// run.
   std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();
-  /// The most seconds that this rank waits for others in one call, of which it ends the program on
-  /// all ranks, with a message that names the ranks that did not come and what they were last seen
-  /// doing. 0: no limit. Time in kernels does not count.
+  /// The most seconds that this rank waits for others at a time, in an exchange of a run or where
+  /// ranks agree on something; a call may have several such waits. After them it ends the program
+  /// on all ranks, with a message that names the ranks that did not come and what they were last
+  /// seen doing. 0: no limit. Time in kernels does not count.
   double time_limit = 0;
   /// Whether MPI may be given pointers to a GPU's memory; if not, messages pass through the host.
   /// Unset, the MPI library is asked. Without meaning where the host can reach the space's memory.
@@ -51,6 +53,17 @@ struct ExecuteOptions {
   /// ranks with a message, for the others are in the middle of the run.
   std::function<void(const Progress&)> progress = nullptr;
 };
+
+namespace run {
+
+/// \throws Error if messages may have no element.
+inline void check_chunk(const ExecuteOptions& options, const std::source_location& where) {
+  if (options.chunk >= 1) return;
+  core::fail(ErrorKind::communication, where, "the option chunk is ", options.chunk,
+             " (it is the most elements of a message, at least 1); leave it out, or give more");
+}
+
+}  // namespace run
 
 /// What a redistribution moved on this rank.
 struct RedistributionStatistics {

@@ -43,6 +43,7 @@ class Redistributor {
 
 #ifdef EINDECOMP_ENABLE_MPI
   /// For the ranks of `user`, which is duplicated. Collective; does not fence.
+  /// \param options  of which `chunk` and `time_limit` hold; the others are an Executor's
   /// \throws Error, on all ranks alike, if the distributions are of different tensors, for another
   ///   number of ranks, or not the same on all ranks, as the chunk of the options must be.
   Redistributor(

@@ -161,11 +161,7 @@ class ResidueCallMaker {
       const Extent extent = shape.extent[along];
       const Extent first = extent * slice / slices;
       for (ResidueCall part : calls) {
-        part.shape.extent[along] = extent * (slice + 1) / slices - first;
-        for (std::size_t o = 0; o < 2; ++o) {
-          part.operands[o] += first * part.shape.operand_stride[o][along] * m_bytes[o];
-        }
-        part.output += first * part.shape.output_stride[along] * m_bytes.back();
+        part.narrow(along, first, extent * (slice + 1) / slices - first, m_bytes);
         cut.push_back(std::move(part));
       }
     }

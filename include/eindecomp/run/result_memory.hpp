@@ -129,24 +129,26 @@ class ResultPool {
     return taken;
   }
 
-  /// Bytes of blocks that are free, beyond those that the next run takes. \param read  by it
-  [[nodiscard]] std::int64_t spare_bytes(const std::vector<AddressRange>& read) const {
+  /// Bytes of blocks that are free, beyond those that a run takes.
+  /// \param read    by the run
+  /// \param wanted  blocks of each result that it has yet to take: 1, or 0
+  [[nodiscard]] std::int64_t spare_bytes(const std::vector<AddressRange>& read, int wanted) const {
     std::int64_t bytes = 0;
     for (const auto& blocks : m_blocks) {
       int free = 0;
       for (const SharedBlock<MemorySpace>& block : blocks) {
-        if (is_free(block, read) && ++free > 1) bytes += block->bytes();
+        if (is_free(block, read) && ++free > wanted) bytes += block->bytes();
       }
     }
     return bytes;
   }
 
   /// Frees them.
-  void free_spare(const std::vector<AddressRange>& read) {
+  void free_spare(const std::vector<AddressRange>& read, int wanted) {
     for (auto& blocks : m_blocks) {
       int free = 0;
       std::erase_if(blocks, [&](const SharedBlock<MemorySpace>& block) {
-        return is_free(block, read) && ++free > 1;
+        return is_free(block, read) && ++free > wanted;
       });
     }
   }

@@ -20,15 +20,13 @@
 #include "eindecomp/kernel/local_einsum.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/run/block_memory.hpp"
+#include "eindecomp/run/call_part.hpp"
 #include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp::run {
 
-/// A part of a kernel call, and by how many bytes its tensors begin behind those of the whole.
-struct ResidueCall {
-  kernel::LocalEinsum shape;
-  std::int64_t operands[kernel::max_operands]{};
-  std::int64_t output = 0;
+/// The part of a kernel call that computes a residue class, or several.
+struct ResidueCall : CallPart {
   std::vector<Extent> lo;   ///< per label, its first value
   bool accumulate = false;  ///< adds to what the calls before have written
 };
@@ -109,7 +107,7 @@ struct TapLabel {
 class SharedTaps {
  public:
   /// \param labels  of the statement (tap_labels)
-  /// \param bytes  of an element of each operand
+  /// \param bytes  of an element of each operand and, last, of the output
   SharedTaps(std::vector<TapLabel> labels, std::vector<std::int64_t> bytes)
       : m_labels(std::move(labels)), m_bytes(std::move(bytes)) {}
 
@@ -175,11 +173,9 @@ class SharedTaps {
       const Extent taps = (shared[k].last - shared[k].first) / step + 1;
       const Extent after = whole.shape.extent[l] - before - taps;
       const Extent first = part[k] == 0 ? before : part[k] == 1 ? 0 : before + taps;
-      made.shape.extent[l] = part[k] == 0 ? taps : part[k] == 1 ? before : after;
-      if (made.shape.extent[l] == 0) return {};
-      for (int o = 0; o < made.shape.operands; ++o) {
-        made.operands[o] += first * made.shape.operand_stride[o][l] * m_bytes[to_index(o)];
-      }
+      const Extent extent = part[k] == 0 ? taps : part[k] == 1 ? before : after;
+      if (extent == 0) return {};
+      made.narrow(l, first, extent, m_bytes);
     }
     return made;
   }
