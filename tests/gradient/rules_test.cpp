@@ -27,6 +27,7 @@ using ein::let;
 using eindecomp_tests::contains;
 using eindecomp_tests::LoopRun;
 using eindecomp_tests::message_here;
+using eindecomp_tests::message_of;
 using Program = ein::DifferentiablePlanProgram;
 using LoopProgram = ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend>>;
 using TwiceProgram = ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend, 2>>;
@@ -226,6 +227,53 @@ TEST_CASE("casts pass gradients on in the operand's type") {
   static_assert(std::is_same_v<decltype(dF)::value_type, float>);
   CHECK(g.graph()[dF.vertex()].element == ein::element_type<float>());
   CHECK(LoopRun(g, {{"F", {1.5, -2}}}).of(dF) == std::vector<double>{3, -4});
+}
+
+TEST_CASE("what is not selected has the derivative 0, whatever it would be multiplied by") {
+  TwiceProgram g;
+  const auto X = g.input<double>("X", {4});
+  const auto R = let<"R">(i) = ein::relu(X(i));
+  const auto loss = let<"loss">() =
+      sum(i)(sqrt(ein::relu(X(i))) + sqrt(select(X(i) > 0.0, X(i), 0.0)) +
+             sqrt(select(X(i) <= 0.0, 0.0, 2.0 * X(i)))) +
+      sum(i)(sqrt(R(i)));
+  const auto dX = ein::gradient(loss, X);
+  const auto again = let<"again">() = sum(i)(dX(i) * dX(i));
+  const auto ddX = ein::gradient(again, X);
+  const LoopRun run(g, {{"X", {-1, 0, 4, 1}}});
+  const double of_one = 1.5 + std::sqrt(0.5);
+  CHECK(run.of(dX)[0] == 0);
+  CHECK(run.of(dX)[1] == 0);
+  CHECK(run.of(dX)[2] == doctest::Approx(of_one / 2));
+  CHECK(run.of(dX)[3] == doctest::Approx(of_one));
+  CHECK(run.of(ddX)[0] == 0);
+  CHECK(run.of(ddX)[3] == doctest::Approx(-of_one * of_one));
+}
+
+TEST_CASE("derivatives by what passes through integers are 0") {
+  LoopProgram g;
+  const auto X = g.input<double>("X", {3});
+  const auto whole = ein::cast<double>(ein::cast<std::int32_t>(X(i)));
+  const auto loss = let<"loss">() = sum(i)(ein::square(X(i) - whole));
+  const auto dX = ein::gradient(loss, X);
+  const std::vector<double> found = LoopRun(g, {{"X", {1.25, -0.5, 2}}}).of(dX);
+  CHECK(found == std::vector<double>{0.5, -1, 0});
+  const auto only = let<"only">() = sum(i)(whole * 2.0);
+  CHECK(contains(message_of([&] { (void)ein::gradient(only, X); }), "is 0 everywhere"));
+}
+
+TEST_CASE("a tensor's product with a cotangent by itself is the cotangent") {
+  LoopProgram g;
+  const auto X = g.input<double>("X", {2, 3});
+  const auto G = g.input<double>("G", {2, 3});
+  const auto Y = let<"Y">(i, j) = 2.0 * X(i, j);
+  const auto [by_x, by_y] = ein::vjp(Y, G, X, Y);
+  const auto itself = ein::vjp(X, G, X);
+  const std::vector<double> seed{1, 2, 3, 4, 5, 6};
+  const LoopRun run(g, {{"X", std::vector<double>(6, 1.0)}, {"G", seed}});
+  CHECK(run.of(by_x) == std::vector<double>{2, 4, 6, 8, 10, 12});
+  CHECK(run.of(by_y) == seed);
+  CHECK(run.of(itself) == seed);
 }
 
 TEST_CASE("labels are values in derivatives as in what they are of") {

@@ -6,7 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -109,6 +112,59 @@ TEST_CASE("blocks: their graphs, and what is refused by naming labels, elements 
   CHECK(g.graph()[many.tensor().vertex()].operands.size() == 2000);
 }
 
+TEST_CASE("holes are found between where blocks begin and end, whatever their steps") {
+  std::mt19937 random(20261201);
+  const auto pick = [&](Extent least, Extent most) {
+    return std::uniform_int_distribution<Extent>(least, most)(random);
+  };
+  int whole = 0;
+  for (int n = 0; n < 2000; ++n) {
+    CAPTURE(n);
+    const std::vector<Extent> bound{pick(1, 14), pick(1, 5)};
+    ein::graph::BlockList list("Z", bound);
+    std::vector<bool> has(static_cast<std::size_t>(bound[0] * bound[1]), false);
+    for (Extent b = pick(1, 6); b > 0; --b) {
+      ein::graph::PlacedBlock block;
+      std::vector<Extent> extents;
+      for (const Extent all : bound) {
+        const Extent step = pick(1, 3);
+        const Extent first = pick(0, std::min(step, all) - 1);
+        extents.push_back(
+            pick(std::max<Extent>(1, (all - first) / step - 2), ein::ceil_div(all - first, step)));
+        block.labels.emplace_back("i");
+        block.first.push_back(first);
+        block.step.push_back(step);
+      }
+      for (Extent i = 0; i < extents[0]; ++i) {
+        for (Extent j = 0; j < extents[1]; ++j) {
+          const Extent row = block.first[0] + i * block.step[0];
+          has[static_cast<std::size_t>(row * bound[1] + block.first[1] + j * block.step[1])] = true;
+        }
+      }
+      ein::graph::BlockList one("Z", bound);
+      one.add(block, extents);
+      list.add_over(one);
+    }
+    const auto hole = std::find(has.begin(), has.end(), false);
+    std::vector<Extent> expected;
+    if (hole != has.end()) {
+      const Extent at = hole - has.begin();
+      expected = {at / bound[1], at % bound[1]};
+    }
+    REQUIRE(list.hole() == expected);
+    whole += expected.empty() ? 1 : 0;
+  }
+  CHECK(whole > 100);
+  // Frames that overlap by half.
+  ein::graph::BlockList frames("audio", {4001000});
+  for (Extent f = 0; f < 4000; ++f) {
+    ein::graph::BlockList one("audio", {4001000});
+    one.add({-1, -1, false, {"i"}, {1000 * f}, {1}}, {2000});
+    frames.add_over(one);
+  }
+  CHECK(frames.hole().empty());
+}
+
 TEST_CASE("the builder puts tensors together") {
   ein::PlanProgram g;
   const auto X = g.input<double>("X", {4, 6});
@@ -126,6 +182,12 @@ TEST_CASE("the builder puts tensors together") {
       builder.blocks<double>("gaps", {{"i", 12}, {"j", 8}}, {{any(X), {1, 2}, {2, 1}}}, -1.0);
   CHECK(gaps.vertex() == Z.tensor().vertex());
   CHECK(g.graph()[gaps.vertex()].bound == std::vector<Extent>{12, 8});
+
+  // Of rank 0 there is one element.
+  const auto s = g.input<double>("s", {});
+  CHECK(message_of([&] {
+          builder.blocks<double>("S", {}, {{any(s), {}}, {any(s), {}}});
+        }).find("both have element ()") != std::string::npos);
 
   const std::string before(ein::to_text(g.graph()).view());
   using Parts = std::vector<ein::Builder<ein::NoBackend>::Block>;

@@ -312,6 +312,10 @@ TEST_CASE("errors name the index, its range, the tensor and the line") {
           let<"N">(ein::extent(i, 2)) = 1.0 * X(zero(4000000000 * i), 0);
         }).find("of statement N has larger numbers than indices are computed with") !=
         std::string::npos);
+  CHECK(message_of([&] {
+          (void)zero(ein::clamp(i + 1));
+        }).find("an index is given a second boundary") != std::string::npos);
+  CHECK(message_of([&] { (void)zero(zero(i + 1)); }) == message_of([] {}));
   CHECK(message_of([&] { (void)ein::range(j, 3, 9, -1); })
             .find("range(j, 3, 9, -1) does not go forwards; give a step of 1 or more, and write "
                   "3 - j to go backwards") != std::string::npos);

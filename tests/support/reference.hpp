@@ -157,7 +157,6 @@ struct UserOperators {
   if (name == "negate") return {kind, -x[0].value};
   if (name == "not") return truth(x[0].value == Wide{});
   if (name == "relu") return {kind, std::max(x[0].real(), 0.0L)};
-  if (name == "step") return {kind, x[0].real() > 0 ? 1.0L : 0.0L};
   if (name == "abs") {
     const Kind part = kind == Kind::complex64    ? Kind::float32
                       : kind == Kind::complex128 ? Kind::float64
@@ -183,6 +182,7 @@ struct UserOperators {
     return rounded(promoted(x.at(1).kind, x.at(2).kind),
                    x[0].value != Wide{} ? x[1].value : x[2].value);
   }
+  if (name == "select_or_zero") return {x.at(1).kind, x[0].value != Wide{} ? x[1].value : Wide{}};
   if (name == "where_equal")
     return {x[0].kind, x.at(1).value == x.at(2).value ? x[0].value : Wide{}};
   if (x.size() == 2) {

@@ -164,8 +164,14 @@ template <class T>
 template <class T>
 concept Boundable = AffineTerm<T> || is_bounded_index<T>;
 
-[[nodiscard]] constexpr auto with_boundary(const Boundable auto& index, Boundary boundary) {
+[[nodiscard]] constexpr auto with_boundary(const Boundable auto& index, Boundary boundary,
+                                           const std::source_location& where) {
   auto bounded = as_bounded(index);
+  if (bounded.boundary != Boundary::ignored && bounded.boundary != boundary) {
+    core::fail(ErrorKind::statement, where,
+               "an index is given a second boundary (where it leaves the tensor, one element is "
+               "read); give it one of zero, periodic, clamp and reflect");
+  }
   bounded.boundary = boundary;
   return bounded;
 }
@@ -183,21 +189,27 @@ template <expr::Boundable A, expr::Integer I>
 }
 
 /// The index, where it leaves the tensor 0 is read: `X(zero(y + r - 1))`.
-[[nodiscard]] constexpr auto zero(const expr::Boundable auto& index) {
-  return expr::with_boundary(index, Boundary::zero);
+/// \throws Error if the index has another boundary, as do the three below.
+[[nodiscard]] constexpr auto zero(const expr::Boundable auto& index,
+                                  std::source_location where = std::source_location::current()) {
+  return expr::with_boundary(index, Boundary::zero, where);
 }
 /// The index, modulo the extent of the tensor: numpy.pad's `wrap`.
-[[nodiscard]] constexpr auto periodic(const expr::Boundable auto& index) {
-  return expr::with_boundary(index, Boundary::periodic);
+[[nodiscard]] constexpr auto periodic(
+    const expr::Boundable auto& index,
+    std::source_location where = std::source_location::current()) {
+  return expr::with_boundary(index, Boundary::periodic, where);
 }
 /// The index, outside of the tensor that of the element at its end: numpy.pad's `edge`.
-[[nodiscard]] constexpr auto clamp(const expr::Boundable auto& index) {
-  return expr::with_boundary(index, Boundary::clamp);
+[[nodiscard]] constexpr auto clamp(const expr::Boundable auto& index,
+                                   std::source_location where = std::source_location::current()) {
+  return expr::with_boundary(index, Boundary::clamp, where);
 }
 /// The index, outside of the tensor as much inside, counted from the element at the end:
 /// numpy.pad's `reflect`.
-[[nodiscard]] constexpr auto reflect(const expr::Boundable auto& index) {
-  return expr::with_boundary(index, Boundary::reflect);
+[[nodiscard]] constexpr auto reflect(const expr::Boundable auto& index,
+                                     std::source_location where = std::source_location::current()) {
+  return expr::with_boundary(index, Boundary::reflect, where);
 }
 
 /// One index for all: `X(i, at(row))`; a number that is no variable may stand alone, `X(i, 3)`.
@@ -365,7 +377,7 @@ struct IndexedSymbol {
   [[nodiscard]] constexpr auto vertex() const { return symbol.vertex(); }
   [[nodiscard]] constexpr int writing() const { return symbol.writing(); }
   [[nodiscard]] constexpr bool is_constant() const { return symbol.is_constant(); }
-  [[nodiscard]] constexpr const auto& name() const { return symbol.name(); }
+  [[nodiscard]] constexpr auto name() const { return symbol.name(); }
   [[nodiscard]] constexpr auto* state() const { return symbol.state(); }
 };
 

@@ -39,9 +39,9 @@ inline constexpr bool keeps_bits<Composed<Op, Es...>> = keeps_bits<Op> && (is_le
 /// Whether a join may be no number where an operand is 0: it is more than sums, products and
 /// choices of its operands.
 template <class F>
-inline constexpr bool may_have_pole =
-    !(keeps_bits<F> || is_piecewise_constant<F> ||
-      is_one_of<F, Square, Exp, Tanh, Sigmoid, Sin, Cos, Select, WhereEqual, Real, Imag, Conj>);
+inline constexpr bool may_have_pole = !(keeps_bits<F> || is_piecewise_constant<F> ||
+                                        is_one_of<F, Square, Exp, Tanh, Sigmoid, Sin, Cos, Select,
+                                                  SelectOrZero, WhereEqual, Real, Imag, Conj>);
 template <int I>
 inline constexpr bool may_have_pole<Arg<I>> = false;
 template <class T>

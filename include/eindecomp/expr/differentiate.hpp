@@ -33,6 +33,22 @@ template <class E>
 struct Inverse {
   E of;
 };
+/// 1 where a condition holds and 0 elsewhere, until something is multiplied by it: that is left out
+/// elsewhere, and not 0 times what may be infinite.
+template <class C>
+struct Indicator {
+  C condition;
+};
+/// g where a condition holds, else 0.
+struct SelectOrZero {
+  static constexpr std::string_view name = "select_or_zero";
+  static constexpr bool takes_vectors = true;
+  template <class C, class G>
+  EINDECOMP_FUNCTION constexpr auto operator()(const C& condition, const G& g) const
+      -> std::decay_t<decltype(Select{}(condition, g, G{}))> {
+    return Select{}(condition, g, G{});
+  }
+};
 
 template <class E>
 inline constexpr bool is_zero = std::is_same_v<E, ZeroDerivative>;
@@ -50,6 +66,14 @@ template <class E>
 inline constexpr bool is_value = false;
 template <class T>
 inline constexpr bool is_value<Value<T>> = true;
+template <class E>
+inline constexpr bool is_indicator = false;
+template <class C>
+inline constexpr bool is_indicator<Indicator<C>> = true;
+template <class E>
+inline constexpr bool is_selected = false;
+template <class C, class G>
+inline constexpr bool is_selected<Composed<SelectOrZero, C, G>> = true;
 /// A product whose first factor is a number, as times() makes it.
 template <class E>
 inline constexpr bool is_scaled = false;
@@ -67,6 +91,8 @@ struct Derivatives {
       return number(1);
     } else if constexpr (is_inverse<E>) {
       return node(Div{}, number(1), e.of);
+    } else if constexpr (is_indicator<E>) {
+      return node(SelectOrZero{}, e.condition, number(1));
     } else {
       return e;
     }
@@ -77,18 +103,22 @@ struct Derivatives {
       return a;
     } else if constexpr (is_missing<B> || is_zero<B> || is_unit<A>) {
       return b;
+    } else if constexpr (is_indicator<A>) {
+      return node(SelectOrZero{}, a.condition, functor(b));
+    } else if constexpr (is_selected<A>) {
+      return node(SelectOrZero{}, a.template child<0>(), times(a.template child<1>(), b));
+    } else if constexpr (is_value<A> && is_value<B>) {
+      return Value<R>{static_cast<R>(a.value * b.value)};
+    } else if constexpr (is_value<A> && is_scaled<B>) {
+      return node(Mul{}, times(a, b.template child<0>()), b.template child<1>());
+    } else if constexpr (is_indicator<B> || is_selected<B> || is_value<B>) {
+      return times(b, a);
     } else if constexpr (is_inverse<A> && is_inverse<B>) {
       return inverse(times(a.of, b.of));
     } else if constexpr (is_inverse<B>) {
       return node(Div{}, a, b.of);
     } else if constexpr (is_inverse<A>) {
       return node(Div{}, b, a.of);
-    } else if constexpr (is_value<A> && is_value<B>) {
-      return Value<R>{static_cast<R>(a.value * b.value)};
-    } else if constexpr (is_value<A> && is_scaled<B>) {
-      return node(Mul{}, times(a, b.template child<0>()), b.template child<1>());
-    } else if constexpr (is_value<B>) {
-      return times(b, a);
     } else if constexpr (is_scaled<A>) {
       return times(a.template child<0>(), times(a.template child<1>(), b));
     } else if constexpr (is_scaled<B>) {
@@ -119,6 +149,11 @@ struct Derivatives {
   template <class A>
   [[nodiscard]] static constexpr auto negative(const A& a) {
     return times(number(-1), a);
+  }
+  /// \param condition  a functor of truth values
+  template <class C>
+  [[nodiscard]] static constexpr auto indicator(const C& condition) {
+    return Indicator<C>{condition};
   }
   template <class A>
   [[nodiscard]] static constexpr auto inverse(const A& a) {
@@ -158,14 +193,6 @@ EINDECOMP_ALWAYS_INLINE constexpr void record(const DerivativeOfFunctor<F, Ks...
   to.add_state(of);
 }
 
-/// 1 where a > 0, else 0.
-struct Step {
-  static constexpr std::string_view name = "step";
-  template <class A>
-  EINDECOMP_FUNCTION constexpr A operator()(const A& a) const {
-    return A(0) < a ? A(1) : A(0);
-  }
-};
 /// 1 where a > b, a half where both are equal, else 0: what max(a, b) owes to a.
 struct GreaterShare {
   static constexpr std::string_view name = "greater_share";
@@ -280,7 +307,7 @@ struct StopGradient {
 template <class F>
 inline constexpr bool is_piecewise_constant =
     expr::is_one_of<F, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual, And, Or, Not, Floor,
-                    Ceil, Trunc, Round, Sign, IsNan, IsInf, IsFinite, StopGradient, expr::Step,
+                    Ceil, Trunc, Round, Sign, IsNan, IsInf, IsFinite, StopGradient,
                     expr::GreaterShare, expr::IsZero>;
 template <class T>
 inline constexpr bool is_piecewise_constant<expr::CountEqual<T>> = true;

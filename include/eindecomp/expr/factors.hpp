@@ -107,9 +107,9 @@ inline constexpr bool joins_on = applies<F, E>&& is_associative_commutative<F>;
 template <class F, class All, class E>
 struct Factors {
   static constexpr bool compound = !is_operand<E>;  ///< one is negated, or more than a tensor
-  /// Those that are more lack a label of the statement: computed by themselves they take less work
-  /// than inside it, and leave ⊗ to be F of tensors.
-  /// Comparisons of labels alone stay: they say what need not be computed.
+  /// Whether every factor that is more than a tensor lacks one of the statement's labels, so that
+  /// it takes less work computed first, and leaves ⊗ to be F of tensors. Comparisons of labels
+  /// alone are not: they say what need not be computed.
   static constexpr bool separable =
       is_operand<E> || (!has_labels<E, All> && is_storable<E> && TreeTraits<E>::reads > 0);
   static constexpr int signs = 0;    ///< how many are negated

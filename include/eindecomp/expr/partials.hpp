@@ -25,7 +25,7 @@ template <class R, class F, class Z, class A>
   } else if constexpr (std::is_same_v<F, Negate>) {
     return D::number(-1);
   } else if constexpr (std::is_same_v<F, Relu>) {
-    return node(Step{}, a);
+    return D::indicator(node(Greater{}, a, D::number(0)));
   } else if constexpr (std::is_same_v<F, Abs>) {
     return node(Sign{}, a);
   } else if constexpr (std::is_same_v<F, Exp>) {
@@ -108,7 +108,9 @@ template <int K, class R, class F, class Z, class A, class B>
       return two;
     }
   };
-  if constexpr (std::is_same_v<F, Sub>) {
+  if constexpr (std::is_same_v<F, SelectOrZero>) {
+    return of_first(ZeroDerivative{}, D::indicator(a));
+  } else if constexpr (std::is_same_v<F, Sub>) {
     return of_first(UnitDerivative{}, D::number(-1));
   } else if constexpr (std::is_same_v<F, Div>) {
     return of_first(D::inverse(b), D::times(D::negative(z), D::inverse(b)));
@@ -149,7 +151,11 @@ template <int K, class R, class F, class Z, class A, class B, class C>
     if constexpr (K == 0) {
       return ZeroDerivative{};
     } else {
-      return node(Select{}, a, D::number(K == 1 ? 1 : 0), D::number(K == 1 ? 0 : 1));
+      if constexpr (K == 1) {
+        return D::indicator(a);
+      } else {
+        return D::indicator(node(Not{}, a));
+      }
     }
   } else if constexpr (std::is_same_v<F, Clip>) {
     // min(max(a, least), most)
@@ -232,6 +238,12 @@ template <class F, int K, int L, class V>
 inline constexpr bool gives_derivative<DerivativeOfFunctor<F, K, L>, V> =
     DerivativeOfFunctor<F, K, L>::template given<V>;
 
+/// T, whatever the other is: once per type of a pack.
+template <class T, class>
+struct SameForAll {  // a class: nvcc loses packs that an alias forgets
+  using type = T;
+};
+
 /// ∂f/∂(operand K) where the operands are expressions Es whose elements are Vs, and `z` is f's.
 template <int K, class R, class... Vs, class F, class Z, class... Es>
 [[nodiscard]] constexpr auto partial(const F& f, const Z& z, const Es&... es) {
@@ -241,8 +253,13 @@ template <int K, class R, class... Vs, class F, class Z, class... Es>
     return ZeroDerivative{};
   } else if constexpr (CastOf<F>::is) {
     using T = typename CastOf<F>::Target;
-    using Wide = Widened<T>;
-    return partial<K, Wide, std::conditional_t<true, Wide, Vs>...>(f.f, z, node(Cast<T>{}, es)...);
+    if constexpr (std::is_integral_v<T>) {
+      return ZeroDerivative{};
+    } else {
+      using Wide = Widened<T>;
+      return partial<K, Wide, typename SameForAll<Wide, Vs>::type...>(f.f, z,
+                                                                      node(Cast<T>{}, es)...);
+    }
   } else if constexpr (std::is_same_v<F, Add>) {
     return UnitDerivative{};
   } else if constexpr (std::is_same_v<F, Mul>) {

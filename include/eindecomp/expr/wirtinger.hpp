@@ -53,10 +53,12 @@ inline constexpr bool is_conjugate<Composed<Conj, E>> = true;
 /// The conjugate of a derivative.
 template <class E>
 [[nodiscard]] constexpr auto conjugate(const E& e) {
-  if constexpr (is_missing<E> || is_zero<E> || is_unit<E>) {
+  if constexpr (is_missing<E> || is_zero<E> || is_unit<E> || is_indicator<E>) {
     return e;
   } else if constexpr (is_value<E>) {
     return E{Conj{}(e.value)};
+  } else if constexpr (is_selected<E>) {
+    return node(SelectOrZero{}, e.template child<0>(), conjugate(e.template child<1>()));
   } else if constexpr (is_inverse<E>) {
     return Inverse<decltype(conjugate(e.of))>{conjugate(e.of)};
   } else if constexpr (is_conjugate<E>) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -85,29 +86,28 @@ class BlockList {
     }
   }
 
-  /// An element that a block has in common with one of the list, whose number is stored; empty if
-  /// there is none.
-  [[nodiscard]] constexpr std::vector<Extent> common(const PlacedBlock& block,
-                                                     const std::vector<Extent>& extents,
-                                                     std::size_t& other) const {
+  /// Whether a block has an element in common with one of the list, whose number is stored, and
+  /// the element.
+  constexpr bool meets(const PlacedBlock& block, const std::vector<Extent>& extents,
+                       std::size_t& other, std::vector<Extent>& element) const {
     for (other = 0; other < m_blocks.size(); ++other) {
-      std::vector<Extent> element;
+      element.clear();
       for (std::size_t k = 0; k < m_bound.size(); ++k) {
         const Extent shared =
             first_common(place(block, extents, k), place(m_blocks[other], m_extents[other], k));
         if (shared < 0) break;
         element.push_back(shared);
       }
-      if (element.size() == m_bound.size()) return element;
+      if (element.size() == m_bound.size()) return true;
     }
-    return {};
+    return false;
   }
   /// \throws Error if a block overlaps one of the list.
   constexpr void check_apart(const PlacedBlock& block, const std::vector<Extent>& extents,
                              const std::source_location& where) const {
     std::size_t other = 0;
-    const std::vector<Extent> element = common(block, extents, other);
-    if (element.empty()) return;
+    std::vector<Extent> element;
+    if (!meets(block, extents, other, element)) return;
     core::fail(ErrorKind::shape,
                "blocks " + text(m_blocks[other]) + " and " + text(block) + " both have element " +
                    element_text(element) +
@@ -158,6 +158,7 @@ class BlockList {
     Extent first;
     Extent step;
     Extent count;
+    [[nodiscard]] constexpr Extent end() const { return first + (count - 1) * step + 1; }
     [[nodiscard]] constexpr bool has(Extent index) const {
       return index >= first && (index - first) % step == 0 && (index - first) / step < count;
     }
@@ -188,19 +189,46 @@ class BlockList {
     const std::size_t k = element.size();
     if (k == m_bound.size()) return blocks.empty();
     if (!m_overlap && size_of(blocks, k) == size_from(m_bound, k)) return false;
+    const std::vector<Extent> ends = ends_of(blocks, k);
     std::vector<std::size_t> before;
-    for (Extent i = 0; i < m_bound[k]; ++i) {
-      std::vector<std::size_t> here;
+    for (std::size_t n = 0; n + 1 < ends.size(); ++n) {
+      // Between two ends, what has an index has the one a period on.
+      const Extent length = ends[n + 1] - ends[n];
+      std::vector<std::size_t> within;
+      Extent period = 1;
       for (const std::size_t b : blocks) {
-        if (place(m_blocks[b], m_extents[b], k).has(i)) here.push_back(b);
+        const Place at = place(m_blocks[b], m_extents[b], k);
+        if (at.first > ends[n] || at.end() <= ends[n]) continue;
+        within.push_back(b);
+        const Extent times = at.step / std::gcd(period, at.step);
+        period = times > length / period ? length : period * times;
       }
-      if (i > 0 && here == before) continue;
-      before = here;
-      element.push_back(i);
-      if (find_hole(here, element)) return true;
-      element.pop_back();
+      for (Extent i = ends[n]; i < ends[n] + std::min(length, period); ++i) {
+        std::vector<std::size_t> here;
+        for (const std::size_t b : within) {
+          if (place(m_blocks[b], m_extents[b], k).has(i)) here.push_back(b);
+        }
+        if (i > 0 && here == before) continue;
+        before = here;
+        element.push_back(i);
+        if (find_hole(here, element)) return true;
+        element.pop_back();
+      }
     }
     return false;
+  }
+  /// Where blocks begin and end in dimension k, and where it does, in order.
+  [[nodiscard]] constexpr std::vector<Extent> ends_of(const std::vector<std::size_t>& blocks,
+                                                      std::size_t k) const {
+    std::vector<Extent> ends{0, m_bound[k]};
+    for (const std::size_t b : blocks) {
+      const Place at = place(m_blocks[b], m_extents[b], k);
+      ends.push_back(at.first);
+      ends.push_back(at.end());
+    }
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    return ends;
   }
   [[nodiscard]] static constexpr Extent size_from(const std::vector<Extent>& extents,
                                                   std::size_t k) {

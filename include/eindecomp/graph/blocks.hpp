@@ -25,7 +25,7 @@ concept BlockIndex = expr::Index<T> || expr::is_sized_label<std::remove_cvref_t<
 template <std::size_t K>
 struct BlockPlace {
   static constexpr auto number_name = [] {
-    const char name[3] = {'d', static_cast<char>('0' + K), '\0'};
+    const char name[] = {'b', 'l', 'o', 'c', 'k', '.', static_cast<char>('0' + K), '\0'};
     return fixed_string(name);
   }();
   Extent first = 0;
@@ -338,8 +338,9 @@ class Blocks {
       // Added to another value than 0, it may not stand in its place.
       const bool apart = !m_fill.bytes.empty() && m_fill.bytes != graph::BlockFill::of(T(0)).bytes;
       std::size_t other = 0;
+      std::vector<Extent> element;
       if (apart) layer = 1;
-      while (layer < m_layers.size() && !m_layers[layer].common(block, extents, other).empty()) {
+      while (layer < m_layers.size() && m_layers[layer].meets(block, extents, other, element)) {
         ++layer;
       }
       while (layer >= m_layers.size()) m_layers.emplace_back(m_wanted, m_layers.front().bound());

@@ -53,6 +53,23 @@ struct Cotangent {
   std::vector<int> dims;     ///< per dimension of the tensor, which one it is of Z
   std::vector<Text> labels;  ///< per dimension of Z, a label that stands for it
   [[nodiscard]] bool is_number() const { return vertex < 0; }
+
+  /// A tensor of the shape of tensor `of`, in its dimensions' order.
+  [[nodiscard]] static Cotangent of_shape(const EinGraph& graph, VertexId of, VertexId tensor,
+                                          int writing) {
+    Cotangent c{0, tensor, writing, {}, {}};
+    const Vertex& v = graph[of];
+    for (int k = 0; k < v.rank(); ++k) {
+      c.dims.push_back(k);
+      if (v.is_input()) {
+        c.labels.push_back(Text("d") + k);
+      } else {
+        const int label = v.labels[static_cast<std::size_t>(v.output[static_cast<std::size_t>(k)])];
+        c.labels.push_back(graph.labels[static_cast<std::size_t>(label)].name);
+      }
+    }
+    return c;
+  }
 };
 
 /// The tangents that a statement's result has its own from: derivatives of tensors along others,

@@ -83,9 +83,10 @@ template <class Y, class G, class... Symbols>
     call.require(cotangent, "which is its cotangent");
     (call.require(tensors, "by which a tensor is differentiated"), ...);
     call.require_like(y, cotangent, "cotangent");
-    graph::Cotangent seed{0, cotangent.vertex(), cotangent.writing(), {}, {}};
-    for (int k = 0; k < Y::rank; ++k) seed.dims.push_back(k);
-    call.run(y.vertex(), seed, {tensors.vertex()...});
+    call.run(
+        y.vertex(),
+        Cotangent::of_shape(y.state()->graph, y.vertex(), cotangent.vertex(), cotangent.writing()),
+        {tensors.vertex()...});
     std::tuple<DerivativeSymbol<Symbols>...> products{call.symbol(tensors, y.name())...};
     call.commit();
     return products;

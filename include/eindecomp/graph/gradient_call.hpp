@@ -120,7 +120,7 @@ class GradientCall {
     if (!m_tangents->leads_from(tensor.vertex())) {
       fail_as_zero("derivative", y.name(), "along", tensor.name());
     }
-    if (!m_tangents->give(tensor.vertex(), {0, tangent.vertex(), tangent.writing(), {}, {}})) {
+    if (!m_tangents->give(tensor.vertex(), tangent.vertex(), tangent.writing())) {
       core::fail(ErrorKind::statement,
                  Text("tensor ") + tensor.name() +
                      " is given two tangents (a derivative is along one); give their sum",

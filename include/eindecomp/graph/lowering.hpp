@@ -293,9 +293,9 @@ template <class Output, class Aggregated, bool AsItIs, bool Reorders, class Back
                         Join, Monoid,
                         typename std::decay_t<decltype(accesses)>::Symbol::value_type...>)) {
       expr::LabelNames labels;
-      const Vertex whole =
-          checked(scope.state->graph,
-                  statement_spec<Output, Join, Monoid>(scope, name, extents, accesses...), labels);
+      const Vertex whole = resolved_as_written(
+          scope.state->graph,
+          statement_spec<Output, Join, Monoid>(scope, name, extents, accesses...), labels);
       scope.extents.add(labels, whole.extents);
       const auto split = split_operands<(Aggregated::size > 0)>(scope, flat);
       return boost::hana::unpack(expr::accesses_of(split), [&](const auto&... parts) {
@@ -318,9 +318,9 @@ constexpr void check_flat(const LoweringScope<Backend>& scope, std::string_view 
                           const std::vector<Extent>& extents, const E& flat) {
   boost::hana::unpack(expr::accesses_of(flat), [&](const auto&... accesses) {
     expr::LabelNames names;
-    (void)checked(scope.state->graph,
-                  statement_spec<Output, Identity, Monoid>(scope, name, extents, accesses...),
-                  names);
+    (void)resolved_as_written(
+        scope.state->graph,
+        statement_spec<Output, Identity, Monoid>(scope, name, extents, accesses...), names);
   });
 }
 

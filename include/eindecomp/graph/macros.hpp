@@ -7,6 +7,7 @@
 #include <limits>
 #include <source_location>
 #include <string_view>
+#include <type_traits>
 
 #include "eindecomp/expr/factors.hpp"
 #include "eindecomp/expr/mask.hpp"
@@ -83,7 +84,7 @@ struct MaskedSoftmax : RefusesTensors {
       using Rest = RemainingLabels<All, LabelList<Along>>;
       using T = expr::Elements<E>;
       // What is less than that is taken for it, so that rows of which nothing is left are 0.
-      constexpr double least = sizeof(T) == 2 ? -6e4 : -1e30;
+      constexpr double least = std::is_same_v<T, float16> ? -6e4 : -1e30;
       const auto left = let_under("softmax.masked", All{}, where) =
           select(mask, x, -std::numeric_limits<double>::infinity());
       const auto mx = let_under("softmax.max", Rest{}, where) =

@@ -472,14 +472,9 @@ EINDECOMP_PLANNER_INLINE bool TangentWriter::leads_from(VertexId v) const {
   return to_index(v) < m_leads.size() && m_leads[to_index(v)];
 }
 
-EINDECOMP_PLANNER_INLINE bool TangentWriter::give(VertexId v, Cotangent tangent) {
+EINDECOMP_PLANNER_INLINE bool TangentWriter::give(VertexId v, VertexId tangent, int writing) {
   if (m_tangents[to_index(v)].has_value()) return false;
-  const Vertex& of = graph()[v];
-  for (int k = 0; k < of.rank(); ++k) {
-    tangent.dims.push_back(k);
-    tangent.labels.push_back(of.is_input() ? Text("d") + k : label_name(of, k));
-  }
-  m_tangents[to_index(v)] = std::move(tangent);
+  m_tangents[to_index(v)] = Cotangent::of_shape(graph(), v, tangent, writing);
   return true;
 }
 
@@ -488,11 +483,6 @@ EINDECOMP_PLANNER_INLINE Cotangent TangentWriter::run() {
     if (m_leads[to_index(v)]) push(v);
   }
   return *m_tangents.back();
-}
-
-EINDECOMP_PLANNER_INLINE Text TangentWriter::label_name(const Vertex& v, int k) const {
-  const int l = v.labels[static_cast<std::size_t>(v.output[static_cast<std::size_t>(k)])];
-  return graph().labels[static_cast<std::size_t>(l)].name;
 }
 
 EINDECOMP_PLANNER_INLINE bool TangentWriter::passes(VertexId v, std::size_t o) const {

@@ -140,7 +140,7 @@ class Masks {
       if (v.is_input()) continue;
       std::vector<Condition>& joins = m_joins[static_cast<std::size_t>(s)];
       const auto& own = reads[static_cast<std::size_t>(s)];
-      // What joins of zeros are must be finite, and so must the identity of ⊕.
+      // An operand may be left 0 where the result is not read only if ⊗ of zeros is finite.
       const bool passes_zeros = v.op.annihilates || v.op.adds;
       std::vector<Condition> unread;
       if (!v.is_result() && own && (passes_zeros || v.op.sums)) {

@@ -63,7 +63,7 @@ template <int Times, class... Labels, class E>
     return e;
   } else if constexpr (expr::is_computed<E>) {
     using All = typename E::LabelTypes;
-    return access_under(let_under(name, All{}, where) = 1 * e, All{});
+    return access_under(let_under(name, All{}, where) = e, All{});
   } else {
     return as_access(name, e, where);
   }

@@ -182,7 +182,7 @@ class Symbol : public TensorBase {
   /// Tells the tensor from those of other programs, Vertex::program_id.
   [[nodiscard]] constexpr std::uint64_t program_id() const { return m_program_id; }
   /// Its name, as reports and errors have it.
-  [[nodiscard]] constexpr const Text& name() const { return m_state.get()->graph[m_vertex].name; }
+  [[nodiscard]] constexpr Text name() const { return m_state.get()->graph[m_vertex].name; }
   /// Which of the statements that share the vertex it was made for, EinGraph::last_writing().
   [[nodiscard]] constexpr int writing() const { return m_writing; }
   /// What the tensor was written into, for those who write statements.
@@ -273,13 +273,14 @@ class BasicProgram {
 
   /// Says what a label stands for, for strategies that go by role: batch, sequence, head, ….
   template <AnyLabel L>
-  constexpr void role(L, std::string_view role) {
-    label_info<L>().role = role;
+  constexpr void role(L, std::string_view role,
+                      std::source_location where = std::source_location::current()) {
+    label_info<L>(where).role = role;
   }
   /// Forbids every strategy to cut a label.
   template <AnyLabel L>
-  constexpr void uncut(L) {
-    label_info<L>().uncut = true;
+  constexpr void uncut(L, std::source_location where = std::source_location::current()) {
+    label_info<L>(where).uncut = true;
   }
 
   /// The graph of its statements, as rewritten. \throws Error if the program was moved from.
@@ -346,8 +347,8 @@ class BasicProgram {
   }
 
   template <class L>
-  constexpr LabelInfo& label_info() {
-    EinGraph& here = state()->graph;
+  constexpr LabelInfo& label_info(const std::source_location& where) {
+    EinGraph& here = state(where)->graph;
     return here.labels[static_cast<std::size_t>(here.label(L::name))];
   }
 

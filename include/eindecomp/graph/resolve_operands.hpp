@@ -228,7 +228,8 @@ class OperandResolver {
                  Text("label ") + expr::quoted(m_names[l]) + " of statement " + m_vertex.name +
                      " has no extent (no operand has it as an index by itself, and its indices "
                      "have several such labels); write extent(" +
-                     m_names[l] + ", n) in the index or the output",
+                     m_names[l] + ", n) in the index" +
+                     (m_spec.output.empty() ? "" : " or the output"),
                  m_spec.where);
     }
   }

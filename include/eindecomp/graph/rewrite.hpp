@@ -20,7 +20,8 @@ namespace eindecomp::graph {
 
 /// A statement as the user wrote it, all rules checked, so that no message speaks of tensors that
 /// rewriting made up. `names` becomes those of Vertex::labels.
-constexpr Vertex checked(EinGraph& graph, const StatementSpec& spec, expr::LabelNames& names) {
+constexpr Vertex resolved_as_written(EinGraph& graph, const StatementSpec& spec,
+                                     expr::LabelNames& names) {
   check_labels(graph, spec, spec.name);
   const std::size_t labels_before = graph.labels.size();
   Vertex v;
@@ -60,7 +61,7 @@ constexpr void aggregate_private_labels(EinGraph& graph, StatementSpec& spec,
                                         const RewriteTarget& target) {
   if (spec.operands.size() < 2) return;
   expr::LabelNames names;
-  (void)checked(graph, spec, names);
+  (void)resolved_as_written(graph, spec, names);
   const expr::LabelNames output = output_labels(spec);
   for (std::size_t o = 0; o < spec.operands.size(); ++o) {
     StatementSpec::OperandSpec& operand = spec.operands[o];
@@ -92,7 +93,7 @@ constexpr void aggregate_private_labels(EinGraph& graph, StatementSpec& spec,
 constexpr VertexId write_in_order(EinGraph& graph, const StatementSpec& spec,
                                   const RewriteTarget& target) {
   expr::LabelNames names;
-  const Vertex v = checked(graph, spec, names);
+  const Vertex v = resolved_as_written(graph, spec, names);
   if (v.labels.size() > static_cast<std::size_t>(max_ordered_labels)) return target.write(spec);
   std::vector<LabelSet> sets;
   for (const Operand& operand : v.operands) {

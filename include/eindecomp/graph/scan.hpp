@@ -67,7 +67,7 @@ struct Scan : RefusesTensors {
   template <class S, class... Ls>
   [[nodiscard]] static constexpr auto scanned(const S& x, LabelList<Ls...> labels) {
     const Extent n = extent_along(x, labels);
-    const Label<"scan"> window{};
+    const Label<"scan.label"> window{};
     const auto index = [&]<class L>(L label) {
       if constexpr (std::is_same_v<L, Along>) {
         return extent(label, n) - extent(window, n);

@@ -35,8 +35,9 @@ template <class... Along, Expression E>
                                     std::remove_cvref_t<decltype(expr::functor_of<true>(flat))>>;
     expr::LabelNames names;
     const std::vector<Extent> extents =
-        checked(state->graph,
-                statement_spec<LabelList<>, Join, Sum>(scope, "mean", {}, accesses...), names)
+        resolved_as_written(state->graph,
+                            statement_spec<LabelList<>, Join, Sum>(scope, "mean", {}, accesses...),
+                            names)
             .extents;
     Extent count = 1;
     const auto take = [&](std::string_view label) {

@@ -39,6 +39,15 @@ struct StoredTensor {
   /// Of a tensor that is about to go, there would be none left to see.
   template <Element T>
   void elements() && = delete;
+  /// \throws Error if `bytes` has other than the elements that the extents say.
+  void check(std::source_location where = std::source_location::current()) const {
+    std::int64_t wanted = element.bytes;
+    for (const Extent extent : bound) wanted *= extent;
+    if (wanted == static_cast<std::int64_t>(bytes.size())) return;
+    core::fail(ErrorKind::io, where, "tensor ", name, " of extents ", core::extents_text(bound),
+               " has ", static_cast<Extent>(bytes.size()), " bytes of elements (", wanted,
+               " are wanted, ", element.bytes, " each); give it all its elements");
+  }
   /// Whether all of it is equal, bit for bit.
   bool operator==(const StoredTensor&) const = default;
 };

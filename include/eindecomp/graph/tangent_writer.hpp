@@ -26,13 +26,12 @@ class TangentWriter {
   /// Whether a change of a tensor's elements changes those of the tensor walked to.
   [[nodiscard]] bool leads_from(VertexId v) const;
   /// Gives a tensor a tangent with all dimensions. \returns false if it has one
-  [[nodiscard]] bool give(VertexId v, Cotangent tangent);
+  [[nodiscard]] bool give(VertexId v, VertexId tangent, int writing);
   /// The tangent of the tensor walked to, which some tensor with a tangent leads to.
   [[nodiscard]] Cotangent run();
 
  private:
   [[nodiscard]] const EinGraph& graph() const { return m_scope.graph; }
-  [[nodiscard]] Text label_name(const Vertex& v, int k) const;
 
   /// Whether tangents pass through an operand of statement v.
   [[nodiscard]] bool passes(VertexId v, std::size_t o) const;

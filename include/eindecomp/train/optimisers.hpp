@@ -35,6 +35,9 @@ inline void check_share(std::string_view what, double value, const std::source_l
 /// Whether an optimiser is Accumulated.
 template <class Optimiser>
 inline constexpr bool is_accumulated = false;
+/// Whether it is ClippedByNorm.
+template <class Optimiser>
+inline constexpr bool is_clipped = false;
 
 }  // namespace train
 
@@ -123,6 +126,9 @@ struct ClippedByNorm {
                 "EinDecomp: ClippedByNorm is given an Accumulated optimiser (the gradient of one "
                 "microbatch is not what is to be clipped, their mean is); write "
                 "Accumulated{ClippedByNorm{optimiser, max_norm}, microbatches}");
+  static_assert(!train::is_clipped<Optimiser>,
+                "EinDecomp: ClippedByNorm is given a ClippedByNorm optimiser; give one the smaller "
+                "of both norms");
   Optimiser optimiser;  ///< what clipped gradients go to
   double max_norm = 1;  ///< the largest norm, more than 0
 
@@ -175,6 +181,8 @@ namespace train {
 
 template <class Optimiser>
 inline constexpr bool is_accumulated<Accumulated<Optimiser>> = true;
+template <class Optimiser>
+inline constexpr bool is_clipped<ClippedByNorm<Optimiser>> = true;
 
 /// The microbatches of a step.
 template <class Optimiser>

@@ -95,6 +95,7 @@ class Trainer {
   void start(std::vector<Binding<Space>> weights) {
     m_runs.forget();
     m_steps = 0;
+    m_has_learned = false;
     m_next = std::move(weights);
     for (const Held& held : m_states) m_next.push_back(train::zeros<Space>(held));
   }
@@ -284,6 +285,7 @@ class Trainer {
         m_rate, [rate] { return static_cast<T>(rate); }, where);
     m_next = m_runs.step(m_next, rate_binding, m_steps, batch, where);
     ++m_steps;
+    m_has_learned = true;
   }
   [[nodiscard]] std::string next_of(std::string_view weight,
                                     const std::source_location& where) const {
@@ -309,6 +311,7 @@ class Trainer {
   std::vector<Held> m_states;
   std::vector<Binding<Space>> m_next;  // weights and states of the next step
   Extent m_steps = 0;
+  bool m_has_learned = false;  ///< weights are a step's, or a checkpoint's
 };
 
 template <class T, class Space, comm::Communicator Group>
@@ -328,11 +331,12 @@ void Trainer<T, Space, Group>::resume(const Checkpoint& checkpoint, std::source_
   m_runs.forget();
   m_next = std::move(next);
   m_steps = steps;
+  m_has_learned = true;
 }
 
 template <class T, class Space, comm::Communicator Group>
 std::vector<Binding<Space>> Trainer<T, Space, Group>::weights(std::source_location where) const {
-  require_a_step(m_steps > 0, where);
+  require_a_step(m_has_learned, where);
   std::vector<Binding<Space>> bindings;
   for (const Held& held : m_weights) {
     const auto& binding = *std::ranges::find_if(

@@ -43,7 +43,7 @@ class UpdateWriter {
       : m_state(state),
         m_trained(std::move(trained)),
         m_where(where),
-        m_is_sum(m_trained.size(), 0) {}
+        m_needs_mean(m_trained.size(), 0) {}
 
   /// Writes what adds up the gradients of a step's microbatches, and scalars that each of them has.
   /// Lets gradient() be the mean. \returns which sum is which input of the next microbatch: those
@@ -67,7 +67,7 @@ class UpdateWriter {
       (void)add(graph()[scalar.vertex].name + ".sum", {scalar, true}, {});
     }
     m_microbatches = microbatches;
-    m_is_sum.assign(m_trained.size(), 1);
+    m_needs_mean.assign(m_trained.size(), 1);
     return sums;
   }
   /// Begins what runs once a step.
@@ -85,11 +85,11 @@ class UpdateWriter {
     }
     m_weight = {{m_trained[n].weight, -1}, false};
     m_gradient = {m_trained[n].gradient, false};
-    if (m_is_sum[n] == 0) return;
+    if (m_needs_mean[n] == 0) return;
     const auto mean = expr::node(Mul{}, number(1 / static_cast<double>(m_microbatches)), Arg<0>{});
     m_gradient = write(Text("d") + m_name + ".mean", false, mean, m_gradient);
     m_trained[n].gradient = m_gradient.written;
-    m_is_sum[n] = 0;
+    m_needs_mean[n] = 0;
   }
 
   /// The rate of learning, an input of rank 0.
@@ -213,7 +213,7 @@ class UpdateWriter {
   std::vector<Trained> m_trained;
   std::source_location m_where;
   Extent m_microbatches = 1;
-  Flags m_is_sum;  // by weight, whether its gradient is to be divided by their number
+  Flags m_needs_mean;  // by weight, whether its gradient is to be divided by their number
   Tensor m_rate;
   std::size_t m_number = 0;  // the weight at hand
   Text m_name;
