@@ -106,7 +106,8 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "ends in .svg, as a picture; needs --machine")
       ->type_name("FILE");
   app.add_option("--load", arguments.load, "take the plan from a file instead of making one")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->excludes("--max-idle");
 }
 
 std::string read_text(const std::string& path) {
@@ -145,6 +146,17 @@ ein::TimedPlan load(const Arguments& arguments, const ein::EinGraph& graph) {
   if (!arguments.strategy.empty() && arguments.strategy != plan.strategy.view()) {
     ein::tools::fail_at(arguments.load, "the plan is by the strategy " + plan.strategy.str() +
                                             "; leave out --strategy, or plan anew");
+  }
+  if (arguments.cost == "time" && arguments.machine.empty()) {
+    throw ein::Error(ein::ErrorKind::plan, "--cost time requires --machine", {});
+  }
+  if (arguments.memory > 0) {
+    const std::int64_t peak = std::ranges::max(plan.peak_bytes());
+    if (peak > arguments.memory) {
+      ein::tools::fail_at(arguments.load, "the plan needs " + std::to_string(peak) +
+                                              " bytes on a worker; leave out --memory, or plan "
+                                              "anew");
+    }
   }
   return {std::move(plan), took.count()};
 }

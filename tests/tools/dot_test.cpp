@@ -84,6 +84,18 @@ TEST_CASE("a file is replaced as a whole, an error leaves nothing behind") {
   std::filesystem::create_directories(folder.path() / "taken" / "by");
   CHECK_THROWS_WITH_AS(write_dot(plan, folder.path() / "taken"),
                        doctest::Contains("cannot write the plan to"), Error);
+  // A link stays one, to the file that is replaced.
+  const std::filesystem::path link = folder.path() / "taken" / "link.dot";
+  std::filesystem::create_symlink("../plan.dot", link);
+  std::ofstream(path) << "older";
+  write_dot(plan, link);
+  CHECK(std::filesystem::is_symlink(link));
+  std::ifstream again(path);
+  CHECK(std::string(std::istreambuf_iterator<char>(again), {}) == to_dot(plan));
+  CHECK(tools::is_no_file("/dev/stdout"));
+  CHECK(tools::is_no_file("/dev/null"));
+  CHECK_FALSE(tools::is_no_file(link));
+  CHECK_FALSE(tools::is_no_file(folder.path() / "new"));
   std::size_t entries = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
     static_cast<void>(entry);

@@ -250,6 +250,9 @@ class Files(unittest.TestCase):
             ((program("matmul"),), "chain.plan: the plan is of another program (its tensor number 0"),
             ((program("chain"), "--workers", 8), "chain.plan: the plan is for 16 workers"),
             ((program("chain"), "--strategy", "placed"), "the plan is by the strategy exact"),
+            ((program("chain"), "--memory", 1), "bytes on a worker; leave out --memory"),
+            ((program("chain"), "--cost", "time"), "--cost time requires --machine"),
+            ((program("chain"), "--max-idle", 5), "--max-idle"),
         ):
             done = run(*arguments, "--load", self.file)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
@@ -329,7 +332,8 @@ class Refusals(unittest.TestCase):
             ('{"inputs": {"A": [4]}, "statements": [{"name": "C", "einsum": "ij->i", '
              '"operands": ["A"]}]}', "standard input: statements[0].einsum: tensor A has rank 1"),
             ('{"inputs": {"A": [4000000000000000000]}, "statements": [{"name": "C", "einsum": '
-             '"i->i", "operands": ["A"]}]}', "more than a 64-bit integer counts on 4 workers"),
+             '"i->i", "operands": ["A"]}]}', "inputs.A: tensor A of 4000000000000000000 has more "
+             "elements than are counted"),
         ):
             with self.subTest(text=text):
                 self.assertIn(message, self.refused("-", "--workers", "4", text=text))

@@ -79,6 +79,11 @@ TEST_CASE("boxes of datasets are read, of every layout, type and order of bytes"
     H5Tset_ebias(half, 15);
     made.dataset("f2", half);
     H5Tclose(half);
+    const hid_t complex = H5Tcreate(H5T_COMPOUND, 16);
+    H5Tinsert(complex, "r", 0, H5T_IEEE_F64BE);
+    H5Tinsert(complex, "i", 8, H5T_IEEE_F64BE);
+    made.dataset("c16", complex, false, {2});
+    H5Tclose(complex);
   }
   const Box box{{4, 1}, {6, 4}};
   CHECK(read_box_of<double>({path, "f8"}, box) == std::vector<double>{17, 18, 19, 21, 22, 23});
@@ -87,6 +92,7 @@ TEST_CASE("boxes of datasets are read, of every layout, type and order of bytes"
         std::vector<std::int64_t>{17, 18, 19, 21, 22, 23});
   CHECK(read_box_of<std::int32_t>({path, "bytes"}, {{0, 3}, {2, 4}}) ==
         std::vector<std::int32_t>{3, 7});
+  CHECK(Hdf5File(path, "c16").shape().element == element_type<std::complex<double>>());
   const std::vector<float16> halves = read_box_of<float16>({path, "f2"}, box);
   CHECK(std::vector<float>(halves.begin(), halves.end()) ==
         std::vector<float>{17, 18, 19, 21, 22, 23});

@@ -142,6 +142,16 @@ TEST_CASE("a folder that cannot be used is an error, a plan that cannot be kept 
                        doctest::Contains("cannot make the folder of plans"), Error);
   CHECK_THROWS_AS(PlanCache(folder.path() / "file" / "inside"), Error);
 
+  CHECK_THROWS_AS(PlanCache(std::string(5000, 'a')), Error);
+
+  // A name that JSON cannot have.
+  PlanProgram odd;
+  const auto X = odd.input<double>("X\xff", {4});
+  (void)(let<"Y">(labels::i) = 2.0 * X(labels::i));
+  PlanCache kept(folder.path() / "kept");
+  CHECK(kept.decompose(odd.graph(), {.workers = 2}).workers == 2);
+  CHECK(kept.statistics().not_written.view().find("is not UTF-8") != std::string_view::npos);
+
   PlanCache cache(folder.path() / "gone");
   std::filesystem::remove(folder.path() / "gone");
   const Plan plan = cache.decompose(cached_product().graph(), {.workers = 2});

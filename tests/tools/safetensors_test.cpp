@@ -128,6 +128,34 @@ TEST_CASE("a checkpoint comes back bit for bit") {
                  "the metadata have no number of steps (it is no checkpoint)"));
 }
 
+TEST_CASE("metadata are any text, tensors all their bytes, names UTF-8") {
+  const TemporaryFile file;
+  const Safetensors made{{stored<float>("W", {1}, {1})}, {{"note", "two\nlines"}, {"none", ""}}};
+  write_safetensors(file.path(), made);
+  CHECK(read_safetensors(file.path()).metadata == made.metadata);
+  const std::string before = file.content();
+  StoredTensor cut = made.tensors[0];
+  cut.bytes.pop_back();
+  CHECK(contains(message_of([&] {
+                   write_safetensors(file.path(), {{cut}, {}});
+                 }),
+                 "tensor W of extents 1 has 3 bytes of elements (4 are wanted, 4 each)"));
+  CHECK(contains(message_of([&] { write_checkpoint(file.path(), {3, {cut}}); }), "has 3 bytes"));
+  CHECK(contains(message_of([&] {
+                   write_safetensors(file.path(), {{stored<float>("W\xff", {1}, {1})}, {}});
+                 }),
+                 "cannot write safetensors (a name or a text in it is not UTF-8"));
+  CHECK(file.content() == before);
+  // A tensor without elements, where another begins.
+  file.write(R"({"b":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},)"
+             R"("none":{"dtype":"F64","shape":[0],"data_offsets":[0,0]}})",
+             std::string("\7\0\0\0", 4));
+  std::int32_t read = 0;
+  const SafetensorsFile b(file.path(), "b");
+  b.read(b.shape(), Box::whole({1}), &read);
+  CHECK(read == 7);
+}
+
 TEST_CASE("a tensor is read beside others that cannot be") {
   const TemporaryFile file;
   file.write(R"({"mask":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]},)"

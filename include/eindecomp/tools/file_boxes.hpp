@@ -225,6 +225,7 @@ inline void write_box(const std::filesystem::path& path, const FileElements& fil
 [[nodiscard]] inline PartialFile begin_file(const std::filesystem::path& path,
                                             std::string_view before, std::int64_t bytes,
                                             const std::source_location& where) {
+  if (is_no_file(path)) fail_to_write("a tensor", path, "it is no file", where);
   const std::filesystem::path partial = name_beside(path);
   write_file(partial, before, path, "a tensor", where);
   std::error_code failed;

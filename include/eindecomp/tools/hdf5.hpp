@@ -7,6 +7,7 @@
 
 #include <hdf5.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -239,10 +240,19 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
       if (bits <= 32) return {ElementKind::int32, 4};
       if (bits <= 64) return {ElementKind::int64, 8};
     }
-    for (const ElementType complex :
-         {ElementType{ElementKind::complex64, 8}, ElementType{ElementKind::complex128, 16}}) {
-      if (is != H5T_COMPOUND || size != static_cast<std::size_t>(complex.bytes)) continue;
-      if (H5Tequal(type.id(), tools::hdf5_type(complex).id()) > 0) return complex;
+    if (is == H5T_COMPOUND && H5Tget_nmembers(type.id()) == 2) {
+      const int parts[] = {H5Tget_member_index(type.id(), "r"),
+                           H5Tget_member_index(type.id(), "i")};
+      const auto are_floats_of = [&](std::size_t bytes) {
+        return std::ranges::all_of(parts, [&](int part) {
+          if (part < 0) return false;
+          const auto member = static_cast<unsigned>(part);
+          const tools::Hdf5Handle of(H5Tget_member_type(type.id(), member), H5Tclose);
+          return H5Tget_class(of.id()) == H5T_FLOAT && H5Tget_size(of.id()) == bytes;
+        });
+      };
+      if (are_floats_of(4)) return {ElementKind::complex64, 8};
+      if (are_floats_of(8)) return {ElementKind::complex128, 16};
     }
     fail(
         "its elements are of a type that no tensor has (float, double, float16, bfloat16, "

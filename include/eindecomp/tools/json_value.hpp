@@ -35,6 +35,19 @@ namespace eindecomp::tools {
   return text;
 }
 
+/// JSON to be written to a file. \param indent  as nlohmann-json has it; -1 for one line
+/// \throws Error if a text in it, such as a tensor's name, is not UTF-8.
+[[nodiscard]] inline std::string dump_json(const nlohmann::ordered_json& json, int indent,
+                                           std::string_view what,
+                                           const std::source_location& where) {
+  try {
+    return json.dump(indent);
+  } catch (const nlohmann::ordered_json::exception&) {
+    core::fail(ErrorKind::io, where, "cannot write ", std::string(what),
+               " (a name or a text in it is not UTF-8, which JSON is); give it one that is");
+  }
+}
+
 /// What is wrong with text that names something; empty if nothing is.
 [[nodiscard]] inline std::string name_fault(std::string_view name) {
   if (name.empty()) return "the text is empty; give it a character at least";
@@ -60,10 +73,14 @@ class JsonValue {
   /// The value as its file has it, shortened.
   [[nodiscard]] std::string text() const { return quoted_json(*m_value); }
 
+  /// \throws Error unless it is text, which may be empty or of several lines.
+  [[nodiscard]] std::string any_string() const {
+    if (!m_value->is_string()) refuse("text");
+    return *m_value;
+  }
   /// \throws Error unless it is text that is not empty and stays on one line.
   [[nodiscard]] std::string string() const {
-    if (!m_value->is_string()) refuse("text");
-    std::string text = *m_value;
+    std::string text = any_string();
     if (const std::string fault = name_fault(text); !fault.empty()) fail(fault);
     return text;
   }

@@ -344,6 +344,7 @@ class NpyFile final : public tools::DenseFile<TensorFile> {
 /// \throws Error if it cannot be written, or NumPy has no such elements.
 inline void write_npy(const std::filesystem::path& path, const StoredTensor& tensor,
                       std::source_location where = std::source_location::current()) {
+  tensor.check(where);
   std::string content = tools::npy_begin(path.string(), {tensor.element, tensor.bound}, where);
   content += tensor.bytes;
   tools::replace_file(path, content, "a tensor", where);

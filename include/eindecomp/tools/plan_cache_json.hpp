@@ -51,7 +51,8 @@ class PlanCache {
       : m_folder(std::move(folder)) {
     std::error_code failed;
     std::filesystem::create_directories(m_folder, failed);
-    if (!std::filesystem::is_directory(m_folder)) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(m_folder, ignored)) {
       core::fail(ErrorKind::io, where, "cannot make the folder of plans ", m_folder.string(), " (",
                  (failed ? failed.message() : std::string("there is a file of that name")),
                  "); give a path that can be one");

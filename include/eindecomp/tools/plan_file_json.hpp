@@ -281,8 +281,9 @@ class PlanFileReader {
                               {"steps", tools::steps_json(plan.steps)},
                               {"carry", tools::carry_json(plan.carry)}};
   if (plan.gap) json["gap"] = *plan.gap;
+  (void)tools::dump_json(json, -1, "a plan", where);  // before it is hashed as JSON
   json["hash"] = tools::hash_of_plan_file(json);
-  return json.dump(1) + '\n';
+  return tools::dump_json(json, 1, "a plan", where) + '\n';
 }
 
 /// Writes a plan to a file, which is replaced as a whole or, on an error, left as it was. Not

@@ -87,13 +87,14 @@ class SafetensorsReader {
     SafetensorsHeader read{{}, {}, length_bytes + text.size()};
     for (const auto& [name, value] : JsonValue(json, m_file).members()) {
       if (name == "__metadata__") {
-        for (const auto& [key, said] : value.members()) read.metadata[key] = said.string();
+        for (const auto& [key, said] : value.members()) read.metadata[key] = said.any_string();
       } else {
         read.tensors.push_back(tensor(name, value));
       }
     }
-    std::stable_sort(read.tensors.begin(), read.tensors.end(),
-                     [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    std::stable_sort(read.tensors.begin(), read.tensors.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.begin, a.bytes) < std::pair(b.begin, b.bytes);
+    });
     std::uint64_t next = 0;
     for (const SafetensorsEntry& tensor : read.tensors) {
       if (tensor.begin != next) {
@@ -227,8 +228,10 @@ inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor
 }
 
 /// What stands before the elements.
-[[nodiscard]] inline std::string safetensors_begin(const nlohmann::ordered_json& header) {
-  std::string text = header.dump();
+/// \throws Error if a name or the metadata are not UTF-8.
+[[nodiscard]] inline std::string safetensors_begin(const nlohmann::ordered_json& header,
+                                                   const std::source_location& where) {
+  std::string text = dump_json(header, -1, "safetensors", where);
   while (text.size() % 8 != 0) text += ' ';  // so that elements are aligned
   std::string begin;
   for (std::size_t n = 0; n < 8; ++n) {
@@ -244,9 +247,10 @@ inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor
   if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
   std::size_t next = 0;
   for (const StoredTensor& tensor : file.tensors) {
+    tensor.check(where);
     next = add_tensor(header, tensor.name, {tensor.element, tensor.bound}, next, where);
   }
-  std::string content = safetensors_begin(header);
+  std::string content = safetensors_begin(header, where);
   content.reserve(content.size() + next);
   for (const StoredTensor& tensor : file.tensors) content += tensor.bytes;
   return content;
@@ -329,7 +333,7 @@ class SafetensorsFile final : public tools::DenseFile<TensorFile> {
                                   const std::source_location& where) const override {
     nlohmann::ordered_json header = nlohmann::ordered_json::object();
     const std::size_t bytes = tools::add_tensor(header, Text(m_tensor), shape, 0, where);
-    return tools::begin_file(path(), tools::safetensors_begin(header),
+    return tools::begin_file(path(), tools::safetensors_begin(header, where),
                              static_cast<std::int64_t>(bytes), where);
   }
 
@@ -366,7 +370,7 @@ class SafetensorsArchive final : public tools::DenseFile<TensorArchive> {
     for (const NamedShape& tensor : tensors) {
       ends.push_back(tools::add_tensor(header, tensor.name, tensor.shape, ends.back(), where));
     }
-    const PartialFile begun = tools::begin_file(path(), tools::safetensors_begin(header),
+    const PartialFile begun = tools::begin_file(path(), tools::safetensors_begin(header, where),
                                                 static_cast<std::int64_t>(ends.back()), where);
     std::vector<PartialFile> partial(tensors.size(), begun);
     for (std::size_t n = 0; n < tensors.size(); ++n) {

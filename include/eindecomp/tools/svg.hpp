@@ -40,6 +40,23 @@ namespace tools {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// A file beside another, removed where it has not been put in that one's place.
+class PartialFileGuard {
+ public:
+  explicit PartialFileGuard(const std::filesystem::path& beside) : m_path(name_beside(beside)) {}
+  PartialFileGuard(const PartialFileGuard&) = delete;
+  PartialFileGuard& operator=(const PartialFileGuard&) = delete;
+  ~PartialFileGuard() {
+    std::error_code ignored;
+    std::filesystem::remove(m_path, ignored);
+  }
+  /// Where it lies.
+  [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
+
+ private:
+  std::filesystem::path m_path;
+};
+
 }  // namespace tools
 
 /// Writes the picture of to_dot(plan) to a file, which is replaced as a whole or, on an error, left
@@ -47,23 +64,18 @@ namespace tools {
 /// \throws Error if there is no such program or the file cannot be written.
 inline void write_svg(const Plan& plan, const std::filesystem::path& path,
                       const std::source_location& where = std::source_location::current()) {
-  const std::filesystem::path svg = tools::name_beside(path);
-  tools::write_file(svg, "", path, "the picture", where);
-  const std::filesystem::path dot =
-      tools::name_beside(std::filesystem::temp_directory_path() / "eindecomp.dot");
-  tools::write_file(dot, to_dot(plan), dot, "the plan", where);
-  const bool drawn = tools::run_program({"dot", "-Tsvg", "-o" + svg.string(), dot.string()});
-  std::error_code ignored;
-  std::filesystem::remove(dot, ignored);
-  if (!drawn) {
-    std::filesystem::remove(svg, ignored);
+  const tools::PartialFileGuard svg(path);
+  const tools::PartialFileGuard dot(path);
+  tools::write_file(svg.path(), "", path, "the picture", where);
+  tools::write_file(dot.path(), to_dot(plan), path, "the plan", where);
+  if (!tools::run_program({"dot", "-Tsvg", "-o" + svg.path().string(), dot.path().string()})) {
     core::fail(
         ErrorKind::io,
         "cannot draw the plan (Graphviz' program dot did not do it); install graphviz, or write "
         "DOT and draw it elsewhere",
         where);
   }
-  tools::put_in_place(svg, path, "the picture", where);
+  tools::put_in_place(svg.path(), path, "the picture", where);
 }
 
 }  // namespace eindecomp

@@ -32,9 +32,22 @@ namespace eindecomp::tools {
       std::source_location{});
 }
 
-/// A name beside a path that nobody else uses: processes may write the same file at once, and the
-/// last to rename its own wins.
-[[nodiscard]] inline std::filesystem::path name_beside(std::filesystem::path path) {
+/// What a path names by symbolic links, which stay links where it is written. Those of /proc are
+/// files that are open, and have no name to go by.
+[[nodiscard]] inline std::filesystem::path followed(std::filesystem::path path) {
+  constexpr int most_links = 40;
+  std::error_code failed;
+  for (int n = 0; n < most_links && path.native().rfind("/proc/", 0) != 0; ++n) {
+    if (!std::filesystem::is_symlink(path, failed)) break;
+    path = path.parent_path() / std::filesystem::read_symlink(path, failed);
+  }
+  return path;
+}
+
+/// A name beside the file of a path that nobody else uses: processes may write the same file at
+/// once, and the last to rename its own wins.
+[[nodiscard]] inline std::filesystem::path name_beside(const std::filesystem::path& of) {
+  std::filesystem::path path = followed(of);
   path += ".partial-" + std::to_string(std::random_device{}());
   return path;
 }
@@ -53,12 +66,19 @@ namespace eindecomp::tools {
   return errno != 0 ? std::generic_category().message(errno) : "it does not take it";
 }
 
+/// Whether a path names something that is no file to be replaced, such as /dev/stdout.
+[[nodiscard]] inline bool is_no_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::path named = followed(path);
+  return std::filesystem::is_symlink(named, ignored) || std::filesystem::is_other(named, ignored);
+}
+
 /// Puts a file that is complete in another's place; on an error removes it.
 /// \throws Error if that cannot be done.
 inline void put_in_place(const std::filesystem::path& complete, const std::filesystem::path& path,
                          std::string_view what, const std::source_location& where) {
   std::error_code failed;
-  std::filesystem::rename(complete, path, failed);
+  std::filesystem::rename(complete, followed(path), failed);
   if (!failed) return;
   std::error_code ignored;
   std::filesystem::remove(complete, ignored);
@@ -82,16 +102,13 @@ inline void write_file(const std::filesystem::path& path, std::string_view conte
   fail_to_write(what, shown, why, where);
 }
 
-/// Writes a file, which is replaced as a whole or, on an error, left as it was. What is no file,
-/// such as /dev/stdout, is written to.
+/// Writes a file, which is replaced as a whole or, on an error, left as it was; a link to it stays
+/// one. What is no file, such as /dev/stdout, is written to.
 /// \param what  what it holds, for the message
 /// \throws Error if the file cannot be written.
 inline void replace_file(const std::filesystem::path& path, std::string_view content,
                          std::string_view what, const std::source_location& where) {
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored) && std::filesystem::is_other(path, ignored)) {
-    return write_file(path, content, path, what, where);
-  }
+  if (is_no_file(path)) return write_file(path, content, path, what, where);
   const std::filesystem::path partial = name_beside(path);
   write_file(partial, content, path, what, where);
   put_in_place(partial, path, what, where);
