@@ -126,7 +126,7 @@ TEST_CASE("options out of range are errors with the caller's place") {
   }
   constexpr Extent huge = Extent{1} << 28;
   const EinGraph product = matmul(huge, huge, huge);
-  check_error([&] { return decompose(product, {.workers = 1 << 10, .strategy = "square"}); },
+  check_error([&] { return decompose(product, {.workers = 1 << 14, .strategy = "square"}); },
               "the plan would move more words than a 64-bit integer counts");
 }
 

@@ -190,7 +190,7 @@ TEST_CASE("every error names the file and the place") {
       {R"({"inputs": {"A": [18446744073709551615]}})", "is not a whole number of 64 bits"},
       {R"({"inputs": {"A": [99999999999999999999]}})", "is not a whole number of 64 bits"},
       {R"({"inputs": {"A": [4294967296, 4294967296]}})",
-       "p.json: inputs.A: tensor A of 4294967296 x 4294967296 has more elements than a 64-bit"},
+       "p.json: inputs.A: tensor A of 4294967296 x 4294967296 has more elements than are counted"},
       {R"({"inputs": {"A": [1, 1, 1, 1, 1, 1, 1, 1, 1]}})",
        "p.json: inputs.A: tensor A has rank 9"},
       {R"({"inputs": {"": [1]}})", "p.json: inputs[\"\"]: the text is empty"},

@@ -164,8 +164,9 @@ template <class T>
 template <class T>
 concept Boundable = AffineTerm<T> || is_bounded_index<T>;
 
-[[nodiscard]] constexpr auto with_boundary(const Boundable auto& index, Boundary boundary,
-                                           const std::source_location& where) {
+[[nodiscard]] constexpr auto with_boundary(
+    const Boundable auto& index, Boundary boundary,
+    const std::source_location& where = std::source_location::current()) {
   auto bounded = as_bounded(index);
   if (bounded.boundary != Boundary::ignored && bounded.boundary != boundary) {
     core::fail(ErrorKind::statement, where,
