@@ -18,6 +18,7 @@
 #include "eindecomp/graph/concat.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/print.hpp"
+#include "eindecomp/graph/scan.hpp"
 #include "support/messages.hpp"
 
 namespace ein = eindecomp;
@@ -163,6 +164,19 @@ TEST_CASE("holes are found between where blocks begin and end, whatever their st
     frames.add_over(one);
   }
   CHECK(frames.hole().empty());
+}
+
+TEST_CASE("labels of the user's are not those that blocks and scans need") {
+  ein::PlanProgram g;
+  constexpr auto d0 = ein::label<"d0">;
+  constexpr auto scan = ein::label<"scan">;
+  const auto x = g.input<double>("x", {6});
+  const auto X = g.input<double>("X", {2, 6});
+  auto Z = ein::blocks<double>(g, "Z", {2, 6}, 0.0);
+  Z(0, d0) = x(d0);
+  CHECK(Z.tensor().vertex() > 0);
+  const auto sums = let<"sums">(scan, j) = ein::cumsum(j)(X(scan, j));
+  CHECK(g.graph()[sums.vertex()].bound == std::vector<Extent>{2, 6});
 }
 
 TEST_CASE("the builder puts tensors together") {

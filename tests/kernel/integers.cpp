@@ -19,7 +19,6 @@ using eindecomp::Arg;
 using eindecomp::Composed;
 using eindecomp::einsum;
 using eindecomp::Sum;
-using eindecomp::Value;
 
 namespace {
 

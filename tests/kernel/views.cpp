@@ -523,6 +523,16 @@ TEST_CASE("in place where that is right") {
   CHECK(a(3, 4) == 2.0 * left(3, 4) * left(3, 4));
 }
 
+TEST_CASE("an index along several labels is refused") {
+  const View<double***> a("a", 4, 3, 5);
+  const View<std::int64_t*> best("best", 3);
+  CHECK(contains(message_of([&] {
+                   einsum_views(Space(), einsum_shape<"ijk->j">(), Algebra<Identity, ArgMin>{},
+                                std::source_location::current(), a, best);
+                 }),
+                 "an aggregation that gives an index along one label is given 2 of them"));
+}
+
 TEST_CASE("memory is shared where an element is") {
   using eindecomp::kernel::share_memory;
   using eindecomp::kernel::StridedTensor;

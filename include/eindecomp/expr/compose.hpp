@@ -98,6 +98,12 @@ inline constexpr bool is_compute_bound<Composed<Op, Children...>> = is_compute_b
 
 namespace expr {
 
+/// T, whatever the other is: once per type of a pack.
+template <class T, class>
+struct SameForAll {  // a class: nvcc loses packs that an alias forgets
+  using type = T;
+};
+
 /// One address per type, comparable in constant expressions.
 template <class T>
 inline constexpr char type_tag = 0;

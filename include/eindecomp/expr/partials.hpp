@@ -238,12 +238,6 @@ template <class F, int K, int L, class V>
 inline constexpr bool gives_derivative<DerivativeOfFunctor<F, K, L>, V> =
     DerivativeOfFunctor<F, K, L>::template given<V>;
 
-/// T, whatever the other is: once per type of a pack.
-template <class T, class>
-struct SameForAll {  // a class: nvcc loses packs that an alias forgets
-  using type = T;
-};
-
 /// ∂f/∂(operand K) where the operands are expressions Es whose elements are Vs, and `z` is f's.
 template <int K, class R, class... Vs, class F, class Z, class... Es>
 [[nodiscard]] constexpr auto partial(const F& f, const Z& z, const Es&... es) {

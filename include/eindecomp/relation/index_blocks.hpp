@@ -109,29 +109,7 @@ constexpr void for_each_shared_run(const IndexBlocks& a, const IndexBlocks& b,
   }
 }
 
-/// How many indices two sets share. Looks at the blocks of one common period.
-[[nodiscard]] constexpr Extent shared_size(const IndexBlocks& a, const IndexBlocks& b) {
-  const SharedRange range = shared_range(a, b);
-  const auto count = [&](Extent begin, Extent end) {
-    Extent size = 0;
-    for_each_shared_run(a, b, {begin, end},
-                        [&size](Extent first, Extent last) { size += last - first; });
-    return size;
-  };
-  // What an interval has is cut off by the range; what remains of it recurs with any period.
-  const Extent of_a = a.is_interval() ? b.period : a.period;
-  const Extent of_b = b.is_interval() ? a.period : b.period;
-  const Extent length = range.end - range.begin;
-  if (length <= 0) return 0;
-  if (a.is_interval() && b.is_interval()) return length;
-  const Extent common = of_a / std::gcd(of_a, of_b);
-  if (common > length / of_b) return count(range.begin, range.end);
-  const Extent periods = length / (common * of_b);
-  const Extent rest = range.begin + periods * common * of_b;
-  return periods * count(range.begin, range.begin + common * of_b) + count(rest, range.end);
-}
-
-/// Where blocks of two sets have come round together: as many positions on in each.
+/// After how many indices, and positions of each, blocks of two sets lie to each other as before.
 struct CommonPeriod {
   Extent indices = 0;  ///< 0 if the sets do not recur within a length
   Extent a = 0;        ///< positions of the first set
@@ -141,6 +119,7 @@ struct CommonPeriod {
 [[nodiscard]] constexpr CommonPeriod common_period(const IndexBlocks& a, const IndexBlocks& b,
                                                    Extent length) {
   if (a.is_interval() && b.is_interval()) return {};
+  // What an interval has is cut off by the range; what remains of it recurs with any period.
   const Extent of_a = a.is_interval() ? b.period : a.period;
   const Extent of_b = b.is_interval() ? a.period : b.period;
   const Extent times = of_a / std::gcd(of_a, of_b);
@@ -150,6 +129,25 @@ struct CommonPeriod {
     return set.is_interval() ? indices : indices / set.period * set.block;
   };
   return {indices, positions(a), positions(b)};
+}
+
+/// How many indices two sets share. Looks at the blocks of one common period.
+[[nodiscard]] constexpr Extent shared_size(const IndexBlocks& a, const IndexBlocks& b) {
+  const SharedRange range = shared_range(a, b);
+  const auto count = [&](Extent begin, Extent end) {
+    Extent size = 0;
+    for_each_shared_run(a, b, {begin, end},
+                        [&size](Extent first, Extent last) { size += last - first; });
+    return size;
+  };
+  const Extent length = range.end - range.begin;
+  if (length <= 0) return 0;
+  if (a.is_interval() && b.is_interval()) return length;
+  const CommonPeriod period = common_period(a, b, length);
+  if (period.indices == 0) return count(range.begin, range.end);
+  const Extent periods = length / period.indices;
+  const Extent rest = range.begin + periods * period.indices;
+  return periods * count(range.begin, range.begin + period.indices) + count(rest, range.end);
 }
 
 /// Lets a run go on where another ends in both sets. \returns whether it does

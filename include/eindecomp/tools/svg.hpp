@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <source_location>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "eindecomp/core/error.hpp"
@@ -39,23 +38,6 @@ namespace tools {
   }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
-
-/// A file beside another, removed where it has not been put in that one's place.
-class PartialFileGuard {
- public:
-  explicit PartialFileGuard(const std::filesystem::path& beside) : m_path(name_beside(beside)) {}
-  PartialFileGuard(const PartialFileGuard&) = delete;
-  PartialFileGuard& operator=(const PartialFileGuard&) = delete;
-  ~PartialFileGuard() {
-    std::error_code ignored;
-    std::filesystem::remove(m_path, ignored);
-  }
-  /// Where it lies.
-  [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
-
- private:
-  std::filesystem::path m_path;
-};
 
 }  // namespace tools
 

@@ -114,4 +114,21 @@ inline void replace_file(const std::filesystem::path& path, std::string_view con
   put_in_place(partial, path, what, where);
 }
 
+/// A file beside another, removed where it has not been put in that one's place.
+class PartialFileGuard {
+ public:
+  explicit PartialFileGuard(const std::filesystem::path& beside) : m_path(name_beside(beside)) {}
+  PartialFileGuard(const PartialFileGuard&) = delete;
+  PartialFileGuard& operator=(const PartialFileGuard&) = delete;
+  ~PartialFileGuard() {
+    std::error_code ignored;
+    std::filesystem::remove(m_path, ignored);
+  }
+  /// Where it lies.
+  [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
+
+ private:
+  std::filesystem::path m_path;
+};
+
 }  // namespace eindecomp::tools

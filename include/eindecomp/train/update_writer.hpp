@@ -159,11 +159,6 @@ class UpdateWriter {
   [[nodiscard]] const std::vector<CarriedTensor>& states() const { return m_states; }
 
  private:
-  template <class>
-  struct Always {  // a class: nvcc loses packs that an alias forgets
-    using type = T;
-  };
-
   [[nodiscard]] EinGraph& graph() { return m_state.graph; }
 
   [[nodiscard]] VertexId input(std::string_view wanted, std::vector<Extent> bound) {
@@ -194,7 +189,7 @@ class UpdateWriter {
       if (!is_scalar) spec.output.push_back({label, 0});
     }
     const graph::StatementWriter<graph::AtOrder<Backend, 0>, Join, Monoid,
-                                 typename Always<Tensors>::type...>
+                                 typename expr::SameForAll<T, Tensors>::type...>
         writer(m_state, join, Monoid{});
     const VertexId v = writer.write(std::move(spec));
     return {{v, graph().last_writing()}, is_scalar};

@@ -54,10 +54,12 @@ class PlacedSearch {
     const auto has_room = [&] { return lists.size() < tuning::max_label_lists; };
     // Of very many labels each by itself, then what goes before the first ones.
     const bool few = to_index(labels) * to_index(labels) <= tuning::max_label_lists;
-    for (LabelId a = 0; a < labels && !few && has_room(); ++a) lists.push_back({a, -1, -1});
-    for (LabelId b = 0; b < labels && !few && has_room(); ++b) {
-      for (LabelId a = 0; a < labels && has_room(); ++a) {
-        if (b != a) lists.push_back({a, b, -1});
+    if (!few) {
+      for (LabelId a = 0; a < labels && has_room(); ++a) lists.push_back({a, -1, -1});
+      for (LabelId b = 0; b < labels && has_room(); ++b) {
+        for (LabelId a = 0; a < labels && has_room(); ++a) {
+          if (b != a) lists.push_back({a, b, -1});
+        }
       }
     }
     for (LabelId a = 0; a < labels && few; ++a) {
