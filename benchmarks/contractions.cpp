@@ -58,7 +58,7 @@ double shortest(const Options& options, const Call& call) {
 /// The shape of a case on dense tensors, column-major or, reversing every tensor's labels' order in
 /// memory, row-major.
 ein::kernel::LocalEinsum shape_of(const benchmark_cases::ContractionCase& c, bool column_major) {
-  const ein::EinsumShape spec = ein::expr::make_einsum_shape(c.text);
+  const ein::EinsumShape spec = ein::einsum_shape(c.text);
   ein::kernel::LocalEinsum shape;
   shape.labels = spec.labels;
   shape.operands = spec.operands;

@@ -113,7 +113,7 @@ class Watch {
 
 /// A shape from a string, extents per label in order of appearance, and row-major tensors.
 LocalEinsum row_major(const std::string& text, const std::vector<Extent>& extents) {
-  const EinsumShape spec = expr::make_einsum_shape(text);
+  const EinsumShape spec = eindecomp::einsum_shape(text);
   LocalEinsum shape;
   shape.labels = spec.labels;
   shape.operands = spec.operands;

@@ -101,11 +101,7 @@ TEST_CASE("short runs that follow one another in a large target") {
       const Extent into[] = {1, k * run + gap, run};
       const Extent from[] = {1, run, j * run};
       const Extent extents[] = {run, j, k};
-      for (int l = 0; l < 3; ++l) {
-        nest.stride[0][nest.loops] = into[l];
-        nest.stride[1][nest.loops] = from[l];
-        nest.push(extents[l]);
-      }
+      for (int l = 0; l < 3; ++l) nest.push(extents[l], {into[l], from[l]});
       std::vector<float> source(static_cast<std::size_t>(run * j * k));
       for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i % 65521);
       // Not on a line.
@@ -145,11 +141,7 @@ eindecomp::kernel::detail::CopySchedule check_runs(Extent run, Extent gap, Exten
   const Extent into[] = {1, run + gap, (run + gap) * j + gap};
   const Extent from[] = {1, run, run * j};
   const Extent extents[] = {run, j, k};
-  for (int l = 0; l < 3; ++l) {
-    nest.stride[0][nest.loops] = into[l];
-    nest.stride[1][nest.loops] = fill ? 0 : from[l];
-    nest.push(extents[l]);
-  }
+  for (int l = 0; l < 3; ++l) nest.push(extents[l], {into[l], fill ? 0 : from[l]});
   std::vector<unsigned char> source(static_cast<std::size_t>(run * j * k * size));
   for (std::size_t b = 0; b < source.size(); ++b) {
     source[b] = static_cast<unsigned char>(b * 2654435761U >> 13U);

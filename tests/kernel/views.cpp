@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <set>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -219,7 +220,7 @@ TEST_CASE("an algebra with state, the labels chosen at run time") {
   const View<double**> c("c", 30, 25);
   fill(a, left);
   fill(b, right);
-  const EinsumShape spec = expr::make_einsum_shape("xy,yz->xz");
+  const EinsumShape spec = eindecomp::einsum_shape("xy,yz->xz");
   einsum_views(Space(), spec, Algebra<ScaledMul<double>, Sum>{{0.5}, {}},
                std::source_location::current(), a, b, c);
   for (std::size_t i = 0; i < 30; ++i) {
@@ -534,6 +535,7 @@ TEST_CASE("an index along several labels is refused") {
 }
 
 TEST_CASE("memory is shared where an element is") {
+  using eindecomp::kernel::overlaps_itself;
   using eindecomp::kernel::share_memory;
   using eindecomp::kernel::StridedTensor;
   std::mt19937 random(20261130);
@@ -573,6 +575,26 @@ TEST_CASE("memory is shared where an element is") {
     for (std::size_t b = 0; b < memory.size(); ++b) expected |= bytes[0][b] && bytes[1][b];
     REQUIRE(share_memory(views[0], views[1]) == expected);
     ++(expected ? shared : apart);
+    // Without the bytes of neighbours, an element is a place.
+    std::set<Extent> places;
+    StridedTensor& view = views[0];
+    Extent elements = 1;
+    for (int k = 0; k < view.rank; ++k) elements *= view.extent[k];
+    for (Extent e = 0; e < elements; ++e) {
+      Extent rest = e;
+      Extent at = 0;
+      for (int k = 0; k < view.rank; ++k) {
+        at += rest % view.extent[k] * view.stride[k];
+        rest /= view.extent[k];
+      }
+      places.insert(at);
+    }
+    REQUIRE(overlaps_itself(view) == (std::ssize(places) < elements));
+    const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
+    REQUIRE(view.begin() ==
+            begin + static_cast<std::uintptr_t>(*places.begin() * view.element_bytes));
+    REQUIRE(view.end() ==
+            begin + static_cast<std::uintptr_t>((*places.rbegin() + 1) * view.element_bytes));
   }
   CHECK(shared > 500);
   CHECK(apart > 500);
@@ -585,6 +607,85 @@ TEST_CASE("memory is shared where an element is") {
   einsum<"ij,ij->ij">(Space(), first, first, second);
   CHECK(second(3, 4) == 9.0);
   CHECK(first(3, 4) == 3.0);
+  // However many there are: of 100,000 x 2 and of 300 x 300 x 2 elements, columns of 12,000 rows.
+  const View<double**> many("many", 100000, 2);
+  einsum<"i->i">(Space(), Kokkos::subview(many, Kokkos::ALL, 0),
+                 Kokkos::subview(many, Kokkos::ALL, 1));
+  const View<double***> planes("planes", 300, 300, 2);
+  einsum<"ij->ij">(Space(), Kokkos::subview(planes, Kokkos::ALL, Kokkos::ALL, 0),
+                   Kokkos::subview(planes, Kokkos::ALL, Kokkos::ALL, 1));
+  const View<double**, Kokkos::LayoutRight> columns("columns", 12000, 6);
+  einsum<"ij->ij">(Space(), Kokkos::subview(columns, Kokkos::ALL, std::pair(0, 3)),
+                   Kokkos::subview(columns, Kokkos::ALL, std::pair(3, 6)));
+}
+
+TEST_CASE("outputs that are read or written elsewhere are refused, whichever way they go") {
+  std::vector<double> memory(1000);
+  using Strided = View<double*, Kokkos::LayoutStride>;
+  const Strided backwards(memory.data() + 998, Kokkos::LayoutStride(999, -1));
+  const Strided forwards(memory.data() + 1, Kokkos::LayoutStride(999, 1));
+  CHECK(contains(message_of([&] { einsum<"i->i">(Space(), backwards, forwards); }),
+                 "the output (i) overlaps operand 1 (i) in memory"));
+  const Strided behind(memory.data() + 499, Kokkos::LayoutStride(500, -1));
+  const Strided before(memory.data() + 500, Kokkos::LayoutStride(500, 1));
+  memory[0] = 3;
+  einsum<"i->i">(Space(), behind, before);
+  CHECK(memory[999] == 3);
+
+  const View<double**> a("a", 5, 5);
+  const View<double**, Kokkos::LayoutStride> hankel(memory.data(),
+                                                    Kokkos::LayoutStride(5, 1, 5, 1));
+  CHECK(contains(message_of([&] { einsum<"ij->ij">(Space(), a, hankel); }),
+                 "the output (i,j) has elements that share a place in memory (its strides are "
+                 "1, 1)"));
+  const View<double**, Kokkos::LayoutStride> woven(memory.data(), Kokkos::LayoutStride(2, 3, 3, 2));
+  einsum<"ij->ij">(Space(), Kokkos::subview(a, std::pair(0, 2), std::pair(0, 3)), woven);
+}
+
+TEST_CASE("strings made at run time keep to the rules") {
+  const auto here = std::source_location::current();
+  for (const auto& [text, sentence] : std::vector<std::pair<std::string, std::string>>{
+           {"ij->ii", "is repeated in the output"},
+           {"i(j+1)->ij", "has an index in parentheses"},
+           {"ij->i?", "'?'"},
+           {"a,b,c,d,e,f,g,h,i->a", "has more than 8 operands"}}) {
+    CAPTURE(text);
+    const std::string message = message_of([&, t = text] { (void)einsum_shape(t, here); });
+    CHECK(contains(message, sentence));
+    CHECK(contains(message, "views.cpp:" + std::to_string(here.line())));
+  }
+}
+
+TEST_CASE("a workspace may begin anywhere, and says where it has to") {
+  const View<double**> a("a", 200, 300);
+  const View<double**> b("b", 300, 250);
+  const View<double**> c("c", 200, 250);
+  Kokkos::deep_copy(a, 1.0);
+  Kokkos::deep_copy(b, 2.0);
+  const auto bytes =
+      static_cast<std::size_t>(workspace_bytes<"ij,jk->ik", MinPlus>(Space(), a, b, c));
+  const Workspace<Space> memory("memory", bytes + 128);
+  for (std::size_t skipped : {0U, 1U, 8U, 63U}) {
+    const ScopedWorkspace<Space> scope(memory.data() + skipped, bytes + 64);
+    einsum<"ij,jk->ik", MinPlus>(Space(), a, b, c);
+    CHECK(c(199, 249) == 3.0);
+  }
+  const ScopedWorkspace<Space> scope(memory.data() + 8, bytes);
+  CHECK(contains(message_of([&] { einsum<"ij,jk->ik", MinPlus>(Space(), a, b, c); }),
+                 "from a multiple of 64 on"));
+}
+
+TEST_CASE("results that no memory holds are an error of the library's at the caller's line") {
+  double number = 2;
+  using Strided = View<double*, Kokkos::LayoutStride>;
+  const Strided long_one(&number, Kokkos::LayoutStride(std::size_t{1} << 24, 0));
+  const Strided longer(&number, Kokkos::LayoutStride(std::size_t{1} << 40, 0));
+  const std::string message =
+      message_of([&] { (void)einsum<"i,j->ij">(Space(), long_one, long_one); });
+  CHECK(contains(message, "the output (i,j) of 16777216 x 16777216 could not be allocated"));
+  CHECK(contains(message, "views.cpp"));
+  CHECK(contains(message_of([&] { (void)einsum<"i,j->ij">(Space(), longer, longer); }),
+                 "it has more than 2^57 elements"));
 }
 
 TEST_CASE("what is refused names the label, the extents, the operands and the caller's line") {
@@ -661,14 +762,14 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
   CHECK(contains(message_of([&] { einsum<"i,j,ij->i">(Space(), four, four, a, four); }),
                  "label 'j' is 4 in operand 2 (j) and 5 in operand 3 (i,j)"));
 
-  const EinsumShape three = expr::make_einsum_shape("i,i,i->i");
+  const EinsumShape three = eindecomp::einsum_shape("i,i,i->i");
   const View<double*> v("v", 3);
   CHECK(contains(message_of([&] {
                    einsum_views(Space(), three, PlusTimes{}, std::source_location::current(), v, v,
                                 v);
                  }),
                  "the string has 3 operands but 2 views were given"));
-  const EinsumShape matrix = expr::make_einsum_shape("ij->i");
+  const EinsumShape matrix = eindecomp::einsum_shape("ij->i");
   CHECK(contains(message_of([&] {
                    einsum_views(Space(), matrix, PlusTimes{}, std::source_location::current(), v,
                                 v);
@@ -678,7 +779,7 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
   CHECK(contains(message_of([&] { einsum<"ij->i">(Space(), a, same); }),
                  "the elements of the output along label 'i' share one place"));
 
-  const EinsumShape many = expr::make_einsum_shape("abcdefgh,ijklmnop,qrstuvwx,y->y");
+  const EinsumShape many = eindecomp::einsum_shape("abcdefgh,ijklmnop,qrstuvwx,y->y");
   const std::array<kernel::StridedTensor, 5> views{};
   CHECK(contains(message_of([&] {
                    (void)kernel::detail::local_einsum(many, views, std::source_location::current());
@@ -693,7 +794,7 @@ TEST_CASE("alpha and beta, the labels chosen at run time, the output last") {
   Kokkos::deep_copy(a, 1.0);
   Kokkos::deep_copy(b, 2.0);
   Kokkos::deep_copy(c, 5.0);
-  einsum_scaled(Space(), expr::make_einsum_shape("ij,jk->ik"), {.alpha = 3.0, .beta = 2.0},
+  einsum_scaled(Space(), eindecomp::einsum_shape("ij,jk->ik"), {.alpha = 3.0, .beta = 2.0},
                 std::source_location::current(), a, b, c);
   CHECK(c(2, 4) == 2 * 5.0 + 3 * 4 * 2.0);
   CHECK(a(2, 3) == 1.0);

@@ -192,6 +192,19 @@ TEST_CASE("elements of any size are added, put together and scanned") {
     CHECK(s(0) == Long(1));
     CHECK(s(4095) == Long(4096));
   }
+  {
+    // Larger than a stack has room for many of.
+    using Page = Several<double, 1024>;
+    Program g;
+    const auto X = g.input<Page>("X", {70, 40});
+    const auto S = let<"S">(j) = sum(i)(X(i, j));
+    const auto T = let<"T">(i, j) = ein::cumsum(j)(X(i, j));
+    const auto x = ein::bind_generator(X, all(Page(1)));
+    CHECK(result_of(g, S, x)(39) == Page(70));
+    const auto t = result_of(g, T, x);
+    CHECK(t(69, 0) == Page(1));
+    CHECK(t(69, 39) == Page(40));
+  }
 }
 
 TEST_CASE("statistics of integers and of complex numbers are NumPy's") {

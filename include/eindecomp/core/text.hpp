@@ -15,31 +15,33 @@
 namespace eindecomp {
 namespace core {
 
+/// A whole number, as opposed to a character or a truth value.
+template <class T>
+concept WholeNumber = std::integral<T> && !std::same_as<T, char> && !std::same_as<T, bool>;
+
 /// The decimal digits of a whole number, its sign before them.
 class Digits {
  public:
-  constexpr explicit Digits(long long value) {
-    // Negative all the way down: the least integer has no opposite.
-    long long rest = value < 0 ? value : -value;
-    do {
-      m_characters[--m_first] = static_cast<char>('0' - rest % 10);
-      rest /= 10;
-    } while (rest != 0);
-    if (value < 0) m_characters[--m_first] = '-';
-  }
+  constexpr explicit Digits(WholeNumber auto value)
+      : Digits(static_cast<unsigned long long>(value), std::cmp_less(value, 0)) {}
   [[nodiscard]] constexpr std::string_view view() const {
     return {m_characters + m_first, size - m_first};
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] constexpr Digits(unsigned long long value, bool negative) {
+    unsigned long long rest = negative ? 0 - value : value;
+    do {
+      m_characters[--m_first] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    if (negative) m_characters[--m_first] = '-';
+  }
+
   static constexpr std::size_t size = 20;
   char m_characters[size]{};
   std::size_t m_first = size;
 };
-
-/// A whole number, as opposed to a character or a truth value.
-template <class T>
-concept WholeNumber = std::integral<T> && !std::same_as<T, char> && !std::same_as<T, bool>;
 
 }  // namespace core
 
@@ -84,9 +86,7 @@ class Text {
   }
   constexpr Text& operator<<(const char* more) { return *this << std::string_view(more); }
   constexpr Text& operator<<(char c) { return *this << std::string_view(&c, 1); }
-  constexpr Text& operator<<(core::WholeNumber auto number) {
-    return append(static_cast<long long>(number));
-  }
+  constexpr Text& operator<<(core::WholeNumber auto number) { return append(core::Digits(number)); }
   /// @}
 
   friend constexpr Text operator+(Text left, const Text& right) {
@@ -94,7 +94,7 @@ class Text {
     return left;
   }
   friend constexpr Text operator+(Text left, core::WholeNumber auto number) {
-    left.append(static_cast<long long>(number));
+    left.append(core::Digits(number));
     return left;
   }
   friend constexpr bool operator==(const Text& a, const Text& b) { return a.view() == b.view(); }
@@ -111,8 +111,8 @@ class Text {
   }
 
  private:
-  [[gnu::cold, gnu::noinline]] constexpr Text& append(long long number) {
-    return *this += core::Digits(number).view();
+  [[gnu::cold, gnu::noinline]] constexpr Text& append(const core::Digits& digits) {
+    return *this += digits.view();
   }
 
   std::vector<char> m_characters;

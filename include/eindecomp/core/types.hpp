@@ -38,5 +38,17 @@ using Flags = std::vector<char>;
 inline constexpr int max_rank = 8;
 /// The most operands a statement may have.
 inline constexpr int max_operands = 8;
+/// The most elements a tensor may have: so that their bytes can be counted.
+inline constexpr Extent max_elements = Extent{1} << 57;
+
+/// Whether a tensor of these extents, all at least 1, has no more than that.
+[[nodiscard]] constexpr bool has_countable_elements(const std::vector<Extent>& bound) {
+  Extent elements = 1;
+  for (const Extent extent : bound) {
+    if (elements > max_elements / extent) return false;
+    elements *= extent;
+  }
+  return true;
+}
 
 }  // namespace eindecomp

@@ -3,10 +3,12 @@
 /// The string form, "ij,jk->ik": one parser for the compiler and for run time.
 #pragma once
 
+#include <source_location>
 #include <string_view>
 #include <vector>
 
 #include "eindecomp/core/diagnostic.hpp"
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/fixed_string.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/label_rules.hpp"
@@ -240,7 +242,8 @@ template <fixed_string Einsum>
   return computed_index_fault(Einsum.view());
 }
 
-[[nodiscard]] constexpr EinsumShape make_einsum_shape(std::string_view text) {
+/// The shape of a string without a fault.
+[[nodiscard]] constexpr EinsumShape shape_of_string(std::string_view text) {
   const ParsedEinsum parsed = parse_einsum(text);
   EinsumShape shape;
   const auto position = [&shape](std::string_view name) {
@@ -271,10 +274,20 @@ template <fixed_string Einsum>
 template <fixed_string Einsum>
 [[nodiscard]] consteval EinsumShape einsum_shape() {
   if constexpr (core::accept<expr::fault_of_string<Einsum>>()) {
-    return expr::make_einsum_shape(Einsum.view());
+    return expr::shape_of_string(Einsum.view());
   } else {
     return {};
   }
+}
+
+/// The shape of a string made at run time, for einsum_views and einsum_scaled.
+/// \throws Error if the string breaks a rule, or has indices that are computed.
+[[nodiscard]] inline EinsumShape einsum_shape(
+    std::string_view text, const std::source_location& where = std::source_location::current()) {
+  Text fault = expr::einsum_string_fault(text);
+  if (fault.empty()) fault = expr::computed_index_fault(text);
+  if (!fault.empty()) throw Error(ErrorKind::statement, fault, where);
+  return expr::shape_of_string(text);
 }
 
 }  // namespace eindecomp

@@ -47,7 +47,7 @@ template <fixed_string Einsum, int... Ranks>
 /// The label types of a string's output.
 template <fixed_string Einsum>
 [[nodiscard]] constexpr auto output_labels() {
-  constexpr EinsumShape shape = expr::make_einsum_shape(Einsum.view());
+  constexpr EinsumShape shape = expr::shape_of_string(Einsum.view());
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
     return LabelList<Label<fixed_string<2>{{shape.name[shape.output[K]], '\0'}}>...>{};
   }

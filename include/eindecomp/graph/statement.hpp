@@ -29,8 +29,6 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
                    max_rank + ", a Kokkos::View's)",
                where);
   }
-  constexpr Extent most = Extent{1} << 57;
-  Extent n = 1;
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] <= 0) {
       core::fail(ErrorKind::shape,
@@ -38,13 +36,12 @@ constexpr void check_bound(std::string_view tensor, const std::vector<Extent>& b
                      " (extents are positive)",
                  where);
     }
-    if (n > most / bound[k]) {
-      core::fail(ErrorKind::shape,
-                 Text("tensor ") + tensor + " of " + core::extents_text(bound) +
-                     " has more elements than are counted (up to 2^57, so that their bytes can be)",
-                 where);
-    }
-    n *= bound[k];
+  }
+  if (!has_countable_elements(bound)) {
+    core::fail(ErrorKind::shape,
+               Text("tensor ") + tensor + " of " + core::extents_text(bound) +
+                   " has more elements than are counted (up to 2^57, so that their bytes can be)",
+               where);
   }
 }
 

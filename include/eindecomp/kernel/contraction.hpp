@@ -56,10 +56,8 @@ constexpr bool place_labels(const LocalEinsum& shape, Contraction& product) {
                                              : product.n;
     const bool in_both = in_a && in_b;
     if (shape.extent[l] == 0 || (!in_both && (in_k || in_a == in_b))) known = false;
-    nest.stride[0][nest.loops] = shape.operand_stride[0][l];
-    nest.stride[1][nest.loops] = shape.operand_stride[1][l];
-    nest.stride[2][nest.loops] = in_k ? 0 : shape.output_stride[l];
-    nest.push(shape.extent[l]);
+    nest.push(shape.extent[l], {shape.operand_stride[0][l], shape.operand_stride[1][l],
+                                in_k ? 0 : shape.output_stride[l]});
   }
   return known;
 }

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <source_location>
 #include <tuple>
@@ -33,7 +34,8 @@
 
 namespace eindecomp {
 
-/// The scalars of C = beta·C + alpha·Σ…, as the BLAS has them; beta = 0 does not read C.
+/// The scalars of C = beta·C + alpha·Σ…, as the BLAS has them; beta = 0 does not read C. Whether
+/// alpha = 0 reads the operands is not promised, nor what becomes of elements that are no numbers.
 template <class T>
 struct Scaling {
   T alpha{1};  ///< of the EinSum
@@ -134,6 +136,9 @@ void join_scaled(const Space& space, const EinsumShape& spec, const Scaling<T>& 
   static_assert(
       std::is_same_v<ElementOf<Output>, T> && (std::is_same_v<ElementOf<Operands>, T> && ...),
       "EinDecomp: with alpha and beta all views have one element type");
+  static_assert(std::is_same_v<typename Signature<Product, Sum, ElementOf<Operands>...>::Result, T>,
+                "EinDecomp: alpha and beta are for elements whose products are of their own type, "
+                "not for 8- and 16-bit integers");
   check_views<Space, Algebra<Product, Sum>, Output, Operands...>();
   const std::array<StridedTensor, sizeof...(Operands) + 1> views{StridedTensor::of(operands)...,
                                                                  StridedTensor::of(output)};
@@ -182,11 +187,17 @@ template <fixed_string Text, class AlgebraType, class Space, class... Operands>
   LabelExtents extents(spec);
   int t = 0;
   (extents.add(spec, t++, StridedTensor::of(operands), where), ...);
-  View output = [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return View(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "EinDecomp::einsum"),
-                static_cast<std::size_t>(extents.extent[spec.output[K]])...);
+  check_result_extents(spec, extents, where);
+  View output;
+  try {
+    output = [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return View(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "EinDecomp::einsum"),
+                  static_cast<std::size_t>(extents.extent[spec.output[K]])...);
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(spec.output_rank)>{});
+  } catch (const std::exception& cause) {
+    throw_no_memory(spec, extents, cause.what(), where);
   }
-  (std::make_index_sequence<static_cast<std::size_t>(spec.output_rank)>{});
   prefer_large_pages(output);
   einsum_into<Text, AlgebraType>(space, where, output, operands...);
   return output;
@@ -228,8 +239,9 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 /// aggregation over nothing gives the identity of ⊕. The output may be an operand's own memory
 /// where the EinSum is element-wise and both have the same labels. Launches on `space` and does not
 /// fence.
-/// \throws Error, at `where`, if ranks or extents disagree, a view is null or the output overlaps
-///   an operand.
+/// \param spec  of a string: einsum_shape<"ij->i">(), or einsum_shape(text) at run time
+/// \throws Error, at `where`, if ranks or extents disagree, a view is null, elements of the output
+///   share a place or the output overlaps an operand.
 template <compat::ExecutionSpace Space, class AlgebraType, class... Views>
   requires(sizeof...(Views) >= 2)
 void einsum_views(const Space& space, const EinsumShape& spec, const AlgebraType& algebra,

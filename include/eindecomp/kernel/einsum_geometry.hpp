@@ -86,6 +86,34 @@ struct LabelExtents {
   }
 };
 
+/// \throws Error that a result of these extents could not be allocated.
+[[noreturn, gnu::cold]] inline void throw_no_memory(const EinsumShape& spec,
+                                                    const LabelExtents& extents, const char* cause,
+                                                    const std::source_location& where) {
+  Text sizes;
+  for (int k = 0; k < spec.output_rank; ++k) {
+    sizes << (k > 0 ? " x " : "") << extents.extent[spec.output[k]];
+  }
+  throw Error(ErrorKind::memory,
+              tensor_text(spec, spec.operands)
+                  << " of " << (spec.output_rank > 0 ? sizes : Text() << "one element")
+                  << " could not be allocated (" << cause << "); nothing was computed",
+              where);
+}
+
+/// \throws Error if a result has so many elements that their number is no Extent.
+inline void check_result_extents(const EinsumShape& spec, const LabelExtents& extents,
+                                 const std::source_location& where) {
+  Extent elements = 1;
+  for (int k = 0; k < spec.output_rank; ++k) {
+    const Extent extent = extents.extent[spec.output[k]];
+    if (extent > 0 && elements > max_elements / extent) {
+      throw_no_memory(spec, extents, "it has more than 2^57 elements", where);
+    }
+    elements *= extent;
+  }
+}
+
 /// The geometry of a local EinSum of views; the last of `views` is the output.
 /// \throws Error if ranks or extents disagree, there are too many labels, a view is null, an
 ///   element of the output has no place of its own, or writing the output would change an operand
@@ -140,12 +168,19 @@ template <std::size_t Tensors>
     }
   }
   if (empty) return shape;
+  if (overlaps_itself(output)) {
+    Text strides;
+    for (int k = 0; k < spec.output_rank; ++k) strides << (k > 0 ? ", " : "") << output.stride[k];
+    throw Error(ErrorKind::binding,
+                tensor_text(spec, operands)
+                    << " has elements that share a place in memory (its strides are " << strides
+                    << "); write into a view whose elements have places of their own",
+                where);
+  }
 
   for (int t = 0; t < operands; ++t) {
     const StridedTensor& operand = views[static_cast<std::size_t>(t)];
-    const bool apart = operand.end() <= reinterpret_cast<std::uintptr_t>(output.data) ||
-                       output.end() <= reinterpret_cast<std::uintptr_t>(operand.data);
-    if (apart) continue;
+    if (operand.end() <= output.begin() || output.end() <= operand.begin()) continue;
     // In place is right where every element is read by the one join that overwrites it.
     bool same = operand.data == output.data && operand.element_bytes == output.element_bytes;
     for (int l = 0; l < spec.labels; ++l) {

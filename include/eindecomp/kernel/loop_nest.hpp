@@ -13,14 +13,23 @@
 namespace eindecomp::kernel::detail {
 
 /// Nested loops, loop 0 the fastest, with the stride in elements of each of `Tensors` tensors
-/// along each. Plain data that travels into kernels.
+/// along each. Plain data that travels into kernels. What lies beyond the last loop has no value:
+/// to set it would take as long as a product of small matrices.
 template <int Tensors>
 struct LoopNest {
   int loops = 0;
-  Extent extent[max_labels]{};
-  Extent stride[Tensors][max_labels]{};
+  Extent extent[max_labels];
+  Extent stride[Tensors][max_labels];
 
-  constexpr void push(Extent loop_extent) { extent[loops++] = loop_extent; }
+  /// Appends a loop. \param strides  along it, per tensor
+  constexpr void push(Extent loop_extent, const Extent (&strides)[Tensors]) {
+    for (int t = 0; t < Tensors; ++t) stride[t][loops] = strides[t];
+    extent[loops++] = loop_extent;
+  }
+  /// Lets there be a fastest loop, if only of one position.
+  constexpr void push_if_none() {
+    if (loops == 0) push(1, {});
+  }
 
   [[nodiscard]] EINDECOMP_FUNCTION constexpr Extent size() const {
     Extent n = 1;
@@ -155,11 +164,10 @@ struct SplitNest {
       }
       if (shape.extent[l] == 1) continue;
       LoopNest<tensors>& nest = shape.aggregated[l] ? inner : outer;
-      for (int t = 0; t < Operands; ++t) {
-        nest.stride[t][nest.loops] = shape.operand_stride[t][l];
-      }
-      nest.stride[Operands][nest.loops] = shape.aggregated[l] ? 0 : shape.output_stride[l];
-      nest.push(shape.extent[l]);
+      Extent strides[tensors];
+      for (int t = 0; t < Operands; ++t) strides[t] = shape.operand_stride[t][l];
+      strides[Operands] = shape.aggregated[l] ? 0 : shape.output_stride[l];
+      nest.push(shape.extent[l], strides);
     }
     // Only an aggregation over one label can ask for the index (argmin); several have no common
     // index, so that their loops may be reordered and merged.

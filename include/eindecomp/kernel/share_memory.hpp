@@ -1,18 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Whether two tensors in memory have a byte in common, decided exactly: components of one array
-/// interleave and have none.
+/// Whether elements of tensors in memory have a byte in common, decided exactly: components of one
+/// array interleave and have none.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <numeric>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/strided_tensor.hpp"
 
 namespace eindecomp::kernel {
+
+namespace detail {
+
+/// The sums of up to `most` steps of each of some lengths.
+class StepSums {
+ public:
+  /// Adds steps of a length above 0.
+  void add(std::int64_t length, Extent most) { m_steps[m_count++] = {length, most}; }
+
+  /// Whether a sum is from `first` to `last`. Where that takes more than some thousands of steps to
+  /// tell, it is said to be.
+  [[nodiscard]] bool meets(std::int64_t first, std::int64_t last) {
+    merge();
+    for (int n = m_count; n-- > 0;) {
+      m_rest[n] = m_rest[n + 1] + m_steps[n].length * m_steps[n].most;
+      m_divisor[n] = std::gcd(m_divisor[n + 1], m_steps[n].length);
+    }
+    m_tries = 10000;
+    return meets(0, first, last);
+  }
+
+ private:
+  struct Steps {
+    std::int64_t length;
+    Extent most;
+  };
+
+  /// Makes one of steps whose sums are all those of the shorter ones, and puts the longest first.
+  void merge() {
+    std::sort(m_steps, m_steps + m_count,
+              [](const Steps& x, const Steps& y) { return x.length < y.length; });
+    int kept = 0;
+    for (int n = 0; n < m_count; ++n) {
+      const Steps next = m_steps[n];
+      if (kept > 0) {
+        Steps& last = m_steps[kept - 1];
+        if (next.length % last.length == 0 &&
+            last.length * last.most >= next.length - last.length) {
+          last.most += next.length / last.length * next.most;
+          continue;
+        }
+      }
+      m_steps[kept++] = next;
+    }
+    m_count = kept;
+    std::reverse(m_steps, m_steps + m_count);
+  }
+
+  /// The same of the steps from n on.
+  [[nodiscard]] bool meets(int n, std::int64_t first, std::int64_t last) {
+    if (last < 0 || first > m_rest[n]) return false;
+    if (first <= 0 || --m_tries < 0) return true;
+    if (n == m_count || last / m_divisor[n] * m_divisor[n] < first) return false;
+    const auto [length, most] = m_steps[n];
+    const Extent least = first > m_rest[n + 1] ? ceil_div(first - m_rest[n + 1], length) : 0;
+    for (Extent count = least; count <= std::min(most, last / length); ++count) {
+      if (meets(n + 1, first - count * length, last - count * length)) return true;
+    }
+    return false;
+  }
+
+  Steps m_steps[2 * max_rank];
+  int m_count = 0;
+  std::int64_t m_rest[2 * max_rank + 1]{};     ///< what the steps from each on make at most
+  std::int64_t m_divisor[2 * max_rank + 1]{};  ///< of all sums of the steps from each on
+  int m_tries = 0;
+};
+
+}  // namespace detail
 
 /// Whether an element of one tensor has a byte in common with one of the other. Where that takes
 /// more than some thousands of steps to tell, they are said to have.
@@ -24,12 +93,8 @@ namespace eindecomp::kernel {
                                                reinterpret_cast<std::intptr_t>(a.data));
   std::int64_t first = apart - a.element_bytes + 1;
   std::int64_t last = apart + b.element_bytes - 1;
-  // As a sum of steps forwards alone, the longest first.
-  struct Steps {
-    std::int64_t length;
-    Extent most;
-  };
-  std::vector<Steps> steps;
+  // As a sum of steps forwards alone.
+  detail::StepSums sums;
   const auto add = [&](const StridedTensor& tensor, std::int64_t sign) {
     for (int k = 0; k < tensor.rank; ++k) {
       const Extent most = tensor.extent[k] - 1;
@@ -39,31 +104,48 @@ namespace eindecomp::kernel {
         first -= length * most;
         last -= length * most;
       }
-      steps.push_back({length < 0 ? -length : length, most});
+      sums.add(length < 0 ? -length : length, most);
     }
   };
   add(a, 1);
   add(b, -1);
-  std::sort(steps.begin(), steps.end(),
-            [](const Steps& x, const Steps& y) { return x.length > y.length; });
-  std::vector<std::int64_t> rest(steps.size() + 1, 0);  // what steps from each on make at most
-  for (std::size_t n = steps.size(); n-- > 0;) {
-    rest[n] = rest[n + 1] + steps[n].length * steps[n].most;
-  }
-  int tries = 10000;
-  const auto reach = [&](const auto& self, std::size_t n, std::int64_t lo,
-                         std::int64_t hi) -> bool {
-    if (hi < 0 || lo > rest[n]) return false;
-    if (lo <= 0 || --tries < 0) return true;
-    if (n == steps.size()) return false;
-    const auto [length, most] = steps[n];
-    const Extent least = lo > rest[n + 1] ? ceil_div(lo - rest[n + 1], length) : 0;
-    for (Extent count = least; count <= std::min(most, hi / length); ++count) {
-      if (self(self, n + 1, lo - count * length, hi - count * length)) return true;
-    }
-    return false;
+  return sums.meets(first, last);
+}
+
+/// Whether two elements of a tensor share a place. As share_memory().
+[[nodiscard]] inline bool overlaps_itself(const StridedTensor& tensor) {
+  if (tensor.is_empty()) return false;
+  // Mostly every stride is longer than all that is within it.
+  int order[max_rank];
+  int rank = 0;
+  const auto length = [&](int k) {
+    return tensor.stride[k] < 0 ? -tensor.stride[k] : tensor.stride[k];
   };
-  return reach(reach, 0, first, last);
+  for (int k = 0; k < tensor.rank; ++k) {
+    if (tensor.extent[k] == 1) continue;
+    int place = rank++;
+    for (; place > 0 && length(order[place - 1]) > length(k); --place)
+      order[place] = order[place - 1];
+    order[place] = k;
+  }
+  Extent within = 0;
+  bool nested = true;
+  for (int n = 0; n < rank && nested; ++n) {
+    nested = length(order[n]) > within;
+    within += length(order[n]) * (tensor.extent[order[n]] - 1);
+  }
+  if (nested) return false;
+  // Else two differ first of all in some index, which may be 0 in one of them.
+  for (int n = 0; n < rank; ++n) {
+    const int k = order[n];
+    StridedTensor one = tensor;
+    StridedTensor rest = tensor;
+    one.extent[k] = 1;
+    --rest.extent[k];
+    rest.data = static_cast<const char*>(tensor.data) + tensor.stride[k] * tensor.element_bytes;
+    if (share_memory(one, rest)) return true;
+  }
+  return false;
 }
 
 }  // namespace eindecomp::kernel

@@ -60,15 +60,25 @@ struct StridedTensor {
   /// Its extents.
   [[nodiscard]] std::vector<Extent> extents() const { return {extent, extent + rank}; }
 
-  /// One past the last byte that an element occupies; the address of `data` if it has none.
+  /// The address of the first byte that an element occupies; that of `data` if there are none.
+  [[nodiscard]] std::uintptr_t begin() const {
+    Extent first = 0;
+    for (int k = 0; k < rank; ++k) first += std::min<Extent>(0, (extent[k] - 1) * stride[k]);
+    return is_empty() ? address(0) : address(first);
+  }
+  /// One past the last of them.
   [[nodiscard]] std::uintptr_t end() const {
-    const auto begin = reinterpret_cast<std::uintptr_t>(data);
     Extent last = 0;
-    for (int k = 0; k < rank; ++k) {
-      if (extent[k] == 0) return begin;
-      last += (extent[k] - 1) * stride[k];
-    }
-    return begin + static_cast<std::uintptr_t>((last + 1) * element_bytes);
+    for (int k = 0; k < rank; ++k) last += std::max<Extent>(0, (extent[k] - 1) * stride[k]);
+    return is_empty() ? address(0) : address(last + 1);
+  }
+
+  bool operator==(const StridedTensor&) const = default;
+
+ private:
+  [[nodiscard]] std::uintptr_t address(Extent element) const {
+    return reinterpret_cast<std::uintptr_t>(data) +
+           static_cast<std::uintptr_t>(element * element_bytes);
   }
 };
 

@@ -114,8 +114,11 @@ inline constexpr Extent box_piece = 4096;             ///< elements combined at 
 
 // Reductions and maps, in generic/. Measured on 4096 x 6144 and 6291 x 4000, chunks on softmax.
 inline constexpr Extent max_panel_rows = 64;  ///< rows of outputs reduced together
-inline constexpr Extent panel_steps = 64;     ///< positions at a time of rows that lie apart
-inline constexpr Extent map_piece = 128;      ///< elements of a map that is not vectorised
+/// Of accumulators that a thread has on its stack, if they are not larger than that by themselves:
+/// less than that of elements of 256 bytes, the largest that have all the room they would take.
+inline constexpr Extent states_bytes = Extent{256} << 10;
+inline constexpr Extent panel_steps = 64;  ///< positions at a time of rows that lie apart
+inline constexpr Extent map_piece = 128;   ///< elements of a map that is not vectorised
 /// Bytes of a row of a map, of rows apart: where shorter ones are streamed, their ends wait for
 /// parts of lines. Of stencils with rows of 1 to 16 KiB, 0.46 to 1.0 of the rate without.
 inline constexpr std::int64_t min_streamed_row = std::int64_t{1} << 14;
@@ -167,6 +170,10 @@ inline constexpr int tile_b_ahead = 32;          ///< the same of B, which comes
 inline constexpr Extent panels_in_turn = 32;     ///< of B that a row of tiles goes through at most
 /// Bytes of each of them, which stays in the first cache. Of longer ones one at a time is as fast.
 inline constexpr Extent short_panel_bytes = Extent{32} << 10;
+/// Reads of an operand B, by rows of tiles, and its bytes up to which packing it does not pay.
+/// Measured on 16 x 16 to 64 x 64 doubles over min-plus.
+inline constexpr Extent max_in_place_reads = 8;
+inline constexpr Extent max_in_place_bytes = Extent{16} << 10;  ///< see there
 inline constexpr int tile_panels_ahead = 2;  ///< panels asked for ahead of B that is not packed
 // Where K is long and the outputs are few. Measured on the gradients by filters 64 → 64 of VGG and
 // 3 → 96 of AlexNet.

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <source_location>
 #include <string>
@@ -34,7 +36,8 @@ class ScopedWorkspace {
   /// All of `workspace`, which must live as long.
   explicit ScopedWorkspace(const Workspace<Space>& workspace)
       : ScopedWorkspace(workspace.data(), workspace.size()) {}
-  /// So many bytes of the caller's; none if `data` is null.
+  /// So many bytes of the caller's; none if `data` is null. Those before the first multiple of 64
+  /// are not used.
   ScopedWorkspace(unsigned char* data, std::size_t bytes)
       : m_data(data),
         m_bytes(data == nullptr ? 0 : bytes),
@@ -148,14 +151,19 @@ template <compat::ExecutionSpace Space>
     own.allocate(space, label, bytes);
     return own.data();
   }
-  if (given->bytes() < bytes) {
+  // Kernels begin on a cache line.
+  constexpr std::uintptr_t alignment = 64;
+  const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(given->data()) % alignment;
+  const std::size_t skipped = beyond == 0 ? 0 : alignment - beyond;
+  if (given->bytes() < bytes + skipped) {
     throw Error(ErrorKind::memory,
                 Text() << "a kernel needs a workspace of " << bytes << " bytes and is given "
-                       << given->bytes()
-                       << " (workspace_bytes says what it needs); nothing was written",
+                       << given->bytes() - std::min(skipped, given->bytes())
+                       << " from a multiple of " << alignment
+                       << " on (workspace_bytes says what it needs); nothing was written",
                 std::source_location());
   }
-  return given->data();
+  return given->data() + skipped;
 }
 
 }  // namespace detail

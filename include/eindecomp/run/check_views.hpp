@@ -66,10 +66,11 @@ inline void check_ranks_of(const Distribution& distribution, int ranks,
 }
 
 [[nodiscard]] inline AddressRange range_of(const kernel::StridedTensor& view) {
-  return {static_cast<const char*>(view.data), reinterpret_cast<const char*>(view.end())};
+  return {reinterpret_cast<const char*>(view.begin()), reinterpret_cast<const char*>(view.end())};
 }
 
-/// \throws Error if memory that is written overlaps other memory of the call.
+/// \throws Error if memory that is written overlaps other memory of the call, or elements of a view
+///   that is written share a place.
 inline void check_apart(const std::vector<kernel::StridedTensor>& written,
                         const std::vector<kernel::StridedTensor>& read,
                         const std::source_location& where) {
@@ -81,6 +82,14 @@ inline void check_apart(const std::vector<kernel::StridedTensor>& written,
   std::vector<Placed> all;
   for (const kernel::StridedTensor& view : written) all.push_back({range_of(view), &view, true});
   for (const kernel::StridedTensor& view : read) all.push_back({range_of(view), &view, false});
+  for (const kernel::StridedTensor& view : written) {
+    if (!kernel::overlaps_itself(view)) continue;
+    throw Error(ErrorKind::binding,
+                "a view of " + extents_text(view.extents()) +
+                    " that is written has elements that share a place in memory (its strides say "
+                    "so); give a view whose elements have places of their own",
+                where);
+  }
   // By where they begin, so that only neighbours are looked at.
   std::sort(all.begin(), all.end(), [](const Placed& a, const Placed& b) {
     return std::less<>{}(a.range.begin, b.range.begin);

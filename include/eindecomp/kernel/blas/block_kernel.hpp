@@ -96,9 +96,7 @@ struct BlockProduct {
       const LoopNest<3>& loops = tile->inside;
       for (int l = 0; l < loops.loops; ++l) {
         if (loops.extent[l] == 1) continue;
-        nest.stride[0][nest.loops] = step;
-        nest.stride[1][nest.loops] = loops.stride[tensor][l];
-        nest.push(loops.extent[l]);
+        nest.push(loops.extent[l], {step, loops.stride[tensor][l]});
         step *= loops.extent[l];
       }
     }

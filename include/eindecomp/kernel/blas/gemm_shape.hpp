@@ -102,8 +102,7 @@ EINDECOMP_NEVER_INLINE constexpr void append(LoopNest<3>& into, const LoopNest<3
                                              int except) {
   for (int l = 0; l < from.loops; ++l) {
     if (l == except) continue;
-    for (int t = 0; t < 3; ++t) into.stride[t][into.loops] = from.stride[t][l];
-    into.push(from.extent[l]);
+    into.push(from.extent[l], {from.stride[0][l], from.stride[1][l], from.stride[2][l]});
   }
 }
 

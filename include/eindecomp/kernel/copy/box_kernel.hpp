@@ -80,7 +80,7 @@ class PreparedPass final : public PreparedBox<Space> {
     CopyNest& nest = m_kernel.pieces;
     nest.sort_by(0);
     nest.merge();
-    if (nest.loops == 0) nest.push(1);
+    nest.push_if_none();
     if (nest.size() == 0) return;
     m_kernel.length = nest.extent[0];
     m_kernel.piece = compat::is_device<Space> ? 1 : tuning::box_piece;

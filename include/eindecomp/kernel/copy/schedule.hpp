@@ -51,60 +51,20 @@ struct CopySchedule {
 
   /// \param nest without loops of extent 1. \param word_bytes size of what its strides count.
   /// \param into where the first word goes. \param single every item is one word, for devices.
-  CopySchedule(CopyNest nest, std::int64_t word_bytes, [[maybe_unused]] const void* into,
-               [[maybe_unused]] StorePolicy policy, bool single) {
+  CopySchedule(CopyNest nest, std::int64_t word_bytes, const void* into, StorePolicy policy,
+               bool single) {
     nest.sort_by(0);
     nest.merge();
-    if (nest.loops == 0) nest.push(1);
-    int source = 0;
-    for (int l = 1; l < nest.loops; ++l) {
-      // A source that is the same along a loop has no order to prefer there.
-      if (nest.stride[1][l] != 0 &&
-          (nest.stride[1][source] == 0 || nest.stride[1][l] < nest.stride[1][source])) {
-        source = l;
-      }
-    }
-    if (nest.stride[1][0] == 0 || single) source = 0;
-    // Runs of a few words between gaps, as at the edges of padded images: several at a time.
-    if (source == 0 && !single && nest.loops > 1 && nest.stride[0][1] != nest.extent[0] &&
-        nest.extent[0] * word_bytes < tuning::min_copied_run) {
-      source = 1;
-    }
-    planes = source != 0;
-    const int loop[2] = {0, source};
-    const Extent run = single ? 1 : tuning::copy_item_bytes / word_bytes;
+    nest.push_if_none();
+    const int loop[2] = {0, single ? 0 : source_loop(nest, word_bytes)};
+    planes = loop[1] != 0;
     for (int i = 0; i < 2; ++i) {
       extent[i] = nest.extent[loop[i]];
       for (int t = 0; t < 2; ++t) stride[t][i] = nest.stride[t][loop[i]];
     }
-#if defined(EINDECOMP_STREAMING_BYTES)
-    streamed = policy == StorePolicy::non_temporal && word_bytes >= tuning::min_streamed_word &&
-               stride[0][0] == 1 && stride[1][planes ? 1 : 0] == 1;
-    bool on_lines = reinterpret_cast<std::uintptr_t>(into) % line_bytes == 0;
-    for (int l = 1; l < nest.loops; ++l) {
-      on_lines = on_lines && nest.stride[0][l] * word_bytes % line_bytes == 0;
-    }
-    aligned = streamed && planes && on_lines;
-    gathered = streamed && !planes && extent[0] * word_bytes < 2 * tuning::min_streamed_run &&
-               nest.loops > 1 && nest.stride[0][1] == extent[0];
-    // Parts of lines at the ends of short rows would cost more than non-temporal stores save.
-    std::int64_t least = aligned ? line_bytes : tuning::min_streamed_run;
-    if (!planes) least = gathered || on_lines || nest.loops == 1 ? 0 : tuning::min_streamed_copy;
-    streamed = streamed && extent[0] * word_bytes >= least;
-    aligned = aligned && streamed;
-#endif
-    const Extent plane_words = tuning::transpose_tile_bytes / word_bytes;
-    if (planes && streamed) {
-      tile[0] = std::min(extent[0], tuning::streamed_tile_rows);
-      tile[1] = std::min(extent[1], plane_words);
-      // Fewer columns than a line has words go through a buffer.
-      const Extent words = line_bytes / word_bytes;
-      const auto rest = [&] { return extent[1] % tile[1]; };
-      while (tile[1] > 4 * words && rest() > 0 && rest() < words) tile[1] -= words;
-    } else {
-      tile[0] = std::min(extent[0], planes ? plane_words : run);
-      tile[1] = std::min(extent[1], tuning::transpose_tile_columns);
-    }
+    choose_stores(nest, word_bytes, into, policy);
+    const Extent item_words = single ? 1 : tuning::copy_item_bytes / word_bytes;
+    set_tile(word_bytes, item_words);
     tiles = nest;
     for (int i = 0; i < (planes ? 2 : 1); ++i) {
       if (extent[i] == 0) return;
@@ -117,13 +77,66 @@ struct CopySchedule {
     } else {
       order_tiles(loop);
     }
-    const Extent size = tiles.size();
-    const Extent tile_size = tile[0] * (planes ? tile[1] : 1);
-    tiles_per_item = std::max<Extent>(1, run / std::max<Extent>(1, tile_size));
-    items = ceil_div(size, tiles_per_item);
+    const Extent tile_words = tile[0] * (planes ? tile[1] : 1);
+    tiles_per_item = std::max<Extent>(1, item_words / std::max<Extent>(1, tile_words));
+    items = ceil_div(tiles.size(), tiles_per_item);
   }
 
  private:
+  /// The loop that is the fastest of the source; 0 where tiles are to be cut of one loop.
+  [[nodiscard]] static constexpr int source_loop(const CopyNest& nest, std::int64_t word_bytes) {
+    int source = 0;
+    for (int l = 1; l < nest.loops && nest.stride[1][0] != 0; ++l) {
+      // A source that is the same along a loop has no order to prefer there.
+      if (nest.stride[1][l] != 0 && nest.stride[1][l] < nest.stride[1][source]) source = l;
+    }
+    // Runs of a few words between gaps, as at the edges of padded images: several at a time.
+    const bool short_runs = nest.loops > 1 && nest.stride[0][1] != nest.extent[0] &&
+                            nest.extent[0] * word_bytes < tuning::min_copied_run;
+    return source == 0 && short_runs ? 1 : source;
+  }
+
+  /// Where whole lines of the target are written at once, by non-temporal stores.
+  void choose_stores([[maybe_unused]] const CopyNest& nest, [[maybe_unused]] Extent word_bytes,
+                     [[maybe_unused]] const void* into, [[maybe_unused]] StorePolicy policy) {
+#if defined(EINDECOMP_STREAMING_BYTES)
+    if (policy != StorePolicy::non_temporal || word_bytes < tuning::min_streamed_word ||
+        stride[0][0] != 1 || stride[1][planes ? 1 : 0] != 1) {
+      return;
+    }
+    bool on_lines = reinterpret_cast<std::uintptr_t>(into) % line_bytes == 0;
+    for (int l = 1; l < nest.loops; ++l) {
+      on_lines = on_lines && nest.stride[0][l] * word_bytes % line_bytes == 0;
+    }
+    const Extent row_bytes = extent[0] * word_bytes;
+    // Parts of lines at the ends of short rows would cost more than non-temporal stores save.
+    if (planes) {
+      streamed = row_bytes >= (on_lines ? line_bytes : tuning::min_streamed_run);
+      aligned = streamed && on_lines;
+    } else {
+      gathered = row_bytes < 2 * tuning::min_streamed_run && nest.loops > 1 &&
+                 nest.stride[0][1] == extent[0];
+      streamed = gathered || on_lines || nest.loops == 1 || row_bytes >= tuning::min_streamed_copy;
+    }
+#endif
+  }
+
+  /// Sets the sizes of a tile.
+  constexpr void set_tile(std::int64_t word_bytes, Extent item_words) {
+    const Extent plane_words = tuning::transpose_tile_bytes / word_bytes;
+    if (!planes || !streamed) {
+      tile[0] = std::min(extent[0], planes ? plane_words : item_words);
+      tile[1] = std::min(extent[1], tuning::transpose_tile_columns);
+      return;
+    }
+    tile[0] = std::min(extent[0], tuning::streamed_tile_rows);
+    tile[1] = std::min(extent[1], plane_words);
+    // Fewer columns than a line has words go through a buffer.
+    const Extent words = line_bytes / word_bytes;
+    const auto rest = [&] { return extent[1] % tile[1]; };
+    while (tile[1] > 4 * words && rest() > 0 && rest() < words) tile[1] -= words;
+  }
+
   /// Tiles that share lines of memory follow one another.
   constexpr void order_tiles(const int* loop) {
     const auto nearness = [](const CopyNest& n, int l) {
@@ -150,9 +163,7 @@ struct CopySchedule {
   CopyNest nest;
   for (int l = 0; l < loops; ++l) {
     if (extent[l] == 1) continue;
-    nest.stride[0][nest.loops] = into[l];
-    nest.stride[1][nest.loops] = from[l];
-    nest.push(extent[l]);
+    nest.push(extent[l], {into[l], from[l]});
   }
   return nest;
 }
@@ -161,12 +172,10 @@ struct CopySchedule {
 [[nodiscard]] constexpr CopyNest in_words(const CopyNest& elements, Extent words_per_element) {
   if (words_per_element == 1) return elements;
   CopyNest nest;
-  nest.stride[0][0] = nest.stride[1][0] = 1;
-  nest.push(words_per_element);
+  nest.push(words_per_element, {1, 1});
   for (int l = 0; l < elements.loops; ++l) {
-    for (int t = 0; t < 2; ++t)
-      nest.stride[t][nest.loops] = elements.stride[t][l] * words_per_element;
-    nest.push(elements.extent[l]);
+    nest.push(elements.extent[l], {elements.stride[0][l] * words_per_element,
+                                   elements.stride[1][l] * words_per_element});
   }
   return nest;
 }

@@ -73,8 +73,7 @@ struct CrossedMap {
         std::copy(stride, stride + tensors, l == row ? along : across);
         continue;
       }
-      for (int t = 0; t < tensors; ++t) outer.stride[t][outer.loops] = stride[t];
-      outer.push(shape.extent[l]);
+      outer.push(shape.extent[l], stride);
     }
     outer.sort_by(Operands);
     outer.merge();

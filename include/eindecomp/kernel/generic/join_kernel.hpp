@@ -88,7 +88,7 @@ struct JoinItems {
     if constexpr (Tile > 1 && !Sig::elementwise) {
       if (schedule.panels) {
         for (Extent row = first_row; count > 0;) {
-          const Extent rows = std::min(count, tuning::max_panel_rows);
+          const Extent rows = std::min(count, panel_rows);
           reduce_panel(out, row, rows, part);
           row += rows;
           count -= rows;
@@ -224,6 +224,9 @@ struct JoinItems {
 
   using Reducer = JoinReducer<Tile, Join, Monoid, Ts...>;
   using Run = OutputRun<operands>;
+  /// Rows of outputs reduced together, at most.
+  static constexpr Extent panel_rows = std::clamp<Extent>(
+      tuning::states_bytes / (Tile * Extent{sizeof(State)}), 1, tuning::max_panel_rows);
 
   [[nodiscard]] EINDECOMP_FUNCTION Reducer reducer() const {
     return {schedule, join, memory.store.monoid, memory.operand};
@@ -231,11 +234,10 @@ struct JoinItems {
 
   /// Aggregates neighbouring rows of outputs together.
   void reduce_panel(Cursor<tensors>& out, Extent row, Extent count, Extent part) const {
-    constexpr Extent most = tuning::max_panel_rows;
-    alignas(64) State lanes[most * Tile];
+    alignas(64) State lanes[panel_rows * Tile];
     for (Extent j = 0; j < count * Tile; ++j) lanes[j] = Traits::identity(memory.store.monoid);
-    Extent offsets[most][tensors];
-    Run runs[most];
+    Extent offsets[panel_rows][tensors];
+    Run runs[panel_rows];
     Extent run_count = 0;
     for (Extent begun = 0; begun < count; ++run_count) {
       const Extent to_end = schedule.outer.extent[0] - out.coordinate[0];

@@ -44,8 +44,8 @@ struct JoinSchedule : SplitNest<Operands> {
       : Nests(shape), values(shape.values) {
     vectorise(tuning.tile);
     // Kernels rely on a fastest loop in both nests.
-    if (outer.loops == 0) outer.push(1);
-    if (inner.loops == 0) inner.push(1);
+    outer.push_if_none();
+    inner.push_if_none();
     rows = outer.size();
     steps = inner.size();
     panels = across_outputs && tuning.tile > 1 &&

@@ -121,6 +121,7 @@ class LoopsOfTile final : public TileKernel {
     for (Extent run = 0; run < m_runs; ++run) {
       ResumableMap call = call_on(first, output, hints);
       call.compute(call, 0, m_run);
+      if (run + 1 == m_runs) break;
       for (int t = 0; t < Sig::operands; ++t) {
         first[t] = static_cast<const Value*>(first[t]) + outer.stride[t][1];
       }

@@ -68,9 +68,7 @@ struct DeviceLookupSchedule {
         std::copy(stride, stride + Tensors, label[k].stride);
       }
       if (looked_up < 0) {
-        LoopNest<Tensors>& nest = shape.aggregated[l] ? terms : items;
-        for (int t = 0; t < Tensors; ++t) nest.stride[t][nest.loops] = stride[t];
-        nest.push(shape.extent[l]);
+        (shape.aggregated[l] ? terms : items).push(shape.extent[l], stride);
       } else if (!shape.aggregated[l]) {
         if (cut < 0 || label[looked_up].count > label[cut].count) cut = looked_up;
       }
@@ -79,9 +77,7 @@ struct DeviceLookupSchedule {
       if (shape.aggregated[l]) continue;
       for (int k = 0; k < shape.lookups; ++k) {
         if (shape.lookup[k].label != l || k == cut) continue;
-        scattered.stride[0][scattered.loops] = states[l];
-        scattered.stride[1][scattered.loops] = shape.output_stride[l];
-        scattered.push(shape.extent[l]);
+        scattered.push(shape.extent[l], {states[l], shape.output_stride[l]});
       }
     }
     items.sort_by(Tensors - 1);

@@ -49,8 +49,7 @@ struct IndexWalk {
     for (int l = shape.labels - 1; l >= 0; --l) {
       if (shape.operand_stride[k][l] == 0) continue;
       label[nest.loops] = l;
-      nest.stride[0][nest.loops] = shape.operand_stride[k][l];
-      nest.push(shape.extent[l]);
+      nest.push(shape.extent[l], {shape.operand_stride[k][l]});
     }
   }
   /// That the element there is no index.

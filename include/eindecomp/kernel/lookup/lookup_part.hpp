@@ -71,9 +71,7 @@ template <int Tensors>
     if (!shape.aggregated[l]) {
       part.final_offset += begin * shape.output_stride[l];
       if (extent != 1) {
-        part.outputs.stride[0][part.outputs.loops] = accumulators[l];
-        part.outputs.stride[1][part.outputs.loops] = shape.output_stride[l];
-        part.outputs.push(extent);
+        part.outputs.push(extent, {accumulators[l], shape.output_stride[l]});
       }
     }
     bool looked_up = false;
@@ -98,9 +96,9 @@ template <int Tensors>
     for (int k = 0; k < shape.lookups; ++k) {
       of_index = of_index || shape.operand_stride[k][l] != 0;
     }
-    LoopNest<Tensors>& nest = of_index ? part.indices : part.rows;
-    strides_of(l, [&](int t, Extent stride) { nest.stride[t][nest.loops] = stride; });
-    nest.push(extent);
+    Extent strides[Tensors];
+    strides_of(l, [&](int t, Extent stride) { strides[t] = stride; });
+    (of_index ? part.indices : part.rows).push(extent, strides);
   }
   part.outputs.sort_by(0);
   part.outputs.merge();

@@ -49,9 +49,12 @@ struct ScanKernel {
   using Traits = typename Sig::Traits;
   using State = typename Sig::State;
   static constexpr int group = Host ? tuning::scan_group : 1;  ///< pieces of an item
-  static constexpr int strip = Host ? tuning::scan_strip : 1;  ///< scans of a strip, at most
+  /// States of the pieces of an item that there is room for, scan by scan.
+  static constexpr int room = static_cast<int>(
+      std::max<std::size_t>(1, std::size_t{tuning::states_bytes} / (group * sizeof(State))));
+  static constexpr int strip = Host ? std::min(tuning::scan_strip, room) : 1;  ///< scans, at most
   /// Elements of a piece, at most.
-  static constexpr int most = Host ? tuning::scan_piece : tuning::device_scan_piece;
+  static constexpr int most = Host ? std::min(tuning::scan_piece, room) : tuning::device_scan_piece;
 
   ScanSchedule schedule;
   const T* operand = nullptr;

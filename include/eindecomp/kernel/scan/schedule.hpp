@@ -57,9 +57,7 @@ struct ScanSchedule {
     }
     for (int l = 0; l < shape.labels; ++l) {
       if (l == along || l == over || shape.extent[l] == 1) continue;
-      outer.stride[operand][outer.loops] = shape.operand_stride[0][l];
-      outer.stride[output][outer.loops] = shape.output_stride[l];
-      outer.push(shape.extent[l]);
+      outer.push(shape.extent[l], {shape.operand_stride[0][l], shape.output_stride[l]});
     }
     outer.sort_by(output);
     outer.merge();
@@ -98,7 +96,7 @@ struct ScanSchedule {
       if (outer.stride[operand][l] == 1 && outer.stride[output][l] == 1) best = l;
     }
     if (best < 0) {
-      if (outer.loops == 0) outer.push(1);
+      outer.push_if_none();
       return;
     }
     outer.make_fastest(best);

@@ -29,7 +29,8 @@ struct PackedBlocks {
   /// An item packs its panels of B itself, and computes all tiles that they are in: few enough
   /// panels to stay in the second cache meanwhile.
   bool strips = false;
-  /// Of these, panels whose columns lie side by side are not packed: one tile reads each.
+  /// Panels of B whose columns lie side by side are not packed, as few tiles read each. Without
+  /// strips, all of them are such.
   bool in_place = false;
   /// Of K. If there are several, each is an item that packs its own panels and has an output of its
   /// own, all of which are merged at the end.
@@ -61,8 +62,12 @@ struct PackedBlocks {
                                                            tuning::max_group_rows));
     strips = row_panels == all_rows && all_columns >= tuning::min_packed_items &&
              all_columns * b_panel > rates.packed_strip_bytes && !interleaved(shape.n, 1);
-    in_place = strips && shape.windows && all_rows == 1 &&
-               panel.operand[1].bytes == panel.operand[1].packed_bytes;
+    if (panel.operand[1].bytes == panel.operand[1].packed_bytes) {
+      in_place = strips ? shape.windows && all_rows == 1
+                        : all_rows <= tuning::max_in_place_reads && has_whole_panels(shape, tile) &&
+                              shape.steps * shape.columns * panel.operand[1].bytes <=
+                                  tuning::max_in_place_bytes;
+    }
     if (strips) {
       column_panels = all_columns;
       group_columns =
@@ -83,6 +88,12 @@ struct PackedBlocks {
   }
 
  private:
+  /// Whether the columns of every panel of B lie side by side.
+  [[nodiscard]] static constexpr bool has_whole_panels(const PackedShape& shape,
+                                                       const TileShape& tile) {
+    return shape.n.loops == 1 && contiguous(shape.n, 1) && shape.columns % tile.columns() == 0;
+  }
+
   /// Threads that share the tiles of a block wait for each other after every block, and read what
   /// others have packed. Where K is long and the outputs are few, cuts K into parts instead, unless
   /// these are less than half as many as the items of a block.

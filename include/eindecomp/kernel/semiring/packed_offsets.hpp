@@ -24,6 +24,10 @@ EINDECOMP_NEVER_INLINE inline Extent fill_offsets(const PackedShape::Nest& nest,
   offset[0] = origin;
   if (nest.loops == 0) return 1;
   const Extent along = nest.stride[tensor][0];
+  if (nest.loops == 1) {
+    for (int i = 0; i < count; ++i) offset[i] = origin + (first + i) * along;
+    return count == 1 ? 1 : along;
+  }
   bool even = true;
   Cursor<3> at;
   at.seek(nest, first);

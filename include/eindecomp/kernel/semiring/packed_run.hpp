@@ -308,6 +308,7 @@ class PackedRun {
     return panel_bytes(0) * m_blocks.entries * m_blocks.row_panels;
   }
   [[nodiscard]] Extent b_bytes() const {
+    if (m_blocks.in_place) return 0;
     return panel_bytes(1) * m_blocks.entries * m_blocks.column_panels;
   }
   [[nodiscard]] Extent strip_bytes() const {
