@@ -33,6 +33,8 @@ KILLED = (r"(rank {last} with PID \d+|rank 0 with PID 0|PMIX|process rank {last}
 WAYS = [
     ("well", "", 3, None),
     ("well", "own-mpi", 3, None),
+    ("posted", "own-mpi", 3, None),
+    ("threads", "own-mpi", 2, None),
     # A time limit that one rank alone has.
     ("well", "first-limited", 3, None),
     ("halves", "first-limited", 4, None),

@@ -147,8 +147,46 @@ void run_two_executors(const Solver& solver) {
   }
 }
 
+/// The first rank is in a collective call of the program's own, on a communicator of its own, when
+/// the executor is made.
+void solve_while_posted(Solver& solver) {
+  MPI_Comm_dup(MPI_COMM_WORLD, &solver.comm);
+  int one = 1;
+  int all = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto post = [&] {
+    MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  };
+  solver.before = [&] {
+    if (solver.rank == 0) post();
+  };
+  solver.after = [&] {
+    if (solver.rank != 0) post();
+  };
+  solver.solve();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (all != solver.size) fail();
+}
+
+/// Several threads make executors at a time, each on a communicator of its own.
+void make_executors_in_threads(const Solver& solver) {
+  ein::Program g;
+  auto A = g.input<double>("A", {solver.extent, solver.extent});
+  [[maybe_unused]] auto C = ein::let<"C">(i) = sum(j)(A(i, j));
+  const auto plan = ein::decompose(g, {.workers = solver.size});
+  std::vector<MPI_Comm> comms(3);
+  for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  std::vector<std::thread> threads;
+  for (const MPI_Comm comm : comms) {
+    threads.emplace_back([&plan, comm] { ein::Executor(plan, comm, Space()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 void solve(const std::string& way, Solver& solver) {
   if (solve_with_deed(solver, way)) return;
+  if (way == "posted") return solve_while_posted(solver);
+  if (way == "threads") return make_executors_in_threads(solver);
   if (way == "well") return solver.solve();
   if (way == "cut") solver.runs = 1 << 30;  // until a link of the cluster is
   if (way == "all-throw") solver.between = fail;
@@ -233,7 +271,8 @@ int with_runtime(int argc, char** argv, const std::string& way) {
 /// \param time_limit  of all ranks but the first
 int with_own_mpi(const std::string& way, double time_limit, double first_limit) {
   int provided = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  const int level = way == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+  MPI_Init_thread(nullptr, nullptr, level, &provided);
   int status = 0;
   {
     Solver solver;

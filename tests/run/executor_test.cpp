@@ -247,6 +247,17 @@ TEST_CASE("an executor that was moved runs as before") {
   Executor moved = std::move(executors.front());
   executors.clear();
   check(moved, 3);
+  Executor assigned(plan, MPI_COMM_WORLD, Space());
+  assigned = std::move(moved);
+  check(assigned, 4);
+  // NOLINTNEXTLINE(bugprone-use-after-move): which is what is refused.
+  CHECK(message_of([&] {
+          (void)moved.run(ein::bind_generator(A, Formula<>{0}));
+        }).find("the executor was moved from") != std::string::npos);
+  CHECK(message_of([&] { (void)moved.program(); }).find("executor_test.cpp") != std::string::npos);
+  CHECK(message_of([&] {
+          ein::Executor(plan, MPI_COMM_WORLD, Space(), {.memory_limit = -1});
+        }).find("the memory limit of this rank is -1 bytes") != std::string::npos);
 }
 
 TEST_CASE("messages that are posted are cut at the eager limit and arrive all the same") {

@@ -3,6 +3,7 @@
 /// The processes of a job, from MPI's beginning to its end: none ends alone while others wait.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <source_location>
@@ -16,18 +17,24 @@ namespace eindecomp::comm::detail {
 /// This process among those of the job. There is at most one.
 ///
 /// A ScopedRuntime makes it at the beginning of the program. In a program that starts MPI itself
-/// the first Executor on all processes does, and then MPI_Finalize waits for them to leave.
+/// the first Executor on all processes does, and then MPI_Finalize waits for them to leave. It
+/// communicates by the Executor's communicator alone: the processes may be elsewhere in others.
 class Job {
  public:
-  [[nodiscard]] static bool exists() { return current() != nullptr; }
+  [[nodiscard]] static bool exists() { return current().load() != nullptr; }
 
   /// Initialises MPI unless it runs. Collective over all processes.
   /// \returns whether there is a job now that was none before: its maker calls leave() and end().
   /// \throws Error if MPI was finalised.
   static bool start(int& argc, char**& argv, const std::source_location& where);
 
-  /// Of a program that started MPI itself: `comm` is a duplicate of MPI_COMM_WORLD, which the job
-  /// owns from now on.
+  /// Lets this thread be the one that may adopt() a job, once those of the other processes may,
+  /// too. \returns false if there is one already, or another thread may be about to adopt it.
+  [[nodiscard]] static bool reserve();
+  /// Undoes that.
+  static void give_up() { is_reserved() = false; }
+  /// Of a program that started MPI itself: `comm` is of all processes, and the job owns it from now
+  /// on. After reserve() on each of them.
   static void adopt(MPI_Comm comm);
 
   /// Waits until every process leaves. \returns false if they do not, after an exception: then
@@ -49,9 +56,13 @@ class Job {
 
   static int at_finalize(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*state*/);
 
-  static Job*& current() {
-    static Job* job = nullptr;
+  static std::atomic<Job*>& current() {
+    static std::atomic<Job*> job = nullptr;
     return job;
+  }
+  static std::atomic<bool>& is_reserved() {
+    static std::atomic<bool> reserved = false;
+    return reserved;
   }
 
   [[nodiscard]] std::string name() const;

@@ -24,7 +24,7 @@ namespace eindecomp::comm::detail {
 
 EINDECOMP_EXECUTOR_INLINE bool Job::start(int& argc, char**& argv,
                                           const std::source_location& where) {
-  if (current() != nullptr) return false;
+  if (exists()) return false;
   int running = 0;
   int finalized = 0;
   check(MPI_Initialized(&running), "MPI_Initialized", where);
@@ -42,13 +42,22 @@ EINDECOMP_EXECUTOR_INLINE bool Job::start(int& argc, char**& argv,
   MPI_Comm comm = MPI_COMM_NULL;
   check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup", where);
   current() = new Job(comm);
-  current()->m_ends_mpi = running == 0;
-  current()->guard_ends();
+  current().load()->m_ends_mpi = running == 0;
+  current().load()->guard_ends();
   return true;
+}
+
+EINDECOMP_EXECUTOR_INLINE bool Job::reserve() {
+  bool none = false;
+  if (exists() || !is_reserved().compare_exchange_strong(none, true)) return false;
+  if (!exists()) return true;
+  give_up();
+  return false;
 }
 
 EINDECOMP_EXECUTOR_INLINE void Job::adopt(MPI_Comm comm) {
   current() = new Job(comm);
+  give_up();
   // MPI_Finalize begins by deleting this attribute, while everything still works.
   int key = MPI_KEYVAL_INVALID;
   check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr),
@@ -58,7 +67,7 @@ EINDECOMP_EXECUTOR_INLINE void Job::adopt(MPI_Comm comm) {
 }
 
 EINDECOMP_EXECUTOR_INLINE bool Job::leave(bool by_exception) {
-  Job& job = *current();
+  Job& job = *current().load();
   const char* const how = by_exception ? "left the scope of its ScopedRuntime by an exception"
                                        : "left the scope of its ScopedRuntime";
   if (by_exception ? job.all_leave(how, 0.25, 0.5)
@@ -70,8 +79,8 @@ EINDECOMP_EXECUTOR_INLINE bool Job::leave(bool by_exception) {
 }
 
 EINDECOMP_EXECUTOR_INLINE void Job::end() {
-  const bool ends_mpi = current()->m_ends_mpi;
-  delete current();
+  const bool ends_mpi = current().load()->m_ends_mpi;
+  delete current().load();
   current() = nullptr;
   if (ends_mpi) MPI_Finalize();
 }
@@ -99,9 +108,9 @@ EINDECOMP_EXECUTOR_INLINE void Job::guard_ends() {
 
 EINDECOMP_EXECUTOR_INLINE int Job::at_finalize(MPI_Comm /*self*/, int /*key*/, void* /*value*/,
                                                void* /*state*/) {
-  if (current() == nullptr) return MPI_SUCCESS;
-  current()->all_leave("called MPI_Finalize", 1, std::numeric_limits<double>::infinity());
-  delete current();
+  if (!exists()) return MPI_SUCCESS;
+  current().load()->all_leave("called MPI_Finalize", 1, std::numeric_limits<double>::infinity());
+  delete current().load();
   current() = nullptr;
   return MPI_SUCCESS;
 }
@@ -139,8 +148,8 @@ EINDECOMP_EXECUTOR_INLINE bool Job::all_leave(const std::string& how, double tog
 
 EINDECOMP_EXECUTOR_INLINE void Job::at_exit() {
   int finalized = 0;
-  if (current() == nullptr || MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return;
-  Job& job = *current();
+  if (!exists() || MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return;
+  Job& job = *current().load();
   if (job.m_departed.empty()) {
     job.m_departed = "exited in the scope of its ScopedRuntime";
     if (job.all_leave(job.m_departed, 0.25, 0.5)) {
@@ -152,7 +161,7 @@ EINDECOMP_EXECUTOR_INLINE void Job::at_exit() {
 }
 
 EINDECOMP_EXECUTOR_INLINE void Job::on_terminate() {
-  Job& job = *current();
+  Job& job = *current().load();
   std::string why;
   try {
     const std::exception_ptr thrown = std::current_exception();

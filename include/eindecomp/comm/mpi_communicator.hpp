@@ -96,8 +96,9 @@ class MpiCommunicator {
   /// Whether a communicator has the processes of MPI_COMM_WORLD, more than one.
   [[nodiscard]] static bool has_all_processes(MPI_Comm comm);
 
-  /// Collective. \throws Error on all ranks if the time limit of one is none.
-  void check_time_limits(double own, const std::source_location& where);
+  /// Makes the job if there is none. Collective. \throws Error on all ranks if the time limit of
+  /// one is none.
+  void agree_to_begin(double time_limit, const std::source_location& where);
   /// A duplicate of `comm`. Collective.
   [[nodiscard]] MPI_Comm duplicate(MPI_Comm comm, const std::source_location& where);
 

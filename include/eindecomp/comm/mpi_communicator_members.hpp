@@ -32,9 +32,6 @@ EINDECOMP_EXECUTOR_INLINE MpiCommunicator::MpiCommunicator(MPI_Comm user, const 
       m_watch(checked(user, call.where()), time_limit >= 0 ? time_limit : 0) {
   const std::source_location& where = call.where();
   m_watch.begin(call);
-  if (!detail::Job::exists() && has_all_processes(user)) {
-    detail::Job::adopt(duplicate(MPI_COMM_WORLD, where));
-  }
   m_comm = {duplicate(user, where), MPI_COMM_NULL, MPI_Comm_free};
   // The duplicate inherits the user's handler, which may end the program.
   detail::check(MPI_Comm_set_errhandler(m_comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -42,21 +39,33 @@ EINDECOMP_EXECUTOR_INLINE MpiCommunicator::MpiCommunicator(MPI_Comm user, const 
   detail::check(MPI_Comm_rank(m_comm, &m_rank), "MPI_Comm_rank");
   detail::check(MPI_Comm_size(m_comm, &m_size), "MPI_Comm_size");
   m_watch.move_to(m_comm);
-  check_time_limits(time_limit, where);
+  agree_to_begin(time_limit, where);
 }
 
-EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::check_time_limits(
-    double own, const std::source_location& where) {
-  // Each rank may have a limit of its own, and all throw where one has none.
-  double least = own >= 0 ? 0 : own < 0 ? own : -1;
+EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::agree_to_begin(double time_limit,
+                                                               const std::source_location& where) {
+  // Each rank may have a limit of its own, and all throw where one has none. Where threads make
+  // communicators at a time, another one may be first on each process: none then makes the job.
+  const bool may_adopt = has_all_processes(m_comm) && detail::Job::reserve();
+  double least[] = {time_limit >= 0 ? 0 : time_limit < 0 ? time_limit : -1, may_adopt ? 1.0 : 0.0};
   m_watch.come(detail::Watch::Collective::maximum);
-  MPI_Request request = MPI_REQUEST_NULL;
-  detail::check(MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_DOUBLE, MPI_MIN, m_comm, &request),
-                "MPI_Iallreduce", where);
-  wait_for(request, true);
-  if (least >= 0) return;
+  try {
+    MPI_Request request = MPI_REQUEST_NULL;
+    detail::check(MPI_Iallreduce(MPI_IN_PLACE, least, 2, MPI_DOUBLE, MPI_MIN, m_comm, &request),
+                  "MPI_Iallreduce", where);
+    wait_for(request, true);
+    if (least[1] > 0) {
+      detail::Job::adopt(duplicate(m_comm, where));
+      m_watch.move_to(m_comm);  // which the job watches from now on
+    }
+  } catch (...) {
+    if (may_adopt) detail::Job::give_up();
+    throw;
+  }
+  if (may_adopt && least[1] == 0) detail::Job::give_up();
+  if (least[0] >= 0) return;
   throw Error(ErrorKind::communication,
-              "a time limit of " + std::to_string(least) +
+              "a time limit of " + std::to_string(least[0]) +
                   " s is none (a wait takes some time); give a positive one, or 0 for none",
               where);
 }

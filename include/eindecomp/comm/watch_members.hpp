@@ -45,7 +45,10 @@ EINDECOMP_EXECUTOR_INLINE Watch::Watch(MPI_Comm members, double limit) : m_limit
 
 EINDECOMP_EXECUTOR_INLINE void Watch::move_to(MPI_Comm comm) {
   if (m_size == 1 || (m_channel != nullptr && m_own == nullptr)) return;
-  if (job_channel() != nullptr) find_members(comm);
+  if (job_channel() != nullptr) {
+    find_members(comm);
+    if (m_channel != nullptr) m_own.reset();
+  }
   if (m_channel != nullptr || m_limit <= 0) return;
   m_own = std::make_unique<Channel>(comm);
   m_channel = m_own.get();

@@ -194,15 +194,17 @@ class ArrayExchange {
     std::int64_t in_array = 0;    ///< bytes
     std::int64_t in_message = 0;  ///< bytes of the wave's messages
   };
-  /// A part of what goes to a peer or comes from it. Without moves, where it lies without gaps.
+  /// A part of what goes to a peer or comes from it, one message. Without moves, where it lies
+  /// without gaps.
   struct Piece {
     int peer = -1;
     int distance = 0;  ///< to the peer
     int number = 0;    ///< in what passes between the two
     Extent words = 0;
     std::int64_t staging = 0;
-    int array = 0;
-    std::int64_t in_array = 0;
+    int array = 0;              ///< where it lies without gaps
+    std::int64_t in_array = 0;  ///< see there
+    bool gapless = false;
     std::vector<Move> moves;
     [[nodiscard]] bool direct() const { return moves.empty(); }
   };
@@ -210,6 +212,7 @@ class ArrayExchange {
   struct Wave {
     std::vector<Piece> sends;
     std::vector<Piece> receives;
+    [[nodiscard]] std::size_t pieces() const { return sends.size() + receives.size(); }
   };
   enum class Strides : std::uint8_t { both, sends, receives };
 
@@ -289,7 +292,8 @@ class ArrayExchange {
     nest(nest, 0, 0, 0, 0);
   }
 
-  /// The pieces of messages. \param direction  of a peer: 1 of sends.
+  /// The pieces of messages: large parts of arrays by themselves, small ones together. Both ends
+  /// make the same. \param direction  of a peer: 1 of sends.
   [[nodiscard]] std::vector<Piece> pieces_of(
       const std::vector<relation::RedistributionMessage>& messages, int rank, int ranks,
       int direction) const {
@@ -299,26 +303,38 @@ class ArrayExchange {
     for (const relation::RedistributionMessage& message : messages) {
       const int distance = relation::peer_distance(message.peer, rank, direction, ranks);
       int number = 0;
+      bool is_open = false;  // the last piece takes small parts
       for (const relation::SharedElements& elements : message.elements) {
         for_each_piece(elements, m_slowest_first, limit, [&](const relation::SharedElements& part) {
-          Piece piece;
-          piece.peer = message.peer;
-          piece.distance = distance;
-          piece.number = number++;
-          piece.words = part.size();
-          piece.array = sent ? part.from : part.to;
-          bool gapless = host_reaches<Space>;
-          for_each_box(part, sent ? Strides::sends : Strides::receives,
-                       [&](const kernel::StridedBox& box, Extent a, Extent b, Extent packed) {
-                         gapless = gapless && piece.moves.empty() && same_strides(box);
-                         piece.in_array = (sent ? a : b) * m_bytes;
-                         piece.moves.push_back({kernel::prepare_copy<Space>(m_bytes, box),
-                                                piece.array, piece.in_array, packed * m_bytes});
-                       });
-          if (gapless) piece.moves.clear();
-          pieces.push_back(std::move(piece));
+          const Extent words = part.size();
+          const bool is_small = words * m_bytes < tuning::own_piece_bytes;
+          const bool joins = is_open && is_small && pieces.back().words + words <= limit;
+          is_open = is_small;
+          if (!joins) {
+            Piece& fresh = pieces.emplace_back();
+            fresh.peer = message.peer;
+            fresh.distance = distance;
+            fresh.number = number++;
+            fresh.gapless = host_reaches<Space>;
+          }
+          Piece& piece = pieces.back();
+          const int array = sent ? part.from : part.to;
+          for_each_box(
+              part, sent ? Strides::sends : Strides::receives,
+              [&](const kernel::StridedBox& box, Extent a, Extent b, Extent packed) {
+                piece.gapless = piece.gapless && piece.moves.empty() && same_strides(box);
+                piece.moves.push_back({kernel::prepare_copy<Space>(m_bytes, box), array,
+                                       (sent ? a : b) * m_bytes, (piece.words + packed) * m_bytes});
+              });
+          piece.words += words;
         });
       }
+    }
+    for (Piece& piece : pieces) {
+      if (!piece.gapless) continue;
+      piece.array = piece.moves.front().array;
+      piece.in_array = piece.moves.front().in_array;
+      piece.moves.clear();
     }
     return pieces;
   }
@@ -327,7 +343,8 @@ class ArrayExchange {
     return std::equal(box.into_stride, box.into_stride + box.rank, box.from_stride);
   }
 
-  /// Shares pieces out among waves, as many to each as its slabs hold. Ranks may end their waves at
+  /// Shares pieces out among waves, as many to each as its slabs hold, and not so many that to ask
+  /// whether they have arrived takes long. Ranks may end their waves at
   /// different pieces: both ends of a transfer order theirs by distance and number, and what a rank
   /// sends and receives of one distance and number is in one wave, so that the first of all pieces
   /// under way has both its ends in waves that have begun.
@@ -353,7 +370,8 @@ class ArrayExchange {
           receive != receives.end() && (send == sends.end() || key(*receive) <= key(*send));
       const bool full =
           (has_send && out > 0 && out + bytes(*send) > tuning::exchange_slab_bytes) ||
-          (has_receive && in > 0 && in + bytes(*receive) > tuning::exchange_slab_bytes);
+          (has_receive && in > 0 && in + bytes(*receive) > tuning::exchange_slab_bytes) ||
+          (!m_waves.empty() && m_waves.back().pieces() >= tuning::max_pieces_of_wave);
       if (m_waves.empty() || full) {
         m_waves.emplace_back();
         out = in = 0;

@@ -82,6 +82,13 @@ class Engine {
                   where);
     }
     check_chunk(m_options, where);
+    if (m_options.memory_limit < 0) {
+      throw Error(ErrorKind::plan,
+                  "the memory limit of this rank is " + std::to_string(m_options.memory_limit) +
+                      " bytes (a run allocates none or more); leave it out, or give what it may "
+                      "allocate",
+                  where);
+    }
     for (const Vertex& v : plan.graph.vertices) {
       if (v.labels.size() > static_cast<std::size_t>(kernel::max_labels) ||
           (!v.op.blocks &&
@@ -201,6 +208,7 @@ class Engine {
   /// Takes a run's bindings.
   void take_inputs(const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
     m_inputs->take(bindings, where);
+    m_inputs->free_unneeded();
     const std::vector<VertexId> constants = m_inputs->constants();
     if (m_has_program && constants == m_session->program.constants) return;
     m_inputs->forget_constants();
@@ -297,7 +305,14 @@ Run<Space, Group> Engine<Space, Group>::run(const std::vector<Binding<Space>>& b
     take_inputs(bindings, where);
     new_constants = m_inputs->has_new_constants();
     const std::vector<AddressRange> read = m_inputs->read_ranges();
-    make_room(m_inputs->own_bytes(), static_cast<std::int64_t>(m_workspace.size()), 1, read, where);
+    const std::int64_t input_bytes = m_inputs->own_bytes();
+    const auto workspace_bytes = [this] { return static_cast<std::int64_t>(m_workspace.size()); };
+    if (needed_bytes(input_bytes, workspace_bytes()) > m_options.memory_limit) {
+      // The workspace of the run before; this one may need less.
+      m_workspace.free();
+      m_prepared.reset();
+    }
+    make_room(input_bytes, workspace_bytes(), 1, read, where);
     results =
         m_results.take(m_session->graph, program.buffers, m_session->result_buffers(), read, where);
     m_inputs->prepare(m_space, where);

@@ -137,20 +137,27 @@ class Executor {
   /// Says that elements of inputs bound constant() have changed where they lie on this rank: the
   /// next run takes all constants as new. One rank that says so is enough for what other ranks
   /// gather from it; a generator is called again on the ranks that say so. Not collective.
-  void forget_constants();
+  /// \throws Error if the executor was moved from.
+  void forget_constants(std::source_location where = std::source_location::current());
 
   /// What this rank does, instruction by instruction; once a run had constants, with them.
-  [[nodiscard]] const RankProgram& program() const;
+  /// \throws Error if the executor was moved from.
+  [[nodiscard]] const RankProgram& program(
+      std::source_location where = std::source_location::current()) const;
 
   /// What the last run did on this rank: the inputs that it brought from distributions of their
   /// own, with the words that moved apart from the plan's; then how kernel calls are computed, and
   /// why, a line for the calls of a statement that are computed alike: what explain() says of an
   /// einsum, of the very kernels that it called. Empty before the first run. Not collective;
   /// computes nothing.
-  [[nodiscard]] std::string explain() const;
+  /// \throws Error if the executor was moved from.
+  [[nodiscard]] std::string explain(
+      std::source_location where = std::source_location::current()) const;
 
-  /// An executor may be moved, not copied: its communicators are its own.
+  /// An executor may be moved, not copied: its communicators are its own. To assign to one ends it,
+  /// collectively, as its destructor does.
   Executor(Executor&& other) noexcept;
+  Executor& operator=(Executor&& other) noexcept;
   ~Executor();
 
  private:
@@ -158,6 +165,8 @@ class Executor {
            const Space& space, const ExecuteOptions& options, const std::source_location& where);
 
   RunType run_bound(const std::vector<Binding<Space>>& bindings, const std::source_location& where);
+
+  [[nodiscard]] run::Engine<Space, Group>& engine(const std::source_location& where) const;
 
   std::unique_ptr<run::Engine<Space, Group>> m_engine;
 };

@@ -30,27 +30,41 @@ template <class Space, comm::Communicator Group>
 Executor<Space, Group>::Executor(Executor&& other) noexcept = default;
 
 template <class Space, comm::Communicator Group>
+Executor<Space, Group>& Executor<Space, Group>::operator=(Executor&& other) noexcept = default;
+
+template <class Space, comm::Communicator Group>
 Executor<Space, Group>::~Executor() = default;
 
 template <class Space, comm::Communicator Group>
 typename Executor<Space, Group>::RunType Executor<Space, Group>::run_bound(
     const std::vector<Binding<Space>>& bindings, const std::source_location& where) {
-  return m_engine->run(bindings, where);
+  return engine(where).run(bindings, where);
 }
 
 template <class Space, comm::Communicator Group>
-void Executor<Space, Group>::forget_constants() {
-  m_engine->forget_constants();
+run::Engine<Space, Group>& Executor<Space, Group>::engine(const std::source_location& where) const {
+  if (m_engine == nullptr) {
+    throw Error(ErrorKind::binding,
+                "the executor was moved from (its memory is that of the one it was moved to); use "
+                "that one",
+                where);
+  }
+  return *m_engine;
 }
 
 template <class Space, comm::Communicator Group>
-const RankProgram& Executor<Space, Group>::program() const {
-  return m_engine->program();
+void Executor<Space, Group>::forget_constants(std::source_location where) {
+  engine(where).forget_constants();
 }
 
 template <class Space, comm::Communicator Group>
-std::string Executor<Space, Group>::explain() const {
-  return m_engine->explain();
+const RankProgram& Executor<Space, Group>::program(std::source_location where) const {
+  return engine(where).program();
+}
+
+template <class Space, comm::Communicator Group>
+std::string Executor<Space, Group>::explain(std::source_location where) const {
+  return engine(where).explain();
 }
 
 }  // namespace eindecomp

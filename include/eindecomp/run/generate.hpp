@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <mutex>
@@ -54,13 +55,17 @@ class FirstException {
   void keep_current() {
     const std::lock_guard lock(m_mutex);
     if (m_exception == nullptr) m_exception = std::current_exception();
+    m_is_kept = true;
   }
+  /// Whether there is one, so that what is left need not be done.
+  [[nodiscard]] bool is_kept() const { return m_is_kept.load(std::memory_order_relaxed); }
   void rethrow() const {
     if (m_exception != nullptr) std::rethrow_exception(m_exception);
   }
 
  private:
   std::mutex m_mutex;
+  std::atomic<bool> m_is_kept = false;
   std::exception_ptr m_exception;
 };
 
@@ -83,6 +88,7 @@ void generate(const Space& space, const F& function, const Box& box, T* into) {
     Kokkos::parallel_for("EinDecomp::generate",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<Extent>>(space, 0, size),
                          [=](Extent n) {
+                           if (failed->is_kept()) return;
                            // Nothing may leave a thread of a parallel region but by its end.
                            try {
                              into[n] = generated_element<T>(*call, lo, extents, n, indices);

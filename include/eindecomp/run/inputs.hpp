@@ -116,6 +116,21 @@ class RunInputs {
     return bytes + (scatters ? tuning::slab_bytes : 0);
   }
 
+  /// Gives back memory that no binding of this run needs, so that others of its inputs may have it.
+  void free_unneeded() {
+    for (VertexId v = 0; v < m_session.graph.size(); ++v) {
+      if (!m_session.graph[v].is_input()) continue;
+      const Binding<Space>* const binding = m_bound[to_index(v)];
+      const bool is_bound = binding != nullptr;
+      if (!is_bound || binding->facts().kind != BindingKind::distributed) {
+        m_exchanges[to_index(v)].reset();
+      }
+      for (const int b : m_session.stored_buffers(v)) {
+        if (!is_bound || !needs_memory(binding->facts(), buffer(b).box)) m_own[to_index(b)] = {};
+      }
+    }
+  }
+
   /// Allocates what is missing, and fills what is generated or read from files. Does not
   /// communicate; fences `space` after it filled.
   void prepare(const Space& space, const std::source_location& where) {
@@ -125,11 +140,11 @@ class RunInputs {
       const Vertex& tensor = m_session.graph[v];
       scatters = scatters || facts.kind == BindingKind::whole_on_root;
       if (facts.kind == BindingKind::distributed) m_exchanges[to_index(v)]->allocate(facts.where);
+      bool checked = false;
       for (std::size_t n = 0; n < buffers.size(); ++n) {
         const int b = buffers[n];
         const int bytes = relation::element_bytes(m_session.graph, buffer(b));
         if (!needs_memory(facts, buffer(b).box)) {
-          m_own[to_index(b)] = {};
           if (facts.kind == BindingKind::distributed) {
             m_memory[to_index(b)] = in_place(facts, buffer(b).box);
             continue;
@@ -147,6 +162,9 @@ class RunInputs {
         }
         m_memory[to_index(b)] = BlockMemory::dense(m_own[to_index(b)].data(), buffer(b).box, bytes);
         if (m_kept[to_index(v)]) continue;
+        // A constant is read once, and its file need not be there later.
+        if (facts.kind == BindingKind::file && !checked) facts.check(tensor);
+        checked = true;
         if (facts.kind == BindingKind::generator || facts.kind == BindingKind::file) {
           fill(tensor, binding, space, buffer(b).box, m_own[to_index(b)].data());
         }

@@ -103,6 +103,8 @@ class Redistributor {
   Distribution m_from;
   Distribution m_to;
   std::unique_ptr<run::StagedExchange<Space>> m_exchange;
+  std::vector<kernel::StridedTensor> m_old_arrays;  ///< that were found to be apart from
+  std::vector<kernel::StridedTensor> m_new_arrays;  ///< these
 };
 
 #ifdef EINDECOMP_ENABLE_MPI

@@ -64,7 +64,11 @@ RedistributionStatistics Redistributor<Space, Group>::move(
                    const int rank = m_group.rank();
                    old_arrays = run::check_views(m_from, rank, from, "the old distribution", where);
                    new_arrays = run::check_views(m_to, rank, to, "the new distribution", where);
-                   run::check_apart(new_arrays, old_arrays, where);
+                   if (old_arrays != m_old_arrays || new_arrays != m_new_arrays) {
+                     run::check_apart(new_arrays, old_arrays, where);
+                     m_old_arrays = old_arrays;
+                     m_new_arrays = new_arrays;
+                   }
                    m_exchange->prepare(m_from, m_to, rank, bytes, old_arrays, new_arrays, {},
                                        where);
                    m_exchange->allocate(where);

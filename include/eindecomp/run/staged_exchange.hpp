@@ -47,12 +47,15 @@ class StagedExchange {
     m_known = std::move(known);
   }
 
-  /// Bytes that messages take, in the space's memory.
-  [[nodiscard]] std::int64_t bytes() const { return m_exchange ? m_exchange->staging_bytes() : 0; }
+  /// Bytes that messages take, in the space's memory: those it holds, or those of the next run if
+  /// these are more.
+  [[nodiscard]] std::int64_t bytes() const {
+    return std::max(needed(), static_cast<std::int64_t>(m_staging.size()));
+  }
 
   /// Takes memory for messages, if what there is does not do. \throws Error if there is none.
   void allocate(const std::source_location& where) {
-    if (bytes() <= static_cast<std::int64_t>(m_staging.size())) return;
+    if (needed() <= static_cast<std::int64_t>(m_staging.size())) return;
     m_staging = {};
     // The host's first: whether there is enough of both is told by the other.
     if constexpr (!host_reaches<Space>) {
@@ -84,6 +87,8 @@ class StagedExchange {
   }
 
  private:
+  [[nodiscard]] std::int64_t needed() const { return m_exchange ? m_exchange->staging_bytes() : 0; }
+
   /// What an exchange depends on.
   struct Known {
     std::uint64_t from = 0;
