@@ -199,6 +199,74 @@ TEST_CASE("ScaLAPACK's descriptors are read as ScaLAPACK reads them") {
   }
 }
 
+TEST_CASE("distributions of more elements than are counted are refused, and no number overflows") {
+  constexpr Extent most = Extent{1} << 57;
+  const Distribution large = Distribution::block_cyclic({most}, {{most, 96, 0}}, 96);
+  CHECK(large.arrays(0).at(0).extents() == Index{most});
+  CHECK(large.arrays(95).empty());
+  const Distribution dealt = Distribution::block_cyclic({most}, {{most / 64, 128, 3}}, 128);
+  CHECK(dealt.arrays(66).at(0).bounds() == Box{{most - most / 64}, {most}});
+  CHECK(dealt.arrays(67).empty());
+  CHECK(dealt.arrays(3).at(0).bounds() == Box{{0}, {most / 64}});
+  for (const auto& bound : {Index{most, 2}, Index{Extent{1} << 32, Extent{1} << 32}}) {
+    CHECK(message_here([&] { return Distribution::boxes(bound, {{}}); }).find("up to 2^57") !=
+          std::string::npos);
+  }
+  CHECK(message_here([] { return Distribution::rows({}, 2); }) ==
+        "EinDecomp: dimension 0 of a scalar is to be shared out (it has no dimensions); use "
+        "replicated()");
+}
+
+TEST_CASE("a missing box is found among many") {
+  std::mt19937 random(7);
+  const auto pick = [&random](int n) {
+    return std::uniform_int_distribution<int>(0, n - 1)(random);
+  };
+  for (int n = 0; n < 20; ++n) {
+    CAPTURE(n);
+    const Index bound{60, 40};
+    std::vector<std::vector<Box>> boxes(3);
+    const int missing = pick(600);
+    Box hole;
+    for (int t = 0; t < 600; ++t) {  // 30 x 20 tiles of 2 x 2
+      const Extent r = 2 * (t / 20);
+      const Extent c = 2 * (t % 20);
+      if (t == missing) {
+        hole = {{r, c}, {r + 2, c + 2}};
+      } else {
+        boxes[static_cast<std::size_t>(pick(3))].push_back({{r, c}, {r + 2, c + 2}});
+      }
+    }
+    const std::string said = message_here([&] { return Distribution::boxes(bound, boxes); });
+    CAPTURE(said);
+    CHECK(said.find("leaves 4 of 2400 elements on no rank") != std::string::npos);
+    // A part of it at least.
+    bool named = false;
+    for (Extent r = hole.lo[0]; r < hole.hi[0]; ++r) {
+      for (Extent c = hole.lo[1]; c < hole.hi[1]; ++c) {
+        named = named || said.find("from (" + std::to_string(r) + ", " + std::to_string(c) +
+                                   ") to ") != std::string::npos;
+      }
+    }
+    CHECK(named);
+  }
+}
+
+TEST_CASE("ranks that have replicas send in turns, wherever these ranks are") {
+  const Index bound{1000};
+  for (const std::vector<int>& holders :
+       {std::vector<int>{0, 2, 4, 6}, std::vector<int>{0, 4}, std::vector<int>{1, 2, 3, 7}}) {
+    const Distribution from = Distribution::replicated(bound, 8, holders);
+    const Distribution to = Distribution::replicated(bound, 8);
+    const Extent needy = 8 - std::ssize(holders);
+    for (const int holder : holders) {
+      const Extent sent = relation::make_redistribution(from, to, holder).words_sent();
+      CHECK(sent >= needy / std::ssize(holders) * 1000);
+      CHECK(sent <= (needy + std::ssize(holders) - 1) / std::ssize(holders) * 1000);
+    }
+  }
+}
+
 TEST_CASE("a wrong descriptor is refused, field and rank by name") {
   const ProcessGrid grid{2, 2};
   const ScalapackDescriptor good{1, 0, 8, 6, 2, 2, 0, 0, 4};
@@ -224,8 +292,13 @@ TEST_CASE("a wrong descriptor is refused, field and rank by name") {
   CHECK(message_here([&] { return check_descriptor(good, grid, -1); }) ==
         "EinDecomp: the ScaLAPACK descriptor of rank -1 (ranks count from 0); give a rank");
   CHECK(message_here([&] { return Distribution::scalapack(good, grid, 3); }) ==
-        "EinDecomp: a grid of at least 4 processes on 3 ranks (each is a rank of its own); give a "
-        "smaller grid, or more ranks");
+        "EinDecomp: a ScaLAPACK grid of 2 x 2 processes on 3 ranks (each is a rank of its own); "
+        "give a smaller grid, or more ranks");
+  // A rank outside of the grid has a descriptor of which BLACS says nothing but that.
+  CHECK(check_descriptor({0, -1, 0, 0, 0, 0, 0, 0, 0}, grid, 4) == std::array<Extent, 2>{0, 0});
+  CHECK(message_here([&] {
+          return check_descriptor({0, -1, 0, 0, 0, 0, 0, 0, 0}, grid, 3);
+        }).find("DTYPE_ = 0") != std::string::npos);
   CHECK(message_here([&] {
           return Distribution::scalapack(good, {0, 2}, 4);
         }) ==

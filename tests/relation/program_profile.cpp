@@ -352,3 +352,77 @@ TEST_CASE("groups in steps and tiles share theirs as a whole") {
   CHECK(profile.parts.size() == 4);
   CHECK(different_units(profile) == 3);  // the first's, two others', the result's
 }
+
+// Tensors whose first readers differ in one thing, and whose later readers are alike.
+TEST_CASE("what ranks have of a tensor depends on all that its readers are") {
+  using namespace eindecomp::labels;
+  const auto check = [](const std::string& what, const EinGraph& graph,
+                        const Placement& placement) {
+    CAPTURE(what);
+    const auto programs = compile_ranks(graph, placement, 4, {}, {});
+    const auto memory = relation::profile_of(graph, placement, 4, {}, {}).memory();
+    for (std::size_t r = 0; r < programs.size(); ++r) {
+      CAPTURE(r);
+      CHECK(memory.peak_bytes[r] == programs[r].peak_bytes());
+    }
+  };
+  for (const bool turned : {false, true}) {
+    CAPTURE(turned);
+    const auto in_order = [&](const auto& one, const auto& other) {
+      if (turned) other();
+      one();
+      if (!turned) other();
+    };
+    {
+      PlanProgram g;
+      in_order(
+          [&] {
+            const auto A = g.input<double>("A", {64, 64});
+            (void)(let<"S">(i) = sum(k)((k <= i) * A(k, i)));
+            (void)(let<"R">(i) = sum(k)(A(k, i) * A(k, i)));
+          },
+          [&] {
+            const auto B = g.input<double>("B", {64, 64});
+            (void)(let<"T">(k) = sum(i)((k <= i) * B(k, i)));
+            (void)(let<"U">(i) = sum(k)(B(k, i) * B(k, i)));
+          });
+      Placement placement{make_mesh(4), {}, {}};
+      for (const Vertex& v : g.graph().vertices) {
+        AxisLists calls(v.labels.size());
+        AxisLists stored(v.bound.size());
+        if (v.is_input()) {
+          stored[0] = {0, 1};
+        } else {
+          calls[1] = {0, 1};
+          if (v.output[0] == 1) stored[0] = {0, 1};
+        }
+        placement.calls.push_back(calls);
+        placement.stored.push_back(stored);
+      }
+      check("masks that aggregate different labels", g.graph(), placement);
+    }
+    {
+      PlanProgram g;
+      const auto write = [&](const char* name, const auto& first) {
+        const auto X = g.input<double>(name, {480});
+        (void)(let(std::string(name) + "1")(extent(i, 480)) = sum(k)(first(X)));
+        (void)(let(std::string(name) + "2")(extent(i, 480)) =
+                   sum(k)(as_written(3.0 * X(i - extent(k, 480)))));
+      };
+      in_order([&] { write("Y", [](const auto& X) { return X(i - extent(k, 480)); }); },
+               [&] {
+                 write("Z", [](const auto& X) { return as_written(2.0 * X(i - extent(k, 480))); });
+               });
+      std::vector<PartitionVector> parts;
+      for (const Vertex& v : g.graph().vertices) {
+        PartitionVector d;
+        if (!v.is_input()) {
+          d.assign(v.labels.size(), 1);
+          d[to_index(v.output[0])] = 4;
+        }
+        parts.push_back(d);
+      }
+      check("scans and windows", g.graph(), place(g.graph(), parts, make_mesh(4)));
+    }
+  }
+}

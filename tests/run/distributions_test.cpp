@@ -174,6 +174,55 @@ TEST_CASE("a redistributor moves new data again and again") {
   }
 }
 
+TEST_CASE("many small boxes for one rank are few messages") {
+  const World world;
+  constexpr Extent tiles = 24;
+  const Index bound{2 * tiles, 2 * tiles};
+  const auto dealt = [&](int shift) {
+    std::vector<std::vector<ein::Box>> boxes(static_cast<std::size_t>(world.size));
+    for (Extent r = 0; r < tiles; ++r) {
+      for (Extent c = 0; c < tiles; ++c) {
+        boxes[static_cast<std::size_t>((r * tiles + c + shift) % world.size)].push_back(
+            {{2 * r, 2 * c}, {2 * r + 2, 2 * c + 2}});
+      }
+    }
+    return Distribution::boxes(bound, boxes);
+  };
+  const Distribution from = dealt(0);
+  const Distribution to = dealt(1);
+  std::mt19937 random(9);
+  const Formula<> formula{3};
+  const auto old = arrays<double>(random, from, world.rank, &formula);
+  const auto fresh = arrays<double>(random, to, world.rank);
+  ein::Redistributor redistributor(MPI_COMM_WORLD, Space(), from, to);
+  for (int n = 0; n < 2; ++n) {  // views are held against each other once
+    const auto moved = redistributor.run(old, fresh);
+    CHECK(moved.words_received == of_this_rank(ein::redistributed_words(from, to)));
+    CHECK(moved.messages_received <= world.size - 1);
+    CHECK(right(to, world.rank, fresh, formula));
+  }
+}
+
+TEST_CASE("views that are written have a place for every element") {
+  const World world;
+  const Distribution all = Distribution::replicated({8}, world.size);
+  const Kokkos::View<double*, Space> from("test::from", 8);
+  const Kokkos::View<double*, Space> one("test::one", 8);
+  const Kokkos::View<double*, Kokkos::LayoutStride, Space> same(one.data(),
+                                                                Kokkos::LayoutStride(8, 0));
+  const std::string said =
+      message_of([&] { (void)ein::redistribute(MPI_COMM_WORLD, Space(), all, from, all, same); });
+  CHECK(said.find("has elements that share a place in memory") != std::string::npos);
+  std::vector<double> memory(20);
+  const Kokkos::View<double*, Kokkos::LayoutStride, Space> back(memory.data() + 8,
+                                                                Kokkos::LayoutStride(8, -1));
+  const Kokkos::View<double*, Kokkos::LayoutStride, Space> on(memory.data() + 2,
+                                                              Kokkos::LayoutStride(8, 1));
+  CHECK(message_of([&] {
+          (void)ein::redistribute(MPI_COMM_WORLD, Space(), all, back, all, on);
+        }).find("shares memory with one that is read") != std::string::npos);
+}
+
 TEST_CASE("vectors, scalars and tensors of three dimensions move as well") {
   const World world;
   using Vector = Kokkos::View<double*, Space>;

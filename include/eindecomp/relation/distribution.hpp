@@ -213,8 +213,9 @@ class Distribution {
 };
 
 /// Checks what a rank's own descriptor says of its array: that LLD_ is at least its rows, and the
-/// other fields as Distribution::scalapack.
-/// \returns the extents of the rank's array, 0 x 0 if it has none.
+/// other fields as Distribution::scalapack; of a rank outside of the grid whose CTXT_ is -1,
+/// nothing.
+/// \returns the extents of the rank's array, one of which is 0 if it has none.
 /// \throws Error naming rank and field.
 std::array<Extent, 2> check_descriptor(
     const ScalapackDescriptor& descriptor, const ProcessGrid& grid, int rank,
@@ -230,7 +231,8 @@ namespace relation {
   return "from (" + index(box.lo) + Text(") to (") + index(box.hi) + Text(")");
 }
 
-/// \throws Error unless there is a rank and every extent is at least 1.
+/// \throws Error unless there is a rank, every extent is at least 1, and the elements can be
+///   counted.
 constexpr void check_distributed(const std::vector<Extent>& bound, Extent ranks,
                                  const std::source_location& where) {
   if (ranks < 1) {
@@ -241,6 +243,11 @@ constexpr void check_distributed(const std::vector<Extent>& bound, Extent ranks,
     if (bound[k] >= 1) continue;
     core::fail(ErrorKind::shape, where, "a distribution of a tensor whose dimension ", k,
                " has extent ", bound[k], " (a tensor has elements); give positive extents");
+  }
+  if (!has_countable_elements(bound)) {
+    core::fail(ErrorKind::shape, where, "a distribution of a tensor of ", core::extents_text(bound),
+               " elements (up to 2^57 are counted, so that their bytes can be); give smaller "
+               "extents");
   }
 }
 

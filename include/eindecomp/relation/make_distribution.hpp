@@ -101,16 +101,45 @@ inline void check_each_box(const std::vector<Extent>& bound,
   }
 }
 
-/// A box of the tensor that none of the arrays, which are boxes, has; empty if there is none.
-[[nodiscard]] inline Box first_hole(const std::vector<Extent>& bound,
-                                    const std::vector<PlacedArray>& arrays) {
-  std::vector<Box> left{Box::whole(bound)};
-  for (const PlacedArray& placed : arrays) {
+/// A box of the tensor that none of some disjoint boxes has, which do not fill it.
+/// \param tree  of the boxes
+[[nodiscard]] inline Box first_hole(const std::vector<Extent>& bound, const std::vector<Box>& boxes,
+                                    const BoxTree& tree) {
+  constexpr std::size_t few = 8;
+  Box part = Box::whole(bound);
+  std::vector<std::size_t> meeting;
+  const auto is_full = [&](const Box& box) {
+    meeting.clear();
+    Extent held = 0;
+    tree.for_each_meeting(box, [&](std::size_t n) {
+      meeting.push_back(n);
+      held += intersect(boxes[n], box).size();
+    });
+    return held == box.size();
+  };
+  (void)is_full(part);
+  while (meeting.size() > few) {  // a half that is not full, then
+    std::size_t longest = 0;
+    for (std::size_t k = 1; k < bound.size(); ++k) {
+      if (part.extent(static_cast<int>(k)) > part.extent(static_cast<int>(longest))) longest = k;
+    }
+    Box half = part;
+    half.hi[longest] = part.lo[longest] + part.extent(static_cast<int>(longest)) / 2;
+    if (is_full(half)) {
+      half.lo[longest] = half.hi[longest];
+      half.hi[longest] = part.hi[longest];
+      (void)is_full(half);
+    }
+    part = std::move(half);
+  }
+  std::sort(meeting.begin(), meeting.end());
+  std::vector<Box> left{part};
+  for (const std::size_t n : meeting) {
     std::vector<Box> rest;
-    for (const Box& box : left) subtract(box, placed.array->bounds(), rest);
+    for (const Box& box : left) subtract(box, boxes[n], rest);
     left = std::move(rest);
   }
-  return left.empty() ? Box{} : left.front();
+  return left.front();
 }
 
 /// \throws Error unless the different arrays of a distribution, which are boxes in the tensor, are
@@ -144,7 +173,8 @@ inline void check_partition(const Distribution& distribution, const std::source_
   if (held == all) return;
   core::fail(ErrorKind::shape, where, "the distribution of ",
              core::extents_text(distribution.bound()), " leaves ", all - held, " of ", all,
-             " elements on no rank, those ", box_text(first_hole(distribution.bound(), arrays)),
+             " elements on no rank, those ",
+             box_text(first_hole(distribution.bound(), boxes, tree)),
              " among them (every element lies somewhere); give a rank a box for them");
 }
 
@@ -165,6 +195,10 @@ inline void check_partition(const Distribution& distribution, const std::source_
                                                 int c) {
   const Extent turn = (c - dealt.source + dealt.processes) % dealt.processes;
   const Extent block = std::min(dealt.block, extent);  // larger ones deal it out alike
+  if (turn > (extent - 1) / block) return {};
+  if (block > extent / dealt.processes) {  // one block each, at most
+    return IndexBlocks::interval(turn * block, std::min(turn * block + block, extent));
+  }
   return IndexBlocks::cyclic(turn * block, block, block * dealt.processes, extent);
 }
 
@@ -215,6 +249,10 @@ EINDECOMP_PLANNER_INLINE Distribution Distribution::split(std::vector<Extent> bo
                                                           int ranks, Split lengths,
                                                           const std::source_location& where) {
   relation::check_distributed(bound, ranks, where);
+  if (bound.empty()) {
+    core::fail(ErrorKind::shape, where, "dimension ", dimension,
+               " of a scalar is to be shared out (it has no dimensions); use replicated()");
+  }
   if (dimension < 0 || to_index(dimension) >= bound.size()) {
     core::fail(ErrorKind::shape, where, "dimension ", dimension, " of a tensor of ",
                core::extents_text(bound), " is to be shared out (its dimensions are 0 to ",
@@ -298,6 +336,11 @@ EINDECOMP_PLANNER_INLINE Distribution Distribution::scalapack(const ScalapackDes
                                                               const ProcessGrid& grid, int ranks,
                                                               const std::source_location& where) {
   const auto dealt = relation::dimensions_of(descriptor, grid, "the ScaLAPACK descriptor", where);
+  if (Extent{grid.rows} * grid.columns > ranks) {
+    core::fail(ErrorKind::shape, where, "a ScaLAPACK grid of ", grid.rows, " x ", grid.columns,
+               " processes on ", ranks,
+               " ranks (each is a rank of its own); give a smaller grid, or more ranks");
+  }
   return block_cyclic({descriptor[2], descriptor[3]}, {dealt[0], dealt[1]}, ranks, grid.order,
                       where)
       .column_major();
@@ -308,19 +351,19 @@ EINDECOMP_PLANNER_INLINE std::array<Extent, 2> check_descriptor(
     const std::source_location& where) {
   Text who = "the ScaLAPACK descriptor of rank ";
   who << rank;
-  const auto dealt = relation::dimensions_of(descriptor, grid, who, where);
   if (rank < 0) core::fail(ErrorKind::shape, where, who, " (ranks count from 0); give a rank");
-  std::array<Extent, 2> extents{0, 0};
-  if (rank < Extent{grid.rows} * grid.columns) {
-    const bool row_major = grid.order == GridOrder::row_major;
-    const int row = row_major ? rank / grid.columns : rank % grid.rows;
-    const int column = row_major ? rank % grid.columns : rank / grid.rows;
-    extents = {relation::cyclic_part(descriptor[2], dealt[0], row).size(),
-               relation::cyclic_part(descriptor[3], dealt[1], column).size()};
-  }
-  relation::check_field(who, "LLD_", descriptor[8], std::max<Extent>(extents[0], 1),
-                        relation::any_extent, where);
-  return extents;
+  constexpr int no_context = -1;
+  if (descriptor[1] == no_context && rank >= Extent{grid.rows} * grid.columns) return {0, 0};
+  const auto dealt = relation::dimensions_of(descriptor, grid, who, where);
+  if (rank >= Extent{grid.rows} * grid.columns) return {0, 0};
+  const bool row_major = grid.order == GridOrder::row_major;
+  const int row = row_major ? rank / grid.columns : rank % grid.rows;
+  const int column = row_major ? rank % grid.columns : rank / grid.rows;
+  const Extent rows = relation::cyclic_part(descriptor[2], dealt[0], row).size();
+  const Extent columns = relation::cyclic_part(descriptor[3], dealt[1], column).size();
+  relation::check_field(who, "LLD_", descriptor[8], std::max<Extent>(rows, 1), relation::any_extent,
+                        where);
+  return {rows, columns};
 }
 
 }  // namespace eindecomp

@@ -50,10 +50,10 @@ class SharedArrays {
   /// if it has them; replicas take turns.
   [[nodiscard]] static int source(const PlacedArray& placed, int rank) {
     const std::vector<int>& owners = placed.owners;
-    if (owners.size() == 1 || std::binary_search(owners.begin(), owners.end(), rank)) {
-      return owners.size() == 1 ? owners.front() : rank;
-    }
-    return owners[to_index(rank) % owners.size()];
+    const auto place = std::lower_bound(owners.begin(), owners.end(), rank);
+    if (place != owners.end() && *place == rank) return rank;
+    const auto others_before = to_index(rank) - to_index(place - owners.begin());
+    return owners[others_before % owners.size()];
   }
 
   /// Calls visit(placed array, shared size) for each that shares elements with `array`.

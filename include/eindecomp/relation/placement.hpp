@@ -217,6 +217,49 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   return std::move(assignment.lists());
 }
 
+/// The axes of a layout that is given for an input.
+/// \throws Error if it is no input's, or no such parts can be cut on the mesh.
+[[nodiscard]] constexpr AxisLists given_lists(const EinGraph& graph, const InputLayout& given,
+                                              const Mesh& mesh, const std::source_location& where) {
+  if (given.input < 0 || given.input >= graph.size() || !graph[given.input].is_input()) {
+    core::fail(ErrorKind::plan, where, "a layout for tensor ", given.input,
+               " (it is no input of this graph; the plan chooses the layout of results); give "
+               "layouts of inputs only");
+  }
+  const Vertex& input = graph[given.input];
+  const auto fail = [&](const auto&... text) {
+    core::fail(ErrorKind::plan, where, "the layout given for input ", input.name, text...);
+  };
+  if (given.parts.size() != input.bound.size()) {
+    fail(" has ", given.parts.size(), " entries (the tensor has rank ", input.rank(),
+         "); give the parts of every dimension");
+  }
+  for (std::size_t k = 0; k < input.bound.size(); ++k) {
+    if (given.parts[k] >= 1 && given.parts[k] <= input.bound[k]) continue;
+    fail(" cuts dimension ", k, " of extent ", input.bound[k], " into ", given.parts[k],
+         " parts (every part needs an index); cut it into 1 to ", input.bound[k], " parts");
+  }
+  AxisAssignment assignment(mesh, given.parts);
+  if (!assignment.feasible()) {
+    fail(" cuts dimension ", assignment.stuck_at(), " into ", given.parts[assignment.stuck_at()],
+         " parts (no axes of ", axes_text(mesh),
+         " that the dimensions before it leave have that product); give entries that are products "
+         "of different axes");
+  }
+  for (std::size_t k = 0; k < given.parts.size(); ++k) assignment.take_rest(k);
+  return std::move(assignment.lists());
+}
+
+/// The axes of a mesh spread over a tensor's longest dimensions.
+[[nodiscard]] constexpr AxisLists spread_all(const Mesh& mesh, const std::vector<Extent>& bound) {
+  AxisLists lists(bound.size());
+  std::vector<Extent> parts(bound.size(), 1);
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+    spread(mesh, static_cast<int>(a), bound, parts, lists);
+  }
+  return lists;
+}
+
 }  // namespace relation
 
 /// Places a program whose statements are cut by these partition vectors, one per vertex (empty for
@@ -242,39 +285,13 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   Flags decided(n, false);
 
   for (const InputLayout& given : options.inputs) {
-    if (given.input < 0 || given.input >= graph.size() || !graph[given.input].is_input()) {
-      core::fail(ErrorKind::plan, where, "a layout for tensor ", given.input,
-                 " (it is no input of this graph; the plan chooses the layout of results); give "
-                 "layouts of inputs only");
-    }
+    AxisLists lists = relation::given_lists(graph, given, mesh, where);
     const auto i = to_index(given.input);
-    const Vertex& input = graph.vertices[i];
-    const std::string what = "the layout given for input " + input.name;
     if (decided[i]) {
-      core::fail(ErrorKind::plan, where, what,
+      core::fail(ErrorKind::plan, where, "the layout given for input ", graph[given.input].name,
                  " is its second (a tensor is stored once); give one layout per input");
     }
-    if (given.parts.size() != input.bound.size()) {
-      core::fail(ErrorKind::plan, where, what, " has ", given.parts.size(),
-                 " entries (the tensor has rank ", input.rank(),
-                 "); give the parts of every dimension");
-    }
-    for (std::size_t k = 0; k < input.bound.size(); ++k) {
-      if (given.parts[k] >= 1 && given.parts[k] <= input.bound[k]) continue;
-      core::fail(ErrorKind::plan, where, what, " cuts dimension ", k, " of extent ", input.bound[k],
-                 " into ", given.parts[k], " parts (every part needs an index); cut it into 1 to ",
-                 input.bound[k], " parts");
-    }
-    relation::AxisAssignment assignment(mesh, given.parts);
-    if (!assignment.feasible()) {
-      core::fail(ErrorKind::plan, where, what, " cuts dimension ", assignment.stuck_at(), " into ",
-                 given.parts[assignment.stuck_at()], " parts (no axes of ",
-                 relation::axes_text(mesh),
-                 " that the dimensions before it leave have that product); give entries that are "
-                 "products of different axes");
-    }
-    for (std::size_t k = 0; k < given.parts.size(); ++k) assignment.take_rest(k);
-    placement.stored[i] = std::move(assignment.lists());
+    placement.stored[i] = std::move(lists);
     decided[i] = true;
   }
 
@@ -303,12 +320,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
 
   for (std::size_t i = 0; i < n; ++i) {
     if (decided[i]) continue;  // else an input that nobody reads
-    AxisLists lists(graph.vertices[i].bound.size());
-    std::vector<Extent> parts(lists.size(), 1);
-    for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
-      relation::spread(mesh, static_cast<int>(a), graph.vertices[i].bound, parts, lists);
-    }
-    placement.stored[i] = std::move(lists);
+    placement.stored[i] = relation::spread_all(mesh, graph.vertices[i].bound);
   }
   return placement;
 }

@@ -226,6 +226,9 @@ namespace relation {
       graph[group.first].is_input() || graph[group.last].is_input()) {
     return "it does not go from one statement to another";
   }
+  if (group.interleaved != -1 && !group.contains(group.interleaved)) {
+    return "it is interleaved with a statement that it does not have";
+  }
   if (is_streamed(graph, group)) return relation::stream_fault(graph, group);
   const std::vector<VertexId> statements = statements_of(graph, group);
   if (group.accumulates) {
@@ -258,6 +261,7 @@ namespace relation {
     if (adds && tiles.last == group.last) {
       return "statement '" + graph[group.last].name + "' adds blocks up, and is in no tiles";
     }
+    if (!tiles.tiles.empty()) return "tiles have tiles";
     Text fault = step_fault(graph, placement, tiles);
     if (!fault.empty()) return fault;
     end = tiles.last;

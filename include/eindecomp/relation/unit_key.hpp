@@ -197,6 +197,11 @@ class UnitKeys {
       if (o.is_computed()) use.push_back(vertex.extents[to_index(l)]);
       use.insert(use.end(), list.begin(), list.end());
     }
+    // All that equal ReadRelations have in common.
+    if (o.is_computed()) {
+      const bool scans = vertex.scanned >= 0 && calls[to_index(vertex.scanned)].empty();
+      use.push_back((scans ? 1 : 0) + (o.is_bounded() ? 2 : 0) + (vertex.periods.empty() ? 0 : 4));
+    }
     add_indices(use, o);
     if (const auto& conditions = m_masks.of(v); !conditions.empty()) {
       use.push_back(-2);
@@ -206,6 +211,8 @@ class UnitKeys {
         use.insert(use.end(), list.begin(), list.end());
       }
       for (const int l : o.labels) use.push_back(l);
+      use.push_back(-1);
+      use.insert(use.end(), vertex.aggregated.begin(), vertex.aggregated.end());
       for (const OperandIndex& condition : conditions) add_index(use, condition);
     }
     use.push_back(-2);
