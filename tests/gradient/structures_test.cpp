@@ -246,6 +246,39 @@ TEST_CASE("scans") {
         [](const auto& A) { return let<"Y">(i, j) = ein::scan<ein::LogSumExp>(j)(A(i, j)); });
 }
 
+TEST_CASE("scans whichever label their index begins with") {
+  const auto same = [](const auto& one, const auto& other) {
+    ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend>> g;
+    const auto A = g.input<double>("A", {11});
+    const auto C = g.input<double>("C", {11});
+    const auto dA = ein::vjp(let<"Y">(extent(j, 11)) = one(A), C, A);
+    const auto dB = ein::vjp(let<"Z">(extent(j, 11)) = other(A), C, A);
+    const LoopRun run(g, {{"A", numbers(11, 3, -1, 1)}, {"C", numbers(11, 4, -1, 1)}});
+    const auto expected = run.of(dA);
+    const auto found = run.of(dB);
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t n = 0; n < found.size(); ++n) CHECK(found[n] == doctest::Approx(expected[n]));
+  };
+  same([](const auto& A) { return max(k)(A(j - extent(k, 11))); },
+       [](const auto& A) { return max(k)(A(-1 * extent(k, 11) + j)); });
+  same([](const auto& A) { return prod(k)(A(j + extent(k, 11))); },
+       [](const auto& A) { return prod(k)(A(extent(k, 11) + j)); });
+}
+
+TEST_CASE("integers beside what is differentiated do not overflow") {
+  ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend>> g;
+  const auto X = g.input<double>("X", {2});
+  const auto N = g.input<std::int32_t>("N", {2});
+  const auto M = g.input<std::int32_t>("M", {2});
+  const auto Q = ein::gradient(let<"Q">() = sum(i)(X(i) / N(i) / M(i)), X);
+  const auto P = ein::gradient(let<"P">() = sum(i)(sin(X(i) * N(i) * M(i))), X);
+  const LoopRun run(g, {{"X", {0, 0}}, {"N", {100000, 65536}}, {"M", {100000, 65536}}});
+  CHECK(run.of(Q)[0] == doctest::Approx(1e-10));
+  CHECK(run.of(Q)[1] == doctest::Approx(1.0 / 4294967296.0));
+  CHECK(run.of(P)[0] == doctest::Approx(1e10));
+  CHECK(run.of(P)[1] == doctest::Approx(4294967296.0));
+}
+
 TEST_CASE("second derivatives of scans") {
   const auto check_of = [](const std::string& name, const std::vector<double>& values,
                            const auto& write) {

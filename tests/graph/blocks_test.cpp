@@ -238,3 +238,23 @@ TEST_CASE("the builder puts tensors together") {
   const auto W = other.input<double>("W", {4, 6});
   says({4, 6}, {{ein::AnySymbol(other.graph(), W.vertex()), {0, 0}}}, "belongs to another graph");
 }
+
+TEST_CASE("blocks of small integers that are added have their type") {
+  ein::PlanProgram g;
+  const auto X = g.input<std::int8_t>("X", {4});
+  auto Z = ein::blocks<std::int8_t>(g, "Z", {5});
+  Z(i) += X(i);
+  Z(i + 1) += X(i);
+  CHECK(g.graph()[Z.tensor().vertex()].element == ein::element_type<std::int8_t>());
+}
+
+TEST_CASE("pad: diagonals, and values that the elements cannot hold") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {3, 3});
+  const auto D = let<"D">(i) = ein::pad(i)(X(i, i), {{1, 1}});
+  CHECK(g.graph()[D.vertex()].bound == std::vector<Extent>{5});
+  const auto U = g.input<std::uint64_t>("U", {3});
+  CHECK(message_of([&] {
+          (void)(let<"P">(i) = ein::pad(i)(U(i), {{1, 1}}, -1));
+        }).find("is none that uint64 can hold") != std::string::npos);
+}

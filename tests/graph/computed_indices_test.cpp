@@ -205,6 +205,19 @@ TEST_CASE("statements are printed with their indices, and shared if these are th
   CHECK(A.vertex() != C.vertex());
   CHECK(ein::formula(g.graph(), A.vertex()).view().find("X(-i + 9,2*j + 1)") !=
         std::string_view::npos);
+  const auto P = let<"P">(i, j) = 2.0 * X(periodic(extent(i, 10) - 1), periodic(extent(j, 7) + 1));
+  CHECK(ein::formula(g.graph(), P.vertex()).view().find("X(periodic(i - 1),periodic(j + 1))") !=
+        std::string_view::npos);
+}
+
+TEST_CASE("a scan reads nothing but its own label beyond the ends") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {5, 9});
+  const auto within = let<"within">(extent(j, 5), extent(i, 9)) = sum(k)(X(j, i - extent(k, 9)));
+  const auto beyond = let<"beyond">(extent(j, 7), extent(i, 9)) =
+      sum(k)(X(ein::range(j, 0, 7), i - extent(k, 9)));
+  CHECK(g.graph()[within.vertex()].scanned >= 0);
+  CHECK(g.graph()[beyond.vertex()].scanned == -1);
 }
 
 TEST_CASE("what the operators ignore is read outside, or 0 where it is named") {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "eindecomp/graph/packed_tensor.hpp"
 #include "eindecomp/graph/print.hpp"
@@ -141,4 +142,53 @@ TEST_CASE("packed tensors: what is refused") {
        "the packed tensor V is stored in 4 block rows and reads T of 3 under the same labels (both "
        "are read as they are stored); give them as many");
   CHECK(before == ein::to_text(g.graph()).view());
+}
+
+TEST_CASE("extents beside a packed tensor's labels are their own, not those of each part") {
+  ein::PlanProgram g;
+  const auto S = ein::packed_symmetric<double>(g, "S", {8, 8}, {.block_rows = 4});
+  const auto W = g.input<double>("W", {10});
+  const auto X = g.input<double>("X", {10});
+  const std::string refused =
+      message_of([&] { (void)(let<"Y">(i) = sum(j, r)(S(i, j) * W(j + r))); });
+  CHECK(refused.find("label 'r' of an index of W has no extent of its own") != std::string::npos);
+  CHECK(refused.find("packed_test.cpp") != std::string::npos);
+  CHECK(message_of([&] {
+          (void)(ein::packed_symmetric("G")(extent(i, 8), extent(j, 8)) =
+                     sum(r)(X(i + r) * X(j + r)));
+        }).find("label 'r' of an index of X") != std::string::npos);
+  // With one, every part has it.
+  const auto before = g.graph().size();
+  (void)(let<"Y">(i) = sum(j, r)(S(i, j) * W(j + extent(r, 3))));
+  (void)(ein::packed_symmetric("G")(extent(i, 8), extent(j, 8)) =
+             sum(r)(X(i + extent(r, 3)) * X(j + r)));
+  for (Extent v = before; v < g.graph().size(); ++v) {
+    const ein::Vertex& tensor = g.graph()[static_cast<ein::VertexId>(v)];
+    for (std::size_t l = 0; l < tensor.labels.size(); ++l) {
+      if (g.graph().labels[static_cast<std::size_t>(tensor.labels[l])].name != "r") continue;
+      CHECK(tensor.extents[l] == 3);
+    }
+  }
+}
+
+TEST_CASE("a packed tensor of one block row is read by one statement") {
+  ein::PlanProgram g;
+  const auto S = ein::packed_symmetric<double>(g, "S", {5, 5}, {.block_rows = 1});
+  const auto W = g.input<double>("W", {5, 3});
+  const auto F = let<"F">(i, j) = S(i, j);
+  const auto Y = let<"Y">(i, k) = sum(j)(S(i, j) * W(j, k));
+  CHECK(F.name() == "F");
+  CHECK(g.graph().find("F") == F.vertex());
+  CHECK(Y.name() == "Y");
+}
+
+TEST_CASE("packed tensors of small integers are summed, and written from gathered elements") {
+  ein::PlanProgram g;
+  const auto S = ein::packed_symmetric<std::int8_t>(g, "S", {6, 6}, {.block_rows = 3});
+  const auto total = let<"total">() = sum(i, j)(S(i, j));
+  CHECK(g.graph()[total.vertex()].element == ein::element_type<std::int8_t>());
+  const auto X = g.input<double>("X", {9, 9});
+  const auto I = g.input<std::int32_t>("I", {6});
+  (void)(ein::packed_symmetric("G", {.block_rows = 3})(i, j) = X(I(i), I(j)));
+  CHECK(g.graph()[g.graph().find("G.2")].bound == std::vector<Extent>{2, 6});
 }

@@ -175,7 +175,12 @@ struct DerivativeOfFunctor {
     g.template derivative<Ks...>(as...);
   };
   template <class... As>
-    requires(given<As...> || requires(const F& g, const As&... as) { g.derivative(as...); })
+  static constexpr bool given_as_only = sizeof...(Ks) == 1 && sizeof...(As) == 1 &&
+                                        requires(const F& g, const As&... as) {
+    g.derivative(as...);
+  };
+  template <class... As>
+    requires(given<As...> || given_as_only<As...>)
   EINDECOMP_FUNCTION constexpr auto operator()(const As&... as) const {
     if constexpr (given<As...>) {
       return f.template derivative<Ks...>(as...);

@@ -20,15 +20,34 @@ template <class A>
 inline constexpr bool is_real = std::is_arithmetic_v<A>;
 
 /// aⁿ of integers; for n < 0 the whole part of 1/a⁻ⁿ, and 0 where that is a division by zero.
-template <class A>
-EINDECOMP_FUNCTION constexpr A integer_power(A a, A n) {
-  if (n < 0) return a == 1 ? A(1) : a == A(-1) ? (n % 2 == 0 ? A(1) : A(-1)) : A(0);
+template <class A, class N>
+EINDECOMP_FUNCTION constexpr A integer_power(A a, N n) {
+  if constexpr (std::is_signed_v<N>) {
+    const bool is_root = a == 1 || (std::is_signed_v<A> && a == static_cast<A>(-1));
+    if (n < 0) return is_root ? (n % 2 == 0 ? A(1) : a) : A(0);
+  }
   A power = 1;
   for (; n != 0; n /= 2) {
     if (n % 2 != 0) power = static_cast<A>(power * a);
     if (n > 1) a = static_cast<A>(a * a);
   }
   return power;
+}
+
+/// a <= b, of two integers also where one type has no negative numbers.
+template <class A, class B>
+EINDECOMP_FUNCTION constexpr bool at_most(A a, B b) {
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B> &&
+                std::is_signed_v<A> != std::is_signed_v<B>) {
+    using Common = std::common_type_t<A, B>;
+    if constexpr (std::is_signed_v<A>) {
+      return a < 0 || static_cast<Common>(a) <= static_cast<Common>(b);
+    } else {
+      return b >= 0 && static_cast<Common>(a) <= static_cast<Common>(b);
+    }
+  } else {
+    return a <= b;
+  }
 }
 
 /// The remainder with the sign of the divisor, given the one with the sign of the dividend.
@@ -304,7 +323,7 @@ struct Clip {
     requires(expr::is_real<A>&& expr::is_real<B>&& expr::is_real<C>)
   EINDECOMP_FUNCTION constexpr std::common_type_t<A, B, C> operator()(A a, B least, C most) const {
     using Common = std::common_type_t<A, B, C>;
-    const bool is_below = a == a && !(least <= a);
+    const bool is_below = a == a && !expr::at_most(least, a);
     const Common from_below = is_below ? static_cast<Common>(least) : static_cast<Common>(a);
     const bool stays = from_below != from_below || from_below <= static_cast<Common>(most);
     return stays ? from_below : static_cast<Common>(most);

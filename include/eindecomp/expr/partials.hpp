@@ -181,6 +181,17 @@ template <int K, class R, class F, class Z, class A, class B, class C>
   }
 }
 
+/// An operand of elements V in a product of derivatives: integers are converted, for their products
+/// by each other would overflow.
+template <class R, class V, class E>
+[[nodiscard]] constexpr auto as_number(const E& e) {
+  if constexpr (std::is_integral_v<V> && !std::is_same_v<V, bool>) {
+    return node(Cast<R>{}, e);
+  } else {
+    return e;
+  }
+}
+
 /// A derivative to be added to others by a fold.
 template <class R, class E>
 struct SumOfDerivatives {
@@ -234,9 +245,6 @@ struct GivenDerivative<DerivativeOfFunctor<F, Ks...>, K> {
 };
 template <class Derivative, class... Vs>
 inline constexpr bool gives_derivative = std::is_invocable_v<const Derivative&, const Vs&...>;
-template <class F, int K, int L, class V>
-inline constexpr bool gives_derivative<DerivativeOfFunctor<F, K, L>, V> =
-    DerivativeOfFunctor<F, K, L>::template given<V>;
 
 /// ∂f/∂(operand K) where the operands are expressions Es whose elements are Vs, and `z` is f's.
 template <int K, class R, class... Vs, class F, class Z, class... Es>
@@ -257,10 +265,13 @@ template <int K, class R, class... Vs, class F, class Z, class... Es>
   } else if constexpr (std::is_same_v<F, Add>) {
     return UnitDerivative{};
   } else if constexpr (std::is_same_v<F, Mul>) {
-    return other_operands<K, R>(std::index_sequence_for<Es...>{}, es...);
+    return other_operands<K, R>(std::index_sequence_for<Es...>{}, as_number<R, Vs>(es)...);
   } else if constexpr (is_scaled_mul<F>) {
-    return D::times(Value<R>{static_cast<R>(f.factor)},
-                    other_operands<K, R>(std::index_sequence_for<Es...>{}, es...));
+    return D::times(
+        Value<R>{static_cast<R>(f.factor)},
+        other_operands<K, R>(std::index_sequence_for<Es...>{}, as_number<R, Vs>(es)...));
+  } else if constexpr (std::is_same_v<F, Div>) {
+    return partial_of_two<K, R>(f, z, as_number<R, Vs>(es)...);
   } else if constexpr (gives_derivative<typename Given::type, Vs...>) {
     return node(typename Given::type{Given::of(f)}, es...);
   } else if constexpr (sizeof...(Es) == 1) {

@@ -104,7 +104,10 @@ template <class T, class S>
     return true;
   } else if constexpr (std::is_integral_v<T>) {
     if constexpr (std::is_signed_v<S>) {
-      if (scalar < 0) return static_cast<long long>(scalar) >= std::numeric_limits<T>::min();
+      if (scalar < 0) {
+        return std::is_signed_v<T> && static_cast<long long>(scalar) >=
+                                          static_cast<long long>(std::numeric_limits<T>::min());
+      }
     }
     return static_cast<unsigned long long>(scalar) <=
            static_cast<unsigned long long>(std::numeric_limits<T>::max());

@@ -235,8 +235,8 @@ class Blocks {
         spec.operands.push_back(std::move(operand));
       }
       for (const Text& label : labels) spec.output.push_back({label, 0});
-      const graph::StatementWriter<Backend, Add, NoAggregation, T, T> writer(*m_state.get(), m_add,
-                                                                             m_none);
+      const graph::StatementWriter<Backend, BlockSum, NoAggregation, T, T> writer(*m_state.get(),
+                                                                                  m_add, m_none);
       const VertexId v = writer.write(std::move(spec));
       sum = {m_state.get(), v, m_state.get()->graph.last_writing()};
     }
@@ -251,6 +251,10 @@ class Blocks {
   template <class, class...>
   friend class graph::BlockTarget;
   using BlockList = graph::BlockList;
+  /// The sum of two elements, of their own type: 8- and 16-bit integers would be added as int.
+  using NarrowSum = decltype(expr::node(Cast<T>{}, expr::node(Add{}, Arg<0>{}, Arg<1>{})));
+  using BlockSum =
+      std::conditional_t<std::is_integral_v<T> && (sizeof(T) < sizeof(int)), NarrowSum, Add>;
 
   template <class... Is>
   [[nodiscard]] constexpr auto target(const std::source_location& where, const Is&... indices) {
@@ -362,7 +366,7 @@ class Blocks {
   int m_inner = 0;                  ///< statements so far
   VertexId m_vertex = -1;           ///< the tensor; -1: blocks may be written
   int m_writing = -1;
-  [[no_unique_address]] Add m_add;
+  [[no_unique_address]] BlockSum m_add;
   [[no_unique_address]] NoAggregation m_none;
 };
 

@@ -38,7 +38,7 @@ struct Concatenation : ExpressionBase {
 template <class E, class F, AnyLabel... Along>
 struct Padding : ExpressionBase {
   using IsOfBlocks = void;
-  using LabelTypes = typename E::LabelTypes;
+  using LabelTypes = UnitedLabels<typename E::LabelTypes>;
   E part;
   std::array<std::array<Extent, 2>, sizeof...(Along)> widths{};
   F fill;
@@ -228,6 +228,11 @@ struct Pad {
       static_assert(expr::never<E>,
                     "EinDecomp: what is padded lacks a label that it is padded along; pad along "
                     "labels that it has");
+      return expr::Refused{};
+    } else if constexpr (UnitedLabels<LabelList<Along...>>::size != sizeof...(Along)) {
+      static_assert(expr::never<E>,
+                    "EinDecomp: what is padded is padded twice along a label; give each label one "
+                    "pair of widths");
       return expr::Refused{};
     } else {
       return Padding<E, F, Along...>(e, widths, fill);

@@ -178,10 +178,11 @@ class PackedStatement {
     check();
     const auto count = static_cast<int>(m_packed.tensor.block_rows().size());
     using Result = decltype(alone(m_name, stored(0)));
+    if (count == 1) return alone(m_name, stored(0));
     std::optional<Result> sum;
     std::vector<std::pair<PlacedBlock, std::vector<Extent>>> blocks;
     const auto take = [&](const auto& e, int row, int column) {
-      const bool is_last = count == 1 || (!stays<Outer> && row + 1 == count && column + 1 == count);
+      const bool is_last = !stays<Outer> && row + 1 == count && column + 1 == count;
       Text name = m_name;
       if (!is_last) name = m_scope.name + "." + ++m_scope.inner;
       if constexpr (stays<Inner>) {
@@ -243,6 +244,9 @@ class PackedStatement {
     };
     check_label(First{});
     check_label(Second{});
+    KnownExtents given = m_scope.extents;
+    given.add(Plain::names(), m_extents);
+    check_sized<First, Second>(*m_scope.state, m_body, given, m_scope.where);
   }
 
   /// The expression where Outer is in a block row, Inner in the columns that are stored there.
@@ -309,10 +313,16 @@ class PackedStatement {
   [[nodiscard]] constexpr auto added(const Text& name, const S& sum, const E& e) const {
     const OtherExtents outside(m_scope.extents);
     m_scope.extents.add(Plain::names(), m_scope.state->graph[sum.vertex()].bound);
-    return lower_statement<Plain, LabelList<>>(
-        m_scope, name, NoAggregation{}, std::vector<Extent>(Plain::size, 0),
-        expr::apply(JoinOfMonoid<Monoid>{}, access_under(sum, Plain{}),
-                    Aggregation<Monoid, Aggregated, E>(m_monoid, e)));
+    const auto both = expr::apply(JoinOfMonoid<Monoid>{}, access_under(sum, Plain{}),
+                                  Aggregation<Monoid, Aggregated, E>(m_monoid, e));
+    const std::vector<Extent> extents(Plain::size, 0);
+    using Own = typename S::value_type;
+    if constexpr (std::is_same_v<expr::Elements<std::remove_const_t<decltype(both)>>, Own>) {
+      return lower_statement<Plain, LabelList<>>(m_scope, name, NoAggregation{}, extents, both);
+    } else {  // 8- and 16-bit integers, which are added as int
+      return lower_statement<Plain, LabelList<>>(m_scope, name, NoAggregation{}, extents,
+                                                 cast<Own>(both));
+    }
   }
 
   template <class S>

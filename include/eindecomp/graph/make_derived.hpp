@@ -143,6 +143,8 @@ EINDECOMP_PLANNER_INLINE std::vector<VertexId> write_scan(const DerivativeScope&
   const auto extent = [&](int label) { return z.extents[static_cast<std::size_t>(label)]; };
   const int along = scan_along(z);
   const Extent n = extent(along);
+  std::vector<int> dimensions;  // the result's labels on the operand's dimensions
+  for (const int label : operand.labels) dimensions.push_back(label == z.scanned ? along : label);
 
   std::vector<VertexId> passes;
   VertexId x = scope.read(operand.vertex);
@@ -153,7 +155,7 @@ EINDECOMP_PLANNER_INLINE std::vector<VertexId> write_scan(const DerivativeScope&
     StatementSpec::OperandSpec read;
     read.vertex = x;
     read.ignored = operand.outside;
-    for (const int label : operand.labels) {
+    for (const int label : dimensions) {
       IndexSpec index;
       index.terms.push_back({name(label), 1, extent(label)});
       read.labels.push_back(name(label));
@@ -166,7 +168,7 @@ EINDECOMP_PLANNER_INLINE std::vector<VertexId> write_scan(const DerivativeScope&
     }
     spec.operands.push_back(read);
     const bool last = width * scan_radix >= n;
-    for (const int label : last ? z.output : operand.labels) {
+    for (const int label : last ? z.output : dimensions) {
       spec.output.push_back({name(label), extent(label)});
     }
     x = (passes.empty() ? first : next)(scope, spec).vertex;

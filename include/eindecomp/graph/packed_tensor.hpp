@@ -176,6 +176,9 @@ class PackedTarget {
     LoweringScope scope{state, name + ".whole", m_where};
     const auto e = with_whole<true>(scope, expression);
     const Extent n = extent_of_pair(e);
+    KnownExtents given;
+    given.add(LabelList<PlainA, PlainB, Rest...>::names(), m_extents);
+    check_sized<PlainA, PlainB>(*state, e, given, m_where);
     const std::vector<Extent> begins = block_row_begins(n, m_options.block_rows);
     using Row = decltype(row(state, name, begins, 0, e));
     std::vector<Row> rows;
@@ -256,6 +259,11 @@ class PackedTarget {
     } else {
       return unpacked(scope, e);
     }
+  }
+  template <bool Own, class Backend, bool Gathers, class Body, class... Conditions>
+  [[nodiscard]] static constexpr auto with_whole(
+      LoweringScope<Backend>& scope, const expr::Selection<Gathers, Body, Conditions...>& e) {
+    return statement_of<LabelList<>>(scope, NoAggregation{}, e);
   }
   template <bool Own, class Backend, class Op, class... Es>
   [[nodiscard]] static constexpr auto with_whole(LoweringScope<Backend>& scope,

@@ -4,18 +4,22 @@
 /// of their accesses would be written with.
 #pragma once
 
+#include <algorithm>
 #include <boost/hana/unpack.hpp>
 #include <cstddef>
+#include <source_location>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/affine_index.hpp"
 #include "eindecomp/expr/expression.hpp"
 #include "eindecomp/expr/factors.hpp"
 #include "eindecomp/expr/label_rules.hpp"
 #include "eindecomp/expr/label_value.hpp"
+#include "eindecomp/graph/known_extents.hpp"
 #include "eindecomp/graph/packed_access.hpp"
 
 namespace eindecomp::graph {
@@ -167,6 +171,94 @@ struct ExtentVisitor {
      ...);
   }
 };
+/// Adds the extents that are given in the indices of an expression.
+struct GivenExtents {
+  KnownExtents& known;
+
+  template <class E>
+  constexpr void operator()(const E&) const {}
+  template <class S, class... Ls>
+  constexpr void operator()(const Access<S, Ls...>& access) const {
+    if constexpr (requires { access.symbol.indices; }) {
+      for (const IndexSpec& index : access.symbol.indices) {
+        for (const IndexSpec::Term& term : index.terms) {
+          known.add(expr::LabelNames{term.label}, std::vector<Extent>{term.extent});
+        }
+      }
+    }
+  }
+  template <class Op, class... Es>
+  constexpr void operator()(const Apply<Op, Es...>& e) const {
+    boost::hana::unpack(e.operands, [&](const auto&... es) { ((*this)(es), ...); });
+  }
+  template <class Body>
+  constexpr void operator()(const AsWritten<Body>& e) const {
+    (*this)(e.body);
+  }
+};
+
+/// Calls visit(label, tensor's name) for every label that shares an index with A or B and has no
+/// extent but the one that is inferred of that index, which would be another in every part.
+template <class A, class B, class State, class Visit>
+struct UnsizedVisitor {
+  const State& state;
+  Visit visit;
+
+  template <class E>
+  constexpr void operator()(const E&, const KnownExtents&) const {}
+  template <class S, class... Ls>
+  constexpr void operator()(const Access<S, Ls...>& access, const KnownExtents& known) const {
+    if constexpr (requires { access.symbol.indices; }) {
+      const auto is_cut = [](const IndexSpec::Term& term) {
+        return term.label == A::name || term.label == B::name;
+      };
+      for (const IndexSpec& index : access.symbol.indices) {
+        if (std::none_of(index.terms.begin(), index.terms.end(), is_cut)) continue;
+        for (const IndexSpec::Term& term : index.terms) {
+          if (is_cut(term) || term.extent > 0 || known.of({term.label}).front() > 0) continue;
+          visit(Text(term.label), state.graph[access.symbol.vertex()].name);
+        }
+      }
+    }
+  }
+  template <class Op, class... Es>
+  constexpr void operator()(const Apply<Op, Es...>& e, const KnownExtents& known) const {
+    boost::hana::unpack(e.operands, [&](const auto&... es) { ((*this)(es, known), ...); });
+  }
+  template <class Monoid, class... Own, class Body>
+  constexpr void operator()(const Aggregation<Monoid, LabelList<Own...>, Body>& e,
+                            const KnownExtents& known) const {
+    KnownExtents inside = known;
+    inside.forget(LabelList<Own...>::names());
+    inside.add(state, e.body);
+    GivenExtents{inside}(e.body);
+    using Inside = UnsizedVisitor<std::conditional_t<expr::is_one_of<A, Own...>, NoLabel, A>,
+                                  std::conditional_t<expr::is_one_of<B, Own...>, NoLabel, B>, State,
+                                  const Visit&>;
+    Inside{state, visit}(e.body, inside);
+  }
+  template <class Body>
+  constexpr void operator()(const AsWritten<Body>& e, const KnownExtents& known) const {
+    (*this)(e.body, known);
+  }
+};
+
+/// \throws Error if there is such a label. \param known  extents that the statement gives
+template <class A, class B, class State, class E>
+constexpr void check_sized(const State& state, const E& e, KnownExtents known,
+                           const std::source_location& where) {
+  known.add(state, e);
+  GivenExtents{known}(e);
+  const auto refuse = [&](const Text& label, const Text& tensor) {
+    core::fail(ErrorKind::shape, where, "label ", expr::quoted(label), " of an index of ", tensor,
+               " has no extent of its own, and the statement is computed in parts of ",
+               expr::quoted(A::name), " and ", expr::quoted(B::name),
+               " (a packed tensor is stored so), in which another would be inferred; write extent(",
+               label, ", n) in the index");
+  };
+  UnsizedVisitor<A, B, State, decltype(refuse)>{state, refuse}(e, known);
+}
+
 template <class L, class E, class Visit>
 constexpr void visit_extents(const E& e, const Visit& visit) {
   ExtentVisitor<L, Visit>{visit}(e);

@@ -36,7 +36,8 @@ namespace graph {
       OperandIndex own = index;  // the boundary may be that of others, which are read with it
       own.before = own.after = 0;
       const IndexRange range = index_range(own, v.extents);
-      const bool leaves = range.lo < 0 || range.hi > tensor.bound[k++];
+      const Extent bound = tensor.bound[k++];
+      const bool leaves = range.lo < 0 || range.hi > bound;
       return expr::index_text(expr::index_text(index.terms, index.offset, name_of), index.divisor,
                               leaves ? index.boundary : Boundary::ignored);
     };

@@ -44,23 +44,48 @@ class Recomputation {
 
   /// The tensor that is read in the place of `v`.
   [[nodiscard]] VertexId operator()(VertexId v) {
-    if (to_index(v) >= m_copies.size() || m_copies[to_index(v)] == itself) return v;
-    if (m_copies[to_index(v)] == unwritten) {
-      const std::vector<Operand> read = m_graph[v].operands;  // a copy: the graph grows
-      std::vector<VertexId> operands;
-      for (const Operand& o : read) operands.push_back((*this)(o.vertex));
-      m_copies[to_index(v)] = m_copy(v, operands);
+    // Not by recursion: chains of statements are long.
+    if (state_of(v) == unwritten) m_pending.push_back({v, {}});
+    while (!m_pending.empty()) {
+      const auto& [next, operands] = m_pending.back();
+      const std::vector<Operand>& reads = m_graph[next].operands;
+      if (operands.size() < reads.size()) {
+        const VertexId read = reads[operands.size()].vertex;
+        if (state_of(read) == unwritten) {
+          m_pending.push_back({read, {}});
+        } else {
+          m_pending.back().operands.push_back(written(read));
+        }
+        continue;
+      }
+      const Pending done = std::move(m_pending.back());
+      m_pending.pop_back();
+      m_copies[to_index(done.v)] = m_copy(done.v, done.operands);
     }
-    return m_copies[to_index(v)];
+    return written(v);
   }
 
  private:
   static constexpr VertexId itself = -1;
   static constexpr VertexId unwritten = -2;
 
+  /// A statement to be copied, and what stands for its first operands.
+  struct Pending {
+    VertexId v = -1;
+    std::vector<VertexId> operands;
+  };
+
+  [[nodiscard]] VertexId state_of(VertexId v) const {
+    return to_index(v) < m_copies.size() ? m_copies[to_index(v)] : itself;
+  }
+  [[nodiscard]] VertexId written(VertexId v) const {
+    return state_of(v) == itself ? v : state_of(v);
+  }
+
   const EinGraph& m_graph;
   std::vector<VertexId> m_copies;
   Copy m_copy;
+  std::vector<Pending> m_pending;
 };
 
 }  // namespace eindecomp::graph

@@ -40,8 +40,11 @@ inline constexpr Extent scan_radix = 4;
         return -1;
       }
     }
-    if (index.terms.size() != 2) continue;
     const auto a = static_cast<std::size_t>(index.terms[0].label);
+    if (index.terms.size() != 2) {
+      if (v.extents[a] != read.bound[k]) return -1;
+      continue;
+    }
     const auto b = static_cast<std::size_t>(index.terms[1].label);
     if (static_cast<int>(a) != over && static_cast<int>(b) != over) return -1;
     if (v.extents[a] != read.bound[k] || v.extents[b] != read.bound[k]) return -1;

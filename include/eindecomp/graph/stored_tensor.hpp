@@ -39,8 +39,17 @@ struct StoredTensor {
   /// Of a tensor that is about to go, there would be none left to see.
   template <Element T>
   void elements() && = delete;
-  /// \throws Error if `bytes` has other than the elements that the extents say.
+  /// \throws Error if `bytes` has other than the elements that the extents say, or these are not
+  ///   those of a tensor.
   void check(std::source_location where = std::source_location::current()) const {
+    const bool is_positive =
+        std::all_of(bound.begin(), bound.end(), [](Extent extent) { return extent > 0; });
+    if (!is_positive || bound.size() > std::size_t{max_rank} || !has_countable_elements(bound)) {
+      core::fail(ErrorKind::io, where, "tensor ", name, " has extents ", core::extents_text(bound),
+                 " (up to ", max_rank,
+                 " positive ones, of no more than 2^57 elements); give it "
+                 "those of a tensor");
+    }
     std::int64_t wanted = element.bytes;
     for (const Extent extent : bound) wanted *= extent;
     if (wanted == static_cast<std::int64_t>(bytes.size())) return;

@@ -44,7 +44,8 @@ struct BlockFill {
 template <class T, class F>
 [[nodiscard]] constexpr T fill_value(const F& fill, std::string_view name,
                                      const std::source_location& where) {
-  static_assert(expr::scalar_kind<F> <= expr::number_kind<T>,
+  static_assert(expr::scalar_kind<F> <= expr::number_kind<T> &&
+                    (!std::is_integral_v<T> || std::is_integral_v<F>),
                 "EinDecomp: the value between blocks is none of the tensor's type (elements are "
                 "not converted to the value's); give one that is");
   const expr::WeakScalar<T> scalar(fill);
