@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
         for (ein::Extent column = 0; column < n; ++column) {
           sum += covariance(row, column, n) * solution(static_cast<std::size_t>(column));
         }
-        worst = std::max(worst, std::abs(sum - observation(row, n)));
+        worst = examples::worse(worst, std::abs(sum - observation(row, n)));
       }
       const bool right = worst < 1e-7 && (iterations == 1 || words == predicted);
       all_right = all_right && right;

@@ -83,7 +83,8 @@ int main(int argc, char** argv) {
               const double got = values(static_cast<std::size_t>(i - block.box.lo[0]),
                                         static_cast<std::size_t>(j - block.box.lo[1]),
                                         static_cast<std::size_t>(k - block.box.lo[2]));
-              worst = std::max(worst, std::abs(got - left * wave(i, n) * wave(j, n) * wave(k, n)));
+              worst = examples::worse(worst,
+                                      std::abs(got - left * wave(i, n) * wave(j, n) * wave(k, n)));
             }
           }
         }

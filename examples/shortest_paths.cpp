@@ -58,8 +58,8 @@ int main(int argc, char** argv) {
     ein::Program g;
     auto D = g.input<double>("D", {n, n});
     auto paths = D;
-    // Squared m times: the shortest paths of at most 2^m edges.
-    for (ein::Extent edges = 1; edges < n - 1; edges *= 2) {
+    // Squared m times, once at least: the shortest paths of at most 2^m edges.
+    for (ein::Extent edges = 1; edges == 1 || edges < n - 1; edges *= 2) {
       paths = let("D" + std::to_string(2 * edges))(i, k) = min(j)(paths(i, j) + paths(j, k));
     }
     auto total = let<"total">(i) = sum(k)(paths(i, k));

@@ -301,6 +301,13 @@ int main(int argc, char** argv) {
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {
     const Text text(examples::data_file("alice.txt"));
     sizes.characters = text.characters();
+    const ein::Extent tested = text.size() - 1 - text.test();
+    if (batch * sizes.window > tested ||
+        5000 * static_cast<ein::Extent>(texts - 1) + sizes.window > tested) {
+      throw std::runtime_error("the text has " + std::to_string(tested) +
+                               " characters to test on, fewer than windows take; ask for a smaller "
+                               "--window or --batch");
+    }
     const double pairs = loss_of_pairs(text);
 
     Foretelling learning(sizes, batch, seed);
@@ -353,7 +360,7 @@ int main(int argc, char** argv) {
         return others;
       };
       double loss = 0;
-      const ein::Extent runs = (text.size() - 1 - text.test()) / (batch * sizes.window);
+      const ein::Extent runs = tested / (batch * sizes.window);
       for (ein::Extent n = 0; n < runs; ++n) {
         const auto place = [&, n](ein::Extent row) {
           return text.test() + (n * batch + row) * sizes.window;

@@ -18,7 +18,7 @@ namespace examples {
 template <class Trainer, class Bindings>
 void start_or_resume(const Context& context, Trainer& trainer, const std::string& file,
                      const Bindings& first, Extent steps) {
-  if (!file.empty() && std::filesystem::exists(file)) {
+  if (trainer.any(context.rank == 0 && !file.empty() && std::filesystem::exists(file))) {
     trainer.resume(context.rank == 0 ? ein::read_checkpoint(file) : ein::Checkpoint{});
   } else {
     trainer.start(first);

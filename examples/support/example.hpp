@@ -79,6 +79,11 @@ template <class View>
   return largest;
 }
 
+/// The larger of two errors; infinite where one is not a number.
+[[nodiscard]] inline double worse(double worst, double error) {
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+}
+
 /// The plan of a program, made by rank 0 for all. Collective.
 template <class Program>
 [[nodiscard]] auto shared_plan(const Context& context, const Program& program,

@@ -203,7 +203,7 @@ TEST_CASE("what cannot be trained is refused in one sentence, and nothing is wri
         "EinDecomp: the factor of Momentum is -0.5 (it must be at least 0 and less than 1); give "
         "another");
   CHECK(message_here([&] { (void)ein::minimise(loss, {W}, ein::Adam{.epsilon = -1}); }) ==
-        "EinDecomp: epsilon of Adam is -1 (it must be at least 0); give another");
+        "EinDecomp: epsilon of Adam is -1 (it must be more than 0); give another");
   CHECK(message_here([&] {
           (void)ein::minimise(loss, {W}, ein::ClippedByNorm{ein::Sgd{}, 0.0});
         }) == "EinDecomp: max_norm of ClippedByNorm is 0 (it must be more than 0); give another");
@@ -251,6 +251,11 @@ TEST_CASE("every epoch of batches has each sample once, in an order of its own")
   const auto row =
       batches.rows(5, [](ein::Extent sample, ein::Extent column) { return 100 * sample + column; });
   CHECK(row(2, 7) == 100 * batches.samples(5)[2] + 7);
+  CHECK(message_here([&] { (void)row(5, 0); }).find("row 5 of a batch of 5 samples is asked for") !=
+        std::string::npos);
+  CHECK(message_here([&] {
+          (void)batches.samples(-1);
+        }).find("samples of batch -1 are asked for (batches count from 0)") != std::string::npos);
   CHECK(message_here([] { ein::Batches(4, 5); }) ==
         "EinDecomp: a batch of 5 of 4 samples (it has at least one, and each at most once); give "
         "another size");

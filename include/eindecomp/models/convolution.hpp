@@ -225,6 +225,11 @@ class ConvolutionalWriter {
                                          " (windows and strides are at least 1, paddings 0); give "
                                          "others");
       }
+      if (layer.kind == Kind::pool && layer.padding != 0) {
+        core::fail(ErrorKind::shape, number + "is a pool with a padding of " + layer.padding +
+                                         " (paddings are zeros, of convolutions); give a pool "
+                                         "none");
+      }
       if (image + 2 * layer.padding < layer.window) {
         core::fail(ErrorKind::shape, number + "has windows of " + layer.window +
                                          " rows and an image of " + image + " padded by " +

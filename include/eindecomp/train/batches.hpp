@@ -64,7 +64,13 @@ class Batches {
   /// Steps of one epoch, whatever the microbatches.
   [[nodiscard]] Extent per_epoch() const { return m_samples / m_size; }
   /// The samples of a step's batch, in its order, or those of a microbatch; both count from 0.
-  [[nodiscard]] std::vector<Extent> samples(Extent number) const {
+  /// \throws Error if the number is negative.
+  [[nodiscard]] std::vector<Extent> samples(
+      Extent number, std::source_location where = std::source_location::current()) const {
+    if (number < 0) {
+      core::fail(ErrorKind::shape, where, "samples of batch ", number,
+                 " are asked for (batches count from 0); give the number of a step");
+    }
     const Extent step = number / m_microbatches;
     const Extent size = m_size / m_microbatches;
     const Extent first = step % per_epoch() * m_size + number % m_microbatches * size;
@@ -75,13 +81,21 @@ class Batches {
     return chosen;
   }
   /// A function of a batch's index from one of the sample's, for bind_generator: row n of the batch
-  /// is `sample(samples(number)[n], …)`.
+  /// is `sample(samples(number)[n], …)`. The function throws an Error for a row that the batch
+  /// lacks.
   template <class Sample>
-  [[nodiscard]] auto rows(Extent number, Sample sample) const {
-    auto chosen = std::make_shared<const std::vector<Extent>>(samples(number));
-    return [chosen = std::move(chosen), sample = std::move(sample)](Extent row, auto... index) {
-      return sample((*chosen)[static_cast<std::size_t>(row)], index...);
-    };
+  [[nodiscard]] auto rows(Extent number, Sample sample,
+                          std::source_location where = std::source_location::current()) const {
+    auto chosen = std::make_shared<const std::vector<Extent>>(samples(number, where));
+    return
+        [chosen = std::move(chosen), sample = std::move(sample), where](Extent row, auto... index) {
+          if (row < 0 || row >= std::ssize(*chosen)) {
+            core::fail(ErrorKind::shape, where, "row ", row, " of a batch of ", chosen->size(),
+                       " samples is asked for (the input has other extents than the batches); give "
+                       "both the same size");
+          }
+          return sample((*chosen)[static_cast<std::size_t>(row)], index...);
+        };
   }
 
  private:

@@ -105,9 +105,8 @@ template <class Space>
                     "it was made of",
                 where);
   }
-  const std::int64_t bytes = Box::whole(held.bound).size() * held.element.bytes;
-  if (!(found->element == held.element) || found->bound != held.bound ||
-      static_cast<std::int64_t>(found->bytes.size()) != bytes) {
+  found->check(where);
+  if (!(found->element == held.element) || found->bound != held.bound) {
     throw Error(ErrorKind::binding,
                 "the checkpoint has tensor " + Text(held.name) + " as " +
                     run::extents_text(found->bound) + " of " + expr::element_text(found->element) +

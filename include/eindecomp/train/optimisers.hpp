@@ -80,14 +80,14 @@ struct Momentum {
 struct Adam {
   double beta1 = 0.9;     ///< what remains of the mean of gradients, in [0, 1)
   double beta2 = 0.999;   ///< what remains of the mean of their squares, in [0, 1)
-  double epsilon = 1e-8;  ///< keeps the quotient finite; at least 0
+  double epsilon = 1e-8;  ///< keeps the quotient finite where gradients are 0; more than 0
   double decay = 0;       ///< of weights; at least 0
 
   /// \throws Error if a setting is out of its bounds.
   void check(const std::source_location& where) const {
     train::check_share("beta1 of Adam", beta1, where);
     train::check_share("beta2 of Adam", beta2, where);
-    train::check_setting("epsilon of Adam", epsilon, epsilon >= 0, "at least 0", where);
+    train::check_setting("epsilon of Adam", epsilon, epsilon > 0, "more than 0", where);
     train::check_setting("decay of Adam", decay, decay >= 0, "at least 0", where);
   }
   /// Writes a weight's next value, and those of its two means.

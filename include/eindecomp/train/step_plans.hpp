@@ -48,6 +48,23 @@ namespace train {
               where);
 }
 
+/// What a plan carries besides weights, states and sums.
+template <class T, class Backend>
+[[nodiscard]] std::vector<CarriedTensor> carried_besides(const Plan& plan,
+                                                         const Updates<T, Backend>& updates) {
+  std::vector<CarriedTensor> found;
+  for (const CarriedResult& pair : plan.carry) {
+    const Text& input = plan.graph[pair.input].name;
+    bool is_updated = false;
+    for (const std::vector<CarriedTensor>* known :
+         {&updates.weights, &updates.states, &updates.accumulation.sums}) {
+      for (const CarriedTensor& one : *known) is_updated = is_updated || one.input == input;
+    }
+    if (!is_updated) found.push_back({plan.graph[pair.next].name, input});
+  }
+  return found;
+}
+
 /// A group of statements whose numbers are others.
 [[nodiscard]] inline StepGroup shifted(StepGroup group, VertexId shift) {
   group.first += shift;
@@ -77,8 +94,6 @@ void take_over(BasicPlan<Backend>& part, const BasicPlan<Backend>& whole,
     part.cost += part.costs.back();
     part.launchers.push_back(is_input ? typename Backend::Launcher{} : whole.launchers[n]);
   }
-  // No group goes on behind the sums of loss and metrics, which end the first part: they have no
-  // label to be cut along.
   for (const StepGroup& group : whole.steps) {
     if (begin <= group.first && group.last < end) part.steps.push_back(shifted(group, shift));
   }
@@ -164,8 +179,9 @@ class UpdateGraph {
 /// `gradients` and once those of `update`. Not collective.
 /// \param plan     carries what is updated: decompose with `.carry = updates.carry()`.
 /// \param updates  of the planned program.
-/// \throws Error if the plan does not carry a sum, or if statements were written after minimise():
-///   they would be of neither part.
+/// \throws Error if the plan does not carry a sum or carries what is no sum, weight or state, if
+///   steps go on from one part into the other, or if statements were written after minimise(): they
+///   would be of neither part.
 template <class Backend, class T, class ProgramBackend>
 [[nodiscard]] StepPlans<Backend> step_plans(
     const BasicPlan<Backend>& plan, const Updates<T, ProgramBackend>& updates,
@@ -183,6 +199,19 @@ template <class Backend, class T, class ProgramBackend>
   };
   const auto same = [](VertexId v) { return v; };
   const std::vector<CarriedResult> sums = carried(accumulation.sums, same);
+  if (const auto others = train::carried_besides(plan, updates); !others.empty()) {
+    core::fail(ErrorKind::plan, where, "the plan carries ", others.front().next, " to ",
+               others.front().input,
+               " besides what an Accumulated optimiser updates (a step is several runs); carry "
+               "updates.carry() alone");
+  }
+  for (const StepGroup& group : plan.steps) {
+    if (group.first >= accumulation.begin || group.last < accumulation.begin) continue;
+    core::fail(ErrorKind::plan, where, "steps of statements ", whole[group.first].name, " to ",
+               whole[group.last].name,
+               " go from the gradients into the update (which runs once for all microbatches); "
+               "let them end before");
+  }
   if (whole.size() > accumulation.end) {
     core::fail(ErrorKind::plan, where, "tensor ", whole[accumulation.end].name,
                " was written after minimise() of an Accumulated optimiser (what is before the "

@@ -91,7 +91,8 @@ class Trainer {
       : Trainer(plan, step_plans(plan, updates, where), updates, Group(), space, where, space,
                 options, where) {}
 
-  /// Lets training begin with these weights, one binding each; states are 0. Not collective.
+  /// Lets training begin with these weights, one binding each, and what else the plan carries;
+  /// states are 0. Not collective.
   void start(std::vector<Binding<Space>> weights) {
     m_runs.forget();
     m_steps = 0;
@@ -107,6 +108,10 @@ class Trainer {
   void resume(const Checkpoint& checkpoint,
               std::source_location where = std::source_location::current());
 
+  /// Takes a step of a program whose inputs are weights, states and the rate alone. As the next.
+  void step(const run::Located<double>& rate) {
+    step(rate.value, std::vector<Binding<Space>>(), rate.where);
+  }
   /// Takes a step: a run of the plan, on what the step before left and on bindings of all other
   /// inputs. \param rate  of learning. \throws Error as Executor::run, without start(), and if a
   /// step is of several microbatches; the step was then not taken.
@@ -188,8 +193,8 @@ class Trainer {
     return m_runs.updated()->template gather_as<T, static_cast<int>(S::rank)>(
         next_of(weight.name(), where), std::nullopt, where);
   }
-  /// All weights and states, whole, in host memory of rank 0, which has to have room for them; on
-  /// other ranks none. Collective; fences the space instance.
+  /// All weights and states and what else the plan carries, whole, in host memory of rank 0, which
+  /// has to have room for them; on other ranks none. Collective; fences the space instance.
   /// \throws Error, on all ranks alike, before the first step since start() or resume(), or if
   ///   rank 0 lacks the memory.
   [[nodiscard]] Checkpoint checkpoint(
@@ -266,6 +271,9 @@ class Trainer {
       };
       for (const CarriedTensor& pair : updates.weights) m_weights.push_back(held(pair));
       for (const CarriedTensor& pair : updates.states) m_states.push_back(held(pair));
+      for (const CarriedTensor& pair : train::carried_besides(plan, updates)) {
+        m_others.push_back(held(pair));
+      }
       std::vector<Binding<Space>> zeros;
       for (const CarriedTensor& pair : accumulation.sums) {
         zeros.push_back(train::zeros<Space>(held(pair)));
@@ -309,7 +317,8 @@ class Trainer {
   std::vector<std::string> m_metric_results;
   std::vector<Held> m_weights;
   std::vector<Held> m_states;
-  std::vector<Binding<Space>> m_next;  // weights and states of the next step
+  std::vector<Held> m_others;          ///< that the plan carries besides
+  std::vector<Binding<Space>> m_next;  ///< all of them, of the next step
   Extent m_steps = 0;
   bool m_has_learned = false;  ///< weights are a step's, or a checkpoint's
 };
@@ -319,7 +328,15 @@ void Trainer<T, Space, Group>::resume(const Checkpoint& checkpoint, std::source_
   const comm::Call call("the resumption of training", where);
   std::vector<Binding<Space>> next;
   const Checkpoint* const given = m_group.rank() == 0 ? &checkpoint : nullptr;
-  for (const std::vector<Held>* all : {&m_weights, &m_states}) {
+  comm::agree_on(m_group, call, [&] {
+    if (given == nullptr || given->steps >= 0) return;
+    throw Error(ErrorKind::binding,
+                "a checkpoint of " + std::to_string(given->steps) +
+                    " steps is to be resumed (none was taken backwards); resume one that a "
+                    "trainer made",
+                where);
+  });
+  for (const std::vector<Held>* all : {&m_weights, &m_states, &m_others}) {
     for (const Held& held : *all) {
       next.push_back(train::restored(m_space, m_group, call, held, given, where));
     }
@@ -359,8 +376,9 @@ Checkpoint Trainer<T, Space, Group>::checkpoint(std::source_location where) cons
   require_a_step(m_runs.updated() != nullptr, where);
   const RunType& run = *m_runs.updated();
   std::vector<const Held*> all;
-  for (const Held& held : m_weights) all.push_back(&held);
-  for (const Held& held : m_states) all.push_back(&held);
+  for (const std::vector<Held>* part : {&m_weights, &m_states, &m_others}) {
+    for (const Held& held : *part) all.push_back(&held);
+  }
   // The others gather as soon as the first rank has the memory.
   comm::agree_on(m_group, comm::Call("checkpoint", where), [&] {
     if (m_group.rank() != 0) return;
