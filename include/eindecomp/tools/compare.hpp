@@ -51,8 +51,8 @@ struct TimedPlan {
 }
 
 /// One plan per strategy that applies to the program, in the order of `strategies`; by_hand only if
-/// partition vectors are given. `options.strategy` does not matter. Plans that need more memory
-/// than the options allow are left out.
+/// partition vectors are given, placed only for as many workers as it plans. `options.strategy`
+/// does not matter. Plans that need more memory than the options allow are left out.
 ///
 /// \throws Error if another option is wrong, or no plan fits into memory.
 [[nodiscard]] inline std::vector<TimedPlan> decompose_all_timed(
@@ -64,6 +64,7 @@ struct TimedPlan {
   for (const Strategy& strategy : list_strategies()) {
     const bool hand = strategy.name == "by_hand";
     if (hand && by_hand.empty()) continue;
+    if (strategy.name == "placed" && options.workers > max_workers) continue;
     options.strategy = strategy.name;
     options.by_hand = hand ? by_hand : std::vector<StatementParts>{};
     try {

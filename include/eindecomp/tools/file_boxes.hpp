@@ -46,6 +46,7 @@ struct FileRun {
 /// Calls visit(FileRun) for all elements of a box, in the order of the file.
 template <class Visit>
 void for_each_run(const FileElements& file, const Box& box, const Visit& visit) {
+  if (box.empty()) return;
   const std::size_t rank = file.bound.size();
   struct Dimension {
     Extent lo, extent, in_file, in_box;  // the last two: elements from one index to the next

@@ -132,7 +132,13 @@ class PlanFileReader {
       plan.carry.push_back({carried(pair.at("next")), carried(pair.at("input"))});
       const Vertex& next = m_graph[plan.carry.back().next];
       const Vertex& input = m_graph[plan.carry.back().input];
-      if (!next.is_input() && input.is_input() && next.bound == input.bound) continue;
+      const auto same_input = [&](const CarriedResult& other) {
+        return other.input == plan.carry.back().input;
+      };
+      if (next.is_result() && input.is_input() && next.bound == input.bound &&
+          next.element == input.element && std::ranges::count_if(plan.carry, same_input) == 1) {
+        continue;
+      }
       pair.fail("'" + next.name.str() + "' cannot be carried to '" + input.name.str() +
                 "'; save the plan again");
     }

@@ -217,6 +217,12 @@ inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor
         where);
   }
   const std::string name = tensor.str();
+  if (name == "__metadata__") {
+    core::fail(ErrorKind::io,
+               "a tensor is called __metadata__ (the format has texts under that name); give it "
+               "another name",
+               where);
+  }
   if (header.contains(name)) {
     core::fail(ErrorKind::io, Text("two tensors are called ") + tensor + "; give each another name",
                where);

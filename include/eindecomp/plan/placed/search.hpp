@@ -49,29 +49,7 @@ class PlacedSearch {
   /// `max_states` of those that so much effort can evaluate.
   [[nodiscard]] std::vector<PlacedState> by_priority(std::size_t max_states, std::int64_t budget) {
     m_limit = m_model.spent() + budget;
-    const auto labels = static_cast<LabelId>(m_model.graph().labels.size());
-    std::vector<Priority> lists;
-    const auto has_room = [&] { return lists.size() < tuning::max_label_lists; };
-    // Of very many labels each by itself, then what goes before the first ones.
-    const bool few = to_index(labels) * to_index(labels) <= tuning::max_label_lists;
-    if (!few) {
-      for (LabelId a = 0; a < labels && has_room(); ++a) lists.push_back({a, -1, -1});
-      for (LabelId b = 0; b < labels && has_room(); ++b) {
-        for (LabelId a = 0; a < labels && has_room(); ++a) {
-          if (b != a) lists.push_back({a, b, -1});
-        }
-      }
-    }
-    for (LabelId a = 0; a < labels && few; ++a) {
-      lists.push_back({a, -1, -1});
-      for (LabelId b = 0; b < labels; ++b) {
-        if (b == a) continue;
-        lists.push_back({a, b, -1});
-        for (LabelId c = 0; c < labels && labels <= tuning::max_labels_for_triples; ++c) {
-          if (c != a && c != b) lists.push_back({a, b, c});
-        }
-      }
-    }
+    const std::vector<Priority> lists = label_lists();
     std::vector<PlacedState> best;
     const auto evaluate = [&](const Priority& outer, const Priority& inner, std::size_t axes) {
       PlacedState state = guess(outer, inner, axes);
@@ -131,6 +109,34 @@ class PlacedSearch {
 
  private:
   using Priority = std::array<LabelId, 3>;
+
+  /// Lists of labels to try: of one, two and, of few labels, three.
+  [[nodiscard]] std::vector<Priority> label_lists() const {
+    const auto labels = static_cast<LabelId>(m_model.graph().labels.size());
+    std::vector<Priority> lists;
+    if (to_index(labels) * to_index(labels) > tuning::max_label_lists) {
+      // Of so many labels each by itself, then what goes before the first ones.
+      const auto has_room = [&] { return lists.size() < tuning::max_label_lists; };
+      for (LabelId a = 0; a < labels && has_room(); ++a) lists.push_back({a, -1, -1});
+      for (LabelId b = 0; b < labels && has_room(); ++b) {
+        for (LabelId a = 0; a < labels && has_room(); ++a) {
+          if (b != a) lists.push_back({a, b, -1});
+        }
+      }
+      return lists;
+    }
+    for (LabelId a = 0; a < labels; ++a) {
+      lists.push_back({a, -1, -1});
+      for (LabelId b = 0; b < labels; ++b) {
+        if (b == a) continue;
+        lists.push_back({a, b, -1});
+        for (LabelId c = 0; c < labels && labels <= tuning::max_labels_for_triples; ++c) {
+          if (c != a && c != b) lists.push_back({a, b, c});
+        }
+      }
+    }
+    return lists;
+  }
 
   [[nodiscard]] PlacedState guess(const Priority& outer, const Priority& inner,
                                   std::size_t outer_axes) {

@@ -45,9 +45,18 @@ constexpr void check_given(const EinGraph& graph, const TensorLayout& given, int
                                                    const DecomposeOptions& options,
                                                    const std::source_location& where) {
   PlaceOptions found;
-  for (const TensorLayout& given : options.layouts) {
+  for (auto layout = options.layouts.begin(); layout != options.layouts.end(); ++layout) {
+    const TensorLayout& given = *layout;
     if (given.distribution.ranks() > 0) {
       check_given(graph, given, ranks_of(options), where);
+      const bool is_second =
+          std::any_of(options.layouts.begin(), layout, [&](const TensorLayout& other) {
+            return other.tensor == given.tensor && other.distribution.ranks() > 0;
+          });
+      if (is_second) {
+        core::fail(ErrorKind::plan, where, "two distributions are given for '", given.tensor,
+                   "' (a tensor comes or goes in one); leave one out");
+      }
       continue;
     }
     const VertexId v = graph.find(given.tensor);
@@ -82,8 +91,10 @@ constexpr void check_given(const EinGraph& graph, const TensorLayout& given, int
     }
     if (graph[next].bound != graph[input].bound || !(graph[next].element == graph[input].element)) {
       core::fail(ErrorKind::plan, where, "'", pair.next, "', which is ",
-                 core::extents_text(graph[next].bound), ", is to be carried to '", pair.input,
-                 "', which is ", core::extents_text(graph[input].bound),
+                 core::extents_text(graph[next].bound), " of ",
+                 expr::element_text(graph[next].element), ", is to be carried to '", pair.input,
+                 "', which is ", core::extents_text(graph[input].bound), " of ",
+                 expr::element_text(graph[input].element),
                  " (extents and value types are to be the same); declare them so");
     }
     for (const CarriedResult& other : carried) {
