@@ -119,8 +119,8 @@ TEST_CASE("what cannot be carried or laid out is refused") {
   CHECK(refused({.workers = 2, .carry = {{"y", "y"}}}) ==
         "EinDecomp: 'y' is to be carried to 'y' (it is computed by the run); name an input");
   CHECK(refused({.workers = 2, .carry = {{"y", "A"}}}) ==
-        "EinDecomp: 'y', which is 8, is to be carried to 'A', which is 8 x 8 (extents and value "
-        "types are to be the same); declare them so");
+        "EinDecomp: 'y', which is 8 of double, is to be carried to 'A', which is 8 x 8 of double "
+        "(extents and value types are to be the same); declare them so");
   CHECK(refused({.workers = 2, .carry = {{"y", "x"}, {"y", "x"}}}) ==
         "EinDecomp: two results are to be carried to 'x' (an input has one value); leave one out");
   CHECK(
