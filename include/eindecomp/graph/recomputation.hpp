@@ -45,21 +45,22 @@ class Recomputation {
   /// The tensor that is read in the place of `v`.
   [[nodiscard]] VertexId operator()(VertexId v) {
     // Not by recursion: chains of statements are long.
-    if (state_of(v) == unwritten) m_pending.push_back({v, {}});
-    while (!m_pending.empty()) {
-      const auto& [next, operands] = m_pending.back();
+    std::vector<Pending> pending;
+    if (state_of(v) == unwritten) pending.push_back({v, {}});
+    while (!pending.empty()) {
+      const auto& [next, operands] = pending.back();
       const std::vector<Operand>& reads = m_graph[next].operands;
       if (operands.size() < reads.size()) {
         const VertexId read = reads[operands.size()].vertex;
         if (state_of(read) == unwritten) {
-          m_pending.push_back({read, {}});
+          pending.push_back({read, {}});
         } else {
-          m_pending.back().operands.push_back(written(read));
+          pending.back().operands.push_back(written(read));
         }
         continue;
       }
-      const Pending done = std::move(m_pending.back());
-      m_pending.pop_back();
+      const Pending done = std::move(pending.back());
+      pending.pop_back();
       m_copies[to_index(done.v)] = m_copy(done.v, done.operands);
     }
     return written(v);
@@ -85,7 +86,6 @@ class Recomputation {
   const EinGraph& m_graph;
   std::vector<VertexId> m_copies;
   Copy m_copy;
-  std::vector<Pending> m_pending;
 };
 
 }  // namespace eindecomp::graph

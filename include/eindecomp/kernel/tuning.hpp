@@ -114,8 +114,8 @@ inline constexpr Extent box_piece = 4096;             ///< elements combined at 
 
 // Reductions and maps, in generic/. Measured on 4096 x 6144 and 6291 x 4000, chunks on softmax.
 inline constexpr Extent max_panel_rows = 64;  ///< rows of outputs reduced together
-/// Of accumulators that a thread has on its stack, if they are not larger than that by themselves:
-/// less than that of elements of 256 bytes, the largest that have all the room they would take.
+/// Of accumulators that a thread has on its stack. Of elements of up to 128 bytes there are as many
+/// as help; of larger ones fewer, and one at least.
 inline constexpr Extent states_bytes = Extent{256} << 10;
 inline constexpr Extent panel_steps = 64;  ///< positions at a time of rows that lie apart
 inline constexpr Extent map_piece = 128;   ///< elements of a map that is not vectorised
@@ -170,7 +170,7 @@ inline constexpr int tile_b_ahead = 32;          ///< the same of B, which comes
 inline constexpr Extent panels_in_turn = 32;     ///< of B that a row of tiles goes through at most
 /// Bytes of each of them, which stays in the first cache. Of longer ones one at a time is as fast.
 inline constexpr Extent short_panel_bytes = Extent{32} << 10;
-/// Reads of an operand B, by rows of tiles, and its bytes up to which packing it does not pay.
+/// Rows of tiles that read an operand B, and bytes of it, up to which it is not worth packing.
 /// Measured on 16 x 16 to 64 x 64 doubles over min-plus.
 inline constexpr Extent max_in_place_reads = 8;
 inline constexpr Extent max_in_place_bytes = Extent{16} << 10;  ///< see there
