@@ -3,6 +3,7 @@
 /// Whole tensors on the host with their names: what is written to files and read from them.
 #pragma once
 
+#include <algorithm>
 #include <source_location>
 #include <span>
 #include <string>
