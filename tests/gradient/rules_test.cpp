@@ -250,6 +250,52 @@ TEST_CASE("what is not selected has the derivative 0, whatever it would be multi
   CHECK(run.of(ddX)[3] == doctest::Approx(-of_one * of_one));
 }
 
+TEST_CASE("what is not read has the derivative 0, whatever the slope is there") {
+  TwiceProgram g;
+  const auto X = g.input<double>("X", {6});
+  const auto A = g.input<double>("A", {3, 3});
+  const auto W = g.input<double>("W", {2});
+  // X[1], X[3], X[5] are not read, nor is A but for its diagonal.
+  const auto loss = let<"loss">() = sum(i)(sqrt(X(2 * i)) * value(i)) + sum(j)(log(A(j, j)));
+  const auto [dX, dA] = ein::gradient(loss, X, A);
+  const auto again = let<"again">() = sum(i)(dX(i) * dX(i));
+  const auto ddX = ein::gradient(again, X);
+  // Windows, that end before X does.
+  const auto windows = let<"windows">(ein::extent(i, 3)) =
+      sum(k)(exp(X(i + ein::extent(k, 2))) / W(k));
+  const auto peaks = let<"peaks">(ein::extent(i, 2)) =
+      ein::log_sum_exp(k)(X(i + ein::extent(k, 2) + 2));
+  const auto [dWindows, dW] = ein::gradient(let<"sums">() = sum(i)(windows(i)), X, W);
+  const auto dPeaks = ein::gradient(let<"most">() = sum(i)(peaks(i)), X);
+  const auto ddPeaks = ein::gradient(let<"bend">() = sum(i)(dPeaks(i) * dPeaks(i)), X);
+  const std::vector<double> x = {4, 0, 1, 2, 800, -800};
+  const LoopRun run(g, {{"X", x}, {"A", {1, 0, 0, 0, 2, 0, 0, 0, 4}}, {"W", {2, 4}}});
+  const std::vector<double> roots = run.of(dX);
+  CHECK(roots[2] == 0.5);
+  CHECK(roots[4] == doctest::Approx(1 / std::sqrt(800.0)));
+  CHECK(run.of(ddX)[2] == doctest::Approx(2 * 0.5 * -0.25));
+  CHECK(run.of(dA) == std::vector<double>{1, 0, 0, 0, 0.5, 0, 0, 0, 0.25});
+  const std::vector<double> of_windows = run.of(dWindows);
+  const double both = 0.5 + 0.25;
+  const std::vector<double> factors = {0.5, both, both, 0.25, 0, 0};
+  for (std::size_t e = 0; e < 6; ++e) {
+    CAPTURE(e);
+    CHECK(of_windows[e] == doctest::Approx(factors[e] == 0 ? 0 : factors[e] * std::exp(x[e])));
+    if (e == 0 || e % 2 == 1) CHECK(roots[e] == 0);
+    if (e % 2 == 1) CHECK(run.of(ddX)[e] == 0);
+  }
+  CHECK(run.of(dW)[0] == doctest::Approx(-(std::exp(4) + 1 + std::exp(1)) / 4));
+  // Of 1 and 2, and of 2 and 800.
+  const double share = 1 / (1 + std::exp(-1.0));
+  const std::vector<double> of_peaks = run.of(dPeaks);
+  const std::vector<double> expected = {0, 0, 1 - share, share, 1, 0};
+  for (std::size_t e = 0; e < 6; ++e) CHECK(of_peaks[e] == doctest::Approx(expected[e]));
+  const double slope = share * (1 - share);
+  const std::vector<double> bends = {0, 0, 2 * (1 - share - share) * slope,
+                                     2 * (share - 1 + share) * slope, 0, 0};
+  for (std::size_t e = 0; e < 6; ++e) CHECK(run.of(ddPeaks)[e] == doctest::Approx(bends[e]));
+}
+
 TEST_CASE("derivatives by what passes through integers are 0") {
   LoopProgram g;
   const auto X = g.input<double>("X", {3});

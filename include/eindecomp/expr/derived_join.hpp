@@ -50,6 +50,17 @@ template <class Op, class... Es>
 inline constexpr bool may_have_pole<Composed<Op, Es...>> = may_have_pole<Op> ||
                                                            (may_have_pole<Es> || ...);
 
+/// Whether a join of finite operands may be infinite or no number.
+template <class F>
+inline constexpr bool may_be_infinite = may_have_pole<F> || std::is_same_v<F, Exp>;
+template <int I>
+inline constexpr bool may_be_infinite<Arg<I>> = false;
+template <class T>
+inline constexpr bool may_be_infinite<Value<T>> = false;
+template <class Op, class... Es>
+inline constexpr bool may_be_infinite<Composed<Op, Es...>> = may_be_infinite<Op> ||
+                                                             (may_be_infinite<Es> || ...);
+
 /// The most tensors that a derivative speaks of.
 using ArgList = static_vector<int, 16>;
 

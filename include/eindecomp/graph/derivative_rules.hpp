@@ -314,7 +314,13 @@ class DerivativeRules {
             .elements = &element_writers<B, Order - 1, X>,
             .way = way,
             .passes_on = is_copy && std::is_same_v<X, typename Flow::From>,
-            .may_have_pole = expr::may_have_pole<F>};
+            .may_have_pole = expr::may_have_pole<F>,
+            .may_be_infinite = [] {
+              // exp(… - result) is 1 at most.
+              if constexpr (kind != AggregateKind::exponential) return expr::may_be_infinite<F>;
+              else return expr::may_be_infinite<Partial<Flow::operand>>;
+            }(),
+            .is_exponential = kind == AggregateKind::exponential};
   }
 
   Join m_join;

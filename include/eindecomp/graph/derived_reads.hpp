@@ -37,15 +37,21 @@ class DerivedReads {
     if (m_vertex.op.index_tensors == 0) m_values = m_vertex.values;
   }
 
-  /// Lets the cotangent or tangent be read where v is written.
+  /// Lets the cotangent or tangent be read where v is written, under v's other labels too where it
+  /// has them: its dimensions are numbered as forward()'s are.
   void read_as_result() {
+    const std::vector<int> labels = result_first();
     m_cotangent_forms.clear();
     for (const int d : m_cotangent.dims) {
-      m_cotangent_forms.push_back(form_of(m_vertex.output[static_cast<std::size_t>(d)]));
+      m_cotangent_forms.push_back(form_of(labels[static_cast<std::size_t>(d)]));
     }
   }
   /// The cotangent or tangent, as it is read.
   [[nodiscard]] const Cotangent& cotangent() const { return m_cotangent; }
+  /// Its number.
+  [[nodiscard]] int number_of_cotangent() const {
+    return static_cast<int>(m_vertex.operands.size() + m_values.size());
+  }
   /// The dimensions that what is written has with borders, for fold_borders().
   [[nodiscard]] const std::vector<Border>& borders() const { return m_borders; }
   /// A label's name.
@@ -53,8 +59,8 @@ class DerivedReads {
     return m_names[static_cast<std::size_t>(l)];
   }
 
-  /// A statement under v's own labels. \param whole  with all of them in the output, else with
-  /// those of v's output
+  /// A statement under v's own labels. \param whole  with all of them in the output, those of v's
+  /// output first, else with the latter. \param dims  to have those alone that are read, and which
   [[nodiscard]] StatementSpec forward(std::string_view name, const std::vector<int>& leaves,
                                       bool whole, std::vector<int>* dims = nullptr) const {
     StatementSpec spec = begin(name);
@@ -67,10 +73,7 @@ class DerivedReads {
       }
     }
     take_mask(spec);
-    std::vector<int> output = m_vertex.output;
-    for (std::size_t l = 0; whole && l < m_vertex.labels.size(); ++l) {
-      if (!contains(output, static_cast<int>(l))) output.push_back(static_cast<int>(l));
-    }
+    const std::vector<int> output = whole ? result_first() : m_vertex.output;
     for (std::size_t k = 0; k < output.size(); ++k) {
       if (dims != nullptr && !contains(seen, output[k])) continue;
       write(spec, output[k], m_extents[static_cast<std::size_t>(output[k])]);
@@ -93,6 +96,14 @@ class DerivedReads {
   }
 
  protected:
+  /// v's labels, those of its output first.
+  [[nodiscard]] std::vector<int> result_first() const {
+    std::vector<int> labels = m_vertex.output;
+    for (std::size_t l = 0; l < m_vertex.labels.size(); ++l) {
+      if (!contains(labels, static_cast<int>(l))) labels.push_back(static_cast<int>(l));
+    }
+    return labels;
+  }
   [[nodiscard]] static bool contains(const std::vector<int>& list, int l) {
     return std::find(list.begin(), list.end(), l) != list.end();
   }
@@ -106,13 +117,10 @@ class DerivedReads {
     spec.output.push_back({m_names[static_cast<std::size_t>(l)], extent});
   }
 
-  [[nodiscard]] std::size_t number_of_cotangent() const {
-    return m_vertex.operands.size() + m_values.size();
-  }
   /// Whether a number is that of a label whose value is taken.
   [[nodiscard]] bool is_value(int number) const {
     const auto at = static_cast<std::size_t>(number);
-    return at >= m_vertex.operands.size() && at < number_of_cotangent();
+    return at >= m_vertex.operands.size() && number < number_of_cotangent();
   }
   [[nodiscard]] int value_of(int number) const {
     return m_values[static_cast<std::size_t>(number) - m_vertex.operands.size()];
@@ -214,7 +222,7 @@ class DerivedReads {
     return forms;
   }
   [[nodiscard]] Leaf leaf_of(int number) const {
-    const std::size_t n = number_of_cotangent();
+    const auto n = static_cast<std::size_t>(number_of_cotangent());
     const auto at = static_cast<std::size_t>(number);
     Leaf leaf{-1, -1, {}, OutsideValue::none};
     if (at < m_vertex.operands.size()) {

@@ -49,6 +49,8 @@ class DerivedStatement : public DerivedReads {
   /// Lets what is read besides the cotangent be 1 where a replaced label has no value, so that what
   /// divides by it is no NaN there: the cotangent is 0.
   void read_ones_outside() { m_ones_outside = true; }
+  /// Lets the result be ∞ there, so that exponentials of what is less it are 0.
+  void read_infinite_result() { m_infinite_result = true; }
   /// Notes the labels that ⊗ takes the values of and that nothing else that is read has.
   void note_bare_values(const std::vector<int>& leaves) {
     std::vector<int> seen = m_dimensions;
@@ -309,9 +311,11 @@ class DerivedStatement : public DerivedReads {
       }
     }
     const bool stays = leaf.outside == OutsideValue::none;
-    if (m_ones_outside && stays && number != static_cast<int>(number_of_cotangent())) {
+    if (m_ones_outside && stays && number != number_of_cotangent()) {
       leaf.outside = OutsideValue::one;
     }
+    const bool is_result = number == number_of_cotangent() + 1;
+    if (m_infinite_result && is_result) leaf.outside = OutsideValue::highest;
     std::vector<IndexForm> forms;
     for (const IndexForm& form : leaf.forms) {
       IndexForm replaced;
@@ -326,7 +330,7 @@ class DerivedStatement : public DerivedReads {
     }
     DerivedReads::note(forms, seen);
     StatementSpec::OperandSpec operand = read(leaf.vertex, leaf.writing, forms, leaf.outside);
-    operand.absorbing = number == static_cast<int>(number_of_cotangent());
+    operand.absorbing = number == number_of_cotangent();
     return operand;
   }
 
@@ -338,6 +342,7 @@ class DerivedStatement : public DerivedReads {
   std::vector<int> m_bare;  // labels whose values ⊗ takes and that nothing that is read has
   bool m_plain = true;
   bool m_ones_outside = false;
+  bool m_infinite_result = false;
   std::vector<int> m_dims;  // of the last statement
   bool m_aggregates = false;
 };

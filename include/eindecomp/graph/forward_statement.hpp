@@ -44,6 +44,7 @@ class ForwardStatement : public DerivedReads {
   }
   /// Tangents are 0 there, so that all else may be anything that is a number.
   void read_ones_outside() {}
+  void read_infinite_result() {}
 
   /// Notes the labels that v takes the values of and that nothing that is read or written has.
   void note_bare_values(const std::vector<int>& leaves) {

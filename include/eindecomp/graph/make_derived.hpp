@@ -62,6 +62,7 @@ template <class Statement>
                                          std::string_view name) {
   Statement here(scope, v, operand, from, std::move(others));
   if (sum.may_have_pole) here.read_ones_outside();
+  if (sum.is_exponential) here.read_infinite_result();
   here.note_bare_values(sum.leaves);
   if (here.is_to_be_widened()) {
     const Written wide = sum.widen(scope, here.widened(Text(name) + ".wide"));
@@ -89,11 +90,49 @@ template <class Statement>
                       *sum.elements);
 }
 
+/// Whether some elements of the operand are not read by v, and would give their cotangent, 0, times
+/// an infinite slope.
+[[nodiscard]] inline bool may_meet_infinity(const DerivativeScope& scope, VertexId v,
+                                            std::size_t operand, const Cotangent& from,
+                                            const std::vector<VertexId>& others,
+                                            const DerivedSum& sum) {
+  const bool looks_at_it = std::find(sum.leaves.begin(), sum.leaves.end(),
+                                     static_cast<int>(operand)) != sum.leaves.end();
+  return sum.may_be_infinite && looks_at_it && !sum.selects &&
+         !DerivedStatement(scope, v, operand, from, others).is_plain();
+}
+
+/// The cotangent of what v reads, under v's labels, and the sums of those that are of one element.
+[[nodiscard]] inline Cotangent write_by_reads(const DerivativeScope& scope, VertexId v,
+                                              std::size_t operand, const Cotangent& from,
+                                              std::vector<VertexId> others, const DerivedSum& sum,
+                                              std::string_view name) {
+  DerivedReads here(scope, v, from, std::move(others));
+  here.read_as_result();
+  Cotangent reads;
+  const Text own = Text(name) + ".reads";
+  const Written written = sum.plain(scope, here.forward(own, sum.leaves, true, &reads.dims));
+  reads.vertex = written.vertex;
+  reads.writing = written.writing;
+  const ElementWriters& elements = *sum.elements;
+  const DerivedSum sum_of_reads{.leaves = {here.number_of_cotangent()},
+                                .plain = elements.copy,
+                                .summed = elements.sum,
+                                .multiple = elements.copy,
+                                .widen = elements.copy,
+                                .elements = sum.elements};
+  return write_derived_by<DerivedStatement>(scope, v, operand, reads, {}, sum_of_reads, name);
+}
+
 EINDECOMP_PLANNER_INLINE Cotangent write_derived(const DerivativeScope& scope, Direction direction,
                                                  VertexId v, std::size_t operand,
                                                  const Cotangent& from,
                                                  std::vector<VertexId> others,
                                                  const DerivedSum& sum, std::string_view name) {
+  if (direction == Direction::to_operand &&
+      may_meet_infinity(scope, v, operand, from, others, sum)) {
+    return write_by_reads(scope, v, operand, from, std::move(others), sum, name);
+  }
   return direction == Direction::to_operand
              ? write_derived_by<DerivedStatement>(scope, v, operand, from, std::move(others), sum,
                                                   name)

@@ -33,9 +33,11 @@ struct DerivedSum {
   SignatureWriter widen;     ///< copies what is passed on
   const ElementWriters* elements;
   Way way = Way::direct;
-  bool passes_on = false;      ///< it is what is read
-  bool may_have_pole = false;  ///< where what is read is 0
-  bool selects = false;        ///< by index tensors: there is a sum, whether over labels or not
+  bool passes_on = false;        ///< it is what is read
+  bool may_have_pole = false;    ///< where what is read is 0
+  bool may_be_infinite = false;  ///< where what is read is finite
+  bool is_exponential = false;   ///< a multiple of exp(… - result)
+  bool selects = false;          ///< by index tensors: there is a sum, whether over labels or not
 };
 
 /// Which way a derivative is passed on.
