@@ -189,6 +189,7 @@ class PlacementChooser {
         m_limit(memory_limit(options)),
         m_probe(graph, options, options.objective == Objective::time),
         m_words(graph, m_ranks),
+        m_layouts(graph, m_words, m_ranks),
         m_outside(graph, options, where) {
     if (options.objective == Objective::time) check_machine_for(options.machine, m_ranks, where);
   }
@@ -269,7 +270,7 @@ class PlacementChooser {
     m_spent += static_cast<double>(m_graph.size()) * m_ranks;
     const bool by_words = limit != nullptr && *limit == Score{.words = limit->words};
     const std::optional<OutsideWords::Settled> settled =
-        m_outside.settle_below(placement, m_words, by_words ? &limit->words : nullptr);
+        m_outside.settle_below(placement, m_words, m_layouts, by_words ? &limit->words : nullptr);
     if (!settled) return std::nullopt;
     return keep(settled->placement, sum_of(settled->words));
   }
@@ -400,6 +401,7 @@ class PlacementChooser {
   std::int64_t m_limit;
   MemoryProbe m_probe;
   ProgramWords m_words;
+  WordsByLayout m_layouts;
   OutsideWords m_outside;
   std::optional<Placement> m_best;
   std::vector<StepGroup> m_steps;

@@ -26,6 +26,63 @@
 
 namespace eindecomp::plan {
 
+/// The words of the statements on account of single tensors, wherever these are stored. While a
+/// tensor is computed and read by the same calls, the words of a layout are counted once.
+class WordsByLayout {
+ public:
+  /// \param program  counts the words of a graph's placements; both outlive it.
+  WordsByLayout(const EinGraph& graph, const ProgramWords& program, int ranks)
+      : m_graph(graph), m_program(program), m_ranks(ranks), m_tensors(graph.vertices.size()) {}
+
+  /// Speaks of a tensor under a placement's calls from now on.
+  void set_calls(const Placement& placement, VertexId v) {
+    if (!m_counter || placement.mesh != m_counter->mesh()) {
+      m_counter.emplace(placement.mesh, m_ranks);
+      for (Tensor& tensor : m_tensors) tensor.layouts.clear();
+    }
+    Tensor& tensor = m_tensors[to_index(v)];
+    const AxisCuts calls = cuts_of(placement.calls[to_index(v)]);
+    assign_needs(m_program.reads(v), placement, *m_counter, m_needs);
+    if (calls == tensor.calls && m_needs == tensor.needs) return;
+    tensor.calls = calls;
+    tensor.needs = m_needs;
+    tensor.layouts.clear();
+  }
+
+  /// By rank that has workers, cut by these axes where it is stored.
+  [[nodiscard]] const std::vector<Extent>& of(VertexId v, const AxisLists& stored) {
+    Tensor& tensor = m_tensors[to_index(v)];
+    const auto known = std::find_if(tensor.layouts.begin(), tensor.layouts.end(),
+                                    [&](const Layout& layout) { return layout.stored == stored; });
+    if (known != tensor.layouts.end()) return known->words;
+    Layout& layout = tensor.layouts.emplace_back();
+    layout.stored = stored;
+    if (m_counter->count(m_graph[v], cuts_of(stored), tensor.needs, tensor.calls,
+                         m_program.masked(v), layout.words)) {
+      WordCounter::spread(layout.words);
+    }
+    return layout.words;
+  }
+
+ private:
+  struct Layout {
+    AxisLists stored;
+    std::vector<Extent> words;
+  };
+  struct Tensor {
+    AxisCuts calls;
+    std::vector<Need> needs;
+    std::vector<Layout> layouts;
+  };
+
+  const EinGraph& m_graph;
+  const ProgramWords& m_program;
+  int m_ranks;
+  std::vector<Tensor> m_tensors;
+  std::optional<WordCounter> m_counter;
+  std::vector<Need> m_needs;  ///< kept between uses to spare allocations
+};
+
 /// Of a program and what its user says of the tensors that come and go.
 class OutsideWords {
  public:
@@ -66,13 +123,16 @@ class OutsideWords {
   /// those of the tensor that it passes to or comes from.
   [[nodiscard]] Settled settle(Placement placement) const {
     ProgramWords words(m_graph, m_ranks);
-    return *settle_below(std::move(placement), words, nullptr);
+    WordsByLayout layouts(m_graph, words, m_ranks);
+    return *settle_below(std::move(placement), words, layouts, nullptr);
   }
 
   /// The same; nothing where the words of the other tensors, which this does not change, are no
   /// fewer than `limit`.
   /// \param program  counts the words of this graph's placements
+  /// \param layouts  of that program
   [[nodiscard]] std::optional<Settled> settle_below(Placement placement, ProgramWords& program,
+                                                    WordsByLayout& layouts,
                                                     const WordSum* limit) const {
     // Words are a sum over tensors: a layout changes those of its own tensor, and of what it passes
     // to or comes from.
@@ -83,30 +143,23 @@ class OutsideWords {
       for (const VertexId v : movable) add(others, program.of(v), -1);
       if (!(sum_of(others) < *limit)) return std::nullopt;
     }
-    WordCounter counter(placement.mesh, m_ranks);
-    std::vector<OwnWords> tensors;
-    for (const VertexId v : movable) {
-      tensors.emplace_back(m_graph, placement, counter, v, program);
-    }
+    for (const VertexId v : movable) layouts.set_calls(placement, v);
     add(words, count(placement));
     for (int round = 0; round < tuning::outside_rounds; ++round) {
       bool changed = false;
-      for (OwnWords& own : tensors) {
-        const VertexId v = own.tensor();
-        std::vector<Extent> others = words;
-        add(others, own.kept(), -1);
-        add(others, count(placement, v), -1);
+      for (const VertexId v : movable) {
         AxisLists kept = placement.stored[to_index(v)];
+        std::vector<Extent> others = words;
+        add(others, layouts.of(v, kept), -1);
+        add(others, count(placement, v), -1);
         for (AxisLists& lists : candidates(placement, v)) {
           if (lists == kept) continue;
           placement.stored[to_index(v)] = std::move(lists);
           std::vector<Extent> sum = others;
-          std::vector<Extent> now = own.count();
-          add(sum, now);
+          add(sum, layouts.of(v, placement.stored[to_index(v)]));
           if (!(sum_of(sum) < sum_of(words))) continue;
           add(sum, count(placement, v));
           if (!(sum_of(sum) < sum_of(words))) continue;
-          own.keep(std::move(now));
           words = std::move(sum);
           kept = placement.stored[to_index(v)];
           changed = true;
@@ -122,49 +175,6 @@ class OutsideWords {
   struct Given {
     VertexId tensor = -1;
     const Distribution* distribution = nullptr;
-  };
-
-  /// The words of the statements on account of one tensor, wherever it is stored. What its readers
-  /// need of it is looked up once.
-  class OwnWords {
-   public:
-    /// All outlive it; the placement's calls stay as they are.
-    /// \param program  has just counted the placement
-    OwnWords(const EinGraph& graph, const Placement& placement, WordCounter& counter, VertexId v,
-             const ProgramWords& program)
-        : m_graph(&graph),
-          m_placement(&placement),
-          m_counter(&counter),
-          m_tensor(v),
-          m_calls(cuts_of(placement.calls[to_index(v)])),
-          m_masked(&program.masked(v)),
-          m_kept(program.of(v)) {
-      assign_needs(program.reads(v), placement, counter, m_needs);
-    }
-
-    [[nodiscard]] VertexId tensor() const { return m_tensor; }
-    [[nodiscard]] const std::vector<Extent>& kept() const { return m_kept; }
-    void keep(std::vector<Extent> words) { m_kept = std::move(words); }
-
-    /// By rank that has workers, stored as it now is.
-    [[nodiscard]] std::vector<Extent> count() const {
-      std::vector<Extent> words;
-      if (m_counter->count((*m_graph)[m_tensor], cuts_of(m_placement->stored[to_index(m_tensor)]),
-                           m_needs, m_calls, *m_masked, words)) {
-        WordCounter::spread(words);
-      }
-      return words;
-    }
-
-   private:
-    const EinGraph* m_graph;
-    const Placement* m_placement;
-    WordCounter* m_counter;
-    VertexId m_tensor;
-    AxisCuts m_calls;
-    const ComputedRead* m_masked;
-    std::vector<Need> m_needs;
-    std::vector<Extent> m_kept;
   };
 
   static void add(std::vector<Extent>& sum, const std::vector<Extent>& words, Extent factor = 1) {
