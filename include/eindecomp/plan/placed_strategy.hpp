@@ -38,6 +38,11 @@ namespace eindecomp::plan {
                                                      const DecomposeOptions& options,
                                                      const std::source_location& where) {
   std::vector<Labeling> found;
+  if (other.name == "k_cut") {
+    found.push_back(
+        k_cut_labeling(graph, options, where, {.max_states = tuning::max_start_tilings}));
+    return found;
+  }
   if (other.name != "exact") {
     found.push_back(other.decompose(graph, options, where));
     return found;

@@ -37,9 +37,10 @@ namespace plan {
 /// SoyBean's cuts and where they put things; in a constant expression the partition vectors alone.
 [[nodiscard]] constexpr Labeling k_cut_labeling(const EinGraph& graph,
                                                 const DecomposeOptions& options,
-                                                const std::source_location& where) {
+                                                const std::source_location& where,
+                                                const KCutOptions& search = {}) {
   const Mesh mesh = make_mesh(options.workers, where);
-  const std::vector<Cut> cuts = k_cuts(graph, mesh.axes, {}, where).cuts;
+  const std::vector<Cut> cuts = k_cuts(graph, mesh.axes, search, where).cuts;
   Labeling labeling(flatten(graph, cuts));
   for (const Cut& cut : cuts) labeling.cuts.push_back(cut.words);
   if (!std::is_constant_evaluated()) {
@@ -85,7 +86,10 @@ inline constexpr std::array strategies{
              [](const EinGraph& graph, const DecomposeOptions& options, const std::source_location&)
                  -> Labeling { return square(graph, options.workers); }},
     Strategy{"k_cut", "one cut after another, each of fewest words for tensors' tilings",
-             plan::k_cut_labeling},
+             [](const EinGraph& graph, const DecomposeOptions& options,
+                const std::source_location& where) -> Labeling {
+               return plan::k_cut_labeling(graph, options, where);
+             }},
     Strategy{
         "data_parallel", "the labels whose role is batch", plan::choose<data_parallel>, {"batch"}},
     Strategy{"model_parallel",

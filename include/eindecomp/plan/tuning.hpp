@@ -35,6 +35,8 @@ inline constexpr std::size_t max_agreeing_kept = std::size_t{1} << 20;
 /// of each try (ExactOptions).
 inline constexpr double max_start_states = 1 << 20;
 inline constexpr double start_work[] = {0x1p33, 0x1p28, 0x1p25, 0x1p22};
+/// Likewise of `k_cut` (KCutOptions).
+inline constexpr std::size_t max_start_tilings = std::size_t{1} << 16;
 /// Placements that a local search starts from, the best of those known.
 inline constexpr std::size_t max_starts = 3;
 /// Lists of labels, the same throughout a program, that are tried as a start.
