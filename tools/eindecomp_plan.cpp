@@ -135,7 +135,8 @@ ein::DecomposeOptions options_for(const Arguments& arguments, const ein::JsonPro
 }
 
 /// \throws Error if options say something of the plan that is loaded which it is not.
-ein::TimedPlan load(const Arguments& arguments, const ein::EinGraph& graph) {
+ein::TimedPlan load(const Arguments& arguments, const ein::DecomposeOptions& options,
+                    const ein::EinGraph& graph) {
   const auto begin = std::chrono::steady_clock::now();
   ein::Plan plan = ein::load_plan(graph, arguments.load);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -150,12 +151,16 @@ ein::TimedPlan load(const Arguments& arguments, const ein::EinGraph& graph) {
   if (arguments.cost == "time" && arguments.machine.empty()) {
     throw ein::Error(ein::ErrorKind::plan, "--cost time requires --machine", {});
   }
-  if (arguments.memory > 0) {
+  const std::int64_t limit = ein::plan::memory_limit(options);
+  if (limit > 0) {
     const std::int64_t peak = std::ranges::max(plan.peak_bytes());
-    if (peak > arguments.memory) {
-      ein::tools::fail_at(arguments.load, "the plan needs " + std::to_string(peak) +
-                                              " bytes on a worker; leave out --memory, or plan "
-                                              "anew");
+    if (peak > limit) {
+      const bool is_given = arguments.memory > 0;
+      ein::tools::fail_at(arguments.load,
+                          "the plan needs " + std::to_string(peak) + " bytes on a worker" +
+                              (is_given ? "; leave out --memory, or plan anew"
+                                        : " (" + arguments.machine + " has " +
+                                              std::to_string(limit) + "); plan anew"));
     }
   }
   return {std::move(plan), took.count()};
@@ -178,7 +183,7 @@ std::vector<ein::RankedPlan> plan(const Arguments& arguments) {
   std::vector<ein::TimedPlan> plans;
   const std::source_location nowhere{};
   if (!arguments.load.empty()) {
-    plans.push_back(load(arguments, program.graph));
+    plans.push_back(load(arguments, options, program.graph));
   } else if (options.strategy == "all") {
     plans = ein::decompose_all_timed(program.graph, options, nowhere);
   } else {

@@ -131,9 +131,23 @@ TEST_CASE("conjugates, parts and moduli") {
   check_case("square", [](auto z, auto w, auto r) { return square(abs(z)) + r * square(abs(w)); });
   check_case("real", [](auto z, auto w, auto r) { return real(conj(z) * w * w + r); });
   check_case("chosen", [](auto z, auto w, auto r) { return ein::select(r > 0.0, z * r, conj(w)); });
+  check_case("rectified", [](auto z, auto w, auto r) {
+    return ein::relu(real(z)) * w + ein::clip(imag(w), -1.0, 1.0) * max(abs(z), r);
+  });
   check_case("scaled", [](auto z, auto w, auto r) {
     return Complex(0.5, -2) * conj(z) + Complex(1, 3) * w + r;
   });
+}
+
+TEST_CASE("complex constants among real tensors") {
+  const World world;
+  Inputs<networks::OnRanks> in;
+  const auto R = in.add<double>("R", {3}, {-2, 0.5, 4});
+  const auto Y = let<"Y">() = sum(i)(abs(Complex(0.6, -0.8) * R(i)) + real(Complex(3, 1) * R(i)));
+  const auto dR = ein::gradient(Y, R);
+  ein::Executor executor(ein::decompose(in.g, {.workers = world.size}), MPI_COMM_WORLD, Space());
+  const auto found = on_host(executor.run(in.bindings).gather(dR));
+  for (std::size_t n = 0; n < 3; ++n) CHECK(found(n) == doctest::Approx(n == 0 ? 2 : 4));
 }
 
 TEST_CASE("a quotient alone, whose derivatives share it") {

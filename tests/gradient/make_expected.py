@@ -316,6 +316,8 @@ cases = {
     "square": lambda z, w, r: jnp.square(modulus(z)) + r * jnp.square(modulus(w)),
     "real": lambda z, w, r: jnp.real(jnp.conj(z) * w * w + r),
     "chosen": lambda z, w, r: jnp.where(r > 0, z * r, jnp.conj(w)),
+    "rectified": lambda z, w, r: jax.nn.relu(jnp.real(z)) * w
+    + jnp.clip(jnp.imag(w), -1, 1) * jnp.maximum(modulus(z), r),
     "scaled": lambda z, w, r: (0.5 - 2j) * jnp.conj(z) + (1 + 3j) * w + r,
 }
 c, t = complex_numbers(n, 9, -1, 1), complex_numbers(n, 12, -1, 1)

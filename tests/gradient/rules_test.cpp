@@ -291,8 +291,8 @@ TEST_CASE("what is not read has the derivative 0, whatever the slope is there") 
   const std::vector<double> expected = {0, 0, 1 - share, share, 1, 0};
   for (std::size_t e = 0; e < 6; ++e) CHECK(of_peaks[e] == doctest::Approx(expected[e]));
   const double slope = share * (1 - share);
-  const std::vector<double> bends = {0, 0, 2 * (1 - share - share) * slope,
-                                     2 * (share - 1 + share) * slope, 0, 0};
+  const std::vector<double> bends = {
+      0, 0, 2 * (1 - share - share) * slope, 2 * (share - 1 + share) * slope, 0, 0};
   for (std::size_t e = 0; e < 6; ++e) CHECK(run.of(ddPeaks)[e] == doctest::Approx(bends[e]));
 }
 

@@ -452,6 +452,9 @@ TEST_CASE("a trainer says what is wrong, on all ranks alike") {
                  "a trainer is asked for what a step leaves before it took one"));
   trainer.start(t.first());
   CHECK(contains(message_of([&] { trainer.step(0.1, t.bound(t.net.X)); }), "input D is not bound"));
+  CHECK(
+      contains(message_of([&] { trainer.step(std::nan(""), t.bound(t.net.X), t.bound(t.net.D)); }),
+               "the rate of a step is nan"));
   CHECK(trainer.steps() == 0);
   trainer.step(0.1, t.bound(t.net.X), t.bound(t.net.D));
   CHECK(contains(message_of([&] { (void)trainer.gather(t.net.X); }), "tensor X is not trained"));

@@ -108,8 +108,8 @@ void check(const Call& call, T start, const Fold& fold, bool packed) {
 
   detail::Contraction nest;  // one over all labels
   for (int l = 0; l < shape.labels; ++l) {
-    nest.k.push(shape.extent[l], {shape.operand_stride[0][l], shape.operand_stride[1][l],
-                                  shape.output_stride[l]});
+    nest.k.push(shape.extent[l],
+                {shape.operand_stride[0][l], shape.operand_stride[1][l], shape.output_stride[l]});
   }
   std::vector<Extent> index(static_cast<std::size_t>(shape.labels), 0);
   for (Extent joins = nest.k.size(); joins > 0; --joins) {

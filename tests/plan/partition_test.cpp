@@ -91,7 +91,11 @@ TEST_CASE("vectors are those that plain enumeration finds, in descending order")
     }
     std::sort(expected.rbegin(), expected.rend());
     CHECK(as_vectors(partition_vectors(limits, p)) == expected);
+    CHECK(max_kernel_calls(limits, p) == most);
   }
+  // Of which there are too many to list.
+  CHECK(max_kernel_calls(std::vector<Extent>(16, 8), 1024) == 1024);
+  CHECK(max_kernel_calls(std::vector<Extent>(5, 3), 1024) == 32);
 }
 
 TEST_CASE("labels marked uncut stay whole") {

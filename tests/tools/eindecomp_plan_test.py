@@ -246,11 +246,14 @@ class Files(unittest.TestCase):
             self.assertIn(message, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
         self.file.write_text(text)
+        small = self.file.with_name("small.json")
+        small.write_text(json.dumps({**json.loads(program("cluster").read_text()), "memory": 1}))
         for arguments, message in (
             ((program("matmul"),), "chain.plan: the plan is of another program (its tensor number 0"),
             ((program("chain"), "--workers", 8), "chain.plan: the plan is for 16 workers"),
             ((program("chain"), "--strategy", "placed"), "the plan is by the strategy exact"),
             ((program("chain"), "--memory", 1), "bytes on a worker; leave out --memory"),
+            ((program("chain"), "--machine", small), "small.json has 1); plan anew"),
             ((program("chain"), "--cost", "time"), "--cost time requires --machine"),
             ((program("chain"), "--max-idle", 5), "--max-idle"),
         ):

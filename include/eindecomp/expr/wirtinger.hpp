@@ -36,6 +36,19 @@ template <class T, class U, class... Ts>
   requires(!is_complex<T> && (is_complex<U> || (is_complex<Ts> || ...)))
 struct ComplexAmong<T, U, Ts...> : ComplexAmong<U, Ts...> {};
 
+/// The type of a complex constant in an expression; bool if there is none.
+template <class E>
+struct ComplexConstant {
+  using type = bool;
+};
+template <class T>
+struct ComplexConstant<Value<T>> {
+  using type = std::conditional_t<is_complex<T>, T, bool>;
+};
+template <class Op, class... Es>
+struct ComplexConstant<Composed<Op, Es...>>
+    : ComplexAmong<bool, typename ComplexConstant<Es>::type...> {};
+
 /// a/|a|, and 0 of 0.
 struct Phase {
   static constexpr std::string_view name = "phase";
@@ -96,7 +109,9 @@ template <int K, class R, class... Vs, class F, class Z, class... Es>
   } else if constexpr (std::is_same_v<F, Imag>) {
     return pair(ZeroDerivative{}, ZeroDerivative{});
   } else {
-    return pair(partial<K, R, Vs...>(f, z, es...), ZeroDerivative{});
+    // Of functors of real numbers that are parts of complex ones, such as a comparison.
+    using Own = std::conditional_t<(is_complex<Vs> || ...), R, Part>;
+    return pair(partial<K, Own, Vs...>(f, z, es...), ZeroDerivative{});
   }
 }
 

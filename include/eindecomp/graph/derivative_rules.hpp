@@ -62,9 +62,10 @@ class DerivativeRules {
   static constexpr int operands = sizeof...(Ts);
   static constexpr AggregateKind kind = aggregate_kind<Monoid, Value>;
   static constexpr bool elementwise = std::is_same_v<Monoid, NoAggregation>;
-  static constexpr bool is_complex = expr::is_complex<Result> || (expr::is_complex<Ts> || ...);
-  /// Of the numbers in derivatives: complex if one of the elements is.
-  using Number = typename expr::ComplexAmong<Result, Widened<Ts>...>::type;
+  /// Of the numbers in derivatives: complex if one of the elements or of ⊗'s constants is.
+  using Number = typename expr::ComplexAmong<Result, Widened<Ts>...,
+                                             typename expr::ComplexConstant<Join>::type>::type;
+  static constexpr bool is_complex = expr::is_complex<Number>;
   using D = expr::Derivatives<Number>;
   // What statements read besides the operands: a cotangent or tangent, the result, further tensors.
   static constexpr Arg<operands> g{};
@@ -315,11 +316,14 @@ class DerivativeRules {
             .way = way,
             .passes_on = is_copy && std::is_same_v<X, typename Flow::From>,
             .may_have_pole = expr::may_have_pole<F>,
-            .may_be_infinite = [] {
-              // exp(… - result) is 1 at most.
-              if constexpr (kind != AggregateKind::exponential) return expr::may_be_infinite<F>;
-              else return expr::may_be_infinite<Partial<Flow::operand>>;
-            }(),
+            .may_be_infinite =
+                [] {
+                  // exp(… - result) is 1 at most.
+                  if constexpr (kind != AggregateKind::exponential)
+                    return expr::may_be_infinite<F>;
+                  else
+                    return expr::may_be_infinite<Partial<Flow::operand>>;
+                }(),
             .is_exponential = kind == AggregateKind::exponential};
   }
 

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/functions.hpp"
 #include "eindecomp/graph/macros.hpp"
@@ -131,6 +132,15 @@ struct Norm : RefusesTensors {
   }
 };
 
+/// Refuses an ε that is no number of at least 0.
+constexpr void check_epsilon(std::string_view norm, double epsilon,
+                             const std::source_location& where) {
+  if (epsilon >= 0) return;
+  core::fail(ErrorKind::statement, where, "the epsilon of ", norm,
+             " is negative or no number (it is added to squares, whose root is taken); give 0 or "
+             "more");
+}
+
 template <class... Along>
 struct RmsNorm : RefusesTensors {
   using RefusesTensors::operator();
@@ -138,6 +148,7 @@ struct RmsNorm : RefusesTensors {
   [[nodiscard]] constexpr auto operator()(
       const E& e, double epsilon,
       std::source_location where = std::source_location::current()) const {
+    check_epsilon("rms_norm", epsilon, where);
     const auto x = as_access("rms_norm.of", e, where);
     using Rest = RemainingLabels<typename E::LabelTypes, LabelList<Along...>>;
     const auto rms = let_under("rms_norm.rms", Rest{}, where) =
@@ -153,6 +164,7 @@ struct LayerNorm : RefusesTensors {
   [[nodiscard]] constexpr auto operator()(
       const E& e, double epsilon,
       std::source_location where = std::source_location::current()) const {
+    check_epsilon("layer_norm", epsilon, where);
     const auto x = as_access("layer_norm.of", e, where);
     using All = typename E::LabelTypes;
     using Rest = RemainingLabels<All, LabelList<Along...>>;

@@ -164,11 +164,21 @@ class VectorSearch {
 
 /// The kernel calls that each of partition_vectors(limits, p) makes: p where the limits allow it.
 [[nodiscard]] constexpr Extent max_kernel_calls(std::span<const Extent> limits, int p) {
-  // Any label that takes all workers settles it.
-  for (Extent limit : limits) {
+  // The products that the parts of some labels can have, one label more at a time.
+  std::vector<Extent> products{1};
+  const std::vector<Extent> parts = divisors(p);
+  for (const Extent limit : limits) {
     if (limit >= p) return p;
+    const std::size_t before = products.size();
+    for (std::size_t n = 0; n < before; ++n) {
+      for (const Extent d : parts) {
+        const Extent product = d <= limit ? products[n] * d : p + 1;
+        const bool is_new = std::ranges::find(products, product) == products.end();
+        if (product <= p && p % product == 0 && is_new) products.push_back(product);
+      }
+    }
   }
-  return kernel_calls(partition_vectors(limits, p)[0]);
+  return std::ranges::max(products);
 }
 
 /// A vector as it is if it makes as many kernel calls as any of partition_vectors(limits, p); else

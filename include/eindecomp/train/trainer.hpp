@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -113,8 +114,9 @@ class Trainer {
     step(rate.value, std::vector<Binding<Space>>(), rate.where);
   }
   /// Takes a step: a run of the plan, on what the step before left and on bindings of all other
-  /// inputs. \param rate  of learning. \throws Error as Executor::run, without start(), and if a
-  /// step is of several microbatches; the step was then not taken.
+  /// inputs. \param rate  of learning, finite, on every rank the same. \throws Error as
+  /// Executor::run, without start(), and if a step is of several microbatches; the step was then
+  /// not taken.
   template <class... Bindings>
     requires(sizeof...(Bindings) > 0 && (run::is_binding<Bindings> && ...))
   void step(const run::Located<double>& rate, const Bindings&... others) {
@@ -290,7 +292,15 @@ class Trainer {
                   where);
     }
     const Binding<Space> rate_binding = bind_generator_as<T, 0>(
-        m_rate, [rate] { return static_cast<T>(rate); }, where);
+        m_rate,
+        [rate, where] {
+          if (std::isfinite(rate)) return static_cast<T>(rate);
+          throw Error(ErrorKind::binding,
+                      "the rate of a step is " + std::to_string(rate) +
+                          " (weights would be so, too); give a finite number",
+                      where);
+        },
+        where);
     m_next = m_runs.step(m_next, rate_binding, m_steps, batch, where);
     ++m_steps;
     m_has_learned = true;
