@@ -260,6 +260,14 @@ TEST_CASE("what is not read has the derivative 0, whatever the slope is there") 
   const auto [dX, dA] = ein::gradient(loss, X, A);
   const auto again = let<"again">() = sum(i)(dX(i) * dX(i));
   const auto ddX = ein::gradient(again, X);
+  // Another operand is infinite where X is not read, and so is what is selected.
+  const auto V = g.input<double>("V", {6});
+  const auto I = g.input<std::int32_t>("I", {3});
+  const auto ratios = let<"ratios">() = sum(i)(X(2 * i) / V(2 * i));
+  const auto picked = let<"picked">(ein::extent(v, 2)) =
+      sum(e)(ein::where(I(e) == v, X(2 * e) / W(v)));
+  const auto dRatios = ein::gradient(ratios, X);
+  const auto dPicked = ein::gradient(let<"picks">() = sum(v)(picked(v) * picked(v)), X);
   // Windows, that end before X does.
   const auto windows = let<"windows">(ein::extent(i, 3)) =
       sum(k)(exp(X(i + ein::extent(k, 2))) / W(k));
@@ -269,7 +277,14 @@ TEST_CASE("what is not read has the derivative 0, whatever the slope is there") 
   const auto dPeaks = ein::gradient(let<"most">() = sum(i)(peaks(i)), X);
   const auto ddPeaks = ein::gradient(let<"bend">() = sum(i)(dPeaks(i) * dPeaks(i)), X);
   const std::vector<double> x = {4, 0, 1, 2, 800, -800};
-  const LoopRun run(g, {{"X", x}, {"A", {1, 0, 0, 0, 2, 0, 0, 0, 4}}, {"W", {2, 4}}});
+  const LoopRun run(g, {{"X", x},
+                        {"A", {1, 0, 0, 0, 2, 0, 0, 0, 4}},
+                        {"W", {2, 4}},
+                        {"V", {2, 0, 4, 0, 5, 0}},
+                        {"I", {0, 1, 1}}});
+  CHECK(run.of(dRatios) == std::vector<double>{0.5, 0, 0.25, 0, 0.2, 0});
+  // (4 / 2)² + ((1 + 800) / 4)²
+  CHECK(run.of(dPicked) == std::vector<double>{2, 0, 801.0 / 8, 0, 801.0 / 8, 0});
   const std::vector<double> roots = run.of(dX);
   CHECK(roots[2] == 0.5);
   CHECK(roots[4] == doctest::Approx(1 / std::sqrt(800.0)));
@@ -294,6 +309,18 @@ TEST_CASE("what is not read has the derivative 0, whatever the slope is there") 
   const std::vector<double> bends = {
       0, 0, 2 * (1 - share - share) * slope, 2 * (share - 1 + share) * slope, 0, 0};
   for (std::size_t e = 0; e < 6; ++e) CHECK(run.of(ddPeaks)[e] == doctest::Approx(bends[e]));
+}
+
+TEST_CASE("cotangents of products in windows of 8 labels are not written one by one") {
+  LoopProgram once;
+  const auto many = once.input<double>("many", {3, 3, 3, 3});
+  const auto scales = once.input<double>("scales", {2, 2, 2, 2});
+  const auto products =
+      let<"products">(ein::extent(b, 2), ein::extent(c, 2), ein::extent(d, 2), ein::extent(e, 2)) =
+          prod(r, s, t, x)(many(b + r, c + s, d + t, e + x) * scales(r, s, t, x));
+  const ein::VertexId before = once.graph().size();
+  (void)ein::gradient(let<"product">() = sum(b, c, d, e)(products(b, c, d, e)), many);
+  for (ein::VertexId n = before; n < once.graph().size(); ++n) CHECK(once.graph()[n].rank() <= 8);
 }
 
 TEST_CASE("derivatives by what passes through integers are 0") {

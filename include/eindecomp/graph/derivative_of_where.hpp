@@ -234,6 +234,7 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid, Skipped>, M
                            .multiple = writer,
                            .widen = stateless_writer<B, Order - 1, Identity, NoAggregation, From>,
                            .elements = &element_writers<B, Order - 1, X>,
+                           .may_have_pole = expr::may_have_pole<std::decay_t<decltype(joined)>>,
                            .selects = true};
       return write_derived(scope, Way, v, I, from, {}, sum, name);
     }

@@ -316,15 +316,20 @@ class DerivativeRules {
             .way = way,
             .passes_on = is_copy && std::is_same_v<X, typename Flow::From>,
             .may_have_pole = expr::may_have_pole<F>,
-            .may_be_infinite =
-                [] {
-                  // exp(… - result) is 1 at most.
-                  if constexpr (kind != AggregateKind::exponential)
-                    return expr::may_be_infinite<F>;
-                  else
-                    return expr::may_be_infinite<Partial<Flow::operand>>;
-                }(),
+            .may_be_infinite = may_be_infinite<F, Flow::operand>(),
+            .may_be_nan = !is_copy && !is_product && !pools,
             .is_exponential = kind == AggregateKind::exponential};
+  }
+
+  /// Whether F, a cotangent times ∂⊕ times ∂⊗/∂(operand I), may be infinite of finite numbers:
+  /// exp(… - result) is 1 at most, and products of other factors are finite.
+  template <class F, std::size_t I>
+  [[nodiscard]] static constexpr bool may_be_infinite() {
+    if constexpr (kind == AggregateKind::exponential || kind == AggregateKind::product) {
+      return expr::may_be_infinite<std::decay_t<decltype(D::functor(std::declval<Partial<I>>()))>>;
+    } else {
+      return expr::may_be_infinite<F>;
+    }
   }
 
   Join m_join;

@@ -46,6 +46,23 @@ class DerivedStatement : public DerivedReads {
   /// Whether every index of the operand is a label, each another.
   [[nodiscard]] bool is_plain() const { return m_plain; }
 
+  /// Whether the derivative looks at elements of operands that v may not: of X itself, and of those
+  /// whose labels are replaced.
+  [[nodiscard]] bool looks_at_unread(const std::vector<int>& leaves) const {
+    const auto is_replaced = [&](const auto& term) {
+      return !(m_forms[static_cast<std::size_t>(term.first)] == form_of(term.first));
+    };
+    return std::any_of(leaves.begin(), leaves.end(), [&](int leaf) {
+      if (leaf >= static_cast<int>(m_vertex.operands.size())) return false;
+      if (leaf == static_cast<int>(m_operand)) return true;
+      const std::vector<IndexForm> forms =
+          forms_of(m_vertex.operands[static_cast<std::size_t>(leaf)]);
+      return std::any_of(forms.begin(), forms.end(), [&](const IndexForm& form) {
+        return std::any_of(form.terms.begin(), form.terms.end(), is_replaced);
+      });
+    });
+  }
+
   /// Lets what is read besides the cotangent be 1 where a replaced label has no value, so that what
   /// divides by it is no NaN there: the cotangent is 0.
   void read_ones_outside() { m_ones_outside = true; }
@@ -311,7 +328,8 @@ class DerivedStatement : public DerivedReads {
       }
     }
     const bool stays = leaf.outside == OutsideValue::none;
-    if (m_ones_outside && stays && number != number_of_cotangent()) {
+    const bool is_index = number < m_vertex.op.index_tensors;  // 1 may be none
+    if (m_ones_outside && stays && !is_index && number != number_of_cotangent()) {
       leaf.outside = OutsideValue::one;
     }
     const bool is_result = number == number_of_cotangent() + 1;

@@ -90,16 +90,21 @@ template <class Statement>
                       *sum.elements);
 }
 
-/// Whether some elements of the operand are not read by v, and would give their cotangent, 0, times
-/// an infinite slope.
-[[nodiscard]] inline bool may_meet_infinity(const DerivativeScope& scope, VertexId v,
-                                            std::size_t operand, const Cotangent& from,
-                                            const std::vector<VertexId>& others,
-                                            const DerivedSum& sum) {
-  const bool looks_at_it = std::find(sum.leaves.begin(), sum.leaves.end(),
-                                     static_cast<int>(operand)) != sum.leaves.end();
-  return sum.may_be_infinite && looks_at_it && !sum.selects &&
-         !DerivedStatement(scope, v, operand, from, others).is_plain();
+/// Whether what v does not read would be looked at, and the cotangent there, 0, be multiplied by a
+/// slope that may be infinite; or by one of an element that is no number, if to write all reads
+/// takes no more memory than the operand.
+[[nodiscard]] inline bool meets_unread(const DerivativeScope& scope, VertexId v,
+                                       std::size_t operand, const Cotangent& from,
+                                       const std::vector<VertexId>& others, const DerivedSum& sum) {
+  if (sum.selects || (!sum.may_be_infinite && !sum.may_be_nan)) return false;
+  const DerivedStatement here(scope, v, operand, from, others);
+  const Vertex& statement = scope.graph[v];
+  if (here.is_plain() || !here.looks_at_unread(sum.leaves)) return false;
+  double reads = 1;
+  for (const Extent extent : statement.extents) reads *= static_cast<double>(extent);
+  const Extent elements = scope.graph[statement.operands[operand].vertex].size();
+  if (reads <= static_cast<double>(elements)) return true;
+  return sum.may_be_infinite && static_cast<int>(statement.labels.size()) <= max_rank;
 }
 
 /// The cotangent of what v reads, under v's labels, and the sums of those that are of one element.
@@ -129,8 +134,7 @@ EINDECOMP_PLANNER_INLINE Cotangent write_derived(const DerivativeScope& scope, D
                                                  const Cotangent& from,
                                                  std::vector<VertexId> others,
                                                  const DerivedSum& sum, std::string_view name) {
-  if (direction == Direction::to_operand &&
-      may_meet_infinity(scope, v, operand, from, others, sum)) {
+  if (direction == Direction::to_operand && meets_unread(scope, v, operand, from, others, sum)) {
     return write_by_reads(scope, v, operand, from, std::move(others), sum, name);
   }
   return direction == Direction::to_operand

@@ -36,6 +36,7 @@ struct DerivedSum {
   bool passes_on = false;        ///< it is what is read
   bool may_have_pole = false;    ///< where what is read is 0
   bool may_be_infinite = false;  ///< where what is read is finite
+  bool may_be_nan = false;       ///< where what is read is not finite, and the cotangent is 0
   bool is_exponential = false;   ///< a multiple of exp(… - result)
   bool selects = false;          ///< by index tensors: there is a sum, whether over labels or not
 };
