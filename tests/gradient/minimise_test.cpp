@@ -54,6 +54,24 @@ std::vector<double> losses(const Optimiser& optimiser, double rate) {
   return found;
 }
 
+/// An optimiser that gives a weight no next value.
+struct Idle {
+  void check(const std::source_location&) const {}
+  template <class Writer>
+  [[nodiscard]] auto write(Writer& to) const {
+    return to.gradient();
+  }
+};
+/// One that gives it two.
+struct Doubled {
+  void check(const std::source_location&) const {}
+  template <class Writer>
+  [[nodiscard]] auto write(Writer& to) const {
+    (void)ein::Sgd{}.write(to);
+    return ein::Sgd{}.write(to);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("fifty steps by each optimiser have Optax's losses") {
@@ -197,6 +215,12 @@ TEST_CASE("what cannot be trained is refused in one sentence, and nothing is wri
         }) ==
         "EinDecomp: the gradient of loss by other is 0 everywhere (no statement that can be "
         "differentiated leads from other to loss); leave it out");
+  CHECK(message_here([&] { (void)ein::minimise(loss, {W}, Idle{}); }) ==
+        "EinDecomp: the optimiser writes 0 next values of weight W (a step has one); let its "
+        "write() call next() once");
+  CHECK(message_here([&] { (void)ein::minimise(loss, {W}, Doubled{}); }) ==
+        "EinDecomp: the optimiser writes 2 next values of weight W (a step has one); let its "
+        "write() call next() once");
   CHECK(message_here([&] { (void)ein::minimise(loss, {W}, ein::Adam{.beta2 = 1}); }) ==
         "EinDecomp: beta2 of Adam is 1 (it must be at least 0 and less than 1); give another");
   CHECK(message_here([&] { (void)ein::minimise(loss, {W}, ein::Momentum{.factor = -0.5}); }) ==

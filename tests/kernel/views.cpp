@@ -91,6 +91,19 @@ void keep_larger_difference(const First& first, const Second& second, const Outp
       Sub{}, Max{}, operands, output.data(), kernel::Write::accumulate);
 }
 
+/// 70 KiB.
+struct Page {
+  double numbers[70 * 128];
+};
+struct DoublePage {
+  Page operator()(const Page& page) const {
+    Page twice{};
+    for (std::size_t n = 0; n < std::size(page.numbers); ++n)
+      twice.numbers[n] = 2 * page.numbers[n];
+    return twice;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("every mix of layouts") {
@@ -532,6 +545,20 @@ TEST_CASE("an index along several labels is refused") {
                                 std::source_location::current(), a, best);
                  }),
                  "an aggregation that gives an index along one label is given 2 of them"));
+}
+
+TEST_CASE("elements larger than a stack has room for many are mapped") {
+  const View<Page**, Kokkos::LayoutRight> pages("pages", 6, 5);
+  const View<Page**, Kokkos::LayoutRight> doubled("doubled", 5, 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t j = 0; j < 5; ++j) pages(i, j).numbers[7] = static_cast<double>(10 * i + j);
+  }
+  einsum<"ij->ji", Algebra<DoublePage, NoAggregation>>(Space(), pages, doubled);
+  for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t j = 0; j < 5; ++j) {
+      CHECK(doubled(j, i).numbers[7] == 2 * pages(i, j).numbers[7]);
+    }
+  }
 }
 
 TEST_CASE("memory is shared where an element is") {

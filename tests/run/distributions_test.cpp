@@ -201,6 +201,15 @@ TEST_CASE("many small boxes for one rank are few messages") {
     CHECK(moved.messages_received <= world.size - 1);
     CHECK(right(to, world.rank, fresh, formula));
   }
+  ein::Redistributor other(std::move(redistributor));
+  CHECK(contains(message_of([&] { (void)redistributor.run(old, fresh); }),
+                 "the redistributor was moved from"));
+  (void)other.run(old, fresh);
+  CHECK(right(to, world.rank, fresh, formula));
+  CHECK(contains(message_of([&] {
+                   ein::Redistributor(MPI_COMM_WORLD, Space(), from, to, {.eager_bytes = -1});
+                 }),
+                 "the option eager_bytes is -1"));
 }
 
 TEST_CASE("views that are written have a place for every element") {

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -47,7 +49,9 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::agree_to_begin(double time_limit
   // Each rank may have a limit of its own, and all throw where one has none. Where threads make
   // communicators at a time, another one may be first on each process: none then makes the job.
   const bool may_adopt = has_all_processes(m_comm) && detail::Job::reserve();
-  double least[] = {time_limit >= 0 ? 0 : time_limit < 0 ? time_limit : -1, may_adopt ? 1.0 : 0.0};
+  constexpr double no_number = std::numeric_limits<double>::lowest();
+  const double limit = std::isnan(time_limit) ? no_number : std::min(time_limit, 0.0);
+  double least[] = {limit, may_adopt ? 1.0 : 0.0};
   m_watch.come(detail::Watch::Collective::maximum);
   try {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -64,9 +68,11 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::agree_to_begin(double time_limit
   }
   if (may_adopt && least[1] == 0) detail::Job::give_up();
   if (least[0] >= 0) return;
+  const std::string given =
+      least[0] == no_number ? "that is no number" : "of " + std::to_string(least[0]) + " s";
   throw Error(ErrorKind::communication,
-              "a time limit of " + std::to_string(least[0]) +
-                  " s is none (a wait takes some time); give a positive one, or 0 for none",
+              "a time limit " + given +
+                  " is none (a wait takes some time); give a positive one, or 0 for none",
               where);
 }
 
@@ -248,7 +254,7 @@ EINDECOMP_EXECUTOR_INLINE bool MpiCommunicator::has_all_processes(MPI_Comm comm)
   int same = MPI_UNEQUAL;
   detail::check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   detail::check(MPI_Comm_compare(comm, MPI_COMM_WORLD, &same), "MPI_Comm_compare");
-  return size > 1 && same != MPI_UNEQUAL;
+  return size > 1 && (same == MPI_IDENT || same == MPI_CONGRUENT);
 }
 
 EINDECOMP_EXECUTOR_INLINE MPI_Comm MpiCommunicator::duplicate(MPI_Comm comm,

@@ -175,9 +175,15 @@ EINDECOMP_EXECUTOR_INLINE std::string Watch::who_waits_where() const {
                                                        : heard.empty() ? "does not answer"
                                                                        : heard;
   }
+  const std::vector<SameText> groups = group_by_text(texts);
+  if (groups.size() == 1) {
+    return Text("EinDecomp: ranks wait for each other in the same call of different executors (") +
+           groups.front().text +
+           "); make the same calls in the same order on every rank; the program ends on all ranks";
+  }
   Text who(m_size == m_channel->size() ? "" : "in MPI_COMM_WORLD ");
   bool others = false;
-  for (const SameText& group : group_by_text(texts)) {
+  for (const SameText& group : groups) {
     who << (others ? "; " : "") << name_ranks(group.ranks) << ": " << group.text;
     others = true;
   }

@@ -56,6 +56,12 @@ template <class Space, comm::Communicator Group>
 RedistributionStatistics Redistributor<Space, Group>::move(
     const std::vector<kernel::StridedTensor>& from, const std::vector<kernel::StridedTensor>& to,
     int bytes, const std::source_location& where) {
+  if (m_exchange == nullptr) {
+    throw Error(ErrorKind::binding,
+                "the redistributor was moved from (its arrays are those of the one it was moved "
+                "to); use that one",
+                where);
+  }
   const comm::Call call("redistribute", where);
   std::vector<kernel::StridedTensor> old_arrays;
   std::vector<kernel::StridedTensor> new_arrays;

@@ -89,6 +89,12 @@ template <class T, class Space, comm::Communicator Group, class Batch>
 FitResult fit(Trainer<T, Space, Group>& trainer, const FitOptions& options, const Batch& batch,
               std::source_location where = std::source_location::current()) {
   using Clock = std::chrono::steady_clock;
+  if (options.rate == nullptr) {
+    throw Error(ErrorKind::binding,
+                "fit is given no rate of learning (a step has one); give a function of the step's "
+                "number",
+                where);
+  }
   const StopSignals signals;
   const Clock::time_point begin = Clock::now();
   const Extent first = trainer.steps();

@@ -186,6 +186,11 @@ template <class T, class Backend, class Optimiser = Sgd>
     for (std::size_t n = 0; n < weights.size(); ++n) {
       writer.begin(n);
       (void)optimiser.write(writer);
+      const std::size_t written = writer.weights().size() - n;
+      if (written == 1) continue;
+      core::fail(ErrorKind::statement, where, "the optimiser writes ", written,
+                 " next values of weight ", weights[n].tensor.name(),
+                 " (a step has one); let its write() call next() once");
     }
     const auto keep = [&state](const auto& result) {
       state.graph.vertices[static_cast<std::size_t>(result.vertex())].kept = true;

@@ -223,9 +223,10 @@ class PreparedCrossed final : public PreparedKernel<Space> {
         map.template direct<true>(begin, {length}, output, m_write, hints_at(output))) {
       return;
     }
-    alignas(64) State states[tuning::map_piece];
-    for (Extent done = 0; done < length; done += tuning::map_piece) {
-      const auto width = static_cast<int>(std::min<Extent>(tuning::map_piece, length - done));
+    constexpr Extent piece = map_piece<State>;
+    alignas(64) State states[piece];
+    for (Extent done = 0; done < length; done += piece) {
+      const auto width = static_cast<int>(std::min<Extent>(piece, length - done));
       Extent offset[tensors];
       for (int t = 0; t < operands; ++t) offset[t] = begin[t] + done * along[t];
       map.into(offset, width, states);

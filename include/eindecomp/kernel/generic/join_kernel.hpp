@@ -153,7 +153,7 @@ struct JoinItems {
   /// The same, to where they belong or a piece at a time.
   template <class Map>
   EINDECOMP_FUNCTION void map_rows_by(const Map& map, Cursor<tensors>& out, Extent count) const {
-    constexpr Extent piece = tuning::map_piece;
+    constexpr Extent piece = map_piece<State>;
     alignas(64) State states[piece];
     while (count > 0) {
       Extent rows = schedule.outer.extent[0] - out.coordinate[0];

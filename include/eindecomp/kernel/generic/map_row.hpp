@@ -4,6 +4,7 @@
 /// by elements.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -18,6 +19,11 @@
 
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
+
+/// Accumulators of a map that a thread has on its stack.
+template <class State>
+inline constexpr Extent map_piece = std::clamp<Extent>(tuning::states_bytes / Extent{sizeof(State)},
+                                                       1, tuning::map_piece);
 
 /// Rows of outputs, each of one term.
 template <class Join, class Monoid, class... Ts>
@@ -92,7 +98,7 @@ struct MapRow {
     return false;
   }
 
-  /// Computes at most tuning::map_piece outputs as accumulators.
+  /// Computes at most map_piece<State> outputs as accumulators.
   EINDECOMP_FUNCTION void into(const Extent* offset, int width, State* states) const {
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
       if (by_lanes<Sig::elementwise>(offset, {}, {0, width}, states, Write::partial, {})) return;

@@ -43,7 +43,7 @@ struct WordSum {
   WordSum sum;
   for (Extent w : words) {
     sum.busiest = std::max(sum.busiest, w);
-    sum.total += w;
+    sum.total = add_words(sum.total, w);
   }
   return sum;
 }

@@ -81,8 +81,10 @@ constexpr void check_given(const EinGraph& graph, const TensorLayout& given, int
     const VertexId input = graph.find(pair.input);
     if (std::find(results.begin(), results.end(), next) == results.end()) {
       core::fail(ErrorKind::plan, where, "'", pair.next, "' is to be carried to the next run (",
-                 (next < 0 ? "there is no such tensor" : "it is no result of this one"),
-                 "); name a result, or keep it: program.keep(", pair.next, ")");
+                 (next < 0 ? "there is no such tensor); name a result"
+                           : "it is no result of this one); name a result, or keep it: "
+                             "program.keep(" +
+                                 pair.next + ")"));
     }
     if (input < 0 || !graph[input].is_input()) {
       core::fail(ErrorKind::plan, where, "'", pair.next, "' is to be carried to '", pair.input,
