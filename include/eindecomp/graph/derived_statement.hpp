@@ -66,7 +66,7 @@ class DerivedStatement : public DerivedReads {
   /// Lets what is read besides the cotangent be 1 where a replaced label has no value, so that what
   /// divides by it is no NaN there: the cotangent is 0.
   void read_ones_outside() { m_ones_outside = true; }
-  /// Lets the result be ∞ there, so that exponentials of what is less it are 0.
+  /// Lets the result be ∞ there, so that exp(… - result) is 0.
   void read_infinite_result() { m_infinite_result = true; }
   /// Notes the labels that ⊗ takes the values of and that nothing else that is read has.
   void note_bare_values(const std::vector<int>& leaves) {

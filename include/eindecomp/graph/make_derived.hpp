@@ -90,21 +90,21 @@ template <class Statement>
                       *sum.elements);
 }
 
-/// Whether what v does not read would be looked at, and the cotangent there, 0, be multiplied by a
-/// slope that may be infinite; or by one of an element that is no number, if to write all reads
-/// takes no more memory than the operand.
+/// Whether the derivative is to be written by reads: it would look at elements that v does not
+/// read, whose cotangent is 0, and multiply that 0 by a slope that may be infinite. If the reads
+/// take no more memory than the operand, also where slopes are finite unless elements are not.
 [[nodiscard]] inline bool meets_unread(const DerivativeScope& scope, VertexId v,
                                        std::size_t operand, const Cotangent& from,
                                        const std::vector<VertexId>& others, const DerivedSum& sum) {
   if (sum.selects || (!sum.may_be_infinite && !sum.may_be_nan)) return false;
-  const DerivedStatement here(scope, v, operand, from, others);
   const Vertex& statement = scope.graph[v];
+  if (static_cast<int>(statement.labels.size()) > max_rank) return false;
+  const DerivedStatement here(scope, v, operand, from, others);
   if (here.is_plain() || !here.looks_at_unread(sum.leaves)) return false;
   double reads = 1;
   for (const Extent extent : statement.extents) reads *= static_cast<double>(extent);
   const Extent elements = scope.graph[statement.operands[operand].vertex].size();
-  if (reads <= static_cast<double>(elements)) return true;
-  return sum.may_be_infinite && static_cast<int>(statement.labels.size()) <= max_rank;
+  return sum.may_be_infinite || reads <= static_cast<double>(elements);
 }
 
 /// The cotangent of what v reads, under v's labels, and the sums of those that are of one element.
