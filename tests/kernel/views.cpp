@@ -573,7 +573,7 @@ TEST_CASE("memory is shared where an element is") {
   std::vector<char> memory(4096);
   int shared = 0;
   int apart = 0;
-  int columns = 0;
+  int beside = 0;
   for (int n = 0; n < 4000; ++n) {
     CAPTURE(n);
     StridedTensor views[2];
@@ -605,7 +605,7 @@ TEST_CASE("memory is shared where an element is") {
     for (std::size_t b = 0; b < memory.size(); ++b) expected |= bytes[0][b] && bytes[1][b];
     REQUIRE(share_memory(views[0], views[1]) == expected);
     REQUIRE(!(are_columns(views[0], views[1]) && expected));
-    columns += are_columns(views[0], views[1]) ? 1 : 0;
+    beside += are_columns(views[0], views[1]) ? 1 : 0;
     ++(expected ? shared : apart);
     // Without the bytes of neighbours, an element is a place.
     std::set<Extent> places;
@@ -630,7 +630,7 @@ TEST_CASE("memory is shared where an element is") {
   }
   CHECK(shared > 500);
   CHECK(apart > 500);
-  CHECK(columns > 50);
+  CHECK(beside > 50);
   // Parts of one array: components, columns, and what interleaves.
   const View<double***> pairs("pairs", 4, 5, 2);
   const auto first = Kokkos::subview(pairs, Kokkos::ALL, Kokkos::ALL, 0);

@@ -192,10 +192,16 @@ TEST_CASE("what is no dataset of numbers is refused in a sentence that names fil
       message_of([&] {
         (void)Hdf5File("/nowhere/at/all.h5", "x").begin({element_type<float>(), {1}}, where);
       }),
-      "cannot write a tensor to /nowhere/at/all.h5 (HDF5 failed)"));
+      "cannot write dataset 'x' to /nowhere/at/all.h5 (HDF5 failed)"));
   CHECK(contains(message_of([&] {
                    (void)Hdf5File(path, "x").begin({{ElementKind::other, 3}, {1}}, where);
                  }),
                  "elements of a 3-byte type cannot be written"));
+  for (const char* name : {"", "/", "group/"}) {
+    CHECK(contains(message_of([&] {
+                     (void)Hdf5File(path, name).begin({element_type<float>(), {1}}, where);
+                   }),
+                   "(a dataset has a name of its own)"));
+  }
   CHECK(folder.files() == 1);
 }

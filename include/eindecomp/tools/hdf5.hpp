@@ -182,11 +182,17 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
                      Text(name()) + " (they are no numbers); convert them by cast",
                  where);
     }
+    if (m_dataset.empty() || m_dataset.ends_with('/')) {
+      core::fail(ErrorKind::io,
+                 "dataset '" + Text(m_dataset) + "' cannot be written to " + Text(path()) +
+                     " (a dataset has a name of its own); name it",
+                 where);
+    }
     PartialFile partial{tools::name_beside(path()).string()};
     if (create(shape, type, partial)) return partial;
     std::error_code ignored;
     std::filesystem::remove(partial.path, ignored);
-    tools::fail_to_write("a tensor", path(), "HDF5 failed", where);
+    tools::fail_to_write("dataset '" + m_dataset + "'", path(), "HDF5 failed", where);
   }
 
  private:

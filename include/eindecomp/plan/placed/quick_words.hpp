@@ -24,6 +24,7 @@
 #include "eindecomp/plan/placed/axis_cuts.hpp"
 #include "eindecomp/plan/placed/boxed_words.hpp"
 #include "eindecomp/plan/placed/tensor_regions.hpp"
+#include "eindecomp/plan/words.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 
