@@ -5,6 +5,7 @@
 
 #include "eindecomp/expr/affine_index.hpp"
 #include "eindecomp/graph/let.hpp"
+#include "eindecomp/plan/placement/outside_words.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "plan/programs.hpp"
@@ -135,6 +136,7 @@ TEST_CASE("words of placements one after another, of which some tensors are plac
     const EinGraph graph = i % 2 == 0 ? random_program(random).graph : windows.graph();
     const int ranks = random.pick({2, 3, 4, 6});
     eindecomp::plan::ProgramWords words(graph, ranks);
+    eindecomp::plan::WordsByLayout layouts(graph, words, ranks);
     const Mesh mesh = eindecomp::make_mesh(random.pick({2, 4, 6, 12}));
     Placement placement = random_placement(random, graph, mesh);
     for (int change = 0; change < 12; ++change) {
@@ -142,6 +144,15 @@ TEST_CASE("words of placements one after another, of which some tensors are plac
       CHECK(words.count(placement) == make_task_graph(graph, placement, ranks).received);
       const Placement other = random_placement(random, graph, mesh);
       const auto v = static_cast<std::size_t>(random.number(0, graph.size() - 1));
+      const auto tensor = static_cast<eindecomp::VertexId>(v);
+      layouts.set_calls(placement, tensor);
+      for (const auto& stored : {placement.stored[v], other.stored[v], placement.stored[v]}) {
+        Placement moved = placement;
+        moved.stored[v] = stored;
+        eindecomp::plan::ProgramWords anew(graph, ranks);
+        (void)anew.count(moved);
+        CHECK(layouts.of(tensor, stored) == anew.of(tensor));
+      }
       if (change == 6) {  // another mesh: nothing is as before
         const Mesh new_mesh = eindecomp::make_mesh(random.pick({3, 8}));
         placement = random_placement(random, graph, new_mesh);
