@@ -110,6 +110,30 @@ TEST_CASE("files of NumPy's are read, of every version, type and order") {
   CHECK(read_npy(folder.path()) == npy_tensor<float16>({2}, {float16(0.1), float16(-65504)}));
 }
 
+TEST_CASE("unsigned bytes are read as such where they are asked for, truth values are not") {
+  const NpyFolder file;
+  const ElementType bytes = element_type<std::uint8_t>();
+  // np.array([[1, 200], [3, 255]], np.uint8)
+  const std::string elements = {'\x01', '\xC8', '\x03', '\xFF'};
+  file.write("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2), }", elements);
+  const NpyFile found(file.path());
+  CHECK(found.shape() == StoredShape{element_type<std::int32_t>(), {2, 2}});
+  CHECK(found.shape_for(element_type<float>()) == found.shape());
+  REQUIRE(found.shape_for(bytes) == StoredShape{bytes, {2, 2}});
+  std::uint8_t row[2];
+  found.read({bytes, {2, 2}}, {{1, 0}, {2, 2}}, row);
+  CHECK(row[0] == 200);
+  CHECK(row[1] == 255);
+  std::int32_t wide[2];
+  found.read(found.shape(), {{1, 0}, {2, 2}}, wide);
+  CHECK(wide[1] == 255);
+  write_npy(file.path(), npy_tensor<std::uint8_t>({3}, {7, 8, 255}));
+  CHECK(contains(file.content(), "'descr': '|u1'"));
+  CHECK(file.content().ends_with("\x07\x08\xFF"));
+  file.write("{'descr': '|b1', 'fortran_order': False, 'shape': (2, 2), }", elements);
+  CHECK(found.shape_for(bytes).element == element_type<std::int32_t>());
+}
+
 TEST_CASE("a stored tensor's elements are seen as what they are, and as nothing else") {
   const StoredTensor x = npy_tensor<float>({2, 2}, {1, 2, 3, 4});
   const std::span<const float> elements = x.elements<float>();

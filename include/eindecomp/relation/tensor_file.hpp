@@ -60,9 +60,13 @@ class TensorFile : public WrittenFile {
   /// What the file says the tensor is. \throws Error, which begins with the name, if the file
   /// cannot be read, is damaged or too short, or has elements that no tensor here has.
   [[nodiscard]] virtual StoredShape shape() const = 0;
+  /// The same for a caller who wants such elements, where they can be read as several types.
+  [[nodiscard]] virtual StoredShape shape_for(const ElementType& /*wanted*/) const {
+    return shape();
+  }
 
   /// Reads the elements of a box, to memory of the host, row-major without gaps.
-  /// \param shape  what the caller takes the tensor for
+  /// \param shape  what the caller takes the tensor for: shape(), or what shape_for() gave
   /// \throws Error as shape(), and if the tensor is another.
   virtual void read(const StoredShape& shape, const Box& box, void* into) const = 0;
 

@@ -263,7 +263,7 @@ template <TensorName Symbol, std::derived_from<TensorFile> File>
   binding.facts.check = [source = binding.file, where](const Vertex& input) {
     StoredShape found;
     try {
-      found = source->shape();
+      found = source->shape_for(input.element);
     } catch (const Error& error) {
       throw Error(error.kind(), "input " + input.name + " is bound to " + Text(error.sentence()),
                   where);

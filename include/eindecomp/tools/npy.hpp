@@ -45,6 +45,7 @@ static_assert(std::endian::native == std::endian::little,
 struct NpyHeader {
   StoredShape shape;
   FileElements elements;
+  bool are_bytes = false;  ///< unsigned ones, which may be read as such
 };
 
 /// A type of elements by NumPy's name.
@@ -53,14 +54,14 @@ struct NpyType {
   int bytes;  ///< in the file
   ElementType element;
 };
-/// Those that are known here. Truth values and bytes are read as 32-bit integers, as which this
-/// library stores truth values; what is written is one of the first seven.
+/// Those that are known here. Truth values, and bytes unless they are asked for, are read as 32-bit
+/// integers, as which this library stores truth values; of several with one name the first is read.
 inline constexpr NpyType npy_types[] = {
     {"<f4", 4, element_type<float>()},        {"<f8", 8, element_type<double>()},
     {"<c8", 8, {ElementKind::complex64, 8}},  {"<c16", 16, {ElementKind::complex128, 16}},
     {"<i4", 4, element_type<std::int32_t>()}, {"<i8", 8, element_type<std::int64_t>()},
     {"<f2", 2, element_type<float16>()},      {"|b1", 1, element_type<std::int32_t>()},
-    {"|u1", 1, element_type<std::int32_t>()},
+    {"|u1", 1, element_type<std::int32_t>()}, {"|u1", 1, element_type<std::uint8_t>()},
 };
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
@@ -154,6 +155,7 @@ class NpyDictionary {
       if (known.name != name) continue;
       header.shape.element = known.element;
       header.elements.bytes = known.bytes;
+      header.are_bytes = name == "|u1";
       return;
     }
     const Text problem = "its elements are '" + Text(name) + "'";
@@ -169,7 +171,7 @@ class NpyDictionary {
     }
     fail_in_file(m_path, problem +
                              " (float16, float32, float64, complex64, complex128, int32, int64, "
-                             "bool and uint8 can be read, the last two as int32); write "
+                             "bool and uint8 can be read, bool as int32); write "
                              "a.astype(one of them)");
   }
   void read_extents(std::vector<Extent>& bound) {
@@ -300,8 +302,9 @@ class NpyDictionary {
 /// A tensor in a .npy file: `bind_file(X, NpyFile("x.npy"))`, `save(run, Y, NpyFile("y.npy"))`.
 ///
 /// Elements are float16, float, double, the latter two as complex numbers, too, and integers of 32
-/// and 64 bits, the lowest byte first; truth values and unsigned bytes are read as 32-bit integers.
-/// Arrays in Fortran's order are read as what they are; what is written is in C's order.
+/// and 64 bits, the lowest byte first; truth values are read as 32-bit integers, and so are
+/// unsigned bytes but for inputs of std::uint8_t. Arrays in Fortran's order are read as what they
+/// are; what is written is in C's order.
 class NpyFile final : public tools::DenseFile<TensorFile> {
  public:
   /// The file of that path, which need not exist before it is written.
@@ -311,10 +314,14 @@ class NpyFile final : public tools::DenseFile<TensorFile> {
   [[nodiscard]] std::string name() const override { return path(); }
   /// \copydoc TensorFile::shape()
   [[nodiscard]] StoredShape shape() const override { return tools::read_npy_header(path()).shape; }
+  /// \copydoc TensorFile::shape_for()
+  [[nodiscard]] StoredShape shape_for(const ElementType& wanted) const override {
+    return header_for(wanted).shape;
+  }
 
   /// \copydoc TensorFile::read()
   void read(const StoredShape& shape, const Box& box, void* into) const override {
-    const tools::NpyHeader header = tools::read_npy_header(path());
+    const tools::NpyHeader header = header_for(shape.element);
     tools::check_still(header.shape, shape, box, path());
     tools::read_box(path(), header.elements, box, shape.element.bytes, into, path());
   }
@@ -323,6 +330,13 @@ class NpyFile final : public tools::DenseFile<TensorFile> {
                                   const std::source_location& where) const override {
     return tools::begin_file(path(), tools::npy_begin(path(), shape, where),
                              Box::whole(shape.bound).size() * shape.element.bytes, where);
+  }
+
+ private:
+  [[nodiscard]] tools::NpyHeader header_for(const ElementType& wanted) const {
+    tools::NpyHeader header = tools::read_npy_header(path());
+    if (header.are_bytes && wanted == element_type<std::uint8_t>()) header.shape.element = wanted;
+    return header;
   }
 };
 
