@@ -90,9 +90,9 @@ template <class Statement>
                       *sum.elements);
 }
 
-/// Whether the derivative is to be written by reads: it would look at elements that v does not
-/// read, whose cotangent is 0, and multiply that 0 by a slope that may be infinite. If the reads
-/// take no more memory than the operand, also where slopes are finite unless elements are not.
+/// Whether the derivative would look at elements that v does not read, and multiply their
+/// cotangent, 0, by a slope that may be infinite, which makes NaN. Where write_by_reads() takes no
+/// more memory than the operand, slopes count that are infinite only where elements are.
 [[nodiscard]] inline bool meets_unread(const DerivativeScope& scope, VertexId v,
                                        std::size_t operand, const Cotangent& from,
                                        const std::vector<VertexId>& others, const DerivedSum& sum) {
@@ -107,7 +107,8 @@ template <class Statement>
   return sum.may_be_infinite || reads <= static_cast<double>(elements);
 }
 
-/// The cotangent of what v reads, under v's labels, and the sums of those that are of one element.
+/// The cotangent of an operand by way of its reads: writes that of each read, under v's labels, and
+/// for each element the sum of those of its reads.
 [[nodiscard]] inline Cotangent write_by_reads(const DerivativeScope& scope, VertexId v,
                                               std::size_t operand, const Cotangent& from,
                                               std::vector<VertexId> others, const DerivedSum& sum,
