@@ -5,7 +5,7 @@
 
 #include "eindecomp/expr/affine_index.hpp"
 #include "eindecomp/graph/let.hpp"
-#include "eindecomp/plan/placement/outside_words.hpp"
+#include "eindecomp/plan/placed/words_by_layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "plan/programs.hpp"

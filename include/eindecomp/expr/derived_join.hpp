@@ -36,30 +36,32 @@ inline constexpr bool is_leaf<Arg<I>> = true;
 template <class Op, class... Es>
 inline constexpr bool keeps_bits<Composed<Op, Es...>> = keeps_bits<Op> && (is_leaf<Es> && ...);
 
-/// Whether a join may be no number where an operand is 0: it is more than sums, products and
-/// choices of its operands.
-template <class F>
-inline constexpr bool may_have_pole = !(keeps_bits<F> || is_piecewise_constant<F> ||
-                                        is_one_of<F, Square, Exp, Tanh, Sigmoid, Sin, Cos, Select,
-                                                  SelectOrZero, WhereEqual, Real, Imag, Conj>);
-template <int I>
-inline constexpr bool may_have_pole<Arg<I>> = false;
-template <class T>
-inline constexpr bool may_have_pole<Value<T>> = false;
-template <class Op, class... Es>
-inline constexpr bool may_have_pole<Composed<Op, Es...>> = may_have_pole<Op> ||
-                                                           (may_have_pole<Es> || ...);
+/// Whether a join is, or is composed of, an operator of which Is says so.
+template <template <class> class Is, class F>
+inline constexpr bool has_operator = Is<F>::value;
+template <template <class> class Is, int I>
+inline constexpr bool has_operator<Is, Arg<I>> = false;
+template <template <class> class Is, class T>
+inline constexpr bool has_operator<Is, Value<T>> = false;
+template <template <class> class Is, class Op, class... Es>
+inline constexpr bool has_operator<Is, Composed<Op, Es...>> = Is<Op>::value ||
+                                                              (has_operator<Is, Es> || ...);
 
+/// Whether an operator may be no number where an operand is 0: it is more than sums, products and
+/// choices of its operands.
+template <class Op>
+struct HasPole : std::bool_constant<!(keeps_bits<Op> || is_piecewise_constant<Op> ||
+                                      is_one_of<Op, Square, Exp, Tanh, Sigmoid, Sin, Cos, Select,
+                                                SelectOrZero, WhereEqual, Real, Imag, Conj>)> {};
+template <class Op>
+struct IsExp : std::is_same<Op, Exp> {};
+
+/// Whether a join may be no number where an operand is 0.
+template <class F>
+inline constexpr bool may_have_pole = has_operator<HasPole, F>;
 /// Whether a join of finite operands may be infinite or no number.
 template <class F>
-inline constexpr bool may_be_infinite = may_have_pole<F> || std::is_same_v<F, Exp>;
-template <int I>
-inline constexpr bool may_be_infinite<Arg<I>> = false;
-template <class T>
-inline constexpr bool may_be_infinite<Value<T>> = false;
-template <class Op, class... Es>
-inline constexpr bool may_be_infinite<Composed<Op, Es...>> = may_be_infinite<Op> ||
-                                                             (may_be_infinite<Es> || ...);
+inline constexpr bool may_be_infinite = may_have_pole<F> || has_operator<IsExp, F>;
 
 /// The most tensors that a derivative speaks of.
 using ArgList = static_vector<int, 16>;

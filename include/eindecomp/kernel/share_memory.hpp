@@ -112,33 +112,6 @@ class StepSums {
   return sums.meets(first, last);
 }
 
-/// Whether tensors are seen at once to lie beside each other in rows of one array, as its columns
-/// do: they then have no byte in common.
-[[nodiscard]] inline bool are_columns(const StridedTensor& a, const StridedTensor& b) {
-  const auto row_of = [](const StridedTensor& tensor) {
-    std::int64_t longest = 0;
-    for (int k = 0; k < tensor.rank; ++k) {
-      longest = std::max(longest, (tensor.stride[k] < 0 ? -tensor.stride[k] : tensor.stride[k]));
-    }
-    return longest * tensor.element_bytes;
-  };
-  const std::int64_t row = row_of(a);
-  if (row == 0 || row != row_of(b)) return false;
-  // The bytes of a row that a tensor takes, from where its first one lies in it.
-  const auto width_of = [row](const StridedTensor& tensor) {
-    auto width = static_cast<std::int64_t>(tensor.end() - tensor.begin());
-    for (int k = 0; k < tensor.rank; ++k) {
-      const bool is_along = tensor.stride[k] * tensor.element_bytes == row ||
-                            tensor.stride[k] * tensor.element_bytes == -row;
-      if (is_along) width -= row * (tensor.extent[k] - 1);
-    }
-    return width;
-  };
-  const auto between = static_cast<std::int64_t>(b.begin() - a.begin()) % row;
-  const std::int64_t begin = between < 0 ? between + row : between;
-  return begin >= width_of(a) && row - begin >= width_of(b);
-}
-
 /// Whether two elements of a tensor share a place. As share_memory().
 [[nodiscard]] inline bool overlaps_itself(const StridedTensor& tensor) {
   if (tensor.is_empty()) return false;

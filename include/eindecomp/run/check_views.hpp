@@ -97,8 +97,7 @@ inline void check_apart(const std::vector<kernel::StridedTensor>& written,
   for (auto a = all.begin(); a != all.end(); ++a) {
     for (auto b = a + 1; b != all.end() && std::less<>{}(b->range.begin, a->range.end); ++b) {
       if (!a->is_written && !b->is_written) continue;
-      if (!a->range.overlaps(b->range) || kernel::are_columns(*a->view, *b->view)) continue;
-      if (!kernel::share_memory(*a->view, *b->view)) continue;
+      if (!a->range.overlaps(b->range) || !kernel::share_memory(*a->view, *b->view)) continue;
       throw Error(ErrorKind::binding,
                   std::string("a view that is written shares memory with ") +
                       (a->is_written && b->is_written ? "another" : "one that is read") +

@@ -81,7 +81,7 @@ class Engine {
                       std::to_string(group.size()),
                   where);
     }
-    check_chunk(m_options, where);
+    check_messages(m_options, where);
     if (m_options.memory_limit < 0) {
       throw Error(ErrorKind::plan,
                   "the memory limit of this rank is " + std::to_string(m_options.memory_limit) +

@@ -57,7 +57,7 @@ struct ExecuteOptions {
 namespace run {
 
 /// \throws Error if messages may have no element.
-inline void check_chunk(const ExecuteOptions& options, const std::source_location& where) {
+inline void check_messages(const ExecuteOptions& options, const std::source_location& where) {
   if (options.eager_bytes < 0) {
     core::fail(ErrorKind::communication, where, "the option eager_bytes is ", options.eager_bytes,
                " (messages have 0 bytes at least); leave it out, or give 0 for none");

@@ -38,7 +38,7 @@ Redistributor<Space, Group>::Redistributor(Group&& group, const ExecuteOptions& 
       [&] {
         relation::check_same_tensor(m_from, m_to, where);
         run::check_ranks_of(m_from, m_group.size(), where);
-        run::check_chunk(options, where);
+        run::check_messages(options, where);
       },
       {{"distributions", "describe the same distributions on every rank",
         m_from.hash() ^ (m_to.hash() * 31)},

@@ -23,6 +23,7 @@
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/placed/fold.hpp"
 #include "eindecomp/plan/placed/quick_words.hpp"
+#include "eindecomp/plan/placed/words_by_layout.hpp"
 #include "eindecomp/plan/placement/choose_steps.hpp"
 #include "eindecomp/plan/placement/outside_words.hpp"
 #include "eindecomp/plan/placement/placer.hpp"

@@ -17,6 +17,7 @@
 #include "eindecomp/plan/carried_result.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/placed/quick_words.hpp"
+#include "eindecomp/plan/placed/words_by_layout.hpp"
 #include "eindecomp/plan/placement/given_layouts.hpp"
 #include "eindecomp/plan/tuning.hpp"
 #include "eindecomp/relation/distribution.hpp"
@@ -25,63 +26,6 @@
 #include "eindecomp/relation/stored_distribution.hpp"
 
 namespace eindecomp::plan {
-
-/// The words of the statements on account of single tensors, wherever these are stored. While a
-/// tensor is computed and read by the same calls, the words of a layout are counted once.
-class WordsByLayout {
- public:
-  /// \param program  counts the words of a graph's placements; both outlive it.
-  WordsByLayout(const EinGraph& graph, const ProgramWords& program, int ranks)
-      : m_graph(graph), m_program(program), m_ranks(ranks), m_tensors(graph.vertices.size()) {}
-
-  /// Speaks of a tensor under a placement's calls from now on.
-  void set_calls(const Placement& placement, VertexId v) {
-    if (!m_counter || placement.mesh != m_counter->mesh()) {
-      m_counter.emplace(placement.mesh, m_ranks);
-      for (Tensor& tensor : m_tensors) tensor.layouts.clear();
-    }
-    Tensor& tensor = m_tensors[to_index(v)];
-    const AxisCuts calls = cuts_of(placement.calls[to_index(v)]);
-    assign_needs(m_program.reads(v), placement, *m_counter, m_needs);
-    if (calls == tensor.calls && m_needs == tensor.needs) return;
-    tensor.calls = calls;
-    tensor.needs = m_needs;
-    tensor.layouts.clear();
-  }
-
-  /// By rank that has workers, cut by these axes where it is stored.
-  [[nodiscard]] const std::vector<Extent>& of(VertexId v, const AxisLists& stored) {
-    Tensor& tensor = m_tensors[to_index(v)];
-    const auto known = std::find_if(tensor.layouts.begin(), tensor.layouts.end(),
-                                    [&](const Layout& layout) { return layout.stored == stored; });
-    if (known != tensor.layouts.end()) return known->words;
-    Layout& layout = tensor.layouts.emplace_back();
-    layout.stored = stored;
-    if (m_counter->count(m_graph[v], cuts_of(stored), tensor.needs, tensor.calls,
-                         m_program.masked(v), layout.words)) {
-      WordCounter::spread(layout.words);
-    }
-    return layout.words;
-  }
-
- private:
-  struct Layout {
-    AxisLists stored;
-    std::vector<Extent> words;
-  };
-  struct Tensor {
-    AxisCuts calls;
-    std::vector<Need> needs;
-    std::vector<Layout> layouts;
-  };
-
-  const EinGraph& m_graph;
-  const ProgramWords& m_program;
-  int m_ranks;
-  std::vector<Tensor> m_tensors;
-  std::optional<WordCounter> m_counter;
-  std::vector<Need> m_needs;  ///< kept between uses to spare allocations
-};
 
 /// Of a program and what its user says of the tensors that come and go.
 class OutsideWords {
