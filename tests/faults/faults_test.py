@@ -94,6 +94,9 @@ WAYS = [
     ("share-plan", "own-mpi", 2, [ELSEWHERE, "rank 0: " + MAKE, "rank 1: share_plan"]),
     ("pair", "", 4, [ELSEWHERE, "(in MPI_COMM_WORLD rank|ranks 0, 1 and) 2: " + RUN, "rank 3: " + MAKE]),
     ("other-run", "", 3, [ELSEWHERE, "ranks 0 and 1: " + RUN, "rank 2: " + RUN]),
+    ("other-order", "", 3, [r"ranks wait for each other in the same call of different executors "
+                            r"\(run \[.*ways.cpp:\d+\]\)"]),
+    ("reversed", "own-mpi", 3, [ELSEWHERE, "ranks 0 and 1: " + RUN, "rank 2: " + MAKE]),
     # By standing still, which a time limit ends.
     ("still.before", "", 3, [ABSENT, MAKE, "in no call of this executor before"]),
     ("still.between", "", 2, [ABSENT, RUN, SEEN_IN.format(RUN)]),

@@ -133,14 +133,19 @@ bool solve_with_deed(Solver& solver, const std::string& way) {
 }
 
 /// The last rank runs the second of two executors while the others run the first.
-void run_two_executors(const Solver& solver) {
+/// \param in_one_place  all do so by the same line of the program
+void run_two_executors(const Solver& solver, bool in_one_place) {
   ein::Program g;
   auto A = g.input<double>("A", {solver.extent, solver.extent});
   [[maybe_unused]] auto C = ein::let<"C">(i) = sum(j)(A(i, j));
   const auto plan = ein::decompose(g, {.workers = solver.size});
   ein::Executor first(plan, solver.comm, Space());
   ein::Executor second(plan, solver.comm, Space());
-  if (solver.fails()) {
+  if (in_one_place) {
+    for (auto* one : {solver.fails() ? &second : &first, solver.fails() ? &first : &second}) {
+      (void)one->run(ein::bind_generator(A, formula));
+    }
+  } else if (solver.fails()) {
     (void)second.run(ein::bind_generator(A, formula));
   } else {
     (void)first.run(ein::bind_generator(A, formula));
@@ -220,7 +225,13 @@ void solve(const std::string& way, Solver& solver) {
     solver.solve();
     if (!solver.fails()) return;
   }
-  if (way == "executor-more") {
+  if (way == "reversed") {
+    // The first executor is on all processes in another order.
+    Solver first;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -first.rank, &first.comm);
+    first.solve();
+  }
+  if (way == "executor-more" || way == "reversed") {
     solver.between = [&solver] {
       if (solver.fails()) Solver().solve();
     };
@@ -247,7 +258,8 @@ void solve(const std::string& way, Solver& solver) {
     MPI_Comm_split(MPI_COMM_WORLD, 2 * solver.rank < solver.size ? 0 : 1, 0, &solver.comm);
     if (way == "halves-still" && solver.fails()) solver.before = stand_still;
   }
-  if (way == "other-run") return run_two_executors(solver);
+  if (way == "other-run") return run_two_executors(solver, false);
+  if (way == "other-order") return run_two_executors(solver, true);
   if (way == "group") {
     // The others are a group of their own, and none waits for the one that fails.
     MPI_Comm_split(MPI_COMM_WORLD, solver.fails() ? 1 : 0, 0, &solver.comm);

@@ -150,6 +150,23 @@ TEST_CASE("complex constants among real tensors") {
   for (std::size_t n = 0; n < 3; ++n) CHECK(found(n) == doctest::Approx(n == 0 ? 2 : 4));
 }
 
+TEST_CASE("complex elements that are not read have the derivative 0") {
+  const World world;
+  Inputs<networks::OnRanks> in;
+  const auto Z = in.add<Complex>("Z", {5}, {{4, 0}, {0, 0}, {0, 2}, {0, 0}, {1, 0}});
+  const auto Y = let<"Y">() = sum(i)(real(sqrt(Z(2 * i))));
+  const auto dZ = ein::gradient(Y, Z);
+  ein::Executor executor(ein::decompose(in.g, {.workers = world.size}), MPI_COMM_WORLD, Space());
+  const auto found = on_host(executor.run(in.bindings).gather(dZ));
+  // 1 / (2 √z)
+  const Complex expected[] = {{0.25, 0}, {0, 0}, {0.25, -0.25}, {0, 0}, {0.5, 0}};
+  for (std::size_t n = 0; n < 5; ++n) {
+    CAPTURE(n);
+    CHECK(ein::Real{}(found(n)) == doctest::Approx(ein::Real{}(expected[n])));
+    CHECK(ein::Imag{}(found(n)) == doctest::Approx(ein::Imag{}(expected[n])));
+  }
+}
+
 TEST_CASE("a quotient alone, whose derivatives share it") {
   Inputs<networks::OnRanks> in;
   const auto Z = in.draw<Complex>("Z", {6}, 1, -1.5, 1.5);

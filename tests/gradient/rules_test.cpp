@@ -311,6 +311,23 @@ TEST_CASE("what is not read has the derivative 0, whatever the slope is there") 
   for (std::size_t e = 0; e < 6; ++e) CHECK(run.of(ddPeaks)[e] == doctest::Approx(bends[e]));
 }
 
+TEST_CASE("nor has what is not read behind a boundary") {
+  LoopProgram g;
+  const auto X = g.input<double>("X", {6});
+  const auto S = g.input<double>("S", {3});
+  // X[-2], X[0] and X[2], the first of which is X[0], 0 or X[4].
+  const auto gradient_of = [&](const char* name, const auto& index) {
+    return ein::gradient(let(name)() = sum(i)(sqrt(X(index)) * S(i)), X);
+  };
+  const auto clamped = gradient_of("clamped", ein::clamp(2 * i - 2));
+  const auto zero = gradient_of("zero", ein::zero(2 * i - 2));
+  const auto periodic = gradient_of("periodic", ein::periodic(2 * i - 2));
+  const LoopRun run(g, {{"X", {4, 0, 1, 0, 16, 0}}, {"S", {1, 2, 3}}});
+  CHECK(run.of(clamped) == std::vector<double>{0.75, 0, 1.5, 0, 0, 0});
+  CHECK(run.of(zero) == std::vector<double>{0.5, 0, 1.5, 0, 0, 0});
+  CHECK(run.of(periodic) == std::vector<double>{0.5, 0, 1.5, 0, 0.125, 0});
+}
+
 TEST_CASE("cotangents of products in windows of 8 labels are not written one by one") {
   LoopProgram once;
   const auto many = once.input<double>("many", {3, 3, 3, 3});

@@ -446,6 +446,9 @@ TEST_CASE("a trainer says what is wrong, on all ranks alike") {
       ".carry = updates.carry()"));
   const auto plan = t.plan(updates);
   ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
+  CHECK(contains(
+      message_of([&] { ein::fit(trainer, {.rate = nullptr}, [&](Extent) { return t.data(); }); }),
+      "fit is given no rate of learning (a step has one); give a function of the step's number"));
   CHECK(contains(message_of([&] { trainer.step(0.1, t.data()); }),
                  "a trainer takes a step before it has weights; call start() or resume() first"));
   CHECK(contains(message_of([&] { (void)trainer.loss(); }),

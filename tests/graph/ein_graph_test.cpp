@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -19,6 +20,7 @@
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
 #include "eindecomp/graph/print.hpp"
+#include "eindecomp/graph/statistics.hpp"
 #include "support/messages.hpp"
 
 namespace ein = eindecomp;
@@ -385,6 +387,18 @@ TEST_CASE("more elements than can be counted") {
         }).starts_with("EinDecomp: tensor H of 4294967296 x 4294967296 has more elements"));
   CHECK(g.graph().size() == 1);
   g.input<double>("Y", {Extent{1} << 56, 2});
+}
+
+TEST_CASE("norms with an epsilon that is none") {
+  ein::PlanProgram g;
+  const auto X = g.input<double>("X", {3, 4});
+  const std::string why =
+      " is negative or no number (it is added to squares, whose root is taken); give 0 or more";
+  CHECK(message([&] { (void)(let<"Z">(i, j) = ein::rms_norm(j)(X(i, j), -1e-5)); }) ==
+        "EinDecomp: the epsilon of rms_norm" + why);
+  CHECK(message([&] { (void)(let<"Z">(i, j) = ein::layer_norm(j)(X(i, j), std::nan(""))); }) ==
+        "EinDecomp: the epsilon of layer_norm" + why);
+  CHECK(g.graph().size() == 1);
 }
 
 TEST_CASE("a name that is taken") {
