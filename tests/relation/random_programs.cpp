@@ -94,3 +94,31 @@ TEST_CASE("long messages go in parts, and accumulators are combined part by part
   CHECK(whole.arena_bytes == 64 * 512 + 32 * 512);
   CHECK(parts.arena_bytes == 64 * 512 + 4096);
 }
+
+TEST_CASE("calls that are interrupted for messages are cut into pieces as wide as they are high") {
+  // Half of the rows of Z on each of two ranks. Y comes in panels of 4 rows.
+  const EinGraph graph = matmul(96, 48, 16);
+  const Vertex& product = graph[2];
+  const Mesh mesh = eindecomp::make_mesh(2);
+  Placement placement;
+  placement.mesh = mesh;
+  placement.stored = {{{0}, {}}, {{0}, {}}, {{0}, {}}};
+  placement.calls = {{}, {}, std::vector<std::vector<int>>(3)};
+  placement.calls[2][at(product.output[0])] = {0};
+  const eindecomp::StepGroup streamed{2, 2, {{product.aggregated, 4}}};
+  // A panel is 48 x 48 x 4 joins, 9 times as many.
+  const eindecomp::SpaceFacts facts{.operations_between_polls = 48 * 48 * 4 / 9};
+  const auto program = eindecomp::compile_rank(graph, placement, 2, 0, {streamed}, facts);
+  std::vector<Extent> sides;
+  for (const auto& instruction : program.instructions) {
+    const auto* const call = instruction.as<eindecomp::KernelCall>();
+    if (call == nullptr) continue;
+    sides.push_back(call->domain.extent(product.output[0]));
+    CHECK(call->domain.extent(product.output[1]) == sides.back());
+    CHECK(call->domain.extent(product.aggregated[0]) == 4);
+  }
+  // While the fourth is computed nothing is under way.
+  std::vector<Extent> expected(27, 16);
+  expected.push_back(48);
+  CHECK(sides == expected);
+}

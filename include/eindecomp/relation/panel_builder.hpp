@@ -338,27 +338,50 @@ class PanelBuilder {
 
   /// A call, while messages are under way in pieces that are over soon.
   void emit_interrupted(KernelCall&& call) {
-    const std::vector<int>& output = m_graph[m_statement].output;
-    const auto longest = std::max_element(output.begin(), output.end(), [&](int a, int b) {
-      return call.domain.extent(a) < call.domain.extent(b);
-    });
     const bool polls = m_await.flight >= 0 && m_between_polls > 0;
     const Extent wanted =
         polls ? ceil_div(joins_of(m_graph[m_statement], call.domain), m_between_polls) : 1;
-    if (wanted <= 1 || longest == output.end()) {  // 0: it writes what ⊕ begins with
+    if (wanted <= 1) {  // 0: it writes what ⊕ begins with
       emit(std::move(call));
       return;
     }
-    const auto l = to_index(*longest);
-    const Extent lo = call.domain.lo[l];
-    const Extent extent = call.domain.extent(*longest);
-    const Extent pieces = std::min(wanted, extent);
+    const std::vector<int>& output = m_graph[m_statement].output;
+    const std::vector<Extent> parts = parts_of_pieces(call.domain, wanted);
+    Extent pieces = 1;
+    for (const Extent n : parts) pieces *= n;
     for (Extent n = 0; n < pieces; ++n) {
       KernelCall piece = call;
-      piece.domain.lo[l] = lo + part_begin(extent, pieces, n);
-      piece.domain.hi[l] = lo + part_begin(extent, pieces, n + 1);
+      Extent rest = n;
+      for (std::size_t k = output.size(); k-- > 0; rest /= parts[k]) {
+        const auto l = to_index(output[k]);
+        const Extent lo = call.domain.lo[l];
+        const Extent extent = call.domain.hi[l] - lo;
+        piece.domain.lo[l] = lo + part_begin(extent, parts[k], rest % parts[k]);
+        piece.domain.hi[l] = lo + part_begin(extent, parts[k], rest % parts[k] + 1);
+      }
       emit(std::move(piece));
     }
+  }
+
+  /// How many parts, by dimension of the output, make at least `wanted` pieces if there can be so
+  /// many. Sides of pieces are about equal: those of thin ones read an operand over and over.
+  [[nodiscard]] std::vector<Extent> parts_of_pieces(const Box& domain, Extent wanted) const {
+    const std::vector<int>& output = m_graph[m_statement].output;
+    std::vector<Extent> parts(output.size(), 1);
+    for (Extent pieces = 1; pieces < wanted;) {
+      Extent longest = 1;
+      std::size_t cut = output.size();
+      for (std::size_t k = 0; k < output.size(); ++k) {
+        const Extent side = ceil_div(domain.extent(output[k]), parts[k]);
+        if (side <= longest) continue;
+        longest = side;
+        cut = k;
+      }
+      if (cut == output.size()) break;
+      pieces = pieces / parts[cut] * (parts[cut] + 1);
+      ++parts[cut];
+    }
+    return parts;
   }
 
   const EinGraph& m_graph;
