@@ -74,6 +74,7 @@ EINDECOMP_PLANNER_INLINE std::vector<Extent> Plan::repeated_words(
   }
   std::sort(facts.constants.begin(), facts.constants.end());
   std::vector<Extent> words;
+  facts = facts.uninterrupted();
   for_each_rank_program(graph, placement, ranks, steps, facts, [&words](const RankProgram& p) {
     Extent received = 0;
     for (const Instruction& instruction : p.instructions) {
@@ -99,7 +100,7 @@ EINDECOMP_PLANNER_INLINE std::vector<std::int64_t> Plan::peak_bytes(
   relation::check_ranks(ranks, where);
   check_placement(graph, placement, where);
   check_step_groups(graph, placement, steps, where);
-  return relation::peak_bytes_of(graph, placement, ranks, steps, space);
+  return relation::peak_bytes_of(graph, placement, ranks, steps, space.uninterrupted());
 }
 
 EINDECOMP_PLANNER_INLINE RankProgram compile(const Plan& plan, int rank, const SpaceFacts& space,

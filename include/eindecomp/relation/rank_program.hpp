@@ -211,6 +211,14 @@ struct SpaceFacts {
   std::int64_t operations_between_polls = relation::tuning::operations_between_polls;
   /// Bytes of which a message has no more: longer ones are sent in parts, one after another.
   std::int64_t longest_message = relation::tuning::longest_message;
+
+  /// The same, but that no call is interrupted: a kernel that is cut holds what it would hold
+  /// whole, and large products are cut into millions.
+  [[nodiscard]] SpaceFacts uninterrupted() const {
+    SpaceFacts facts = *this;
+    facts.operations_between_polls = 0;
+    return facts;
+  }
 };
 
 /// The names of a program's tensors, by vertex.

@@ -67,8 +67,8 @@ namespace tools {
 /// summarize().
 [[nodiscard]] inline PlanSummary make_summary(const Plan& plan) {
   PlanSummary summary;
-  const relation::ProgramProfile profile =
-      relation::profile_of(plan.graph, plan.placement, plan.ranks, plan.steps, {});
+  const relation::ProgramProfile profile = relation::profile_of(
+      plan.graph, plan.placement, plan.ranks, plan.steps, SpaceFacts().uninterrupted());
   const relation::ProgramMemory memory = profile.memory();
   summary.bytes = memory.peak.bytes;
   std::vector<Extent> received(static_cast<std::size_t>(plan.ranks), 0);

@@ -110,12 +110,10 @@ class MemoryProbe {
   [[nodiscard]] double spent() const { return m_all.spent() + m_first.spent() + m_last.spent(); }
 
  private:
-  /// Calls are interrupted for messages where they are told of: a kernel that is cut holds what it
-  /// would hold whole, and large products are cut into millions.
+  /// Calls are interrupted for messages where they are told of.
   [[nodiscard]] static SpaceFacts facts(const DecomposeOptions& options, bool with_phases = false) {
-    SpaceFacts facts{.threads = options.threads};
-    if (!with_phases) facts.operations_between_polls = 0;
-    return facts;
+    const SpaceFacts facts{.threads = options.threads};
+    return with_phases ? facts : facts.uninterrupted();
   }
 
   const EinGraph& m_graph;
