@@ -86,9 +86,11 @@ struct CopySchedule {
   /// The loop that is the fastest of the source; 0 where tiles are to be cut of one loop.
   [[nodiscard]] static constexpr int source_loop(const CopyNest& nest, std::int64_t word_bytes) {
     int source = 0;
+    // Whichever way it goes.
+    const auto step = [&](int l) { return std::max(nest.stride[1][l], -nest.stride[1][l]); };
     for (int l = 1; l < nest.loops && nest.stride[1][0] != 0; ++l) {
       // A source that is the same along a loop has no order to prefer there.
-      if (nest.stride[1][l] != 0 && nest.stride[1][l] < nest.stride[1][source]) source = l;
+      if (step(l) != 0 && step(l) < step(source)) source = l;
     }
     // Runs of a few words between gaps, as at the edges of padded images: several at a time.
     const bool short_runs = nest.loops > 1 && nest.stride[0][1] != nest.extent[0] &&

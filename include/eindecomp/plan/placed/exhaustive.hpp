@@ -31,7 +31,7 @@ class PlacedExhaustive {
   /// Whether a better placement than the known one was found. Gives up, with the best so far, on
   /// programs of too many placements.
   bool run() {
-    if (!prepare()) return false;
+    if (m_best_score.total == 0 || !prepare()) return false;
     Partial none{std::vector<Extent>(m_model.receivers(), 0), 0};
     branch(0, none);
     return m_found;
@@ -94,18 +94,18 @@ class PlacedExhaustive {
     m_now.assign(m_model.groups().size(), nullptr);
     m_calls.resize(statements);
     m_chosen.assign(statements, -1);
-    evaluate_classes();
-    return true;
+    return evaluate_classes();
   }
 
   /// For every class what the tensors that only it reads or produces move at least; its cuts with
-  /// the least first.
-  void evaluate_classes() {
+  /// the least first. \returns false if that is too much work.
+  bool evaluate_classes() {
     m_own.assign(m_cuts.size(), {});
     m_rest.assign(m_cuts.size() + 1, 0);
     for (std::size_t c = m_cuts.size(); c-- > 0;) {
       std::vector<std::pair<Extent, std::size_t>> order;
       for (std::size_t i = 0; i < m_cuts[c].size(); ++i) {
+        if (m_steps > tuning::max_exhaustive_steps) return false;
         m_calls[c] = m_cuts[c][i];
         m_chosen[c] = static_cast<int>(i);
         Extent total = 0;
@@ -124,6 +124,7 @@ class PlacedExhaustive {
       for (std::size_t t : m_decided[c]) m_layouts[t].clear();  // they went by the old numbers
       m_rest[c] = m_rest[c + 1] + order.front().first;
     }
+    return true;
   }
 
   [[nodiscard]] static bool only(const TensorGroup& t, int c) {

@@ -143,8 +143,8 @@ class StepChooser {
       saved += bytes;  // written; what is read is added below
     }
     std::int64_t needed = ceil_div(passed, m_passed);
-    if (for_memory) needed = std::min(needed, tuning::max_steps_for_memory);
-    if (needed <= 1 || needed > tuning::max_steps) return 0;
+    needed = std::min(needed, for_memory ? tuning::max_steps_for_memory : tuning::max_steps);
+    if (needed <= 1) return 0;
     for (StepAxis& axis : group.axes) {
       axis.parts = std::min(needed, min_extent(statements.front(), axis));
       needed = ceil_div(needed, axis.parts);
