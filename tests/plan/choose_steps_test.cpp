@@ -99,6 +99,18 @@ TEST_CASE("a chain of maps runs in steps along its outermost label") {
   CHECK(most(plan.peak_bytes()) == (16 + 2) << 20);
 }
 
+TEST_CASE("a chain of maps that are too large for blocks of the cache's size runs in larger ones") {
+  EinGraph graph;
+  const Extent n = 66'000;
+  VertexId x = input(graph, "X", {n, n});
+  for (const char* name : {"A", "B", "C"}) x = write(graph, name, "ij->ij", {x});
+  const Plan plan = decompose(graph, {.workers = 1});
+  REQUIRE(plan.steps.size() == 1);
+  CHECK(plan.steps[0].axes[0].parts == 1 << 14);
+  // Blocks of A and B, of five rows.
+  CHECK(most(plan.peak_bytes()) - 2 * n * n * 8 <= 2 * 5 * n * 8);
+}
+
 TEST_CASE("steps by hand") {
   const EinGraph graph = attention_block(2, 4, 32, 8);
   const Plan plan = decompose(

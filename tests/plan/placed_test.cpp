@@ -118,7 +118,7 @@ TEST_CASE("placed equals brute force over all placements where workers share a r
       small = small && v.size() <= 200;
     }
     if (statements > 2 || !small) continue;
-    PlacedBruteForce brute_force(graph, make_mesh(p).axes, ranks);
+    PlacedBruteForce brute_force(graph, make_mesh(p, ranks).axes, ranks);
     if (brute_force.count() < 2 || brute_force.count() > 1500) continue;
     CAPTURE(p);
     CAPTURE(ranks);
@@ -151,6 +151,23 @@ TEST_CASE("placed for shared ranks moves no more than for workers on ranks of th
     if (shared.first < by_worker.busiest_words()) ++better;
   }
   CHECK(better > count / 10);
+}
+
+TEST_CASE("workers that share ranks move nothing where a label is cut among the ranks alone") {
+  for (const int heads : {3, 5}) {
+    EinGraph graph;
+    const VertexId q = input(graph, "Q", {heads, 64, 32});
+    const VertexId k = input(graph, "K", {heads, 64, 32});
+    const VertexId v = input(graph, "V", {heads, 64, 32});
+    const VertexId t = write(graph, "T", "hsd,htd->hst", {q, k});
+    write(graph, "O", "hst,htd->hsd", {t, v});
+    for (const int workers : {1, 2, 4}) {
+      CAPTURE(heads);
+      CAPTURE(workers);
+      CHECK(decompose(graph, {.workers = heads * workers, .ranks = heads}).tasks().total_words() ==
+            0);
+    }
+  }
 }
 
 TEST_CASE("no strategy moves fewer words than placed") {

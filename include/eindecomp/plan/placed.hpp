@@ -65,7 +65,7 @@ class PlacedOnMesh {
       : m_graph(graph),
         m_layouts(layouts),
         m_where(where),
-        m_model(graph, make_mesh(workers), layouts, ranks),
+        m_model(graph, make_mesh(workers, ranks), layouts, ranks),
         m_search(m_model),
         m_budget(std::clamp<std::int64_t>(effort, 0, most_effort) * tuning::placed_effort_unit) {}
 

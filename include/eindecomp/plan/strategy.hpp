@@ -39,7 +39,7 @@ namespace plan {
                                                 const DecomposeOptions& options,
                                                 const std::source_location& where,
                                                 const KCutOptions& search = {}) {
-  const Mesh mesh = make_mesh(options.workers, where);
+  const Mesh mesh = make_mesh(options.workers, ranks_of(options), where);
   const std::vector<Cut> cuts = k_cuts(graph, mesh.axes, search, where).cuts;
   Labeling labeling(flatten(graph, cuts));
   for (const Cut& cut : cuts) labeling.cuts.push_back(cut.words);

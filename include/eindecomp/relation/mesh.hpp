@@ -32,6 +32,17 @@ namespace eindecomp {
   return mesh;
 }
 
+/// The same for workers on so many ranks. Where all host as many, axes among ranks come first and
+/// those within one last: a label may then be cut among ranks alone, or within them alone.
+/// \throws Error if p is not positive.
+[[nodiscard]] constexpr Mesh make_mesh(
+    int p, int ranks, const std::source_location& where = std::source_location::current()) {
+  if (ranks < 1 || ranks >= p || p % ranks != 0) return make_mesh(p, where);
+  Mesh mesh = make_mesh(ranks, where);
+  for (const int factor : make_mesh(p / ranks, where).axes) mesh.axes.push_back(factor);
+  return mesh;
+}
+
 /// The difference between the numbers of two workers whose coordinates differ by one along an axis
 /// only, for every axis.
 [[nodiscard]] constexpr std::vector<int> axis_strides(const Mesh& mesh) {

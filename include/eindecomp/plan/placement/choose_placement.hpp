@@ -182,7 +182,7 @@ class PlacementChooser {
         m_options(options),
         m_excess(excess),
         m_where(where),
-        m_mesh(make_mesh(options.workers, where)),
+        m_mesh(make_mesh(options.workers, ranks_of(options), where)),
         m_placer(graph, m_mesh, layouts, where),
         m_ranks(ranks_of(options)),
         m_limit(memory_limit(options)),

@@ -48,7 +48,7 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
                                         const std::source_location& where) {
   const EinGraph& graph = plan.graph;
   if (plan.placement.stored.empty()) {
-    plan.placement = place(graph, plan.partitions, make_mesh(plan.workers),
+    plan.placement = place(graph, plan.partitions, make_mesh(plan.workers, plan.ranks),
                            place_options(graph, options, where), where);
   }
   if (!plan.steps.empty()) return plan;  // which are those of this placement
