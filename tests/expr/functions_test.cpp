@@ -6,8 +6,10 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "expr/functions_expected.hpp"
 
@@ -46,6 +48,33 @@ TEST_CASE("functions of two elements give what NumPy does") {
   EINDECOMP_CLIP_EXPECTED(EXPECT_CLIP)
 #undef EXPECT_CLIP
   CHECK(std::isnan(ein::Clip{}(std::nan(""), 0.0, 1.0)));
+}
+
+TEST_CASE_TEMPLATE("sign and clip of vectors are those of their elements", T, float, double,
+                   std::int32_t, std::uint8_t) {
+  typedef T V __attribute__((vector_size(16)));
+  std::vector<T> values{0, 1, 2, 3, 100, std::numeric_limits<T>::lowest(), static_cast<T>(-1)};
+  if constexpr (std::is_floating_point_v<T>) {
+    constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    for (const T value : {T(-0.0), T(0.5), infinity, -infinity, nan}) values.push_back(value);
+  }
+  const auto same = [](T a, T b) {
+    return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b);
+  };
+  for (const T a : values) {
+    const V all_a = a - V{};
+    CHECK(same(ein::Sign{}(all_a)[1], ein::Sign{}(a)));
+    for (const T least : values) {
+      for (const T most : values) {
+        const T expected = ein::Clip{}(a, least, most);
+        const V all_least = least - V{};
+        CHECK(same(ein::Clip{}(all_a, least, most)[1], expected));
+        CHECK(same(ein::Clip{}(all_a, all_least, most - V{})[0], expected));
+        CHECK(same(ein::Clip{}(all_a, all_least, most)[1], expected));
+      }
+    }
+  }
 }
 
 TEST_CASE("parts and conjugates are numbers of the parts' type, of real numbers themselves") {

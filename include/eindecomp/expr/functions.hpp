@@ -156,6 +156,13 @@ struct Sign {
   requires expr::is_real<A> EINDECOMP_FUNCTION constexpr A operator()(A a) const {
     return a != a ? a : static_cast<A>((a > A(0)) - (a < A(0)));
   }
+  template <expr::Vector V>
+  EINDECOMP_ALWAYS_INLINE constexpr V operator()(const V& a) const {
+    const V zero{};
+    const V one = zero + typename expr::ElementOfVector<V>::type(1);
+    const V sign = a > zero ? one : (a < zero ? zero - one : zero);
+    return a == a ? sign : a;
+  }
 };
 
 /// The real part of a; of a real number the number.
@@ -328,6 +335,16 @@ struct Clip {
     const bool stays = from_below != from_below || from_below <= static_cast<Common>(most);
     return stays ? from_below : static_cast<Common>(most);
   }
+  /// Of vectors element by element; a bound may be a number, which is the same for all.
+  template <expr::Vector V, class B, class C, class T = typename expr::ElementOfVector<V>::type>
+    requires(expr::is_one_of<B, V, T>&& expr::is_one_of<C, V, T>)
+  EINDECOMP_ALWAYS_INLINE constexpr V operator()(const V& a, const B& least, const C& most) const {
+    const V low = least - V{};
+    const V high = most - V{};
+    const V from_below = a == a ? (low <= a ? a : low) : a;
+    const V within = from_below <= high ? from_below : high;
+    return from_below == from_below ? within : from_below;
+  }
 };
 
 template <class F>
@@ -337,6 +354,10 @@ template <class F>
 inline constexpr bool is_compute_bound<F> = true;
 template <>
 inline constexpr bool takes_vectors<Square> = true;
+template <>
+inline constexpr bool takes_vectors<Sign> = true;
+template <>
+inline constexpr bool takes_vectors<Clip> = true;
 template <>
 inline constexpr bool takes_vectors<Sigmoid> = expr::vector_elementary;
 template <>
