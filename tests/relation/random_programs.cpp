@@ -71,13 +71,12 @@ TEST_CASE("streamed statements give what they give whole, and move the same word
 
 TEST_CASE("long messages go in parts, and accumulators are combined part by part") {
   // Halves of j on two ranks: each sends the other half of C, 32 x 64 doubles of 512 bytes a row.
-  const EinGraph graph = matmul(64, 64, 8);
   const Mesh mesh = eindecomp::make_mesh(2);
   Placement placement;
   placement.mesh = mesh;
   placement.stored = {{{}, {0}}, {{0}, {}}, {{0}, {}}};
   placement.calls = {{}, {}, {{}, {0}, {}}};
-  const auto program = [&](std::int64_t longest) {
+  const auto program = [&](std::int64_t longest, const EinGraph& graph = matmul(64, 64, 8)) {
     eindecomp::SpaceFacts facts;
     facts.longest_message = longest;
     return eindecomp::compile_rank(graph, placement, 2, 0, {}, facts);
@@ -94,6 +93,8 @@ TEST_CASE("long messages go in parts, and accumulators are combined part by part
   // Accumulators of C and what has been received of the other's; then a fourth of that.
   CHECK(whole.arena_bytes == 64 * 512 + 32 * 512);
   CHECK(parts.arena_bytes == 64 * 512 + 4096);
+  // Of 4 x 8 doubles 16 parts, where no dimension is as long.
+  CHECK(messages(program(16, matmul(8, 8, 8))) == 16);
 }
 
 TEST_CASE("calls that are interrupted for messages are cut into pieces as wide as they are high") {

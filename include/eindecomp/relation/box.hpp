@@ -127,4 +127,22 @@ constexpr void subtract(const Box& from, const Box& hole, std::vector<Box>& rest
   return i * (b / d) + i * (b % d) / d;  // as i·b/d, without its overflow
 }
 
+/// The parts of a box of which dimension k is cut into counts[k], in row-major order.
+[[nodiscard]] constexpr std::vector<Box> parts_of_box(const Box& box,
+                                                      const std::vector<Extent>& counts) {
+  Extent number = 1;
+  for (const Extent count : counts) number *= count;
+  std::vector<Box> parts(static_cast<std::size_t>(number), box);
+  for (Extent n = 0; n < number; ++n) {
+    Box& part = parts[static_cast<std::size_t>(n)];
+    Extent rest = n;
+    for (std::size_t k = counts.size(); k-- > 0; rest /= counts[k]) {
+      const Extent extent = box.hi[k] - box.lo[k];
+      part.lo[k] = box.lo[k] + part_begin(extent, counts[k], rest % counts[k]);
+      part.hi[k] = box.lo[k] + part_begin(extent, counts[k], rest % counts[k] + 1);
+    }
+  }
+  return parts;
+}
+
 }  // namespace eindecomp

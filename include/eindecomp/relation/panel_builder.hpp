@@ -345,43 +345,32 @@ class PanelBuilder {
       emit(std::move(call));
       return;
     }
-    const std::vector<int>& output = m_graph[m_statement].output;
-    const std::vector<Extent> parts = parts_of_pieces(call.domain, wanted);
-    Extent pieces = 1;
-    for (const Extent n : parts) pieces *= n;
-    for (Extent n = 0; n < pieces; ++n) {
+    for (Box& domain : parts_of_box(call.domain, piece_counts(call.domain, wanted))) {
       KernelCall piece = call;
-      Extent rest = n;
-      for (std::size_t k = output.size(); k-- > 0; rest /= parts[k]) {
-        const auto l = to_index(output[k]);
-        const Extent lo = call.domain.lo[l];
-        const Extent extent = call.domain.hi[l] - lo;
-        piece.domain.lo[l] = lo + part_begin(extent, parts[k], rest % parts[k]);
-        piece.domain.hi[l] = lo + part_begin(extent, parts[k], rest % parts[k] + 1);
-      }
+      piece.domain = std::move(domain);
       emit(std::move(piece));
     }
   }
 
-  /// How many parts, by dimension of the output, make at least `wanted` pieces if there can be so
+  /// How often each label is cut, of the output's, for at least `wanted` pieces if there can be so
   /// many. Sides of pieces are about equal: those of thin ones read an operand over and over.
-  [[nodiscard]] std::vector<Extent> parts_of_pieces(const Box& domain, Extent wanted) const {
-    const std::vector<int>& output = m_graph[m_statement].output;
-    std::vector<Extent> parts(output.size(), 1);
+  [[nodiscard]] std::vector<Extent> piece_counts(const Box& domain, Extent wanted) const {
+    std::vector<Extent> counts(to_index(domain.rank()), 1);
     for (Extent pieces = 1; pieces < wanted;) {
       Extent longest = 1;
-      std::size_t cut = output.size();
-      for (std::size_t k = 0; k < output.size(); ++k) {
-        const Extent side = ceil_div(domain.extent(output[k]), parts[k]);
+      int cut = -1;
+      for (const int l : m_graph[m_statement].output) {
+        const Extent side = ceil_div(domain.extent(l), counts[to_index(l)]);
         if (side <= longest) continue;
         longest = side;
-        cut = k;
+        cut = l;
       }
-      if (cut == output.size()) break;
-      pieces = pieces / parts[cut] * (parts[cut] + 1);
-      ++parts[cut];
+      if (cut < 0) break;
+      Extent& count = counts[to_index(cut)];
+      pieces = pieces / count * (count + 1);
+      ++count;
     }
-    return parts;
+    return counts;
   }
 
   const EinGraph& m_graph;

@@ -61,21 +61,21 @@ class RoundSplitter {
     const Box& box = region.box;
     const Extent wanted =
         std::clamp<Extent>(ceil_div(bytes_of(region), m_longest), 1, parts_of_round);
-    if (wanted <= 1 || box.rank() == 0) return {box};
-    // The slowest dimension that is long enough: parts lie together where the whole does.
-    int along = 0;
-    for (int k = 0; k < box.rank() && box.extent(along) < wanted; ++k) {
-      if (box.extent(k) > box.extent(along)) along = k;
+    if (wanted <= 1) return {box};
+    // The slowest dimension that is long enough: parts lie together where the whole does. If none
+    // is, several from the slowest on.
+    std::vector<Extent> counts(to_index(box.rank()), 1);
+    for (int k = 0; k < box.rank(); ++k) {
+      if (box.extent(k) < wanted) continue;
+      counts[to_index(k)] = wanted;
+      return parts_of_box(box, counts);
     }
-    const Extent count = std::min(wanted, box.extent(along));
-    std::vector<Box> parts(static_cast<std::size_t>(count), box);
-    for (Extent n = 0; n < count; ++n) {
-      Box& part = parts[static_cast<std::size_t>(n)];
-      part.lo[to_index(along)] = box.lo[to_index(along)] + part_begin(box.extent(along), count, n);
-      part.hi[to_index(along)] =
-          box.lo[to_index(along)] + part_begin(box.extent(along), count, n + 1);
+    Extent rest = wanted;
+    for (int k = 0; k < box.rank() && rest > 1; ++k) {
+      counts[to_index(k)] = std::min(rest, box.extent(k));
+      rest = ceil_div(rest, counts[to_index(k)]);
     }
-    return parts;
+    return parts_of_box(box, counts);
   }
 
   /// The part of its message in which a piece begins.
