@@ -152,17 +152,16 @@ struct JoinSchedule : SplitNest<Operands> {
   [[nodiscard]] Extent partials() const { return rows * (across_outputs ? width : 1) * parts; }
 
  private:
-  /// How well a loop lends itself to vectorisation: contiguous tensors, then length. What makes
-  /// rows of few joins does so least, whatever is contiguous. \param row_joins  of the rows that it
-  /// makes
-  static int worth(const LoopNest<tensors>& nest, int loop, bool output, Extent row_joins) {
+  /// How well a loop lends itself to vectorisation: contiguous tensors, then length.
+  /// \param short_rows  it makes rows of few joins, which is worth less than any that does not
+  static int worth(const LoopNest<tensors>& nest, int loop, bool output, bool short_rows) {
     if (nest.extent[loop] == 0) return -1;
     int contiguous = 0;
     for (int t = 0; t < (output ? tensors : Operands); ++t) {
       if (nest.stride[t][loop] == 1) contiguous += 2;
       if (nest.stride[t][loop] == 0) contiguous += 1;
     }
-    if (row_joins < tuning::min_row_joins) return contiguous;
+    if (short_rows) return contiguous;
     constexpr int most_contiguous = 2 * tensors;
     return most_contiguous + 4 * contiguous + (output ? 2 : 4) + (nest.extent[loop] >= 8 ? 8 : 0);
   }
@@ -171,8 +170,11 @@ struct JoinSchedule : SplitNest<Operands> {
     int best = -1;
     int best_worth = -1;
     const Extent terms = inner.loops > 0 ? inner.size() : 1;
+    const auto is_short = [tile](Extent joins) {
+      return tile > 1 && joins < tuning::min_row_joins;
+    };
     for (int l = 0; l < outer.loops; ++l) {
-      const int w = worth(outer, l, true, outer.extent[l] * terms);
+      const int w = worth(outer, l, true, is_short(outer.extent[l] * terms));
       if (w > best_worth) {
         best = l;
         best_worth = w;
@@ -180,7 +182,7 @@ struct JoinSchedule : SplitNest<Operands> {
     }
     if (tile > 1) {
       for (int l = 0; l < inner.loops; ++l) {
-        const int w = worth(inner, l, false, terms);
+        const int w = worth(inner, l, false, is_short(terms));
         if (w > best_worth) {
           best = l;
           best_worth = w;
