@@ -336,6 +336,20 @@ TEST_CASE("products that the BLAS would not share out well go block by block to 
   CHECK(algorithm(one, 2) == "gemm");
 }
 
+TEST_CASE("small products of a batch that lie as the BLAS wants them are not put in order") {
+  if (!kernel::blas::available<Space>) return;
+  for (const Extent n : {8, 12, 16, 24}) {
+    CAPTURE(n);
+    const LocalEinsum shape = row_major("bij,bjk->bik", {10'000, n, n, n});
+    for (const int threads : {1, 2}) {
+      const auto choice = kernel::detail::choose_product(shape, sizeof(double), threads, false);
+      if (threads == 1) CHECK(choice.algorithm == Algorithm::gemm);
+      const auto* const plan = std::get_if<kernel::detail::BlockPlan>(&choice.plan);
+      if (choice.algorithm == Algorithm::blocks) CHECK(plan->elements() == 0);
+    }
+  }
+}
+
 TEST_CASE("what the machine is said to be decides between algorithms") {
   if (!kernel::blas::available<Space>) return;
   const LocalEinsum shape = row_major("kai,kbi->ab", {64, 64, 8, 200});

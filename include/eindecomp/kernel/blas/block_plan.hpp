@@ -201,8 +201,9 @@ namespace block_detail {
     const double moved = elements * element_bytes / rates.cached_bytes;
     if (matrix[tensor].packed) {
       // Tiles beyond the cache are read from memory once more.
+      const double tiles = entries * real(rows.tiles) * real(cols.tiles);
       sum += times * (read_seconds(rates, elements, element_bytes, run) +
-                      moved * (cached ? 1.0 : tuning::uncached_moves));
+                      moved * (cached ? 1.0 : tuning::uncached_moves) + tiles * rates.tile_seconds);
     } else {
       sum += overlapped_seconds(rates, elements, element_bytes, run) + (times - 1) * moved;
     }
@@ -214,6 +215,7 @@ namespace block_detail {
   const double run = real(run_in_tile(2, m, n, batch));
   if (matrix[2].packed) {
     sum += outputs * element_bytes / rates.cached_bytes * (cached ? 1.0 : tuning::uncached_moves);
+    sum += entries * real(m.tiles) * real(n.tiles) * rates.tile_seconds;
     // Runs are moved if the tile begins with them; what is transposed is written in runs of a loop.
     const double written = m.first[2] == m.start[2] ? run : real(m.run[2]);
     const auto bytes = static_cast<std::int64_t>(written * element_bytes);

@@ -133,7 +133,9 @@ EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& p
   if (threads > 0 && !one_call && joins >= machine_rates.min_blocks) {
     const BlockPlan blocks = block_plan(product, machine_rates, element_bytes, threads, accumulate);
     choice.blocks_seconds = blocks.seconds;
-    if (choice.blocks_seconds < choice.gemm_seconds) {
+    // Tiles that are not put in order are the same calls, which only threads can share.
+    const bool differ = blocks.elements() > 0 || threads > 1;
+    if (differ && choice.blocks_seconds < choice.gemm_seconds) {
       choice.algorithm = Algorithm::blocks;
       choice.reason = blocks.elements() > 0 ? "the BLAS is fastest on tiles put in order first"
                                             : "many products, shared out among the threads";
