@@ -23,7 +23,7 @@ struct MachineRates {
   // The BLAS. Measured on the TCCG contractions.
   double gemm_bytes = 340e9;      ///< multiplications a second, times bytes of an element
   double call_seconds = 0.4e-6;   ///< of a call that does nothing
-  double tile_seconds = 0.5e-6;   ///< of a tile that is packed or written back, beside its bytes
+  double tile_seconds = 0.1e-6;   ///< of a tile that is packed or written back, beside its bytes
   double share_seconds = 5e-6;    ///< more for a call that it shares out among its threads
   double min_shared = 4 * 65536;  ///< multiplications from which on it does: OpenBLAS' figure
   Extent min_shared_terms = 50;   ///< below, its threads wait for each other as long as they work

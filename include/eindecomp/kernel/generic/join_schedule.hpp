@@ -42,7 +42,8 @@ struct JoinSchedule : SplitNest<Operands> {
 
   JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning)
       : Nests(shape), values(shape.values) {
-    vectorise(tuning.tile);
+    // Operands end along a label alone, which only rows along it heed.
+    vectorise(tuning.tile, shape.ends.label < 0);
     // Kernels rely on a fastest loop in both nests.
     outer.push_if_none();
     inner.push_if_none();
@@ -152,6 +153,18 @@ struct JoinSchedule : SplitNest<Operands> {
   [[nodiscard]] Extent partials() const { return rows * (across_outputs ? width : 1) * parts; }
 
  private:
+  /// Whether dense_rows() would hold if this loop over outputs were vectorised.
+  [[nodiscard]] bool makes_dense_rows(int loop) const {
+    if (outer.loops != 2 || inner.loops > 0) return false;
+    for (int t = 0; t < tensors; ++t) {
+      const bool same = t < Operands && outer.stride[t][loop] == 0;
+      const bool dense =
+          outer.stride[t][loop] == 1 && outer.stride[t][1 - loop] == outer.extent[loop];
+      if (!same && !dense) return false;
+    }
+    return true;
+  }
+
   /// How well a loop lends itself to vectorisation: contiguous tensors, then length.
   /// \param short_rows  it makes rows of few joins, which is worth less than any that does not
   static int worth(const LoopNest<tensors>& nest, int loop, bool output, bool short_rows) {
@@ -166,15 +179,17 @@ struct JoinSchedule : SplitNest<Operands> {
     return most_contiguous + 4 * contiguous + (output ? 2 : 4) + (nest.extent[loop] >= 8 ? 8 : 0);
   }
 
-  void vectorise(int tile) {
+  void vectorise(int tile, bool any_loop) {
     int best = -1;
     int best_worth = -1;
     const Extent terms = inner.loops > 0 ? inner.size() : 1;
-    const auto is_short = [tile](Extent joins) {
-      return tile > 1 && joins < tuning::min_row_joins;
+    const bool may_choose = any_loop && tile > 1;
+    const auto is_short = [may_choose](Extent joins) {
+      return may_choose && joins < tuning::min_row_joins;
     };
     for (int l = 0; l < outer.loops; ++l) {
-      const int w = worth(outer, l, true, is_short(outer.extent[l] * terms));
+      const int w =
+          worth(outer, l, true, is_short(outer.extent[l] * terms) && !makes_dense_rows(l));
       if (w > best_worth) {
         best = l;
         best_worth = w;
