@@ -21,9 +21,11 @@ namespace eindecomp::kernel {
 /// rates alone.
 struct MachineRates {
   // The BLAS. Measured on the TCCG contractions.
-  double gemm_bytes = 340e9;      ///< multiplications a second, times bytes of an element
-  double call_seconds = 0.4e-6;   ///< of a call that does nothing
-  double tile_seconds = 0.1e-6;   ///< of a tile that is packed or written back, beside its bytes
+  double gemm_bytes = 340e9;     ///< multiplications a second, times bytes of an element
+  double call_seconds = 0.4e-6;  ///< of a call that does nothing
+  /// Of a tile that is packed or written back, beside its bytes. Rough: from batches of 8 x 8 to
+  /// 16 x 16, which it leaves where they lie.
+  double tile_seconds = 0.1e-6;
   double share_seconds = 5e-6;    ///< more for a call that it shares out among its threads
   double min_shared = 4 * 65536;  ///< multiplications from which on it does: OpenBLAS' figure
   Extent min_shared_terms = 50;   ///< below, its threads wait for each other as long as they work
@@ -117,7 +119,7 @@ inline constexpr Extent box_piece = 4096;             ///< elements combined at 
 inline constexpr Extent max_panel_rows = 64;  ///< rows of outputs reduced together
 /// Joins of a row, of outputs or terms side by side, below which it takes longer to begin than to
 /// compute: then a loop is vectorised whose elements lie apart, if one makes longer rows. Of 2 to 7
-/// columns that takes 0.1 to 1.0 of the time, of 8 doubles up to three times as long.
+/// columns that takes 0.1 to 1.2 of the time, of 8 doubles up to three times as long.
 inline constexpr Extent min_row_joins = 8;
 /// Of accumulators that a thread has on its stack. Of elements of up to 128 bytes there are as many
 /// as help; of larger ones fewer, and one at least.

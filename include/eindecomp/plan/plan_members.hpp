@@ -74,15 +74,15 @@ EINDECOMP_PLANNER_INLINE std::vector<Extent> Plan::repeated_words(
   }
   std::sort(facts.constants.begin(), facts.constants.end());
   std::vector<Extent> words;
-  facts = facts.uninterrupted();
-  for_each_rank_program(graph, placement, ranks, steps, facts, [&words](const RankProgram& p) {
+  const auto add = [&words](const RankProgram& p) {
     Extent received = 0;
     for (const Instruction& instruction : p.instructions) {
       const auto* const message = instruction.as<Receive>();
       if (message != nullptr && !is_done_once(p, instruction)) received += message->words;
     }
     words.push_back(received);
-  });
+  };
+  for_each_rank_program(graph, placement, ranks, steps, facts.uninterrupted(), add);
   return words;
 }
 

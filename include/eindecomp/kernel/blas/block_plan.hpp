@@ -200,8 +200,8 @@ namespace block_detail {
     const double run = real(run_in_tile(tensor, rows, cols, batch));
     const double moved = elements * element_bytes / rates.cached_bytes;
     if (matrix[tensor].packed) {
-      // Tiles beyond the cache are read from memory once more.
       const double tiles = entries * real(rows.tiles) * real(cols.tiles);
+      // Tiles beyond the cache are read from memory once more.
       sum += times * (read_seconds(rates, elements, element_bytes, run) +
                       moved * (cached ? 1.0 : tuning::uncached_moves) + tiles * rates.tile_seconds);
     } else {

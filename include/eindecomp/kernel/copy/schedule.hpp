@@ -86,7 +86,7 @@ struct CopySchedule {
   /// The loop that is the fastest of the source; 0 where tiles are to be cut of one loop.
   [[nodiscard]] static constexpr int source_loop(const CopyNest& nest, std::int64_t word_bytes) {
     int source = 0;
-    // Whichever way it goes.
+    // A reversed loop is as fast as one that goes forward.
     const auto step = [&](int l) { return std::max(nest.stride[1][l], -nest.stride[1][l]); };
     for (int l = 1; l < nest.loops && nest.stride[1][0] != 0; ++l) {
       // A source that is the same along a loop has no order to prefer there.

@@ -137,7 +137,7 @@ struct JoinItems {
     if constexpr (Row::takes_contiguous) contiguous = schedule.contiguous_operands();
     const Row map = map_row(contiguous);
     if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
-      if (memory.store.write != Write::accumulate && schedule.dense_rows()) {
+      if (memory.store.write != Write::accumulate && schedule.dense_rows) {
         const typename Row::Range range{schedule.first_output(row),
                                         schedule.first_output(row + count)};
         const Extent offset[tensors]{};

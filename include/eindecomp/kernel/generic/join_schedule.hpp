@@ -27,9 +27,12 @@ struct JoinSchedule : SplitNest<Operands> {
   using Nests = SplitNest<Operands>;
   using Nests::inner, Nests::outer, Nests::tensors;
 
-  bool across_outputs = true;       ///< the vectorised loop is over outputs
-  int last_width = 1;               ///< width of the last row of the vectorised loop
-  int width = 1;                    ///< width of the others
+  bool across_outputs = true;  ///< the vectorised loop is over outputs
+  int last_width = 1;          ///< width of the last row of the vectorised loop
+  int width = 1;               ///< width of the others
+  /// Outputs of one term are rows that follow one another without a gap, along each of which an
+  /// operand does so, too, or is the same.
+  bool dense_rows = false;
   Extent vector_stride[tensors]{};  ///< along the vectorised loop
   Extent rows = 1;                  ///< outer.size()
   Extent steps = 1;                 ///< inner.size()
@@ -121,18 +124,6 @@ struct JoinSchedule : SplitNest<Operands> {
     return contiguous;
   }
 
-  /// Whether outputs of one term are rows that follow one another without a gap, along each of
-  /// which an operand does so, too, or is the same.
-  [[nodiscard]] EINDECOMP_FUNCTION bool dense_rows() const {
-    if (outer.loops != 2 || !one_term()) return false;
-    const Extent length = run_length();
-    for (int t = 0; t < tensors; ++t) {
-      const bool same = t < Operands && vector_stride[t] == 0;
-      if (!same && (vector_stride[t] != 1 || outer.stride[t][1] != length)) return false;
-    }
-    return true;
-  }
-
   /// Whether rows of outputs follow one another without a gap, whatever operands do.
   [[nodiscard]] bool dense_outputs() const {
     Extent length = run_length();
@@ -153,7 +144,7 @@ struct JoinSchedule : SplitNest<Operands> {
   [[nodiscard]] Extent partials() const { return rows * (across_outputs ? width : 1) * parts; }
 
  private:
-  /// Whether dense_rows() would hold if this loop over outputs were vectorised.
+  /// Whether dense_rows holds if this loop over outputs is vectorised.
   [[nodiscard]] bool makes_dense_rows(int loop) const {
     if (outer.loops != 2 || inner.loops > 0) return false;
     for (int t = 0; t < tensors; ++t) {
@@ -206,6 +197,7 @@ struct JoinSchedule : SplitNest<Operands> {
       }
     }
     if (best < 0) return;
+    dense_rows = across_outputs && makes_dense_rows(best);
     LoopNest<tensors>& nest = across_outputs ? outer : inner;
     nest.make_fastest(best);
     const Extent length = nest.extent[0];

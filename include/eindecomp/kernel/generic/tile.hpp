@@ -104,7 +104,7 @@ class LoopsOfTile final : public TileKernel {
     if (m_schedule.outer.loops > 2 || m_schedule.vector_stride[Sig::operands] != 1) return;
     m_contiguous = m_schedule.contiguous_operands();
     m_run = m_schedule.run_length();
-    if (m_schedule.dense_rows()) {
+    if (m_schedule.dense_rows) {
       m_rows = run_rows(m_schedule);
       m_run *= m_schedule.outer.extent[1];
     } else if (m_schedule.outer.loops == 2) {
