@@ -42,7 +42,7 @@ void check_memory(const EinGraph& graph, const Placement& placement, int ranks,
   const std::int64_t limit = memory_peak(programs).bytes / 2;
   const relation::ProgramMemory memory = profile.memory(limit);
   std::vector<std::int64_t> by_statement(graph.vertices.size(), 0);
-  std::int64_t overflow = 0;
+  double overflow = 0;
   REQUIRE(memory.peak_bytes.size() == programs.size());
   for (const RankProgram& program : programs) {
     REQUIRE(memory.peak_bytes[at(program.rank)] == program.peak_bytes());
@@ -52,7 +52,7 @@ void check_memory(const EinGraph& graph, const Placement& placement, int ranks,
       most = std::max(most, bytes[i]);
     }
     for_each_stage(program, [&](std::size_t first, std::size_t) {
-      overflow += std::max<std::int64_t>(bytes[first] - limit, 0);
+      overflow += static_cast<double>(std::max<std::int64_t>(bytes[first] - limit, 0));
     });
   }
   const MemoryPeak peak = memory_peak(programs);

@@ -36,7 +36,7 @@ struct HeldDuring {
   std::vector<std::int64_t> most;  ///< bytes, per statement of the unit
   std::int64_t most_of_all = -1;   ///< bytes
   int busiest = -1;                ///< the statement of the unit that first holds those
-  std::int64_t above_limit = 0;    ///< bytes, summed over stages
+  double above_limit = 0;          ///< bytes, summed over stages
 };
 
 /// Lays out the arena of one rank after another, part by part.
@@ -209,7 +209,7 @@ class ProfileArena {
         during.most_of_all = here;
         during.busiest = stage.first_statement;
       }
-      during.above_limit += std::max<std::int64_t>(here - m_limit, 0);
+      during.above_limit += static_cast<double>(std::max<std::int64_t>(here - m_limit, 0));
       for (; gone < m_deaths.size() && m_lives[to_index(m_deaths[gone])].last == at(s); ++gone) {
         const Life& life = m_lives[to_index(m_deaths[gone])];
         outcome.arena.release(life.offset, life.bytes);

@@ -36,8 +36,9 @@ struct ProgramMemory {
   std::vector<std::int64_t> peak_bytes;    ///< per rank, as RankProgram::peak_bytes() has them
   std::vector<std::int64_t> by_statement;  ///< per vertex, on the rank that holds most during it
   MemoryPeak peak;                         ///< as memory_peak() has it of the programs
-  /// Of the bytes above a limit, their sum over the stages of all ranks.
-  std::int64_t overflow = 0;
+  /// Of the bytes above a limit, their sum over the stages of all ranks. No integer: it may exceed
+  /// 2^63.
+  double overflow = 0;
 };
 
 /// What the programs of all ranks move and hold.
@@ -88,7 +89,7 @@ struct ProgramProfile {
         most = during.most_of_all;
         busiest = part.statements[to_index(during.busiest)];
       }
-      found.overflow += static_cast<std::int64_t>(alike) * during.above_limit;
+      found.overflow += static_cast<double>(alike) * during.above_limit;
     };
     const std::int64_t peak = arena.lay_out(rank, stored, note) + stored;
     const auto number = static_cast<int>(rank);

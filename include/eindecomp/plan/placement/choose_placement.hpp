@@ -45,7 +45,7 @@ struct Score {
   std::int64_t excess = 0;  ///< bytes above the limit, on the rank that holds most
   /// The same summed over all ranks and steps: of two placements that exceed the limit by as much,
   /// the one that does so less often is nearer to one that fits.
-  std::int64_t overflow = 0;
+  double overflow = 0;
   double seconds = 0;
   Extent cost = 0;
   WordSum words;
