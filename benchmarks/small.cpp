@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What einsum costs beside its work: products of small matrices on Kokkos::Serial, beside three
-// plain loops over the same views.
+// What einsum costs beside its work, on Kokkos::Serial: products of small matrices, and maps and
+// sums of short rows, beside plain loops over the same views.
 
 #include <fmt/core.h>
 
@@ -17,6 +17,7 @@ namespace {
 
 using Space = Kokkos::Serial;
 using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
+using Vector = Kokkos::View<double*, Kokkos::LayoutRight, Space>;
 
 /// Nanoseconds of one call, in the fastest of some batches of calls.
 template <class Call>
@@ -32,7 +33,14 @@ double nanoseconds(int calls, const Call& call) {
   return fastest;
 }
 
-void measure(int n, int calls) {
+/// Keeps what loops wrote from being optimised away.
+template <class View>
+void keep(const View& view) {
+  // NOLINTNEXTLINE(hicpp-no-assembler)
+  asm volatile("" : : "r"(view.data()) : "memory");
+}
+
+void measure_product(int n, int calls) {
   const Space space;
   const Matrix a("A", n, n);
   const Matrix b("B", n, n);
@@ -47,8 +55,7 @@ void measure(int n, int calls) {
         c(i, k) = sum;
       }
     }
-    // NOLINTNEXTLINE(hicpp-no-assembler): keeps the loops' result from being optimised away.
-    asm volatile("" : : "r"(c.data()) : "memory");
+    keep(c);
   });
   const double plus_times = nanoseconds(calls, [&] { ein::einsum<"ij,jk->ik">(space, a, b, c); });
   const double min_plus =
@@ -57,16 +64,68 @@ void measure(int n, int calls) {
              min_plus, plus_times - loops);
 }
 
+/// Maps and sums of matrices of about 20,000 elements, in rows of `columns`.
+void measure_rows(int columns, int calls) {
+  const Space space;
+  const int rows = 20'000 / columns;
+  const Matrix a("A", rows, columns);
+  const Matrix c("C", rows, columns);
+  const Vector by_column("by column", columns);
+  const Vector by_row("by row", rows);
+  const Vector sums("sums", rows);
+  Kokkos::deep_copy(a, 1.5);
+  Kokkos::deep_copy(by_column, 0.25);
+  Kokkos::deep_copy(by_row, 0.5);
+  const auto show = [&](const char* name, const auto& of_row, const auto& result,
+                        const auto& einsum) {
+    const double loops = nanoseconds(calls, [&] {
+      for (int i = 0; i < rows; ++i) of_row(i);
+      keep(result);
+    });
+    const double ours = nanoseconds(calls, einsum);
+    fmt::print("{:<12} {:>7} {:>10.0f} {:>10.0f} {:>7.2f}\n", name, columns, loops, ours,
+               ours / loops);
+  };
+  show(
+      "ij,j->ij",
+      [&](int i) {
+        for (int j = 0; j < columns; ++j) c(i, j) = a(i, j) * by_column(j);
+      },
+      c, [&] { ein::einsum<"ij,j->ij">(space, a, by_column, c); });
+  show(
+      "ij,i,j->ij",
+      [&](int i) {
+        for (int j = 0; j < columns; ++j) c(i, j) = a(i, j) * by_row(i) * by_column(j);
+      },
+      c, [&] { ein::einsum<"ij,i,j->ij">(space, a, by_row, by_column, c); });
+  show(
+      "i,j->ij",
+      [&](int i) {
+        for (int j = 0; j < columns; ++j) c(i, j) = by_row(i) * by_column(j);
+      },
+      c, [&] { ein::einsum<"i,j->ij">(space, by_row, by_column, c); });
+  show(
+      "ij->i",
+      [&](int i) {
+        double sum = 0;
+        for (int j = 0; j < columns; ++j) sum += a(i, j);
+        sums(i) = sum;
+      },
+      sums, [&] { ein::einsum<"ij->i">(space, a, sums); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Nanoseconds of small products");
+  CLI::App app("Nanoseconds of small products, and of maps and sums of short rows");
   int calls = 20000;
   app.add_option("--calls", calls, "calls in a batch")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   const Kokkos::ScopeGuard kokkos;
   fmt::print("{:>5} {:>10} {:>10} {:>10} {:>12}\n", "size", "loops", "einsum", "min-plus",
              "overhead");
-  for (int n : {2, 4, 8, 16}) measure(n, calls);
+  for (int n : {2, 4, 8, 16}) measure_product(n, calls);
+  fmt::print("\n{:<12} {:>7} {:>10} {:>10} {:>7}\n", "", "columns", "loops", "einsum", "ratio");
+  for (int columns : {3, 4, 8, 16, 32, 64, 256}) measure_rows(columns, std::max(1, calls / 100));
   return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/kernel/copy/kernel.hpp"
+#include "eindecomp/kernel/generic/dense_rows.hpp"
 #include "eindecomp/kernel/generic/join_reducer.hpp"
 #include "eindecomp/kernel/generic/join_schedule.hpp"
 #include "eindecomp/kernel/generic/map_lanes.hpp"
@@ -28,17 +29,6 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 template <class Space>
 [[nodiscard]] constexpr JoinTuning join_tuning() {
   return compat::is_device<Space> ? JoinTuning::device() : JoinTuning::host();
-}
-
-/// The rows of a schedule whose outputs are one run.
-template <int Operands>
-[[nodiscard]] RunRows run_rows(const JoinSchedule<Operands>& schedule) {
-  static_assert(Operands <= RunRows::most_operands);
-  RunRows rows;
-  if (schedule.outer.loops == 1) return rows;
-  rows.length = schedule.run_length();
-  for (int t = 0; t < Operands; ++t) rows.step[t] = schedule.outer.stride[t][1];
-  return rows;
 }
 
 /// What a join reads and writes.
@@ -136,19 +126,35 @@ struct JoinItems {
     unsigned contiguous = 0;
     if constexpr (Row::takes_contiguous) contiguous = schedule.contiguous_operands();
     const Row map = map_row(contiguous);
-    if constexpr (maps_lanes<Join, Monoid, Ts...>()) {
-      if (memory.store.write != Write::accumulate && schedule.dense_rows) {
-        const typename Row::Range range{schedule.first_output(row),
-                                        schedule.first_output(row + count)};
-        const Extent offset[tensors]{};
-        if (map.template by_lanes<Sig::elementwise>(offset, run_rows(schedule), range,
-                                                    static_cast<State*>(memory.store.output),
-                                                    memory.store.write, hints_from(0))) {
-          return;
-        }
+    if constexpr (maps_lanes<Join, Monoid, Ts...>() || maps_many<Join, Monoid, Ts...>()) {
+      if (DenseRows<Join, Monoid, Ts...>::apply(schedule, map, memory.store.write)) {
+        return map_dense_rows(map, out, row, count);
       }
     }
     map_rows_by(map, out, count);
+  }
+  /// The same of dense rows, block by block.
+  void map_dense_rows(const Row& map, Cursor<tensors>& out, Extent row, Extent count) const {
+    DenseRows<Join, Monoid, Ts...> rows(schedule, map);
+    const Extent pieces = schedule.outer.extent[0];  // of a row
+    const Extent block = pieces * schedule.outer.extent[1];
+    while (count > 0) {
+      const Extent before = out.coordinate[1] * pieces + out.coordinate[0];
+      const Extent here = std::min(count, block - before);
+      const Value* first[operands];
+      Extent offset[tensors];
+      for (int t = 0; t < tensors; ++t) {
+        offset[t] = out.offset[t];
+        for (int l : {0, 1}) offset[t] -= out.coordinate[l] * schedule.outer.stride[t][l];
+        if (t < operands) first[t] = static_cast<const Value*>(memory.operand[t]) + offset[t];
+      }
+      rows.compute(first, schedule.first_output(before), schedule.first_output(before + here),
+                   static_cast<State*>(memory.store.output) + offset[operands], memory.store.write,
+                   hints_from(offset[operands]));
+      row += here;
+      count -= here;
+      if (count > 0) out.seek(schedule.outer, row);
+    }
   }
   /// The same, to where they belong or a piece at a time.
   template <class Map>

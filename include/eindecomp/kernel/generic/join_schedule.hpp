@@ -30,9 +30,11 @@ struct JoinSchedule : SplitNest<Operands> {
   bool across_outputs = true;  ///< the vectorised loop is over outputs
   int last_width = 1;          ///< width of the last row of the vectorised loop
   int width = 1;               ///< width of the others
-  /// Outputs of one term are rows that follow one another without a gap, along each of which an
-  /// operand does so, too, or is the same.
+  /// Outputs of one term are rows, those of a position of loops 2 and up, if there are any, one
+  /// after another without a gap. An operand does so, too, is the same along each row, or begins
+  /// anew with each.
   bool dense_rows = false;
+  unsigned anew = 0;                ///< bit t: operand t begins anew with each dense row
   Extent vector_stride[tensors]{};  ///< along the vectorised loop
   Extent rows = 1;                  ///< outer.size()
   Extent steps = 1;                 ///< inner.size()
@@ -146,14 +148,19 @@ struct JoinSchedule : SplitNest<Operands> {
  private:
   /// Whether dense_rows holds if this loop over outputs is vectorised.
   [[nodiscard]] bool makes_dense_rows(int loop) const {
-    if (outer.loops != 2 || inner.loops > 0) return false;
+    if (outer.loops < 2 || inner.loops > 0) return false;
+    const int next = loop == 0 ? 1 : 0;  // is loop 1 then
     for (int t = 0; t < tensors; ++t) {
       const bool same = t < Operands && outer.stride[t][loop] == 0;
-      const bool dense =
-          outer.stride[t][loop] == 1 && outer.stride[t][1 - loop] == outer.extent[loop];
-      if (!same && !dense) return false;
+      const bool dense = outer.stride[t][loop] == 1 && outer.stride[t][next] == outer.extent[loop];
+      if (!same && !dense && !begins_anew(t, loop)) return false;
     }
     return true;
+  }
+  /// Whether an operand then begins anew with each row.
+  [[nodiscard]] bool begins_anew(int tensor, int loop) const {
+    return tensor < Operands && outer.stride[tensor][loop] == 1 &&
+           outer.stride[tensor][loop == 0 ? 1 : 0] == 0;
   }
 
   /// How well a loop lends itself to vectorisation: contiguous tensors, then length.
@@ -198,6 +205,9 @@ struct JoinSchedule : SplitNest<Operands> {
     }
     if (best < 0) return;
     dense_rows = across_outputs && makes_dense_rows(best);
+    for (int t = 0; dense_rows && t < Operands; ++t) {
+      if (begins_anew(t, best)) anew |= 1U << t;
+    }
     LoopNest<tensors>& nest = across_outputs ? outer : inner;
     nest.make_fastest(best);
     const Extent length = nest.extent[0];

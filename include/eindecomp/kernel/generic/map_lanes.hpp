@@ -30,16 +30,14 @@ concept JoinsLanes = takes_vectors<Join> && computes_in_lanes<T> &&(std::is_same
   { join((static_cast<void>(operands), v)...) } -> std::same_as<std::remove_cvref_t<decltype(v)>>;
 };
 
-/// Whether MapRun computes a signature's outputs of one term: all of one type that vectors hold, by
-/// functors that promise to take them.
+/// Whether a signature's outputs of one term are computed by vectors: all of one type that vectors
+/// hold, by functors that promise to take them.
 template <class Join, class Monoid, class... Ts>
-[[nodiscard]] constexpr bool maps_lanes() {
+[[nodiscard]] constexpr bool has_lane_terms() {
   using Sig = Signature<Join, Monoid, Ts...>;
   using Value = typename Sig::Value;
   using Traits = typename Sig::Traits;
-  if constexpr (sizeof...(Ts) > 2) {
-    return false;
-  } else if constexpr (Sig::elementwise) {
+  if constexpr (Sig::elementwise) {
     return JoinsLanes<Join, Value, Ts...>;
   } else if constexpr (std::is_same_v<typename Sig::State, Value> && !Traits::lifts &&
                        !Traits::finishes) {
@@ -49,15 +47,16 @@ template <class Join, class Monoid, class... Ts>
   }
 }
 
+/// Whether MapRun computes them.
+template <class Join, class Monoid, class... Ts>
+[[nodiscard]] constexpr bool maps_lanes() {
+  return sizeof...(Ts) <= 2 && has_lane_terms<Join, Monoid, Ts...>();
+}
+
 /// Whether map_many() computes a signature's outputs: the same of more operands than MapRun takes.
 template <class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool maps_many() {
-  using Sig = Signature<Join, Monoid, Ts...>;
-  if constexpr (sizeof...(Ts) > 2 && Sig::elementwise) {
-    return JoinsLanes<Join, typename Sig::Value, Ts...>;
-  } else {
-    return false;
-  }
+  return sizeof...(Ts) > 2 && has_lane_terms<Join, Monoid, Ts...>();
 }
 
 /// A join whose result is all that its output aggregates.

@@ -61,7 +61,7 @@ struct MapRow {
   template <bool MayAsk>
   [[nodiscard]] bool direct(const Extent* offset, const RunPart& part, State* output, Write write,
                             const MemoryHints& hints) const {
-    return map_many_by_lanes(offset, part, output, hints.streamed) ||
+    return map_many_by_lanes(offset, part, output, write, hints.streamed) ||
            by_lanes<(MayAsk && Sig::elementwise)>(offset, {}, {0, part.length}, output, write,
                                                   hints);
   }
@@ -105,7 +105,7 @@ struct MapRow {
     } else if constexpr (maps_by_floats) {
       if (contiguous != 0) return map_by_floats(Indices{}, offset, width, states);
     } else if constexpr (maps_many<Join, Monoid, Ts...>()) {
-      if (map_many_by_lanes(offset, {width}, states, false)) return;
+      if (map_many_by_lanes(offset, {width}, states, Write::partial, false)) return;
     } else if constexpr (operands <= 2) {
       switch (contiguous) {
         case 1:
@@ -148,10 +148,11 @@ struct MapRow {
   /// A part of a row of a map of many operands, as direct().
   [[nodiscard]] bool map_many_by_lanes([[maybe_unused]] const Extent* offset,
                                        [[maybe_unused]] const RunPart& part,
-                                       [[maybe_unused]] State* output,
+                                       [[maybe_unused]] State* output, [[maybe_unused]] Write write,
                                        [[maybe_unused]] bool streamed) const {
     if constexpr (maps_many<Join, Monoid, Ts...>()) {
       if (contiguous == 0) return false;
+      if (!Sig::elementwise && write == Write::accumulate) return false;
       ManyRun<Value, operands> run;
       for (int t = 0; t < operands; ++t) {
         run.operand[t] =
@@ -159,7 +160,14 @@ struct MapRow {
       }
       run.output = output - part.before;
       run.streamed = streamed;
-      map_many(Indices{}, contiguous, join, run, ends != nullptr ? *ends : Ends{}, part);
+      const auto compute = [&](const auto& term) {
+        map_many(Indices{}, contiguous, term, run, ends != nullptr ? *ends : Ends{}, part);
+      };
+      if constexpr (Sig::elementwise) {
+        compute(join);
+      } else {
+        compute(OneTerm<Join, Monoid, Value>{join, monoid, Traits::identity(monoid)});
+      }
       return true;
     }
     return false;

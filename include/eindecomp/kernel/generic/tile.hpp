@@ -102,6 +102,7 @@ class LoopsOfTile final : public TileKernel {
   /// Finds the runs of a map's outputs.
   void set_runs() {
     if (m_schedule.outer.loops > 2 || m_schedule.vector_stride[Sig::operands] != 1) return;
+    if (m_schedule.dense_rows && m_schedule.anew != 0) return;  // rows are copied
     m_contiguous = m_schedule.contiguous_operands();
     m_run = m_schedule.run_length();
     if (m_schedule.dense_rows) {
