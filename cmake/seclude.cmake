@@ -17,7 +17,7 @@ function(run)
 endfunction()
 
 set(shared "KernelsOfSet|SharedOfSet")
-set(instruction_set "10no_vectors|8baseline|3avx|4avx2|6avx512")
+set(instruction_set "10no_vectors|8baseline|[0-9]+avx(2|512)?(_fma)?(_f16c)?")
 
 # A function of a group cannot become local: the linker drops groups that it has already.
 run(${linker} -r --force-group-allocation -o ${output}.whole ${object})

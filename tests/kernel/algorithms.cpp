@@ -507,6 +507,49 @@ TEST_CASE("a call takes the workspace it said it would") {
   }
 }
 
+namespace {
+
+/// How often values fall into each of 4096 classes: an accumulator of 32 KiB.
+struct Classes {
+  static constexpr bool commutative_monoid = true;
+  struct Counts {
+    std::array<double, 4096> of{};
+  };
+  template <class T>
+  using State = Counts;
+  static Counts identity() { return {}; }
+  Counts lift(double value, std::int64_t) const {
+    Counts counts;
+    counts.of[static_cast<std::size_t>(value)] = 1;
+    return counts;
+  }
+  Counts operator()(const Counts& a, const Counts& b) const {
+    Counts sum;
+    for (std::size_t n = 0; n < sum.of.size(); ++n) sum.of[n] = a.of[n] + b.of[n];
+    return sum;
+  }
+  double finish(const Counts& counts) const {
+    double most = 0;
+    for (const double count : counts.of) most = std::max(most, count);
+    return most;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("large accumulators are few, on the stack and in workspaces") {
+  const kernel_test::TestLauncher<Space, Identity, Classes, double> launcher;
+  const LocalEinsum shape = row_major("ij->i", {2, 40'000});
+  CHECK(launcher.workspace_bytes(Space(), shape) > 0);
+  CHECK(launcher.workspace_bytes(Space(), shape) <= 1 << 18);
+  std::vector<double> in(80'000, 3);
+  for (std::size_t n = 0; n < in.size(); n += 4) in[n] = 5;
+  std::vector<double> out(2);
+  const void* operands[] = {in.data()};
+  launcher.join(Space(), shape, operands, out.data(), Write::finished);
+  CHECK(out == std::vector<double>{30'000, 30'000});
+}
+
 TEST_CASE("kernels work in the memory they are given") {
   const Kokkos::View<double***, Kokkos::LayoutLeft, Space> a("a", 70, 40, 30);
   const Kokkos::View<double**, Kokkos::LayoutLeft, Space> b("b", 30, 50);

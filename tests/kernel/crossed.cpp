@@ -67,8 +67,8 @@ std::vector<T> draw(std::mt19937& random, Extent count) {
 }
 
 /// \returns how many shapes have operands across.
-template <class Join, class Result, class... Ts>
-int check(unsigned first_seed, const Join& join) {
+template <class Monoid, class Join, class Result, class... Ts>
+int check_with(unsigned first_seed, const Join& join, Write write) {
   constexpr int operands = sizeof...(Ts);
   int across = 0;
   for (unsigned seed = first_seed; seed < first_seed + 40; ++seed) {
@@ -92,19 +92,21 @@ int check(unsigned first_seed, const Join& join) {
     for (at[0] = 0; at[0] < shape.extent[0]; ++at[0]) {
       for (at[1] = 0; at[1] < shape.extent[1]; ++at[1]) {
         for (at[2] = 0; at[2] < shape.extent[2]; ++at[2]) {
-          expected[offset(shape.output_stride)] = [&]<std::size_t... I>(std::index_sequence<I...>) {
+          const auto value = [&]<std::size_t... I>(std::index_sequence<I...>) {
             return static_cast<Result>(
                 join(std::get<I>(tensors)[offset(shape.operand_stride[I])]...));
           }
           (std::index_sequence_for<Ts...>{});
+          Result& element = expected[offset(shape.output_stride)];
+          element = write == Write::accumulate ? element + value : value;
         }
       }
     }
     const auto pointers = std::apply(
         [](const auto&... each) { return std::array<const void*, operands>{each.data()...}; },
         tensors);
-    const ein::kernel::JoinAggregateLauncher<Space, Join, ein::NoAggregation, Ts...> launcher(join);
-    const auto kernel = launcher.prepare(Space(), shape, Write::finished);
+    const ein::kernel::JoinAggregateLauncher<Space, Join, Monoid, Ts...> launcher(join);
+    const auto kernel = launcher.prepare(Space(), shape, write);
     across +=
         kernel->explain(pointers.data(), output.data()).find("lie across") != std::string::npos ? 1
                                                                                                 : 0;
@@ -114,6 +116,10 @@ int check(unsigned first_seed, const Join& join) {
     REQUIRE(output == expected);
   }
   return across;
+}
+template <class Join, class Result, class... Ts>
+int check(unsigned first_seed, const Join& join) {
+  return check_with<ein::NoAggregation, Join, Result, Ts...>(first_seed, join, Write::finished);
 }
 
 /// Makes no promise of vectors.
@@ -137,6 +143,16 @@ TEST_CASE("crossed maps: three operands, other types, a functor without promises
   CHECK(check<ein::Mul, std::complex<double>, std::complex<double>, std::complex<double>>(401, {}) >
         5);
   CHECK(check<ein::Sub, std::int32_t, std::int32_t, std::int32_t>(501, {}) > 5);
+}
+
+TEST_CASE("crossed maps: one operand, and sums that aggregate nothing") {
+  CHECK(check<ein::Abs, double, double>(601, {}) > 5);
+  CHECK(check<ein::Relu, float, float>(701, {}) > 5);
+  for (const Write write : {Write::finished, Write::accumulate}) {
+    CHECK(check_with<ein::Sum, ein::Mul, double, double, double>(801, {}, write) > 5);
+    CHECK(check_with<ein::Sum, ein::Abs, float, float>(901, {}, write) > 2);
+    CHECK(check_with<ein::Sum, ein::Mul, float, float, float, float>(951, {}, write) > 5);
+  }
 }
 
 TEST_CASE("crossed maps: X - Xᵀ as large as outputs that are streamed") {

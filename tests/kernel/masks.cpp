@@ -243,6 +243,13 @@ struct Masks {
     return node(ein::Or{}, node(ein::NotEqual{}, i, j), node(ein::Not{}, above()));
   }
   static bool outside(Label i_, Label j_) { return i_ != j_ || !above(i_, j_); }
+  /// Windows so wide that j - i never comes near what bounds it.
+  static auto unlimited() {
+    constexpr Label most = std::numeric_limits<Label>::max();
+    return node(ein::And{},
+                node(ein::LessEqual{}, node(Sum2{{1, -1}, 0}, j, i), Value<Label>{most}),
+                node(ein::Greater{}, node(Sum2{{1, -1}, 0}, j, i), Value<Label>{-most - 1}));
+  }
 };
 
 constexpr float infinity_f = std::numeric_limits<float>::infinity();
@@ -266,6 +273,8 @@ TEST_CASE_TEMPLATE("maps under masks", T, float, double, std::int32_t) {
       [](Label i, Label j, T x) { return M::band(i, j) ? (x - 2) * (x - 2) : T(1); });
   check<None, T, 1>("a diagonal added", node(ein::Add{}, Arg<0>{}, M::diagonal()), everywhere,
                     [](Label i, Label j, T x) { return x + (M::diagonal(i, j) ? T(1) : T(0)); });
+  check<None, T, 1>("a window without bounds", node(ein::Mul{}, M::unlimited(), Arg<0>{}),
+                    everywhere, [](Label, Label, T x) { return x; });
   using M2 = Masks<2>;
   check<None, T, 2>(
       "one or the other", node(ein::Select{}, M2::outside(), Arg<0>{}, Arg<1>{}),

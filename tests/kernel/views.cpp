@@ -666,6 +666,12 @@ TEST_CASE("outputs that are read or written elsewhere are refused, whichever way
   CHECK(contains(message_of([&] { einsum<"ij->ij">(Space(), a, hankel); }),
                  "the output (i,j) has elements that share a place in memory (its strides are "
                  "1, 1)"));
+  // Also where an aggregation over nothing leaves nothing but beta to be done.
+  const View<double**> narrow("narrow", 5, 0);
+  CHECK(contains(message_of([&] {
+                   einsum<"ik,jk->ij">(Space(), {.alpha = 1, .beta = 2}, narrow, narrow, hankel);
+                 }),
+                 "has elements that share a place in memory"));
   const View<double**, Kokkos::LayoutStride> woven(memory.data(), Kokkos::LayoutStride(2, 3, 3, 2));
   einsum<"ij->ij">(Space(), Kokkos::subview(a, std::pair(0, 2), std::pair(0, 3)), woven);
 }
@@ -714,6 +720,10 @@ TEST_CASE("results that no memory holds are an error of the library's at the cal
   CHECK(contains(message, "views.cpp"));
   CHECK(contains(message_of([&] { (void)einsum<"i,j->ij">(Space(), longer, longer); }),
                  "it has more than 2^57 elements"));
+  // Nothing is as much of it as nothing else.
+  const View<double*> none("none", 0);
+  const Strided long_enough(&number, Kokkos::LayoutStride(std::size_t{1} << 30, 0));
+  CHECK(einsum<"i,j,k->ijk">(Space(), long_enough, long_enough, none).size() == 0);
 }
 
 TEST_CASE("what is refused names the label, the extents, the operands and the caller's line") {

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 # As symbols have them: the length and the name of a namespace.
-IN_SET = re.compile(r"10no_vectors|8baseline|3avx|4avx2|6avx512")
+IN_SET = re.compile(r"10no_vectors|8baseline|[0-9]+avx(?:2|512)?(?:_fma)?(?:_f16c)?")
 SHARED = re.compile(r"^RELOCATION RECORDS FOR \[\.(?:text|rodata|data|data\.rel\.ro)"
                     r"\.(?:\w+\.)*(_Z\w+)\]:$")
 EXEMPT = re.compile(

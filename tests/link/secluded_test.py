@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-IN_SET = re.compile(r"10no_vectors|8baseline|3avx|4avx2|6avx512")
+IN_SET = re.compile(r"10no_vectors|8baseline|[0-9]+avx(?:2|512)?(?:_fma)?(?:_f16c)?")
 TABLE = re.compile(r"^_ZT[VTC]")
 HANDED_OUT = re.compile(r"KernelsOfSet|SharedOfSet")
 SYMBOL = re.compile(r"^\s*\d+: \S+\s+\S+ (FUNC|IFUNC|OBJECT|TLS|NOTYPE)\s+(\w+)"

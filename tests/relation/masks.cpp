@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +88,23 @@ TEST_CASE("masks of one label cut it, in all ways in which they can be written")
   CHECK(first_half(k != 8) == 1.0);
   CHECK(first_half(2.0 * (k >= 40)) == 0.0);
   CHECK(first_half((i < 16) * (j < 8)) == 0.125);
+}
+
+TEST_CASE("masks with numbers that no label comes near leave nothing out, or all") {
+  const auto part = [](const auto& condition) {
+    return share([&](const auto& X, const auto& Y) {
+      (void)(let<"Z">(i, j) = sum(k)(condition * X(i, k) * Y(k, j)));
+    });
+  };
+  constexpr Extent most = std::numeric_limits<Extent>::max();
+  CHECK(part(k - i <= most) == 1.0);
+  CHECK(part(k - i < most) == 1.0);
+  CHECK(part(k - i >= -most) == 1.0);
+  CHECK(part(k - i > -most - 1) == 1.0);
+  CHECK(part((k - i <= most) * (k < 16)) == 0.5);
+  constexpr Extent computed = Extent{1} << 60;
+  CHECK(part(k - i <= computed) == 1.0);
+  CHECK(part(k - i >= computed) == 0.0);
 }
 
 TEST_CASE("what is selected instead of 0, and nothing else") {

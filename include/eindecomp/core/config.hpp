@@ -94,13 +94,23 @@
 #if !defined(EINDECOMP_REGISTER_BYTES)
 #define EINDECOMP_INSTRUCTION_SET no_vectors
 #elif defined(__AVX512F__)
-#define EINDECOMP_INSTRUCTION_SET avx512
+#define EINDECOMP_INSTRUCTION_SET EINDECOMP_SET_OF(avx512)
 #elif EINDECOMP_VECTOR_ELEMENTARY
-#define EINDECOMP_INSTRUCTION_SET avx2
+#define EINDECOMP_INSTRUCTION_SET EINDECOMP_SET_OF(avx2)
 #elif defined(__AVX__)
-#define EINDECOMP_INSTRUCTION_SET avx
+#define EINDECOMP_INSTRUCTION_SET EINDECOMP_SET_OF(avx)
 #else
 #define EINDECOMP_INSTRUCTION_SET baseline
+#endif
+/// With AVX, its name says what else the machine does: -mavx2 is not -mavx2 -mfma.
+#if EINDECOMP_FUSED_MULTIPLY_ADD && EINDECOMP_CONVERTS_HALVES
+#define EINDECOMP_SET_OF(vectors) vectors##_fma_f16c
+#elif EINDECOMP_FUSED_MULTIPLY_ADD
+#define EINDECOMP_SET_OF(vectors) vectors##_fma
+#elif EINDECOMP_CONVERTS_HALVES
+#define EINDECOMP_SET_OF(vectors) vectors##_f16c
+#else
+#define EINDECOMP_SET_OF(vectors) vectors
 #endif
 
 /// At the beginning of a function: its products may be fused with sums, also those of a caller,

@@ -281,6 +281,18 @@ struct IndexSpec {
     return terms.size() == 1 && terms[0].coefficient == 1 && offset == 0 &&
            boundary == Boundary::ignored && divisor == 1;
   }
+
+  /// Whether its numbers are small enough for indices to be computed in 64 bits: at most 2^31 times
+  /// a label, and 2^60 added.
+  [[nodiscard]] constexpr bool is_computable() const {
+    constexpr Extent most_factor = Extent{1} << 31;
+    constexpr Extent most_offset = Extent{1} << 60;
+    bool fits = -most_offset <= offset && offset <= most_offset;
+    for (const Term& term : terms) {
+      fits = fits && -most_factor <= term.coefficient && term.coefficient <= most_factor;
+    }
+    return fits;
+  }
 };
 
 namespace expr {

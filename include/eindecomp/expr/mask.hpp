@@ -51,10 +51,11 @@ template <std::size_t Labels, class... Ls>
 }
 /// \}
 
-/// Adds the condition a + offset <= b, if both are known and it has few enough labels.
+/// Adds the condition a + offset <= b, if both are known, and it has few enough labels and numbers
+/// that can be computed with: j - i <= w may be written with a w that is no limit.
 constexpr void add_condition(const std::optional<IndexSpec>& a, const std::optional<IndexSpec>& b,
                              Extent offset, std::vector<IndexSpec>& conditions) {
-  if (!a || !b) return;
+  if (!a || !b || !a->is_computable() || !b->is_computable()) return;
   IndexSpec difference = *b;
   difference.offset -= a->offset + offset;
   for (const IndexSpec::Term& term : a->terms) {
@@ -69,7 +70,7 @@ constexpr void add_condition(const std::optional<IndexSpec>& a, const std::optio
       difference.terms.push_back({term.label, -term.coefficient});
     }
   }
-  conditions.push_back(difference);
+  if (difference.is_computable()) conditions.push_back(difference);
 }
 
 /// Adds what a comparison of labels says, each that an index is not negative, or what it says where

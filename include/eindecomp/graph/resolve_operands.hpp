@@ -159,15 +159,8 @@ class OperandResolver {
     return made;
   }
 
-  /// Sums of the numbers in indices are computed in 64 bits.
   constexpr void check_numbers(const IndexSpec& index) const {
-    constexpr Extent most_factor = Extent{1} << 31;
-    constexpr Extent most_offset = Extent{1} << 60;
-    bool fits = -most_offset <= index.offset && index.offset <= most_offset;
-    for (const IndexSpec::Term& term : index.terms) {
-      fits = fits && -most_factor <= term.coefficient && term.coefficient <= most_factor;
-    }
-    if (fits) return;
+    if (index.is_computable()) return;
     core::fail(ErrorKind::statement,
                "index " + expr::index_text(index) + " of statement " + m_vertex.name +
                    " has larger numbers than indices are computed with (2^31 times a label, 2^60 "

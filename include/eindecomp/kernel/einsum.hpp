@@ -138,7 +138,7 @@ void join_scaled(const Space& space, const EinsumShape& spec, const Scaling<T>& 
       "EinDecomp: with alpha and beta all views have one element type");
   static_assert(std::is_same_v<typename Signature<Product, Sum, ElementOf<Operands>...>::Result, T>,
                 "EinDecomp: alpha and beta are for elements whose products are of their own type, "
-                "not for 8- and 16-bit integers");
+                "not for integers of 8 and numbers of 16 bits");
   check_views<Space, Algebra<Product, Sum>, Output, Operands...>();
   const std::array<StridedTensor, sizeof...(Operands) + 1> views{StridedTensor::of(operands)...,
                                                                  StridedTensor::of(output)};
@@ -211,10 +211,14 @@ template <class AlgebraType, class Space, class Output, class... Operands>
                                                                  StridedTensor::of(output)};
   const LocalEinsum shape = local_einsum(spec, views, where);
   const auto bytes = [&]<class Called>() {
-    const auto of = [&](Write write) {
-      return prepare_views<Space, Called, Operands...>(space, shape, write)->workspace_bytes();
-    };
-    return std::max(of(Write::finished), of(Write::accumulate));
+    std::int64_t most = 0;
+    at_place(where, [&] {
+      for (const Write write : {Write::finished, Write::accumulate}) {
+        const auto kernel = prepare_views<Space, Called, Operands...>(space, shape, write);
+        most = std::max<std::int64_t>(most, kernel->workspace_bytes());
+      }
+    });
+    return most;
   };
   const std::int64_t own = bytes.template operator()<AlgebraType>();
   using T = ElementOf<Output>;
@@ -473,7 +477,7 @@ kernel::detail::NoView einsum(const Arguments&...) {
 
 /// The bytes that einsum<Text, AlgebraType>(space, a, c) takes for itself, with alpha and beta or
 /// without: none but where reductions are cut, operands packed or tensors put in order, and at most
-/// 28 MiB, or some 1 MiB a thread where that is more. Allocated by each call, unless a
+/// 28 MiB, or 8 MiB and 1 MiB a thread where that is more. Allocated by each call, unless a
 /// ScopedWorkspace gives them. \throws Error, at the caller's line, as einsum does.
 /// @{
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,

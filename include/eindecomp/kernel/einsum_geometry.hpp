@@ -104,10 +104,14 @@ struct LabelExtents {
 /// \throws Error if a result has so many elements that their number is no Extent.
 inline void check_result_extents(const EinsumShape& spec, const LabelExtents& extents,
                                  const std::source_location& where) {
+  const auto extent_of = [&](int k) { return extents.extent[spec.output[k]]; };
+  for (int k = 0; k < spec.output_rank; ++k) {
+    if (extent_of(k) == 0) return;
+  }
   Extent elements = 1;
   for (int k = 0; k < spec.output_rank; ++k) {
-    const Extent extent = extents.extent[spec.output[k]];
-    if (extent > 0 && elements > max_elements / extent) {
+    const Extent extent = extent_of(k);
+    if (elements > max_elements / extent) {
       throw_no_memory(spec, extents, "it has more than 2^57 elements", where);
     }
     elements *= extent;
@@ -167,8 +171,7 @@ template <std::size_t Tensors>
                   where);
     }
   }
-  if (empty) return shape;
-  if (overlaps_itself(output)) {
+  if (has_output && overlaps_itself(output)) {
     Text strides;
     for (int k = 0; k < spec.output_rank; ++k) strides << (k > 0 ? ", " : "") << output.stride[k];
     throw Error(ErrorKind::binding,
@@ -177,6 +180,7 @@ template <std::size_t Tensors>
                     << "); write into a view whose elements have places of their own",
                 where);
   }
+  if (empty) return shape;  // nothing is read
 
   for (int t = 0; t < operands; ++t) {
     const StridedTensor& operand = views[static_cast<std::size_t>(t)];

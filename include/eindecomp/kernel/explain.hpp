@@ -24,10 +24,14 @@ template <class AlgebraType, class Space, class Output, class... Operands>
                                         const Operands&... operands) {
   const std::array<StridedTensor, sizeof...(Operands) + 1> views{StridedTensor::of(operands)...,
                                                                  StridedTensor::of(output)};
+  const LocalEinsum shape = local_einsum(spec, views, where);
   const void* const pointers[] = {operands.data()...};
-  return prepare_views<Space, AlgebraType, Operands...>(space, local_einsum(spec, views, where),
-                                                        Write::finished)
-      ->explain(pointers, output.data());
+  std::string said;
+  at_place(where, [&] {
+    said = prepare_views<Space, AlgebraType, Operands...>(space, shape, Write::finished)
+               ->explain(pointers, output.data());
+  });
+  return said;
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET

@@ -68,7 +68,7 @@ struct JoinTuning {
   Extent item_joins;     ///< joins that make an item worth scheduling
   Extent part_joins;     ///< joins that make a part of a cut reduction worth an item
   Extent split_outputs;  ///< reductions to more outputs than this are never cut
-  Extent partials;       ///< accumulators of all parts together, at most
+  Extent partials;       ///< accumulators of all parts together, at most (and see states_bytes)
 
   /// Of hosts. Measured on 4096 x 6144 and 6291 x 4000.
   static constexpr JoinTuning host() { return {16, 4096, 8192, 256, 16384}; }
@@ -121,8 +121,8 @@ inline constexpr Extent max_panel_rows = 64;  ///< rows of outputs reduced toget
 /// compute: then a loop is vectorised whose elements lie apart, if one makes longer rows. Of 2 to 7
 /// columns that takes 0.1 to 1.2 of the time, of 8 doubles up to three times as long.
 inline constexpr Extent min_row_joins = 8;
-/// Of accumulators that a thread has on its stack. Of elements of up to 128 bytes there are as many
-/// as help; of larger ones fewer, and one at least.
+/// Of accumulators that a thread has on its stack, or a cut reduction in its workspace. Of elements
+/// of up to 128 bytes, and 16, there are as many as help; of larger ones fewer, and one at least.
 inline constexpr Extent states_bytes = Extent{256} << 10;
 inline constexpr Extent panel_steps = 64;  ///< positions at a time of rows that lie apart
 inline constexpr Extent map_piece = 128;   ///< elements of a map that is not vectorised

@@ -27,12 +27,13 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// Whether a signature's maps may be computed so.
+/// Whether a signature's maps may be computed so. Of those that can aggregate, as einsum's do, only
+/// those that go by vectors: to compile it for others would cost more than it is worth.
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool has_crossed() {
-  return compat::is_synchronous<Space> && Signature<Join, Monoid, Ts...>::elementwise &&
-         sizeof...(Ts) > 1 && !maps_masked<Join, Monoid, Ts...>() &&
-         ((sizeof(WordOf<Ts>) == sizeof(Ts)) && ...);
+  return compat::is_synchronous<Space> &&
+         (Signature<Join, Monoid, Ts...>::elementwise || has_lane_terms<Join, Monoid, Ts...>()) &&
+         !maps_masked<Join, Monoid, Ts...>() && ((sizeof(WordOf<Ts>) == sizeof(Ts)) && ...);
 }
 
 /// A map whose blocks are rows along one label of the output, as many as there are positions of
@@ -53,6 +54,7 @@ struct CrossedMap {
     int row = -1;
     int other = -1;
     for (int l = 0; l < shape.labels; ++l) {
+      if (shape.aggregated[l]) return;
       if (shape.output_stride[l] == 1 && shape.extent[l] >= tuning::min_crossed_length) row = l;
     }
     if (row < 0) return;

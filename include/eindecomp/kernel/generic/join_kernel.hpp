@@ -26,9 +26,16 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-template <class Space>
+/// \tparam State  accumulators: fewer of large ones are on the stack, and in workspaces
+template <class Space, class State>
 [[nodiscard]] constexpr JoinTuning join_tuning() {
-  return compat::is_device<Space> ? JoinTuning::device() : JoinTuning::host();
+  JoinTuning tuning = compat::is_device<Space> ? JoinTuning::device() : JoinTuning::host();
+  constexpr Extent most = tuning::states_bytes / static_cast<Extent>(sizeof(State));
+  if (!compat::is_device<Space>) {
+    tuning.partials = std::clamp<Extent>(most, 1, tuning.partials);
+    if (most < 2 * tuning.tile) tuning.tile = 1;
+  }
+  return tuning;
 }
 
 /// What a join reads and writes.

@@ -58,7 +58,7 @@ class MaskPieces {
     Masked::for_each_mask(m_tree, [&](const auto& mask) {
       Masked::for_each_comparison(mask, [&](const auto& a, const auto& b) {
         const auto difference = [&](Extent i) {
-          return Extent{call(b, values, i)} - Extent{call(a, values, i)};
+          return difference_of(call(b, values, i), call(a, values, i));
         };
         add_ends(difference(0), difference(1), length, list);
       });
@@ -132,18 +132,24 @@ class MaskPieces {
     return masks;
   }
 
+  /// a - b. Of numbers that labels do not come near, such as 2^63 - 1, it may be any.
+  [[nodiscard]] static Extent difference_of(Extent a, Extent b) {
+    return static_cast<Extent>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+  }
+
   /// Adds the first places within a row where a difference, which changes steadily, has another
   /// sign than before.
   static void add_ends(Extent first, Extent second, Extent length, List& list) {
-    Extent slope = second - first;
+    Extent slope = difference_of(second, first);
     if (slope == 0) return;
-    Extent zero = -first;
+    Extent zero = difference_of(0, first);
     if (slope < 0) {
       slope = -slope;
       zero = first;
     }
     // The difference is 0 at zero / slope, which rounded down is:
     const Extent below = slope == 1 ? zero : zero / slope - (zero % slope < 0 ? 1 : 0);
+    if (below < -1 || below >= length) return;
     for (const Extent place : {below + (below * slope == zero ? 0 : 1), below + 1}) {
       if (place <= 0 || place >= length) continue;
       int n = list.count++;

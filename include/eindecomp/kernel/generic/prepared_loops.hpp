@@ -167,7 +167,7 @@ class PreparedLoops final : public PreparedKernel<Space> {
 
  private:
   using State = typename Sig::State;
-  static constexpr JoinTuning tuning = join_tuning<Space>();
+  static constexpr JoinTuning tuning = join_tuning<Space, State>();
 
   Schedule m_schedule;
   Join m_join;

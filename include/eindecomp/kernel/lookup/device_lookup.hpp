@@ -85,7 +85,8 @@ struct DeviceLookupSchedule {
     terms.sort_by_all();
     terms.merge();
     if (cut >= 0) {
-      pieces = std::clamp<Extent>(wanted / std::max<Extent>(1, items.size()), 1, label[cut].count);
+      const Extent most = std::max<Extent>(1, label[cut].count);
+      pieces = std::clamp<Extent>(wanted / std::max<Extent>(1, items.size()), 1, most);
     }
   }
 

@@ -65,17 +65,17 @@ template <std::size_t Sets>
     chosen = static_cast<int>(set);
     if (wanted != nullptr && names[set] == wanted) return chosen;
   }
+  if (chosen < 0) {
+    throw Error(ErrorKind::plan,
+                Text() << "the kernels are compiled for other processors (" << names[0]
+                       << " at least); compile them for this one",
+                std::source_location());
+  }
   if (wanted != nullptr && *wanted != '\0') {
     throw Error(ErrorKind::plan,
                 Text() << "the environment's EINDECOMP_KERNEL_SET is " << wanted
                        << " (the kernels are compiled for, and run here: " << offered
                        << "); name one of these, or none",
-                std::source_location());
-  }
-  if (chosen < 0) {
-    throw Error(ErrorKind::plan,
-                Text() << "the kernels are compiled for other processors (" << names[0]
-                       << " at least); compile them for this one",
                 std::source_location());
   }
   return chosen;
