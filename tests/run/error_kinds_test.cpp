@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -229,4 +230,12 @@ TEST_CASE("views that cannot be used are bound wrongly; options that cannot be a
   CHECK(kind_of([&] {
           (void)ein::decompose(ones.program, {.machine = {.memory_bandwidth = -1}});
         }) == "plan");
+  const World world;
+  const Plan plan = ein::decompose(ones.program, {.workers = 4, .ranks = world.size});
+  for (const ein::ExecuteOptions& wrong :
+       {ein::ExecuteOptions{.chunk = 0}, ein::ExecuteOptions{.eager_bytes = -1},
+        ein::ExecuteOptions{.memory_limit = -1}, ein::ExecuteOptions{.time_limit = -1},
+        ein::ExecuteOptions{.time_limit = std::nan("")}}) {
+    CHECK(kind_of([&] { ein::Executor(plan, MPI_COMM_WORLD, Space(), wrong); }) == "plan");
+  }
 }

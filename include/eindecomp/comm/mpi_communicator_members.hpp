@@ -70,7 +70,7 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::agree_to_begin(double time_limit
   if (least[0] >= 0) return;
   const std::string given =
       least[0] == no_number ? "that is no number" : "of " + std::to_string(least[0]) + " s";
-  throw Error(ErrorKind::communication,
+  throw Error(ErrorKind::plan,
               "a time limit " + given +
                   " is none (a wait takes some time); give a positive one, or 0 for none",
               where);

@@ -16,12 +16,12 @@ namespace eindecomp {
 /// What an Error is about, for callers that act on it instead of printing it; docs/running.md says
 /// what they can do.
 enum class ErrorKind : std::uint8_t {
-  statement,  ///< a statement breaks a rule of the language, or names a tensor it may not
-  shape,      ///< ranks or extents that do not fit each other
-  binding,    ///< an input or a view bound wrongly, or a result asked of a run that is none
-  memory,     ///< less memory than the call needs, or than it may take
-  plan,       ///< a plan, strategy, layout or machine that cannot be, or asked for what it lacks
-  ranks,      ///< ranks that called with different programs, plans, options or tensors
+  statement,      ///< a statement breaks a rule of the language, or names a tensor it may not
+  shape,          ///< ranks or extents that do not fit each other
+  binding,        ///< an input or a view bound wrongly, or a result asked of a run that is none
+  memory,         ///< less memory than the call needs, or than it may take
+  plan,           ///< a plan, option, layout or machine that cannot be, or asked for what it lacks
+  ranks,          ///< ranks that called with different programs, plans, options or tensors
   communication,  ///< MPI failed, or MPI or Kokkos is not running
   io,             ///< a file that cannot be read or written, or is not what it should be
   user,           ///< a function of the caller's threw

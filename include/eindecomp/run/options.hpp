@@ -59,11 +59,11 @@ namespace run {
 /// \throws Error if messages may have no element.
 inline void check_messages(const ExecuteOptions& options, const std::source_location& where) {
   if (options.eager_bytes < 0) {
-    core::fail(ErrorKind::communication, where, "the option eager_bytes is ", options.eager_bytes,
+    core::fail(ErrorKind::plan, where, "the option eager_bytes is ", options.eager_bytes,
                " (messages have 0 bytes at least); leave it out, or give 0 for none");
   }
   if (options.chunk >= 1) return;
-  core::fail(ErrorKind::communication, where, "the option chunk is ", options.chunk,
+  core::fail(ErrorKind::plan, where, "the option chunk is ", options.chunk,
              " (it is the most elements of a message, at least 1); leave it out, or give more");
 }
 
