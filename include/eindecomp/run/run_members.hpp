@@ -60,8 +60,7 @@ std::vector<run::HeldBlock<typename Space::memory_space>> Run<Space, Group>::hel
 template <class Space, comm::Communicator Group>
 VertexId Run<Space, Group>::result(const run::NamedResult& named) const {
   const VertexId v = m_session->vertex_of(named.tensor, named.where);
-  const EinGraph& graph = m_session->graph;
-  const Vertex& vertex = graph[v];
+  const Vertex& vertex = m_session->graph[v];
   if (vertex.is_input()) {
     throw Error(ErrorKind::binding,
                 "tensor " + vertex.name +
@@ -69,9 +68,7 @@ VertexId Run<Space, Group>::result(const run::NamedResult& named) const {
                     "you bound it)",
                 named.where);
   }
-  bool is_result = false;
-  for (VertexId r : graph.results()) is_result = is_result || r == v;
-  if (!is_result) {
+  if (!vertex.is_result()) {
     throw Error(ErrorKind::binding,
                 "tensor " + vertex.name +
                     " is not a result (another statement reads it, and its "

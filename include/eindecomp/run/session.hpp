@@ -4,7 +4,6 @@
 /// beside the plan's.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -73,10 +72,8 @@ struct Session {
     m_stored.assign(graph.vertices.size(), {});
     m_result_buffers.clear();
     m_result_numbers.assign(program.buffers.size(), 0);
-    const std::vector<VertexId> results = graph.results();
     for (VertexId v = 0; v < graph.size(); ++v) {
-      const bool outlives = std::find(results.begin(), results.end(), v) != results.end();
-      if (!graph[v].is_input() && !outlives) continue;
+      if (!graph[v].is_input() && !graph[v].is_result()) continue;
       for (const RankBlock& block : stored_everywhere(v)) {
         if (block.rank != control.rank()) continue;
         const int b = stored_buffer(v, block.box);

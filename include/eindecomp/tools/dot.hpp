@@ -78,11 +78,10 @@ namespace tools {
            "\\n" + tools::shape_text(tensor.bound).str() + "\\n" +
            tools::stored_text(plan, v).str() + "\"];\n";
   }
-  const std::vector<VertexId> results = plan.graph.results();
   const std::vector<StatementExplanation> reasons = explain(plan);
   auto why = reasons.begin();
   for (const StatementSummary& s : summary.statements) {
-    const bool result = std::ranges::find(results, s.statement) != results.end();
+    const bool result = plan.graph[s.statement].is_result();
     dot += "  " + dot_node(s.statement) + " [shape=box, peripheries=" + (result ? "2" : "1") +
            ", label=\"" + dot_escaped(formula(plan.graph, s.statement).view()) + "\\n" +
            dot_escaped(tools::partition_text(plan, s.statement).view()) + "\\n" +

@@ -20,9 +20,7 @@ namespace eindecomp::plan {
 constexpr void check_given(const EinGraph& graph, const TensorLayout& given, int ranks,
                            const std::source_location& where) {
   const VertexId v = graph.find(given.tensor);
-  bool outlives = v >= 0 && graph[v].is_input();
-  for (VertexId r : graph.results()) outlives = outlives || r == v;
-  if (!outlives) {
+  if (v < 0 || (!graph[v].is_input() && !graph[v].is_result())) {
     core::fail(ErrorKind::plan, where, "a distribution is given for '", given.tensor, "' (",
                (v < 0 ? "there is no such tensor" : "it is no result, and ends with the run"),
                "); give those of inputs and results, by name");
@@ -75,11 +73,10 @@ constexpr void check_given(const EinGraph& graph, const TensorLayout& given, int
 [[nodiscard]] constexpr std::vector<CarriedResult> carried_results(
     const EinGraph& graph, const DecomposeOptions& options, const std::source_location& where) {
   std::vector<CarriedResult> carried;
-  const std::vector<VertexId> results = graph.results();
   for (const CarriedTensor& pair : options.carry) {
     const VertexId next = graph.find(pair.next);
     const VertexId input = graph.find(pair.input);
-    if (std::find(results.begin(), results.end(), next) == results.end()) {
+    if (next < 0 || !graph[next].is_result()) {
       core::fail(ErrorKind::plan, where, "'", pair.next, "' is to be carried to the next run (",
                  (next < 0 ? "there is no such tensor); name a result"
                            : "it is no result of this one); name a result, or keep it: "
