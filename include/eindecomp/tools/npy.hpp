@@ -57,11 +57,14 @@ struct NpyType {
 /// Those that are known here. Truth values, and bytes unless they are asked for, are read as 32-bit
 /// integers, as which this library stores truth values; of several with one name the first is read.
 inline constexpr NpyType npy_types[] = {
-    {"<f4", 4, element_type<float>()},        {"<f8", 8, element_type<double>()},
-    {"<c8", 8, {ElementKind::complex64, 8}},  {"<c16", 16, {ElementKind::complex128, 16}},
-    {"<i4", 4, element_type<std::int32_t>()}, {"<i8", 8, element_type<std::int64_t>()},
-    {"<f2", 2, element_type<float16>()},      {"|b1", 1, element_type<std::int32_t>()},
-    {"|u1", 1, element_type<std::int32_t>()}, {"|u1", 1, element_type<std::uint8_t>()},
+    {"<f4", 4, element_type<float>()},         {"<f8", 8, element_type<double>()},
+    {"<c8", 8, {ElementKind::complex64, 8}},   {"<c16", 16, {ElementKind::complex128, 16}},
+    {"<i4", 4, element_type<std::int32_t>()},  {"<i8", 8, element_type<std::int64_t>()},
+    {"<f2", 2, element_type<float16>()},       {"|b1", 1, element_type<std::int32_t>()},
+    {"|u1", 1, element_type<std::int32_t>()},  {"|u1", 1, element_type<std::uint8_t>()},
+    {"|i1", 1, element_type<std::int8_t>()},   {"<i2", 2, element_type<std::int16_t>()},
+    {"<u2", 2, element_type<std::uint16_t>()}, {"<u4", 4, element_type<std::uint32_t>()},
+    {"<u8", 8, element_type<std::uint64_t>()},
 };
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
@@ -170,8 +173,8 @@ class NpyDictionary {
                                "first); write a.astype(a.dtype.newbyteorder('<'))");
     }
     fail_in_file(m_path, problem +
-                             " (float16, float32, float64, complex64, complex128, int32, int64, "
-                             "bool and uint8 can be read, bool as int32); write "
+                             " (float16, float32, float64, complex64, complex128, integers of 8 "
+                             "to 64 bits and bool can be read, bool as int32); write "
                              "a.astype(one of them)");
   }
   void read_extents(std::vector<Extent>& bound) {
@@ -301,10 +304,10 @@ class NpyDictionary {
 
 /// A tensor in a .npy file: `bind_file(X, NpyFile("x.npy"))`, `save(run, Y, NpyFile("y.npy"))`.
 ///
-/// Elements are float16, float, double, the latter two as complex numbers, too, and integers of 32
-/// and 64 bits, the lowest byte first; truth values are read as 32-bit integers, and so are
-/// unsigned bytes but for inputs of std::uint8_t. Arrays in Fortran's order are read as what they
-/// are; what is written is in C's order.
+/// Elements are float16, float, double, the latter two as complex numbers, too, and integers of 8
+/// to 64 bits with a sign or without, the lowest byte first; truth values are read as 32-bit
+/// integers, and so are unsigned bytes but for inputs of std::uint8_t. Arrays in Fortran's order
+/// are read as what they are; what is written is in C's order.
 class NpyFile final : public tools::DenseFile<TensorFile> {
  public:
   /// The file of that path, which need not exist before it is written.
