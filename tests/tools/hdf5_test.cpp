@@ -92,6 +92,13 @@ TEST_CASE("boxes of datasets are read, of every layout, type and order of bytes"
         std::vector<std::int64_t>{17, 18, 19, 21, 22, 23});
   CHECK(read_box_of<std::int32_t>({path, "bytes"}, {{0, 3}, {2, 4}}) ==
         std::vector<std::int32_t>{3, 7});
+  // Unsigned bytes are read as such where they are asked for, other integers are not.
+  const ElementType bytes = element_type<std::uint8_t>();
+  CHECK(Hdf5File(path, "bytes").shape() == StoredShape{element_type<std::int32_t>(), {6, 4}});
+  CHECK(Hdf5File(path, "bytes").shape_for(bytes) == StoredShape{bytes, {6, 4}});
+  CHECK(Hdf5File(path, "words").shape_for(bytes).element == element_type<std::int64_t>());
+  CHECK(read_box_of<std::uint8_t>({path, "bytes"}, {{0, 3}, {2, 4}}) ==
+        std::vector<std::uint8_t>{3, 7});
   {
     const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
     const hid_t dataset = H5Dopen2(file, "c16", H5P_DEFAULT);
@@ -156,6 +163,16 @@ TEST_CASE("datasets are written box by box, and read by the library") {
   short_file.read(two, {{0}, {2}}, again);
   CHECK(again[0].bits() == written[0].bits());
   CHECK(again[1].bits() == written[1].bits());
+
+  const Hdf5File image(path, "image");
+  const StoredShape three{element_type<std::uint8_t>(), {3}};
+  const std::vector<std::uint8_t> levels{7, 8, 255};
+  const PartialFile started = image.begin(three, where);
+  image.write(started, three, {{0}, {3}}, levels.data(), where);
+  image.finish(started, where);
+  std::vector<std::uint8_t> found(3);
+  image.read(three, {{0}, {3}}, found.data());
+  CHECK(found == levels);
 }
 
 TEST_CASE("what is no dataset of numbers is refused in a sentence that names file and dataset") {
@@ -180,6 +197,7 @@ TEST_CASE("what is no dataset of numbers is refused in a sentence that names fil
   CHECK(contains(message("x"), "the file has no such dataset"));
   CHECK(contains(message("text"), "its elements are of a type that no tensor has"));
   CHECK(contains(message("large"), "its elements are of a type that no tensor has"));
+  CHECK(contains(message("large"), "integers of up to 64 bits with a sign or up to 32 without"));
   CHECK(contains(message("none"), "a dimension has extent 0"));
   CHECK(contains(message("deep"), "the dataset has 9 dimensions (a tensor has at most 8)"));
   CHECK(contains(message_of([&] {
@@ -197,6 +215,12 @@ TEST_CASE("what is no dataset of numbers is refused in a sentence that names fil
                    (void)Hdf5File(path, "x").begin({{ElementKind::other, 3}, {1}}, where);
                  }),
                  "elements of a 3-byte type cannot be written"));
+  CHECK(contains(message_of([&] {
+                   (void)Hdf5File(path, "x").begin({element_type<std::int16_t>(), {1}}, where);
+                 }),
+                 "elements of int16 cannot be written to " + path +
+                     ": x (float, double, complex numbers of both, float16, bfloat16, int32, int64 "
+                     "and uint8 can); convert them by cast"));
   for (const char* name : {"", "/", "group/"}) {
     CHECK(contains(message_of([&] {
                      (void)Hdf5File(path, name).begin({element_type<float>(), {1}}, where);

@@ -105,9 +105,10 @@ class Hdf5Silence {
       return half(10, 15);
     case ElementKind::bfloat16:
       return half(7, 127);
+    case ElementKind::uint8:
+      return {H5Tcopy(H5T_NATIVE_UINT8), H5Tclose};
     case ElementKind::int8:  // of which files are read as int32
     case ElementKind::int16:
-    case ElementKind::uint8:
     case ElementKind::uint16:
     case ElementKind::uint32:
     case ElementKind::uint64:
@@ -131,8 +132,9 @@ struct Hdf5Dataset {
 ///
 /// Elements are float, double, both as complex numbers (compounds of "r" and "i", as h5py has
 /// them), float16, bfloat16, and integers of 32 and 64 bits, in any order of bytes; shorter
-/// integers are read as 32 bits. Datasets may be chunked and compressed. What is written is a file
-/// of this dataset alone, contiguous, with the groups that its name has.
+/// integers are read as 32 bits, but unsigned bytes as they are for inputs of std::uint8_t, and
+/// unsigned ones of 32 bits as 64. Datasets may be chunked and compressed. What is written is a
+/// file of this dataset alone, contiguous, with the groups that its name has.
 class Hdf5File final : public tools::DenseFile<TensorFile> {
  public:
   /// The dataset of that name in the file of that path, which need not exist before it is written.
@@ -143,15 +145,17 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
   [[nodiscard]] std::string name() const override { return path() + ": " + m_dataset; }
 
   /// \copydoc TensorFile::shape()
-  [[nodiscard]] StoredShape shape() const override {
+  [[nodiscard]] StoredShape shape() const override { return shape_for({}); }
+  /// \copydoc TensorFile::shape_for()
+  [[nodiscard]] StoredShape shape_for(const ElementType& wanted) const override {
     const tools::Hdf5Silence silence;
-    return open().shape;
+    return open(wanted).shape;
   }
 
   /// \copydoc TensorFile::read()
   void read(const StoredShape& shape, const Box& box, void* into) const override {
     const tools::Hdf5Silence silence;
-    const tools::Hdf5Dataset found = open();
+    const tools::Hdf5Dataset found = open(shape.element);
     tools::check_still(found.shape, shape, box, name());
     const std::vector<hsize_t> begin(box.lo.begin(), box.lo.end());
     std::vector<hsize_t> extents;
@@ -179,7 +183,8 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
     if (!type.is_open()) {
       core::fail(ErrorKind::io,
                  "elements of " + expr::element_text(shape.element) + " cannot be written to " +
-                     Text(name()) + " (they are no numbers); convert them by cast",
+                     Text(name()) + " (float, double, complex numbers of both, float16, " +
+                     "bfloat16, int32, int64 and uint8 can); convert them by cast",
                  where);
     }
     if (m_dataset.empty() || m_dataset.ends_with('/')) {
@@ -200,7 +205,7 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
     throw Error(ErrorKind::io, name() + ": " + std::string(sentence), std::source_location{});
   }
 
-  [[nodiscard]] tools::Hdf5Dataset open() const {
+  [[nodiscard]] tools::Hdf5Dataset open(const ElementType& wanted) const {
     std::error_code ignored;
     if (!std::filesystem::exists(path(), ignored)) {
       fail("there is no such file; name one that exists and is readable");
@@ -214,7 +219,7 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
     tools::Hdf5Handle dataset(H5Dopen2(file.id(), m_dataset.c_str(), H5P_DEFAULT), H5Dclose);
     if (!dataset.is_open()) fail("the file has no such dataset; name one that it has");
     tools::Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose);
-    StoredShape shape{element_of(dataset), {}};
+    StoredShape shape{element_of(dataset, wanted), {}};
     if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) {
       fail("the dataset is empty (a tensor has elements); name another");
     }
@@ -231,7 +236,8 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
     return {std::move(file), std::move(dataset), std::move(space), std::move(shape)};
   }
 
-  [[nodiscard]] ElementType element_of(const tools::Hdf5Handle& dataset) const {
+  [[nodiscard]] ElementType element_of(const tools::Hdf5Handle& dataset,
+                                       const ElementType& wanted) const {
     const tools::Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
     const std::size_t size = H5Tget_size(type.id());
     const H5T_class_t is = H5Tget_class(type.id());
@@ -243,6 +249,7 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
     }
     if (is == H5T_INTEGER) {
       const std::size_t bits = 8 * size + (H5Tget_sign(type.id()) == H5T_SGN_NONE ? 1 : 0);
+      if (bits == 9 && wanted == element_type<std::uint8_t>()) return wanted;
       if (bits <= 32) return {ElementKind::int32, 4};
       if (bits <= 64) return {ElementKind::int64, 8};
     }
@@ -262,9 +269,8 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
     }
     fail(
         "its elements are of a type that no tensor has (float, double, float16, bfloat16, "
-        "compounds of "
-        "two floats or doubles called r and i, and integers of up to 64 bits can be read); convert "
-        "them");
+        "compounds of two floats or doubles called r and i, and integers of up to 64 bits with a "
+        "sign or up to 32 without can be read); convert them");
   }
 
   /// Creates a file with room for the tensor; notes where. \returns whether that could be done.
