@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "eindecomp/core/error.hpp"
 #include "eindecomp/models/feed_forward.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/k_cut.hpp"
@@ -42,22 +41,18 @@ struct Row {
 /// The strategy's plan, unless it does not apply to the program. Placed as
 /// decompose() does, which would besides look for steps.
 std::optional<Row> plan_by(const ein::Strategy& strategy, const ein::EinGraph& graph, int p) {
-  if (strategy.name == "by_hand") return std::nullopt;
-  try {
-    ein::DecomposeOptions options;
-    options.workers = p;
-    options.strategy = strategy.name;
-    ein::Labeling chosen = strategy.decompose(graph, options, std::source_location::current());
-    ein::Placement placement = std::move(chosen.placement);
-    if (placement.stored.empty()) {
-      placement = ein::place(graph, chosen.partitions, ein::make_mesh(p));
-    }
-    const int in_use = placement.mesh.workers();
-    return Row{std::string(strategy.name), in_use,
-               ein::plan::sum_of(ein::plan::quick_words(graph, placement, in_use))};
-  } catch (const ein::Error&) {
-    return std::nullopt;
+  if (strategy.name == "by_hand" || !strategy.finds_roles(graph)) return std::nullopt;
+  ein::DecomposeOptions options;
+  options.workers = p;
+  options.strategy = strategy.name;
+  ein::Labeling chosen = strategy.decompose(graph, options, std::source_location::current());
+  ein::Placement placement = std::move(chosen.placement);
+  if (placement.stored.empty()) {
+    placement = ein::place(graph, chosen.partitions, ein::make_mesh(p));
   }
+  const int in_use = placement.mesh.workers();
+  return Row{std::string(strategy.name), in_use,
+             ein::plan::sum_of(ein::plan::quick_words(graph, placement, in_use))};
 }
 
 /// The lower bounds of all statements, summed up.

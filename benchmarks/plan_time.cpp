@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "eindecomp/core/error.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/strategy.hpp"
@@ -40,30 +39,28 @@ double peak_mebibytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// Plans one workload and prints its row, unless the strategy does not apply. In a process of its
-/// own, for the peak memory is one's lifetime's.
+/// Plans one workload and prints its row, unless the program lacks the strategy's roles. In a
+/// process of its own, for the peak memory is one's lifetime's.
 void measure(const Workload& workload, int workers, const ein::Strategy& strategy) {
   const double begin = seconds();
   const ein::EinGraph graph = workload.write();
   const double built = seconds();
+  if (!strategy.finds_roles(graph)) return;
   ein::DecomposeOptions options;
   options.workers = workers;
   options.strategy = strategy.name;
-  try {
-    static_cast<void>(strategy.decompose(graph, options, std::source_location::current()));
-    const double chosen = seconds();
-    const ein::Plan plan = ein::decompose(graph, options);
-    const double planned = seconds();
-    static_cast<void>(plan.program(plan.ranks / 2));
-    const double compiled = seconds();
-    std::string gap = "?";
-    if (plan.gap) gap = plan.optimal() ? "optimal" : fmt::format("<= {}", *plan.gap);
-    fmt::print(
-        "{:<22} {:>7} {:<14} {:>8} {:>8.3f} {:>8.3f} {:>8.3f} {:>8.3f} {:>6.0f} {:>20} {:>12}\n",
-        workload.name, workers, strategy.name, graph.size(), built - begin, chosen - built,
-        planned - chosen, compiled - planned, peak_mebibytes(), plan.cost.total(), gap);
-  } catch (const ein::Error&) {  // it goes by roles that the program lacks
-  }
+  static_cast<void>(strategy.decompose(graph, options, std::source_location::current()));
+  const double chosen = seconds();
+  const ein::Plan plan = ein::decompose(graph, options);
+  const double planned = seconds();
+  static_cast<void>(plan.program(plan.ranks / 2));
+  const double compiled = seconds();
+  std::string gap = "?";
+  if (plan.gap) gap = plan.optimal() ? "optimal" : fmt::format("<= {}", *plan.gap);
+  fmt::print(
+      "{:<22} {:>7} {:<14} {:>8} {:>8.3f} {:>8.3f} {:>8.3f} {:>8.3f} {:>6.0f} {:>20} {:>12}\n",
+      workload.name, workers, strategy.name, graph.size(), built - begin, chosen - built,
+      planned - chosen, compiled - planned, peak_mebibytes(), plan.cost.total(), gap);
   std::fflush(stdout);
 }
 

@@ -68,6 +68,7 @@ using Fill = std::function<void(Inputs&)>;
 
 /// A program that was written: its plans, and what gives its inputs memory.
 struct Written {
+  ein::EinGraph graph;
   std::function<Plan(const ein::DecomposeOptions&)> decompose;
   Fill fill;
 };
@@ -84,7 +85,8 @@ Workload workload(std::string name, const Write& write) {
   return {std::move(name), [write] {
             const auto program = std::make_shared<Program>();
             Fill fill = write(*program);
-            return Written{[program](const ein::DecomposeOptions& options) {
+            return Written{program->graph(),
+                           [program](const ein::DecomposeOptions& options) {
                              return ein::decompose(*program, options);
                            },
                            std::move(fill)};
@@ -276,19 +278,14 @@ class Candidate {
 std::vector<std::unique_ptr<Candidate>> candidates(const Written& program, int rank, int size) {
   std::vector<std::unique_ptr<Candidate>> found;
   for (const ein::Strategy& strategy : ein::list_strategies()) {
-    if (strategy.name == "by_hand") continue;
-    try {
-      const Plan plan =
-          program.decompose({.workers = size, .strategy = std::string(strategy.name)});
-      const bool known = std::ranges::any_of(found, [&](const auto& other) {
-        const ein::Placement& placement = other->plan().placement;
-        return placement.mesh == plan.placement.mesh && placement.calls == plan.placement.calls &&
-               placement.stored == plan.placement.stored;
-      });
-      if (!known) found.push_back(std::make_unique<Candidate>(plan, program.fill, rank));
-    } catch (const ein::Error&) {
-      // It does not apply: labels without roles, or too many workers for what it cuts.
-    }
+    if (strategy.name == "by_hand" || !strategy.finds_roles(program.graph)) continue;
+    const Plan plan = program.decompose({.workers = size, .strategy = std::string(strategy.name)});
+    const bool known = std::ranges::any_of(found, [&](const auto& other) {
+      const ein::Placement& placement = other->plan().placement;
+      return placement.mesh == plan.placement.mesh && placement.calls == plan.placement.calls &&
+             placement.stored == plan.placement.stored;
+    });
+    if (!known) found.push_back(std::make_unique<Candidate>(plan, program.fill, rank));
   }
   found.push_back(std::make_unique<Candidate>(found.front()->plan(), program.fill, rank));
   return found;

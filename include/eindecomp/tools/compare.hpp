@@ -50,9 +50,10 @@ struct TimedPlan {
   return {std::move(plan), took.count()};
 }
 
-/// One plan per strategy that applies to the program, in the order of `strategies`; by_hand only if
-/// partition vectors are given, placed only for as many workers as it plans. `options.strategy`
-/// does not matter. Plans that need more memory than the options allow are left out.
+/// One plan per strategy that applies to the program, in the order of `strategies`: one by roles
+/// only if labels have them, by_hand only if partition vectors are given, placed only for as many
+/// workers as it plans. `options.strategy` does not matter. Plans that need more memory than the
+/// options allow are left out.
 ///
 /// \throws Error if another option is wrong, or no plan fits into memory.
 [[nodiscard]] inline std::vector<TimedPlan> decompose_all_timed(
@@ -64,15 +65,14 @@ struct TimedPlan {
   for (const Strategy& strategy : list_strategies()) {
     const bool hand = strategy.name == "by_hand";
     if (hand && by_hand.empty()) continue;
+    if (!strategy.finds_roles(graph)) continue;
     if (strategy.name == "placed" && options.workers > max_workers) continue;
     options.strategy = strategy.name;
     options.by_hand = hand ? by_hand : std::vector<StatementParts>{};
     try {
       plans.push_back(decompose_timed(graph, options, where));
     } catch (const Error& error) {
-      // Only a strategy by roles may not apply; what is wrong for the others is wrong, unless it is
-      // that they need too much memory.
-      if (strategy.by_role()) continue;
+      // What is wrong for one that applies is wrong, unless it is that it needs too much memory.
       if (error.kind() != ErrorKind::memory) throw;
       if (!refusal || strategy.name == "placed") refusal = std::current_exception();
     }
