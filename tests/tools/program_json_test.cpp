@@ -250,6 +250,10 @@ TEST_CASE("every error names the file and the place") {
       {program(product(R"(, "aggregate": true)")), "statements[0].aggregate: true is not text"},
       {program(R"({"name": "C", "einsum": "ij->", "operands": ["A"], "aggregate": "argmin"})"),
        "p.json: statements[0].aggregate: argmin over 2 labels (it gives an index along one label)"},
+      {program(R"({"name": "C", "einsum": "ij->ij", "operands": ["A"], "aggregate": "median"})"),
+       "p.json: statements[0].aggregate: \"ij->ij\" aggregates nothing (its output has all "
+       "labels); "
+       "leave this out"},
       {program(product(R"(, "elementwise": true)")),
        "p.json: statements[0].elementwise: \"ij,jk->ik\" aggregates 1 of its labels"},
       {program(product(R"(, "elementwise": "no")")),

@@ -306,7 +306,7 @@ class ProgramValidity {
       }
     }
     if (const JsonNode* aggregate = member(node, "aggregate")) {
-      if (!good_text(aggregate)) return false;
+      if (!good_text(aggregate) || aggregated == 0) return false;
       if ((aggregate->text == "argmin" || aggregate->text == "argmax") && aggregated != 1) {
         return false;
       }

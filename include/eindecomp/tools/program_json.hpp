@@ -242,14 +242,20 @@ class ProgramReader {
     spec.element = spec.partial = joined_element(join, kinds);
 
     Text name = Sum::name;
-    if (const auto given = statement.find("aggregate")) name = given->string();
+    if (const auto given = statement.find("aggregate")) {
+      name = given->string();
+      if (aggregated == 0) {
+        given->fail("\"" + statement.at("einsum").string() +
+                    "\" aggregates nothing (its output has all labels); leave this out");
+      }
+    }
+    if (aggregated == 0) return;
     const NamedAggregate* aggregate = find_named(named_aggregates, name.view());
     if (aggregate != nullptr && aggregate->uses_index && aggregated != 1) {
       statement.at("aggregate")
           .fail(name + " over " + aggregated +
                 " labels (it gives an index along one label); aggregate one label");
     }
-    if (aggregated == 0) return;
     spec.op.aggregate = name;
     if (aggregate == nullptr) return;
     const AggregateTypes types = aggregate->types(spec.element.kind);
