@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/tools/ranking.hpp"
 #include "eindecomp/tools/report.hpp"
 #include "plan/programs.hpp"
 
@@ -45,6 +46,11 @@ TEST_CASE("every strategy that applies is planned") {
   CHECK_THROWS_AS(static_cast<void>(decompose_all(graph, {.workers = 4, .ranks = -1})), Error);
   CHECK_THROWS_AS(static_cast<void>(decompose_all(graph, {.workers = 4, .by_hand = {{"Q", {}}}})),
                   Error);
+  // Groups matter to hybrid alone, which needs both roles.
+  CHECK_NOTHROW(static_cast<void>(decompose_all(graph, {.workers = 8, .groups = 3})));
+  graph.labels[1].role = "hidden";
+  CHECK_THROWS_WITH_AS(static_cast<void>(decompose_all(graph, {.workers = 8, .groups = 3})),
+                       doctest::Contains("the strategy hybrid with 3 groups of 8 workers"), Error);
 }
 
 TEST_CASE("plans that do not fit into memory are left out") {
@@ -85,6 +91,19 @@ TEST_CASE("the plan whose busiest rank receives least comes first") {
   CHECK((text.find("\nby_hand ") < text.find("\nsquare ")) == (by_hand < square));
   CHECK(text.find("\nZ ") != std::string::npos);
   CHECK(text.find("i:1 j:4 k:1") != std::string::npos);
+}
+
+TEST_CASE("the table of ranked plans has the ratio of a report under its name") {
+  const EinGraph graph = matmul(8, 8, 8);
+  const std::vector<RankedPlan> ranked =
+      rank_plans({decompose_timed(graph, {.workers = 4, .strategy = "square"})}, Objective::words);
+  const std::string text = ranking(ranked);
+  const std::string ratio = tools::ratio_text(ranked[0].summary.lower_bound_ratio());
+  REQUIRE(text.find(" ratio ") != std::string::npos);
+  REQUIRE(ratio != "-");
+  // Figures end below the ends of their headers.
+  const std::string row = text.substr(text.find("\nsquare ") + 1);
+  CHECK(row.substr(text.find(" ratio ") + 6 - ratio.size(), ratio.size()) == ratio);
 }
 
 TEST_CASE("a plan that leaves workers idle is marked") {

@@ -68,13 +68,13 @@ namespace tools {
 
 }  // namespace tools
 
-/// Plans in the order given as one table: what the busiest rank receives and all do, over the lower
-/// bounds; memory; the paper's cost and its gap to the optimum; the seconds of planning and, on a
-/// described machine, of a run.
+/// Plans in the order given as one table: the workers in use; what the busiest rank receives and
+/// all do; PlanSummary's ratio to the lower bounds; memory; the paper's cost and its gap to the
+/// optimum; the seconds of planning and, on a described machine, of a run in turn.
 [[nodiscard]] inline std::string ranking(std::span<const RankedPlan> plans) {
   using tools::grouped;
   const bool timed = !plans.empty() && plans.front().run.has_value();
-  std::vector<std::string> header{"strategy", "in use",       "busiest", "words",     "of bound",
+  std::vector<std::string> header{"strategy", "in use",       "busiest", "words",     "ratio",
                                   "memory",   "paper's cost", "gap",     "planned in"};
   if (timed) header.emplace_back("runs in");
   tools::TextTable table(timed ? "lrrrrrrrrr" : "lrrrrrrrr", header);
