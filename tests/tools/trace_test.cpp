@@ -107,6 +107,32 @@ TEST_CASE("a picture has a bar for every event and a row for every rank") {
   CHECK(count(timeline_svg(plan.graph, {{"nothing", nothing}}), "nan") == 0);
 }
 
+TEST_CASE("names that are no UTF-8 leave a trace and a picture that are") {
+  // Text of 1 to 4 bytes a character stays.
+  const std::string text = "a \xC3\xA9 \xE2\x8A\x97 \xF0\x9D\x84\x9E \xED\x9F\xBF \xF4\x8F\xBF\xBF";
+  CHECK(tools::utf8_text(text) == text);
+  // Alone, cut short, longer than need be, half of a pair, beyond the last, no first byte.
+  for (const char* wrong :
+       {"\xFF", "\x80", "\xC3", "\xE2\x8A", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF",
+        "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80"}) {
+    const std::string replaced = tools::utf8_text(std::string("b") + wrong + "c");
+    std::string expected = "b";
+    for (const char* at = wrong; *at != '\0'; ++at) expected += "\xEF\xBF\xBD";
+    CHECK(replaced == expected + "c");
+  }
+
+  using namespace eindecomp::labels;
+  PlanProgram g;
+  const auto X = g.input<double>("X", {8});
+  let("Z\xFF")(i) = exp(X(i));
+  const Timeline timeline = timeline_of(g.graph(), {{{Event::Kind::call, 1, 1, -1, 0, 0, 1}}});
+  const auto json = nlohmann::json::parse(trace_json(g.graph(), {{"run \xC0", timeline}}));
+  CHECK(json["traceEvents"][0]["args"]["name"] == "run \xEF\xBF\xBD");
+  CHECK(json["traceEvents"].back()["name"] == "Z\xEF\xBF\xBD");
+  const std::string svg = timeline_svg(g.graph(), {{"run", timeline}});
+  CHECK(tools::utf8_text(svg) == svg);
+}
+
 TEST_CASE("a trace is written whole or not at all") {
   const PlanProgram g = traced_product();
   const Timeline timeline = timeline_of(g.graph(), {{}});

@@ -16,6 +16,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <source_location>
@@ -39,10 +40,41 @@ struct NamedTimeline {
 
 namespace tools {
 
+/// The bytes of the character that a text begins with; 0 if they are no UTF-8.
+[[nodiscard]] inline std::size_t utf8_bytes(std::string_view text) {
+  const auto byte = [text](std::size_t n) {
+    return n < text.size() ? static_cast<unsigned char>(text[n]) : 0U;
+  };
+  const std::uint32_t first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC0 || first >= 0xF8) return 0;
+  const std::size_t bytes = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  std::uint32_t character = first & (0x7FU >> bytes);
+  for (std::size_t n = 1; n < bytes; ++n) {
+    if ((byte(n) & 0xC0U) != 0x80) return 0;
+    character = character << 6 | (byte(n) & 0x3FU);
+  }
+  // It must not be written longer than need be, be half of a pair, or lie beyond the last.
+  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  const bool is_half = character >= 0xD800 && character < 0xE000;
+  return character < least[bytes] || is_half || character > 0x10FFFF ? 0 : bytes;
+}
+
+/// A text as UTF-8, which JSON and XML are: each byte that is none is replaced by U+FFFD.
+[[nodiscard]] inline std::string utf8_text(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_bytes(text);
+    valid += bytes == 0 ? "\xEF\xBF\xBD" : text.substr(0, bytes);
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return valid;
+}
+
 /// A text as JSON, quotes included.
 [[nodiscard]] inline std::string json_text(std::string_view text) {
   std::string json = "\"";
-  for (const char c : text) {
+  for (const char c : utf8_text(text)) {
     if (c == '"' || c == '\\') json += '\\';
     if (static_cast<unsigned char>(c) < 0x20) {
       constexpr std::string_view digits = "0123456789abcdef";
@@ -59,7 +91,7 @@ namespace tools {
 /// A text between tags or quotes of XML.
 [[nodiscard]] inline std::string xml_text(std::string_view text) {
   std::string xml;
-  for (const char c : text) {
+  for (const char c : utf8_text(text)) {
     switch (c) {
       case '&':
         xml += "&amp;";
@@ -223,7 +255,8 @@ class TimelinePicture {
 /// Timelines as a trace in the Trace Event Format of Chrome, which Perfetto reads: each a process,
 /// each rank three threads in it (what it computes, sends, receives), each event a slice that bears
 /// its statement's name and has what is done, with which tensor and rank, and the words as
-/// arguments. Times are in microseconds. A few hundred bytes an event.
+/// arguments. Times are in microseconds. A few hundred bytes an event. Of names, bytes that are no
+/// UTF-8 are replaced by U+FFFD, here and in timeline_svg().
 /// \param graph  of the plan that they are of
 [[nodiscard]] inline std::string trace_json(const EinGraph& graph,
                                             const std::vector<NamedTimeline>& timelines) {
