@@ -169,7 +169,7 @@ class Interpreter {
       sentence << "label " << expr::quoted(graph::label_text(m_graph, v, label));
     }
     sentence << ", of extent " << extent << " (indices are from 0 to " << extent - 1
-             << "); bind such values";
+             << "); bind indices in that range, or read with skip()";
     throw Error(ErrorKind::binding, sentence, v.where);
   }
 
