@@ -153,7 +153,8 @@ class RankBuilder {
       m_statement_calls.clear();
       ++m_program.turns;
       if (m_statement != m_group->last) return;
-      StepBuilder(*m_graph, *m_masks, *m_results, m_program, *m_group).emit(m_waiting);
+      StepBuilder(*m_graph, *m_masks, *m_results, m_program, *m_group, last_reader())
+          .emit(m_waiting);
       m_waiting.clear();
       if (!adds_blocks(*m_graph, *m_group)) return;
       emit_rounds(m_aggregations);
@@ -194,13 +195,17 @@ class RankBuilder {
   /// device would take longer to begin the calls than to copy the blocks.
   void split_interior() {
     if (m_space.threads == 0 || !InteriorSplitter::may_split((*m_graph)[m_statement])) return;
-    if (m_last_reader.empty()) m_last_reader = last_readers(*m_graph);
     InteriorSplitter(*m_graph, m_program.buffers, m_statement, m_gathers, m_fills, m_spreads,
                      m_statement_calls)
         .split([&](VertexId tensor) {
-          return m_last_reader[static_cast<std::size_t>(tensor)] == m_statement &&
+          return last_reader()[static_cast<std::size_t>(tensor)] == m_statement &&
                  !std::binary_search(m_space.constants.begin(), m_space.constants.end(), tensor);
         });
+  }
+  /// As last_readers() says.
+  [[nodiscard]] const std::vector<VertexId>& last_reader() {
+    if (m_last_reader.empty()) m_last_reader = last_readers(*m_graph);
+    return m_last_reader;
   }
   /// Cuts calls so that they compute little of what a mask makes 0.
   void leave_out_masked() {

@@ -33,15 +33,17 @@ class StepBuilder {
     std::vector<KernelCall> calls;
   };
 
-  /// \param results  of the program, by vertex
+  /// \param results      of the program, by vertex
+  /// \param last_reader  as last_readers() says
   StepBuilder(const EinGraph& graph, const graph::Masks& masks, const Flags& results,
-              RankProgram& program, const StepGroup& group)
+              RankProgram& program, const StepGroup& group,
+              const std::vector<VertexId>& last_reader)
       : m_graph(graph),
         m_masks(masks),
         m_results(results),
         m_program(program),
         m_group(group),
-        m_inside(passed_on(graph, group)),
+        m_inside(passed_on(graph, group, last_reader)),
         m_adds(adds_blocks(graph, group)) {}
 
   /// \param statements  of the group, in order

@@ -68,11 +68,12 @@ namespace eindecomp {
 }
 
 /// The tensors of a group that exist as one block at a time, by vertex less group.first.
-[[nodiscard]] constexpr Flags passed_on(const EinGraph& graph, const StepGroup& group) {
-  const std::vector<VertexId> last = last_readers(graph);
+/// \param last_reader  as last_readers() says.
+[[nodiscard]] constexpr Flags passed_on(const EinGraph& graph, const StepGroup& group,
+                                        const std::vector<VertexId>& last_reader) {
   Flags inside;
   for (VertexId v = group.first; v <= group.last; ++v) {
-    const bool passed_on = is_passed_on(graph, group, v, last[static_cast<std::size_t>(v)]);
+    const bool passed_on = is_passed_on(graph, group, v, last_reader[static_cast<std::size_t>(v)]);
     inside.push_back(passed_on ? 1 : 0);
   }
   return inside;
@@ -160,15 +161,15 @@ namespace relation {
 }
 
 /// Why the statements of a group cannot accumulate in the place of the last one's result; empty if
-/// they can.
+/// they can. \param last  as last_readers() says.
 [[nodiscard]] constexpr Text accumulation_fault(const EinGraph& graph, const StepGroup& group,
-                                                const std::vector<VertexId>& statements) {
+                                                const std::vector<VertexId>& statements,
+                                                const std::vector<VertexId>& last) {
   const Vertex& v = graph[group.last];
   if (!v.op.adds || !group.axes.empty() || !group.tiles.empty()) {
     return "statement '" + v.name + "' is no sum of tensors in one block";
   }
   std::size_t others = 0;  // operands that are there before
-  const std::vector<VertexId> last = last_readers(graph);
   for (const Operand& o : v.operands) {
     if (o.is_computed() || o.labels != v.output) {
       return "statement '" + v.name + "' reads '" + graph[o.vertex].name + "' under other labels";
@@ -220,8 +221,10 @@ namespace relation {
 /// axis is a label of all its statements that none but the last aggregates, if a tensor that one
 /// statement of the group passes on to another is read block by block along the axes, and if it is
 /// read where it is made.
+/// \param last_reader  as last_readers() says: who asks about many groups finds it once.
 [[nodiscard]] constexpr Text step_fault(const EinGraph& graph, const Placement& placement,
-                                        const StepGroup& group) {
+                                        const StepGroup& group,
+                                        const std::vector<VertexId>& last_reader) {
   if (group.first < 0 || group.last >= graph.size() || group.first > group.last ||
       graph[group.first].is_input() || graph[group.last].is_input()) {
     return "it does not go from one statement to another";
@@ -232,7 +235,7 @@ namespace relation {
   if (is_streamed(graph, group)) return relation::stream_fault(graph, group);
   const std::vector<VertexId> statements = statements_of(graph, group);
   if (group.accumulates) {
-    Text fault = relation::accumulation_fault(graph, group, statements);
+    Text fault = relation::accumulation_fault(graph, group, statements, last_reader);
     if (!fault.empty()) return fault;
   }
   for (std::size_t a = 0; a < group.axes.size(); ++a) {
@@ -262,7 +265,7 @@ namespace relation {
       return "statement '" + graph[group.last].name + "' adds blocks up, and is in no tiles";
     }
     if (!tiles.tiles.empty()) return "tiles have tiles";
-    Text fault = step_fault(graph, placement, tiles);
+    Text fault = step_fault(graph, placement, tiles, last_reader);
     if (!fault.empty()) return fault;
     end = tiles.last;
   }
@@ -286,13 +289,21 @@ namespace relation {
   return {};
 }
 
+/// The same of a single group.
+[[nodiscard]] constexpr Text step_fault(const EinGraph& graph, const Placement& placement,
+                                        const StepGroup& group) {
+  return step_fault(graph, placement, group, last_readers(graph));
+}
+
 /// \throws Error if a group cannot run in steps (step_fault), or groups are not in order and apart.
 constexpr void check_step_groups(
     const EinGraph& graph, const Placement& placement, const std::vector<StepGroup>& groups,
     const std::source_location& where = std::source_location::current()) {
+  if (groups.empty()) return;
+  const std::vector<VertexId> last_reader = last_readers(graph);
   VertexId end = -1;
   for (const StepGroup& group : groups) {
-    const Text fault = step_fault(graph, placement, group);
+    const Text fault = step_fault(graph, placement, group, last_reader);
     if (!fault.empty()) {
       core::fail(ErrorKind::plan,
                  "a group of statements cannot run in steps (" + fault +

@@ -61,6 +61,7 @@ class PanelChooser {
   PanelChooser(const EinGraph& graph, const Placement& placement, const DecomposeOptions& options)
       : m_graph(graph),
         m_readers(graph.reader_counts()),
+        m_last_reader(last_readers(graph)),
         m_placement(placement),
         m_options(options),
         m_ranks(ranks_of(options)) {}
@@ -97,7 +98,7 @@ class PanelChooser {
     for (const int label : m_graph[v].aggregated) {
       StepGroup group{v, v, {{{label}}}};
       set_stripes(m_graph, m_readers, m_placement, group);
-      if (!step_fault(m_graph, m_placement, group).empty()) continue;
+      if (!step_fault(m_graph, m_placement, group, m_last_reader).empty()) continue;
       const Gathered gathered = gathered_for(group);
       if (gathered.bytes <= most) continue;
       const Extent stripe = m_graph[v].extents[to_index(label)] / group.axes.front().stripes;
@@ -217,6 +218,7 @@ class PanelChooser {
 
   const EinGraph& m_graph;
   std::vector<int> m_readers;  ///< how many operands each tensor is
+  std::vector<VertexId> m_last_reader;
   const Placement& m_placement;
   const DecomposeOptions& m_options;
   int m_ranks;

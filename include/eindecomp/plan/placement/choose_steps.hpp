@@ -106,10 +106,11 @@ class StepChooser {
   void drop_faulty(StepGroup& group) const {
     std::erase_if(group.axes, [&](const StepAxis& axis) {
       if (is_known(axis)) {
-        return !step_fault(m_graph, m_placement, {group.first, group.last, {axis}}).empty();
+        return !step_fault(m_graph, m_placement, {group.first, group.last, {axis}}, m_last_reader)
+                    .empty();
       }
       return m_aim == StepAim::speed ||
-             !step_fault(m_graph, m_placement, {group.first, group.last}).empty();
+             !step_fault(m_graph, m_placement, {group.first, group.last}, m_last_reader).empty();
     });
   }
 
@@ -192,6 +193,7 @@ class StepChooser {
 /// are in none.
 inline void add_accumulations(const EinGraph& graph, const Placement& placement,
                               std::vector<StepGroup>& groups) {
+  const std::vector<VertexId> last_reader = last_readers(graph);
   std::vector<StepGroup> found;
   std::vector<VertexId> open;  // the statements since the last one that is in a group
   auto group = groups.begin();
@@ -208,7 +210,7 @@ inline void add_accumulations(const EinGraph& graph, const Placement& placement,
     for (std::ptrdiff_t n = terms; n > 0; --n) {
       StepGroup sum{open.end()[-n - 1], v};
       sum.accumulates = true;
-      if (!step_fault(graph, placement, sum).empty()) continue;
+      if (!step_fault(graph, placement, sum, last_reader).empty()) continue;
       found.push_back(std::move(sum));
       open.clear();
       break;
@@ -275,8 +277,10 @@ template <class Given>
 [[nodiscard]] inline bool can_run_in_given_steps(const EinGraph& graph, const Placement& placement,
                                                  const DecomposeOptions& options,
                                                  const std::source_location& where) {
+  if (options.steps.empty() && options.tiles.empty()) return true;
+  const std::vector<VertexId> last_reader = last_readers(graph);
   const auto possible = [&](const auto& given) {
-    return step_fault(graph, placement, group_by_hand(graph, given, where)).empty();
+    return step_fault(graph, placement, group_by_hand(graph, given, where), last_reader).empty();
   };
   return std::ranges::all_of(options.steps, possible) &&
          std::ranges::all_of(options.tiles, possible);
@@ -292,9 +296,10 @@ template <class Given>
                                                        const std::source_location& where) {
   const auto in_order = [](const StepGroup& a, const StepGroup& b) { return a.first < b.first; };
   if (options.tiles.empty()) {
+    const std::vector<VertexId> last_reader = last_readers(graph);
     for (StepGroup& group : groups) {
       if (is_streamed(graph, group)) continue;
-      group.tiles = TileChooser(graph, placement, group).choose();
+      group.tiles = TileChooser(graph, placement, group, last_reader).choose();
     }
   }
   for (const StatementTiles& given : options.tiles) {

@@ -29,11 +29,13 @@ namespace eindecomp::plan {
 /// where each loses nothing by being cut: maps, and reductions along short labels.
 class TileChooser {
  public:
-  TileChooser(const EinGraph& graph, const Placement& placement, const StepGroup& group)
+  /// \param last_reader  as last_readers() says
+  TileChooser(const EinGraph& graph, const Placement& placement, const StepGroup& group,
+              const std::vector<VertexId>& last_reader)
       : m_graph(graph),
         m_statements(statements_of(graph, group)),
         m_adds_blocks(adds_blocks(graph, group)),
-        m_last_reader(last_readers(graph)) {
+        m_last_reader(last_reader) {
     for (std::size_t s = 0; s < m_statements.size(); ++s) {
       const VertexId v = m_statements[s];
       const std::vector<Extent> parts = parts_of(placement.mesh, placement.calls[to_index(v)]);
@@ -229,7 +231,7 @@ class TileChooser {
   const EinGraph& m_graph;
   std::vector<VertexId> m_statements;
   bool m_adds_blocks;  ///< the last of them
-  std::vector<VertexId> m_last_reader;
+  const std::vector<VertexId>& m_last_reader;
   std::vector<std::vector<Extent>> m_extents;  ///< per statement, of its labels in a block
   std::vector<std::int64_t> m_call_bytes;      ///< per statement, of its result on one worker
 };
