@@ -84,6 +84,16 @@ TEST_CASE("what fits the cache, or would be read again too often, does not run i
   CHECK(decompose(chain, {.workers = 1}).steps.empty());
 }
 
+TEST_CASE("what steps read again is added up beyond 64 bits") {
+  // Every one of 16,384 steps would read the 2^50 bytes of B.
+  EinGraph graph;
+  const VertexId a = input(graph, "A", {1 << 14, 1 << 28});
+  const VertexId b = input(graph, "B", {1 << 28, 1 << 19});
+  const VertexId t = write(graph, "T", "ij,jk->ik", {a, b});
+  write(graph, "R", "ik->ik", {t});
+  CHECK(decompose(graph, {.workers = 1, .strategy = "square"}).steps.empty());
+}
+
 TEST_CASE("a chain of maps runs in steps along its outermost label") {
   EinGraph graph;
   VertexId x = input(graph, "X", {1 << 10, 1 << 10});

@@ -103,6 +103,13 @@ TEST_CASE("words from outside are counted for as many workers as placed searches
           (void)decompose(graph, options);
         }).find("a plan for 131072 workers has distributions or a result that is carried") !=
         std::string::npos);
+  // Before the strategy runs: it would find that Q is not there.
+  options.strategy = "by_hand";
+  options.by_hand = {{"Q", {}}};
+  CHECK(message_of([&] {
+          (void)decompose(graph, options);
+        }).find("a plan for 131072 workers has distributions or a result that is carried") !=
+        std::string::npos);
 }
 
 TEST_CASE("what cannot be carried or laid out is refused") {

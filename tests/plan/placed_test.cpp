@@ -294,6 +294,43 @@ TEST_CASE("placed keeps blocks that several statements read") {
   CHECK(two.first < 2 * one.first);
 }
 
+TEST_CASE("a labeling that leaves workers without work is no plan of placed") {
+  EinGraph graph;
+  const VertexId x = input(graph, "X", {2, 4});
+  const VertexId w = input(graph, "W", {4, 4});
+  write(graph, "H", "ij,jk->ik", {x, w});
+  graph.labels[static_cast<std::size_t>(graph.find_label("i"))].role = "batch";
+  const DecomposeOptions options{.workers = 8, .objective = Objective::paper};
+  CHECK(decompose(graph, {.workers = 8, .strategy = "data_parallel"}).partition("H") ==
+        PartitionVector{2, 1, 1});
+  CHECK(kernel_calls(decompose(graph, options).partition("H")) == 8);
+}
+
+TEST_CASE("words in all beyond 64 bits are compared") {
+  // 64 workers might each read 2^57 elements.
+  EinGraph graph;
+  const VertexId a = input(graph, "A", {1 << 29, 1 << 28});
+  const VertexId b = input(graph, "B", {1 << 28, 64});
+  const VertexId c = write(graph, "C", "ij,jk->ik", {a, b});
+  const Placement placement = placed(graph, 64);
+  const AxisLists& calls = placement.calls[static_cast<std::size_t>(c)];
+  CHECK(calls[2].empty());  // A stays where it is
+}
+
+TEST_CASE("a statement of too many partition vectors is named") {
+  EinGraph graph;
+  std::vector<VertexId> operands;
+  std::string form;
+  for (int n = 0; n < 3; ++n) {
+    operands.push_back(input(graph, "X" + std::to_string(n), std::vector<Extent>(8, 16)));
+    form += (n == 0 ? "" : ",") + std::string(letters.substr(static_cast<std::size_t>(8 * n), 8));
+  }
+  write(graph, "Z", form + "->", operands);
+  CHECK_THROWS_WITH_AS(static_cast<void>(placed(graph, 128)),
+                       doctest::Contains("statement Z has more than 1048576 partition vectors"),
+                       Error);
+}
+
 TEST_CASE("exact gives one start where it finds the optimum, else one by each budget") {
   const EinGraph graph = attention(false);
   const auto where = std::source_location::current();

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -124,10 +125,45 @@ TEST_CASE("options out of range are errors with the caller's place") {
   } catch (const Error& caught) {
     CHECK(std::string(caught.where().file_name()).find("plan_test.cpp") != std::string::npos);
   }
+  error({.max_idle = std::nan("")}, "may leave more than all workers idle");
+  const auto effort = [&](const SearchEffort& given) {
+    error({.workers = 4, .effort = given}, "a search of negative effort, or of one that is no");
+  };
+  effort({.placed = -1});
+  effort({.programs = -1});
+  effort({.programs = std::nan("")});
+  effort({.exact = {.max_states = std::nan("")}});
+  effort({.exact = {.max_work = -1}});
+  CHECK_NOTHROW((void)decompose(graph, {.workers = 4, .effort = {.placed = 0, .programs = 0}}));
+}
+
+TEST_CASE("what cannot be counted is refused before anything is searched") {
+  const auto error = [&](const EinGraph& graph, const DecomposeOptions& options,
+                         const char* message) {
+    check_error([&] { return decompose(graph, options); }, message);
+  };
+  EinGraph reads;  // 17 times a tensor of 2^56 elements as eight operands
+  const VertexId x = input(reads, "X", {Extent{1} << 56});
+  for (int n = 0; n < 17; ++n) {
+    write(reads, "S" + std::to_string(n), "i,i,i,i,i,i,i,i->", {x, x, x, x, x, x, x, x});
+  }
+  error(reads, {.workers = 2, .strategy = "square"},
+        "the plan would move more words than a 64-bit integer counts");
   constexpr Extent huge = Extent{1} << 28;
-  const EinGraph product = matmul(huge, huge, huge);
-  check_error([&] { return decompose(product, {.workers = 1 << 14, .strategy = "square"}); },
-              "the plan would move more words than a 64-bit integer counts");
+  error(matmul(huge, huge, huge), {.workers = 2},
+        "statement 'Z' has more scalar operations than a 64-bit integer counts");
+  EinGraph inputs;  // 16 times 2^57 elements: their bytes are 2^64 or 2^63
+  std::vector<VertexId> operands;
+  for (int n = 0; n < 16; ++n) {
+    operands.push_back(input(inputs, "X" + std::to_string(n), {Extent{1} << 57}));
+  }
+  write(inputs, "Z", "i->", {operands.front()});
+  for (const char* strategy : {"ein_decomp", "placed"}) {
+    error(inputs, {.workers = 1, .strategy = strategy, .memory = 1},
+          " TiB together, of which 'X0'");
+  }
+  error(matmul(8, 8, 8), {.workers = 1 << 17},
+        "the strategy placed for 131072 workers (it searches for up to 65536)");
 }
 
 TEST_CASE("a layout given for an input is kept") {

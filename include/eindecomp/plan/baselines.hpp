@@ -104,7 +104,7 @@ constexpr Extent cut_further(Extent& parts, Extent limit, Extent wish) {
     }
     for (int position : output) left = cut(position, left);
     for (int position : plan::by_extent(vertex, vertex.aggregated)) left = cut(position, left);
-    partitions[to_index(v)] = with_max_calls(std::move(d), limits, p);
+    partitions[to_index(v)] = with_max_calls(std::move(d), limits, p, &vertex);
   }
   return partitions;
 }

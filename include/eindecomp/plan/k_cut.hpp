@@ -200,7 +200,7 @@ namespace plan {
       }
       if (best < d.size()) divide(best, cut);
     }
-    PartitionVector full = with_max_calls(d, limits, mesh.workers());
+    PartitionVector full = with_max_calls(d, limits, mesh.workers(), &graph[v]);
     if (full == d) continue;
     calls[at] = plan::share_out(mesh, calls[at], full);
     d = std::move(full);

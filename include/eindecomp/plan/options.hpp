@@ -3,6 +3,7 @@
 /// What a user may ask of the planner.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <source_location>
@@ -151,7 +152,8 @@ struct DecomposeOptions {
   SearchEffort effort = {};
 };
 
-/// The largest number of workers that need not be a power of two.
+/// The largest number of workers that need not be a power of two; of those that `placed` searches
+/// for, and for which words from outside are counted.
 inline constexpr int max_workers = 1 << 16;
 
 namespace plan {
@@ -178,6 +180,22 @@ constexpr void check_options(const DecomposeOptions& options, const std::source_
                " workers (numbers that are no power of two go up to ", max_workers,
                "); give fewer, or a power of two");
   }
+  if (options.workers > max_workers) {
+    if (options.strategy == "placed") {
+      core::fail(ErrorKind::plan, where, "the strategy placed for ", options.workers,
+                 " workers (it searches for up to ", max_workers,
+                 "); give fewer workers, or choose another strategy");
+    }
+    const bool has_distributions =
+        std::any_of(options.layouts.begin(), options.layouts.end(),
+                    [](const TensorLayout& given) { return given.distribution.ranks() > 0; });
+    if (has_distributions || !options.carry.empty()) {
+      core::fail(ErrorKind::plan, where, "a plan for ", options.workers,
+                 " workers has distributions or a result that is carried (their words are counted "
+                 "for up to ",
+                 max_workers, " workers); leave them out, or give fewer workers");
+    }
+  }
   if (options.ranks < 0) {
     core::fail(ErrorKind::plan, where, "a plan for ", options.ranks,
                " ranks (a plan runs on at least one); give ranks >= 1, or 0 for one per worker");
@@ -187,6 +205,14 @@ constexpr void check_options(const DecomposeOptions& options, const std::source_
         ErrorKind::plan, where,
         "a plan that may leave more than all workers idle (max_idle is a share in percent); give "
         "max_idle <= 100, or leave it out");
+  }
+  const SearchEffort& effort = options.effort;
+  // Not all of them are at least 0 if one is no number.
+  if (!(effort.placed >= 0 && effort.programs >= 0 && effort.exact.max_states >= 0 &&
+        effort.exact.max_work >= 0)) {
+    core::fail(ErrorKind::plan, where,
+               "a search of negative effort, or of one that is no number (it could not end); give "
+               "numbers of at least 0 in effort, or leave it out");
   }
   check_memory_limit(options.memory, "rank", where);
   if (options.threads < 0) {

@@ -105,8 +105,8 @@ class VectorSearch {
             ErrorKind::plan, m_statement == nullptr ? std::source_location{} : m_statement->where,
             (m_statement == nullptr ? Text("a statement") : "statement " + m_statement->name),
             " has more than ", max_partition_vectors,
-            " partition vectors (too many labels for so many workers); mark labels uncut or use "
-            "fewer workers");
+            " partition vectors (too many labels for so many workers); mark labels uncut, use "
+            "fewer workers, or choose a strategy that does not list them, such as square");
       }
       m_found.push_back(m_vector);
       return;
@@ -185,12 +185,14 @@ class VectorSearch {
 /// the one of these that leaves most of its factors where they are, of equal ones the first listed.
 /// (Taking label by label what it can have of p is enough for powers of two. But of 12 parts, a
 /// label that can have 6 must not take 4 if the only other label can have 2.)
-/// \param d  entries that divide p, at most limits[l] each.
+/// \param d          entries that divide p, at most limits[l] each.
+/// \param statement  as partition_vectors()
 [[nodiscard]] constexpr PartitionVector with_max_calls(PartitionVector d,
-                                                       std::span<const Extent> limits, int p) {
+                                                       std::span<const Extent> limits, int p,
+                                                       const Vertex* statement = nullptr) {
   const Extent calls = kernel_calls(d);
   if (calls == p || calls == max_kernel_calls(limits, p)) return d;
-  const VectorList vectors = partition_vectors(limits, p);
+  const VectorList vectors = partition_vectors(limits, p, statement);
   PartitionVector best;
   Extent max_kept = 0;
   for (std::size_t i = 0; i < vectors.size(); ++i) {

@@ -162,15 +162,16 @@ class PlacedOnMesh {
 ///
 /// \param labelings  other strategies' partition vectors for p workers
 /// \returns a placement whose mesh has the workers in use
-/// \throws Error if p is not positive or exceeds 2^16, or a given layout does not suit its input.
+/// \throws Error if p is not positive or exceeds max_workers, or a given layout does not suit its input.
 [[nodiscard]] inline Placement placed(
     const EinGraph& graph, int p, const PlacedOptions& options = {},
     const PlaceOptions& layouts = {}, std::span<const Partitions> labelings = {},
     const std::source_location& where = std::source_location::current()) {
-  if (p < 1 || p > 1 << plan::max_mesh_axes) {
+  static_assert(1 << plan::max_mesh_axes == max_workers, "no mesh has more axes");
+  if (p < 1 || p > max_workers) {
     core::fail(ErrorKind::plan, where, "the strategy placed for ", p,
-               " workers (it searches for 1 to 65536); give another number of workers, or choose "
-               "another strategy");
+               " workers (it searches for 1 to ", max_workers,
+               "); give another number of workers, or choose another strategy");
   }
   plan::PlacedOnMesh all(graph, p, options.ranks, layouts, options.effort, where);
   for (const Partitions& partitions : labelings) all.add(partitions);

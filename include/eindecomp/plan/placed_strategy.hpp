@@ -12,6 +12,7 @@
 
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/partition.hpp"
 #include "eindecomp/plan/partitions.hpp"
 #include "eindecomp/plan/placed.hpp"
 #include "eindecomp/plan/placement/choose_placement.hpp"
@@ -58,6 +59,15 @@ namespace eindecomp::plan {
   return found;
 }
 
+/// Whether a labeling makes fewer calls of a statement than its extents allow: strategies by role
+/// cut nothing but labels of their role.
+[[nodiscard]] inline bool leaves_idle(const EinGraph& graph, const Partitions& partitions,
+                                      int workers) {
+  return std::ranges::any_of(statements_of(graph), [&](VertexId v) {
+    return kernel_calls(partitions[to_index(v)]) < max_kernel_calls(part_limits(graph, v), workers);
+  });
+}
+
 /// The strategy `placed`, its search started from every other strategy's partition vectors.
 [[nodiscard]] inline Labeling search_placed(const EinGraph& graph, const DecomposeOptions& options,
                                             const std::source_location& where) {
@@ -85,7 +95,14 @@ namespace eindecomp::plan {
     PlacementChooser chooser(graph, options, layouts, excess, where);
     for (const Placement& start : starts) chooser.consider(start);
     if (chooser.beyond_words()) {  // placed() evaluates nothing else
-      for (const Partitions& partitions : labelings) chooser.consider(partitions);
+      for (const Partitions& partitions : labelings) {
+        // Workers without work move nothing and cost nothing, but by time they count.
+        if (options.objective != Objective::time &&
+            leaves_idle(graph, partitions, options.workers)) {
+          continue;
+        }
+        chooser.consider(partitions);
+      }
       chooser.search();
     }
     if (!chooser.choose_best_steps()) return std::nullopt;

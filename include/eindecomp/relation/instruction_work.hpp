@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
@@ -56,6 +57,18 @@ struct Work {
     if (!v.is_looked_up(l) && !(scans && l == v.scanned)) n *= domain.extent(l);
   }
   return n;
+}
+
+/// Whether joins_of can count those of the whole statement.
+[[nodiscard]] constexpr bool has_countable_joins(const Vertex& v) {
+  Extent joins = 1;
+  for (std::size_t l = 0; l < v.extents.size(); ++l) {
+    const auto label = static_cast<int>(l);
+    if (v.is_looked_up(label) || label == v.scanned) continue;
+    if (joins > std::numeric_limits<Extent>::max() / v.extents[l]) return false;
+    joins *= v.extents[l];
+  }
+  return true;
 }
 
 /// The work of an instruction of a program whose tiles are placed.

@@ -23,6 +23,7 @@
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/relation/instruction_work.hpp"
 #include "eindecomp/tools/blocks_json.hpp"
 #include "eindecomp/tools/json_value.hpp"
 #include "eindecomp/tools/named_operators.hpp"
@@ -303,15 +304,10 @@ class ProgramReader {
 
   /// \throws Error if the scalar operations of a statement cannot be counted.
   void check_points(VertexId v, const JsonValue& place) {
-    Extent points = 1;
-    for (Extent extent : graph()[v].extents) {
-      if (points > std::numeric_limits<Extent>::max() / extent) {
-        place.fail(
-            "the statement has more scalar operations than a 64-bit integer counts; use "
-            "smaller extents");
-      }
-      points *= extent;
-    }
+    if (relation::has_countable_joins(graph()[v])) return;
+    place.fail(
+        "the statement has more scalar operations than a 64-bit integer counts; use smaller "
+        "extents");
   }
 
   /// The labels of that name. \throws Error if no statement has one.

@@ -303,7 +303,7 @@ class PlacedCandidates {
     std::optional<VectorList>& found = m_vectors[at];
     if (found) return *found;
     const StatementClass& c = m_model.classes()[at];
-    const VectorList all = partition_vectors(c.limits, static_cast<int>(m_model.workers()));
+    const VectorList all = m_model.partition_vectors_of(c);
     if (all.size() <= tuning::max_vectors) return found.emplace(all);
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t i = 0; i < all.size(); ++i) {

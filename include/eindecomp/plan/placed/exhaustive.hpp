@@ -17,6 +17,7 @@
 #include "eindecomp/plan/placed/model.hpp"
 #include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/tuning.hpp"
+#include "eindecomp/plan/words.hpp"
 
 namespace eindecomp::plan {
 
@@ -110,7 +111,8 @@ class PlacedExhaustive {
         m_chosen[c] = static_cast<int>(i);
         Extent total = 0;
         for (std::size_t t : m_decided[c]) {
-          if (only(m_model.groups()[t], static_cast<int>(c))) total += layouts_of(t).min_total;
+          if (!only(m_model.groups()[t], static_cast<int>(c))) continue;
+          total = add_words(total, layouts_of(t).min_total);
         }
         order.emplace_back(total, i);
       }
@@ -122,7 +124,7 @@ class PlacedExhaustive {
         m_cuts[c].push_back(cuts[i]);
       }
       for (std::size_t t : m_decided[c]) m_layouts[t].clear();  // they went by the old numbers
-      m_rest[c] = m_rest[c + 1] + order.front().first;
+      m_rest[c] = add_words(m_rest[c + 1], order.front().first);
     }
     return true;
   }
@@ -179,7 +181,7 @@ class PlacedExhaustive {
 
   /// Whether words that are certain, and so many more in all, rule out a better placement.
   [[nodiscard]] bool hopeless(const Partial& partial, Extent more) const {
-    WordSum bound{0, partial.total + more};
+    WordSum bound{0, add_words(partial.total, more)};
     for (Extent w : partial.words) bound.busiest = std::max(bound.busiest, w);
     return too_much(bound);
   }
@@ -196,7 +198,7 @@ class PlacedExhaustive {
     }
     for (std::size_t i = 0; i < m_cuts[c].size(); ++i) {
       if (m_steps > tuning::max_exhaustive_steps) return;
-      if (too_much({0, before.total + m_own[c][i] + m_rest[c + 1]})) break;
+      if (too_much({0, add_words(before.total, add_words(m_own[c][i], m_rest[c + 1]))})) break;
       m_calls[c] = m_cuts[c][i];
       m_chosen[c] = static_cast<int>(i);
       Partial partial = before;
@@ -206,7 +208,7 @@ class PlacedExhaustive {
         for (std::size_t w = 0; w < partial.words.size(); ++w) {
           partial.words[w] += m_now[t]->min_words[w];
         }
-        partial.total += m_now[t]->min_total;
+        partial.total = add_words(partial.total, m_now[t]->min_total);
         m_steps += static_cast<std::int64_t>(partial.words.size());
         pruned = hopeless(partial, m_rest[c + 1]);
         if (pruned) break;
@@ -280,7 +282,7 @@ class PlacedExhaustive {
       for (std::size_t w = 0; w < closer.words.size(); ++w) {
         closer.words[w] += layouts.all[i].words[w] - layouts.min_words[w];
       }
-      closer.total += layouts.all[i].total - layouts.min_total;
+      closer.total = add_words(closer.total, layouts.all[i].total - layouts.min_total);
       m_picked[t] = i;
       pick(n + 1, closer);
     }

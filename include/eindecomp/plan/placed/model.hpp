@@ -105,6 +105,11 @@ class PlacedModel {
   [[nodiscard]] const Vertex& statement(const StatementClass& c) const {
     return (*m_graph)[c.members.front()];
   }
+  /// The partition vectors of a class. \throws Error, naming its first statement, if they are too
+  /// many.
+  [[nodiscard]] VectorList partition_vectors_of(const StatementClass& c) const {
+    return partition_vectors(c.limits, static_cast<int>(workers()), &statement(c));
+  }
   [[nodiscard]] const Vertex& tensor(const TensorGroup& t) const {
     return (*m_graph)[t.members.front()];
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "eindecomp/plan/placed/model.hpp"
 #include "eindecomp/plan/placed/quick_words.hpp"
 #include "eindecomp/plan/tuning.hpp"
+#include "eindecomp/plan/words.hpp"
 #include "eindecomp/relation/layout.hpp"
 
 namespace eindecomp::plan {
@@ -154,7 +156,7 @@ class PlacedSearch {
       }
       AxisCuts cuts = m_candidates.calls_like(c, preferred.cuts(), {}, 0).sorted();
       if (!m_model.allows(c, cuts)) {
-        const VectorList all = partition_vectors(c.limits, static_cast<int>(m_model.workers()));
+        const VectorList all = m_model.partition_vectors_of(c);
         cuts = m_candidates.calls_of(all[0], preferred.cuts(), {}).sorted();
       }
       state.calls.push_back(cuts);
@@ -181,14 +183,14 @@ class PlacedSearch {
       const bool uniform = m_model.count(t, cuts, calls, m_counted);
       WordSum sum;
       if (uniform) {
-        sum = {before.busiest + t.copies() * m_counted[0], receivers * m_counted[0]};
+        sum = {before.busiest + t.copies() * m_counted[0], multiply_words(receivers, m_counted[0])};
       } else {
         for (std::size_t w = 0; w < m_counted.size(); ++w) {
           sum.busiest = std::max(sum.busiest, others[w] + t.copies() * m_counted[w]);
-          sum.total += m_counted[w];
+          sum.total = add_words(sum.total, m_counted[w]);
         }
       }
-      sum.total *= t.copies();
+      sum.total = multiply_words(sum.total, t.copies());
       if (any && sum >= best) continue;
       any = true;
       best = sum;
@@ -205,11 +207,11 @@ class PlacedSearch {
     CutList& layouts = m_candidates.layouts(t, state.calls);
     layouts.add(state.stored[at]);
     std::vector<Extent>& words = state.words[at];
-    const Extent before = t.copies() * sum_of(words).total;
+    const Extent before = multiply_words(t.copies(), sum_of(words).total);
     PlacedModel::add_copies(-t.copies(), words, state.sum);
     const WordSum sum = choose_layout(t, layouts, state.calls, state.sum, state.stored[at], words);
     PlacedModel::add_copies(t.copies(), words, state.sum);
-    state.score = {sum.busiest, state.score.total - before + sum.total};
+    state.score = {sum.busiest, add_words(state.score.total - before, sum.total)};
   }
 
   bool improve_class(PlacedState& state, std::size_t c) {
@@ -233,13 +235,15 @@ class PlacedSearch {
     const std::vector<int>& tensors = m_model.classes()[c].tensors;
     const std::size_t n = tensors.size();
     Extent before = 0;
-    Extent bound = 0;
+    double bound = 0;
     for (int at : tensors) {
       const TensorGroup& t = m_model.groups()[to_index(at)];
-      before += t.copies() * sum_of(state.words[to_index(at)]).total;
-      bound += t.copies() * estimate(t, state.calls);
+      const Extent total = sum_of(state.words[to_index(at)]).total;
+      before = add_words(before, multiply_words(t.copies(), total));
+      bound += static_cast<double>(t.copies()) * estimate(t, state.calls);
     }
-    if (bound > before + before / tuning::bound_tolerance) return false;
+    const Extent tolerated = add_words(before, before / tuning::bound_tolerance);
+    if (bound > static_cast<double>(tolerated)) return false;
 
     m_trial_sum = state.sum;
     m_trial_words.resize(std::max(n, m_trial_words.size()));
@@ -259,7 +263,7 @@ class PlacedSearch {
       const WordSum sum =
           choose_layout(t, layouts, state.calls, m_trial_sum, m_trial_stored[i], m_trial_words[i]);
       score.busiest = sum.busiest;
-      score.total += sum.total;
+      score.total = add_words(score.total, sum.total);
       if (score.busiest > state.score.busiest) return false;
       PlacedModel::add_copies(t.copies(), m_trial_words[i], m_trial_sum);
     }
@@ -274,25 +278,27 @@ class PlacedSearch {
     return true;
   }
 
-  /// About the fewest words in all that a tensor costs, however it is stored.
-  [[nodiscard]] Extent estimate(const TensorGroup& t, PlacedModel::Calls calls) const {
+  /// About the fewest words in all that a tensor costs, however it is stored. No integer: what all
+  /// workers read together may exceed 2^63.
+  [[nodiscard]] double estimate(const TensorGroup& t, PlacedModel::Calls calls) const {
     const Vertex& v = m_model.tensor(t);
+    const auto size = static_cast<double>(v.size());
     const Extent each = m_model.workers_each();
-    Extent needed = 0;
+    double needed = 0;
     for (const TensorGroup::Reader& r : t.readers) {
       const AxisCuts& cuts = calls[to_index(r.statement)];
-      Extent block = m_model.class_at(r.statement).calls;
+      auto block = static_cast<double>(m_model.class_at(r.statement).calls);
       for (std::size_t k = 0; k < v.bound.size(); ++k) {
-        block *= v.bound[k] / m_model.parts(cuts, to_index(r.labels[k]));
+        block *= static_cast<double>(v.bound[k] / m_model.parts(cuts, to_index(r.labels[k])));
       }
       needed = std::max(needed, block);
     }
     // Calls of one rank may read one block.
-    Extent words = std::max<Extent>(needed / each - v.size(), 0);
+    double words = std::max(std::floor(needed / static_cast<double>(each)) - size, 0.0);
     if (t.producer >= 0) {
       const Extent contributions =
           m_model.contributions_of(m_model.class_at(t.producer), calls[to_index(t.producer)]);
-      words += v.size() * (ceil_div(contributions, each) - 1);
+      words += size * static_cast<double>(ceil_div(contributions, each) - 1);
     }
     return words;
   }

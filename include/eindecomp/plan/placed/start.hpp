@@ -27,7 +27,7 @@ struct BestAlone {
 };
 [[nodiscard]] inline BestAlone best_alone(const PlacedModel& model, const StatementClass& c,
                                           int workers) {
-  const VectorList vectors = partition_vectors(c.limits, workers);
+  const VectorList vectors = partition_vectors(c.limits, workers, &model.statement(c));
   std::size_t best = 0;
   double min_words = 0;
   for (std::size_t i = 0; i < vectors.size(); ++i) {

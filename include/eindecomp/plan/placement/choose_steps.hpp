@@ -63,7 +63,7 @@ class StepChooser {
     std::vector<VertexId> statements{first};
     drop_faulty(group);
     std::optional<StepGroup> best;
-    std::int64_t max_saved = 0;
+    double max_saved = 0;
     for (VertexId v = first + 1; v < m_graph.size(); ++v) {
       if (m_graph[v].is_input()) continue;
       if (statements.size() == tuning::max_group_statements) break;
@@ -78,7 +78,7 @@ class StepChooser {
       if (group.axes.empty()) break;
       StepGroup cut = group;
       std::erase_if(cut.axes, [&](const StepAxis& axis) { return !may_cut(v, axis); });
-      const std::int64_t saved = cut_to_fit(cut, statements);
+      const double saved = cut_to_fit(cut, statements);
       if (saved <= max_saved) continue;
       max_saved = saved;
       best = std::move(cut);
@@ -128,20 +128,20 @@ class StepChooser {
 
   /// Cuts a group, outermost labels first, so that it passes on no more than it may at a time; for
   /// memory's sake as near to that as its labels allow.
-  /// \returns the bytes that this saves; none or less if it is not worthwhile.
-  [[nodiscard]] std::int64_t cut_to_fit(StepGroup& group,
-                                        const std::vector<VertexId>& statements) const {
+  /// \returns the bytes that this saves; none or less if it is not worthwhile. No integer: what is
+  ///   read again with every step may exceed 2^63.
+  [[nodiscard]] double cut_to_fit(StepGroup& group, const std::vector<VertexId>& statements) const {
     const bool for_memory = m_aim == StepAim::memory;
     const auto inside = [&](VertexId v) {
       return is_passed_on(m_graph, group, v, m_last_reader[to_index(v)]);
     };
     std::int64_t passed = 0;
-    std::int64_t saved = 0;
+    double saved = 0;
     for (VertexId v : statements) {
       if (!inside(v)) continue;
       const std::int64_t bytes = block_bytes(v, m_placement.calls[to_index(v)], m_graph[v].output);
       passed += bytes;
-      saved += bytes;  // written; what is read is added below
+      saved += static_cast<double>(bytes);  // written; what is read is added below
     }
     std::int64_t needed = ceil_div(passed, m_passed);
     needed = std::min(needed, for_memory ? tuning::max_steps_for_memory : tuning::max_steps);
@@ -153,12 +153,13 @@ class StepChooser {
     if (needed > 1 && !for_memory) return 0;
     if (group.steps() == 1) return 0;
     std::erase_if(group.axes, [](const StepAxis& axis) { return axis.parts == 1; });
-    std::int64_t lost =
-        group.steps() * static_cast<std::int64_t>(statements.size()) * tuning::step_bytes;
+    auto lost = static_cast<double>(
+        group.steps() * static_cast<std::int64_t>(statements.size()) * tuning::step_bytes);
     for (std::size_t s = 0; s < statements.size(); ++s) {
       const VertexId v = statements[s];
       for (const Operand& o : m_graph[v].operands) {
-        const std::int64_t bytes = block_bytes(o.vertex, m_placement.calls[to_index(v)], o.labels);
+        const auto bytes = static_cast<double>(
+            block_bytes(o.vertex, m_placement.calls[to_index(v)], o.labels));
         if (inside(o.vertex)) {
           saved += bytes;
           continue;
@@ -169,7 +170,7 @@ class StepChooser {
               std::find(o.labels.begin(), o.labels.end(), axis.positions[s]) != o.labels.end();
           if (!has) times *= axis.parts;
         }
-        lost += (times - 1) * bytes;
+        lost += static_cast<double>(times - 1) * bytes;
       }
     }
     return for_memory ? saved : saved - lost;

@@ -42,8 +42,8 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
 }
 
 /// Places a plan, if its strategy has not, and chooses its steps.
-/// \throws Error if steps given by hand are not possible, a rank would hold more than the options
-///   allow, or there are more workers than words from outside are counted for.
+/// \throws Error if steps given by hand are not possible, or a rank would hold more than the
+///   options allow.
 [[nodiscard]] inline Plan finalize_plan(Plan plan, const DecomposeOptions& options,
                                         const std::source_location& where) {
   const EinGraph& graph = plan.graph;
@@ -53,12 +53,6 @@ inline void check_memory(const EinGraph& graph, const MemoryPeak& peak,
   }
   if (!plan.steps.empty()) return plan;  // which are those of this placement
   const OutsideWords outside(graph, options, where);
-  if (outside.any() && plan.placement.mesh.axes.size() > max_mesh_axes) {
-    core::fail(ErrorKind::plan, where, "a plan for ", plan.workers,
-               " workers has distributions or a result that is carried (their words are counted "
-               "for up to ",
-               max_workers, " workers); leave them out, or give fewer workers");
-  }
   if (outside.any()) plan.placement = outside.settle(std::move(plan.placement)).placement;
   if (memory_limit(options) == 0) {
     plan.steps = choose_steps(graph, plan.placement, options, where);
