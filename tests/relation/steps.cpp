@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <string>
@@ -305,12 +306,20 @@ TEST_CASE("a block is cut on into tiles, of which each thread holds what is pass
   CHECK(on_device.tiled.empty());
 }
 
+TEST_CASE("pieces of any length are counted") {
+  const StepAxis longest{{0}, 1, std::numeric_limits<Extent>::max()};
+  CHECK(longest.pieces(8) == 1);
+  CHECK(longest.begin(8, 1) == 8);
+  CHECK(StepAxis{{0}, 1, 3}.pieces(8) == 3);
+}
+
 TEST_CASE("tensors that others read stay whole") {
   EinGraph graph = softmax(8, 8);
   add(graph, "T", {{"ba", 2}}, "a");  // reads E after the group
   const Placement placement = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
   const StepGroup group = along_b(8);
-  CHECK(passed_on(graph, group, eindecomp::last_readers(graph)) == eindecomp::Flags{true, false, true, false});
+  CHECK(passed_on(graph, group, eindecomp::last_readers(graph)) ==
+        eindecomp::Flags{true, false, true, false});
   const auto compiled = eindecomp::compile_rank(graph, placement, 1, 0, {group});
   CHECK(std::ranges::count_if(compiled.buffers, [](const Buffer& b) {
           return b.tensor == 2 && b.box == Box::whole({8, 8});

@@ -29,7 +29,7 @@ struct StepAxis {
 
   /// The number of pieces of a range.
   [[nodiscard]] constexpr Extent pieces(Extent extent) const {
-    return size > 0 ? (extent + size - 1) / size : parts;
+    return size > 0 ? ceil_div(extent, size) : parts;
   }
   /// Where piece n of a range begins; the range ends where the piece after the last would begin.
   [[nodiscard]] constexpr Extent begin(Extent extent, Extent n) const {
