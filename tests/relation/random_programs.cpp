@@ -97,6 +97,28 @@ TEST_CASE("long messages go in parts, and accumulators are combined part by part
   CHECK(messages(program(16, matmul(8, 8, 8))) == 16);
 }
 
+TEST_CASE("of a message of more parts than a round has, all are about as long") {
+  // From each of the other rank's four workers a piece of its 32 rows, half of their columns.
+  EinGraph graph;
+  const VertexId x = graph.add_input("X", {256, 256}, {});
+  add(graph, "Z", {{"ij", x}}, "i");
+  const eindecomp::PlaceOptions rows{{{x, {8, 1}}}};
+  const Placement placement = place(graph, {{}, {1, 8}}, eindecomp::make_mesh(8, 2), rows);
+  eindecomp::SpaceFacts facts;
+  facts.longest_message = 64;
+  Extent most = 0;
+  Extent all = 0;
+  const auto program = eindecomp::compile_rank(graph, placement, 2, 0, {}, facts);
+  for (const auto& instruction : program.instructions) {
+    if (const auto* receive = instruction.as<eindecomp::Receive>()) {
+      most = std::max(most, receive->words);
+      all += receive->words;
+    }
+  }
+  CHECK(all >= 4 * 32 * 128);
+  CHECK(most * 1024 <= 2 * all);
+}
+
 TEST_CASE("calls that are interrupted for messages are cut into pieces as wide as they are high") {
   // Half of the rows of Z on each of two ranks. Y comes in panels of 4 rows.
   const EinGraph graph = matmul(96, 48, 16);

@@ -209,7 +209,8 @@ struct SpaceFacts {
   /// Operations, each a join with its aggregation, after which each thread of a rank whose messages
   /// are under way is interrupted to call MPI; devices never are.
   std::int64_t operations_between_polls = relation::tuning::operations_between_polls;
-  /// Bytes of which a message has no more: longer ones are sent in parts, one after another.
+  /// Bytes of which a message has no more: longer ones are sent in parts, one after another. There
+  /// are at most 1,024 of them, which are longer if they have to be.
   std::int64_t longest_message = relation::tuning::longest_message;
 
   /// The same, but that no call is interrupted: a kernel that is cut holds what it would hold

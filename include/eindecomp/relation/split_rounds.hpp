@@ -20,12 +20,13 @@
 
 namespace eindecomp::relation {
 
-/// Every round becomes so many: part n of a long message goes in the nth of them.
+/// Every round becomes so many: part n of a long message goes in the nth of them. Of a message of
+/// more parts several that follow each other go together.
 inline constexpr int parts_of_round = 1 << 10;
 
-/// Cuts messages that are longer than a number of bytes. Both ends cut alike, by the boxes and
-/// their order. Accumulators that are received are combined as soon as all that belongs to them is
-/// there, those of one long piece part by part.
+/// Cuts messages that are longer than a number of bytes, into as many parts as a round has. Both
+/// ends cut alike, by the boxes and their order. Accumulators that are received are combined as
+/// soon as all that belongs to them is there, those of one long piece part by part.
 class RoundSplitter {
  public:
   RoundSplitter(const EinGraph& graph, RankProgram& program, std::int64_t longest)
@@ -49,6 +50,18 @@ class RoundSplitter {
   struct Filled {
     int number = 0;          ///< of the part at hand
     std::int64_t bytes = 0;  ///< of it
+
+    /// In which part of its round a part goes. What is left beyond the last would be one message.
+    [[nodiscard]] int in_round(int part) const {
+      const int parts = number + (bytes > 0 ? 1 : 0);
+      if (parts <= parts_of_round) return part;
+      return static_cast<int>(std::int64_t{part} * parts_of_round / parts);
+    }
+  };
+  /// A piece of a message, cut.
+  struct CutPiece {
+    std::vector<Box> boxes;
+    int first = 0;  ///< the part of its message in which it begins
   };
 
   [[nodiscard]] std::int64_t bytes_of(const Region& region) const {
@@ -97,14 +110,21 @@ class RoundSplitter {
       return;
     }
     m_filled.clear();
+    std::vector<CutPiece> cut;
+    cut.reserve(pieces.size());
+    for (const MessagePiece& piece : pieces) {
+      cut.push_back({parts_of(piece.region)});
+      cut.back().first = first_part(piece, static_cast<int>(cut.back().boxes.size()));
+    }
     std::vector<MessagePiece> split;
     split.reserve(pieces.size());
-    for (const MessagePiece& piece : pieces) {
-      const std::vector<Box> boxes = parts_of(piece.region);
-      const int first = first_part(piece, static_cast<int>(boxes.size()));
+    for (std::size_t p = 0; p < pieces.size(); ++p) {
+      const MessagePiece& piece = pieces[p];
+      const std::vector<Box>& boxes = cut[p].boxes;
+      const Filled& message = m_filled[{piece.round, piece.peer, piece.tensor}];
       const bool combined = received && m_program.buffers[to_index(piece.region.buffer)].partial;
       for (std::size_t n = 0; n < boxes.size(); ++n) {
-        const int number = std::min(first + static_cast<int>(n), parts_of_round - 1);
+        const int number = message.in_round(cut[p].first + static_cast<int>(n));
         int target = piece.region.buffer;
         if (combined) {
           if (boxes.size() > 1) {
