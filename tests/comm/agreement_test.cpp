@@ -100,7 +100,7 @@ TEST_CASE("of many ranks and many reasons the first are told") {
   const std::string told = tell_groups(
       group_by_text(texts), [](const SameText& g) { return name_ranks(g.ranks) + ": " + g.text; });
   CHECK(told.size() < 400);
-  CHECK(told.ends_with("; and 1008 other ranks likewise"));
+  CHECK(told.ends_with("; and 1008 other ranks with other messages"));
 }
 
 TEST_CASE("ranks that hold different things are told who differs") {

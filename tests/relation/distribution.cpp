@@ -287,7 +287,7 @@ TEST_CASE("a wrong descriptor is refused, field and rank by name") {
   CHECK(message_here([&] { return Distribution::scalapack(with(6, 2), grid, 4); }) ==
         "EinDecomp: the ScaLAPACK descriptor has RSRC_ = 2 (it is from 0 to 1); mend that field");
   CHECK(message_here([&] { return check_descriptor(with(8, 3), grid, 1); }) ==
-        "EinDecomp: the ScaLAPACK descriptor of rank 1 has LLD_ = 3 (it is from 4 to 2147483648); "
+        "EinDecomp: the ScaLAPACK descriptor of rank 1 has LLD_ = 3 (it is from 4 to 2147483647); "
         "mend that field");
   CHECK(message_here([&] { return check_descriptor(good, grid, -1); }) ==
         "EinDecomp: the ScaLAPACK descriptor of rank -1 (ranks count from 0); give a rank");
@@ -303,7 +303,7 @@ TEST_CASE("a wrong descriptor is refused, field and rank by name") {
           return Distribution::scalapack(good, {0, 2}, 4);
         }) ==
         "EinDecomp: the ScaLAPACK descriptor has a grid whose number of rows = 0 (it is from 1 to "
-        "2147483648); mend that field");
+        "2147483647); mend that field");
   CHECK(message_here([] {
           return Distribution::block_cyclic({8, 8}, {{2, 2, 0}}, 4);
         }) ==

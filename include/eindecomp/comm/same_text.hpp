@@ -66,7 +66,7 @@ template <class Tell>
       untold += groups[n].ranks.size();
     }
   }
-  if (untold > 0) text += "; and " + std::to_string(untold) + " other ranks likewise";
+  if (untold > 0) text += "; and " + std::to_string(untold) + " other ranks with other messages";
   return text;
 }
 

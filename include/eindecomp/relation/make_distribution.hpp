@@ -211,7 +211,7 @@ constexpr void check_field(std::string_view who, std::string_view field, Extent 
 }
 
 /// The most that a field of a ScaLAPACK descriptor can be.
-inline constexpr Extent any_extent = Extent{1} << 31;
+inline constexpr Extent any_extent = std::numeric_limits<int>::max();
 
 /// The dimensions of a descriptor. \param who  "the ScaLAPACK descriptor", for messages.
 [[nodiscard]] constexpr std::array<CyclicDimension, 2> dimensions_of(
