@@ -38,10 +38,6 @@ namespace plan {
   return n;
 }
 
-}  // namespace plan
-
-namespace plan {
-
 /// Elements of the largest block that calls read of an operand, beyond the ends of its tensor, too,
 /// but not beyond those of a block of the result, nor where they scan.
 [[nodiscard]] constexpr Extent operand_words(const Vertex& v, const Operand& operand,

@@ -99,6 +99,13 @@ constexpr void add_to_hash(core::Hasher& hasher, const std::vector<StepGroup>& g
   }
 }
 
+/// A number that two graphs have in common only if a run of either computes and moves the same.
+[[nodiscard]] constexpr std::uint64_t graph_hash(const EinGraph& graph) {
+  core::Hasher hasher;
+  add_to_hash(hasher, graph);
+  return hasher.value();
+}
+
 /// What tiles are chosen by.
 constexpr void add_to_hash(core::Hasher& hasher, const KernelTraits& kernel) {
   const auto& [tiles, copies, multiplies, maps, computes_long] = kernel;

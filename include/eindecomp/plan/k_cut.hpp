@@ -15,8 +15,8 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/cost.hpp"
-#include "eindecomp/plan/k_cut_search.hpp"
-#include "eindecomp/plan/k_cut_tiles.hpp"
+#include "eindecomp/plan/k_cut/search.hpp"
+#include "eindecomp/plan/k_cut/tiles.hpp"
 #include "eindecomp/plan/partition.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/mesh.hpp"
@@ -232,18 +232,8 @@ namespace plan {
   for (const InputLayout& given : options.inputs) {
     decided[to_index(given.input)] = true;
   }
-  for (std::size_t v = 0; v < decided.size(); ++v) {
-    const Vertex& vertex = graph.vertices[v];
-    const AxisLists& calls = placement.calls[v];
-    for (const Operand& operand : vertex.operands) {
-      const auto u = to_index(operand.vertex);
-      if (decided[u] || !graph[operand.vertex].is_input()) continue;
-      placement.stored[u] =
-          relation::layout_after(mesh, graph[operand.vertex].bound, operand.labels, calls, true);
-      decided[u] = true;
-    }
-    if (vertex.is_input()) continue;
-    placement.stored[v] = relation::layout_after(mesh, vertex.bound, vertex.output, calls, false);
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    if (!graph[v].is_input()) relation::store_around(graph, v, placement, decided);
   }
   return placement;
 }

@@ -250,6 +250,24 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
   return std::move(assignment.lists());
 }
 
+/// Stores what lies around the calls of a statement, that are placed: operands that are not decided
+/// as the calls want them, the result as the calls leave it. All of them are decided then.
+constexpr void store_around(const EinGraph& graph, VertexId statement, Placement& placement,
+                            Flags& decided) {
+  const Vertex& v = graph[statement];
+  const AxisLists& calls = placement.calls[to_index(statement)];
+  for (const Operand& o : v.operands) {
+    const auto u = to_index(o.vertex);
+    if (decided[u]) continue;
+    placement.stored[u] =
+        layout_after(placement.mesh, graph[o.vertex].bound, o.labels, calls, true);
+    decided[u] = true;
+  }
+  placement.stored[to_index(statement)] =
+      layout_after(placement.mesh, v.bound, v.output, calls, false);
+  decided[to_index(statement)] = true;
+}
+
 /// The axes of a mesh spread over a tensor's longest dimensions.
 [[nodiscard]] constexpr AxisLists spread_all(const Mesh& mesh, const std::vector<Extent>& bound) {
   AxisLists lists(bound.size());
@@ -306,16 +324,7 @@ constexpr void spread(const Mesh& mesh, int axis, const std::vector<Extent>& bou
     }
     placement.calls[i] = relation::choose_axes(graph, static_cast<VertexId>(i), partitions[i], mesh,
                                                placement.stored, decided, where);
-    for (const Operand& o : v.operands) {
-      const auto u = to_index(o.vertex);
-      if (decided[u]) continue;
-      placement.stored[u] =
-          relation::layout_after(mesh, graph.vertices[u].bound, o.labels, placement.calls[i], true);
-      decided[u] = true;
-    }
-    placement.stored[i] =
-        relation::layout_after(mesh, v.bound, v.output, placement.calls[i], false);
-    decided[i] = true;
+    relation::store_around(graph, static_cast<VertexId>(i), placement, decided);
   }
 
   for (std::size_t i = 0; i < n; ++i) {

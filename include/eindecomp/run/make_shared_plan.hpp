@@ -15,7 +15,6 @@
 #include "eindecomp/comm/or_abort.hpp"
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/error.hpp"
-#include "eindecomp/core/hash.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/plan/hash.hpp"
@@ -31,19 +30,14 @@ EINDECOMP_EXECUTOR_INLINE Plan shared_plan(const EinGraph& graph, MPI_Comm user,
                                            const std::source_location& where) {
   const comm::Call call("share_plan", where);
   comm::MpiCommunicator group(user, "EinDecomp plan", comm::default_chunk, 0, call);
-  const auto hash_of = [](const EinGraph& graph) {
-    core::Hasher hasher;
-    plan::add_to_hash(hasher, graph);
-    return hasher.value();
-  };
-  const std::uint64_t hash = hash_of(graph);
+  const std::uint64_t hash = plan::graph_hash(graph);
   plan::Packed packed;
   comm::agree_on(
       group, call,
       [&] {
         if (group.rank() != 0) return;
         const Plan made = make();
-        if (hash_of(made.graph) != hash || made.placement.stored.empty()) {
+        if (plan::graph_hash(made.graph) != hash || made.placement.stored.empty()) {
           throw Error(ErrorKind::plan,
                       "the plan that is to be shared is of another program, or not placed (the "
                       "ranks would not know what it speaks of); return decompose() of this program",

@@ -66,9 +66,7 @@ namespace tools {
 }
 
 [[nodiscard]] inline std::string hash_of_program(const EinGraph& graph) {
-  core::Hasher hasher;
-  plan::add_to_hash(hasher, graph);
-  return hash_text(hasher.value());
+  return hash_text(plan::graph_hash(graph));
 }
 
 /// What a user knows of a tensor: `H(i,k) = sum[j] mul(X(i,j), W(j,k)) : double, 512 x 256`.

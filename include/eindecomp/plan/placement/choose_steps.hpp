@@ -15,8 +15,8 @@
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/by_hand.hpp"
 #include "eindecomp/plan/options.hpp"
+#include "eindecomp/plan/partitions.hpp"
 #include "eindecomp/plan/placement/choose_panels.hpp"
 #include "eindecomp/plan/placement/choose_tiles.hpp"
 #include "eindecomp/plan/tuning.hpp"
@@ -153,13 +153,13 @@ class StepChooser {
     if (needed > 1 && !for_memory) return 0;
     if (group.steps() == 1) return 0;
     std::erase_if(group.axes, [](const StepAxis& axis) { return axis.parts == 1; });
-    auto lost = static_cast<double>(
-        group.steps() * static_cast<std::int64_t>(statements.size()) * tuning::step_bytes);
+    auto lost = static_cast<double>(group.steps() * static_cast<std::int64_t>(statements.size()) *
+                                    tuning::step_bytes);
     for (std::size_t s = 0; s < statements.size(); ++s) {
       const VertexId v = statements[s];
       for (const Operand& o : m_graph[v].operands) {
-        const auto bytes = static_cast<double>(
-            block_bytes(o.vertex, m_placement.calls[to_index(v)], o.labels));
+        const auto bytes =
+            static_cast<double>(block_bytes(o.vertex, m_placement.calls[to_index(v)], o.labels));
         if (inside(o.vertex)) {
           saved += bytes;
           continue;

@@ -13,7 +13,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
-#include "eindecomp/plan/k_cut_tiles.hpp"
+#include "eindecomp/plan/k_cut/tiles.hpp"
 #include "eindecomp/plan/words.hpp"
 
 namespace eindecomp::plan {
