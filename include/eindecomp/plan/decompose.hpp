@@ -45,8 +45,9 @@ struct PlanBackendOf;
 /// \param where    the place that errors cite.
 /// \returns the plan, the same on every rank, from which reports, predictions and runs are made.
 /// \throws Error if an option is out of range, the strategy is unknown or does not apply, steps
-///   given by hand are not possible, the graph's cost exceeds 64 bits, or a rank would hold more
-///   bytes than `memory` allows.
+///   given by hand are not possible, the tensors have more than 2^60 bytes together, a statement's
+///   operations or the graph's cost exceed 64 bits, or a rank would hold more bytes than `memory`
+///   allows.
 #ifdef EINDECOMP_SEPARATE_PLANNER
 [[nodiscard]] Plan decompose(const EinGraph& graph, const DecomposeOptions& options,
                              const std::source_location& where = std::source_location::current());

@@ -120,9 +120,9 @@ struct DecomposeOptions {
   /// Results that are inputs of the next run, as `{{"W'", "W"}}` (Run::carry). The two are stored
   /// alike, unless all words together are fewer when what moves between runs is paid for.
   std::vector<CarriedTensor> carry = {};
-  /// For the strategy placed: the share of the workers, in percent, that it may leave without work
-  /// where the others then receive fewer words by more than that share. Negative: 3 %, but at least
-  /// one worker.
+  /// For the strategy placed: the most workers, in percent, that it may leave without work. It does
+  /// so where the busiest then receives fewer words by more than the share left out. Negative: 3 %,
+  /// but at least one worker.
   double max_idle = -1;
   /// For the strategy hybrid: into how many groups the workers are shared out, a divisor of their
   /// number. 0: the largest up to its square root.
@@ -135,7 +135,8 @@ struct DecomposeOptions {
   /// each list within one step group or outside all; if given, no others do. Devices have no tiles.
   std::vector<StatementTiles> tiles = {};
   /// What statements that run in steps may pass on to each other at a time, in bytes: about half of
-  /// the cache that a worker has to itself. 0: only those given by hand run in steps.
+  /// the cache that a worker has to itself. Where that would take more than 16,384 steps, they pass
+  /// on more. 0: only those given by hand run in steps.
   std::int64_t cache_bytes = std::int64_t{2} << 20;
   /// For the strategy placed: what it chooses by.
   Objective objective = Objective::words;

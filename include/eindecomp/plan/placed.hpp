@@ -31,8 +31,8 @@ namespace eindecomp {
 
 /// How `placed` searches.
 struct PlacedOptions {
-  /// The share of the workers, in percent, that may be left without work if the others receive
-  /// fewer words by more than that share. Negative: 3 %, but at least one worker.
+  /// The most workers, in percent, that may be left without work, where the busiest then receives
+  /// fewer words by more than the share left out. Negative: 3 %, but at least one worker.
   double max_idle = -1;
   std::int64_t effort = SearchEffort{}.placed;  ///< see there
   /// The processes that share the workers; what moves between workers of one costs nothing. 0, or
@@ -158,11 +158,12 @@ class PlacedOnMesh {
 /// extents, the labels kept whole and the workers allow; every tensor is stored once, spread over
 /// the workers as evenly as it can be, inputs in the layouts given. All placements are evaluated
 /// where they are few; else a local search starts from several labelings, so the result is no worse
-/// than any of those given.
+/// than any of those given that leave no worker idle.
 ///
 /// \param labelings  other strategies' partition vectors for p workers
 /// \returns a placement whose mesh has the workers in use
-/// \throws Error if p is not positive or exceeds max_workers, or a given layout does not suit its input.
+/// \throws Error if p is not positive or exceeds max_workers, or a given layout does not suit its
+/// input.
 [[nodiscard]] inline Placement placed(
     const EinGraph& graph, int p, const PlacedOptions& options = {},
     const PlaceOptions& layouts = {}, std::span<const Partitions> labelings = {},

@@ -103,10 +103,8 @@ inline constexpr std::array strategies{
                return hybrid(graph, options.workers, options.groups, where);
              },
              {"batch", "hidden"}},
-    Strategy{"megatron",
-             "heads, and the hidden labels of statements that have no heads",
-             plan::choose<megatron>,
-             {"head", "hidden"}},
+    Strategy{
+        "megatron", "heads, then the hidden labels", plan::choose<megatron>, {"head", "hidden"}},
     Strategy{"sequence",
              "the labels whose role is sequence",
              plan::choose<sequence_parallel>,
