@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,15 @@ using ein::let;
 using networks::Trained;
 
 namespace {
+
+/// Results that Kokkos has allocated, but for scalars.
+std::string allocated_results;
+void note_results(const Kokkos_Profiling_SpaceHandle, const char* label, const void*,
+                  const std::uint64_t bytes) {
+  if (bytes > 64 && std::string_view(label).starts_with("EinDecomp::result ")) {
+    allocated_results += std::string(label) + ", ";
+  }
+}
 
 using InParts = Trained<networks::Perceptron, double>;
 constexpr Extent all_samples = 12;
@@ -208,6 +219,32 @@ TEST_CASE("microbatches are resumed bit for bit, and in another number of them")
   CHECK(whole.steps() == 7);
   const auto after = on_host(whole.gather(t.net.W1));
   CHECK(std::equal(before.begin(), before.end(), after.data()));
+}
+
+TEST_CASE("steps of microbatches allocate no results but in the first two") {
+  InParts t(4);
+  const auto H = let<"H.kept">(b, j) = relu(sum(i)(t.net.X(b, i) * t.net.W1(i, j)));
+  t.g.keep(H);
+  const auto updates = ein::minimise(t.net.loss, networks::weights_of(t.net),
+                                     ein::Accumulated{ein::Adam{.decay = 0.03}, 3});
+  const auto plan = t.plan(updates);
+  ein::Trainer trainer(plan, MPI_COMM_WORLD, Space(), updates);
+  trainer.start(t.first());
+  allocated_results.clear();
+  Kokkos::Tools::Experimental::set_allocate_data_callback(note_results);
+  for (int n = 0; n < 2; ++n) trainer.step(0.02, parts_of(t, 3));
+  if (t.world.rank == 0) CHECK(contains(allocated_results, "W1.gradient'"));
+  allocated_results.clear();
+  for (int n = 0; n < 3; ++n) trainer.step(0.02, parts_of(t, 3));
+  Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+  CHECK(allocated_results.empty());
+  CHECK(trainer.last().gather(H).size() == 4 * 8);
+  CHECK(contains(
+      message_of([&] { (void)trainer.last().template gather_as<double, 2>("W1.gradient'"); }),
+      "tensor W1.gradient' is no result of this run any more (it was released, and "
+      "later runs write where it lay); read it before"));
+  CHECK(contains(message_of([&] { (void)trainer.last().carry(); }),
+                 "is no result of this run any more"));
 }
 
 TEST_CASE("a trainer that was moved goes on with its microbatches and metrics") {

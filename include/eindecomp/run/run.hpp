@@ -187,6 +187,13 @@ class Run {
   [[nodiscard]] std::vector<Binding<Space>> carry(
       std::source_location where = std::source_location::current()) const;
 
+  /// Has these results no more: later runs of the same Executor may write where they lie. To be
+  /// called on every rank, but not collective. Does not fence.
+  /// \param results  their vertices in the plan's graph.
+  /// \throws Error if one is no result, or was released before; then all are held as before.
+  void release(const std::vector<VertexId>& results,
+               std::source_location where = std::source_location::current());
+
   /// Words, time and memory of this rank.
   [[nodiscard]] const RunStatistics& statistics() const { return m_statistics; }
 
@@ -206,6 +213,8 @@ class Run {
 
   /// The vertex of a result. \throws Error as local_as.
   [[nodiscard]] VertexId result(const run::NamedResult& named) const;
+  /// \throws Error if a vertex is no result, or one that was released.
+  void require_result(VertexId v, const std::source_location& where) const;
 
   [[nodiscard]] const Vertex& tensor(VertexId v) const;
 
@@ -224,6 +233,7 @@ class Run {
   std::shared_ptr<run::Session<Group>> m_session;
   Space m_space;
   std::vector<run::SharedBlock<MemorySpace>> m_results;  ///< Session::result_buffers()
+  std::vector<VertexId> m_released;                      ///< sorted; of those it has none
   RunStatistics m_statistics;
   std::optional<std::vector<Event>> m_events;  ///< of this rank; absent if not recorded
 };

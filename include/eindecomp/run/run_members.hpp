@@ -3,6 +3,7 @@
 /// The members of Run. With EINDECOMP_SEPARATE_EXECUTOR, one translation unit compiles them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -58,15 +59,14 @@ std::vector<run::HeldBlock<typename Space::memory_space>> Run<Space, Group>::hel
 }
 
 template <class Space, comm::Communicator Group>
-VertexId Run<Space, Group>::result(const run::NamedResult& named) const {
-  const VertexId v = m_session->vertex_of(named.tensor, named.where);
+void Run<Space, Group>::require_result(VertexId v, const std::source_location& where) const {
   const Vertex& vertex = m_session->graph[v];
   if (vertex.is_input()) {
     throw Error(ErrorKind::binding,
                 "tensor " + vertex.name +
                     " is not a result (it is an input, which stays where "
                     "you bound it)",
-                named.where);
+                where);
   }
   if (!vertex.is_result()) {
     throw Error(ErrorKind::binding,
@@ -74,8 +74,22 @@ VertexId Run<Space, Group>::result(const run::NamedResult& named) const {
                     " is not a result (another statement reads it, and its "
                     "memory is used again); keep it: program.keep(" +
                     vertex.name + ")",
-                named.where);
+                where);
   }
+  if (std::ranges::binary_search(m_released, v)) {
+    throw Error(ErrorKind::binding,
+                "tensor " + vertex.name +
+                    " is no result of this run any more (it was released, and later runs write "
+                    "where it lay); read it before",
+                where);
+  }
+}
+
+template <class Space, comm::Communicator Group>
+VertexId Run<Space, Group>::result(const run::NamedResult& named) const {
+  const VertexId v = m_session->vertex_of(named.tensor, named.where);
+  require_result(v, named.where);
+  const Vertex& vertex = m_session->graph[v];
   if (!(named.element == vertex.element) || named.rank != vertex.rank()) {
     throw Error(
         ErrorKind::binding,
@@ -86,6 +100,16 @@ VertexId Run<Space, Group>::result(const run::NamedResult& named) const {
         named.where);
   }
   return v;
+}
+
+template <class Space, comm::Communicator Group>
+void Run<Space, Group>::release(const std::vector<VertexId>& results, std::source_location where) {
+  for (const VertexId v : results) require_result(v, where);
+  for (const VertexId v : results) {
+    for (int b : m_session->stored_buffers(v)) m_results[m_session->result_number(b)].reset();
+  }
+  m_released.insert(m_released.end(), results.begin(), results.end());
+  std::ranges::sort(m_released);
 }
 
 template <class Space, comm::Communicator Group>
@@ -224,6 +248,7 @@ std::vector<Binding<Space>> Run<Space, Group>::carry(std::source_location where)
   }
   std::vector<Binding<Space>> bindings;
   for (const CarriedResult& pair : m_session->carry) {
+    require_result(pair.next, where);
     const Vertex& next = m_session->graph[pair.next];
     run::BindingFacts facts;
     facts.tensor = {-1, 0, m_session->graph[pair.input].name.str()};

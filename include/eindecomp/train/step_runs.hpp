@@ -47,9 +47,11 @@ class StepRuns {
       const Text& name = plans.update->graph[pair.input].name;
       if (plans.gradients.graph.find(name) < 0) m_states.push_back(name.str());
     }
+    std::ranges::sort(m_states);
     for (const CarriedResult& pair : plans.gradients.carry) {
       const Text& name = plans.gradients.graph[pair.input].name;
       m_is_of_update.push_back(plans.update->graph.find(name) >= 0);
+      if (m_is_of_update.back()) m_gradient_sums.push_back(pair.next);
     }
   }
 
@@ -69,12 +71,13 @@ class StepRuns {
     Bindings by_name;  // of which the update has other numbers than the program
     for (const Binding<Space>& binding : carried) {
       const std::string& name = binding.facts().tensor.name;
-      if (std::ranges::find(m_states, name) == m_states.end()) weights.push_back(binding);
+      if (!std::ranges::binary_search(m_states, name)) weights.push_back(binding);
       by_name.push_back(binding.named());
     }
     std::optional<Run<Space, Group>> run;
     Bindings sums = m_first_sums;
     for (Extent n = step * m_microbatches; n < (step + 1) * m_microbatches; ++n) {
+      run.reset();  // the next one writes where its results but the sums lie
       run = m_gradients.run(joined(weights, sums, batch(n)), where);
       sums = run->carry(where);
     }
@@ -83,6 +86,7 @@ class StepRuns {
       if (m_is_of_update[n]) gradients.push_back(sums[n]);
     }
     m_updated = m_update->run(joined(by_name, {rate}, gradients), where);
+    run->release(m_gradient_sums, where);  // the next step writes where they lie
     m_last = std::move(run);
     return m_updated->carry(where);
   }
@@ -109,8 +113,9 @@ class StepRuns {
   Executor<Space, Group> m_gradients;
   std::optional<Executor<Space, Group>> m_update;
   Extent m_microbatches;
-  std::vector<std::string> m_states;  // which only the update reads
+  std::vector<std::string> m_states;  // which only the update reads, sorted
   std::vector<bool> m_is_of_update;   // by sum, whether the update reads it: loss and metrics no
+  std::vector<VertexId> m_gradient_sums;  // results that it reads
   Bindings m_first_sums;
   std::optional<Run<Space, Group>> m_last;
   std::optional<Run<Space, Group>> m_updated;

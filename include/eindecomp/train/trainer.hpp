@@ -169,7 +169,8 @@ class Trainer {
     return values;
   }
   /// The run that the last step was, or that of its last microbatch: words and times, and results
-  /// that the program keeps. Not collective. \throws Error before the first.
+  /// that the program keeps, but for sums of gradients. Not collective. \throws Error before the
+  /// first.
   [[nodiscard]] const RunType& last(
       std::source_location where = std::source_location::current()) const {
     require_a_step(m_runs.last() != nullptr, where);
