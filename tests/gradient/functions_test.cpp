@@ -70,6 +70,24 @@ void check_two(const std::string& name, double least, double most, const F& f) {
   }
 }
 
+/// The derivative by elements of float beside that by the same numbers in double.
+template <class F>
+void check_near_one(std::vector<float> at, const F& f) {
+  const auto derivative = [&]<class T>(T) {
+    Program<1> g;
+    const auto X = g.input<T>("X", {static_cast<ein::Extent>(at.size())});
+    const auto loss = let<"loss">() = sum(i)(f(X(i)));
+    const auto dX = ein::gradient(loss, X);
+    return LoopRun(g, {{"X", std::vector<double>(at.begin(), at.end())}}).of(dX);
+  };
+  const std::vector<double> narrow = derivative(0.0F);
+  const std::vector<double> wide = derivative(0.0);
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    CAPTURE(at[k]);
+    CHECK(narrow[k] == doctest::Approx(wide[k]).epsilon(1e-6));
+  }
+}
+
 }  // namespace
 
 // Second derivatives of one function of each kind of rule; each takes the compiler a second.
@@ -106,4 +124,11 @@ TEST_CASE("abs and hypot have the derivative 0 at 0") {
   const LoopRun run(g, {{"X", {0, 0, -3}}, {"Z", {0, 2, 4}}});
   CHECK(run.of(dX) == std::vector<double>{0, 0, -0.6 - 1});
   CHECK(run.of(dZ) == std::vector<double>{0, 1, 0.8});
+}
+
+TEST_CASE("inverse functions keep their derivatives' digits near 1") {
+  check_near_one({-0.9999F, 0.999F, 0.9999F}, [](const auto& e) { return ein::asin(e); });
+  check_near_one({-0.9999F, 0.999F, 0.9999F}, [](const auto& e) { return ein::acos(e); });
+  check_near_one({-0.9999F, 0.999F, 0.9999F}, [](const auto& e) { return ein::atanh(e); });
+  check_near_one({1.0001F, 1.001F, 1.1F}, [](const auto& e) { return ein::acosh(e); });
 }

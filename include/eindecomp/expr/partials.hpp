@@ -20,6 +20,8 @@ template <class R, class F, class Z, class A>
   using D = Derivatives<R>;
   const auto one = D::number(1);
   const auto inverse_root = [](const auto& e) { return D::inverse(node(Sqrt{}, e)); };
+  // 1 - a², whose square would be rounded where the difference is small.
+  const auto one_less_square = [&] { return D::times(D::minus(one, a), D::plus(one, a)); };
   if constexpr (is_one_of<F, Identity, Mul, Add>) {
     return UnitDerivative{};
   } else if constexpr (std::is_same_v<F, Negate>) {
@@ -43,9 +45,9 @@ template <class R, class F, class Z, class A>
   } else if constexpr (std::is_same_v<F, Tan>) {
     return D::plus(one, node(Square{}, z));
   } else if constexpr (std::is_same_v<F, Asin>) {
-    return inverse_root(D::minus(one, node(Square{}, a)));
+    return inverse_root(one_less_square());
   } else if constexpr (std::is_same_v<F, Acos>) {
-    return D::times(D::number(-1), inverse_root(D::minus(one, node(Square{}, a))));
+    return D::times(D::number(-1), inverse_root(one_less_square()));
   } else if constexpr (std::is_same_v<F, Atan>) {
     return D::inverse(D::plus(one, node(Square{}, a)));
   } else if constexpr (std::is_same_v<F, Sinh>) {
@@ -55,9 +57,9 @@ template <class R, class F, class Z, class A>
   } else if constexpr (std::is_same_v<F, Asinh>) {
     return inverse_root(D::plus(node(Square{}, a), one));
   } else if constexpr (std::is_same_v<F, Acosh>) {
-    return inverse_root(D::minus(node(Square{}, a), one));
+    return inverse_root(D::times(D::minus(a, one), D::plus(a, one)));
   } else if constexpr (std::is_same_v<F, Atanh>) {
-    return D::inverse(D::minus(one, node(Square{}, a)));
+    return D::inverse(one_less_square());
   } else if constexpr (std::is_same_v<F, Exp2>) {
     return D::times(D::number(std::numbers::ln2), z);
   } else if constexpr (std::is_same_v<F, Expm1>) {
