@@ -228,6 +228,26 @@ TEST_CASE("what cannot be trained is refused in one sentence, and nothing is wri
         "another");
   CHECK(message_here([&] { (void)ein::minimise(loss, {W}, ein::Adam{.epsilon = -1}); }) ==
         "EinDecomp: epsilon of Adam is -1 (it must be more than 0); give another");
+  {
+    // Settings are rounded to the elements of what is trained.
+    Program h;
+    const auto F = h.input<float>("F", {4});
+    const auto error = let<"error">() = sum(i)(square(F(i)));
+    const int size = h.graph().size();
+    CHECK(message_here([&] { (void)ein::minimise(error, {F}, ein::Adam{.beta1 = 0.99999999}); }) ==
+          "EinDecomp: beta1 of Adam is 0.99999999, as float 1 (it must be at least 0 and less "
+          "than 1); give another");
+    CHECK(message_here([&] {
+            (void)ein::minimise(error, {F}, ein::Accumulated{ein::Adam{.epsilon = 1e-50}, 2});
+          }) ==
+          "EinDecomp: epsilon of Adam is 1e-50, as float 0 (it must be more than 0); give another");
+    CHECK(message_here([&] {
+            (void)ein::minimise(error, {F}, ein::ClippedByNorm{ein::Momentum{1 - 1e-9}, 1.0});
+          }) ==
+          "EinDecomp: the factor of Momentum is 0.999999999, as float 1 (it must be at least 0 and "
+          "less than 1); give another");
+    CHECK(h.graph().size() == size);
+  }
   CHECK(message_here([&] {
           (void)ein::minimise(loss, {W}, ein::ClippedByNorm{ein::Sgd{}, 0.0});
         }) == "EinDecomp: max_norm of ClippedByNorm is 0 (it must be more than 0); give another");

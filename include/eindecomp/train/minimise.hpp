@@ -138,7 +138,7 @@ void check_metrics(const std::vector<Symbol<T, 0, Backend>>& metrics,
 ///   that are classified rightly: tensors of rank 0 of the loss' type, which become results.
 /// \throws Error as gradient() does, and if a weight is not an input or given twice, none is given,
 ///   a metric is an input or of another program, or a setting of the optimiser is out of its
-///   bounds. The program is then as it was.
+///   bounds, be it after it was rounded to the loss' type. The program is then as it was.
 template <class T, class Backend, class Optimiser = Sgd>
 [[nodiscard]] Updates<T, Backend> minimise(
     const Symbol<T, 0, Backend>& loss,
@@ -154,7 +154,7 @@ template <class T, class Backend, class Optimiser = Sgd>
                 "EinDecomp: minimise takes a loss, weights and an optimiser; several weights are "
                 "given in braces, as in minimise(loss, {W1, W2}, Adam{})");
   if constexpr (graph::is_differentiable<Backend> && train::is_optimiser<Optimiser>) {
-    optimiser.check(where);
+    train::check_optimiser<T>(optimiser, where);
     auto& state = *loss.state();
     graph::Transaction<Backend> transaction(state);
     std::vector<typename train::UpdateWriter<T, Backend>::Trained> trained;

@@ -3,33 +3,64 @@
 /// How gradients change weights: gradient descent, momentum, Adam, each as statements.
 ///
 /// An optimiser is a struct of settings with a function `check(where)` that refuses those that
-/// cannot be, and a template `write(writer)` that is called once per weight and writes the
-/// statements from the weight and its gradient to the weight's next value (train::UpdateWriter).
+/// cannot be, or a template of it, `check<T>(where)`, that refuses those that cannot be once they
+/// are rounded to the weights' elements T, and a template `write(writer)` that is called once per
+/// weight and writes the statements from the weight and its gradient to the weight's next value
+/// (train::UpdateWriter).
 #pragma once
 
-#include <cstdio>
+#include <charconv>
 #include <source_location>
 #include <string_view>
+#include <type_traits>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/differentiate.hpp"
+#include "eindecomp/expr/element.hpp"
 
 namespace eindecomp {
 namespace train {
 
-/// Refuses a setting, of which `bounds` says what it must be, unless it fits.
-inline void check_setting(std::string_view what, double value, bool fits, std::string_view bounds,
-                          const std::source_location& where) {
-  if (fits) return;
-  char number[32];
-  std::snprintf(number, sizeof number, "%g", value);
-  core::fail(ErrorKind::statement,
-             Text(what) + " is " + number + " (it must be " + bounds + "); give another", where);
+/// Refuses a setting unless it fits, as it is and rounded to a T; `bounds` says what it must be.
+template <class T = double, class Fits>
+void check_setting(std::string_view what, double value, const Fits& fits, std::string_view bounds,
+                   const std::source_location& where) {
+  using Real = std::conditional_t<std::is_floating_point_v<T>, T, double>;
+  const auto rounded = static_cast<double>(static_cast<Real>(value));
+  if (fits(value) && fits(rounded)) return;
+  const auto number = [](double x) {
+    char text[32];
+    *std::to_chars(text, text + sizeof text - 1, x).ptr = '\0';
+    return Text(text);
+  };
+  Text text = Text(what) + " is " + number(value);
+  if (fits(value)) {
+    text = text + ", as " + expr::element_text(element_type<Real>()) + " " + number(rounded);
+  }
+  core::fail(ErrorKind::statement, text + " (it must be " + bounds + "); give another", where);
 }
 /// Refuses one that is not at least 0 and less than 1.
-inline void check_share(std::string_view what, double value, const std::source_location& where) {
-  check_setting(what, value, value >= 0 && value < 1, "at least 0 and less than 1", where);
+template <class T = double>
+void check_share(std::string_view what, double value, const std::source_location& where) {
+  check_setting<T>(
+      what, value, [](double x) { return x >= 0 && x < 1; }, "at least 0 and less than 1", where);
+}
+/// Refuses one that is not more than 0.
+template <class T = double>
+void check_positive(std::string_view what, double value, const std::source_location& where) {
+  check_setting<T>(
+      what, value, [](double x) { return x > 0; }, "more than 0", where);
+}
+/// Lets an optimiser of weights of elements T check its settings.
+template <class T, class Optimiser>
+void check_optimiser(const Optimiser& optimiser, const std::source_location& where) {
+  if constexpr (requires { optimiser.template check<T>(where); }) {
+    optimiser.template check<T>(where);
+  } else {
+    optimiser.check(where);
+  }
 }
 
 /// Whether an optimiser is Accumulated.
@@ -59,8 +90,9 @@ struct Momentum {
   double factor = 0.9;  ///< what remains of the velocity, in [0, 1)
 
   /// \throws Error if the factor is out of its bounds.
+  template <class T = double>
   void check(const std::source_location& where) const {
-    train::check_share("the factor of Momentum", factor, where);
+    train::check_share<T>("the factor of Momentum", factor, where);
   }
   /// Writes a weight's next value, and its velocity's.
   template <class Writer>
@@ -84,11 +116,13 @@ struct Adam {
   double decay = 0;       ///< of weights; at least 0
 
   /// \throws Error if a setting is out of its bounds.
+  template <class T = double>
   void check(const std::source_location& where) const {
-    train::check_share("beta1 of Adam", beta1, where);
-    train::check_share("beta2 of Adam", beta2, where);
-    train::check_setting("epsilon of Adam", epsilon, epsilon > 0, "more than 0", where);
-    train::check_setting("decay of Adam", decay, decay >= 0, "at least 0", where);
+    train::check_share<T>("beta1 of Adam", beta1, where);
+    train::check_share<T>("beta2 of Adam", beta2, where);
+    train::check_positive<T>("epsilon of Adam", epsilon, where);
+    train::check_setting<T>(
+        "decay of Adam", decay, [](double x) { return x >= 0; }, "at least 0", where);
   }
   /// Writes a weight's next value, and those of its two means.
   template <class Writer>
@@ -133,9 +167,10 @@ struct ClippedByNorm {
   double max_norm = 1;  ///< the largest norm, more than 0
 
   /// \throws Error if the norm is not positive, or as the optimiser says.
+  template <class T = double>
   void check(const std::source_location& where) const {
-    train::check_setting("max_norm of ClippedByNorm", max_norm, max_norm > 0, "more than 0", where);
-    optimiser.check(where);
+    train::check_positive<T>("max_norm of ClippedByNorm", max_norm, where);
+    train::check_optimiser<T>(optimiser, where);
   }
   /// Writes what the optimiser writes, of the clipped gradient.
   template <class Writer>
@@ -162,10 +197,12 @@ struct Accumulated {
   Extent microbatches = 1;  ///< of a step, at least 1
 
   /// \throws Error if there is no microbatch, or as the optimiser says.
+  template <class T = double>
   void check(const std::source_location& where) const {
-    train::check_setting("microbatches of Accumulated", static_cast<double>(microbatches),
-                         microbatches >= 1, "at least 1", where);
-    optimiser.check(where);
+    train::check_setting(
+        "microbatches of Accumulated", static_cast<double>(microbatches),
+        [](double x) { return x >= 1; }, "at least 1", where);
+    train::check_optimiser<T>(optimiser, where);
   }
   /// Writes what the optimiser writes, of the mean gradient.
   template <class Writer>
