@@ -374,7 +374,8 @@ TEST_CASE("metrics are of the weights before the step, reported and returned") {
     std::snprintf(expected, sizeof expected, "\rstep 4 of 4, loss %.4g, accuracy %.4g, size %.4g, ",
                   result.progress.loss, shares.back(), result.progress.metrics[1].value);
     CHECK(contains(line.str(), expected));
-    CHECK(line.str().ends_with(" steps/s   \n"));
+    CHECK(contains(line.str(), " steps/s"));
+    CHECK(line.str().ends_with("\n"));
   } else {
     CHECK(line.str().empty());
   }
@@ -418,6 +419,18 @@ TEST_CASE("a trainer's weights are another program's inputs, however its plan st
   for (const double loss : losses) CHECK(loss == doctest::Approx(expected).epsilon(1e-12));
 }
 
+TEST_CASE("a line of progress covers a longer one before it") {
+  std::ostringstream out;
+  const auto print = ein::progress_line(out);
+  ein::FitProgress progress{.step = 1, .steps = 1000, .loss = 1.234e-10, .seconds = 1};
+  print(progress);
+  const std::size_t longer = out.str().size();
+  progress.loss = 1;
+  print(progress);
+  CHECK(out.str().size() == 2 * longer);
+  CHECK(out.str().ends_with("loss 1, 0.0 steps/s        "));
+}
+
 TEST_CASE("a signal to one rank ends training on all of them, after a checkpoint") {
   Trained<networks::Perceptron, double> t;
   const auto updates = ein::minimise(t.net.loss, networks::weights_of(t.net));
@@ -434,6 +447,12 @@ TEST_CASE("a signal to one rank ends training on all of them, after a checkpoint
   CHECK_FALSE(ein::fit(trainer, options, batch));
   CHECK(trainer.steps() == 3);
   if (t.world.rank == 0) CHECK(saved == 3);
+
+  // One that comes after the last step is not lost.
+  options.steps = 4;
+  options.checkpoint = [](const ein::Checkpoint&) { (void)std::raise(SIGTERM); };
+  CHECK_FALSE(ein::fit(trainer, options, [&](Extent) { return t.data(); }));
+  CHECK(trainer.steps() == 4);
 }
 
 TEST_CASE("a trainer says what is wrong, on all ranks alike") {

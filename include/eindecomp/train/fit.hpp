@@ -3,7 +3,9 @@
 /// Training to its end: `fit(trainer, {.steps = 1000, …}, batch)`.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -60,7 +62,7 @@ struct FitOptions {
 /// A report that rank 0 prints, each over the one before: "step 300 of 1000, loss 0.0123, accuracy
 /// 0.931, 41.2 steps/s", with the metrics that minimise() was given.
 [[nodiscard]] inline std::function<void(const FitProgress&)> progress_line(std::ostream& out) {
-  return [&out](const FitProgress& p) {
+  return [&out, longest = std::size_t{0}](const FitProgress& p) mutable {
     if (p.rank != 0) return;
     const auto number = [](const char* format, double value) {
       char text[32];
@@ -71,8 +73,10 @@ struct FitOptions {
                        ", loss " + number("%.4g", p.loss);
     for (const MetricValue& m : p.metrics) line += ", " + m.name + " " + number("%.4g", m.value);
     const double rate = p.seconds > 0 ? static_cast<double>(p.here) / p.seconds : 0.0;
-    out << line << ", " << number("%.1f", rate) << " steps/s   " << (p.last ? "\n" : "")
-        << std::flush;
+    line += ", " + number("%.1f", rate) + " steps/s";
+    longest = std::max(longest, line.size());
+    line.resize(longest, ' ');  // over what is left of a longer line
+    out << line << (p.last ? "\n" : "") << std::flush;
   };
 }
 
@@ -121,6 +125,8 @@ FitResult fit(Trainer<T, Space, Group>& trainer, const FitOptions& options, cons
       trainer.on_first_rank([&] { options.checkpoint(made); }, where);
     }
   }
+  // One may have come since the last step.
+  result.finished = result.finished && !trainer.any(signals.raised(), where);
   return result;
 }
 
