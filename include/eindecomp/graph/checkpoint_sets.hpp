@@ -29,13 +29,14 @@ class ForwardPass {
  private:
   /// A place behind a statement.
   struct Cut {
-    double before = 0;           ///< bytes of the results before it
-    double live_bytes = 0;       ///< those of `live`
-    std::vector<VertexId> live;  ///< results before it that are read behind it
+    VertexId behind = -1;   ///< the statement
+    double before = 0;      ///< bytes of the results before it
+    double live_bytes = 0;  ///< of those before it that are read behind it
   };
 
   double m_bytes = 0;
-  std::vector<Cut> m_cuts;
+  std::vector<Cut> m_cuts;              ///< one for each statement that leads to the tensor
+  std::vector<VertexId> m_last_reader;  ///< of each tensor, among what leads there; or -1
 };
 
 }  // namespace eindecomp::graph

@@ -21,24 +21,24 @@ EINDECOMP_PLANNER_INLINE ForwardPass::ForwardPass(const EinGraph& graph, VertexI
     return static_cast<double>(v.size()) * static_cast<double>(v.element.bytes);
   };
   std::vector<bool> leads(to_index(to) + 1, false);
-  std::vector<VertexId> last_reader(to_index(to) + 1, -1);
+  m_last_reader.assign(to_index(to) + 1, -1);
   leads[to_index(to)] = true;
   for (VertexId v = to; v >= 0; --v) {
     if (!leads[to_index(v)]) continue;
     for (const Operand& o : graph[v].operands) {
       leads[to_index(o.vertex)] = true;
-      last_reader[to_index(o.vertex)] = std::max(last_reader[to_index(o.vertex)], v);
+      m_last_reader[to_index(o.vertex)] = std::max(m_last_reader[to_index(o.vertex)], v);
     }
   }
-  std::vector<VertexId> live;
+  std::vector<double> last_read(to_index(to) + 1, 0);  // bytes, by the last reader
+  double live_bytes = 0;
   for (VertexId v = 0; v <= to; ++v) {
     if (!leads[to_index(v)] || graph[v].is_input()) continue;
-    std::erase_if(live, [&](VertexId u) { return last_reader[to_index(u)] <= v; });
-    live.push_back(v);
-    m_bytes += bytes_of(graph[v]);
-    Cut cut{m_bytes, 0, live};
-    for (const VertexId u : live) cut.live_bytes += bytes_of(graph[u]);
-    m_cuts.push_back(std::move(cut));
+    const double bytes = bytes_of(graph[v]);
+    m_bytes += bytes;
+    live_bytes += bytes - last_read[to_index(v)];
+    m_cuts.push_back({v, m_bytes, live_bytes});
+    if (v != to) last_read[to_index(m_last_reader[to_index(v)])] += bytes;
   }
 }
 
@@ -61,7 +61,10 @@ EINDECOMP_PLANNER_INLINE std::vector<VertexId> ForwardPass::checkpoints(int segm
         best = &cut;
       }
     }
-    if (best != nullptr) kept.insert(kept.end(), best->live.begin(), best->live.end());
+    if (best == nullptr) continue;
+    for (const Cut* cut = m_cuts.data(); cut <= best; ++cut) {
+      if (m_last_reader[to_index(cut->behind)] > best->behind) kept.push_back(cut->behind);
+    }
   }
   std::sort(kept.begin(), kept.end());
   kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
