@@ -72,10 +72,10 @@ TEST_CASE("a narrowed network has fewer features on other images") {
   CHECK(net.batch == 2);
   CHECK(written(net)[written(net).results().front()].bound == std::vector<Extent>{2, 10});
   CHECK(message_here([] { (void)narrowed(alexnet(2), {.image = 67, .channels = 97}); }) ==
-        "EinDecomp: layer 0 of 96 features is divided by 97 (each layer keeps at least one); give "
+        "EinDecomp: layer 1 of 96 features is divided by 97 (each layer keeps at least one); give "
         "a divisor of 1 to 96");
   CHECK(message_here([] { (void)narrowed(alexnet(2), {.image = 67, .classes = 0}); }) ==
-        "EinDecomp: layer 10 of 1000 features is divided by 0 (each layer keeps at least one); "
+        "EinDecomp: layer 11 of 1000 features is divided by 0 (each layer keeps at least one); "
         "give a divisor of 1 to 1000");
 }
 

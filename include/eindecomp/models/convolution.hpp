@@ -84,7 +84,7 @@ struct Narrowing {
                            : is_last                                           ? by.classes
                                                                                : by.neurons;
     if (divisor < 1 || divisor > layer.features) {
-      core::fail(ErrorKind::shape, where, "layer ", n, " of ", layer.features,
+      core::fail(ErrorKind::shape, where, "layer ", n + 1, " of ", layer.features,
                  " features is divided by ", divisor,
                  " (each layer keeps at least one); give a divisor of 1 to ", layer.features);
     }
