@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "eindecomp/graph/blocks.hpp"
 #include "eindecomp/graph/concat.hpp"
@@ -304,8 +305,13 @@ void gradients() {
   (void)EITHER((ein::gradient(Y, Y)), (ein::gradient(let<"total">() = sum(i)(Y(i)), Y)));
   // refused: the cotangent of a tensor has other elements or another rank; give one of the
   (void)EITHER((ein::vjp(Y, C, Y)), (ein::vjp(Y, Y, Y)));
+  // refused: a vjp is asked by more than four tensors one by one; give those of one type and
+  (void)EITHER((ein::vjp(Y, Y, Y, Y, Y, Y, Y)), (ein::vjp(Y, Y, std::vector{Y, Y, Y, Y, Y})));
   const auto W = h.input<double>("W", {5});
   const auto error = let<"error">() = sum(i)(square(Y(i) - W(i)));
+  // refused: a gradient is asked by more than eight tensors one by one; give those of one type
+  (void)EITHER((ein::gradient(error, W, W, W, W, W, W, W, W, W)),
+               (ein::gradient(error, std::vector(9, W))));
   // refused: minimise takes a loss, weights and an optimiser; several weights are
   (void)EITHER((ein::minimise(error, W, Y)), (ein::minimise(error, {W, Y})));
   // refused: Accumulated is given an Accumulated optimiser; give one the product of both

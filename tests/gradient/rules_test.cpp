@@ -366,6 +366,32 @@ TEST_CASE("a tensor's product with a cotangent by itself is the cotangent") {
   CHECK(run.of(itself) == seed);
 }
 
+TEST_CASE("a product with a cotangent by a vector of tensors is that by each") {
+  LoopProgram g;
+  const auto X = g.input<double>("X", {2});
+  const auto G = g.input<double>("G", {2});
+  std::vector<std::decay_t<decltype(X)>> weights;
+  for (int n = 0; n < 5; ++n) weights.push_back(g.input<double>("W" + std::to_string(n), {2}));
+  const auto Y = let<"Y">(i) =
+      X(i) * weights[0](i) * weights[1](i) * weights[2](i) * weights[3](i) * weights[4](i);
+  const auto products = ein::vjp(Y, G, weights);
+  REQUIRE(products.size() == 5);
+  std::map<std::string, std::vector<double>> values{{"X", {1, 1}}, {"G", {1, 10}}};
+  for (int n = 0; n < 5; ++n) {
+    values["W" + std::to_string(n)] = {static_cast<double>(n + 1), 1.0};
+  }
+  const LoopRun run(g, values);
+  for (int n = 0; n < 5; ++n) {
+    CHECK(run.of(products[static_cast<std::size_t>(n)]) ==
+          std::vector<double>{120.0 / (n + 1), 10});
+  }
+  const auto other = g.input<double>("other", {2});
+  CHECK(contains(message_of([&] {
+                   (void)ein::vjp(Y, G, std::vector{weights[0], other});
+                 }),
+                 "the gradient of Y by other is 0 everywhere"));
+}
+
 TEST_CASE("labels are values in derivatives as in what they are of") {
   TwiceProgram g;
   const auto X = g.input<double>("X", {3, 3});

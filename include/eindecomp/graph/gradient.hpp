@@ -68,25 +68,39 @@ template <class T, class Backend, class... Symbols>
   }
 }
 
+template <class Y, class G>
+inline constexpr bool has_vjp =
+    is_differentiable<typename Y::Backend>&& std::is_same_v<DerivativeSymbol<Y>, G>;
+template <class Y, class G>
+constexpr void require_vjp() {
+  require_differentiable<typename Y::Backend>();
+  static_assert(std::is_same_v<DerivativeSymbol<Y>, G>,
+                "EinDecomp: the cotangent of a tensor has other elements or another rank; give one "
+                "of the tensor's shape");
+}
+
+/// Writes the products of a cotangent of y with y's derivatives by these tensors.
+template <class Backend, class Y, class G>
+void run_vjp(GradientCall<Backend>& call, const Y& y, const G& cotangent,
+             const std::vector<VertexId>& tensors) {
+  call.require(y, "of which a product is asked");
+  call.require(cotangent, "which is its cotangent");
+  call.require_like(y, cotangent, "cotangent");
+  call.run(
+      y.vertex(),
+      Cotangent::of_shape(y.state()->graph, y.vertex(), cotangent.vertex(), cotangent.writing()),
+      tensors);
+}
+
 template <class Y, class G, class... Symbols>
 [[nodiscard]] std::tuple<DerivativeSymbol<Symbols>...> vjp_of(const std::source_location& where,
                                                               const Y& y, const G& cotangent,
                                                               const Symbols&... tensors) {
-  using Backend = typename Y::Backend;
-  require_differentiable<Backend>();
-  static_assert(std::is_same_v<DerivativeSymbol<Y>, G>,
-                "EinDecomp: the cotangent of a tensor has other elements or another rank; give one "
-                "of the tensor's shape");
-  if constexpr (is_differentiable<Backend> && std::is_same_v<DerivativeSymbol<Y>, G>) {
-    GradientCall<Backend> call(*y.state(), where);
-    call.require(y, "of which a product is asked");
-    call.require(cotangent, "which is its cotangent");
+  require_vjp<Y, G>();
+  if constexpr (has_vjp<Y, G>) {
+    GradientCall<typename Y::Backend> call(*y.state(), where);
     (call.require(tensors, "by which a tensor is differentiated"), ...);
-    call.require_like(y, cotangent, "cotangent");
-    call.run(
-        y.vertex(),
-        Cotangent::of_shape(y.state()->graph, y.vertex(), cotangent.vertex(), cotangent.writing()),
-        {tensors.vertex()...});
+    run_vjp(call, y, cotangent, {tensors.vertex()...});
     std::tuple<DerivativeSymbol<Symbols>...> products{call.symbol(tensors, y.name())...};
     call.commit();
     return products;
@@ -183,6 +197,15 @@ template <class T, class Backend, AnyTypedSymbol S1, AnyTypedSymbol S2, AnyTyped
   return graph::gradient_of(where, loss, s1, s2, s3, s4, s5, s6, s7, s8);
 }
 // clang-format on
+/// Refuses more tensors than there are overloads for.
+template <class T, class Backend, AnyTypedSymbol... Tensors>
+  requires(sizeof...(Tensors) > 8)
+constexpr auto gradient(const Symbol<T, 0, Backend>&, const Tensors&...) {
+  static_assert(expr::never<T>,
+                "EinDecomp: a gradient is asked by more than eight tensors one by one; give those "
+                "of one type and rank in a vector, gradient(loss, std::vector{W1, W2})");
+  return expr::Refused{};
+}
 /// Refuses a gradient of what is no scalar.
 template <class T, int Rank, class Backend, class... Tensors>
   requires(Rank > 0)
@@ -246,6 +269,34 @@ template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol S1, AnyTypedSymbol 
   return graph::vjp_of(where, y, cotangent, s1, s2, s3, s4);
 }
 // clang-format on
+/// Refuses more tensors than there are overloads for.
+template <AnyTypedSymbol Y, AnyTypedSymbol G, AnyTypedSymbol... Tensors>
+  requires(sizeof...(Tensors) > 4)
+constexpr auto vjp(const Y&, const G&, const Tensors&...) {
+  static_assert(expr::never<Y>,
+                "EinDecomp: a vjp is asked by more than four tensors one by one; give those of one "
+                "type and rank in a vector, vjp(Y, cotangent, std::vector{W1, W2})");
+  return expr::Refused{};
+}
+template <AnyTypedSymbol Y, AnyTypedSymbol G, class S>
+[[nodiscard]] std::vector<graph::DerivativeSymbol<S>> vjp(
+    const Y& y, const G& cotangent, const std::vector<S>& tensors,
+    std::source_location where = std::source_location::current()) {
+  graph::require_vjp<Y, G>();
+  std::vector<graph::DerivativeSymbol<S>> products;
+  if constexpr (graph::has_vjp<Y, G>) {
+    graph::GradientCall<typename Y::Backend> call(*y.state(), where);
+    std::vector<VertexId> vertices;
+    for (const S& tensor : tensors) {
+      call.require(tensor, "by which a tensor is differentiated");
+      vertices.push_back(tensor.vertex());
+    }
+    graph::run_vjp(call, y, cotangent, vertices);
+    for (const S& tensor : tensors) products.push_back(call.symbol(tensor, y.name()));
+    call.commit();
+  }
+  return products;
+}
 /// @}
 
 /// The product of y's derivatives with respect to tensors and their tangents: how `y` changes where
