@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <eindecomp/train/fit.hpp>
 #include <random>
+#include <set>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "support/example.hpp"
@@ -26,16 +29,27 @@ struct Entries {
   std::vector<double> values;
 };
 
-/// Entries at random places of a product of two random matrices, with noise.
+using Places = std::set<std::pair<std::size_t, std::size_t>>;
+
+/// Entries at random places of a product of two random matrices, with noise; none at a place
+/// that is taken.
 [[nodiscard]] Entries some_entries(ein::Extent count, const std::vector<double>& left,
                                    const std::vector<double>& right, std::size_t rank, double noise,
-                                   std::mt19937_64& random) {
-  const auto below = [&random](std::size_t n) { return random() % n; };
+                                   std::mt19937_64& random, const Places& taken = {}) {
+  const std::size_t rows = left.size() / rank;
+  const std::size_t columns = right.size() / rank;
+  if (taken.size() == rows * columns) {
+    throw std::runtime_error("all entries are known, none is left to be completed; know fewer");
+  }
   std::normal_distribution<double> normal(0, noise);
   Entries entries;
   for (ein::Extent n = 0; n < count; ++n) {
-    const std::size_t row = below(left.size() / rank);
-    const std::size_t column = below(right.size() / rank);
+    std::size_t row = 0;
+    std::size_t column = 0;
+    do {
+      row = random() % rows;
+      column = random() % columns;
+    } while (taken.contains({row, column}));
     double value = normal(random);
     for (std::size_t r = 0; r < rank; ++r) value += left[row * rank + r] * right[column * rank + r];
     entries.rows.push_back(static_cast<std::int32_t>(row));
@@ -79,7 +93,11 @@ int main(int argc, char** argv) {
     for (double& x : right) x = normal(random);
     const auto width = static_cast<std::size_t>(rank);
     const Entries seen = some_entries(known, left, right, width, noise, random);
-    const Entries unseen = some_entries(2000, left, right, width, noise, random);
+    Places taken;
+    for (std::size_t n = 0; n < seen.values.size(); ++n) {
+      taken.emplace(seen.rows[n], seen.columns[n]);
+    }
+    const Entries unseen = some_entries(2000, left, right, width, noise, random, taken);
 
     ein::DifferentiableProgram g;
     auto I = g.input<std::int32_t>("I", {known});
