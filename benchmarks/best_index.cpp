@@ -7,14 +7,13 @@
 #include <CLI/CLI.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 
 #include "eindecomp/kernel/einsum.hpp"
+#include "support/fastest.hpp"
 
 namespace ein = eindecomp;
 
@@ -37,19 +36,10 @@ Matrix<T> random_matrix(std::size_t rows, std::size_t columns) {
   return matrix;
 }
 
-/// Milliseconds of the fastest of several calls, at least two and as many as fit in the time.
+/// Milliseconds of the fastest of several calls.
 template <class Call>
-double fastest(double seconds, const Call& call) {
-  double best = std::numeric_limits<double>::max();
-  double total = 0;
-  for (int run = 0; run < 3 || total < seconds; ++run) {
-    const auto begin = std::chrono::steady_clock::now();
-    call();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    if (run > 0) best = std::min(best, took.count());
-    total += took.count();
-  }
-  return 1e3 * best;
+double milliseconds(double seconds, const Call& call) {
+  return 1e3 * eindecomp_benchmarks::fastest({.seconds = seconds}, call);
 }
 
 /// Prints milliseconds of an einsum beside those of the loop.
@@ -57,7 +47,7 @@ template <ein::fixed_string Text, class Algebra, class Result, class... Operands
 void compare(double seconds, std::string_view what, std::string_view type, double loop,
              const Result& of_loop, const Operands&... operands) {
   const Result ours(Kokkos::view_alloc("ours", Kokkos::WithoutInitializing), of_loop.layout());
-  const double time = fastest(seconds, [&] {
+  const double time = milliseconds(seconds, [&] {
     ein::einsum<Text, Algebra>(Space(), operands..., ours);
     Space().fence();
   });
@@ -70,7 +60,7 @@ template <class T>
 void along_rows(double seconds, std::string_view type, std::size_t rows, std::size_t columns) {
   const auto X = random_matrix<T>(rows, columns);
   Indices theirs("theirs", rows);
-  const double loop = fastest(seconds, [&] {
+  const double loop = milliseconds(seconds, [&] {
     Kokkos::parallel_for(Kokkos::RangePolicy<Space>(0, rows), [&](std::size_t i) {
       const T* const row = &X(i, 0);
       std::size_t best = 0;
@@ -90,7 +80,7 @@ void along_columns(double seconds, std::string_view type, std::size_t rows, std:
   const auto X = random_matrix<T>(rows, columns);
   Indices theirs("theirs", columns);
   Kokkos::View<T*, Space> best("best", columns);
-  const double loop = fastest(seconds, [&] {
+  const double loop = milliseconds(seconds, [&] {
     const std::size_t width = 2048;
     Kokkos::parallel_for(Kokkos::RangePolicy<Space>(0, (columns + width - 1) / width),
                          [&](std::size_t n) {
@@ -122,7 +112,7 @@ void of_sums(double seconds, std::string_view type, std::size_t n) {
   const auto X = random_matrix<T>(n, n);
   const auto Y = random_matrix<T>(n, n);
   IndexMatrix theirs("theirs", n, n);
-  const double loop = fastest(seconds, [&] {
+  const double loop = milliseconds(seconds, [&] {
     Kokkos::parallel_for(Kokkos::RangePolicy<Space>(0, n), [&](std::size_t i) {
       Kokkos::View<T*, Space> best(Kokkos::view_alloc("best", Kokkos::WithoutInitializing), n);
       for (std::size_t k = 0; k < n; ++k) {

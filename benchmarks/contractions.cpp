@@ -9,7 +9,6 @@
 #include <CLI/CLI.hpp>
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <stdexcept>
@@ -19,6 +18,7 @@
 #include "contraction_cases.hpp"
 #include "eindecomp/expr/einsum_string.hpp"
 #include "eindecomp/kernel/dispatch.hpp"
+#include "support/fastest.hpp"
 
 namespace ein = eindecomp;
 using ein::Extent;
@@ -36,24 +36,6 @@ struct Options {
   std::string only;
   double seconds = 0.3;
 };
-
-/// The shortest time of a call, repeated for a while; the first does not count.
-template <class Call>
-double shortest(const Options& options, const Call& call) {
-  using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  };
-  call();
-  double best = 1e30;
-  const auto begin = Clock::now();
-  for (int i = 0; i < 3 || (since(begin) < options.seconds && i < 100); ++i) {
-    const auto start = Clock::now();
-    call();
-    best = std::min(best, since(start));
-  }
-  return best;
-}
 
 /// The shape of a case on dense tensors, column-major or, reversing every tensor's labels' order in
 /// memory, row-major.
@@ -125,10 +107,10 @@ int run(const Options& options, const Matrices& matrices) {
     for (std::size_t i = 0; i < a.size(); ++i) a(i) = static_cast<T>(i % 13) / T(13);
     for (std::size_t i = 0; i < b.size(); ++i) b(i) = static_cast<T>(i % 11) / T(11);
     const void* const operands[] = {a.data(), b.data()};
-    const double ours = shortest(options, [&] {
+    const double ours = eindecomp_benchmarks::fastest({.seconds = options.seconds}, [&] {
       kernels.run(space, shape, {}, {}, operands, result.data(), ein::kernel::Write::finished);
     });
-    const double gemm = shortest(options, [&] {
+    const double gemm = eindecomp_benchmarks::fastest({.seconds = options.seconds}, [&] {
       matrices(space, static_cast<Extent>(m), static_cast<Extent>(n), static_cast<Extent>(k),
                operands, result.data());
     });

@@ -11,7 +11,6 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "eindecomp/eindecomp.hpp"
+#include "support/fastest.hpp"
 
 namespace ein = eindecomp;
 
@@ -28,18 +28,10 @@ using Space = Kokkos::DefaultHostExecutionSpace;
 using Left = Kokkos::LayoutLeft;
 using Right = Kokkos::LayoutRight;
 
-/// The shortest time of a call; the first does not count.
+/// Seconds of the fastest of several calls.
 template <class Call>
 double shortest(const Call& call) {
-  using Clock = std::chrono::steady_clock;
-  call();
-  double best = 1e30;
-  for (int i = 0; i < 7; ++i) {
-    const auto start = Clock::now();
-    call();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
-  }
-  return best;
+  return eindecomp_benchmarks::fastest({.least = 7}, call);
 }
 
 class Table {

@@ -9,7 +9,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "eindecomp/kernel/backend.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/run/execute.hpp"
+#include "support/fastest.hpp"
 
 namespace ein = eindecomp;
 using ein::Extent;
@@ -67,15 +67,10 @@ double milliseconds(const Data& data, int runs, const Write& write) {
   bind(W, data.w);
   bind(V, data.g);
   bind(U, data.u);
-  double fastest = 1e30;
-  for (int n = 0; n < runs; ++n) {
-    const auto begin = std::chrono::steady_clock::now();
-    const auto run = executor.run(bindings);
-    Space().fence();
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
-    fastest = std::min(fastest, time.count());
-  }
-  return fastest;
+  return 1e3 * eindecomp_benchmarks::fastest({.least = runs}, [&] {
+           const auto run = executor.run(bindings);
+           Space().fence();
+         });
 }
 
 /// One row: the three ways to write a contraction.

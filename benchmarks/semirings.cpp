@@ -9,7 +9,6 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +22,10 @@
 #include <vector>
 
 #include "eindecomp/kernel/einsum.hpp"
+#include "support/fastest.hpp"
 
 namespace ein = eindecomp;
+using eindecomp_benchmarks::fastest;
 
 namespace {
 
@@ -54,22 +55,6 @@ struct Options {
   double seconds = 0.2;
   std::string json;
 };
-
-/// Seconds of the fastest of several calls, at least two and as many as fit in the time.
-template <class Call>
-double fastest(double seconds, const Call& call) {
-  using Clock = std::chrono::steady_clock;
-  double best = 0;
-  double total = 0;
-  for (int run = 0; run < 2 || total < seconds; ++run) {
-    const auto begin = Clock::now();
-    call();
-    const double took = std::chrono::duration<double>(Clock::now() - begin).count();
-    best = run == 0 ? took : std::min(best, took);
-    total += took;
-  }
-  return best;
-}
 
 /// Makes the compiler forget what it knows of a register.
 template <class V>
@@ -109,7 +94,7 @@ double issue_bound(const Options& options, int threads, double joins) {
   const auto rounds =
       static_cast<std::int64_t>(joins / (threads * Algebra::shape.rows * Algebra::shape.columns()));
   std::vector<double> kept(static_cast<std::size_t>(threads) * 16);
-  const double seconds = fastest(options.seconds, [&] {
+  const double seconds = fastest({.seconds = options.seconds}, [&] {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int thread = 0; thread < threads; ++thread) {
       kept[static_cast<std::size_t>(thread) * 16] =
@@ -185,12 +170,12 @@ class Table {
       const Matrix expected("expected", shape.m, shape.n);
       fill(a, 1);
       fill(b, 2);
-      const double einsum_seconds = fastest(m_options.seconds, [&] {
+      const double einsum_seconds = fastest({.seconds = m_options.seconds}, [&] {
         ein::einsum<"ij,jk->ik", ein::Algebra<Join, Monoid>>(space, a, b, c);
       });
       // Beside what it bounds: a core's clock is not the same at all times.
       const double bound = issue_bound<Algebra>(m_options, threads, shape.joins());
-      const double loops_seconds = fastest(0, [&] {
+      const double loops_seconds = fastest({.least = 2}, [&] {
         plain_loops<T, Join, Monoid>(shape, threads, a.data(), b.data(), expected.data());
       });
       m_right = m_right && agree(c, expected);
@@ -219,11 +204,11 @@ class Table {
     const Kokkos::View<T*****, Kokkos::LayoutStride, Kokkos::HostSpace> windows(
         image.data(),
         Kokkos::LayoutStride(channels, row * row, n, row, n, 1, window, row, window, 1));
-    const double einsum_seconds = fastest(m_options.seconds, [&] {
+    const double einsum_seconds = fastest({.seconds = m_options.seconds}, [&] {
       ein::einsum<"ocrs,cyxrs->oyx", ein::Algebra<Join, Monoid>>(space, filters, windows, c);
     });
     const double bound = issue_bound<Algebra>(m_options, threads, shape.joins());
-    const double loops_seconds = fastest(0, [&] {
+    const double loops_seconds = fastest({.least = 2}, [&] {
       const Join join;
       const Monoid monoid;
 #pragma omp parallel for num_threads(threads)

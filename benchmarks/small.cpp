@@ -7,9 +7,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 
 #include "eindecomp/kernel/einsum.hpp"
+#include "support/fastest.hpp"
 
 namespace ein = eindecomp;
 
@@ -22,15 +22,10 @@ using Vector = Kokkos::View<double*, Kokkos::LayoutRight, Space>;
 /// Nanoseconds of one call, in the fastest of some batches of calls.
 template <class Call>
 double nanoseconds(int calls, const Call& call) {
-  double fastest = 0;
-  for (int batch = 0; batch < 20; ++batch) {
-    const auto begin = std::chrono::steady_clock::now();
+  const auto batch = [&] {
     for (int n = 0; n < calls; ++n) call();
-    const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
-    const double each = time.count() / calls;
-    fastest = batch == 0 ? each : std::min(fastest, each);
-  }
-  return fastest;
+  };
+  return 1e9 * eindecomp_benchmarks::fastest({.least = 20}, batch) / calls;
 }
 
 /// Keeps what loops wrote from being optimised away.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// How long the plans of all strategies take, over programs of both papers at sizes for a few
-/// nodes: the default strategy's time over each other's, run by turns. Plans differ by less than
+/// nodes: each other's time over the default strategy's, run by turns. Plans differ by less than
 /// the machine does from one minute to the next, so ratios are the medians over rounds of the ratio
 /// within a round, and the default plan runs twice in each: how far its ratio to itself is from 1
 /// is what a ratio may be off. On one machine, scripts/cluster gives the ranks a network.
@@ -308,10 +308,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (rank == 0) {
-    fmt::print("{} ranks, medians of {} rounds; others as placed's time over theirs\n\n", size,
+    fmt::print("{} ranks, medians of {} rounds; others as their time over placed's\n\n", size,
                rounds);
     fmt::print(
-        "| program | placed, ms | over itself | the fastest other | over it | all others |\n");
+        "| program | placed, ms | itself over it | the fastest other | over placed | all others "
+        "|\n");
     fmt::print("|---|--:|--:|---|--:|---|\n");
   }
   for (const Workload& workload : workloads()) {
@@ -336,16 +337,16 @@ int main(int argc, char** argv) {
     const Candidate* fastest = nullptr;
     for (std::size_t n = 1; n + 1 < plans.size(); ++n) {
       const Candidate& other = *plans[n];
-      const double ratio = own.over(other);
-      others += fmt::format("{}{} {:.2f}", others.empty() ? "" : ", ", other.strategy(), ratio);
-      if (fastest == nullptr || ratio > own.over(*fastest)) fastest = &other;
+      const double ratio = other.over(own);
+      others += fmt::format("{}{} {:.3g}", others.empty() ? "" : ", ", other.strategy(), ratio);
+      if (fastest == nullptr || ratio < fastest->over(own)) fastest = &other;
     }
-    fmt::print("| {} | {:.1f} | {:.2f} |", workload.name, own.seconds() * 1e3,
-               own.over(*plans.back()));
+    fmt::print("| {} | {:.1f} | {:.3g} |", workload.name, own.seconds() * 1e3,
+               plans.back()->over(own));
     if (fastest == nullptr) {
       fmt::print(" none differs | | |\n");
     } else {
-      fmt::print(" {} | {:.2f} | {} |\n", fastest->strategy(), own.over(*fastest), others);
+      fmt::print(" {} | {:.3g} | {} |\n", fastest->strategy(), fastest->over(own), others);
     }
     std::fflush(stdout);
   }
