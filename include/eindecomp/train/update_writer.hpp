@@ -131,7 +131,7 @@ class UpdateWriter {
     m_scalars.emplace_back(name, next);
     return next;
   }
-  /// Writes a scalar from scalars; of a weight that others have written already, once.
+  /// Writes a scalar from scalars. Equal ones are written once, whichever weights they are for.
   template <class Join, class... Tensors>
   [[nodiscard]] Tensor scalar(std::string_view name, const Join& join, const Tensors&... tensors) {
     return write(name, true, join, tensors...);
