@@ -18,7 +18,7 @@ EINDECOMP_ALWAYS_INLINE void hold([[maybe_unused]] V& vector) {
 
 #if defined(EINDECOMP_STREAMING_BYTES)
 
-/// As many bytes as one streaming store writes.
+/// As many bytes as one non-temporal store writes.
 using StreamLine [[gnu::vector_size(EINDECOMP_STREAMING_BYTES)]] = long long;
 
 /// Writes a whole vector to an aligned address, past the caches.
@@ -34,7 +34,7 @@ EINDECOMP_ALWAYS_INLINE void stream(void* to, StreamLine bytes) {
 #endif
 }
 
-/// Makes streaming stores visible to other threads before what follows.
+/// Makes non-temporal stores visible to other threads before what follows.
 inline void end_streaming() { __builtin_ia32_sfence(); }
 
 /// Looks up one element per lane in a table of two vectors, `first` before `second`; indices are

@@ -13,8 +13,8 @@ namespace eindecomp::kernel {
 /// An EinSum of one signature and one shape whose algorithm has been chosen. What it says of itself
 /// is what it runs. It refers to nothing: the shape, ⊗ and ⊕ have been copied into it.
 ///
-/// Any number of threads may call its functions at a time, with workspaces and outputs of their
-/// own.
+/// Any number of threads may call its functions at a time, with workspaces, outputs and instances
+/// of Space of their own.
 template <class Space>
 class PreparedKernel {
  public:
@@ -30,7 +30,7 @@ class PreparedKernel {
   [[nodiscard]] virtual std::string explain(const void* const* operands,
                                             const void* output) const = 0;
   /// Computes the output. Launches on `space`, which is the one it was prepared for or has as many
-  /// threads, does not fence and allocates nothing.
+  /// threads, and allocates nothing. Does not fence, but where a device looks up indices.
   /// \param operands, output  the first element of each, in memory that Space can access.
   /// \param workspace  of workspace_bytes(), aligned to 64 and in use until the kernels have run;
   ///   null if that is 0.
@@ -39,14 +39,13 @@ class PreparedKernel {
 };
 
 /// An element-wise pass over a box made ready: a copy, or accumulators that are combined or
-/// finished. Any number of threads may call it at a time.
+/// finished. Any number of threads may call it at a time, on instances of Space of their own.
 template <class Space>
 class PreparedBox {
  public:
   virtual ~PreparedBox() = default;
-  /// Launches on `space`, does not fence and allocates nothing. \param into, from  the first
-  /// element
-  ///   of each, in memory that Space can access.
+  /// Launches on `space`, does not fence and allocates nothing.
+  /// \param into, from  the first element of each, in memory that Space can access.
   virtual void run(const Space& space, void* into, const void* from) const = 0;
 };
 

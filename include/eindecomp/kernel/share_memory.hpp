@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Whether elements of tensors in memory have a byte in common, decided exactly: components of one
-/// array interleave and have none.
+/// Whether elements of tensors in memory have a byte in common: components of one array interleave
+/// and have none. Decided exactly, unless that takes thousands of steps; then they are said to
+/// have.
 #pragma once
 
 #include <algorithm>

@@ -153,13 +153,15 @@ inline constexpr int scan_piece = 256;        ///< elements of a piece, at most
 inline constexpr int min_scan_piece = 64;     ///< and at least
 inline constexpr int scan_strip = 512;        ///< neighbouring scans computed together
 inline constexpr Extent min_scan_groups = 8;  ///< of a scan that threads share
+// Maps of operands that lie across. Measured on 4000 x 4000 doubles.
+inline constexpr Extent crossed_rows = 32;         ///< of a block that is put in order for a map
+inline constexpr Extent crossed_length = 512;      ///< of these rows
+inline constexpr Extent min_crossed_length = 256;  ///< shorter rows stay in cache as they lie
+inline constexpr Extent min_crossed_rows = 32;     ///< and so do fewer
+inline constexpr Extent crossed_items = 64;        ///< items of a map, if it has as many blocks
+
 // Of devices. Reckoned.
 inline constexpr int device_scan_piece = 64;          ///< elements of a piece, one thread's
-inline constexpr Extent crossed_rows = 32;            ///< of a block that is put in order for a map
-inline constexpr Extent crossed_length = 512;         ///< of these rows
-inline constexpr Extent min_crossed_length = 256;     ///< shorter rows stay in cache as they lie
-inline constexpr Extent min_crossed_rows = 32;        ///< and so do fewer
-inline constexpr Extent crossed_items = 64;           ///< items of a map, if it has as many blocks
 inline constexpr Extent device_lookup_items = 32768;  ///< of gathers and scatters, not measured
 inline constexpr Extent device_scans = 16384;  ///< scans that keep a device busy, one thread each
 

@@ -77,7 +77,7 @@ class StepRuns {
     std::optional<Run<Space, Group>> run;
     Bindings sums = m_first_sums;
     for (Extent n = step * m_microbatches; n < (step + 1) * m_microbatches; ++n) {
-      run.reset();  // the next one writes where its results but the sums lie
+      run.reset();  // of its results, only the sums outlive it: they are bound
       run = m_gradients.run(joined(weights, sums, batch(n)), where);
       sums = run->carry(where);
     }

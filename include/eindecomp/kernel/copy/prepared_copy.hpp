@@ -24,7 +24,7 @@ template <class Join, class Monoid, class... Ts>
     using Sig = Signature<Join, Monoid, Ts...>;
     using Value = typename Sig::Value;
     constexpr bool unchanged = std::is_same_v<Join, Identity> || std::is_same_v<Join, Mul>;
-    // Of a label of one value too they are the identity where that is NaN.
+    // Min and Max of a single NaN are their identity, not the NaN: no copy.
     constexpr bool passes_over_nan = std::is_floating_point_v<Value> &&
                                      (std::is_same_v<Monoid, Min> || std::is_same_v<Monoid, Max>);
     return unchanged && !passes_over_nan && !Sig::Traits::lifts && !Sig::Traits::finishes &&

@@ -127,9 +127,8 @@ EINDECOMP_NEVER_INLINE constexpr void interleave(PackedShape::Nest& nest, int op
   return product;
 }
 
-/// What explain() says of an algorithm for such a product. \param refusal  why the BLAS does not
-/// compute it,
-///   or null.
+/// What explain() says of an algorithm for such a product.
+/// \param refusal  why the BLAS does not compute it, or null.
 [[nodiscard]] EINDECOMP_COMPACT inline std::string describe(const PackedShape& product,
                                                             Algorithm algorithm,
                                                             const char* refusal) {
