@@ -233,7 +233,10 @@ TEST_CASE("steps of microbatches allocate no results but in the first two") {
   allocated_results.clear();
   Kokkos::Tools::Experimental::set_allocate_data_callback(note_results);
   for (int n = 0; n < 2; ++n) trainer.step(0.02, parts_of(t, 3));
-  if (t.world.rank == 0) CHECK(contains(allocated_results, "W1.gradient'"));
+  // On more ranks a rank's part of it is as small as what is not noted.
+  if (t.world.rank == 0 && t.world.size <= 4) {
+    CHECK(contains(allocated_results, "W1.gradient'"));
+  }
   allocated_results.clear();
   for (int n = 0; n < 3; ++n) trainer.step(0.02, parts_of(t, 3));
   Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
