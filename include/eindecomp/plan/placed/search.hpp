@@ -289,7 +289,8 @@ class PlacedSearch {
       const AxisCuts& cuts = calls[to_index(r.statement)];
       auto block = static_cast<double>(m_model.class_at(r.statement).calls);
       for (std::size_t k = 0; k < v.bound.size(); ++k) {
-        block *= static_cast<double>(v.bound[k] / m_model.parts(cuts, to_index(r.labels[k])));
+        const Extent length = v.bound[k] / m_model.parts(cuts, to_index(r.labels[k]));
+        block *= static_cast<double>(length);
       }
       needed = std::max(needed, block);
     }
