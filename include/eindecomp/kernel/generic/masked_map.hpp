@@ -103,9 +103,12 @@ class MaskedMap {
                             [&]<class Inner>(const Inner&) { reads = !is_constant<Inner>; });
       if (!reads) continue;
       const Extent last = std::min(pieces.end[n], first + tuning::asked_lines * line_elements);
+      constexpr Extent bytes[] = {static_cast<Extent>(sizeof(Ts))..., 0};  // there may be none
       for (int t = 0; t < MaskedReads<Join, Ts...>::reads; ++t) {
-        const auto* const from = static_cast<const State*>(m_operand[t]) + offset[t];
-        for (Extent i = first; m_stride[t] == 1 && i < last; i += line_elements) {
+        if (m_stride[t] != 1) continue;
+        const char* const from = static_cast<const char*>(m_operand[t]);
+        for (Extent i = (offset[t] + first) * bytes[t]; i < (offset[t] + last) * bytes[t];
+             i += line_bytes) {
           prefetch_to_read(from + i);
         }
       }
