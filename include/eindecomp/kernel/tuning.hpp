@@ -64,11 +64,12 @@ inline MachineRates machine_rates;
 
 /// How the generic kernel cuts a shape.
 struct JoinTuning {
-  int tile;              ///< elements of the vectorised loop done at once
-  Extent item_joins;     ///< joins that make an item worth scheduling
-  Extent part_joins;     ///< joins that make a part of a cut reduction worth an item
-  Extent split_outputs;  ///< reductions to more outputs than this are never cut
-  Extent partials;       ///< accumulators of all parts together, at most (and see states_bytes)
+  int tile;                 ///< elements of the vectorised loop done at once
+  Extent item_joins;        ///< joins that make an item worth scheduling
+  Extent part_joins;        ///< joins that make a part of a cut reduction worth an item
+  Extent split_outputs;     ///< reductions to more outputs than this are never cut
+  Extent partials;          ///< accumulators of all parts together, at most (and see states_bytes)
+  bool dense_rows = false;  ///< the signature computes rows that are dense as one run
 
   /// Of hosts. Measured on 4096 x 6144 and 6291 x 4000.
   static constexpr JoinTuning host() { return {16, 4096, 8192, 256, 16384}; }
@@ -132,6 +133,9 @@ inline constexpr Extent map_piece = 128;   ///< elements of a map that is not ve
 inline constexpr Extent copied_rows_bytes = Extent{8} << 10;
 inline constexpr Extent min_copied_rows = 4;  ///< of which there is room: longer are not copied
 inline constexpr Extent min_dense_rows = 4;   ///< of a block: fewer are mapped one by one
+/// Outputs of a block of dense rows among several: to begin a smaller one takes as long as it does
+/// (8 x 3 took 1.4 of the time that another loop takes, 8 x 6 0.6).
+inline constexpr Extent min_dense_block = 32;
 /// Bytes of a row of a map, of rows apart: where shorter ones are streamed, their ends wait for
 /// parts of lines. Of stencils with rows of 1 to 16 KiB, 0.46 to 1.0 of the rate without.
 inline constexpr std::int64_t min_streamed_row = std::int64_t{1} << 14;

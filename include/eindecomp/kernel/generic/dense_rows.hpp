@@ -91,8 +91,8 @@ class DenseRows {
   static constexpr Extent copied_outputs =
       tuning::copied_rows_bytes / static_cast<Extent>(sizeof(Value));
 
-  /// Bit t: operand t is read from copies. A map of many operands takes one that is the same along
-  /// each row for as long as it is the same all along, and so that is copied, too.
+  /// Bit t: operand t is read from copies. Those are operands that begin anew with each row and,
+  /// for map_many(), which knows no rows, those that are the same along a row but not along all.
   [[nodiscard]] static unsigned copied_operands(const JoinSchedule<operands>& schedule) {
     unsigned copied = schedule.anew;
     for (int t = 0; t < operands && by_many; ++t) {

@@ -26,15 +26,17 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// \tparam State  accumulators: fewer of large ones are on the stack, and in workspaces
-template <class Space, class State>
+/// How a signature's shapes are cut. Fewer of large accumulators are on the stack, and in
+/// workspaces.
+template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr JoinTuning join_tuning() {
-  JoinTuning tuning = compat::is_device<Space> ? JoinTuning::device() : JoinTuning::host();
+  if (compat::is_device<Space>) return JoinTuning::device();
+  JoinTuning tuning = JoinTuning::host();
+  using State = typename Signature<Join, Monoid, Ts...>::State;
   constexpr Extent most = tuning::states_bytes / static_cast<Extent>(sizeof(State));
-  if (!compat::is_device<Space>) {
-    tuning.partials = std::clamp<Extent>(most, 1, tuning.partials);
-    if (most < 2 * tuning.tile) tuning.tile = 1;
-  }
+  tuning.partials = std::clamp<Extent>(most, 1, tuning.partials);
+  if (most < 2 * tuning.tile) tuning.tile = 1;
+  tuning.dense_rows = has_lane_terms<Join, Monoid, Ts...>();
   return tuning;
 }
 
@@ -133,7 +135,7 @@ struct JoinItems {
     unsigned contiguous = 0;
     if constexpr (Row::takes_contiguous) contiguous = schedule.contiguous_operands();
     const Row map = map_row(contiguous);
-    if constexpr (maps_lanes<Join, Monoid, Ts...>() || maps_many<Join, Monoid, Ts...>()) {
+    if constexpr (has_lane_terms<Join, Monoid, Ts...>()) {
       if (DenseRows<Join, Monoid, Ts...>::apply(schedule, map, memory.store.write)) {
         return map_dense_rows(map, out, row, count);
       }

@@ -30,9 +30,9 @@ struct JoinSchedule : SplitNest<Operands> {
   bool across_outputs = true;  ///< the vectorised loop is over outputs
   int last_width = 1;          ///< width of the last row of the vectorised loop
   int width = 1;               ///< width of the others
-  /// Outputs of one term are rows, those of a position of loops 2 and up, if there are any, one
-  /// after another without a gap. An operand does so, too, is the same along each row, or begins
-  /// anew with each.
+  /// Outputs are of one term each, and loops 0 and 1 give blocks of rows that follow one another
+  /// without a gap. An operand's elements do so, too, are the same along each row, or begin anew
+  /// with each.
   bool dense_rows = false;
   unsigned anew = 0;                ///< bit t: operand t begins anew with each dense row
   Extent vector_stride[tensors]{};  ///< along the vectorised loop
@@ -48,7 +48,7 @@ struct JoinSchedule : SplitNest<Operands> {
   JoinSchedule(const LocalEinsum& shape, const JoinTuning& tuning)
       : Nests(shape), values(shape.values) {
     // Operands end along a label alone, which only rows along it heed.
-    vectorise(tuning.tile, shape.ends.label < 0);
+    vectorise(tuning, shape.ends.label < 0);
     // Kernels rely on a fastest loop in both nests.
     outer.push_if_none();
     inner.push_if_none();
@@ -146,10 +146,12 @@ struct JoinSchedule : SplitNest<Operands> {
   [[nodiscard]] Extent partials() const { return rows * (across_outputs ? width : 1) * parts; }
 
  private:
-  /// Whether dense_rows holds if this loop over outputs is vectorised.
+  /// Whether dense_rows holds if this loop over outputs is vectorised, and is worth it.
   [[nodiscard]] bool makes_dense_rows(int loop) const {
     if (outer.loops < 2 || inner.loops > 0) return false;
     const int next = loop == 0 ? 1 : 0;  // is loop 1 then
+    const Extent block = outer.extent[loop] * outer.extent[next];
+    if (outer.loops > 2 && block < tuning::min_dense_block) return false;
     for (int t = 0; t < tensors; ++t) {
       const bool same = t < Operands && outer.stride[t][loop] == 0;
       const bool dense = outer.stride[t][loop] == 1 && outer.stride[t][next] == outer.extent[loop];
@@ -177,7 +179,8 @@ struct JoinSchedule : SplitNest<Operands> {
     return most_contiguous + 4 * contiguous + (output ? 2 : 4) + (nest.extent[loop] >= 8 ? 8 : 0);
   }
 
-  void vectorise(int tile, bool any_loop) {
+  void vectorise(const JoinTuning& tuning, bool any_loop) {
+    const int tile = tuning.tile;
     int best = -1;
     int best_worth = -1;
     const Extent terms = inner.loops > 0 ? inner.size() : 1;
@@ -185,9 +188,9 @@ struct JoinSchedule : SplitNest<Operands> {
     const auto is_short = [may_choose](Extent joins) {
       return may_choose && joins < tuning::min_row_joins;
     };
+    const auto is_dense = [&](int loop) { return tuning.dense_rows && makes_dense_rows(loop); };
     for (int l = 0; l < outer.loops; ++l) {
-      const int w =
-          worth(outer, l, true, is_short(outer.extent[l] * terms) && !makes_dense_rows(l));
+      const int w = worth(outer, l, true, is_short(outer.extent[l] * terms) && !is_dense(l));
       if (w > best_worth) {
         best = l;
         best_worth = w;
@@ -204,7 +207,7 @@ struct JoinSchedule : SplitNest<Operands> {
       }
     }
     if (best < 0) return;
-    dense_rows = across_outputs && makes_dense_rows(best);
+    dense_rows = across_outputs && is_dense(best);
     for (int t = 0; dense_rows && t < Operands; ++t) {
       if (begins_anew(t, best)) anew |= 1U << t;
     }

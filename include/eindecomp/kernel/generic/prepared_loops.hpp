@@ -167,7 +167,7 @@ class PreparedLoops final : public PreparedKernel<Space> {
 
  private:
   using State = typename Sig::State;
-  static constexpr JoinTuning tuning = join_tuning<Space, State>();
+  static constexpr JoinTuning tuning = join_tuning<Space, Join, Monoid, Ts...>();
 
   Schedule m_schedule;
   Join m_join;

@@ -97,7 +97,7 @@ class LoopsOfTile final : public TileKernel {
   using Run = MaskedRunOf<Join, Monoid, Ts...>;
   static constexpr bool is_masked_map = Run::there_is_one;
   static constexpr bool is_lane_reduction = reduces_lanes<Join, Monoid, Ts...>();
-  static constexpr JoinTuning tuning = join_tuning<Space, typename Sig::State>();
+  static constexpr JoinTuning tuning = join_tuning<Space, Join, Monoid, Ts...>();
 
   /// Finds the runs of a map's outputs.
   void set_runs() {
