@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "eindecomp/kernel/einsum.hpp"
 #include "support/fastest.hpp"
@@ -65,9 +66,14 @@ void measure_rows(int columns, int calls) {
   const int rows = 20'000 / columns;
   const Matrix a("A", rows, columns);
   const Matrix c("C", rows, columns);
+  const Matrix wide("wide", rows, 2 * columns);
+  const auto part = Kokkos::subview(wide, Kokkos::ALL, std::pair(0, columns));
+  const Kokkos::View<double***, Kokkos::LayoutRight, Space> blocks("blocks", rows / 4, 4, columns);
   const Vector by_column("by column", columns);
   const Vector by_row("by row", rows);
   const Vector sums("sums", rows);
+  const Matrix fours("fours", rows / 4, 4);
+  const auto of_blocks = Kokkos::subview(a, std::pair(0, rows / 4), Kokkos::ALL);
   Kokkos::deep_copy(a, 1.5);
   Kokkos::deep_copy(by_column, 0.25);
   Kokkos::deep_copy(by_row, 0.5);
@@ -87,6 +93,20 @@ void measure_rows(int columns, int calls) {
         for (int j = 0; j < columns; ++j) c(i, j) = a(i, j) * by_column(j);
       },
       c, [&] { ein::einsum<"ij,j->ij">(space, a, by_column, c); });
+  show(
+      "ij,j->ij *",
+      [&](int i) {
+        for (int j = 0; j < columns; ++j) part(i, j) = a(i, j) * by_column(j);
+      },
+      part, [&] { ein::einsum<"ij,j->ij">(space, a, by_column, part); });
+  show(
+      "bi,bj->bij",
+      [&](int r) {
+        if (r >= rows / 4 * 4) return;
+        for (int j = 0; j < columns; ++j)
+          blocks(r / 4, r % 4, j) = fours(r / 4, r % 4) * a(r / 4, j);
+      },
+      blocks, [&] { ein::einsum<"bi,bj->bij">(space, fours, of_blocks, blocks); });
   show(
       "ij,i,j->ij",
       [&](int i) {
@@ -120,7 +140,8 @@ int main(int argc, char** argv) {
   fmt::print("{:>5} {:>10} {:>10} {:>10} {:>12}\n", "size", "loops", "einsum", "min-plus",
              "overhead");
   for (int n : {2, 4, 8, 16}) measure_product(n, calls);
-  fmt::print("\n{:<12} {:>7} {:>10} {:>10} {:>7}\n", "", "columns", "loops", "einsum", "ratio");
+  fmt::print("\n{:<12} {:>7} {:>10} {:>10} {:>7}   * to the columns of a wider matrix\n", "",
+             "columns", "loops", "einsum", "ratio");
   for (int columns : {3, 4, 8, 16, 32, 64, 256}) measure_rows(columns, std::max(1, calls / 100));
   return 0;
 }

@@ -131,6 +131,11 @@ template <class V>
 using Floats16 [[gnu::vector_size(64)]] = float;
 using Doubles8 [[gnu::vector_size(64)]] = double;
 
+/// A mask of the first `count` lanes, of at most 16.
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE unsigned short first_bits(int count) {
+  return static_cast<unsigned short>((1U << count) - 1);
+}
+
 /// a < b ? a : b element by element, hence b where either is NaN.
 EINDECOMP_ALWAYS_INLINE Floats16 lesser(Floats16 a, Floats16 b) {
 #if defined(__clang__)
@@ -181,6 +186,62 @@ template <class Index>
   return __builtin_shuffle(table, index);
 #endif
 }
+
+#endif
+
+#if defined(__AVX__) && defined(EINDECOMP_STREAMING_BYTES)
+
+/// Whether load_first() knows vectors of a type: they fill a register, with elements of 4 or 8
+/// bytes.
+template <class V>
+inline constexpr bool loads_first = sizeof(V) == EINDECOMP_STREAMING_BYTES &&
+                                    (sizeof(V{}[0]) == 4 || sizeof(V{}[0]) == 8);
+
+/// Replaces the first `count` elements of a vector, 0 < count < all, by what lies at `from`.
+/// Touches no other memory.
+template <class V>
+EINDECOMP_ALWAYS_INLINE void load_first(V& vector, const void* from, int count) {
+  static_assert(loads_first<V>);
+  using Floats [[gnu::vector_size(EINDECOMP_STREAMING_BYTES)]] = float;
+  using Doubles [[gnu::vector_size(EINDECOMP_STREAMING_BYTES)]] = double;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(vector[0]) == 4) {
+    vector = reinterpret_cast<V>(__builtin_ia32_loadups512_mask(
+        static_cast<const float*>(from), reinterpret_cast<Floats>(vector), first_bits(count)));
+  } else {
+    vector = reinterpret_cast<V>(__builtin_ia32_loadupd512_mask(
+        static_cast<const double*>(from), reinterpret_cast<Doubles>(vector), first_bits(count)));
+  }
+#else
+  if constexpr (sizeof(vector[0]) == 4) {
+    using Ints [[gnu::vector_size(EINDECOMP_STREAMING_BYTES)]] = int;
+    const Ints chosen = Ints{0, 1, 2, 3, 4, 5, 6, 7} < count;
+    const auto loaded = __builtin_ia32_maskloadps256(static_cast<const Floats*>(from), chosen);
+    vector = chosen ? reinterpret_cast<V>(loaded) : vector;
+  } else {
+    using Longs [[gnu::vector_size(EINDECOMP_STREAMING_BYTES)]] = long long;
+    const Longs chosen = Longs{0, 1, 2, 3} < count;
+    const auto loaded = __builtin_ia32_maskloadpd256(static_cast<const Doubles*>(from), chosen);
+    vector = chosen ? reinterpret_cast<V>(loaded) : vector;
+  }
+#endif
+}
+
+#if defined(__AVX512F__)
+/// The other way: stores the first `count` elements. (With AVX alone some machines take twenty
+/// times as long for it as for a whole vector.)
+template <class V>
+EINDECOMP_ALWAYS_INLINE void store_first(void* to, const V& vector, int count) {
+  static_assert(loads_first<V>);
+  if constexpr (sizeof(vector[0]) == 4) {
+    __builtin_ia32_storeups512_mask(static_cast<float*>(to), reinterpret_cast<Floats16>(vector),
+                                    first_bits(count));
+  } else {
+    __builtin_ia32_storeupd512_mask(static_cast<double*>(to), reinterpret_cast<Doubles8>(vector),
+                                    first_bits(count));
+  }
+}
+#endif
 
 #endif
 

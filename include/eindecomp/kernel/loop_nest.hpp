@@ -128,16 +128,17 @@ struct Cursor {
     }
   }
 
-  /// Moves on along the fastest loop, at most to its end, which is the start of the next run.
-  EINDECOMP_FUNCTION void skip(const LoopNest<Tensors>& nest, Extent count) {
-    coordinate[0] += count - 1;
-    for (int t = 0; t < Tensors; ++t) offset[t] += (count - 1) * nest.stride[t][0];
-    advance(nest);
+  /// Moves on along a loop, the fastest by default, at most to its end, which is where the next one
+  /// goes on.
+  EINDECOMP_FUNCTION void skip(const LoopNest<Tensors>& nest, Extent count, int loop = 0) {
+    coordinate[loop] += count - 1;
+    for (int t = 0; t < Tensors; ++t) offset[t] += (count - 1) * nest.stride[t][loop];
+    advance(nest, loop);
   }
 
-  /// Moves to the next position; after the last one comes the first.
-  EINDECOMP_FUNCTION void advance(const LoopNest<Tensors>& nest) {
-    for (int l = 0; l < nest.loops; ++l) {
+  /// Moves to the next position of a loop and those above it; after the last one comes the first.
+  EINDECOMP_FUNCTION void advance(const LoopNest<Tensors>& nest, int loop = 0) {
+    for (int l = loop; l < nest.loops; ++l) {
       for (int t = 0; t < Tensors; ++t) offset[t] += nest.stride[t][l];
       if (++coordinate[l] < nest.extent[l]) return;
       for (int t = 0; t < Tensors; ++t) offset[t] -= nest.stride[t][l] * nest.extent[l];

@@ -70,6 +70,7 @@ struct JoinTuning {
   Extent split_outputs;     ///< reductions to more outputs than this are never cut
   Extent partials;          ///< accumulators of all parts together, at most (and see states_bytes)
   bool dense_rows = false;  ///< the signature computes rows that are dense as one run
+  bool row_blocks = false;  ///< and rows that are short, wherever they lie, in one loop over rows
 
   /// Of hosts. Measured on 4096 x 6144 and 6291 x 4000.
   static constexpr JoinTuning host() { return {16, 4096, 8192, 256, 16384}; }
@@ -122,6 +123,10 @@ inline constexpr Extent max_panel_rows = 64;  ///< rows of outputs reduced toget
 /// compute: then a loop is vectorised whose elements lie apart, if one makes longer rows. Of 2 to 7
 /// columns that takes 0.1 to 1.2 of the time, of 8 doubles up to three times as long.
 inline constexpr Extent min_row_joins = 8;
+/// The same where rows are mapped in loops over rows, and outputs of a block of them. Of 2 x 5 to
+/// 8 x 5 that takes 0.2 to 0.9 of the time, of 4 x 2 floats up to 1.4.
+inline constexpr Extent min_block_row = 2;
+inline constexpr Extent min_block_outputs = 9;  ///< see there
 /// Of accumulators that a thread has on its stack, or a cut reduction in its workspace. Of elements
 /// of up to 128 bytes, and 16, there are as many as help; of larger ones fewer, and one at least.
 inline constexpr Extent states_bytes = Extent{256} << 10;
@@ -136,6 +141,9 @@ inline constexpr Extent min_dense_rows = 4;   ///< of a block: fewer are mapped 
 /// Outputs of a block of dense rows among several: to begin a smaller one takes as long as it does
 /// (8 x 3 took 1.4 of the time that another loop takes, 8 x 6 0.6).
 inline constexpr Extent min_dense_block = 32;
+/// Vectors of a row from which on it is mapped by itself although it is dense. With AVX-512, which
+/// loads and stores parts of vectors, one.
+inline constexpr Extent dense_row_vectors = 16;
 /// Bytes of a row of a map, of rows apart: where shorter ones are streamed, their ends wait for
 /// parts of lines. Of stencils with rows of 1 to 16 KiB, 0.46 to 1.0 of the rate without.
 inline constexpr std::int64_t min_streamed_row = std::int64_t{1} << 14;

@@ -42,9 +42,15 @@ class DenseRows {
   static constexpr bool by_vectors = maps_lanes<Join, Monoid, Ts...>();
   static constexpr bool by_many = maps_many<Join, Monoid, Ts...>();
 
-  /// Whether compute() is possible.
+  /// Whether compute() is possible, and rows of several vectors or in blocks are not better mapped
+  /// one by one (map_blocks).
   [[nodiscard]] static bool apply(const JoinSchedule<operands>& schedule, const Row& row,
-                                  Write write) {
+                                  Write write, bool streamed) {
+    constexpr Extent vectors = vector_bytes == 64 ? 1 : tuning::dense_row_vectors;
+    constexpr Extent most = vectors * vector_bytes / static_cast<Extent>(sizeof(Value));
+    if (by_vectors && !streamed && (schedule.outer.loops > 2 || schedule.run_length() >= most)) {
+      return false;
+    }
     return schedule.dense_rows && row.contiguous != 0 && row.ends == nullptr &&
            write != Write::accumulate && rows_at_a_time(schedule, copied_operands(schedule)) > 0;
   }

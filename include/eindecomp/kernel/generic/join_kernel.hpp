@@ -37,6 +37,7 @@ template <class Space, class Join, class Monoid, class... Ts>
   tuning.partials = std::clamp<Extent>(most, 1, tuning.partials);
   if (most < 2 * tuning.tile) tuning.tile = 1;
   tuning.dense_rows = has_lane_terms<Join, Monoid, Ts...>();
+  tuning.row_blocks = maps_lanes<Join, Monoid, Ts...>();
   return tuning;
 }
 
@@ -119,6 +120,7 @@ struct JoinItems {
   }
 
   using Row = MapRow<Join, Monoid, Ts...>;
+  static constexpr Extent piece = map_piece<State>;
   [[nodiscard]] EINDECOMP_FUNCTION Row map_row(unsigned contiguous) const {
     return {join,       memory.store.monoid,  memory.operand, schedule.vector_stride,
             contiguous, schedule.first_index, memory.ends};
@@ -136,11 +138,52 @@ struct JoinItems {
     if constexpr (Row::takes_contiguous) contiguous = schedule.contiguous_operands();
     const Row map = map_row(contiguous);
     if constexpr (has_lane_terms<Join, Monoid, Ts...>()) {
-      if (DenseRows<Join, Monoid, Ts...>::apply(schedule, map, memory.store.write)) {
+      if (DenseRows<Join, Monoid, Ts...>::apply(schedule, map, memory.store.write,
+                                                memory.hints.streamed)) {
         return map_dense_rows(map, out, row, count);
       }
     }
+    if constexpr (Row::is_of_lanes) {
+      if (has_row_blocks(map)) return map_row_blocks(map, out, count);
+    }
     map_rows_by(map, out, count);
+  }
+  /// Whether map_row_blocks() is possible, and worth it: what is streamed are long rows.
+  [[nodiscard]] bool has_row_blocks(const Row& map) const {
+    return schedule.outer.loops > 1 && map.contiguous != 0 && map.ends == nullptr &&
+           schedule.vector_stride[operands] == 1 &&
+           !(memory.hints.streamed && schedule.run_length() > piece);
+  }
+  /// The same of rows, as many at a time as there are, but for those of which an item has a part.
+  void map_row_blocks(const Row& map, Cursor<tensors>& out, Extent count) const {
+    const LoopNest<tensors>& outer = schedule.outer;
+    const Extent pieces = outer.extent[0];  // of a row
+    const Extent block = pieces * outer.extent[1];
+    RowBlocks<tensors> rows{schedule.run_length(), 0, 0, {}, {}};
+    for (int t = 0; t < tensors; ++t) {
+      rows.row_step[t] = outer.stride[t][1];
+      rows.block_step[t] = outer.loops > 2 ? outer.stride[t][2] : 0;
+    }
+    while (count > 0) {
+      if (out.coordinate[0] > 0 || count < pieces) {
+        const Extent part = std::min(count, pieces - out.coordinate[0]);
+        map_rows_by(map, out, part);
+        count -= part;
+        continue;
+      }
+      const bool whole = outer.loops > 2 && out.coordinate[1] == 0 && count >= block;
+      rows.blocks = whole ? std::min(count / block, outer.extent[2] - out.coordinate[2]) : 1;
+      rows.rows =
+          std::min(whole ? block / pieces : count / pieces, outer.extent[1] - out.coordinate[1]);
+      map.blocks(out.offset, rows, static_cast<State*>(memory.store.output) + out.offset[operands],
+                 memory.store.write);
+      if (whole) {
+        out.skip(outer, rows.blocks, 2);
+      } else {
+        out.skip(outer, rows.rows, 1);
+      }
+      count -= rows.blocks * rows.rows * pieces;
+    }
   }
   /// The same of dense rows, block by block.
   void map_dense_rows(const Row& map, Cursor<tensors>& out, Extent row, Extent count) const {
@@ -168,7 +211,6 @@ struct JoinItems {
   /// The same, to where they belong or a piece at a time.
   template <class Map>
   EINDECOMP_FUNCTION void map_rows_by(const Map& map, Cursor<tensors>& out, Extent count) const {
-    constexpr Extent piece = map_piece<State>;
     alignas(64) State states[piece];
     while (count > 0) {
       Extent rows = schedule.outer.extent[0] - out.coordinate[0];

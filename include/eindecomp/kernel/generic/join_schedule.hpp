@@ -159,6 +159,18 @@ struct JoinSchedule : SplitNest<Operands> {
     }
     return true;
   }
+  /// Whether rows of this loop over outputs are contiguous, or the same all along, in all tensors.
+  [[nodiscard]] bool makes_row_blocks(int loop) const {
+    if (outer.loops < 2 || inner.loops > 0 || outer.stride[Operands][loop] != 1) return false;
+    int contiguous = 0;
+    for (int t = 0; t < Operands; ++t) {
+      if (outer.stride[t][loop] != 0 && outer.stride[t][loop] != 1) return false;
+      contiguous += static_cast<int>(outer.stride[t][loop]);
+    }
+    const Extent length = outer.extent[loop];
+    return contiguous > 0 && length >= tuning::min_block_row &&
+           length * outer.extent[loop == 0 ? 1 : 0] >= tuning::min_block_outputs;
+  }
   /// Whether an operand then begins anew with each row.
   [[nodiscard]] bool begins_anew(int tensor, int loop) const {
     return tensor < Operands && outer.stride[tensor][loop] == 1 &&
@@ -189,8 +201,10 @@ struct JoinSchedule : SplitNest<Operands> {
       return may_choose && joins < tuning::min_row_joins;
     };
     const auto is_dense = [&](int loop) { return tuning.dense_rows && makes_dense_rows(loop); };
+    const auto is_block = [&](int loop) { return tuning.row_blocks && makes_row_blocks(loop); };
     for (int l = 0; l < outer.loops; ++l) {
-      const int w = worth(outer, l, true, is_short(outer.extent[l] * terms) && !is_dense(l));
+      const bool short_rows = is_short(outer.extent[l] * terms) && !is_dense(l) && !is_block(l);
+      const int w = worth(outer, l, true, short_rows);
       if (w > best_worth) {
         best = l;
         best_worth = w;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -220,19 +221,16 @@ class MapRun {
 
   /// Outputs i to end - 1, fewer than a vector has, by the same instructions.
   EINDECOMP_FLATTEN EINDECOMP_NEVER_INLINE void part(Extent i, Extent end) {
-    const auto bytes = static_cast<std::size_t>(end - i) * sizeof(T);
+    const int count = static_cast<int>(end - i);
     Repeated repeated = repeat_operands();
     Repeated mixed = repeated;
     if constexpr (has_repeated) mixed = go_on(i, end, repeated);
-    const V result = (*m_join)(load_part<I>(i, bytes, mixed)...);
-    std::memcpy(m_output + i, &result, bytes);
+    store_part<T, width>(m_output + i, (*m_join)(load_first<I>(i, count, mixed)...), count);
   }
   template <std::size_t O>
-  [[nodiscard]] V load_part(Extent i, std::size_t bytes, const Repeated& repeated) const {
+  [[nodiscard]] V load_first(Extent i, int count, const Repeated& repeated) const {
     if constexpr (contiguous<O>) {
-      V lanes = repeat<T, width>(m_first[O][i]);
-      std::memcpy(&lanes, m_first[O] + i, bytes);
-      return lanes;
+      return load_part<T, width>(m_first[O] + i, count);
     } else {
       return repeated.of[O];
     }
@@ -251,6 +249,26 @@ template <class Join>
 inline constexpr bool maps_commute = is_commutative<Join>;
 template <class Join, class Monoid, class T>
 inline constexpr bool maps_commute<OneTerm<Join, Monoid, T>> = is_commutative<Join>;
+
+/// Calls function<Contiguous>(order): operand order[t] is taken as operand t, of which bit t of
+/// Contiguous tells whether it is contiguous. Operands are exchanged where the functor takes them
+/// in either order: one instance less. \param contiguous  not 0; the same of the operands as they
+/// are
+template <int Operands, class Join, class Function>
+decltype(auto) with_contiguous(unsigned contiguous, const Function& function) {
+  using Order = std::array<int, 2>;
+  if constexpr (Operands == 2) {
+    if (contiguous == 3) return function.template operator()<3>(Order{0, 1});
+    if (contiguous == 2) {
+      if constexpr (maps_commute<Join>) {
+        return function.template operator()<1>(Order{1, 0});
+      } else {
+        return function.template operator()<2>(Order{0, 1});
+      }
+    }
+  }
+  return function.template operator()<1>(Order{0, 1});
+}
 
 template <class Run, class T, bool Streamed, bool Asks>
 EINDECOMP_FLATTEN void compute_map(ResumableMap& call, Extent begin, Extent end) {
@@ -299,22 +317,17 @@ template <int Operands, bool MayAsk, class Join, class T>
 [[nodiscard]] ResumableMap map_call(unsigned contiguous, const Join& join, const T* const* first,
                                     T* output, const RunRows& rows, Extent begin,
                                     const MemoryHints& hints) {
-  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
-  if constexpr (Operands == 2) {
-    if (contiguous == 3) {
-      return map_call_by<3, MayAsk>(all, join, first, output, rows, begin, hints);
+  return with_contiguous<Operands, Join>(contiguous, [&]<unsigned Contiguous>(const auto& order) {
+    const T* from[Operands];
+    RunRows its{rows.length};
+    for (int t = 0; t < Operands; ++t) {
+      from[t] = first[order[t]];
+      its.step[t] = rows.step[order[t]];
     }
-    if (contiguous == 2) {
-      if constexpr (maps_commute<Join>) {
-        const T* const exchanged[] = {first[1], first[0]};
-        const RunRows its{rows.length, {0, rows.step[0], 0}};
-        return map_call_by<1, MayAsk>(all, join, exchanged, output, its, begin, hints);
-      } else {
-        return map_call_by<2, MayAsk>(all, join, first, output, rows, begin, hints);
-      }
-    }
-  }
-  return map_call_by<1, MayAsk>(all, join, first, output, rows, begin, hints);
+    return map_call_by<Contiguous, MayAsk>(
+        std::make_index_sequence<static_cast<std::size_t>(Operands)>(), join, from, output, its,
+        begin, hints);
+  });
 }
 
 template <unsigned Contiguous, bool Streamed, bool Asks, class Join, class T, std::size_t... I>
@@ -337,26 +350,16 @@ EINDECOMP_FLATTEN EINDECOMP_NEVER_INLINE void map_now_by(std::index_sequence<I..
 template <int Operands, bool Streamed, class Join, class T>
 void map_now(unsigned contiguous, const Join& join, const T* const* first, T* output, Extent count,
              const char* prefetch, int shift) {
-  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
-  const auto map = [&]<unsigned Contiguous>(const T* const* from) {
+  with_contiguous<Operands, Join>(contiguous, [&]<unsigned Contiguous>(const auto& order) {
+    constexpr std::make_index_sequence<static_cast<std::size_t>(Operands)> all;
+    const T* from[Operands];
+    for (int t = 0; t < Operands; ++t) from[t] = first[order[t]];
     if (!Streamed && prefetch != nullptr) {
       map_now_by<Contiguous, Streamed, !Streamed>(all, join, from, output, count, prefetch, shift);
     } else {
       map_now_by<Contiguous, Streamed, false>(all, join, from, output, count, prefetch, shift);
     }
-  };
-  if constexpr (Operands == 2) {
-    if (contiguous == 3) return map.template operator()<3>(first);
-    if (contiguous == 2) {
-      if constexpr (maps_commute<Join>) {
-        const T* const exchanged[] = {first[1], first[0]};
-        return map.template operator()<1>(exchanged);
-      } else {
-        return map.template operator()<2>(first);
-      }
-    }
-  }
-  map.template operator()<1>(first);
+  });
 }
 
 /// \tparam Contiguous  bit 0 is the output's, bit t + 1 operand t's.
@@ -371,20 +374,14 @@ EINDECOMP_FLATTEN void add_run_by(std::index_sequence<I...>, const Added& added,
 template <int Operands, class Term, class T>
 void add_run(unsigned contiguous, const Term& term, const T* const* first, T* output,
              Extent length) {
-  constexpr std::make_index_sequence<static_cast<std::size_t>(Operands + 1)> all;
   const AddedTerm<Term> added{term};
-  const T* operand[Operands + 1] = {output, first[0]};
-  if constexpr (Operands == 2) {
-    operand[2] = first[1];
-    if (contiguous == 3) return add_run_by<7>(all, added, operand, output, length);
-    if (contiguous == 2) {
-      if constexpr (!maps_commute<Term>) {
-        return add_run_by<5>(all, added, operand, output, length);
-      }
-      std::swap(operand[1], operand[2]);
-    }
-  }
-  add_run_by<3>(all, added, operand, output, length);
+  with_contiguous<Operands, Term>(contiguous, [&]<unsigned Contiguous>(const auto& order) {
+    const T* operand[Operands + 1] = {output};
+    for (int t = 0; t < Operands; ++t) operand[t + 1] = first[order[t]];
+    add_run_by<(Contiguous << 1 | 1)>(
+        std::make_index_sequence<static_cast<std::size_t>(Operands + 1)>(), added, operand, output,
+        length);
+  });
 }
 
 }  // namespace EINDECOMP_INSTRUCTION_SET

@@ -14,6 +14,7 @@
 #include "eindecomp/kernel/generic/map_lanes.hpp"
 #include "eindecomp/kernel/generic/map_many.hpp"
 #include "eindecomp/kernel/generic/row_access.hpp"
+#include "eindecomp/kernel/generic/row_block.hpp"
 #include "eindecomp/kernel/signature.hpp"
 #include "eindecomp/kernel/tile_kernel.hpp"
 
@@ -64,6 +65,24 @@ struct MapRow {
     return map_many_by_lanes(offset, part, output, write, hints.streamed) ||
            by_lanes<(MayAsk && Sig::elementwise)>(offset, {}, {0, part.length}, output, write,
                                                   hints);
+  }
+
+  /// Computes rows by vectors to where they belong, of signatures of lanes, with operands that are
+  /// contiguous or the same all along, and have no ends. \param offset  of the first row
+  void blocks(const Extent* offset, const RowBlocks<operands + 1>& rows, State* output,
+              Write write) const {
+    const Value* first[operands];
+    for (int t = 0; t < operands; ++t) {
+      first[t] = static_cast<const Value*>(operand[t]) + offset[t];
+    }
+    if constexpr (Sig::elementwise) {
+      map_blocks<operands>(contiguous, join, first, output, rows);
+    } else {
+      const OneTerm<Join, Monoid, Value> term{join, monoid, Traits::identity(monoid)};
+      if (write == Write::accumulate)
+        return add_blocks<operands>(contiguous, term, first, output, rows);
+      map_blocks<operands>(contiguous, term, first, output, rows);
+    }
   }
 
   /// Computes a range of a run of outputs that begins at `offset` by vectors, into neighbouring

@@ -117,6 +117,14 @@ class LoopsOfTile final : public TileKernel {
   /// computed.
   void map_all(const void* const* operands, void* output, MemoryHints hints) const {
     const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;
+    if (m_runs > 1 && (m_run <= map_piece<Value> || is_unhinted(operands, output, hints))) {
+      RowBlocks<Sig::operands + 1> rows{m_run, m_runs, 1, {}, {}};
+      for (int t = 0; t <= Sig::operands; ++t) rows.row_step[t] = outer.stride[t][1];
+      const Value* first[Sig::operands];
+      for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const Value*>(operands[t]);
+      return map_blocks<Sig::operands>(m_contiguous, m_join, first, static_cast<Value*>(output),
+                                       rows);
+    }
     const void* first[Sig::operands];
     for (int t = 0; t < Sig::operands; ++t) first[t] = operands[t];
     for (Extent run = 0; run < m_runs; ++run) {
@@ -155,6 +163,10 @@ class LoopsOfTile final : public TileKernel {
     for (int t = 0; t < Sig::operands; ++t) first[t] = static_cast<const Value*>(operands[t]);
     return map_call<Sig::operands, true>(m_contiguous, m_join, first, static_cast<Value*>(output),
                                          m_rows, 0, hints_on(operands, output, hints));
+  }
+  [[nodiscard]] bool is_unhinted(const void* const* operands, const void* output,
+                                 const MemoryHints& hints) const {
+    return hints.prefetch == nullptr && !hints_on(operands, output, hints).streamed;
   }
   /// The hints as far as they hold of this kernel.
   [[nodiscard]] MemoryHints hints_on(const void* const* operands, const void* output,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/core/instructions.hpp"
 #include "eindecomp/expr/operator.hpp"
 #include "eindecomp/kernel/tuning.hpp"
 
@@ -81,6 +82,53 @@ template <class T, int Width>
   Lanes<T, Width> lanes;
   std::memcpy(&lanes, from, sizeof lanes);
   return lanes;
+}
+
+/// As many elements as there are, 0 < count < Width, and the first one in the other lanes.
+template <class T, int Width>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE Lanes<T, Width> load_part(const T* from, int count) {
+#if defined(__AVX__) && defined(EINDECOMP_STREAMING_BYTES)
+  if constexpr (core::loads_first<Lanes<T, Width>>) {
+    Lanes<T, Width> lanes = repeat<T, Width>(*from);
+    core::load_first(lanes, from, count);
+    return lanes;
+  }
+#endif
+  if constexpr (Width <= 4) {  // in registers: what is stored in parts is not loaded whole at once
+    return [&]<std::size_t... L>(std::index_sequence<L...>) {
+      return Lanes<T, Width>{from[static_cast<int>(L) < count ? L : 0]...};
+    }
+    (std::make_index_sequence<std::size_t{Width}>());
+  } else {
+    T lane[Width];
+    for (int l = 0; l < Width; ++l) lane[l] = from[l < count ? l : 0];
+    return load_lanes<T, Width>(lane);
+  }
+}
+
+/// Copies the bits of `bytes` that are multiples of Least and less than 2·Piece, largest first.
+template <int Piece, int Least>
+EINDECOMP_ALWAYS_INLINE void copy_pieces(char* to, const char* from, int bytes) {
+  if ((bytes & Piece) != 0) {
+    std::memcpy(to, from, Piece);
+    to += Piece;
+    from += Piece;
+  }
+  if constexpr (Piece > Least) copy_pieces<Piece / 2, Least>(to, from, bytes);
+}
+/// Stores the first `count` lanes, 0 < count < Width.
+template <class T, int Width>
+EINDECOMP_ALWAYS_INLINE void store_part(T* to, const Lanes<T, Width>& lanes, int count) {
+#if defined(__AVX512F__) && defined(EINDECOMP_STREAMING_BYTES)
+  if constexpr (core::loads_first<Lanes<T, Width>>) {
+    return core::store_first(to, lanes, count);
+  }
+#endif
+  constexpr int size = static_cast<int>(sizeof(T));
+  if constexpr (Width > 1) {
+    copy_pieces<Width / 2 * size, size>(reinterpret_cast<char*>(to),
+                                        reinterpret_cast<const char*>(&lanes), count * size);
+  }
 }
 
 /// Every lane in the place of the one `Distance` away, a power of two.
