@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Finds what the targets stand on. Kokkos and MPI are used where they are found; with their option
-# set to ON they are required, with OFF they are not looked for.
+# Finds what the targets stand on. Kokkos and MPI are used where they are found, and each
+# configuration looks anew; with their option set to ON they are required, with OFF they are not
+# looked for.
 
+# Where scripts/bootstrap puts Kokkos and Kokkos Kernels, as in scripts/env.sh: a hint, which CMake
+# follows after all places that the user names.
+set(_hint)
 if(PROJECT_IS_TOP_LEVEL)
-  # What scripts/bootstrap built is found without further ado, after any place the user names.
-  if(DEFINED ENV{EINDECOMP_DEPS_PREFIX})
-    list(APPEND CMAKE_PREFIX_PATH "$ENV{EINDECOMP_DEPS_PREFIX}")
-  elseif(DEFINED ENV{XDG_CACHE_HOME})
-    list(APPEND CMAKE_PREFIX_PATH "$ENV{XDG_CACHE_HOME}/eindecomp/kokkos-3.4.01")
-  else()
-    list(APPEND CMAKE_PREFIX_PATH "$ENV{HOME}/.cache/eindecomp/kokkos-3.4.01")
+  set(_hint "$ENV{EINDECOMP_DEPS_PREFIX}")
+  set(_cache "$ENV{XDG_CACHE_HOME}")
+  if("${_cache}" STREQUAL "")
+    set(_cache "$ENV{HOME}/.cache")
+  endif()
+  if("${_hint}" STREQUAL "")
+    set(_hint "${_cache}/eindecomp/kokkos-3.4.01")
   endif()
 endif()
 
@@ -25,30 +29,41 @@ endif()
 # A project that embeds us may have brought its own Kokkos, as targets and not as a package.
 macro(_eindecomp_find_kokkos)
   if(NOT TARGET Kokkos::kokkos)
-    find_package(Kokkos ${ARGN})
+    find_package(Kokkos ${ARGN} HINTS ${_hint})
   endif()
   if(NOT TARGET Kokkos::kokkoskernels)
-    find_package(KokkosKernels ${ARGN})
+    find_package(KokkosKernels ${ARGN} HINTS ${_hint})
   endif()
 endmacro()
 
-if(NOT DEFINED EINDECOMP_ENABLE_KOKKOS)
+set(EINDECOMP_ENABLE_KOKKOS AUTO CACHE STRING "Run on Kokkos execution spaces: AUTO, ON or OFF")
+set(EINDECOMP_ENABLE_MPI AUTO CACHE STRING "Run on several processes: AUTO, ON or OFF")
+foreach(_option IN ITEMS EINDECOMP_ENABLE_KOKKOS EINDECOMP_ENABLE_MPI)
+  set_property(CACHE ${_option} PROPERTY STRINGS AUTO ON OFF)
+endforeach()
+
+if(EINDECOMP_ENABLE_KOKKOS STREQUAL "AUTO")
   _eindecomp_find_kokkos(QUIET)
-  set(_found OFF)
+  set(EINDECOMP_ENABLE_KOKKOS OFF)
   if(TARGET Kokkos::kokkos AND TARGET Kokkos::kokkoskernels)
-    set(_found ON)
+    set(EINDECOMP_ENABLE_KOKKOS ON)
+  else()
+    message(STATUS "EinDecomp: Kokkos with Kokkos Kernels not found; name their folders by "
+      "CMAKE_PREFIX_PATH, or say -DEINDECOMP_ENABLE_KOKKOS=ON to see why")
   endif()
-  option(EINDECOMP_ENABLE_KOKKOS "Run on Kokkos execution spaces" ${_found})
-endif()
-if(EINDECOMP_ENABLE_KOKKOS)
+elseif(EINDECOMP_ENABLE_KOKKOS)
   _eindecomp_find_kokkos(REQUIRED)
 endif()
-
-if(NOT DEFINED EINDECOMP_ENABLE_MPI)
+if(EINDECOMP_ENABLE_MPI STREQUAL "AUTO")
   find_package(MPI QUIET COMPONENTS CXX)
-  option(EINDECOMP_ENABLE_MPI "Run on several processes" ${MPI_CXX_FOUND})
-endif()
-if(EINDECOMP_ENABLE_MPI)
+  set(EINDECOMP_ENABLE_MPI OFF)
+  if(MPI_CXX_FOUND)
+    set(EINDECOMP_ENABLE_MPI ON)
+  else()
+    message(STATUS "EinDecomp: MPI not found; name its compiler by MPI_CXX_COMPILER, "
+      "or say -DEINDECOMP_ENABLE_MPI=ON to see why")
+  endif()
+elseif(EINDECOMP_ENABLE_MPI)
   find_package(MPI REQUIRED COMPONENTS CXX)
 endif()
 

@@ -259,7 +259,8 @@ def check(root):
     cmake = "".join(texts[name] for name in OPTIONS)
     for recipe, options in ((SPACK, spack_options), (CONDA, conda_options)):
         for option in options:
-            if option.startswith("EINDECOMP_") and f"option({option} " not in cmake:
+            declared = rf"option\({option} |set\({option} \w+ CACHE "
+            if option.startswith("EINDECOMP_") and not re.search(declared, cmake):
                 wrong.append(f"{recipe}: CMake has no option {option}")
     return wrong
 
