@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Sourced by the other scripts, and by anyone who wants the same environment in a shell:
+# Sourced by the other scripts, and by anyone who wants the same environment in bash:
 #     source scripts/env.sh
-# Everything already set by the user is left alone.
+# Everything already set by the user is left alone. What it sets stays, OMP_NUM_THREADS=1 above all:
+# whoever measures with more threads says so.
 
 EINDECOMP_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 EINDECOMP_JOBS=${EINDECOMP_JOBS:-$(nproc)}
@@ -44,7 +45,8 @@ OMPI_MCA_rmaps_base_oversubscribe=${OMPI_MCA_rmaps_base_oversubscribe:-1}
 PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
 OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
 
-export EINDECOMP_ROOT EINDECOMP_JOBS EINDECOMP_DEPS_PREFIX
+# EINDECOMP_ROOT is not exported: CMake would take it for an installation.
+export EINDECOMP_JOBS EINDECOMP_DEPS_PREFIX
 export OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY KOKKOS_DISABLE_WARNINGS OPENBLAS_NUM_THREADS
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 export OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy
