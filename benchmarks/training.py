@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Steps of training of AlexNet and of VGG-16 of this library beside JAX, in one run.
 
