@@ -7,9 +7,9 @@
 
 #include <mpi.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
@@ -120,7 +120,7 @@ std::vector<std::string> lines_of_peers;
 /// Part of the names of the programs that are measured.
 std::string chosen;
 bool is_chosen(const char* name) { return std::string(name).find(chosen) != std::string::npos; }
-/// Panels of every product; 1: none is streamed; 0: as the planner likes.
+/// Panels of every product.
 ein::Extent panels = 0;
 
 /// How a program is decomposed, for ranks that do so many operations per second.
@@ -231,13 +231,19 @@ void chain(const char* name, ein::Extent scale, ein::Extent thin, ein::Extent wi
 
 }  // namespace
 
-/// distributed [ROUNDS [WORD [PANELS]]]: the programs whose names have the word, each so many
-/// times, their products in so many panels (0: as the planner likes, 1: whole).
 int main(int argc, char** argv) {
+  CLI::App app{"Runs on several ranks beside their messages and products alone"};
+  app.option_defaults()->always_capture_default();
+  int rounds = 7;
+  app.add_option("rounds", rounds, "Runs of each, the fastest of which counts")
+      ->check(CLI::PositiveNumber);
+  app.add_option("word", chosen, "Only programs whose names have this in them");
+  app.add_option("panels", panels,
+                 "Panels of every product; 1: none is streamed; 0: as the planner likes")
+      ->check(CLI::NonNegativeNumber);
+  CLI11_PARSE(app, argc, argv);
+
   const ein::ScopedRuntime runtime(argc, argv);
-  const int rounds = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 7;
-  if (argc > 2) chosen = argv[2];
-  if (argc > 3) panels = std::max(std::atoi(argv[3]), 0);
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
