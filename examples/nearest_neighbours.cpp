@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 
 #include "support/example.hpp"
 #include "support/npy.hpp"
@@ -30,6 +31,10 @@ int main(int argc, char** argv) {
     const auto pixels = examples::load<std::int32_t**>(images);
     const auto classes = examples::load<std::int32_t*>(digits);
     const auto count = std::min(first, static_cast<ein::Extent>(pixels.extent(0)));
+    if (static_cast<ein::Extent>(classes.extent(0)) < count) {
+      throw std::runtime_error(fmt::format("{} has {} classes for {} images of {}", digits,
+                                           classes.extent(0), count, images));
+    }
     const auto width = static_cast<ein::Extent>(pixels.extent(1));
 
     ein::Program g;

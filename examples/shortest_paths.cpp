@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <fstream>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "support/example.hpp"
@@ -48,6 +49,10 @@ int main(int argc, char** argv) {
 
   return examples::run(app, argc, argv, MPI_COMM_WORLD, [&](const examples::Context& context) {
     const auto weight = examples::load<std::int32_t**>(graph);
+    if (weight.extent(0) != weight.extent(1)) {
+      throw std::runtime_error(fmt::format("{} has {} x {} weights where a square matrix is read",
+                                           graph, weight.extent(0), weight.extent(1)));
+    }
     const auto n = static_cast<ein::Extent>(weight.extent(0));
     const auto edge = [&](ein::Extent from, ein::Extent to) {
       if (from == to) return 0.0;

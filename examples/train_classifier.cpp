@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
   ein::Extent steps = 200;
   double rate = 0.005;
   double least = 60;
+  app.option_defaults()->always_capture_default();
   app.add_option("--features", products.features)->check(examples::positive);
   app.add_option("--labels", products.labels)->check(CLI::Range(3, 1'000'000));
   app.add_option("--hidden", hidden, "neurons")->check(examples::positive);

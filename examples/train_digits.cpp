@@ -130,6 +130,7 @@ int main(int argc, char** argv) {
   double rate = 0.004;
   double least = 98.5;
   std::string file;
+  app.option_defaults()->always_capture_default();
   app.add_option("--batch", batch, "images per step")->check(examples::positive);
   app.add_option("--epochs", epochs, "times that every image is seen")->check(examples::positive);
   app.add_option("--seed", seed, "of the first weights and of the order of images");
