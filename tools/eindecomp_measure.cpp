@@ -209,7 +209,7 @@ int run(const Arguments& arguments, const Ranks& ranks) {
         fmt::print("{}", text);
         if (std::fflush(stdout) != 0) status = complain("the output could not be written", 1, 0);
       } else {
-        ein::tools::replace_file(arguments.output, text, "the machine", std::source_location{});
+        ein::tools::replace_file(arguments.output, {text}, "the machine", std::source_location{});
       }
     } catch (const ein::Error& error) {
       status = complain(std::string(error.sentence()), 1, 0);

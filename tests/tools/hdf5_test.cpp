@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <hdf5.h>
+#include <sys/stat.h>
 
 #include <complex>
 #include <cstdint>
@@ -227,5 +228,11 @@ TEST_CASE("what is no dataset of numbers is refused in a sentence that names fil
                    }),
                    "(a dataset has a name of its own)"));
   }
-  CHECK(folder.files() == 1);
+  const std::string pipe = (folder / "pipe").string();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(contains(message_of([&] {
+                   (void)Hdf5File(pipe, "x").begin({element_type<float>(), {1}}, where);
+                 }),
+                 "cannot write dataset 'x' to " + pipe + " (it is no file)"));
+  CHECK(folder.files() == 2);
 }

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <source_location>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -294,6 +295,15 @@ TEST_CASE("what cannot be written to a .npy file is refused, and nothing is left
   CHECK(contains(message_of([&] { write_npy("/nowhere/at/all.npy", npy_tensor<float>({1}, {1})); }),
                  "cannot write a tensor to /nowhere/at/all.npy"));
   CHECK(folder.files() == 0);
+  // Before its elements are written.
+  std::filesystem::create_directory(folder.path());
+  CHECK(contains(message_of([&] {
+                   (void)NpyFile(folder.path())
+                       .begin({element_type<float>(), {1}}, std::source_location::current());
+                 }),
+                 "cannot write a tensor to " + folder.path() + " (it is a folder)"));
+  CHECK(folder.files() == 1);
+  std::filesystem::remove(folder.path());
   // Another tensor is there by the time that it is read.
   write_npy(folder.path(), npy_tensor<float>({2}, {1, 2}));
   float one = 0;

@@ -125,6 +125,11 @@ TEST_CASE("a plan is saved whole or not at all") {
   save_plan(plan, path);
   check_equal(load_plan(g.graph(), path), plan);
   check_equal(load_plan(g, path), plan);
+  // A file that others may not read stays one.
+  constexpr auto mine = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  std::filesystem::permissions(path, mine);
+  save_plan(plan, path);
+  CHECK(std::filesystem::status(path).permissions() == mine);
 
   CHECK_THROWS_WITH_AS(save_plan(plan, folder / "none" / "layer.plan"),
                        doctest::Contains("cannot write the plan to"), Error);

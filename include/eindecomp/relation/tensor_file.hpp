@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <source_location>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/core/text.hpp"
@@ -29,6 +31,35 @@ struct PartialFile {
   std::int64_t offset = 0;  ///< of the tensor's elements in it, in bytes
 };
 
+namespace relation {
+
+/// Removes a file that was begun, unless it was finished.
+class UnfinishedFile {
+ public:
+  UnfinishedFile() = default;
+  /// \param path  of the file, which need not exist yet
+  explicit UnfinishedFile(std::string path) : m_path(std::move(path)) {}
+  UnfinishedFile(UnfinishedFile&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
+  UnfinishedFile& operator=(UnfinishedFile&& other) noexcept {
+    std::swap(m_path, other.m_path);
+    return *this;
+  }
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+  ~UnfinishedFile() {
+    if (!m_path.empty()) static_cast<void>(std::remove(m_path.c_str()));
+  }
+  /// Where it lies.
+  [[nodiscard]] const std::string& path() const { return m_path; }
+  /// Leaves it. \returns where.
+  std::string keep() { return std::exchange(m_path, {}); }
+
+ private:
+  std::string m_path;
+};
+
+}  // namespace relation
+
 /// A file that save() writes. Only a path is kept: nothing is open between two calls, and several
 /// processes may call at once.
 class WrittenFile {
@@ -49,7 +80,7 @@ class WrittenFile {
                      const void* from, const std::source_location& where) const = 0;
 
   /// Puts the new file, which is complete, in place of what was at the path.
-  /// \throws Error if that cannot be done; the new file is then removed.
+  /// \throws Error if that cannot be done; the caller then removes the new file.
   virtual void finish(const PartialFile& partial, const std::source_location& where) const = 0;
 };
 

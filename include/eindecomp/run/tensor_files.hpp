@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
-#include <cstdio>
 #include <initializer_list>
 #include <memory>
 #include <source_location>
@@ -78,27 +77,6 @@ void for_each_part_on_host(const Space& space, const Box& box, void* memory, int
   }
 }
 
-/// Removes a file that was begun, unless it was finished.
-class UnfinishedFile {
- public:
-  UnfinishedFile() = default;
-  explicit UnfinishedFile(std::string path) : m_path(std::move(path)) {}
-  UnfinishedFile(UnfinishedFile&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
-  UnfinishedFile& operator=(UnfinishedFile&& other) noexcept {
-    std::swap(m_path, other.m_path);
-    return *this;
-  }
-  UnfinishedFile(const UnfinishedFile&) = delete;
-  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
-  ~UnfinishedFile() {
-    if (!m_path.empty()) static_cast<void>(std::remove(m_path.c_str()));
-  }
-  void keep() { m_path.clear(); }
-
- private:
-  std::string m_path;
-};
-
 /// Begins a file of one tensor, or of several.
 [[nodiscard]] inline std::vector<PartialFile> begin_file(const TensorFile& file,
                                                          const std::vector<NamedShape>& tensors,
@@ -137,7 +115,7 @@ void write_together(Group& group, const comm::Call& call, const File& file,
   name.add(file.name());
   std::vector<NamedShape> tensors;
   std::vector<PartialFile> partial;
-  UnfinishedFile unfinished;
+  relation::UnfinishedFile unfinished;
   const auto is_first = [&group] { return group.rank() == 0; };
   comm::agree_on(group, call,
                  [&] {
@@ -145,7 +123,7 @@ void write_together(Group& group, const comm::Call& call, const File& file,
                    partial.resize(tensors.size());
                    if (!is_first()) return;
                    partial = begin_file(file, tensors, where);
-                   unfinished = UnfinishedFile(partial.front().path);
+                   unfinished = relation::UnfinishedFile(partial.front().path);
                  },
                  {{"files", "write to the same file on every rank", name.value(),
                    [&] { return std::vector<std::string>{file.name()}; }}});
@@ -158,8 +136,8 @@ void write_together(Group& group, const comm::Call& call, const File& file,
   });
   comm::agree_on(group, call, [&] {
     if (!is_first()) return;
-    unfinished.keep();
     file.finish(partial.front(), where);
+    unfinished.keep();
   });
 }
 

@@ -101,7 +101,7 @@ namespace tools {
 /// \throws Error if the file cannot be written.
 inline void write_dot(const Plan& plan, const std::filesystem::path& path,
                       const std::source_location& where = std::source_location::current()) {
-  tools::replace_file(path, to_dot(plan), "the plan", where);
+  tools::replace_file(path, {to_dot(plan)}, "the plan", where);
 }
 
 }  // namespace eindecomp

@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/tensor_file.hpp"
@@ -94,11 +93,8 @@ void for_each_run(const FileElements& file, const Box& box, const Visit& visit) 
 inline void check_still(const StoredShape& found, const StoredShape& wanted, const Box& box,
                         const std::string& shown) {
   if (found == wanted && !leaves(box, wanted.bound)) return;
-  throw Error(ErrorKind::io,
-              shown +
-                  ": the file has changed while it was read (another tensor is in it now); "
-                  "read it again",
-              std::source_location{});
+  fail_at(shown,
+          "the file has changed while it was read (another tensor is in it now); read it again");
 }
 
 /// Copies elements that follow one another to places that are a stride apart; a byte may become an
@@ -195,11 +191,9 @@ inline void read_box(const std::filesystem::path& path, const FileElements& file
   RunReader reader(path, file.bytes, into, bytes);
   for_each_run(file, box, [&](const FileRun& run) { reader.take(run); });
   if (reader.finish()) return;
-  throw Error(ErrorKind::io,
-              shown +
-                  ": the file cannot be read or ends before its elements do (they are read by "
-                  "their places); write it anew",
-              std::source_location{});
+  fail_at(shown,
+          "the file cannot be read or ends before its elements do (they are read by their places); "
+          "write it anew");
 }
 
 /// Writes the elements of a box, row-major without gaps, into a file that has room for them.
@@ -226,17 +220,13 @@ inline void write_box(const std::filesystem::path& path, const FileElements& fil
 [[nodiscard]] inline PartialFile begin_file(const std::filesystem::path& path,
                                             std::string_view before, std::int64_t bytes,
                                             const std::source_location& where) {
-  if (is_no_file(path)) fail_to_write("a tensor", path, "it is no file", where);
-  const std::filesystem::path partial = name_beside(path);
-  write_file(partial, before, path, "a tensor", where);
+  relation::UnfinishedFile partial = begin_beside(path, "a tensor", where);
+  write_file(partial.path(), {before}, path, "a tensor", where);
   std::error_code failed;
-  std::filesystem::resize_file(partial, before.size() + static_cast<std::uintmax_t>(bytes), failed);
-  if (failed) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    fail_to_write("a tensor", path, failed.message(), where);
-  }
-  return {partial.string(), static_cast<std::int64_t>(before.size())};
+  std::filesystem::resize_file(partial.path(), before.size() + static_cast<std::uintmax_t>(bytes),
+                               failed);
+  if (failed) fail_to_write("a tensor", path, failed.message(), where);
+  return {partial.keep(), static_cast<std::int64_t>(before.size())};
 }
 
 /// A TensorFile or a TensorArchive in which the elements of each tensor that is written lie

@@ -193,17 +193,16 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
                      " (a dataset has a name of its own); name it",
                  where);
     }
-    PartialFile partial{tools::name_beside(path()).string()};
-    if (create(shape, type, partial)) return partial;
-    std::error_code ignored;
-    std::filesystem::remove(partial.path, ignored);
-    tools::fail_to_write("dataset '" + m_dataset + "'", path(), "HDF5 failed", where);
+    const std::string what = "dataset '" + m_dataset + "'";
+    relation::UnfinishedFile unfinished = tools::begin_beside(path(), what, where);
+    PartialFile partial{unfinished.path()};
+    if (!create(shape, type, partial)) tools::fail_to_write(what, path(), "HDF5 failed", where);
+    unfinished.keep();
+    return partial;
   }
 
  private:
-  [[noreturn]] void fail(std::string_view sentence) const {
-    throw Error(ErrorKind::io, name() + ": " + std::string(sentence), std::source_location{});
-  }
+  [[noreturn]] void fail(std::string_view sentence) const { tools::fail_at(name(), sentence); }
 
   [[nodiscard]] tools::Hdf5Dataset open(const ElementType& wanted) const {
     std::error_code ignored;

@@ -18,13 +18,9 @@
 
 #include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/tools/write_file.hpp"
 
 namespace eindecomp::tools {
-
-/// Throws an error that speaks of a place in a file and of no line of code.
-[[noreturn]] inline void fail_at(const std::string& place, std::string_view sentence) {
-  throw Error(ErrorKind::io, place + ": " + std::string(sentence), std::source_location{});
-}
 
 /// A value of a file as JSON, shortened, on one line whatever it holds.
 [[nodiscard]] inline std::string quoted_json(const nlohmann::ordered_json& value) {

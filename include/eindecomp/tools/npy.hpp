@@ -68,10 +68,6 @@ inline constexpr NpyType npy_types[] = {
 };
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
-[[noreturn]] inline void fail_in_file(const std::string& path, std::string_view sentence) {
-  throw Error(ErrorKind::io, path + ": " + std::string(sentence), std::source_location{});
-}
-
 /// Reads the dictionary of a header.
 class NpyDictionary {
  public:
@@ -108,9 +104,9 @@ class NpyDictionary {
 
  private:
   [[noreturn]] void refuse() const {
-    fail_in_file(m_path,
-                 "the header of the .npy file is not as the format has it (a dictionary of descr, "
-                 "fortran_order and shape); write the file anew");
+    fail_at(m_path,
+            "the header of the .npy file is not as the format has it (a dictionary of descr, "
+            "fortran_order and shape); write the file anew");
   }
   void skip_space() {
     while (!m_text.empty() && std::isspace(static_cast<unsigned char>(m_text.front())) != 0) {
@@ -149,9 +145,9 @@ class NpyDictionary {
   void read_type(NpyHeader& header) {
     skip_space();
     if (m_text.starts_with('[')) {
-      fail_in_file(m_path,
-                   "its elements are records of several fields (a tensor has numbers); write one "
-                   "file for each field");
+      fail_at(m_path,
+              "its elements are records of several fields (a tensor has numbers); write one "
+              "file for each field");
     }
     const std::string_view name = quoted();
     for (const NpyType& known : npy_types) {
@@ -163,19 +159,19 @@ class NpyDictionary {
     }
     const Text problem = "its elements are '" + Text(name) + "'";
     if (name.starts_with("|O")) {
-      fail_in_file(m_path, problem +
-                               ", pickled objects that Python alone can read (a tensor has "
-                               "numbers); write numbers");
+      fail_at(m_path, problem +
+                          ", pickled objects that Python alone can read (a tensor has "
+                          "numbers); write numbers");
     }
     if (name.starts_with('>')) {
-      fail_in_file(m_path, problem +
-                               ", with the highest byte first (they are read with the lowest "
-                               "first); write a.astype(a.dtype.newbyteorder('<'))");
+      fail_at(m_path, problem +
+                          ", with the highest byte first (they are read with the lowest "
+                          "first); write a.astype(a.dtype.newbyteorder('<'))");
     }
-    fail_in_file(m_path, problem +
-                             " (float16, float32, float64, complex64, complex128, integers of 8 "
-                             "to 64 bits and bool can be read, bool as int32); write "
-                             "a.astype(one of them)");
+    fail_at(m_path, problem +
+                        " (float16, float32, float64, complex64, complex128, integers of 8 "
+                        "to 64 bits and bool can be read, bool as int32); write "
+                        "a.astype(one of them)");
   }
   void read_extents(std::vector<Extent>& bound) {
     expect('(');
@@ -210,17 +206,17 @@ class NpyDictionary {
 [[nodiscard]] inline std::int64_t checked_bytes(const std::string& path, const NpyHeader& header) {
   const std::vector<Extent>& bound = header.shape.bound;
   if (bound.size() > max_rank) {
-    fail_in_file(path, Text("the array has ") + static_cast<Extent>(bound.size()) +
-                           " dimensions (a tensor has at most " + max_rank + "); reshape it");
+    fail_at(path, Text("the array has ") + static_cast<Extent>(bound.size()) +
+                      " dimensions (a tensor has at most " + max_rank + "); reshape it");
   }
   std::int64_t bytes = header.elements.bytes;
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k] == 0) {
-      fail_in_file(path, Text("dimension ") + static_cast<Extent>(k) +
-                             " of the array has extent 0 (a tensor has elements); write another");
+      fail_at(path, Text("dimension ") + static_cast<Extent>(k) +
+                        " of the array has extent 0 (a tensor has elements); write another");
     }
     if (bytes > std::numeric_limits<std::int64_t>::max() / bound[k]) {
-      fail_in_file(path, "the array has more bytes than 64 bits count; write the file anew");
+      fail_at(path, "the array has more bytes than 64 bits count; write the file anew");
     }
     bytes *= bound[k];
   }
@@ -233,18 +229,18 @@ class NpyDictionary {
   const std::uintmax_t size = std::filesystem::file_size(path, failed);
   std::ifstream file(path, std::ios::binary);
   if (failed || !file) {
-    fail_in_file(path, "the file cannot be read; name one that exists and is readable");
+    fail_at(path, "the file cannot be read; name one that exists and is readable");
   }
   std::string begin(npy_magic.size() + 2, '\0');
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   if (!file || !begin.starts_with(npy_magic)) {
-    fail_in_file(path, "this is no .npy file (such a file begins with \\x93NUMPY); name another");
+    fail_at(path, "this is no .npy file (such a file begins with \\x93NUMPY); name another");
   }
   const auto byte = [](char c) { return static_cast<unsigned char>(c); };
   const int version = byte(begin[npy_magic.size()]);
   if (version < 1 || version > 3 || begin.back() != '\0') {
-    fail_in_file(path, Text("the .npy file is of version ") + version + "." + byte(begin.back()) +
-                           " of the format (1.0, 2.0 and 3.0 can be read); write it anew");
+    fail_at(path, Text("the .npy file is of version ") + version + "." + byte(begin.back()) +
+                      " of the format (1.0, 2.0 and 3.0 can be read); write it anew");
   }
   std::string length(version == 1 ? 2 : 4, '\0');
   file.read(length.data(), static_cast<std::streamsize>(length.size()));
@@ -252,19 +248,18 @@ class NpyDictionary {
   for (std::size_t n = length.size(); n-- > 0;) bytes = bytes << 8 | byte(length[n]);
   const std::uint64_t before = begin.size() + length.size();
   if (!file || size < before || bytes > size - before) {
-    fail_in_file(path,
-                 "the .npy file ends before its header does (it is cut short); write it anew");
+    fail_at(path, "the .npy file ends before its header does (it is cut short); write it anew");
   }
   std::string text(bytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(bytes));
-  if (!file) fail_in_file(path, "the header of the .npy file cannot be read; write it anew");
+  if (!file) fail_at(path, "the header of the .npy file cannot be read; write it anew");
   NpyHeader header = NpyDictionary(path, text).read();
   header.elements.offset = static_cast<std::int64_t>(before + bytes);
   const std::int64_t wanted = checked_bytes(path, header);
   if (static_cast<std::uint64_t>(wanted) > size - before - bytes) {
-    fail_in_file(path, Text("the file has ") + static_cast<Extent>(size - before - bytes) +
-                           " bytes of elements and its array " + wanted +
-                           " (it is cut short); write it anew");
+    fail_at(path, Text("the file has ") + static_cast<Extent>(size - before - bytes) +
+                      " bytes of elements and its array " + wanted +
+                      " (it is cut short); write it anew");
   }
   return header;
 }
@@ -362,9 +357,8 @@ class NpyFile final : public tools::DenseFile<TensorFile> {
 inline void write_npy(const std::filesystem::path& path, const StoredTensor& tensor,
                       std::source_location where = std::source_location::current()) {
   tensor.check(where);
-  std::string content = tools::npy_begin(path.string(), {tensor.element, tensor.bound}, where);
-  content += tensor.bytes;
-  tools::replace_file(path, content, "a tensor", where);
+  const std::string begin = tools::npy_begin(path.string(), {tensor.element, tensor.bound}, where);
+  tools::replace_file(path, {begin, tensor.bytes}, "a tensor", where);
 }
 
 }  // namespace eindecomp

@@ -295,7 +295,7 @@ class PlanFileReader {
 /// \throws Error of the kind io if the file cannot be written; of the kind plan as plan_file().
 inline void save_plan(const Plan& plan, const std::filesystem::path& path,
                       const std::source_location& where = std::source_location::current()) {
-  tools::replace_file(path, plan_file(plan, where), "the plan", where);
+  tools::replace_file(path, {plan_file(plan, where)}, "the plan", where);
 }
 
 /// The plan in the text of a plan file, for the program that it was made for: equal to the one that

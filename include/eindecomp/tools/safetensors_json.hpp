@@ -246,20 +246,24 @@ inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor
   return begin + text;
 }
 
-/// A file's content.
-[[nodiscard]] inline std::string to_safetensors(const Safetensors& file,
-                                                const std::source_location& where) {
+/// Writes a file of tensors.
+/// \param what  what it holds, for the message
+inline void replace_safetensors(const std::filesystem::path& path,
+                                const std::vector<StoredTensor>& tensors,
+                                const std::map<std::string, std::string>& metadata,
+                                std::string_view what, const std::source_location& where) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
+  if (!metadata.empty()) header["__metadata__"] = metadata;
   std::size_t next = 0;
-  for (const StoredTensor& tensor : file.tensors) {
+  std::vector<std::string_view> parts(1);
+  for (const StoredTensor& tensor : tensors) {
     tensor.check(where);
     next = add_tensor(header, tensor.name, {tensor.element, tensor.bound}, next, where);
+    parts.push_back(tensor.bytes);
   }
-  std::string content = safetensors_begin(header, where);
-  content.reserve(content.size() + next);
-  for (const StoredTensor& tensor : file.tensors) content += tensor.bytes;
-  return content;
+  const std::string begin = safetensors_begin(header, where);
+  parts.front() = begin;
+  replace_file(path, parts, what, where);
 }
 
 }  // namespace tools
@@ -286,15 +290,15 @@ inline std::size_t add_tensor(nlohmann::ordered_json& header, const Text& tensor
 ///   read_safetensors() takes.
 inline void write_safetensors(const std::filesystem::path& path, const Safetensors& file,
                               std::source_location where = std::source_location::current()) {
-  tools::replace_file(path, tools::to_safetensors(file, where), "tensors", where);
+  tools::replace_safetensors(path, file.tensors, file.metadata, "tensors", where);
 }
 
 /// Writes a checkpoint as safetensors; its steps are in the metadata.
 /// \throws Error as write_safetensors().
 inline void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint,
                              std::source_location where = std::source_location::current()) {
-  const Safetensors file{checkpoint.tensors, {{"steps", std::to_string(checkpoint.steps)}}};
-  tools::replace_file(path, tools::to_safetensors(file, where), "a checkpoint", where);
+  tools::replace_safetensors(path, checkpoint.tensors,
+                             {{"steps", std::to_string(checkpoint.steps)}}, "a checkpoint", where);
 }
 
 /// Reads one back, bit for bit. \throws Error as read_safetensors(), and if no steps are noted.

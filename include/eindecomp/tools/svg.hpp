@@ -46,11 +46,11 @@ namespace tools {
 /// \throws Error if there is no such program or the file cannot be written.
 inline void write_svg(const Plan& plan, const std::filesystem::path& path,
                       const std::source_location& where = std::source_location::current()) {
-  const tools::PartialFileGuard svg(path);
-  const tools::PartialFileGuard dot(path);
-  tools::write_file(svg.path(), "", path, "the picture", where);
-  tools::write_file(dot.path(), to_dot(plan), path, "the plan", where);
-  if (!tools::run_program({"dot", "-Tsvg", "-o" + svg.path().string(), dot.path().string()})) {
+  const relation::UnfinishedFile svg = tools::begin_beside(path, "the picture", where);
+  const relation::UnfinishedFile dot = tools::begin_beside(path, "the plan", where);
+  tools::write_file(svg.path(), {}, path, "the picture", where);
+  tools::write_file(dot.path(), {to_dot(plan)}, path, "the plan", where);
+  if (!tools::run_program({"dot", "-Tsvg", "-o" + svg.path(), dot.path()})) {
     core::fail(
         ErrorKind::io,
         "cannot draw the plan (Graphviz' program dot did not do it); install graphviz, or write "

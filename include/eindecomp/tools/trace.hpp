@@ -322,8 +322,8 @@ inline void write_trace(const EinGraph& graph, const std::vector<NamedTimeline>&
                         const std::filesystem::path& path,
                         const std::source_location& where = std::source_location::current()) {
   const bool picture = path.extension() == ".svg";
-  tools::replace_file(path, picture ? timeline_svg(graph, timelines) : trace_json(graph, timelines),
-                      "the trace", where);
+  const std::string text = picture ? timeline_svg(graph, timelines) : trace_json(graph, timelines);
+  tools::replace_file(path, {text}, "the trace", where);
 }
 
 }  // namespace eindecomp

@@ -3,6 +3,9 @@
 /// Files that are read whole, and written whole or not at all.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -12,10 +15,17 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "eindecomp/core/error.hpp"
+#include "eindecomp/relation/tensor_file.hpp"
 
 namespace eindecomp::tools {
+
+/// Throws an error that speaks of a place in a file and of no line of code.
+[[noreturn]] inline void fail_at(const std::string& place, std::string_view sentence) {
+  throw Error(ErrorKind::io, place + ": " + std::string(sentence), std::source_location{});
+}
 
 /// All bytes of a file.
 /// \throws Error, which begins with the path, if it cannot be read.
@@ -26,14 +36,11 @@ namespace eindecomp::tools {
     std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file.bad()) return text;
   }
-  throw Error(
-      ErrorKind::io,
-      Text(path.string()) + ": the file cannot be read; name one that exists and is readable",
-      std::source_location{});
+  fail_at(path.string(), "the file cannot be read; name one that exists and is readable");
 }
 
-/// What a path names by symbolic links, which stay links where it is written. Those of /proc are
-/// files that are open, and have no name to go by.
+/// The file that symbolic links lead to: it is replaced, and the links stay. Links in /proc are not
+/// followed, for they stand for open files, which need not have a name.
 [[nodiscard]] inline std::filesystem::path followed(std::filesystem::path path) {
   constexpr int most_links = 40;
   std::error_code failed;
@@ -73,62 +80,72 @@ namespace eindecomp::tools {
   return std::filesystem::is_symlink(named, ignored) || std::filesystem::is_other(named, ignored);
 }
 
-/// Puts a file that is complete in another's place; on an error removes it.
-/// \throws Error if that cannot be done.
-inline void put_in_place(const std::filesystem::path& complete, const std::filesystem::path& path,
-                         std::string_view what, const std::source_location& where) {
-  std::error_code failed;
-  std::filesystem::rename(complete, followed(path), failed);
-  if (!failed) return;
+/// Begins a new file beside that of a path, which it will replace. It is not made yet.
+/// \throws Error if the path names a folder, or what is no file to be replaced.
+[[nodiscard]] inline relation::UnfinishedFile begin_beside(const std::filesystem::path& path,
+                                                           std::string_view what,
+                                                           const std::source_location& where) {
+  if (is_no_file(path)) fail_to_write(what, path, "it is no file", where);
   std::error_code ignored;
-  std::filesystem::remove(complete, ignored);
-  fail_to_write(what, path, failed.message(), where);
+  if (std::filesystem::is_directory(path, ignored)) {
+    fail_to_write(what, path, "it is a folder", where);
+  }
+  return relation::UnfinishedFile(name_beside(path).string());
 }
 
-/// Writes a new file, or to a device. On an error nothing is left of a file.
+/// Has the system write a file to its device, as far as that takes orders. \returns whether it did.
+[[nodiscard]] inline bool flush_file(const std::filesystem::path& path) {
+  errno = 0;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool flushed = ::fsync(file) == 0 || errno == EINVAL;
+  ::close(file);
+  return flushed;
+}
+
+/// Puts a file that is complete in another's place, with that one's permissions. It is flushed
+/// before, or after a power cut the name might be an empty file's.
+/// \throws Error if that cannot be done; the file is then still there.
+inline void put_in_place(const std::filesystem::path& complete, const std::filesystem::path& path,
+                         std::string_view what, const std::source_location& where) {
+  if (!flush_file(complete)) fail_to_write(what, path, why_not_written(), where);
+  const std::filesystem::path old = followed(path);
+  std::error_code failed;
+  const std::filesystem::file_status status = std::filesystem::status(old, failed);
+  if (std::filesystem::exists(status)) {
+    std::filesystem::permissions(complete, status.permissions(), failed);
+  }
+  std::filesystem::rename(complete, old, failed);
+  if (failed) fail_to_write(what, path, failed.message(), where);
+}
+
+/// Writes a new file, or to a device.
+/// \param parts  of its content, one after the other
 /// \param shown  the path that the message names
-/// \throws Error if it cannot be written.
-inline void write_file(const std::filesystem::path& path, std::string_view content,
+/// \throws Error if it cannot be written; what was written is then still there.
+inline void write_file(const std::filesystem::path& path,
+                       const std::vector<std::string_view>& parts,
                        const std::filesystem::path& shown, std::string_view what,
                        const std::source_location& where) {
   errno = 0;
   std::ofstream file(path, std::ios::binary);
-  file << content;
+  for (const std::string_view part : parts) file << part;
   file.close();
-  if (file) return;
-  const std::string why = why_not_written();
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
-  fail_to_write(what, shown, why, where);
+  if (!file) fail_to_write(what, shown, why_not_written(), where);
 }
 
 /// Writes a file, which is replaced as a whole or, on an error, left as it was; a link to it stays
-/// one. What is no file, such as /dev/stdout, is written to.
-/// \param what  what it holds, for the message
+/// one, and its permissions stay. What is no file, such as /dev/stdout, is written to.
+/// \param parts  of its content, one after the other
+/// \param what   what it holds, for the message
 /// \throws Error if the file cannot be written.
-inline void replace_file(const std::filesystem::path& path, std::string_view content,
-                         std::string_view what, const std::source_location& where) {
-  if (is_no_file(path)) return write_file(path, content, path, what, where);
-  const std::filesystem::path partial = name_beside(path);
-  write_file(partial, content, path, what, where);
-  put_in_place(partial, path, what, where);
+inline void replace_file(const std::filesystem::path& path,
+                         const std::vector<std::string_view>& parts, std::string_view what,
+                         const std::source_location& where) {
+  if (is_no_file(path)) return write_file(path, parts, path, what, where);
+  const relation::UnfinishedFile partial = begin_beside(path, what, where);
+  write_file(partial.path(), parts, path, what, where);
+  put_in_place(partial.path(), path, what, where);
 }
-
-/// A file beside another, removed where it has not been put in that one's place.
-class PartialFileGuard {
- public:
-  explicit PartialFileGuard(const std::filesystem::path& beside) : m_path(name_beside(beside)) {}
-  PartialFileGuard(const PartialFileGuard&) = delete;
-  PartialFileGuard& operator=(const PartialFileGuard&) = delete;
-  ~PartialFileGuard() {
-    std::error_code ignored;
-    std::filesystem::remove(m_path, ignored);
-  }
-  /// Where it lies.
-  [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
-
- private:
-  std::filesystem::path m_path;
-};
 
 }  // namespace eindecomp::tools
